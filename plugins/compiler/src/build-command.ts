@@ -86,8 +86,8 @@ export interface Builder {
  * failed build changes nothing. Throws `CMP_OPTIONS_CONFLICT`.
  */
 export function runBuild(builder: Builder): CommandHandler {
-  return async (given, io) => {
-    const input = given as unknown as BuildInput
+  return async (rawInput, io) => {
+    const input = rawInput as unknown as BuildInput
     refuseConflicts(input, builder.settings())
     const built = await readOrReport(() => build(builder, input, io), io)
     if (built === null) return 1

@@ -66,8 +66,8 @@ export interface Checker {
  * document.
  */
 export function runCheck(checker: Checker): CommandHandler {
-  return async (given, io) => {
-    const input = given as unknown as CheckInput
+  return async (rawInput, io) => {
+    const input = rawInput as unknown as CheckInput
     const {
       files,
       output_format,

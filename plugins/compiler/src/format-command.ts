@@ -36,8 +36,11 @@ interface FormatOutcome {
  * files with `--check`.
  */
 export function runFormat(formatter: Formatter): CommandHandler {
-  return async (given, io) => {
-    const { files, check = false } = given as unknown as { readonly files: readonly string[]; readonly check?: boolean }
+  return async (rawInput, io) => {
+    const { files, check = false } = rawInput as unknown as {
+      readonly files: readonly string[]
+      readonly check?: boolean
+    }
     const outcomes = await readOrReport(() => formatAll(formatter, files, check), io)
     if (outcomes === null) return 1
     if (io.json) io.stdout.write(`${JSON.stringify(outcomes.map(jsonOf), null, 2)}\n`)
@@ -54,9 +57,9 @@ async function formatAll(formatter: Formatter, files: readonly string[], check: 
 }
 
 /** Formats one file. If it is saved meanwhile, its new state is formatted; no save is overwritten. */
-async function formatOne(formatter: Formatter, given: SourceFile, check: boolean): Promise<FormatOutcome> {
-  const { path } = given
-  for (let file = given, left = formatter.retries(); ; left--) {
+async function formatOne(formatter: Formatter, original: SourceFile, check: boolean): Promise<FormatOutcome> {
+  const { path } = original
+  for (let file = original, left = formatter.retries(); ; left--) {
     const formatted = await formatter.format(file)
     const { text } = formatted
     const changed = text !== null && text !== file.text

@@ -35,8 +35,11 @@ export const newCommand: CommandDescriptor = {
  * changes nothing.
  */
 export function runNew(): CommandHandler {
-  return async (given, io) => {
-    const { name, template = 'hello' } = given as unknown as { readonly name: string; readonly template?: TemplateName }
+  return async (rawInput, io) => {
+    const { name, template = 'hello' } = rawInput as unknown as {
+      readonly name: string
+      readonly template?: TemplateName
+    }
     const files = projectFiles(basename(resolve(name)), templates[template])
     const written = await readOrReport(() => writeNew(name, files), io)
     if (written === null) return 1

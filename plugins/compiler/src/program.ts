@@ -31,8 +31,8 @@ export function programOf({ parsed: { module }, file: { path, text }, records }:
 function testOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramTest[] {
   const { role, roleDecorator } = fn
   if (fn.body === null || (role !== 'test' && role !== 'forall' && role !== 'fuzz')) return []
-  const [given] = roleDecorator?.args ?? []
-  const title = given?.value.kind === 'String' ? given.value.value : (roleDecorator?.strings[0]?.value ?? null)
+  const [argument] = roleDecorator?.args ?? []
+  const title = argument?.value.kind === 'String' ? argument.value.value : (roleDecorator?.strings[0]?.value ?? null)
   const kind = role === 'test' ? 'test' : 'forall'
   const params = bodies.params(fn.params)
   return [{ name: fn.name.text, title, kind, params, body: bodies.block(fn.body), span: bodies.span(fn) }]

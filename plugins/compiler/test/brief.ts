@@ -1,13 +1,13 @@
 import { type Expression, parse, type Statement } from '#syntax'
 
-/** An expression in prefix notation: `(+ a (* b c))`. Other nodes are printed as their kind or text. */
+/** Formats an expression in prefix notation: `(+ a (* b c))`. Other nodes are printed as their kind or source. */
 export function brief(source: string): string {
   const text = `fn f() { ${source}\n }`
   const { module, diagnostics } = parse(text)
   const errors = diagnostics.filter(({ severity }) => severity === 'error')
   if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('; '))
   const [item] = module.items
-  if (item?.kind !== 'Function' || item.body === null) throw new Error('no function')
+  if (item?.kind !== 'Function' || item.body === null) throw new Error('the source has no function')
   return item.body.statements.map(statement => ofStatement(statement, text)).join(' ; ')
 }
 

@@ -43,12 +43,12 @@ function project(t: Test): string {
   })
 }
 
-t.test('a valid program is reported, with exit code 0', async t => {
+t.test('check reports a valid program with exit code 0', async t => {
   const path = join(project(t), 'good.vox')
   t.same(await run(check, { files: [path] }), { code: 0, out: '', err: `checked ${path}: no errors\n` })
 })
 
-t.test('errors are printed to the standard error, with exit code 1', async t => {
+t.test('check prints errors to the standard error, with exit code 1', async t => {
   const path = join(project(t), 'bad.vox')
   const { code, out, err } = await run(check, { files: [path] })
   t.equal(code, 1)
@@ -59,7 +59,7 @@ t.test('errors are printed to the standard error, with exit code 1', async t => 
   t.match(lines.err, `error[E0001]: expected a pattern, found \`=\` at ${path}:2:7\n`)
 })
 
-t.test('--json prints only the findings to the standard output', async t => {
+t.test('check --json prints only the findings to the standard output', async t => {
   const path = join(project(t), 'bad.vox')
   for (const [input, json] of [[{ format: 'json' }, false] as const, [{}, true] as const]) {
     const { code, out, err } = await run(check, { files: [path], ...input }, json)
@@ -71,7 +71,7 @@ t.test('--json prints only the findings to the standard output', async t => {
   t.same(JSON.parse(good.out), [])
 })
 
-t.test('every command reports folders without a source file, with exit code 1', async t => {
+t.test('every command fails with exit code 1 for folders without source files', async t => {
   const folder = t.testdir({ none: {}, more: { 'skip.vox': `// vox:skip\n${GOOD}`, 'x.txt': '' } })
   const files = [join(folder, 'none'), join(folder, 'more')]
   for (const command of [check, fmt]) {
@@ -84,14 +84,14 @@ t.test('every command reports folders without a source file, with exit code 1', 
   t.equal((await readSome([folder], true)).length, 1)
 })
 
-t.test('a folder stands for its source files, except those that are marked', async t => {
+t.test('check of a folder checks its source files, except those with // vox:skip', async t => {
   const folder = project(t)
   const { err } = await run(check, { files: [folder] })
   t.match(err, 'checked 3 files: 1 error\n')
   t.equal((await readSources([folder], true)).length, 4)
 })
 
-t.test('a missing file is reported, with exit code 1', async t => {
+t.test('check reports a missing file with exit code 1', async t => {
   const { code, err } = await run(check, { files: ['nowhere.vox'] })
   t.equal(code, 1)
   t.match(err, /error: nowhere.vox does not exist\n {2}hint: /)
@@ -105,7 +105,7 @@ t.test('top-level statements are allowed only in a script', async t => {
   t.equal((await run(check, { files: [path], script: true })).code, 0)
 })
 
-t.test('files are formatted in place, and keep their mode', async t => {
+t.test('fmt formats files in place and preserves their mode', async t => {
   const folder = project(t)
   const path = join(folder, 'ugly.vox')
   chmodSync(path, 0o640)
@@ -118,7 +118,7 @@ t.test('files are formatted in place, and keep their mode', async t => {
   t.same(await run(fmt, { files: [path], check: true }), { code: 0, out: '', err: '' })
 })
 
-t.test('a file with errors is not changed, the others are formatted', async t => {
+t.test('fmt does not change a file with errors, but formats the others', async t => {
   const folder = project(t)
   const { code, err } = await run(fmt, { files: [folder] })
   t.equal(code, 1)
@@ -129,7 +129,7 @@ t.test('a file with errors is not changed, the others are formatted', async t =>
   t.match(JSON.parse(json.out), [{ changed: false, diagnostics: [{ error_code: 'E0001' }] }])
 })
 
-t.test('a link is kept, and its target is formatted', async t => {
+t.test('fmt formats the target of a symbolic link and preserves the link', async t => {
   const folder = project(t)
   const link = join(folder, 'link.vox')
   symlinkSync(join(folder, 'ugly.vox'), link)
@@ -137,7 +137,7 @@ t.test('a link is kept, and its target is formatted', async t => {
   t.equal(readFileSync(join(folder, 'ugly.vox'), 'utf8'), GOOD)
 })
 
-t.test('operations accept a text or a file of the project, and write nothing', async t => {
+t.test('operations accept source or a file of the project, and write nothing', async t => {
   const kernel = await compilerPlugin()
   t.teardown(() => kernel.close())
   const call = (id: string, input: object) => kernel.callById(`compiler.${id}`, input)
@@ -157,7 +157,7 @@ t.test('operations accept a text or a file of the project, and write nothing', a
   await t.rejects(call('check', { path: 'nowhere.vox' }), { code: 'CMP_FILE_UNREADABLE' })
 })
 
-t.test('settings allow component functions and set the log file', async t => {
+t.test('settings can allow component functions and enable a log file', async t => {
   const log = join(t.testdir(), 'compiler.log')
   const legacy = '@component fn A() to Element { use_state(1) }'
   const settings = { allow_legacy_component_fn: true, suppress_legacy_hook_lints: true, log_file: log }
@@ -174,7 +174,7 @@ t.test('settings allow component functions and set the log file', async t => {
   t.match(JSON.parse(readFileSync(log, 'utf8')), { action: 'check', path: 'source.vox', lines: 1 })
 })
 
-t.test('the HIR of a valid program is written on request', async t => {
+t.test('hir_dump writes the HIR of a valid program', async t => {
   const log = join(t.testdir(), 'compiler.log')
   const kernel = await compilerPlugin({ log_file: log, hir_dump: true })
   t.teardown(() => kernel.close())
@@ -188,7 +188,7 @@ t.test('the HIR of a valid program is written on request', async t => {
   t.notOk('hir' in bad)
 })
 
-t.test('an unwritable log file is reported, and the command succeeds', async t => {
+t.test('a command succeeds and logs a warning if the log file is not writable', async t => {
   const folder = t.testdir({ file: '' })
   writeFileSync(join(folder, 'file'), '')
   const kernel = await compilerPlugin({ log_file: join(folder, 'file', 'inside') })
@@ -196,7 +196,7 @@ t.test('an unwritable log file is reported, and the command succeeds', async t =
   t.match(await kernel.callById('compiler.check', { source: GOOD }), { ok: true })
 })
 
-t.test('a file that is saved while it is being formatted is formatted in its new state', async t => {
+t.test('fmt formats the new state of a file that is saved meanwhile', async t => {
   const path = join(t.testdir({ 'a.vox': UGLY }), 'a.vox')
   let saves = 2
   const format = runFormat({
@@ -211,7 +211,7 @@ t.test('a file that is saved while it is being formatted is formatted in its new
   t.equal(readFileSync(path, 'utf8'), `// 0\n${GOOD}`)
 })
 
-t.test('a file that is saved again and again is not changed', async t => {
+t.test('fmt does not change a file that is saved repeatedly, and fails with CMP_FILE_CHANGED', async t => {
   const path = join(t.testdir({ 'a.vox': UGLY }), 'a.vox')
   for (const retries of [0, 3]) {
     let saves = 0

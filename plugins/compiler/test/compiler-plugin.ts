@@ -2,7 +2,7 @@ import { webProject } from '@svc/contracts'
 import { fake, type TestKernel, testPlugin } from '@svc/plugin-sdk/testing'
 import compiler from '#plugin'
 
-/** The plugin in a project with an empty `[web]` table. */
+/** Starts the plugin in a project with an empty `[web]` table. */
 export function compilerPlugin(settings: object = {}): Promise<TestKernel> {
   return testPlugin(compiler, { settings, services: [fake(webProject, { tanstackStart: () => undefined })] })
 }

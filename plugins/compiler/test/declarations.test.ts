@@ -11,7 +11,7 @@ function declarations(source: string, script = false): readonly Declaration[] {
 const one = (source: string): Declaration => declarations(source)[0] as Declaration
 const fn = (source: string): FunctionDeclaration => one(source) as FunctionDeclaration
 
-t.test('both spellings of a remote function are one declaration', async t => {
+t.test('@query and @endpoint(kind: query) are the same declaration', async t => {
   for (const kind of ['query', 'mutation', 'server']) {
     const old = fn(`@${kind}\nfn f(a: int) to int { a }`)
     const young = fn(`@endpoint(kind: ${kind}) fn f(a: int) -> int { a }`)
@@ -20,7 +20,7 @@ t.test('both spellings of a remote function are one declaration', async t => {
   }
 })
 
-t.test('the strings of tools and resources can follow the decorator or be in parentheses', async t => {
+t.test('strings of tools and resources may follow the decorator or be in parentheses', async t => {
   t.match(fn('@mcp.tool "d" fn f() { 1 }'), { role: 'mcp.tool', roleDecorator: { strings: [{ value: 'd' }] } })
   t.match(fn('@tool("d") fn f() { 1 }'), { role: 'mcp.tool', roleDecorator: { args: [{ value: { value: 'd' } }] } })
   t.match(fn('@resource "u" "d" fn f() { 1 }'), {
@@ -46,12 +46,12 @@ t.test('decorators may be in any order, on one line or several, before or after 
   t.match(one('pub @table type T { a: int }'), { kind: 'Table', isPublic: true })
 })
 
-t.test('a function that a model answers needs no body', async t => {
+t.test('a function that a model implements needs no body', async t => {
   t.equal(fn('@ai fn f(x: str) to str').body, null)
   t.throws(() => fn('fn f(x: str) to str'), { message: /expected `{` before a block/ })
 })
 
-t.test('types are alternatives, records and aliases', async t => {
+t.test('alternatives, records and aliases are parsed', async t => {
   t.match(one('type A[T] =\n | B(x: int, T)\n | C { y: str }\n | D'), {
     definition: {
       form: 'variants',
@@ -83,7 +83,7 @@ t.test('types of every kind are parsed', async t => {
   t.match(params[4], { type: { path: [{ text: 'List' }], args: [{ path: [{ text: 'T' }] }] } })
 })
 
-t.test('any word can be a column, and indexes name columns', async t => {
+t.test('any word can be a column name, also in an index', async t => {
   t.match(one('@table type T { type: str state: int\n env: bool, in: int }'), {
     fields: ['type', 'state', 'env', 'in'].map(text => ({ name: { text } }))
   })
@@ -183,13 +183,13 @@ t.test('imports name paths, crates and modules', async t => {
   })
 })
 
-t.test('a script holds top-level statements next to declarations', async t => {
+t.test('a script may have top-level statements next to declarations', async t => {
   const kinds = declarations('let x = 1\nfn f() { x }\nprint(f())\nfor i in [1] { i }\nx', true).map(({ kind }) => kind)
   t.same(kinds, ['ScriptStatement', 'Function', 'ScriptStatement', 'ScriptStatement', 'ScriptStatement'])
   t.throws(() => declarations('print(1)'), { message: /`print` cannot begin a declaration/ })
 })
 
-t.test('separators may be omitted where they are unambiguous', async t => {
+t.test('separators may be omitted if the syntax is unambiguous', async t => {
   t.match(one('fn f() { match x { A => 1 B(y) => y } }'), {
     body: { statements: [{ expression: { arms: [{}, { patterns: [{ name: { text: 'B' } }] }] } }] }
   })

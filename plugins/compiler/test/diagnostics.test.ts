@@ -4,7 +4,7 @@ import { SourceFile } from '#root'
 
 const file = new SourceFile('dir/a.vox', 'fn a() {\r\n\tlet 😀ü = "x"\n}\n')
 
-t.test('an excerpt marks the place and shows related notes', async t => {
+t.test('a diagnostic is shown with a marked excerpt and related notes', async t => {
   const found = diagnostic(
     'E0001',
     'this is wrong',
@@ -49,7 +49,7 @@ t.test('control characters are not printed', async t => {
   t.match(renderDiagnostic(diagnostic('E0001', 'no', { start: 0, end: 7 }), hostile, false), '1 | x \ufffd[31m')
 })
 
-t.test('columns count characters, bytes count UTF-8', async t => {
+t.test('columns count characters, and byte offsets count UTF-8', async t => {
   t.same(file.position(17), { line: 2, column: 7 })
   t.equal(file.byteOffset(17), 19)
   t.equal(file.byteOffset(file.text.length), Buffer.byteLength(file.text))
@@ -81,7 +81,7 @@ t.test('a diagnostic as JSON has every field, with lines and columns from 1', as
   t.equal(diagnosticLine(found, file), 'warning[W093]: so at dir/a.vox:2:2')
 })
 
-t.test('diagnostics are in source order, errors first', async t => {
+t.test('diagnostics are sorted in source order, with errors first at one position', async t => {
   const at = (start: number) => ({ start, end: start + 1 })
   const order = sortDiagnostics([
     diagnostic('E0001', 'c', at(5)),

@@ -6,7 +6,7 @@ import { compilerErrors } from '#root'
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const rows = [...readme.matchAll(/^\| `([^`]+)` \| (error|warning|\d{3}) \| (.+) \|$/gm)].map(([, ...row]) => row)
 
-t.test('the README lists every diagnostic of the table, in the same order', t => {
+t.test('the README lists every diagnostic code in the order of the table', t => {
   t.same(
     rows.filter(([, severity]) => severity === 'error' || severity === 'warning'),
     Object.entries(diagnosticCodes).map(([code, { severity, meaning }]) => [code, severity, meaning])
@@ -29,7 +29,7 @@ t.test('the README lists every reserved code, and no diagnostic uses one', t => 
   t.end()
 })
 
-t.test('the README lists every error of the operations', t => {
+t.test('the README lists every error code of the operations', t => {
   t.same(
     rows.filter(([code]) => code?.startsWith('CMP_')),
     Object.entries<{ status?: number; message: string }>(compilerErrors.specs).map(([code, { status, message }]) => [

@@ -15,7 +15,7 @@ for (const name of names) {
   })
 }
 
-t.test('the list of a folder includes every example', async t => {
+t.test('the README of the examples lists every example', async t => {
   const list = readFileSync(join(folder, 'README.md'), 'utf8')
   for (const name of names) t.match(list, `[${name}](${name})`)
 })

@@ -14,11 +14,11 @@ t.test('not and minus take one operand', async t => {
   t.equal(brief('-9223372036854775808'), '(- 9223372036854775808)')
 })
 
-t.test('operators of other languages are read as words', async t => {
+t.test('symbol operators are parsed as word operators', async t => {
   t.equal(brief('a == b && c != d || e'), '(or (and (is a b) (isnt c d)) e)')
 })
 
-t.test('calls, members, indexes and question marks are read from left to right', async t => {
+t.test('calls, members, indexes and question marks are left-associative', async t => {
   t.equal(brief('db.T.get(1)?.name[2].0'), '(. (at (. (? (call (. (. db T) get) 1)) name) 2) 0)')
   t.equal(brief('pair.0.1'), '(. (. pair 0) 1)')
 })
@@ -31,7 +31,7 @@ t.test('a line break ends an expression, except before a dot or a pipe and after
   t.equal(brief('(a\n + b)'), '(+ a b)')
 })
 
-t.test('braces are an object if they are empty or contain a key, else a block', async t => {
+t.test('braces are an object if they are empty or contain a key, otherwise a block', async t => {
   t.equal(brief('{}'), 'Object')
   t.equal(brief('{ a: 1\n b: 2 }'), 'Object')
   t.equal(brief('{ "a b": 1, or: 2, c }'), 'Object')
@@ -66,7 +66,7 @@ t.test('contextual keywords can be names', async t => {
   t.equal(brief('f(type=1, in=2)'), '(call f 1 2)')
 })
 
-t.test('assignments change names, members and elements', async t => {
+t.test('names, members and elements can be assigned', async t => {
   t.equal(brief('a += 1; a.b = c; a[0] = d'), '(+= a 1) ; (= (. a b) c) ; (= (at a 0) d)')
 })
 
@@ -76,7 +76,7 @@ t.test('a body may be one assignment', async t => {
   t.equal(brief('for x in xs sum += x'), 'For')
 })
 
-t.test('a call with an element name and named arguments is an element', async t => {
+t.test('a call with the name of an element and named arguments is an element', async t => {
   t.equal(brief('column(gap=1) { text("a")\n Card() }'), '<column gap>(call text "a"),(call Card)')
   t.equal(brief('Card() { x }'), '<Card>x')
   t.equal(brief('input(attr_type="text")'), '<input type>')
@@ -84,7 +84,7 @@ t.test('a call with an element name and named arguments is an element', async t 
   t.equal(brief('plain(gap=1)'), '(call plain 1)')
 })
 
-t.test('markup contains elements, strings and braces', async t => {
+t.test('markup may contain elements, strings and braces', async t => {
   t.equal(
     brief('<a on:click={x = 1} data-x=3 y>"t" {n + 1} <b/> <></> {for i in l { <c/> }}</a>'),
     '<a on:click data-x y>"t",(+ n 1),<b>,<></>,For'

@@ -5,10 +5,10 @@ import { hasErrors } from '#root'
 import { expressionTypes, indexSymbols, type SymbolIndex } from '#symbols'
 import { parse, sameSyntax, walk } from '#syntax'
 
-/** A flaw in the compiler's handling of `source`; null for none. Thrown errors propagate. */
+/** Returns a bug of the compiler that `source` reveals; null if there is none. Thrown errors propagate. */
 export function flaw(source: string, script: boolean): string | null {
   const parsed = parse(source, { script })
-  // Editors also check the parsed part of a text with errors.
+  // Editors also check the parsed part of a source with errors.
   const checked = check(parsed.module, { suppressHookLints: false })
   const astray = misplaced([...parsed.diagnostics, ...checked], source)
   if (astray !== undefined) return `the span of "${astray.message}" is outside the file`
@@ -25,10 +25,12 @@ export function flaw(source: string, script: boolean): string | null {
   const again = parse(text, { script })
   if (!sameSyntax(parsed.module.items, again.module.items)) return `formatting changes its meaning:\n${text}`
   if (parsed.tokens.comments.length !== again.tokens.comments.length) return `formatting loses a comment:\n${text}`
-  return format(again) === text ? null : `formatting it twice gives another text:\n${text}`
+  return format(again) === text ? null : `formatting twice gives another result:\n${text}`
 }
 
-/** A flaw in resolved words: each resolved word must be the name of its symbol. */
+/**
+ * Returns a resolved word that differs from the name of its symbol, or overlaps another word; null if there is none.
+ */
 function wordAstray({ occurrences }: SymbolIndex, source: string): string | null {
   let end = 0
   for (const { start, end: next, symbol, form } of occurrences) {

@@ -2,22 +2,23 @@ import t from 'tap'
 import { format } from '#format'
 import { parse, sameSyntax } from '#syntax'
 
-/** The canonical form. Asserts that it is stable and has the same meaning. */
+/** Formats a source. Throws unless the result is stable and has the same meaning. */
 function formatted(source: string): string {
   const parsed = parse(source)
   const [error] = parsed.diagnostics.filter(({ severity }) => severity === 'error')
   if (error !== undefined) throw new Error(error.message)
   const text = format(parsed)
   const again = parse(text)
-  if (!sameSyntax(parsed.module.items, again.module.items)) throw new Error(`has another meaning:\n${text}`)
-  if (parsed.tokens.comments.length !== again.tokens.comments.length) throw new Error(`loses comments:\n${text}`)
-  if (format(again) !== text) throw new Error(`is not stable:\n${text}`)
+  if (!sameSyntax(parsed.module.items, again.module.items)) throw new Error(`formatting changes the meaning:\n${text}`)
+  if (parsed.tokens.comments.length !== again.tokens.comments.length)
+    throw new Error(`formatting loses a comment:\n${text}`)
+  if (format(again) !== text) throw new Error(`formatting twice gives another result:\n${text}`)
   return text
 }
 
 const lines = (...text: string[]): string => `${text.join('\n')}\n`
 
-t.test('old spellings become canonical', async t => {
+t.test('the formatter replaces old spellings with canonical ones', async t => {
   t.equal(
     formatted("@endpoint(kind: query) fn f(a: [int]) -> List<str> { if !a == 1 && b != 'x' { ret 1 } else { ret 2 } }"),
     lines('@query', 'fn f(a: List[int]) to List[str] { if not a is 1 and b isnt "x" { return 1 } else { return 2 } }')
@@ -25,7 +26,7 @@ t.test('old spellings become canonical', async t => {
   t.equal(formatted('@tool "d"\nfn f() { spawn A }'), lines('@mcp.tool "d"', 'fn f() { spawn(A) }'))
 })
 
-t.test('blocks on several lines stay so, indented by four spaces a level', async t => {
+t.test('blocks on several lines stay on several lines, indented by four spaces per level', async t => {
   t.equal(
     formatted('fn f() {\nif a {\nb }\nelse if c { d } else {\ne\n}\nwhile x { y }\n}'),
     lines(
@@ -45,7 +46,7 @@ t.test('blocks on several lines stay so, indented by four spaces a level', async
   )
 })
 
-t.test('a text of more than 100 characters is broken at the outermost useful position', async t => {
+t.test('a line of more than 100 characters is broken at the outermost useful position', async t => {
   const names = ['first_argument', 'second_argument', 'third_argument', 'fourth_argument']
   const call = `fn f() { some_function_with_a_name(${names.join(', ')}, fifth_argument) }`
   t.equal(
@@ -118,7 +119,7 @@ t.test('comments inside an item move before it', async t => {
   t.equal(formatted('fn f() { // only\n}'), lines('fn f() {', '    // only', '}'))
 })
 
-t.test('a blank line is kept, several become one, and declarations are separated', async t => {
+t.test('the formatter reduces blank lines to one, and separates declarations with a blank line', async t => {
   t.equal(
     formatted('import a\nimport b\nfn f() {\n\n  x\n\n\n  y\n\n}\nfn g() { 1 }\n'),
     lines('import a', 'import b', '', 'fn f() {', '    x', '', '    y', '}', '', 'fn g() { 1 }')
@@ -129,7 +130,7 @@ t.test('strings are in double quotes unless single quotes need fewer escapes', a
   t.equal(formatted(`let a = 'it\\'s'\nlet b = '"'`), lines(`let a = "it's"`, `let b = '"'`))
 })
 
-t.test('views are laid out as trees', async t => {
+t.test('views are formatted as trees', async t => {
   t.equal(
     formatted('component A() { view: <div class="a"><p>"one" {two}</p><img src="x"/></div> }'),
     lines(
@@ -224,7 +225,7 @@ t.test('an empty program stays empty', async t => {
   t.equal(formatted('\n\n// only a comment\n\n'), lines('// only a comment'))
 })
 
-t.test('a body that would continue its head goes on a separate line', async t => {
+t.test('a body that would be parsed as part of its head is put on a separate line', async t => {
   for (const [source, body] of [
     ['for x in a; (1)', '(1)'],
     ['for x in a; ().b(1)', '().b(1)'],

@@ -3,7 +3,7 @@ import t from 'tap'
 import { flaw } from './flaw.ts'
 import { mutated, type Random, randomFrom, tokenSoup } from './mutated-source.ts'
 
-/** The same in every run; SVC_TEST_FUZZ_CASES tries more. */
+/** Number of cases, which are the same in every run. Set SVC_TEST_FUZZ_CASES for more. */
 const CASES = Number(process.env.SVC_TEST_FUZZ_CASES ?? 10_000)
 
 const examples = new URL('../../../examples/language/', import.meta.url)
@@ -16,14 +16,14 @@ function nextSource(random: Random): string {
   return random() < 0.4 ? tokenSoup(random) : mutated(program, random)
 }
 
-t.test('no text breaks lexer, parser, checks or formatter', async t => {
+t.test('lexer, parser, checks and formatter handle every generated source', async t => {
   const random = randomFrom(20_260)
   let clean = 0
   for (let index = 0; index < CASES; index++) {
     const source = nextSource(random)
     const script = random() < 0.2
     const found = flaw(source, script)
-    if (found !== null) t.fail(`${found}\n--- of\n${source}`)
+    if (found !== null) t.fail(`${found}\n--- source:\n${source}`)
     else clean++
   }
   t.equal(clean, CASES)

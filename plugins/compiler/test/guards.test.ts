@@ -7,7 +7,7 @@ import { unbuilt } from './web/serving.ts'
 const options = { script: false, allowComponentFunctions: true, suppressHookLints: true }
 const GUARDS = ['auth', 'rate_limit', 'cors', 'webhook']
 
-/** `text message` of each guard that is refused in a source. */
+/** Returns severity and source of each rejected guard. */
 function refused(source: string): string[] {
   return checkFile(new SourceFile('a.vox', source), options)
     .diagnostics.filter(({ code }) => code === 'auth.not_enforced')
@@ -34,7 +34,7 @@ const GUARDED: readonly ((guard: string) => string)[] = [
   guard => `${guard} fn f() to int { 1 }`
 ]
 
-t.test('a guard is refused at every place', t => {
+t.test('a guard is rejected at every position', t => {
   for (const declare of GUARDED) {
     for (const name of GUARDS) {
       const source = declare(`@${name}(provider: bearer)`)
@@ -44,7 +44,7 @@ t.test('a guard is refused at every place', t => {
   t.end()
 })
 
-t.test('the error of a guard states the consequence and the remedy', t => {
+t.test('the error of a guard names the consequence and the remedy', t => {
   const [found] = checkFile(new SourceFile('a.vox', '@auth @query fn f() to int { 1 }'), options).diagnostics
   t.match(found, {
     code: 'auth.not_enforced',
@@ -55,7 +55,7 @@ t.test('the error of a guard states the consequence and the remedy', t => {
   t.end()
 })
 
-t.test('check, run, dev and build refuse a program with a guard', { skip: unbuilt() }, async t => {
+t.test('check, run, dev and build reject a program with a guard', { skip: unbuilt() }, async t => {
   const cwd = makeProject(t, { 'app.vox': '@auth(provider: bearer)\n@query\nfn secret() to str { "secret" }\n' })
   for (const argv of [
     ['check', 'app.vox'],

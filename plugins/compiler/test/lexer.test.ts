@@ -10,7 +10,7 @@ function messages(source: string): string[] {
   return lex(source).diagnostics.map(({ message }) => message)
 }
 
-t.test('the longest sign wins', async t => {
+t.test('the lexer reads the longest matching sign', async t => {
   t.same(texts('a|>b||c|d=>e->f==g<=h</>i/>j<>k!=l+=m'), [
     ...['a', '|>', 'b', '||', 'c', '|', 'd', '=>', 'e', '->', 'f', '==', 'g', '<=', 'h', '</', '>', 'i', '/>', 'j'],
     ...['<>', 'k', '!=', 'l', '+=', 'm']
@@ -45,7 +45,7 @@ t.test('comments are kept with the token that follows them', async t => {
   )
 })
 
-t.test('strings span lines, and known escapes are replaced', async t => {
+t.test('strings may span lines, and known escapes are replaced', async t => {
   t.same(texts("\"a\nb\" 'c\\'d'"), ['"a\nb"', "'c\\'d'"])
   t.equal(stringValue('"\\n\\t\\r\\0\\\\\\"\\\'\\x"'), '\n\t\r\0\\"\'\\x')
 })
@@ -56,7 +56,7 @@ t.test('an unterminated string is reported at its start, and lexing continues on
   t.equal(tokens.kind(4), Kind.Let)
 })
 
-t.test('invalid characters are reported in runs', async t => {
+t.test('adjacent invalid characters are reported once', async t => {
   t.same(messages('@@@\n& a'), ['invalid characters `@@@`', 'invalid character `&`'])
   t.same(messages('größe'), ['invalid characters in the name `öße`'])
   t.same(messages('/* a */ b'), ['block comments are not supported'])
@@ -74,7 +74,7 @@ t.test('a byte order mark is skipped', async t => {
   t.same(texts('\ufefffn'), ['fn'])
 })
 
-t.test('each keyword is described by itself', async t => {
+t.test('messages describe each keyword by its own text', async t => {
   for (const word of KEYWORDS.filter(each => each !== 'ret')) {
     t.equal(describeKind(lex(word).tokens.kind(0)), `\`${word}\``)
   }

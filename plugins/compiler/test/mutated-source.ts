@@ -1,4 +1,4 @@
-/** Texts that resemble programs, the same for the same seed. */
+/** Pieces of generated sources, which resemble programs. The same seed generates the same sources. */
 
 const PIECES = [
   ...'fn let mut if else while loop break continue match for in to return type import pub with on state derived'.split(
@@ -29,7 +29,7 @@ const PIECES = [
 
 export type Random = () => number
 
-/** Numbers from 0 to 1, by mulberry32. */
+/** Returns a generator of numbers from 0 to 1 (mulberry32). */
 export function randomFrom(seed: number): Random {
   let state = seed | 0
   return () => {
@@ -46,7 +46,7 @@ export function tokenSoup(random: Random): string {
   return Array.from({ length }, () => piece(random)).join(separator)
 }
 
-/** `text` with a few random changes: cut, doubled, swapped, replaced. */
+/** Returns `text` with a few random changes: pieces are removed, repeated, moved or replaced. */
 export function mutated(text: string, random: Random): string {
   let result = text
   const changes = 1 + Math.floor(random() * 3)

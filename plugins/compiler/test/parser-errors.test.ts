@@ -15,24 +15,24 @@ function errors(source: string, options = {}): Found[] {
 
 const message = (source: string): string => errors(source)[0]?.message ?? 'no error'
 
-t.test('a word that cannot begin a declaration is reported with the words that can', async t => {
+t.test('a word that cannot begin a declaration is reported with the expected words', async t => {
   t.match(errors('garbage here'), [
     { code: 'E0001', at: 'garbage', message: /`garbage` cannot begin a declaration; expected `fn`/ }
   ])
 })
 
-t.test('an entry of routes needs to', async t => {
+t.test('an entry of routes without `to` is reported', async t => {
   const { diagnostics } = parse('routes { "/" Home }')
   t.match(diagnostics, [{ message: 'an entry of `routes` requires `to` between the path and the component' }])
   t.match(diagnostics[0]?.fixes, [{ replacement: ' to' }])
 })
 
-t.test('a view and a field need their colons', async t => {
+t.test('a view or a field without its colon is reported', async t => {
   t.equal(message('component A() { view <div/> }'), '`view` requires a colon before the element')
   t.equal(message('@island X { a int }'), 'expected `:` after the name of a field, found `int`')
 })
 
-t.test('pub precedes a function or a type', async t => {
+t.test('pub before anything but a function or a type is reported', async t => {
   t.equal(message('pub let x = 1'), 'expected `fn` or `type` after `pub`, found `let`')
   t.equal(message('pub @form F { }'), 'expected `fn` or `type` after `pub`, found `F`')
 })
@@ -60,7 +60,7 @@ t.test('an arrow before a result type is accepted, and in an arm it is an error 
   t.match(diagnostics, [{ fixes: [{ replacement: '=>' }] }, { fixes: [{ replacement: '=>' }] }])
 })
 
-t.test('@get points to http', async t => {
+t.test('@get is reported with a fix that writes an http route', async t => {
   const source = '@get("/p") fn x() to int { 1 }'
   const [first] = parse(source).diagnostics
   t.match(first, { code: 'parse.deprecated_get', suggestions: [/http get "\/p" to T/] })
@@ -94,7 +94,7 @@ fn d() { x = }`
   )
 })
 
-t.test('tags must match', async t => {
+t.test('unclosed and mismatched tags are reported', async t => {
   t.same(
     errors('fn a() { <div><p></div> }').map(({ message }) => message),
     ['`<p>` is not closed before `</div>`']
@@ -109,12 +109,12 @@ t.test('tags must match', async t => {
   )
 })
 
-t.test('ints have 64 bits', async t => {
+t.test('an int beyond 64 bits is reported', async t => {
   t.same(errors('let a = -9223372036854775808\nlet b = 9223372036854775807'), [])
   t.equal(message('let a = 9223372036854775808'), '9223372036854775808 does not fit into an int of 64 bits')
 })
 
-t.test('syntax that is too deep is one error, never an overflow', async t => {
+t.test('syntax that is nested too deeply is a single error, never a stack overflow', async t => {
   const deep = [
     ...['(', '[', '{', '-', 'not ', 'if x { ', 'fn() ', 'a => ', 'f(', '<a>', 'match x { _ => '].map(
       piece => `let a = ${piece.repeat(5_000)}`
@@ -134,7 +134,7 @@ t.test('syntax that is too deep is one error, never an overflow', async t => {
   t.ok(MAX_NESTING < MAX_HEIGHT)
 })
 
-t.test('the parsed part of an invalid text has spans inside the text', async t => {
+t.test('the parsed part of an invalid source has spans inside the source', async t => {
   const source = 'fn a(x: ) { let y = \n foo(, ) }\ntype B { c: , d }\nactor'
   const { module } = parse(source)
   walk(module, node => {
@@ -143,11 +143,11 @@ t.test('the parsed part of an invalid text has spans inside the text', async t =
   })
 })
 
-t.test('names of types begin with a capital letter', async t => {
+t.test('a type name in lower case is reported with a fix', async t => {
   t.match(parse('type point { x: int }').diagnostics, [{ fixes: [{ replacement: 'Point' }] }])
 })
 
-t.test('decorators and strings without a meaning are errors', async t => {
+t.test('invalid decorators, arguments and strings are reported', async t => {
   for (const source of [
     '@table(1) type A { b: int }',
     '@table "x" type A { b: int }',

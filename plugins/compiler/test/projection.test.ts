@@ -22,7 +22,7 @@ function projectionOf(body: string) {
   return projection
 }
 
-t.test('operations that only read rows are omitted', t => {
+t.test('the projection omits operations that only read or write rows', t => {
   t.same(projectionOf('db.Note.all()\n db.Note.insert({ text: "a" })\n db.Note.count()'), {
     schema_version: 1,
     db_planning_policies: []
@@ -30,7 +30,7 @@ t.test('operations that only read rows are omitted', t => {
   t.end()
 })
 
-t.test('each other operation is listed once, by table, operation and requirement', t => {
+t.test('the projection lists each other operation once, by table, operation and requirement', t => {
   const projection = projectionOf(
     'db.Note.filter({ text: "a" }).sync()\n db.Note.all().live("b")\n db.Note.all().live("a")\n' +
       '{ { db.Note.all().live("a").limit(3) } }\n db.Ad.where({ text: "x" }).using("fts")\n db.Note.all().sync()'
@@ -77,7 +77,7 @@ t.test('the host probe describes the machine', t => {
   t.end()
 })
 
-t.test('svc check prints it, or writes it to a file', async t => {
+t.test('svc check --emit-projection prints the projection, or writes it to a file', async t => {
   const folder = t.testdir({ 'a.vox': `${TABLES}fn f() { db.Note.all().sync() }`, 'bad.vox': 'fn f() { g() }' })
   const check = runCheck({
     read: paths => readSources(paths, false),
@@ -104,7 +104,7 @@ t.test('svc check prints it, or writes it to a file', async t => {
   t.match(await run({ files: [folder], emit_projection: true }), { code: 2, err: /one file, found 2/ })
 })
 
-t.test('the operation describes the machine if the setting is on', async t => {
+t.test('compiler.projection describes the machine if the setting is on', async t => {
   const source = `${TABLES}fn f() { db.Note.all().sync() }`
   for (const on of [false, true]) {
     const plugin = await compilerPlugin({ projection_include_host_probe: on })

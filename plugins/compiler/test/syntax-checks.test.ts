@@ -2,7 +2,7 @@ import t from 'tap'
 import { check } from '#check'
 import { parse } from '#syntax'
 
-/** Texts at the spans of all diagnostics with one code. */
+/** Returns the source at the spans of all diagnostics with one code. */
 function places(code: string, source: string, suppressHookLints = false): string[] {
   const { module, diagnostics } = parse(source, { allowComponentFunctions: true })
   const error = diagnostics.find(({ severity }) => severity === 'error')

@@ -75,16 +75,16 @@ export function isPath(path: string): boolean {
 export function handlerArguments(
   params: readonly Param[],
   offers: readonly string[]
-): { readonly given: readonly (string | null)[]; readonly missing: readonly Param[] } {
+): { readonly values: readonly (string | null)[]; readonly missing: readonly Param[] } {
   const [first] = offers
   const missing: Param[] = []
-  const given = params.map(param => {
+  const values = params.map(param => {
     if (offers.includes(param.name.text)) return param.name.text
     if (params.length === 1 && first !== undefined) return first
     if (param.value === null && !isOptional(param.type)) missing.push(param)
     return null
   })
-  return { given, missing }
+  return { values, missing }
 }
 
 /** True for `Option[T]` and `T?`. */

@@ -17,10 +17,10 @@ export function hookUses({ items }: Module): HookUse[] {
     if (item.kind !== 'AppHook' || hook === 'tokens') return []
     return item.entries.flatMap(({ name, value }): HookUse[] => {
       const offers = hookEntry(hook, name.text)?.offers ?? []
-      const given = bare(value)
-      if (given.kind === 'Identifier') return [{ hook, name: given.name, offers }]
-      if (given.kind !== 'Object') return []
-      return given.entries.flatMap((entry): HookUse[] => {
+      const bareValue = bare(value)
+      if (bareValue.kind === 'Identifier') return [{ hook, name: bareValue.name, offers }]
+      if (bareValue.kind !== 'Object') return []
+      return bareValue.entries.flatMap((entry): HookUse[] => {
         const to = bare(entryValue(entry))
         const names = [...pathParameters(entryKey(entry)), ...offers]
         return to.kind === 'Identifier' ? [{ hook, name: to.name, offers: names }] : []

@@ -151,8 +151,8 @@ class HookChecker {
     if (value.kind === 'Missing') return
     const declared = value.kind === 'Identifier' ? this.#functions.get(value.name) : undefined
     if (declared === undefined || !CALLABLE.has(declared.role)) {
-      const what = value.kind === 'Identifier' ? `\`${value.name}\` is not a function that a page can call` : null
-      this.note('typecheck.hook.handler', what ?? 'expected the name of a function', value, {
+      const problem = value.kind === 'Identifier' ? `\`${value.name}\` is not a function that a page can call` : null
+      this.note('typecheck.hook.handler', problem ?? 'expected the name of a function', value, {
         suggestions: ['name a query, a mutation, a server function, or a function without a decorator']
       })
       return
@@ -177,10 +177,10 @@ class HookChecker {
       this.note('typecheck.hook.parameter', message, value)
     }
     if (gives === 'anything' || result === null) return
-    const given = plainTypeName(result)
-    if (['unit', 'Unit', 'any', '_', gives === 'bool' ? 'bool' : 'str'].includes(given)) return
-    const wanted = gives === 'bool' ? 'a `bool`, which is true if it did something' : 'a `str`, the path to open'
-    this.note('typecheck.hook.handler', `\`${name.text}\` must return ${wanted}, or nothing`, value)
+    const resultType = plainTypeName(result)
+    if (['unit', 'Unit', 'any', '_', gives === 'bool' ? 'bool' : 'str'].includes(resultType)) return
+    const expected = gives === 'bool' ? 'a `bool`, which is true if it did something' : 'a `str`, the path to open'
+    this.note('typecheck.hook.handler', `\`${name.text}\` must return ${expected}, or nothing`, value)
   }
 
   #wrong(at: Span, message: string): void {

@@ -47,11 +47,11 @@ export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
 
 function insideOf(item: Declaration): Diagnostic[] {
   const found: Diagnostic[] = []
-  const named = (given: readonly { readonly name: Name }[], what: string): void => {
+  const named = (members: readonly { readonly name: Name }[], kind: string): void => {
     found.push(
       ...repeated(
-        given.map(({ name }) => name),
-        what
+        members.map(({ name }) => name),
+        kind
       )
     )
   }
@@ -105,7 +105,7 @@ export class ParametersRule implements NodeRule {
   }
 }
 
-function repeated(names: readonly Name[], what: string): Diagnostic[] {
+function repeated(names: readonly Name[], kind: string): Diagnostic[] {
   const first = new Map<string, Name>()
   return names.flatMap(name => {
     if (name.text === '' || name.text === '_') return []
@@ -115,6 +115,6 @@ function repeated(names: readonly Name[], what: string): Diagnostic[] {
       return []
     }
     const related = [{ span: other, message: 'declared here first' }]
-    return [diagnostic('typecheck.duplicate_name', `there is already ${what} \`${name.text}\``, name, { related })]
+    return [diagnostic('typecheck.duplicate_name', `there is already ${kind} \`${name.text}\``, name, { related })]
   })
 }

@@ -26,8 +26,8 @@ function scheduleOf(item: Declaration): Diagnostic[] {
   const decorator = item.decorators.find(({ name }) => name.text === 'scheduled')
   if (decorator === undefined) return []
   const args = decorator.args ?? []
-  const given = args.find(({ name }) => name?.text === 'every') ?? args.find(({ name }) => name === null)
-  const value = given?.value ?? decorator.strings[0]
+  const interval = args.find(({ name }) => name?.text === 'every') ?? args.find(({ name }) => name === null)
+  const value = interval?.value ?? decorator.strings[0]
   const of = `of \`${item.name.text}\``
   if (value === undefined) {
     const suggestions = ['write `@scheduled("5m")`', HELP]
@@ -38,10 +38,10 @@ function scheduleOf(item: Declaration): Diagnostic[] {
   return durationProblems(`the schedule ${of}`, value)
 }
 
-/** Checks `value` if it is a string literal. `what` names the value in messages. */
-export function durationProblems(what: string, value: Expression): Diagnostic[] {
+/** Checks `value` if it is a string literal. `label` names the value in messages. */
+export function durationProblems(label: string, value: Expression): Diagnostic[] {
   if (value.kind !== 'String' || DURATION.test(value.value)) return []
-  return [wrong(`${what} is "${value.value}", which is not a duration`, value, meant(value))]
+  return [wrong(`${label} is "${value.value}", which is not a duration`, value, meant(value))]
 }
 
 function wrong(message: string, at: Span, replacement: string | null = null): Diagnostic {

@@ -11,15 +11,15 @@ export function checkImports(module: Module): Diagnostic[] {
   const found: Diagnostic[] = []
   for (const item of module.items.flatMap(each => (each.kind === 'Import' ? each.items : []))) {
     for (const name of importedNames(item)) {
-      const [other, what] = first.has(name.text)
+      const [other, note] = first.has(name.text)
         ? [first.get(name.text), 'imported here first']
         : [declared.get(name.text), 'declared here']
       if (!first.has(name.text)) first.set(name.text, name)
       if (other === undefined) continue
-      const message = `\`${name.text}\` is ${what.startsWith('i') ? 'imported twice' : 'both imported and declared'}`
+      const message = `\`${name.text}\` is ${note.startsWith('i') ? 'imported twice' : 'both imported and declared'}`
       found.push(
         diagnostic('typecheck.import.alias_conflict', message, name, {
-          related: [{ span: other, message: what }],
+          related: [{ span: other, message: note }],
           suggestions: ['rename one of them with `as`']
         })
       )

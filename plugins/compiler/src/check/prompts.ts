@@ -43,9 +43,9 @@ function ofSubagent(decorator: Decorator, mesh: boolean): Diagnostic[] {
   const found: Diagnostic[] = []
   const depth = argument(decorator, 'max_depth')
   if (depth !== undefined && numberOf(depth) >= MAX_CALLS) {
-    const most = String(MAX_CALLS - 1)
-    const message = `\`max_depth\` is more than ${most}, the maximum call depth of subagents`
-    const fixes = [{ label: `write ${most}`, span: depth.value, replacement: most }]
+    const maxDepth = String(MAX_CALLS - 1)
+    const message = `\`max_depth\` is more than ${maxDepth}, the maximum call depth of subagents`
+    const fixes = [{ label: `write ${maxDepth}`, span: depth.value, replacement: maxDepth }]
     found.push(diagnostic('vox/subagent/chain-depth-exceeded', message, depth.value, { fixes }))
   }
   const budget = argument(decorator, 'budget_usd')

@@ -44,8 +44,8 @@ function unknownTable(
       : isType
         ? 'lint.search_index_not_table'
         : 'lint.search_index_unknown_table'
-  const what = isType ? `\`${table.text}\` is a type, not a table` : `there is no table \`${table.text}\``
-  return diagnostic(code, what, table, {
+  const message = isType ? `\`${table.text}\` is a type, not a table` : `there is no table \`${table.text}\``
+  return diagnostic(code, message, table, {
     ...(isType ? { suggestions: [`write \`@table\` before \`type ${table.text}\``] } : {}),
     ...spellingFix(near, table)
   })
@@ -74,13 +74,13 @@ function checkColumns(index: Index, { name: table, fields }: Table): Diagnostic[
 }
 
 /** Reports a column that an index cannot search. `type` is null for the row id, which no search accepts. */
-function unfitColumn(variant: Index['variant'], type: Type | null, what: string, column: Name): Diagnostic[] {
+function unfitColumn(variant: Index['variant'], type: Type | null, message: string, column: Name): Diagnostic[] {
   if (variant === 'btree' || (type !== null && (variant === 'search' ? isText(type) : isVector(type)))) return []
   const [lack, suggestions] =
     variant === 'search'
       ? ['contains no text to search', ['search indexes take columns that are `str` or `Option[str]`']]
       : ['contains no vector', ['vector indexes take a column that is a `Tensor` of fixed length: `Tensor[384]`']]
-  return [diagnostic('lint.search_index_field_type', `\`${what}\` ${lack}`, column, { suggestions })]
+  return [diagnostic('lint.search_index_field_type', `\`${message}\` ${lack}`, column, { suggestions })]
 }
 
 function checkOptions(index: Index): Diagnostic[] {
@@ -89,16 +89,16 @@ function checkOptions(index: Index): Diagnostic[] {
   const example = `write \`with { ${known.name}: "${known.values[0]}" }\``
   return indexOptions(index).flatMap(({ at, key, problem }): Diagnostic[] => {
     if (problem === 'unknown') {
-      const what = `a ${index.variant} index has no option \`${key}\``
-      return [diagnostic('typecheck.with.unknown_option', what, at, { suggestions: [example] })]
+      const message = `a ${index.variant} index has no option \`${key}\``
+      return [diagnostic('typecheck.with.unknown_option', message, at, { suggestions: [example] })]
     }
     if (problem === 'value') {
-      const what = `\`${key}\` is one of ${known.values.map(value => `"${value}"`).join(', ')}`
-      return [diagnostic('typecheck.with.option_type', what, at)]
+      const message = `\`${key}\` is one of ${known.values.map(value => `"${value}"`).join(', ')}`
+      return [diagnostic('typecheck.with.option_type', message, at)]
     }
     if (problem === null) return []
-    const what = 'options must be a record literal'
-    return [diagnostic('typecheck.with.not_record', what, at, { suggestions: [example] })]
+    const message = 'options must be a record literal'
+    return [diagnostic('typecheck.with.not_record', message, at, { suggestions: [example] })]
   })
 }
 

@@ -29,9 +29,10 @@ function ofTable(entries: readonly (readonly [name: string, value: Expression])[
   const colours = new Map<string, StringLiteral>()
   const found: Diagnostic[] = []
   for (const [name, value] of entries) {
-    const given = bare(value)
-    if (given.kind === 'String') colours.set(name, given)
-    if (given.kind === 'Object') found.push(...ofTable(given.entries.map(each => [entryKey(each), entryValue(each)])))
+    const bareValue = bare(value)
+    if (bareValue.kind === 'String') colours.set(name, bareValue)
+    if (bareValue.kind === 'Object')
+      found.push(...ofTable(bareValue.entries.map(each => [entryKey(each), entryValue(each)])))
   }
   for (const [name, text] of colours) {
     const low = tooLow(name, text, colours)

@@ -55,9 +55,13 @@ function reactAttribute({ name }: Attribute): Diagnostic[] {
 function impureCalls({ decorators, name, body }: FunctionDeclaration): Diagnostic[] {
   if (body === null || !decorators.some(each => each.name.text === 'pure')) return []
   return calls(body).flatMap(({ node, callee }) => {
-    const what = node.kind === 'Spawn' ? 'spawn' : callee
+    const calledName = node.kind === 'Spawn' ? 'spawn' : callee
     if (node.kind !== 'Spawn' && !IMPURE.has(callee)) return []
-    return diagnostic('lint.pure_shallow_violation', `\`${name.text}\` is marked as pure and calls \`${what}\``, node)
+    return diagnostic(
+      'lint.pure_shallow_violation',
+      `\`${name.text}\` is marked as pure and calls \`${calledName}\``,
+      node
+    )
   })
 }
 

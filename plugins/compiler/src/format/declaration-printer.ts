@@ -25,14 +25,14 @@ export abstract class DeclarationPrinter extends StatementPrinter {
   }
 
   protected decorator({ name, args, strings, end }: Decorator): Doc {
-    const given =
+    const printedArgs =
       args === null
         ? ''
         : this.list('(', args, ')', end, each => [
             each.name === null ? '' : `${each.name.text}: `,
             this.expression(each.value)
           ])
-    return [`@${name.text}`, given, strings.map((each): Doc => ` ${this.string(each)}`)]
+    return [`@${name.text}`, printedArgs, strings.map((each): Doc => ` ${this.string(each)}`)]
   }
 
   /** Prints members in braces, one per line. */

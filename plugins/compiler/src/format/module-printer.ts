@@ -175,15 +175,17 @@ export class ModulePrinter extends DeclarationPrinter {
   #route(entry: RouteEntry | RouteFallback): Doc {
     if (entry.kind === 'RouteFallback') return `${entry.moment}: ${entry.component.text}`
     const { path, component, options, children, end } = entry
-    const given = options.map(({ key, value }) => `${key.text}: ${value.text}`).join(', ')
-    const head = `${this.string(path)} to ${component.text}${given === '' ? '' : ` with (${given})`}`
+    const printedOptions = options.map(({ key, value }) => `${key.text}: ${value.text}`).join(', ')
+    const head = `${this.string(path)} to ${component.text}${printedOptions === '' ? '' : ` with (${printedOptions})`}`
     return children.length === 0 ? head : [head, ' ', this.braces(children, end, child => this.#route(child))]
   }
 
   #url(node: UrlDeclaration): Doc {
     const entries = this.braces(node.entries, node.end, ({ name, params }) => {
-      const given = params.map(each => `${each.isOptional ? '?' : ''}${each.name.text}: ${this.type(each.type)}`)
-      return given.length === 0 ? name.text : `${name.text}(${given.join(', ')})`
+      const printedParams = params.map(
+        each => `${each.isOptional ? '?' : ''}${each.name.text}: ${this.type(each.type)}`
+      )
+      return printedParams.length === 0 ? name.text : `${name.text}(${printedParams.join(', ')})`
     })
     return [this.prefix(node), `url ${node.name.text} `, entries]
   }

@@ -34,8 +34,8 @@ export function documentSymbols(analysis: Analysis): DocumentSymbol[] {
     ...more
   })
   const named = (name: Name, kind: SymbolKind, whole: Span): DocumentSymbol => symbol(name.text, kind, whole, name)
-  const fields = (given: readonly Field[]): DocumentSymbol[] =>
-    given.map(field => named(field.name, SymbolKind.Field, field))
+  const fields = (members: readonly Field[]): DocumentSymbol[] =>
+    members.map(field => named(field.name, SymbolKind.Field, field))
 
   const childrenOf = (item: Declaration): DocumentSymbol[] => {
     switch (item.kind) {

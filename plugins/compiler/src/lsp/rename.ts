@@ -115,7 +115,7 @@ function requireNoGivenName({ name: old, declaration }: LanguageSymbol, name: st
   const others = params.map(each => (each.name.text === old ? { ...each, name: { ...each.name, text: name } } : each))
   for (const { hook, name: used, offers } of hookUses(parsed.module)) {
     if (used !== of.text) continue
-    const [before, after] = [params, others].map(each => handlerArguments(each, offers).given.join())
+    const [before, after] = [params, others].map(each => handlerArguments(each, offers).values.join())
     if (before !== after) throw new RenameRefused(`\`@${hook}\` passes \`${old}\` to \`${used}\` by that name`)
   }
 }
@@ -165,13 +165,13 @@ function meansTheSame(before: SymbolIndex, after: SymbolIndex): boolean {
   if (old === undefined || now === undefined || old.length !== now.length) return false
   if (before.unresolved.length !== after.unresolved.length) return false
   const same = new Map<LanguageSymbol, LanguageSymbol>()
-  const taken = new Map<LanguageSymbol, LanguageSymbol>()
+  const reverse = new Map<LanguageSymbol, LanguageSymbol>()
   return old.every(({ symbol }, index) => {
     const other = now[index]?.symbol
     if (other === undefined) return false
     if (!same.has(symbol)) same.set(symbol, other)
-    if (!taken.has(other)) taken.set(other, symbol)
-    return same.get(symbol) === other && taken.get(other) === symbol
+    if (!reverse.has(other)) reverse.set(other, symbol)
+    return same.get(symbol) === other && reverse.get(other) === symbol
   })
 }
 

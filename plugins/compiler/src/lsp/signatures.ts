@@ -24,6 +24,6 @@ export function signatureOf({ name, kind, node, declaration }: LanguageSymbol, t
 
 /** Returns the parameters and the result of a callable: `(a: int, b: str) to int`. */
 export function callSignature(params: readonly Param[], result: Type | null, text: string): string {
-  const given = params.map(param => sourceOf(param, text)).join(', ')
-  return `(${given})${result === null ? '' : ` to ${sourceOf(result, text)}`}`
+  const parameters = params.map(param => sourceOf(param, text)).join(', ')
+  return `(${parameters})${result === null ? '' : ` to ${sourceOf(result, text)}`}`
 }

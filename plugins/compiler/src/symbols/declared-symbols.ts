@@ -37,9 +37,9 @@ function symbolsOf(declaration: Declaration): LanguageSymbol[] {
     node,
     declaration
   })
-  const fields = (given: readonly Field[]): LanguageSymbol[] =>
+  const fields = (members: readonly Field[]): LanguageSymbol[] =>
     // An unnamed payload has a name of zero width.
-    given.filter(({ name }) => name.end > name.start).map(field => symbol('field', field.name, field))
+    members.filter(({ name }) => name.end > name.start).map(field => symbol('field', field.name, field))
   const kind = KINDS[declaration.kind]
   const named = 'name' in declaration && declaration.name !== null ? declaration.name : null
   const own = kind === undefined || named === null || named.text === '' ? [] : [symbol(kind, named)]

@@ -207,9 +207,9 @@ class Indexer implements BodyRule {
 
   /** Resolves the functions of an app hook entry: one function, or one for each link of a record. */
   #hookEntry(written: Expression, value: (name: Name) => void): void {
-    const given = bare(written)
-    if (given.kind === 'Identifier') value({ start: given.start, end: given.end, text: given.name })
-    if (given.kind === 'Object') for (const entry of given.entries) this.#hookEntry(entryValue(entry), value)
+    const expression = bare(written)
+    if (expression.kind === 'Identifier') value({ start: expression.start, end: expression.end, text: expression.name })
+    if (expression.kind === 'Object') for (const entry of expression.entries) this.#hookEntry(entryValue(entry), value)
   }
 
   #struct({ name, entries }: StructLiteral): void {
@@ -295,9 +295,9 @@ class Indexer implements BodyRule {
     }
   }
 
-  #column(given: Expression, table: Declaration): void {
-    if (given.kind === 'Identifier') this.#field(given, given.name, table)
-    if (given.kind === 'String') this.#field(given, given.value, table, 'string')
+  #column(expression: Expression, table: Declaration): void {
+    if (expression.kind === 'Identifier') this.#field(expression, expression.name, table)
+    if (expression.kind === 'String') this.#field(expression, expression.value, table, 'string')
   }
 
   #field(at: Span, name: string, declaration: Declaration, form: Occurrence['form'] = 'word'): void {
@@ -345,6 +345,6 @@ function tableBehind(expression: Expression): string | null {
   return isDbMember(at) ? at.property.text : null
 }
 
-function columnNames(given: Expression): readonly Expression[] {
-  return given.kind === 'List' ? given.items.map(bare) : [given]
+function columnNames(expression: Expression): readonly Expression[] {
+  return expression.kind === 'List' ? expression.items.map(bare) : [expression]
 }

@@ -2,12 +2,12 @@
 export function nearName(name: string, words: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3))
   let best: string | undefined
-  let least = limit + 1
+  let minDistance = limit + 1
   for (const word of words) {
-    if (Math.abs(word.length - name.length) >= least) continue
-    const found = distance(name, word, least)
-    if (found >= least) continue
-    least = found
+    if (Math.abs(word.length - name.length) >= minDistance) continue
+    const found = distance(name, word, minDistance)
+    if (found >= minDistance) continue
+    minDistance = found
     best = word
   }
   return best

@@ -68,13 +68,14 @@ class RouteReader {
 
   route(entry: RouteEntry, base: string): ClientRoute {
     const path = joined(base, entry.path.value)
-    const given = (key: string): Name | null => entry.options.find(option => option.key.text === key)?.value ?? null
+    const optionNamed = (key: string): Name | null =>
+      entry.options.find(option => option.key.text === key)?.value ?? null
     for (const { key } of entry.options) {
       if (OPTIONS.includes(key.text)) continue
       const message = `a page has no option \`${key.text}\`; its options are ${OPTIONS.map(each => `\`${each}\``).join(', ')}`
       this.diagnostics.push(diagnostic('web.route.unknown_option', message, key))
     }
-    const [loaderName, pending, error] = [given('loader'), given('pending'), given('error')]
+    const [loaderName, pending, error] = [optionNamed('loader'), optionNamed('pending'), optionNamed('error')]
     const loader = loaderName === null ? null : this.#loader(loaderName, path)
     return {
       path,
@@ -148,8 +149,8 @@ class RouteReader {
   #fits(property: Property, { query }: RouteLoader): boolean {
     const fn = this.#web.hir.query_fns.find(each => each.name === query)
     const print = (type: Property['type']): string => this.#web.types.print(type, new TypeImports())
-    const [taken, answer] = [print(property.type), print(fn === undefined ? null : answerOf(fn))]
-    return taken === answer || taken === `${answer} | null` || taken.includes('any') || answer.includes('any')
+    const [expected, answer] = [print(property.type), print(fn === undefined ? null : answerOf(fn))]
+    return expected === answer || expected === `${answer} | null` || expected.includes('any') || answer.includes('any')
   }
 }
 

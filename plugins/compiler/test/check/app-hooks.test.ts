@@ -14,14 +14,14 @@ activity sent() to Result[bool] { Ok(true) }
 type Paid = | Cash | Card
 `
 
-/** `code of text` for each finding about hooks. */
-function told(hooks: string): string[] {
+/** Returns `CODE of TEXT` for each finding about hooks. */
+function findings(hooks: string): string[] {
   const source = `${hooks}\n${FUNCTIONS}`
   const { diagnostics } = checkFile(new SourceFile('a.vox', source), options)
   return diagnostics.map(({ code, span }) => `${code} of ${source.slice(span.start, span.end)}`)
 }
 
-t.test('valid hooks have no findings', t => {
+t.test('valid app hooks have no findings', t => {
   const right = `
     @back_button { on_press: yes, fallback: "/" }
     @deep_link Links {
@@ -31,13 +31,13 @@ t.test('valid hooks have no findings', t => {
         routes: { "/": "/", "/t/:id": "/tasks/:id?tab=1", "/open/:id": opened, "/pay/:what/now": quiet }
     }
     @push { on_register: kept, on_notification: quiet, on_action: quiet, public_key: "${'a'.repeat(87)}" }`
-  t.same(told(right), [])
-  t.same(told('@tokens { anything: "1px" }\n@tokens { more: 1 }'), [], 'tokens are tables')
+  t.same(findings(right), [])
+  t.same(findings('@tokens { anything: "1px" }\n@tokens { more: 1 }'), [], 'tokens may be declared several times')
   t.end()
 })
 
-t.test('a handler is a function that a page can call, with parameters that the hook passes', t => {
-  const wrong: readonly (readonly [hook: string, ...told: string[]])[] = [
+t.test('a hook handler must be callable by a page, and have only parameters that the hook passes', t => {
+  const wrong: readonly (readonly [hook: string, ...findings: string[]])[] = [
     ['@back_button { on_press: sent }', 'typecheck.hook.handler of sent'],
     ['@back_button { on_press: Cash }', 'typecheck.hook.handler of Cash'],
     ['@back_button { on_press: "/" }', 'typecheck.hook.handler of "/"'],
@@ -49,7 +49,7 @@ t.test('a handler is a function that a page can call, with parameters that the h
     ['@deep_link { routes: { "/:other": opened } }', 'typecheck.hook.parameter of opened'],
     ['@push { on_action: kept }', 'typecheck.hook.parameter of kept']
   ]
-  for (const [hook, ...found] of wrong) t.same([...new Set(told(hook))], found, hook)
+  for (const [hook, ...found] of wrong) t.same([...new Set(findings(hook))], found, hook)
   t.end()
 })
 
@@ -65,8 +65,8 @@ t.test('a parameter without a value is reported once', t => {
   t.end()
 })
 
-t.test('schemes, addresses, keys and paths are checked', t => {
-  const link = (entries: string): string[] => told(`@deep_link { on_link: asked ${entries} }`)
+t.test('invalid schemes, origins, keys and paths of hooks are reported', t => {
+  const link = (entries: string): string[] => findings(`@deep_link { on_link: asked ${entries} }`)
   for (const scheme of ['"My"', '"a b"', '"https"', '"javascript"', '1', 'asked']) {
     t.same(link(`scheme: ${scheme}`), [`typecheck.hook.value of ${scheme}`])
   }
@@ -80,15 +80,17 @@ t.test('schemes, addresses, keys and paths are checked', t => {
     t.same(link(`routes: { "/a/:id": ${path} }`), [`typecheck.hook.value of ${path}`])
   }
   t.same(link('routes: "/a"'), ['typecheck.hook.value of "/a"'])
-  t.same(told('@push { on_register: kept public_key: "abc" }'), ['typecheck.hook.value of "abc"'])
+  t.same(findings('@push { on_register: kept public_key: "abc" }'), ['typecheck.hook.value of "abc"'])
   t.end()
 })
 
 t.test('duplicate hooks, and duplicate, missing or unknown entries are reported', t => {
-  t.same(told('@push { on_register: kept }\n@push Again { on_register: kept }'), ['typecheck.hook.duplicate of @push'])
-  t.same(told('@push { on_register: kept on_register: kept }'), ['typecheck.duplicate_name of on_register'])
-  t.same(told('@deep_link { scheme: "app" }'), ['typecheck.hook.missing_entry of @deep_link'])
-  t.same(told('@deep_link { routes: { "/a": "/", "/a": "/b" } }'), ['typecheck.duplicate_name of "/a"'])
+  t.same(findings('@push { on_register: kept }\n@push Again { on_register: kept }'), [
+    'typecheck.hook.duplicate of @push'
+  ])
+  t.same(findings('@push { on_register: kept on_register: kept }'), ['typecheck.duplicate_name of on_register'])
+  t.same(findings('@deep_link { scheme: "app" }'), ['typecheck.hook.missing_entry of @deep_link'])
+  t.same(findings('@deep_link { routes: { "/a": "/", "/a": "/b" } }'), ['typecheck.duplicate_name of "/a"'])
   const source = `@push { on_registr: kept }\n${FUNCTIONS}`
   const { diagnostics } = checkFile(new SourceFile('a.vox', source), options)
   t.match(

@@ -11,7 +11,7 @@ const TASK = '@table type Task { title: str done: bool }\n'
 const BACK = 'fn back() to bool { true }\n'
 const BLOG = 'activity a() to Result[int] { Ok(1) }\n'
 
-/** For each code, a program with that diagnostic and the text at its span. */
+/** For each code, a program with that diagnostic, and the source at its span. */
 const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   E0001: ['fn f( { }', '{'],
   E0301: ['type S = | A | B\nfn f(s: S) { match s { A => 1 } }', 'match'],
@@ -130,11 +130,15 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'vox/workflow/non-deterministic-call': ['workflow w() { std.time.now_ms() }', 'std.time.now_ms()']
 }
 
-/** Codes reported only without a mesh. */
+/** Codes that are reported only if no mesh is enabled. */
 const NEEDS_MESH: ReadonlySet<string> = new Set(['vox/subagent/distributed-not-wired', 'vox/workflow/mesh-disabled'])
 
-/** Codes, and the texts at their spans. */
-function told(source: string, strict: boolean, mesh = true): (readonly [code: string, at: string, severity: string])[] {
+/** Returns code, source at the span, and severity of each diagnostic. */
+function findings(
+  source: string,
+  strict: boolean,
+  mesh = true
+): (readonly [code: string, at: string, severity: string])[] {
   const file = new SourceFile('a.vox', source)
   const options = { script: false, allowComponentFunctions: true, suppressHookLints: false, strict, mesh }
   const { diagnostics } = checkFile(file, options)
@@ -143,7 +147,7 @@ function told(source: string, strict: boolean, mesh = true): (readonly [code: st
 
 for (const [code, [source, at]] of Object.entries(RAISES)) {
   t.test(`${code} is reported for ${JSON.stringify(source)}`, t => {
-    const found = told(source, false, !NEEDS_MESH.has(code))
+    const found = findings(source, false, !NEEDS_MESH.has(code))
     t.ok(
       found.some(each => each[0] === code && each[1] === at),
       `${at}: ${JSON.stringify(found)}`
@@ -165,13 +169,13 @@ t.test('unresolved external names are errors in a strict check, and warnings oth
     '@form F { field name: str }',
     '@ai fn g(a: str) to str\nfn f() { g(secrets.resolve("a")) }'
   ]) {
-    t.same([...new Set(told(source, false).map(each => each[2]))], ['warning'], source)
+    t.same([...new Set(findings(source, false).map(each => each[2]))], ['warning'], source)
     t.ok(
-      told(source, true).some(each => each[2] === 'error'),
+      findings(source, true).some(each => each[2] === 'error'),
       source
     )
   }
-  t.same(told('workflow w() { mesh_ping() }', false), [])
-  t.same(told('workflow w() { mesh_ping() }', true), [['typecheck.undefined', 'mesh_ping', 'error']])
+  t.same(findings('workflow w() { mesh_ping() }', false), [])
+  t.same(findings('workflow w() { mesh_ping() }', true), [['typecheck.undefined', 'mesh_ping', 'error']])
   t.end()
 })

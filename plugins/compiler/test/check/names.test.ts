@@ -5,9 +5,9 @@ import { parse } from '#syntax'
 
 interface Case {
   readonly code: DiagnosticCode
-  /** Programs with the diagnostic, each with the text at its span. */
+  /** Programs with the diagnostic, each with the source at its span. */
   readonly raises: readonly (readonly [source: string, at: string])[]
-  /** Similar programs without it. */
+  /** Similar programs without the diagnostic. */
   readonly clean: readonly string[]
 }
 
@@ -338,8 +338,8 @@ for (const { code, raises, clean } of CASES) {
       )
     }
     for (const source of clean) {
-      const said = found(source).filter(each => each.code === code || each.code === 'E0001')
-      t.same(said, [], source)
+      const unexpected = found(source).filter(each => each.code === code || each.code === 'E0001')
+      t.same(unexpected, [], source)
     }
     t.end()
   })
@@ -365,7 +365,7 @@ t.test('fixes turn an invalid program into a valid one', t => {
   ] as const) {
     const { module } = parse(wrong)
     const [fix] = check(module, { suppressHookLints: false }).flatMap(({ fixes }) => fixes)
-    if (fix === undefined) t.fail(`nothing fixes ${wrong}`)
+    if (fix === undefined) t.fail(`no fix for ${wrong}`)
     else t.equal(wrong.slice(0, fix.span.start) + fix.replacement + wrong.slice(fix.span.end), right)
     t.same(found(right), [], right)
   }
@@ -384,7 +384,7 @@ t.test('a name that is missing only in a workflow is a warning', t => {
   t.end()
 })
 
-t.test('the missing cases of a match are reported', t => {
+t.test('a non-exhaustive match reports the missing cases', t => {
   const missing = (source: string) =>
     check(parse(source).module, { suppressHookLints: false }).flatMap(({ missingCases }) => missingCases)
   t.same(missing(`${SHAPES}fn f(s: Shape) { match s { Circle(r) => r } }`), ['Square(_)', 'Empty'])

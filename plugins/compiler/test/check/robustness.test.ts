@@ -4,7 +4,7 @@ import { check } from '#check'
 import { parse } from '#syntax'
 import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
 
-/** The same in every run; SVC_TEST_FUZZ_CASES tries more. */
+/** Number of cases, which are the same in every run. Set SVC_TEST_FUZZ_CASES for more. */
 const CASES = Number(process.env.SVC_TEST_FUZZ_CASES ?? 2_000)
 
 const examples = new URL('../../../../examples/language/', import.meta.url)
@@ -12,7 +12,7 @@ const programs = readdirSync(examples)
   .filter(name => name.endsWith('.vox'))
   .map(name => readFileSync(new URL(name, examples), 'utf8'))
 
-t.test('every parsed text can be checked, and every finding and fix has a span in the file', t => {
+t.test('every parsed source can be checked, and every finding and fix has a span in the file', t => {
   const random = randomFrom(7)
   let found = 0
   for (let index = 0; index < CASES; index++) {
@@ -22,15 +22,16 @@ t.test('every parsed text can be checked, and every finding and fix has a span i
     for (const { code, span, fixes, related } of check(module, { suppressHookLints: false })) {
       found++
       for (const { start, end } of [span, ...fixes.map(fix => fix.span), ...related.map(each => each.span)]) {
-        if (start < 0 || start > end || end > source.length) t.fail(`${code} is outside\n${source}`)
+        if (start < 0 || start > end || end > source.length)
+          t.fail(`the span of ${code} is outside the source\n${source}`)
       }
     }
   }
-  t.ok(found > CASES / 10, `${found} findings`)
+  t.ok(found > CASES / 10, `only ${found} findings`)
   t.end()
 })
 
-t.test('a program of the maximum depth is checked', t => {
+t.test('a program of the maximum depth can be checked', t => {
   const sources = [
     `fn f(a: int) { ${'('.repeat(200)}a${')'.repeat(200)} ${'+ a '.repeat(500)}}`,
     `fn f(a: any) { a${'.x()'.repeat(450)} }`,

@@ -17,8 +17,8 @@ fn pong(n: int, text: str) to str { ping(n, text) }
 let token = secrets.resolve("token")
 `
 
-/** Diagnostics with the arguments at their spans. */
-function told(source: string, script = false): string[] {
+/** Returns the source at the span of each diagnostic. */
+function findings(source: string, script = false): string[] {
   const text = PRELUDE + source
   const { module, diagnostics } = parse(text, { script })
   if (hasErrors(diagnostics)) throw new Error(diagnostics.map(({ message }) => message).join('; '))
@@ -27,7 +27,7 @@ function told(source: string, script = false): string[] {
     .map(({ span }) => text.slice(span.start, span.end))
 }
 
-t.test('a secret that reaches a model is reported on every path', t => {
+t.test('a secret that is sent to a model is reported, whatever path it takes', t => {
   for (const [body, at] of [
     ['ask(secrets.resolve("a"))', 'secrets.resolve("a")'],
     ['ask(std.env.get("HOME").unwrap())', 'std.env.get("HOME").unwrap()'],
@@ -58,12 +58,12 @@ t.test('a secret that reaches a model is reported on every path', t => {
     ['forward(b = key(), a = "x")', 'key()'],
     ['far(key())', 'key()']
   ] as const) {
-    t.same(told(`fn f() { ${body} }`), [at], body)
+    t.same(findings(`fn f() { ${body} }`), [at], body)
   }
-  t.same(told('http get "/x" to str { ask(key()) }'), ['key()'])
-  t.same(told('actor A { on go() to str { ask(key()) } }'), ['key()'])
-  t.same(told('workflow w() { ask(key()) }'), ['key()'])
-  t.same(told('let k = key()\nask(k)', true), ['k'])
+  t.same(findings('http get "/x" to str { ask(key()) }'), ['key()'])
+  t.same(findings('actor A { on go() to str { ask(key()) } }'), ['key()'])
+  t.same(findings('workflow w() { ask(key()) }'), ['key()'])
+  t.same(findings('let k = key()\nask(k)', true), ['k'])
   t.end()
 })
 
@@ -82,16 +82,16 @@ t.test('values that do not contain the secret are not reported', t => {
     'let secrets = { resolve: fn(x) x }\n ask(secrets.resolve("a"))',
     'ask(ask("x"))'
   ]) {
-    t.same(told(`fn f() { ${body} }`), [], body)
+    t.same(findings(`fn f() { ${body} }`), [], body)
   }
   t.end()
 })
 
-t.test('long chains of functions and variables are checked', t => {
+t.test('long chains of functions and variables can be checked', t => {
   const count = 2000
   const functions = Array.from({ length: count }, (_, index) => `fn f${index}(a: str) { f${(index + 1) % count}(a) }`)
-  t.same(told(`${functions.join('\n')}\nfn g() { f0(key()) }`), [])
+  t.same(findings(`${functions.join('\n')}\nfn g() { f0(key()) }`), [])
   const variables = Array.from({ length: 2000 }, (_, index) => `    v${index} = v${index + 1}`)
-  t.same(told(`fn g() { while true {\n${variables.join('\n')}\n} }`), [])
+  t.same(findings(`fn g() { while true {\n${variables.join('\n')}\n} }`), [])
   t.end()
 })

@@ -13,7 +13,7 @@ fn maybe(n: int) to Option[int] { if n > 0 { Some(n) } else { None } }
 fn risky(n: int) to Result[int] { if n > 0 { Ok(n) } else { Error("no") } }
 `
 
-const said = (source: string) => {
+const findings = (source: string) => {
   const text = PRELUDE + source
   const { module, diagnostics } = parse(text)
   return [...diagnostics, ...check(module, { suppressHookLints: false })]
@@ -21,13 +21,13 @@ const said = (source: string) => {
     .map(({ code, span }) => [code as string, text.slice(span.start, span.end)])
 }
 
-t.test('a detached workflow returns the id of its run', async t => {
+t.test('a detached workflow call returns the run id', async t => {
   const text = 'workflow w() to Result[int] { Ok(1) }\n'
-  t.same(said(`${text}fn f() to Result[str] { w() with { id: "a", detach: true } }`), [])
-  t.match(said(`${text}fn f() to Result[str] { w() with { detach: false } }`), [['typecheck.return_mismatch']])
+  t.same(findings(`${text}fn f() to Result[str] { w() with { id: "a", detach: true } }`), [])
+  t.match(findings(`${text}fn f() to Result[str] { w() with { detach: false } }`), [['typecheck.return_mismatch']])
 })
 
-t.test('mismatched types are reported at their span', t => {
+t.test('type mismatches are reported at the span of the value', t => {
   for (const [source, code, at] of [
     ['fn f() to int { "a" }', 'typecheck.return_mismatch', '"a"'],
     ['fn f(b: bool) to int { if b { 1 } else { "a" } }', 'typecheck.return_mismatch', '"a"'],
@@ -66,12 +66,12 @@ t.test('mismatched types are reported at their span', t => {
     ['fn f() { db.Task.where({ title: { in: ["a", 1] } }) }', 'typecheck.db.type', '1'],
     ['fn f() { db.Task.insert({ title: 1, done: true }) }', 'typecheck.db.type', '1']
   ] as const) {
-    t.same(said(source), [[code, at]], source)
+    t.same(findings(source), [[code, at]], source)
   }
   t.end()
 })
 
-t.test('matching and unknown types are not reported', t => {
+t.test('matching types and unknown types are not reported', t => {
   for (const source of [
     'fn f() to float { 1 }',
     'fn f() to Unit { 1 }',
@@ -122,12 +122,12 @@ t.test('matching and unknown types are not reported', t => {
     'http get "/x/:size" to int { size + 1 }',
     'component C() { derived d: str = risky + "a"\n state risky = "x"\n view: <p>{d}</p> }'
   ]) {
-    t.same(said(source), [], source)
+    t.same(findings(source), [], source)
   }
   t.end()
 })
 
-t.test('a field of an optional value is accessible after unwrapping', t => {
+t.test('access to a field of an optional value has a fix that unwraps it', t => {
   for (const [source, right] of [
     ['fn f(p: Option[Point]) to int { p.x }', 'fn f(p: Option[Point]) to int { p.unwrap().x }'],
     ['fn f(p: Result[Point]) to int { (p).x }', 'fn f(p: Result[Point]) to int { (p).unwrap().x }'],
@@ -139,20 +139,20 @@ t.test('a field of an optional value is accessible after unwrapping', t => {
     const [fix] = check(parse(text).module, { suppressHookLints: false }).flatMap(({ fixes }) => fixes)
     const mended = `${text.slice(0, fix?.span.start)}${fix?.replacement}${text.slice(fix?.span.end)}`
     t.equal(mended.slice(PRELUDE.length), right)
-    t.same(said(right), [])
+    t.same(findings(right), [])
   }
-  t.same(said('fn f() { maybe(1).y }'), [['typecheck.unknown_field', 'y']], 'an unknown field has no fix')
+  t.same(findings('fn f() { maybe(1).y }'), [['typecheck.unknown_field', 'y']], 'an unknown field has no fix')
   t.end()
 })
 
-t.test('long chains of functions without declared results are checked', t => {
+t.test('long chains of functions without declared result types can be checked', t => {
   const count = 20_000
   const chain = Array.from({ length: count }, (_, index) => `fn f${index}() { f${(index + 1) % count}() }`).join('\n')
-  t.same(said(chain), [])
+  t.same(findings(chain), [])
   t.end()
 })
 
-t.test('functions of other plugins return Results, with a fix where a value is expected', t => {
+t.test('functions of other plugins return Results, with a fix if a value is expected', t => {
   const fixed = (source: string) => {
     const [found] = check(parse(source).module, { suppressHookLints: false })
     const [fix] = found?.fixes ?? []
@@ -186,7 +186,7 @@ t.test('functions of other plugins return Results, with a fix where a value is e
     'type Speech = | Loud(n: int)\nfn f() to Speech { Loud(1) }',
     'fn f(Browser: any) to int { Browser.text("a") }'
   ]) {
-    t.same(said(right), [], right)
+    t.same(findings(right), [], right)
   }
   t.end()
 })

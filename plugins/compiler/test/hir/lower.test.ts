@@ -9,7 +9,7 @@ function lowered(source: string): HirModule {
   return lower(module, source)
 }
 
-/** Without spans, which have a separate test. */
+/** Removes spans, which a separate test checks. */
 function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter(item => !isSpan(item)).map(bare)
   if (typeof value !== 'object' || value === null) return value
@@ -35,7 +35,7 @@ const shape = (text: string): unknown => bare(expression(text))
 const a = { Ident: ['a'] }
 const int = (value: number) => ({ IntLit: [value] })
 
-t.test('every expression has the form of the document', t => {
+t.test('every expression is lowered to its document node', t => {
   const cases: readonly (readonly [string, unknown])[] = [
     ['1.5', { FloatLit: [1.5] }],
     ['1.50dec', { DecimalLit: ['1.50'] }],
@@ -133,7 +133,7 @@ t.test('every expression has the form of the document', t => {
   t.end()
 })
 
-t.test('statements: compound assignments are written out', t => {
+t.test('compound assignments are expanded', t => {
   const [fn] = lowered(
     'fn f() { let mut (x, _): (int, dec) = (1, 2)\n x += 1\n while x < 3 { break }\n loop { continue }\n return x }'
   ).functions
@@ -154,7 +154,7 @@ t.test('statements: compound assignments are written out', t => {
   t.end()
 })
 
-t.test('types keep their spelling', t => {
+t.test('lowered types keep their spelling', t => {
   const [type] = lowered(
     'type T { a: list[str], b: Option[int], c: int?, d: fn(int) to Unit, e: unit, f: Tensor[2], g: (), h: _ }'
   ).types
@@ -229,7 +229,7 @@ t.test('chains on tables become operations with a plan', t => {
   t.end()
 })
 
-t.test('declarations are in the array of their role, and in no other', t => {
+t.test('each declaration is only in the array of its role', t => {
   const module = lowered(`import std.fs, rust:serde(version: "1", branch: "x") as sd, a/b as { C, D as E }
 type Shape = | Circle(r: float) | Empty
 @table pub type Task { title: str }
@@ -290,7 +290,7 @@ agent Helper { version "2"
   t.end()
 })
 
-t.test('top-level statements of a script are its main', t => {
+t.test('top-level statements of a script become its main function', t => {
   const source = 'let x = 1\nprint(x)\n'
   const { module } = parse(source, { script: true })
   const [main] = lower(module, source).functions
@@ -298,7 +298,7 @@ t.test('top-level statements of a script are its main', t => {
   t.end()
 })
 
-t.test('spans are byte offsets and end with the text', t => {
+t.test('spans are byte offsets that exclude trailing white space', t => {
   const source = '// Grüße 🎉\nfn f() { "ü🎉" }\n'
   const bytes = Buffer.from(source)
   const [fn] = lowered(source).functions
@@ -309,7 +309,7 @@ t.test('spans are byte offsets and end with the text', t => {
   t.end()
 })
 
-t.test('definitions have distinct numbers', t => {
+t.test('each definition has a different number', t => {
   const source = `${TASKS}fn f(a: int, b: int) { fn(c) c }\ntype T = | A\nworkflow w(d: int) { }`
   const ids: number[] = []
   JSON.stringify(lowered(source), (key, value) => {

@@ -30,7 +30,7 @@ t.test('documents are validated against the published schema', t => {
   t.end()
 })
 
-t.test('a document has version, metadata and the arrays in their order', t => {
+t.test('a document has version, metadata and arrays in a fixed order', t => {
   const source = 'fn f() { "ü" }\n'
   const document = JSON.parse(printed(source, new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 678))))
   t.same(Object.keys(document), ['version', 'metadata', 'module'])
@@ -43,7 +43,7 @@ t.test('a document has version, metadata and the arrays in their order', t => {
   t.end()
 })
 
-t.test('two runs differ only in the time', t => {
+t.test('two documents of one program differ only in the time', t => {
   const source = readFileSync(new URL('tables.vox', examples), 'utf8')
   t.equal(printed(source), printed(source))
   const later = printed(source, new Date(1e12))
@@ -75,16 +75,16 @@ t.test('undeclared result types are inferred where possible', t => {
   t.end()
 })
 
-t.test('ints keep all of their digits', t => {
+t.test('ints in a document keep all of their digits', t => {
   t.match(printed('fn f() { 9223372036854775807 }'), '{"IntLit": [9223372036854775807, {"start": 9, "end": 28}]}')
   t.end()
 })
 
 for (const name of names) {
-  t.test(`${name} has the stored document`, t => {
+  t.test(`${name} has the expected IR document`, t => {
     const text = printed(readFileSync(new URL(name, examples), 'utf8'))
     const file = new URL(name.replace('.vox', '.json'), documents)
-    // The version of the compiler changes independently of the document.
+    // The compiler's version may change without a change of the document.
     const kept = text.replace(/"compiler_version": "[^"]*"/, '"compiler_version": ""')
     if (process.env.SVC_TEST_UPDATE === '1') writeFileSync(file, kept)
     t.equal(kept, readFileSync(file, 'utf8'))
@@ -93,7 +93,7 @@ for (const name of names) {
   })
 }
 
-t.test('every valid text has a document, and every parsed text can be lowered', t => {
+t.test('every valid source has a document, and every parsed source can be lowered', t => {
   const random = randomFrom(1)
   const programs = names.map(name => readFileSync(new URL(name, examples), 'utf8'))
   let accepted = 0
@@ -108,7 +108,7 @@ t.test('every valid text has a document, and every parsed text can be lowered', 
     if (!validate(JSON.parse(text))) t.fail(source)
     if (!spansLieWithin(text, Buffer.byteLength(source))) t.fail(`a span is outside ${source}`)
   }
-  t.ok(accepted > 50, `${accepted} were accepted`)
+  t.ok(accepted > 50, `only ${accepted} sources were valid`)
   t.end()
 })
 
@@ -120,7 +120,7 @@ t.test('programs of the maximum depth have a document', t => {
   t.end()
 })
 
-t.test('the size of a document grows linearly with the depth of the program', t => {
+t.test('the size of a document is linear in the depth of the program', t => {
   const chain = (calls: number): number => printed(`fn f(a: any) { a${'.x()'.repeat(calls)} }`).length
   t.ok(chain(400) < 5 * chain(100), `${chain(400)} is more than five times ${chain(100)}`)
   t.end()

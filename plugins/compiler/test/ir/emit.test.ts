@@ -26,7 +26,7 @@ async function run(input: Record<string, unknown>, json = false) {
 const GOOD = '@table type A { id: int }\nfn f() to int { 1 }\n'
 const BAD = 'fn f() { g() }\n'
 
-t.test('the standard output contains only the document', async t => {
+t.test('--emit-ir prints only the document to the standard output', async t => {
   const path = join(t.testdir({ 'a.vox': GOOD }), 'a.vox')
   for (const json of [false, true]) {
     const { code, out, err } = await run({ files: [path], emit_ir: true }, json)
@@ -36,37 +36,37 @@ t.test('the standard output contains only the document', async t => {
   }
 })
 
-t.test('a file with errors has no document, with exit code 1', async t => {
+t.test('--emit-ir fails with exit code 1 for a file with errors', async t => {
   const folder = t.testdir({ 'a.vox': BAD })
   const out = join(folder, 'a.json')
-  const told = await run({ files: [join(folder, 'a.vox')], emit_ir: true, out })
-  t.match(told, { code: 1, out: '', err: 'typecheck.undefined' })
+  const result = await run({ files: [join(folder, 'a.vox')], emit_ir: true, out })
+  t.match(result, { code: 1, out: '', err: 'typecheck.undefined' })
   t.throws(() => readFileSync(out), { code: 'ENOENT' })
 })
 
-t.test('the document is written to the named file', async t => {
+t.test('--out writes the document to a file', async t => {
   const folder = t.testdir({ 'a.vox': GOOD })
   const out = join(folder, 'a.json')
-  const told = await run({ files: [join(folder, 'a.vox')], emit_ir: true, out })
-  t.match(told, { code: 0, out: '', err: 'no errors' })
+  const result = await run({ files: [join(folder, 'a.vox')], emit_ir: true, out })
+  t.match(result, { code: 0, out: '', err: 'no errors' })
   t.match(JSON.parse(readFileSync(out, 'utf8')), { version: '2.0.0' })
   const nowhere = await run({ files: [join(folder, 'a.vox')], emit_ir: true, out: join(folder, 'no', 'a.json') })
   t.match(nowhere, { code: 1, err: 'cannot be written' })
 })
 
-t.test('conflicting options are refused, with exit code 2', async t => {
+t.test('conflicting options are rejected with exit code 2', async t => {
   const folder = t.testdir({ 'a.vox': GOOD, 'b.vox': GOOD })
   t.match(await run({ files: [folder], emit_ir: true }), { code: 2, out: '', err: 'found 2' })
   t.match(await run({ files: [folder], out: join(folder, 'a.json') }), { code: 2, err: '--emit-ir' })
 })
 
-t.test('bytes that are not UTF-8 are refused', async t => {
+t.test('a file that is not UTF-8 is rejected', async t => {
   const path = join(t.testdir(), 'a.vox')
   writeFileSync(path, Buffer.from([0x66, 0x6e, 0xff]))
   t.match(await run({ files: [path], emit_ir: true }), { code: 1, out: '', err: /no UTF-8[\s\S]*save it as UTF-8/ })
 })
 
-t.test('the operation returns the document, or the diagnostics', async t => {
+t.test('compiler.ir returns the document, or fails with the diagnostics', async t => {
   const kernel = await compilerPlugin()
   t.teardown(() => kernel.close())
   t.match(await kernel.callById('compiler.ir', { source: GOOD }), {

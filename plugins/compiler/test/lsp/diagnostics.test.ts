@@ -9,7 +9,7 @@ import { Editor } from './editor.ts'
 
 const editor = await Editor.start(t)
 
-t.test('diagnostics of a file arrive when it is opened, changed and saved', async t => {
+t.test('the server publishes diagnostics when a file is opened, changed or saved', async t => {
   const file = await editor.open('a.vox', 'fn f() to str {\n    "ü😀" + cout\n}\nlet count = 1\n')
   const [first, ...rest] = await file.diagnostics()
   t.same(rest, [])
@@ -37,7 +37,7 @@ t.test('mesh calls in workflows are reported if no mesh is enabled', async t => 
   t.same(file.texts(found), ['mesh_ping'])
 })
 
-t.test('a fix of a finding is a quick fix', async t => {
+t.test('each fix of a finding is offered as a quick fix', async t => {
   const file = await editor.open('fix.vox', '@table type Task { title: str }\nfn f() { db.Tsk.all() }\n')
   const diagnostics = await file.diagnostics()
   const actions = await editor.connection.sendRequest(CodeActionRequest.type, {
@@ -50,7 +50,7 @@ t.test('a fix of a finding is a quick fix', async t => {
   t.match(file.edited(action?.edit.changes[file.uri]), 'db.Task.all()')
 })
 
-t.test('incremental changes produce the same text, after any characters', async t => {
+t.test('incremental changes are applied correctly after characters of any width', async t => {
   const file = await editor.open('b.vox', 'fn f() { }\r\n// 😀 ä\r\nfn g() { f() }\r\n')
   await file.type('g() { |f', 'no_')
   t.match(await file.diagnostics(), [{ code: 'typecheck.undefined', range: { start: { line: 2, character: 9 } } }])
@@ -70,12 +70,12 @@ t.test('changes in quick succession are checked once, in their final state', asy
   t.ok(editor.versions(file.uri).length < 20, `${editor.versions(file.uri).length} versions were checked`)
 })
 
-t.test('a file with top-level statements is read as a script', async t => {
+t.test('a file with top-level statements is checked as a script', async t => {
   const file = await editor.open('script.vox', 'let a = 1\nprint(a)\nfor x in [a] { print(x) }\n')
   t.same(await file.diagnostics(), [])
 })
 
-t.test('the findings of a closed file are cleared', async t => {
+t.test('the findings of a file are cleared when it is closed', async t => {
   const file = await editor.open('d.vox', 'fn f() { x }\n')
   t.equal((await file.diagnostics()).length, 1)
   const last = editor.diagnostics(file.uri)
@@ -83,7 +83,7 @@ t.test('the findings of a closed file are cleared', async t => {
   t.same(await last, [])
 })
 
-t.test('a file of two thousand lines is checked again after each key', async t => {
+t.test('a file of two thousand lines is checked after each keystroke', async t => {
   const body = Array.from({ length: 500 }, (_, n) => `fn f${n}(a: int) to int {\n    let b = a + ${n}\n    b\n}\n`)
   const file = await editor.open('long.vox', body.join(''))
   t.same(await file.diagnostics(), [])

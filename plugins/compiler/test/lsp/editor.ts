@@ -26,17 +26,17 @@ import { TextDocument } from 'vscode-languageserver-textdocument'
 
 export const BIN = fileURLToPath(new URL('../../../../kernel/bin/svc.cjs', import.meta.url))
 
-/** An editor-like client of the server, which runs as a separate process on standard streams. */
+/** Test client of the language server, which runs as a separate process on standard streams. */
 export class Editor {
   readonly connection: ProtocolConnection
   readonly capabilities: InitializeResult['capabilities']
   readonly #input: Writable
   readonly #published: PublishDiagnosticsParams[] = []
   readonly #waiting: (() => void)[] = []
-  /** Resolves to the exit code. */
+  /** Resolves to the exit code of the server. */
   readonly ended: Promise<number | null>
 
-  /** `processId` is the process of the editor; `folders` are its workspace folders. */
+  /** Starts the server. `processId` is the process of the editor; `folders` are its workspace folders. */
   static async start(
     t: Test,
     {
@@ -90,7 +90,7 @@ export class Editor {
     this.#input.end()
   }
 
-  /** `name` is an absolute path, or a path in a folder that does not exist on disk. */
+  /** Opens a file. `name` is an absolute path, or a path in a folder that does not exist on disk. */
   async open(name: string, text: string): Promise<OpenFile> {
     const uri = pathToFileURL(resolve('/project', name)).href
     const textDocument = { uri, languageId: 'vox', version: 1, text }
@@ -98,7 +98,7 @@ export class Editor {
     return new OpenFile(this, TextDocument.create(uri, 'vox', 1, text))
   }
 
-  /** The findings of one version of a file; without a version, the next findings. */
+  /** Returns the findings of one version of a file; without a version, the next published findings. */
   async diagnostics(uri: string, version?: number): Promise<readonly Diagnostic[]> {
     for (let seen = version === undefined ? this.#published.length : 0; ; seen++) {
       while (seen >= this.#published.length) await new Promise<void>(wake => this.#waiting.push(wake))
@@ -107,7 +107,7 @@ export class Editor {
     }
   }
 
-  /** Versions of a file with published findings. */
+  /** Returns the versions of a file for which findings were published. */
   versions(uri: string): (number | undefined)[] {
     return this.#published.filter(params => params.uri === uri).map(({ version }) => version)
   }
@@ -130,15 +130,15 @@ export class OpenFile {
     return this.#document.getText()
   }
 
-  /** The position of `|` in the text; `mark` is the text around it. */
+  /** Returns the position of `|` in the file. `mark` is the text around the position. */
   at(mark: string): { readonly textDocument: { readonly uri: string }; readonly position: Position } {
     const offset = this.text.indexOf(mark.replace('|', ''))
-    if (offset < 0) throw new Error(`the text has no ${mark}`)
+    if (offset < 0) throw new Error(`the file does not contain ${mark}`)
     const position = this.#document.positionAt(offset + Math.max(0, mark.indexOf('|')))
     return { textDocument: { uri: this.uri }, position }
   }
 
-  /** The text at each place. */
+  /** Returns the text at each range. */
   texts(places: readonly { readonly range: { readonly start: Position; readonly end: Position } }[]): string[] {
     return places.map(({ range }) => this.#document.getText(range))
   }
@@ -153,7 +153,7 @@ export class OpenFile {
     })
   }
 
-  /** Types `text` at the cursor of `mark`. */
+  /** Types `text` at the position of `|` in `mark`. */
   async type(mark: string, text: string): Promise<void> {
     const { position } = this.at(mark)
     await this.change({ range: { start: position, end: position }, text })
@@ -169,7 +169,7 @@ export class OpenFile {
     return this.#editor.diagnostics(this.uri, this.#document.version)
   }
 
-  /** The text after the server's edits. */
+  /** Returns the text after the server's edits. */
   edited(edits: readonly TextEdit[] | null | undefined): string {
     return TextDocument.applyEdits(this.#document, [...(edits ?? [])])
   }

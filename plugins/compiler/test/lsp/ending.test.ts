@@ -9,14 +9,14 @@ t.test('the server exits with 1 if its client disconnects without a shutdown req
   t.equal(await editor.ended, 1)
 })
 
-t.test('the server exits when its editor is gone', async t => {
+t.test('the server exits when the process of its editor has ended', async t => {
   const gone = spawn(process.execPath, ['-e', '0'])
   await once(gone, 'exit')
   const editor = await Editor.start(t, { processId: gone.pid ?? null })
   t.equal(await editor.ended, 1)
 })
 
-t.test('only the standard streams are a transport', t => {
+t.test('a transport other than the standard streams is rejected', t => {
   const { status, stderr } = spawnSync(process.execPath, [BIN, 'lsp', '--no-stdio'], {
     cwd: t.testdir({}),
     encoding: 'utf8',

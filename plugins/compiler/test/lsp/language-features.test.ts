@@ -67,7 +67,7 @@ async function hoverAt(file: OpenFile, mark: string): Promise<string> {
   return (found?.contents as MarkupContent | undefined)?.value ?? ''
 }
 
-/** Labels of completions. */
+/** Returns the labels of the completions. */
 async function offered(file: OpenFile, mark: string): Promise<string[]> {
   const found = await editor.connection.sendRequest(CompletionRequest.type, file.at(mark))
   return (Array.isArray(found) ? found : (found?.items ?? [])).map(({ label }) => label)
@@ -165,7 +165,7 @@ t.test('a rename changes every use and nothing else', async t => {
   t.equal(await renamed(app, 'fallback: s|een', 'home'), hooks.replaceAll(/(?<!\/)\bseen\b/g, 'home'))
 })
 
-t.test('a rename that would change a meaning is refused', async t => {
+t.test('a rename that would change the meaning of another word is refused', async t => {
   const file = await editor.open(
     'conflict.vox',
     'let outer = 1\nfn f(a: int) to int {\n    let b = outer\n    a + b + outer\n}\nfn g(h: any) { h.ping() }\n' +
@@ -199,7 +199,7 @@ t.test('a rename that would change a meaning is refused', async t => {
   await t.rejects(editor.connection.sendRequest(PrepareRenameRequest.type, file.at('in|t {')), { message: /declares/ })
 })
 
-t.test('completion offers the words that are valid at a place', async t => {
+t.test('completion offers the words that are valid at the cursor', async t => {
   const file = await editor.open(
     'complete.vox',
     `@table type Task { title: str done: bool }
@@ -272,7 +272,7 @@ t.test('completion inserts snippets', async t => {
   t.match(helper?.textEdit, { newText: 'helper($' + '{1:a})' })
 })
 
-t.test('formatting returns the canonical form', async t => {
+t.test('formatting returns edits to the canonical form', async t => {
   for (const [name, text, formatted] of [
     ['f1.vox', 'fn a() -> int {\r\n  1\r\n}\r\n', 'fn a() to int {\n    1\n}\n'],
     ['f2.vox', 'fn a()->int {\n  // 😀\n "😀"\n 1 }', 'fn a() to int {\n    // 😀\n    "😀"\n    1\n}\n'],
@@ -326,7 +326,7 @@ t.test('each test has a lens that runs it', async t => {
   t.equal(lenses?.length, 1)
 })
 
-t.test('words are coloured by their meaning', async t => {
+t.test('semantic tokens depend on the meaning of words', async t => {
   const text = '// note\n@query fn f(a: int) to str {\n    let ä = "1\n2"\n    str(a + 1)\n}\n'.replace('ä', 'x')
   const file = await editor.open('colour.vox', text)
   const found = await editor.connection.sendRequest(SemanticTokensRequest.type, { textDocument: { uri: file.uri } })

@@ -6,17 +6,17 @@ import { type Declaration, type Identifier, walk } from '#syntax'
 
 const examples = new URL('../../../../examples/language/', import.meta.url)
 const options = { allowComponentFunctions: false, suppressHookLints: false }
-/** No other file is open, and no other file is in its folder. */
+/** A workspace in which no other file is open or next to the file. */
 const alone = new Workspace(
   () => [],
   new OpenFiles(() => options),
   () => options
 )
 
-/** Kinds whose names belong to stored, sent or imported data. */
+/** Kinds of symbols whose names belong to stored, sent or imported data. */
 const FIXED: ReadonlySet<string> = new Set(['field', 'import', 'handler'])
 
-/** Functions of hooks, whose parameters are matched by name. */
+/** Returns functions of hooks, whose parameters are matched by name. */
 function hookFunctions({ parsed: { module } }: Analysis): ReadonlySet<Declaration> {
   const named = new Set<string>()
   for (const item of module.items) {

@@ -19,7 +19,7 @@ import {
 } from '#lsp'
 import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
 
-/** The same in every run; SVC_TEST_FUZZ_CASES tries more. */
+/** Number of cases, which are the same in every run. Set SVC_TEST_FUZZ_CASES for more. */
 const CASES = Number(process.env.SVC_TEST_FUZZ_CASES ?? 400)
 
 const examples = new URL('../../../../examples/language/', import.meta.url)
@@ -27,7 +27,7 @@ const programs = readdirSync(examples)
   .filter(name => name.endsWith('.vox'))
   .map(name => readFileSync(new URL(name, examples), 'utf8'))
 const options = { allowComponentFunctions: false, suppressHookLints: false }
-/** No other file is open, and no other file is in its folder. */
+/** A workspace in which no other file is open or next to the file. */
 const alone = new Workspace(
   () => [],
   new OpenFiles(() => options),
@@ -42,7 +42,7 @@ function renameOrRefuse(analysis: Analysis, position: Position, name: string): v
   }
 }
 
-t.test('every incomplete text and every cursor position has an answer', t => {
+t.test('every request succeeds for incomplete sources at any cursor position', t => {
   const random = randomFrom(31)
   let asked = 0
   for (let index = 0; index < CASES; index++) {
@@ -71,7 +71,7 @@ t.test('every incomplete text and every cursor position has an answer', t => {
         asked++
       }
     } catch (error) {
-      t.fail(`${error instanceof Error ? error.stack : String(error)}\n--- of\n${source}`)
+      t.fail(`${error instanceof Error ? error.stack : String(error)}\n--- source:\n${source}`)
     }
   }
   t.equal(asked, 3 * CASES)

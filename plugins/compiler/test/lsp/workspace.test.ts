@@ -69,7 +69,7 @@ async function project(t: Test): Promise<Project> {
   return { editor, folder, open }
 }
 
-/** Locations as `file:line:text`, with the texts on disk. */
+/** Formats locations as `file:line:text`, with the text on disk. */
 function shown({ folder }: Project, places: readonly Location[]): string[] {
   return places.map(({ uri, range }) => {
     const path = fileURLToPath(uri)
@@ -88,7 +88,7 @@ async function referencesOf(in_: Project, file: OpenFile, mark: string, includeD
   return shown(in_, (await in_.editor.connection.sendRequest(ReferencesRequest.type, params)) ?? []).sort()
 }
 
-/** Texts of the renamed files, by file name. */
+/** Returns the text of each renamed file, by file name. */
 async function renamed(in_: Project, file: OpenFile, mark: string, newName: string): Promise<Record<string, string>> {
   const edit = await in_.editor.connection.sendRequest(RenameRequest.type, { ...file.at(mark), newName })
   const { changes = {} } = edit as WorkspaceEdit
@@ -101,7 +101,7 @@ async function renamed(in_: Project, file: OpenFile, mark: string, newName: stri
   )
 }
 
-/** A workspace of unchanged files. */
+/** A workspace whose files do not change. */
 const shared = await project(t)
 
 t.test('a definition is found in its file, through all imports', async t => {
@@ -117,7 +117,11 @@ t.test('a definition is found in its file, through all imports', async t => {
   t.equal(await definitionOf(in_, app, '<Ba|dge'), 'shapes.vox:8:Badge')
   t.equal(await definitionOf(in_, app, 'lab|el='), 'shapes.vox:8:label')
   const deep = await in_.open('inner/deep.vox')
-  t.equal(await definitionOf(in_, deep, '+ si|ze(s'), 'shapes.vox:2:area', 'through a file that imports it')
+  t.equal(
+    await definitionOf(in_, deep, '+ si|ze(s'),
+    'shapes.vox:2:area',
+    'the definition is found through another import'
+  )
   const whole = await in_.open('inner/whole.vox')
   t.equal(await definitionOf(in_, whole, 'shapes.ar|ea'), 'shapes.vox:2:area')
   t.equal(await definitionOf(in_, whole, 'import sh|apes'), 'shapes.vox:0:')
@@ -125,7 +129,7 @@ t.test('a definition is found in its file, through all imports', async t => {
   t.equal(await definitionOf(in_, other, '{ ar|ea(1'), 'inner/other.vox:0:area')
 })
 
-t.test('references include all files, from every file', async t => {
+t.test('references are found in all files, from every file', async t => {
   const in_ = shared
   const everywhere = [
     'app.vox:0:area',
@@ -160,7 +164,7 @@ t.test('references include all files, from every file', async t => {
   t.same(await referencesOf(in_, other, 'fn ar|ea'), ['inner/other.vox:0:area', 'inner/other.vox:2:area'])
 })
 
-t.test('a rename changes all files, and keeps aliases and keys', async t => {
+t.test('a rename changes all files, but not aliases and record keys', async t => {
   const in_ = shared
   const app = await in_.open('app.vox')
   t.same(await renamed(in_, app, 'ar|ea(s)', 'surface'), {
@@ -188,7 +192,7 @@ t.test('a rename changes all files, and keeps aliases and keys', async t => {
   })
 })
 
-t.test('a rename is refused if it would change the meaning of another file', async t => {
+t.test('a rename that would change the meaning of another file is refused', async t => {
   const in_ = shared
   const shapes = await in_.open('shapes.vox')
   for (const [mark, newName, message] of [
@@ -204,7 +208,7 @@ t.test('a rename is refused if it would change the meaning of another file', asy
   t.match(prepared, { placeholder: 'area', range: { start: { line: 2, character: 16 } } })
 })
 
-t.test('open files take precedence over files on disk, whose changes are noticed', async t => {
+t.test('open files take precedence over files on disk, and changes on disk are noticed', async t => {
   const in_ = await project(t)
   const app = await in_.open('app.vox')
   t.equal(await definitionOf(in_, app, 'ar|ea(s)'), 'shapes.vox:2:area')
@@ -216,7 +220,11 @@ t.test('open files take precedence over files on disk, whose changes are noticed
     ...app.at('ar|ea(s)'),
     context: { includeDeclaration: true }
   })
-  t.equal(found?.filter(({ uri }) => uri === pathToFileURL(fresh).href).length, 2, 'an unsaved file')
+  t.equal(
+    found?.filter(({ uri }) => uri === pathToFileURL(fresh).href).length,
+    2,
+    'the references include an unsaved file'
+  )
 })
 
 t.test('without a workspace folder, files in the same folder are its neighbours', async t => {

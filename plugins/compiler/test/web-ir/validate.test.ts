@@ -31,7 +31,7 @@ const raw = { Raw: 'x' }
 
 const seen = new Set<string>()
 
-/** Each part of a web IR with its expected codes. */
+/** Invalid parts of a web IR, with the expected codes. */
 const CASES: readonly (readonly [part: Partial<WebIr>, codes: readonly string[]])[] = [
   [{ dom_nodes: [element(0, [0])] }, ['dom.id_oob']],
   [{ dom_nodes: [element(0, [7])] }, ['dom.id_oob']],
@@ -121,7 +121,7 @@ const CASES: readonly (readonly [part: Partial<WebIr>, codes: readonly string[]]
   ]
 ]
 
-t.test('each mistake has its code', t => {
+t.test('each inconsistency is reported with its code', t => {
   for (const [part, expected] of CASES) {
     t.same(codes(part), expected)
     for (const code of expected) seen.add(`web_ir_validate.${code}`)

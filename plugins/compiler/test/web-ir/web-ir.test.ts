@@ -23,7 +23,7 @@ function found(source: string): WebIr {
   return ir
 }
 
-/** Numbers of nodes, views, behaviours, routes and jobs. */
+/** Counts nodes, views, behaviours, routes and jobs. */
 const sizes = (source: string): number[] => {
   const { dom_nodes, view_roots, behavior_nodes, route_nodes, scheduled_jobs } = found(source)
   return [dom_nodes, view_roots, behavior_nodes, route_nodes, scheduled_jobs].map(({ length }) => length)
@@ -45,12 +45,12 @@ const COUNTER = `component Counter(first: int) {
 }
 `
 
-t.test('a module without views and endpoints has none', t => {
+t.test('a module without views and endpoints has no web IR', t => {
   t.equal(webIr('fn main() { print("x") }\ntype A { b: int }\nactor B { on c() to int { 1 } }\n'), null)
   t.end()
 })
 
-t.test('keys are in a fixed order', t => {
+t.test('the keys of the web IR are in a fixed order', t => {
   const order =
     'dom_nodes view_roots behavior_nodes style_nodes route_nodes scheduled_jobs interop_nodes diagnostic_nodes spans version'
   t.equal(Object.keys(found(COUNTER)).join(' '), order)
@@ -75,7 +75,7 @@ t.test('children precede their parent node', t => {
   t.end()
 })
 
-t.test('behaviours have the name of their component, in source order', t => {
+t.test('behaviours are prefixed with their component, in source order', t => {
   t.same(found(COUNTER).behavior_nodes, [
     { StateDecl: { name: 'Counter::count', initial: 'first', optionality: 'Required', span: null } },
     { DerivedDecl: { name: 'Counter::double', expr: 'count * 2', span: null } },
@@ -106,7 +106,7 @@ t.test('an island is a mount point with properties and a count of its children',
   t.end()
 })
 
-t.test('bind is a value and its change handler', t => {
+t.test('bind becomes a value and a change handler', t => {
   const { dom_nodes } = found('component A() { state x: str = "" view: <input bind={x}/> }')
   t.match(dom_nodes, [
     {
@@ -121,7 +121,7 @@ t.test('bind is a value and its change handler', t => {
   t.end()
 })
 
-t.test('style rules have typed values', t => {
+t.test('values in style rules are typed', t => {
   const source = `component A() { view: <p/> }
 style { .box { max_width: "40rem" color: "#fff" background: "var(--card-color)" margin: "0 auto" display: "flex" opacity: "0.5" gap: "var(--gap)" border-color: "red" } }`
   t.same(found(source).style_nodes, [
@@ -146,7 +146,7 @@ style { .box { max_width: "40rem" color: "#fff" background: "var(--card-color)" 
   t.end()
 })
 
-t.test('routes: pages, then the server, functions, queries and mutations', t => {
+t.test('routes are ordered: pages, server routes, functions, queries, mutations', t => {
   const source = `
 @mutation fn add(title: str, done: bool) to Result[int] { Ok(1) }
 @mutation fn clear() to Unit { print("x") }
@@ -220,7 +220,7 @@ routes {
   t.end()
 })
 
-t.test('jobs, and imports from TypeScript', t => {
+t.test('scheduled functions become jobs, and TypeScript imports interop nodes', t => {
   const ir = found(`
 import react Chart from "./chart"
 @scheduled("1h") fn tick() to Unit { print("x") }
@@ -246,7 +246,7 @@ extern fn now() to int = "./time"
   t.end()
 })
 
-t.test('node counts are the same for equivalent programs', t => {
+t.test('small programs have the expected numbers of nodes', t => {
   t.same(
     sizes(
       '@query fn a() to int { 1 }\n@query fn b() to int { 1 }\n@mutation fn c() to int { 1 }\nhttp get "/x" to int { 1 }'
@@ -265,7 +265,7 @@ t.test('node counts are the same for equivalent programs', t => {
   t.end()
 })
 
-t.test('untranslatable code is reported among the diagnostics', t => {
+t.test('untranslatable code is reported in the diagnostics of the web IR', t => {
   const ir = found('@table type A { b: str }\ncomponent C() { view: <p>{db.A.count()}</p> }')
   t.match(ir.diagnostic_nodes, [
     { code: 'web.not_in_browser', message: /db\.A\.count/, span: null, category: 'codegen' }
@@ -283,7 +283,7 @@ for (const name of readdirSync(examples).filter(each => each.endsWith('.vox'))) 
   })
 }
 
-t.test('hooks of an app are actions', t => {
+t.test('app hooks become actions', t => {
   const source = `fn back() to bool { true }
 @back_button { on_press: back fallback: "/" }
 @deep_link { scheme: "tasks" routes: { "/t/:id": "/tasks/:id", "/b": back } }
@@ -300,6 +300,6 @@ t.test('hooks of an app are actions', t => {
       ['push.on_register', 'back']
     ].map(([name, payload_expr]) => ({ Action: { name, payload_expr, span: null } }))
   )
-  t.equal(webIr('@tokens { brand: "#06c" }'), null, 'tokens are not actions')
+  t.equal(webIr('@tokens { brand: "#06c" }'), null, 'tokens do not become actions')
   t.end()
 })

@@ -44,7 +44,7 @@ fn chosen(action: str, data: Option[str]) to str { if data.is_some() { "/tasks/"
 }
 ${PAGES}`
 
-/** Pushes without a hook, through an import alias. */
+/** A program that uses push without a hook, through an import alias. */
 const PUSHED = `import std.mobile as phone
 component P() {
     state last: str = ""
@@ -56,7 +56,7 @@ component P() {
 }
 `
 
-/** Types of the packages that a mobile application installs. */
+/** Type declarations of the packages that a mobile application installs. */
 const CAPACITOR = {
   app: `interface Handle { remove(): Promise<void> }
 export declare const App: {
@@ -92,7 +92,7 @@ function installCapacitor(folder: string): void {
   }
 }
 
-t.test('hooks pass a strict TypeScript, for browsers and mobile devices', { timeout: 240_000 }, async t => {
+t.test('generated hooks type-check in strict mode, for browsers and mobile devices', { timeout: 240_000 }, async t => {
   const folder = t.testdir({
     'app.vox': APP,
     'push.vox': PUSHED,
@@ -102,8 +102,8 @@ t.test('hooks pass a strict TypeScript, for browsers and mobile devices', { time
   for (const name of ['app', 'push', 'link']) {
     for (const target of [undefined, 'native']) {
       const out = join(folder, `${name}-${target}`)
-      const told = await build(join(folder, `${name}.vox`), out, { scaffold: true, mobile_target: target })
-      t.equal(told.code, 0, told.err)
+      const result = await build(join(folder, `${name}.vox`), out, { scaffold: true, mobile_target: target })
+      t.equal(result.code, 0, result.err)
       install(out)
       if (target !== undefined) installCapacitor(out)
       t.equal(await typeCheck(out), '', `${name} for ${target}`)
@@ -147,10 +147,10 @@ t.test('only a mobile application contains the Capacitor files', async t => {
   }
   const out = join(folder, 'bare')
   await build(file, out, { mobile_target: 'ios' })
-  t.ok(filesIn(out)['capacitor.config.ts'], 'also without a scaffold')
+  t.ok(filesIn(out)['capacitor.config.ts'], 'the file is written even without --scaffold')
   writeFileSync(join(out, 'capacitor.config.ts'), '// mine\n')
   await build(file, out, { mobile_target: 'ios' })
-  t.equal(filesIn(out)['capacitor.config.ts'], '// mine\n', 'and it is owned by the user')
+  t.equal(filesIn(out)['capacitor.config.ts'], '// mine\n', 'a later build does not change the file')
 })
 
 t.test('a main module that does not start the hooks is reported', async t => {
@@ -165,7 +165,7 @@ t.test('a main module that does not start the hooks is reported', async t => {
   t.notMatch((await build(file, out, { scaffold: true })).err, 'not_started')
 })
 
-t.test('a function that a page cannot call is not a handler', async t => {
+t.test('a handler that a page cannot call is reported', async t => {
   const folder = t.testdir({ 'app.vox': '@ai fn back() to bool\n@back_button { on_press: back }\n' })
   const { code, err } = await build(join(folder, 'app.vox'), join(folder, 'web'))
   t.equal(code, 1)
@@ -176,7 +176,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
   const browser = await launched(t)
   const url = await served(t, APP)
 
-  await t.test('a link at the start of a page opens its route', async t => {
+  await t.test('a deep link at which the page starts opens its route', async t => {
     const { page, calls } = await open(t, browser, url)
     await page.goto(`${url}/t/a%2Fb?from=mail`)
     await shows(page, 'Task a/b')
@@ -190,13 +190,13 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     await page.goto(`${url}/another`)
     await calls.until('resolve', 2)
     await shows(page, 'Page not found.')
-    t.equal(new URL(page.url()).pathname, '/another', 'a foreign page is never opened')
+    t.equal(new URL(page.url()).pathname, '/another', 'a page of another origin is never opened')
     await page.goto(`${url}/tasks/5`)
     await shows(page, 'Task 5')
-    t.equal(calls.of('resolve').length, 2, 'no callback runs for a page of the program')
+    t.equal(calls.of('resolve').length, 2, 'on_link is not called for a page of the program')
   })
 
-  await t.test('going back calls the handler first, and stays if it did something', async t => {
+  await t.test('going back first calls the handler, and stays on the page if the handler did something', async t => {
     const { page, calls } = await open(t, browser, url)
     await page.goto(`${url}/tasks/1`)
     await shows(page, 'Task 1')
@@ -215,11 +215,11 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     t.match(page.url(), /\/tasks\/2$/)
     await page.evaluate('history.forward()')
     await shows(page, 'Task 3')
-    t.equal(calls.of('back').length, 2, 'no callback runs on forward navigation')
+    t.equal(calls.of('back').length, 2, 'the handler is not called on forward navigation')
     calls.answers.delete('back')
     await page.evaluate('history.go(-2)')
     await shows(page, 'Task 1')
-    t.equal(calls.of('back').length, 3, 'a failing callback does not block navigation')
+    t.equal(calls.of('back').length, 3, 'a failing handler does not block navigation')
   })
 
   await t.test('pushed messages and chosen actions reach the program', async t => {
@@ -289,7 +289,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     await shows(page, 'Task tap')
   })
 
-  await t.test('a fallback replaces going back', async t => {
+  await t.test('a fallback is called instead of going back', async t => {
     const fallback = await served(
       t,
       `@query fn back() to bool { true }\n@back_button { on_press: back fallback: "/" }\n${PAGES}`
@@ -307,7 +307,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
   })
 })
 
-/** Builds a program with Vite and serves its pages; returns their address. */
+/** Builds a program with Vite and serves its pages. Returns their address. */
 async function served(t: Test, source: string): Promise<string> {
   const folder = t.testdir({ 'app.vox': source })
   const web = join(folder, 'web')
@@ -331,15 +331,15 @@ async function served(t: Test, source: string): Promise<string> {
 }
 
 interface Calls {
-  /** Answers of server functions; missing ones fail. */
+  /** Responses of server functions; a call of another function fails. */
   readonly answers: Map<string, unknown>
-  /** Arguments of a function, call by call. */
+  /** Returns the arguments of each call of a function. */
   of(name: string): unknown[]
   /** Waits for a number of calls of a function. */
   until(name: string, count: number): Promise<void>
 }
 
-/** A page whose server calls the test answers. */
+/** Opens a page. The test answers its server calls. */
 async function open(
   t: Test,
   browser: Browser,
@@ -351,7 +351,7 @@ async function open(
   page.setDefaultTimeout(30_000)
   const made: { readonly name: string; readonly args: unknown }[] = []
   const answers = new Map<string, unknown>()
-  let told: (() => void)[] = []
+  let waiting: (() => void)[] = []
   await page.route(`${url}/api/**`, async route => {
     const request = route.request()
     const address = new URL(request.url())
@@ -360,12 +360,12 @@ async function open(
     made.push({ name, args: request.method() === 'GET' ? Object.fromEntries(query) : request.postDataJSON() })
     const body = JSON.stringify(answers.get(name) ?? { error: 'no answer' })
     await route.fulfill({ status: answers.has(name) ? 200 : 500, contentType: 'application/json', body })
-    for (const tell of told) tell()
-    told = []
+    for (const notify of waiting) notify()
+    waiting = []
   })
   const of = (name: string): unknown[] => made.filter(call => call.name === name).map(({ args }) => args)
   const until = async (name: string, count: number): Promise<void> => {
-    while (of(name).length < count) await new Promise<void>(resolve => told.push(resolve))
+    while (of(name).length < count) await new Promise<void>(resolve => waiting.push(resolve))
   }
   return { page, context, calls: { answers, of, until } }
 }
@@ -374,7 +374,7 @@ async function shows(page: Page, text: string): Promise<void> {
   await page.waitForSelector(`p:text-is(${JSON.stringify(text)})`)
 }
 
-/** Pushes a message to the service worker of a page, like a push service. */
+/** Delivers a message to the service worker of a page, like a push service. */
 async function deliver(page: Page, url: string, data: string): Promise<void> {
   const session = await page.context().newCDPSession(page)
   const registration = new Promise<string>(resolve => {

@@ -30,7 +30,7 @@ t.test(
     const browser = await launched(t)
     const { page, problems } = await opened(t, browser, 'new-project')
 
-    await t.test('a counter counts', async t => {
+    await t.test('the counter page counts clicks', async t => {
       await page.goto(`${url}/counter`)
       t.equal(await page.textContent('p'), 'Count: 0')
       await page.click('text=Add one')
@@ -44,7 +44,7 @@ t.test(
     await t.test('a form calls a mutation, and the list shows the new row', async t => {
       await page.goto(`${url}/`)
       await page.waitForSelector('h1')
-      t.equal(await page.isDisabled('text=Add'), true, 'there is nothing to add yet')
+      t.equal(await page.isDisabled('text=Add'), true, 'the button is disabled without a title')
       for (const title of ['Water the plants', 'Say "hello" & <b>wave</b>']) {
         await page.fill('[aria-label="New task"]', title)
         await page.click('text=Add')
@@ -60,7 +60,7 @@ t.test(
       t.match(await page.textContent('li'), 'hello')
     })
 
-    await t.test('pages follow the address, and a missing one is reported', async t => {
+    await t.test('navigation changes the page, and an unknown path shows not_found', async t => {
       await page.click('text=Counter')
       await page.waitForSelector('text=Count: 0')
       await page.goto(`${url}/nowhere`)

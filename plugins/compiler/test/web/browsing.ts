@@ -8,10 +8,10 @@ const CHROMIUM = '/usr/bin/chromium'
 const ROUTES = 'routes.manifest.ts'
 const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking']
 
-/** Reason why no browser is available; false if there is one. */
+/** Returns the reason why no browser is available; false if one is. */
 export function noBrowser(): string | false {
   if (!HARNESS.opensPages) return 'SVC_GUI_PLAYWRIGHT is off'
-  return existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}`
+  return existsSync(CHROMIUM) ? false : `${CHROMIUM} does not exist`
 }
 
 export async function launched(t: Test): Promise<Browser> {
@@ -21,25 +21,25 @@ export async function launched(t: Test): Promise<Browser> {
 }
 
 export interface BuiltApp {
-  /** With app.vox. */
+  /** Folder with app.vox. */
   readonly project: string
-  /** Output of svc build. */
+  /** Output folder of svc build. */
   readonly web: string
 }
 
-/** The application in SVC_PLAYWRIGHT_APP_DIR; null if the variable is not set. */
+/** Returns the application in SVC_PLAYWRIGHT_APP_DIR; null if the variable is not set. */
 export function givenApp(): BuiltApp | null {
   if (HARNESS.application === '') return null
   const folder = resolve(HARNESS.application)
   const web = existsSync(join(folder, ROUTES)) ? folder : join(folder, 'web')
   const project = dirname(web)
   for (const file of [join(web, ROUTES), join(project, 'app.vox')]) {
-    if (!existsSync(file)) throw new Error(`SVC_PLAYWRIGHT_APP_DIR has no application: there is no ${file}`)
+    if (!existsSync(file)) throw new Error(`SVC_PLAYWRIGHT_APP_DIR has no application: ${file} does not exist`)
   }
   return { project, web }
 }
 
-/** Addresses of pages without required parameters. */
+/** Returns the addresses of pages without required parameters. */
 export function addressesOf({ web }: BuiltApp): string[] {
   const routes = readFileSync(join(web, ROUTES), 'utf8')
   const paths = [...routes.matchAll(/^ {4}path: '(\/[^':*]*)'/gm)].map(([, path = '']) => path)
@@ -53,7 +53,7 @@ export async function photograph(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(HARNESS.pictures, `${name}.png`) })
 }
 
-/** A page and its browser errors. Records a trace if SVC_PLAYWRIGHT_OUT_DIR is set. */
+/** Opens a page and collects its browser errors. Records a trace if SVC_PLAYWRIGHT_OUT_DIR is set. */
 export async function opened(t: Test, browser: Browser, name: string): Promise<{ page: Page; problems: string[] }> {
   const problems: string[] = []
   const context = await browser.newContext()

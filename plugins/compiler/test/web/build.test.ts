@@ -19,7 +19,7 @@ function small(t: Test, text = SMALL): { file: string; out: string } {
 
 t.test('a build writes and reports the files of the program', async t => {
   const { file, out } = small(t)
-  const { code, out: told, err } = await build(file, out)
+  const { code, out: stdout, err } = await build(file, out)
   t.equal(code, 0)
   t.same(Object.keys(filesIn(out)), [
     '.vox-build.json',
@@ -30,16 +30,16 @@ t.test('a build writes and reports the files of the program', async t => {
     'vox-client.ts',
     'vox-tanstack-query.tsx'
   ])
-  t.match(told, `wrote ${join(out, 'types.ts')}\n`)
+  t.match(stdout, `wrote ${join(out, 'types.ts')}\n`)
   t.equal(err, `built ${out}: 6 files, 6 of them new or changed\n`)
 })
 
-t.test('with --json it reports the folder and the fate of each file', async t => {
+t.test('build --json reports the folder, and what happened to each file', async t => {
   const { file, out } = small(t)
   await build(file, out)
   writeFileSync(file, SMALL.replaceAll('y:', 'z:'))
-  const { out: told } = await run(runBuild(builder()), { file, out }, true)
-  t.same(JSON.parse(told), {
+  const { out: stdout } = await run(runBuild(builder()), { file, out }, true)
+  t.same(JSON.parse(stdout), {
     folder: out,
     written: ['openapi.json', 'schemas.ts', 'types.ts', 'vox-client.ts'],
     unchanged: ['vox-app-contract.json', 'vox-tanstack-query.tsx'],
@@ -49,7 +49,7 @@ t.test('with --json it reports the folder and the fate of each file', async t =>
   })
 })
 
-t.test('the same program gives the same bytes, and does not touch the files of the last build', async t => {
+t.test('a repeated build writes the same bytes, and does not touch unchanged files', async t => {
   const { file, out } = small(t)
   await build(file, out)
   const [before, times] = [filesIn(out), statSync(join(out, 'types.ts')).mtimeMs]
@@ -60,18 +60,18 @@ t.test('the same program gives the same bytes, and does not touch the files of t
   t.same(filesIn(`${out}2`), before)
 })
 
-t.test('obsolete files are removed, unless they were edited', async t => {
+t.test('a build removes obsolete files, unless they were edited', async t => {
   const { file, out } = small(t)
   await build(file, out)
   writeFileSync(join(out, 'schemas.ts'), '// mine now\n')
   writeFileSync(file, 'fn main() { print("nothing else") }\n')
-  const { out: told } = await build(file, out)
+  const { out: stdout } = await build(file, out)
   t.same(Object.keys(filesIn(out)), ['.vox-build.json', 'schemas.ts', 'vox-app-contract.json'])
-  t.match(told, `removed ${join(out, 'types.ts')}\n`)
-  t.match(told, `kept ${join(out, 'schemas.ts')}, which changed after the last build\n`)
+  t.match(stdout, `removed ${join(out, 'types.ts')}\n`)
+  t.match(stdout, `kept ${join(out, 'schemas.ts')}, which changed after the last build\n`)
 })
 
-t.test('a foreign file is never overwritten, and stops the build', async t => {
+t.test('a build fails if it would overwrite a file of the user', async t => {
   const { file, out } = small(t)
   mkdirSync(out)
   writeFileSync(join(out, 'types.ts'), '// mine\n')
@@ -81,7 +81,7 @@ t.test('a foreign file is never overwritten, and stops the build', async t => {
   t.same(filesIn(out), { 'types.ts': '// mine\n' })
 })
 
-t.test('a program with errors changes nothing', async t => {
+t.test('a build of a program with errors changes nothing', async t => {
   const { file, out } = small(t)
   await build(file, out)
   const before = filesIn(out)
@@ -96,23 +96,27 @@ t.test('a program with errors changes nothing', async t => {
   t.match(JSON.parse(json), [{ error_code: 'typecheck.return_mismatch' }])
 })
 
-t.test('an unwritable folder is not changed', { skip: process.getuid?.() === 0 && 'root may write' }, async t => {
-  const { file, out } = small(t)
-  await build(file, out)
-  const before = filesIn(out)
-  writeFileSync(file, `${SMALL}\n@query\nfn more() to int { 1 }\n`)
-  chmodSync(out, 0o555)
-  const { code, err } = await build(file, out)
-  chmodSync(out, 0o755)
-  t.equal(code, 1)
-  t.match(err, 'cannot be written')
-  t.same(filesIn(out), before)
-})
+t.test(
+  'a build into an unwritable folder changes nothing',
+  { skip: process.getuid?.() === 0 && 'root can write everywhere' },
+  async t => {
+    const { file, out } = small(t)
+    await build(file, out)
+    const before = filesIn(out)
+    writeFileSync(file, `${SMALL}\n@query\nfn more() to int { 1 }\n`)
+    chmodSync(out, 0o555)
+    const { code, err } = await build(file, out)
+    chmodSync(out, 0o755)
+    t.equal(code, 1)
+    t.match(err, 'cannot be written')
+    t.same(filesIn(out), before)
+  }
+)
 
 t.test(
   'an error for an unwritable parent folder names the folder',
   {
-    skip: existsSync('/proc/self') ? false : 'there is no /proc here'
+    skip: existsSync('/proc/self') ? false : '/proc does not exist'
   },
   async t => {
     const { file } = small(t)
@@ -135,7 +139,7 @@ t.test('a build that fails half-way is rolled back', async t => {
   t.same(filesIn(out), others)
 })
 
-t.test('a damaged or forged list cannot affect other files', async t => {
+t.test('a damaged or forged .vox-build.json cannot affect other files', async t => {
   const { file, out } = small(t)
   const precious = join(out, '..', 'precious.txt')
   writeFileSync(precious, 'precious')
@@ -151,7 +155,7 @@ t.test('a damaged or forged list cannot affect other files', async t => {
   }
 })
 
-t.test('the scaffold is written once and then owned by the user', async t => {
+t.test('later builds do not change the scaffold', async t => {
   const { file, out } = small(t)
   await build(file, out, { scaffold: true })
   const scaffold = ['app/App.tsx', 'app/components.json', 'app/globals.css', 'app/main.tsx', 'index.html']
@@ -162,16 +166,16 @@ t.test('the scaffold is written once and then owned by the user', async t => {
   rmSync(join(out, 'index.html'))
   await build(file, out, { scaffold: true })
   t.equal(readFileSync(join(out, 'app/App.tsx'), 'utf8'), '// mine\n')
-  t.ok(existsSync(join(out, 'index.html')), 'missing files are written')
+  t.ok(existsSync(join(out, 'index.html')), '--scaffold writes missing files')
   rmSync(join(out, 'index.html'))
   await build(file, out)
-  t.notOk(existsSync(join(out, 'index.html')), 'without the scaffold no file is missing')
-  t.ok(existsSync(join(out, 'app/main.tsx')), 'and nothing is removed')
+  t.notOk(existsSync(join(out, 'index.html')), 'a build without --scaffold writes no starter files')
+  t.ok(existsSync(join(out, 'app/main.tsx')), 'a build without --scaffold removes no starter files')
   await build(file, out, {}, { scaffold: true })
-  t.ok(existsSync(join(out, 'index.html')), 'the setting requests it, too')
+  t.ok(existsSync(join(out, 'index.html')), 'the setting emit_scaffold writes the scaffold, too')
 })
 
-t.test('the environment and the project must agree on the layout', async t => {
+t.test('a build fails if the environment and the project select different layouts', async t => {
   const { file, out } = small(t)
   const { code, err } = await build(file, out, {}, { tanstackStart: true, projectTanstackStart: false })
   t.equal(code, 1)
@@ -187,7 +191,7 @@ t.test('the environment and the project must agree on the layout', async t => {
   await build(file, out, {}, { tanstackStart: false, projectTanstackStart: false })
 })
 
-t.test('the command knows the layout of its project', { skip: unbuilt(), timeout: 120_000 }, async t => {
+t.test('build uses the layout of the project', { skip: unbuilt(), timeout: 120_000 }, async t => {
   const folder = t.testdir({ 'app.vox': SMALL, 'svc.toml': '[web]\ntanstack_start = true\n' })
   const argv = [SVC, 'build', 'app.vox', '-o', 'web', '--scaffold']
   const built = (env: Record<string, string>) =>
@@ -200,7 +204,7 @@ t.test('the command knows the layout of its project', { skip: unbuilt(), timeout
   t.ok(existsSync(join(folder, 'web/src/router.tsx')))
 })
 
-t.test('a library is a package, not an application', async t => {
+t.test('--mode library generates a package instead of an application', async t => {
   const text = `${SMALL}\ncomponent Dot(at: Point) { view: <p>"."</p> }\nroutes { "/" to Dot with loader: origin }\n`
   const { file, out } = small(t, text)
   await build(file, out, { mode: 'library', scaffold: true }, { express: true })
@@ -239,7 +243,7 @@ component Dot(at: Point) { view: <p>"."</p> }
 routes { "/" to Dot with loader: origin }
 `
 
-t.test('a target omits the files of other targets', async t => {
+t.test('--target omits the files of other targets', async t => {
   const { file, out } = small(t, WHOLE)
   const built = async (input: Record<string, unknown>): Promise<string[]> => {
     rmSync(out, { recursive: true, force: true })
@@ -254,18 +258,18 @@ t.test('a target omits the files of other targets', async t => {
   t.same(await built({ target: 'client' }), client)
   t.same(await built({ target: 'client', mode: 'library' }), [...client, 'index.ts', 'package.json'].sort())
   const whole = await built({ target: 'fullstack' })
-  t.same(whole, await built({}), 'target all writes the same files as a build without a target')
+  t.same(whole, await built({}), '--target fullstack writes the same files as a build without a target')
   for (const path of [...server, ...client, 'Dot.tsx', 'tokens.ts', 'routes.manifest.ts'])
     t.ok(whole.includes(path), path)
 })
 
-t.test('a target without pages ignores errors in pages', async t => {
+t.test('--target server ignores errors in pages', async t => {
   const { file, out } = small(t, `${SMALL}\nroutes { "/" to Missing }\n`)
   t.equal((await build(file, out)).code, 1)
   for (const target of ['server', 'client']) t.equal((await build(file, out, { target })).code, 0, target)
 })
 
-t.test('conflicting options are refused, with the names of both', async t => {
+t.test('conflicting options are rejected with an error that names both', async t => {
   const { file, out } = small(t)
   const refused: [Record<string, unknown>, string][] = [
     [{ target: 'server', scaffold: true }, '--target server builds no application, so --scaffold has no effect'],
@@ -296,7 +300,7 @@ t.test('the web IR is written next to the other files on request', async t => {
   t.notOk(filesIn(out)['web-ir.v1.json'])
 })
 
-t.test('a folder with one source file stands for that program', async t => {
+t.test('build accepts a folder with a single source file', async t => {
   const { file, out } = small(t)
   const folder = join(file, '..')
   t.equal((await build(folder, out)).code, 0)

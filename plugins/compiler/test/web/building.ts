@@ -63,7 +63,7 @@ export async function build(
   return await run(runBuild(builder(settings)), { file, out, ...input })
 }
 
-/** Texts of all files below a folder, by path, without installed packages. */
+/** Returns the content of all files below a folder, by path. Skips installed packages. */
 export function filesIn(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
   const files = entries
@@ -76,7 +76,7 @@ export function filesIn(folder: string): Record<string, string> {
 export const ROOT = new URL('../../../..', import.meta.url).pathname
 const OWN = new URL('../../node_modules', import.meta.url).pathname
 
-/** Links packages of this repository into a folder, like `npm install`. */
+/** Links packages of this repository into a folder, in place of `npm install`. */
 export function install(folder: string): void {
   const shared = ['zod', 'vite', '@types/react', '@types/react-dom', '@vitejs/plugin-react']
   const tanstack = ['@tanstack/react-query', '@tanstack/react-router']
@@ -95,15 +95,15 @@ const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
 
 const exec = promisify(execFile)
 
-/** TypeScript errors in a folder, with all checks on. */
+/** Returns the TypeScript errors in a folder, with all checks on. */
 export async function typeCheck(folder: string): Promise<string> {
   const strict = ['--strict', '--noUncheckedIndexedAccess', '--noUnusedLocals', '--noUnusedParameters']
   return findings(folder, strict)
 }
 
-/** TypeScript errors in a folder, with its `tsconfig.json` and more options. */
+/** Returns the TypeScript errors in a folder, with its `tsconfig.json` and additional options. */
 export async function findings(folder: string, options: readonly string[] = []): Promise<string> {
-  // The test runner's hooks, which processes inherit, cannot load the compiler.
+  // The hooks of the test runner, which child processes inherit, cannot load the compiler.
   const argv = ['-u', 'NODE_OPTIONS', process.execPath, TYPESCRIPT, '--noEmit', '-p', folder, ...options]
   try {
     await exec('env', argv, { cwd: folder })

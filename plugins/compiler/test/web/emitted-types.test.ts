@@ -9,7 +9,7 @@ function rich(t: Test): { file: string; out: string } {
   return { file: join(folder, 'rich.vox'), out: join(folder, 'web') }
 }
 
-t.test('an application with all features passes a strict TypeScript', async t => {
+t.test('an application with all features type-checks in strict mode', async t => {
   const { file, out } = rich(t)
   t.equal((await build(file, out, { scaffold: true })).code, 0)
   install(out)
@@ -17,7 +17,7 @@ t.test('an application with all features passes a strict TypeScript', async t =>
   t.equal(await typeCheck(out), '')
 })
 
-t.test('a library and the server-rendered layout pass a strict TypeScript', async t => {
+t.test('a library and the server-rendered layout type-check in strict mode', async t => {
   const { file, out } = rich(t)
   const app = join(out, '..', 'start')
   await build(file, out, { mode: 'library' })
@@ -63,7 +63,7 @@ t.test('pages can be nested, in both layouts', async t => {
   )
 })
 
-/** Types that are as narrow as the program's: a mistake on each line with a comment. */
+/** Code that uses the emitted types. Each line after a `@ts-expect-error` must be a type error. */
 const USES = `import { nextOrder, Order } from './state_machines'
 import type { NewNote, Note } from './schema'
 import { KindSchema, NoteSchema } from './schemas'

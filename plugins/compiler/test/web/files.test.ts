@@ -29,7 +29,7 @@ async function listen(t: Test, answer: (request: IncomingMessage, body: string) 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('the client sends JSON as a sorted query or as a body, and returns the answer', async t => {
+t.test('the client sends JSON as a sorted query or as a body, and returns the result', async t => {
   const source = `
 type Shape =
     | Dot
@@ -69,7 +69,7 @@ fn nothing() to Unit { Unit }
   ])
 })
 
-t.test('clients call routes as declared', async t => {
+t.test('the client calls routes as declared', async t => {
   const source = `
 type Point { x: int
     y: int = 7 }
@@ -116,7 +116,7 @@ http get "/all/of/*" to int { 1 }
     ['GET', '/items_id', '', undefined],
     ['GET', '/all/of/*', '', undefined]
   ])
-  t.equal(sent.length, seen.length, 'the client uses the given fetch')
+  t.equal(sent.length, seen.length, 'the client uses the passed fetch')
 })
 
 t.test('functions may have names that the client itself uses', async t => {
@@ -155,10 +155,10 @@ t.test('a failed call throws an ApiError with its status and code', async t => {
   let changes = 0
   voxClient.onChange.add(() => changes++)
   await t.rejects(b(), { name: 'ApiError', message: 'no room', status: 500, code: 'FULL' })
-  t.equal(changes, 0, 'failed calls notify no change')
-  await t.rejects(a(), { message: '/api/query/a answered with 502', status: 502, code: null, body: '<html>' })
-  await t.rejects(a(), { message: '/api/query/a answered with 200', status: 200 })
-  await t.rejects(a(), { status: 404, message: '/api/query/a answered with 404' })
+  t.equal(changes, 0, 'a failed call does not notify of changes')
+  await t.rejects(a(), { message: '/api/query/a returned status 502', status: 502, code: null, body: '<html>' })
+  await t.rejects(a(), { message: '/api/query/a returned status 200', status: 200 })
+  await t.rejects(a(), { status: 404, message: '/api/query/a returned status 404' })
   voxClient.baseUrl = 'http://127.0.0.1:1'
   const failed = await a().catch((error: unknown) => error)
   t.ok(failed instanceof ApiError)
@@ -168,12 +168,12 @@ t.test('a failed call throws an ApiError with its status and code', async t => {
     baseUrl: 'http://b',
     fetch: () => Promise.reject(new TypeError('fetch failed', { cause }))
   })
-  const told = '/api/query/a at http://b cannot be reached: '
+  const prefix = '/api/query/a at http://b cannot be reached: '
   await t.rejects(createClient(because(new Error('connect ECONNREFUSED ::1:3000'))).a(), {
-    message: `${told}connect ECONNREFUSED ::1:3000`
+    message: `${prefix}connect ECONNREFUSED ::1:3000`
   })
-  await t.rejects(createClient(because(refused)).a(), { message: `${told}ECONNREFUSED` })
-  await t.rejects(createClient(because()).a(), { message: `${told}TypeError: fetch failed` })
+  await t.rejects(createClient(because(refused)).a(), { message: `${prefix}ECONNREFUSED` })
+  await t.rejects(createClient(because()).a(), { message: `${prefix}TypeError: fetch failed` })
 })
 
 t.test('state machines follow their transitions and know their final states', async t => {
@@ -205,7 +205,7 @@ t.test('activities call their implementation, and throw without one', async t =>
   t.same(await pay(3), { _tag: 'Ok', value: '3' })
 })
 
-t.test('tokens become variables, and a token that is more than a value is refused', async t => {
+t.test('tokens become CSS variables, and a token that is not a single value is rejected', async t => {
   const program = 'fn main() { print("a") }\n'
   const tokens = {
     color: { brand: '#06c', textOnBrand: { $value: '#fff', $type: 'color' }, link: '{color.brand}' },
@@ -248,7 +248,7 @@ t.test('a program may declare tokens in addition to those of the file', async t 
   }
 })
 
-t.test('each environment is a Dockerfile', async t => {
+t.test('each environment becomes a Dockerfile', async t => {
   const source = `env small {
     base "alpine:3.22"
     packages ["git"]
@@ -277,7 +277,7 @@ CMD svc run app.vox
   t.equal(files['Dockerfile.plain'], `${head}FROM debian:stable-slim\nEXPOSE 3000\nEXPOSE 3001\n`)
 })
 
-t.test('references of pages to missing declarations are reported', async t => {
+t.test('pages that refer to missing declarations are reported', async t => {
   const parts =
     '@query\nfn rows() to List[int] { [1] }\n@mutation\nfn write() to int { 1 }\ncomponent Page(n: int) { view: <p>"a"</p> }\n'
   for (const [routes, code] of [
@@ -312,7 +312,7 @@ t.test('the build re-exports React modules next to the program', async t => {
   t.notOk(missing.files['ui/chart.ts'])
 })
 
-t.test('a component with @v0 from a file next to the program is that file', async t => {
+t.test('a component with @v0 from re-exports the file next to the program', async t => {
   const source = '@v0 from "./Card.tsx" Card { title: str }\n@v0 from "@/ui/badge" Badge { text: str }\n'
   const { files } = await built(t, source, { 'Card.tsx': 'export const Card = () => null\n' })
   t.match(files['Card.tsx'], "\nexport { Card } from '../Card'\n")
@@ -321,7 +321,7 @@ t.test('a component with @v0 from a file next to the program is that file', asyn
 
 const V0 = '@v0 "abc" Card { title: str }\n'
 
-t.test('components from v0 are fetched once, from the configured URL', async t => {
+t.test('components from v0 are fetched once from the configured URL', async t => {
   const card = 'export function Card({ title }: { title: string }) {\n  return <p>{title}</p>\n}\n'
   const asked: (string | undefined)[] = []
   const url = await listen(t, ({ url: path }) => {

@@ -7,7 +7,7 @@ interface Declared {
 
 const declared = (settings as unknown as { readonly properties: Readonly<Record<string, Declared>> }).properties
 
-/** Value of a setting's environment variable; empty if it is not set. */
+/** Returns the environment variable of a setting; empty if it is not set. */
 function given(setting: string): string {
   const variable = declared[setting]?.['x-env']
   if (variable === undefined) throw new Error(`${setting} has no variable`)
@@ -21,11 +21,11 @@ function flag(setting: string): boolean {
   return declared[setting]?.default === true
 }
 
-/** Options of the test run, by settings of the compiler. */
+/** Settings of the test run. */
 export const HARNESS = {
   opensPages: flag('gui_playwright'),
   buildsExamples: flag('web_vite_smoke'),
-  /** Folders; empty if none is named. */
+  /** Folders; empty if not set. */
   application: given('playwright_app_dir'),
   pictures: given('playwright_out_dir')
 }

@@ -6,7 +6,7 @@ import { emitComponents, emitProject, type ProjectOptions, webModule } from '#we
 import { randomFrom } from '../mutated-source.ts'
 import { build, install, ROOT, typeCheck } from './building.ts'
 
-/** Reserved names of TypeScript at every position of a program name. */
+/** A program with reserved names of TypeScript at every position of a name. */
 const NAMES = `
 type T {
     class: str
@@ -103,7 +103,7 @@ const OPTIONS: ProjectOptions = {
   placeOf: () => null
 }
 
-t.test('every valid program is emitted, and deterministically', t => {
+t.test('every valid program is emitted deterministically', t => {
   const folder = join(ROOT, 'examples/language')
   const programs = readdirSync(folder).filter(name => name.endsWith('.vox'))
   const random = randomFrom(20)
@@ -124,10 +124,10 @@ t.test('every valid program is emitted, and deterministically', t => {
       }
       const project = emit()
       const paths = [...project.files, ...project.scaffold].map(({ path }) => path)
-      if (new Set(paths).size !== paths.length) t.fail(`${name} has a file twice`)
+      if (new Set(paths).size !== paths.length) t.fail(`${name}: two files have the same path`)
       if (JSON.stringify(project) !== JSON.stringify(emit())) t.fail(`${name} has different output the second time`)
     }
   }
-  t.ok(written > programs.length, `${written} programs were written`)
+  t.ok(written > programs.length, `only ${written} programs were generated`)
   t.end()
 })

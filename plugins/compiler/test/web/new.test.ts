@@ -34,7 +34,7 @@ t.test('the suggested command is valid in a shell', async t => {
   t.equal(err, `next: cd '${folder}/Ada'\\''s tasks' && svc run app.vox\n`)
 })
 
-t.test('nothing is overwritten', async t => {
+t.test('svc new does not overwrite a file', async t => {
   const name = t.testdir({ 'README.md': 'mine' })
   const { code, err } = await run(runNew(), { name })
   t.equal(code, 1)
@@ -42,7 +42,7 @@ t.test('nothing is overwritten', async t => {
   t.same(filesIn(name), { 'README.md': 'mine' })
 })
 
-t.test('a broken link is a conflict, too; unrelated files are not', async t => {
+t.test('svc new fails for a broken link, but ignores unrelated files', async t => {
   const name = t.testdir({ 'other.txt': 'mine' })
   symlinkSync('/nowhere/at/all', join(name, 'svc.toml'))
   t.equal((await run(runNew(), { name })).code, 1)
@@ -52,7 +52,7 @@ t.test('a broken link is a conflict, too; unrelated files are not', async t => {
   t.equal(readFileSync(join(free, 'other.txt'), 'utf8'), 'mine')
 })
 
-t.test('a folder that cannot be created is reported, and leaves no files', async t => {
+t.test('svc new leaves no files if the folder cannot be created', async t => {
   const folder = t.testdir({ file: 'no folder' })
   const { code, err } = await run(runNew(), { name: join(folder, 'file', 'new') })
   t.equal(code, 1)
@@ -60,7 +60,7 @@ t.test('a folder that cannot be created is reported, and leaves no files', async
   t.same(filesIn(folder), { file: 'no folder' })
 })
 
-t.test('new projects run, and their tests pass', { skip: unbuilt(), timeout: 120_000 }, async t => {
+t.test('new projects run and pass their tests', { skip: unbuilt(), timeout: 120_000 }, async t => {
   const folder = t.testdir({})
   const inside = async (template: string): Promise<string> => {
     const name = join(folder, template)

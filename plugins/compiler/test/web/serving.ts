@@ -8,12 +8,12 @@ import { ROOT } from './building.ts'
 
 export const SVC = join(ROOT, 'kernel/bin/svc.cjs')
 
-/** Reason why programs cannot run; false if they can. */
+/** Returns the reason why programs cannot run; false if they can. */
 export function unbuilt(): string | false {
   return existsSync(join(ROOT, 'plugins/app-runtime/dist/plugin.cjs')) ? false : 'the build is missing: npm run build'
 }
 
-/** Serves the program of a project in another process, on a free port. Returns the address once it answers at `path`. */
+/** Serves the program of a project in another process, on a free port. Returns the address once `path` responds. */
 export async function serve(t: Test, folder: string, path: string): Promise<string> {
   const argv = [SVC, 'run', 'app.vox', '--port', '0', '--set', 'plugins.http.port=0']
   const child = spawn(process.execPath, argv, { cwd: folder })

@@ -19,7 +19,7 @@ t.test(
       const web = join(project, 'web')
       const { code, err } = await build(join(project, name), web, { scaffold: true })
       t.equal(code, 0, `${name}: ${err}`)
-      // It lacks a module that the reader writes.
+      // The example imports a module that its user must write.
       if (err.includes('web.missing_module')) continue
       install(web)
       t.equal(await typeCheck(web), '', name)

@@ -1,10 +1,10 @@
 /** Number of arguments of a builtin function. */
 export interface BuiltinArity {
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
 }
 
-const arity = (least: number, most = least): BuiltinArity => ({ least, most })
+const arity = (min: number, max = min): BuiltinArity => ({ min, max })
 
 /** Functions and constructors that every program has. */
 const FUNCTIONS: Readonly<Record<string, BuiltinArity>> = {

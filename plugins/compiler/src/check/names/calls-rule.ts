@@ -16,17 +16,17 @@ export class CallsRule implements BodyRule {
     const meaning = place.meaning(callee.name)
     if (meaning?.kind === 'builtin') {
       const arity = BUILTIN_FUNCTIONS.get(callee.name)
-      const given = call.args.length + piped
-      if (arity === undefined || (given >= arity.least && given <= arity.most)) return
-      const wanted = arity.least === arity.most ? `${arity.least}` : `${arity.least} to ${arity.most}`
-      this.#wrong(callee.name, wanted, given, call, null)
+      const argumentCount = call.args.length + piped
+      if (arity === undefined || (argumentCount >= arity.min && argumentCount <= arity.max)) return
+      const expected = arity.min === arity.max ? `${arity.min}` : `${arity.min} to ${arity.max}`
+      this.#wrong(callee.name, expected, argumentCount, call, null)
     } else if (meaning?.kind === 'module' && meaning.entry.signature !== null) {
       this.#check(call, piped, callee.name, meaning.entry.signature, meaning.entry.name)
     }
   }
 
   #check(call: Call, piped: 0 | 1, name: string, { params }: Signature, declared: Name): void {
-    const taken = new Set<string>()
+    const named = new Set<string>()
     let positional: number = piped
     let isWrong = false
     for (const argument of call.args) {
@@ -39,17 +39,17 @@ export class CallsRule implements BodyRule {
         isWrong = true
         this.#unknown(argument.name, name, params, declared)
       }
-      taken.add(text)
+      named.add(text)
     }
     if (isWrong) return
-    const open = params.slice(positional).filter(param => !taken.has(param.name.text))
+    const open = params.slice(positional).filter(param => !named.has(param.name.text))
     const missing = open.filter(param => param.value === null)
-    const given = call.args.length + piped
-    const isTwice = params.slice(0, positional).some(param => taken.has(param.name.text))
+    const argumentCount = call.args.length + piped
+    const isTwice = params.slice(0, positional).some(param => named.has(param.name.text))
     if (missing.length === 0 && positional <= params.length && !isTwice) return
     const required = params.filter(param => param.value === null).length
-    const wanted = required === params.length ? `${required}` : `${required} to ${params.length}`
-    this.#wrong(name, wanted, given, call, declared)
+    const expected = required === params.length ? `${required}` : `${required} to ${params.length}`
+    this.#wrong(name, expected, argumentCount, call, declared)
   }
 
   #unknown(argument: Name, name: string, params: Signature['params'], declared: Name): void {
@@ -63,8 +63,8 @@ export class CallsRule implements BodyRule {
     )
   }
 
-  #wrong(name: string, wanted: string, given: number, call: Call, declared: Name | null): void {
-    const message = `\`${name}\` expected ${wanted} argument${wanted === '1' ? '' : 's'}, found ${given}`
+  #wrong(name: string, expected: string, argumentCount: number, call: Call, declared: Name | null): void {
+    const message = `\`${name}\` expected ${expected} argument${expected === '1' ? '' : 's'}, found ${argumentCount}`
     const related = declared === null ? [] : [{ span: declared, message: 'declared here' }]
     this.found.push(diagnostic('typecheck.arity', message, call, { related }))
   }

@@ -98,15 +98,15 @@ export class DbRule implements BodyRule {
 
   #rawQuery(call: Call, place: BodyPosition): void {
     const [first] = call.args
-    const given = first === undefined ? undefined : bare(first.value)
-    if (given?.kind !== 'Identifier' || !this.#tables.has(given.name)) {
+    const bareValue = first === undefined ? undefined : bare(first.value)
+    if (bareValue?.kind !== 'Identifier' || !this.#tables.has(bareValue.name)) {
       this.#unsafe(call, 'warning')
       return
     }
-    place.ignore(given)
+    place.ignore(bareValue)
     this.found.push(
-      diagnostic('typecheck.db.deprecated_query', `\`db.query(${given.name})\` is no longer supported`, call, {
-        fixes: [{ label: `write db.${given.name}.all()`, span: call, replacement: `db.${given.name}.all()` }]
+      diagnostic('typecheck.db.deprecated_query', `\`db.query(${bareValue.name})\` is no longer supported`, call, {
+        fixes: [{ label: `write db.${bareValue.name}.all()`, span: call, replacement: `db.${bareValue.name}.all()` }]
       })
     )
   }
@@ -127,8 +127,9 @@ export class DbRule implements BodyRule {
 
 function ignoreColumns(call: Call, place: BodyPosition): void {
   for (const { value } of call.args) {
-    const given = bare(value)
-    if (given.kind === 'Identifier') place.ignore(given)
-    if (given.kind === 'List') for (const item of given.items) if (item.kind === 'Identifier') place.ignore(item)
+    const bareValue = bare(value)
+    if (bareValue.kind === 'Identifier') place.ignore(bareValue)
+    if (bareValue.kind === 'List')
+      for (const item of bareValue.items) if (item.kind === 'Identifier') place.ignore(item)
   }
 }

@@ -42,7 +42,7 @@ const CODES: Readonly<Record<string, DiagnosticCode>> = {
 
 /** The origin of an effect, for messages. */
 interface Cause {
-  readonly what: string
+  readonly action: string
   readonly span: Span
 }
 
@@ -57,7 +57,7 @@ export class EffectsRule implements BodyRule {
 
   member(node: Member, place: BodyPosition): void {
     if (isDbMember(node)) {
-      this.#add(place.item, 'db', { what: `uses \`db.${node.property.text}\``, span: node })
+      this.#add(place.item, 'db', { action: `uses \`db.${node.property.text}\``, span: node })
       return
     }
     const path = memberPath(node)
@@ -65,13 +65,13 @@ export class EffectsRule implements BodyRule {
     for (let length = path.length; length > 0; length--) {
       const start = path.slice(0, length).join('.')
       if (!Object.hasOwn(OF_HOST, start)) continue
-      this.#add(place.item, OF_HOST[start] as string, { what: `uses \`${path.join('.')}\``, span: node })
+      this.#add(place.item, OF_HOST[start] as string, { action: `uses \`${path.join('.')}\``, span: node })
       return
     }
   }
 
   spawn(node: Spawn, { item }: BodyPosition): void {
-    this.#add(item, 'spawn', { what: 'spawns an actor', span: node })
+    this.#add(item, 'spawn', { action: 'spawns an actor', span: node })
   }
 
   identifier(node: Identifier, meaning: Meaning, { item }: BodyPosition): void {
@@ -86,10 +86,10 @@ export class EffectsRule implements BodyRule {
   /** Returns the diagnostics. Call it after the walk. */
   result(items: readonly Declaration[]): Diagnostic[] {
     const functions = items.filter(item => item.kind === 'Function')
-    for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { what: 'calls a model', span: fn.name })
+    for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { action: 'calls a model', span: fn.name })
     // A declared effect row also counts for the callers.
     for (const fn of functions) {
-      for (const { text } of rowOf(fn) ?? []) this.#add(fn, text, { what: `declares \`${text}\``, span: fn.name })
+      for (const { text } of rowOf(fn) ?? []) this.#add(fn, text, { action: `declares \`${text}\``, span: fn.name })
     }
     this.#spread()
     return functions.flatMap(fn => [...wrongRow(fn), ...this.#undeclared(fn), ...this.#impure(fn)])
@@ -109,8 +109,8 @@ export class EffectsRule implements BodyRule {
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const { item: callee, effect } = next
       for (const [caller, span] of this.#callers.get(callee) ?? []) {
-        const what = `calls \`${nameOf(callee)}\``
-        if (this.#add(caller, effect, { what, span })) open.push({ item: caller, effect })
+        const action = `calls \`${nameOf(callee)}\``
+        if (this.#add(caller, effect, { action, span })) open.push({ item: caller, effect })
       }
     }
   }
@@ -118,7 +118,7 @@ export class EffectsRule implements BodyRule {
   #undeclared(fn: FunctionDeclaration): Diagnostic[] {
     const row = rowOf(fn)
     if (row === null) return []
-    return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { what, span }]) => {
+    return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { action, span }]) => {
       if (row.some(({ text }) => text === effect)) return []
       const last = row.at(-1)
       const fix: DiagnosticDetails =
@@ -127,17 +127,17 @@ export class EffectsRule implements BodyRule {
           : {
               fixes: [{ label: `add ${effect}`, span: { start: last.end, end: last.end }, replacement: `, ${effect}` }]
             }
-      const message = `\`${fn.name.text}\` ${what}, but does not declare the effect \`${effect}\``
+      const message = `\`${fn.name.text}\` ${action}, but does not declare the effect \`${effect}\``
       return diagnostic(CODES[effect] ?? 'vox/effect/missing-declaration', message, span, fix)
     })
   }
 
   #impure(fn: FunctionDeclaration): Diagnostic[] {
     if (!fn.decorators.some(({ name }) => name.text === 'pure')) return []
-    return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { what, span }]) => {
+    return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { action, span }]) => {
       // Spawns are reported by `checkCalls`, and declared effects by `wrongRow`.
-      if (what === 'spawns an actor' || what.startsWith('declares')) return []
-      const message = `\`${fn.name.text}\` is marked as pure and ${what}, which has the effect \`${effect}\``
+      if (action === 'spawns an actor' || action.startsWith('declares')) return []
+      const message = `\`${fn.name.text}\` is marked as pure and ${action}, which has the effect \`${effect}\``
       return diagnostic('vox/effect/pure-violation', message, span)
     })
   }

@@ -59,14 +59,14 @@ const LITERALS: ReadonlySet<string> = new Set(['Int', 'Float', 'Decimal', 'Strin
 export class OptionsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  options(given: Expression, operand: Expression | null, place: BodyPosition): void {
-    const options = bare(given)
+  options(written: Expression, operand: Expression | null, place: BodyPosition): void {
+    const options = bare(written)
     const called = operand === null ? declaredBy(place) : calledBy(bare(operand), place)
     if (options.kind === 'Object') for (const entry of options.entries) this.#option(entry, called)
     else if (options.kind !== 'Missing') {
       const suggestions = ['write `with { retries: 3 }`']
       this.found.push(
-        diagnostic('typecheck.with.not_record', 'options must be a record literal', given, { suggestions })
+        diagnostic('typecheck.with.not_record', 'options must be a record literal', written, { suggestions })
       )
     }
     if (operand !== null) this.#operand(bare(operand), place)

@@ -9,7 +9,7 @@ import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 /** A write to the database, for messages. */
 interface Write {
   /** Description of the write: `inserts into Task`, `calls add_task`. */
-  readonly what: string
+  readonly action: string
   readonly span: Span
   /** The callee that writes; null if the function writes itself. */
   readonly through: Declaration | null
@@ -38,14 +38,14 @@ export class PurityRule implements BodyRule {
     if (call.callee.kind !== 'Member' || this.#writes.has(item)) return
     const { callee } = call
     if (isDbMember(callee)) {
-      if (callee.property.text === 'query') this.#writes.set(item, { what: 'runs SQL', span: call, through: null })
+      if (callee.property.text === 'query') this.#writes.set(item, { action: 'runs SQL', span: call, through: null })
       return
     }
     if (!isDbMember(callee.object)) return
     const operation = readDbChain(call, this.#tables)?.operation
     if (operation === undefined || !Object.hasOwn(WRITES, operation.op)) return
-    const what = `${WRITES[operation.op as keyof typeof WRITES]} \`${operation.table}\``
-    this.#writes.set(item, { what, span: call, through: null })
+    const action = `${WRITES[operation.op as keyof typeof WRITES]} \`${operation.table}\``
+    this.#writes.set(item, { action, span: call, through: null })
   }
 
   /** A function that is passed as a value may be called. */
@@ -55,8 +55,8 @@ export class PurityRule implements BodyRule {
     if (kind !== 'function' || declaration === item) return
     const isMutation = declaration.kind === 'Function' && declaration.role === 'mutation'
     if (isMutation && !this.#writes.has(item)) {
-      const what = `calls the mutation \`${node.name}\``
-      this.#writes.set(item, { what, span: node, through: null })
+      const action = `calls the mutation \`${node.name}\``
+      this.#writes.set(item, { action, span: node, through: null })
     }
     const callers = this.#callers.get(declaration) ?? new Map<Declaration, Span>()
     if (!callers.has(item)) callers.set(item, node)
@@ -79,7 +79,7 @@ export class PurityRule implements BodyRule {
     for (let callee = open.pop(); callee !== undefined; callee = open.pop()) {
       for (const [caller, span] of this.#callers.get(callee) ?? []) {
         if (this.#writes.has(caller)) continue
-        this.#writes.set(caller, { what: `calls \`${nameOf(callee)}\``, span, through: callee })
+        this.#writes.set(caller, { action: `calls \`${nameOf(callee)}\``, span, through: callee })
         open.push(caller)
       }
     }
@@ -89,11 +89,11 @@ export class PurityRule implements BodyRule {
     const related = []
     let last = write
     for (let at: Write | undefined = write; at !== undefined && related.length < 10; ) {
-      related.push({ span: at.span, message: `it ${at.what} here` })
+      related.push({ span: at.span, message: `it ${at.action} here` })
       last = at
       at = at.through === null ? undefined : this.#writes.get(at.through)
     }
-    const message = `the query \`${query.name.text}\` must only read, but ${last === write ? '' : 'in the end '}${last.what}`
+    const message = `the query \`${query.name.text}\` must only read, but ${last === write ? '' : 'in the end '}${last.action}`
     const fixes =
       query.roleDecorator === null
         ? []

@@ -182,38 +182,43 @@ export class BodyFlow {
   }
 
   #called(callee: Expression, args: readonly Pick<Argument, 'name' | 'value'>[]): Origins {
-    const given = args.map(({ value }) => this.origins(value))
-    if (callee.kind === 'Identifier') return this.#function(callee.name, args, given)
+    const argumentOrigins = args.map(({ value }) => this.origins(value))
+    if (callee.kind === 'Identifier') return this.#function(callee.name, args, argumentOrigins)
     const path = memberPath(callee)
     if (callee.kind !== 'Member' || isDbMember(callee)) return NOWHERE
     if (path !== null && this.#isHost(path[0] ?? '')) {
       const name = path.join('.')
       if (SECRETS.test(name)) return new Set([SECRET])
-      return REWRITES.test(name) ? union(given) : NOWHERE
+      return REWRITES.test(name) ? union(argumentOrigins) : NOWHERE
     }
     const object = this.origins(callee.object)
     // A lambda argument receives elements of the receiver.
     for (const { value } of args) if (value.kind === 'Lambda') this.#params(value.params, object)
-    return MEASURES.has(callee.property.text) ? NOWHERE : union([object, ...given])
+    return MEASURES.has(callee.property.text) ? NOWHERE : union([object, ...argumentOrigins])
   }
 
-  #function(name: string, args: readonly Pick<Argument, 'name' | 'value'>[], given: readonly Origins[]): Origins {
+  #function(
+    name: string,
+    args: readonly Pick<Argument, 'name' | 'value'>[],
+    argumentOrigins: readonly Origins[]
+  ): Origins {
     const { names, flows, answered } = this.#context
     const entry = this.#locals.has(name) ? undefined : names.get(name)
-    if (entry === undefined) return HOLDS.has(name) ? union(given) : NOWHERE
-    if (entry.kind === 'constructor') return union(given)
+    if (entry === undefined) return HOLDS.has(name) ? union(argumentOrigins) : NOWHERE
+    if (entry.kind === 'constructor') return union(argumentOrigins)
     const isAnswered = answered.has(entry.declaration)
     const flow = flows.get(entry.declaration)
     const places = args.map(({ name: argument }, index) =>
       argument === null ? index : (entry.signature?.params.findIndex(each => each.name.text === argument.text) ?? -1)
     )
     for (const [index, { value }] of args.entries()) {
-      if (isAnswered || flow?.leaked.has(places[index] ?? -1)) this.#onLeak(value, given[index] ?? NOWHERE, name)
+      if (isAnswered || flow?.leaked.has(places[index] ?? -1))
+        this.#onLeak(value, argumentOrigins[index] ?? NOWHERE, name)
     }
     if (isAnswered || flow === undefined) return NOWHERE
     return union(
       [...flow.result].map(origin =>
-        origin === SECRET ? new Set([SECRET] as const) : (given[places.indexOf(origin)] ?? NOWHERE)
+        origin === SECRET ? new Set([SECRET] as const) : (argumentOrigins[places.indexOf(origin)] ?? NOWHERE)
       )
     )
   }

@@ -44,8 +44,8 @@ export abstract class BodyContext {
   }
 
   /** Reports a value of an unexpected type. */
-  protected expect(value: Expression, wanted: ValueType): void {
-    expectRecords(value, wanted, this.signatures)
+  protected expect(value: Expression, expected: ValueType): void {
+    expectRecords(value, expected, this.signatures)
   }
 
   /** Reports a type mismatch. `otherwise` holds fixes that apply if unwrapping the value does not help. */
@@ -53,13 +53,13 @@ export abstract class BodyContext {
     code: DiagnosticCode,
     message: string,
     at: Span | Expression,
-    wanted: ValueType,
+    expected: ValueType,
     found: ValueType,
     otherwise: readonly Fix[] = []
   ): void {
-    const unwrapped = unwrapFix(at, wanted, found)
+    const unwrapped = unwrapFix(at, expected, found)
     const fixes = unwrapped.length > 0 ? unwrapped : otherwise
-    this.say(code, message, at, { expectedType: show(wanted), foundType: show(found), fixes })
+    this.say(code, message, at, { expectedType: show(expected), foundType: show(found), fixes })
   }
 
   protected say(code: DiagnosticCode, message: string, at: Span, details: DiagnosticDetails = {}): void {

@@ -37,16 +37,16 @@ export class BodyTypes extends PlainTypes {
   }
 
   /** Compares a value with its declared type. Returns the declared type if there is one, else the type of the value. */
-  declared(value: Expression, type: Param['type'], code: DiagnosticCode, what: string): ValueType {
+  declared(value: Expression, type: Param['type'], code: DiagnosticCode, label: string): ValueType {
     const found = this.infer(value)
     if (type === null) return found
-    const wanted = this.signatures.reader.read(type)
-    this.expect(value, wanted)
-    if (!fits(found, wanted)) {
-      const message = `${what} does not have its declared type`
-      this.mismatch(code, message, value, wanted, found, resultFix(type, found))
+    const expected = this.signatures.reader.read(type)
+    this.expect(value, expected)
+    if (!fits(found, expected)) {
+      const message = `${label} does not have its declared type`
+      this.mismatch(code, message, value, expected, found, resultFix(type, found))
     }
-    return wanted
+    return expected
   }
 
   /** Infers the type of an expression. `tail` is the declared result type if the value is the result of a function. */
@@ -82,12 +82,12 @@ export class BodyTypes extends PlainTypes {
     }
   }
 
-  #returned(expression: Expression, found: ValueType, wanted: ValueType): void {
+  #returned(expression: Expression, found: ValueType, expected: ValueType): void {
     this.mismatch(
       'typecheck.return_mismatch',
       'the function does not return its declared type',
       expression,
-      wanted,
+      expected,
       found
     )
   }
@@ -144,15 +144,15 @@ export class BodyTypes extends PlainTypes {
 
   #assign({ target, operator, value }: Assign): void {
     const found = this.infer(value)
-    const wanted = this.infer(target)
-    if (operator === '=') this.expect(value, wanted)
+    const expected = this.infer(target)
+    if (operator === '=') this.expect(value, expected)
     // Other assignment operators convert their operands; ints and floats convert to each other.
-    if (operator !== '=' || fits(found, wanted) || (isNumber(found) && isNumber(wanted))) return
+    if (operator !== '=' || fits(found, expected) || (isNumber(found) && isNumber(expected))) return
     this.mismatch(
       'typecheck.assign_mismatch',
       'the type of the value does not match the variable',
       value,
-      wanted,
+      expected,
       found
     )
   }

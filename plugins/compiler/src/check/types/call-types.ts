@@ -36,7 +36,7 @@ export abstract class CallTypes extends AccessTypes {
     if (isMethod && isList(object) && TAKE_ITEMS.has(callee.property.text)) {
       for (const { value } of call.args) this.items.set(value, itemOf(object))
     }
-    const given = call.args.map(({ value }) => this.infer(value))
+    const argumentTypes = call.args.map(({ value }) => this.infer(value))
     if (isMethod) return this.#provided(callee) ?? this.#method(callee, object, call.args)
     if (callee.kind !== 'Identifier') {
       const found = this.infer(callee)
@@ -46,9 +46,9 @@ export abstract class CallTypes extends AccessTypes {
     const local = this.locals.lookup(name)
     const entry = this.signatures.names.get(name)
     if (local === undefined && entry === undefined)
-      return builtinResult(name, piped === null ? given : [piped, ...given])
+      return builtinResult(name, piped === null ? argumentTypes : [piped, ...argumentTypes])
     if (local === undefined && entry !== undefined && entry.kind !== 'constant') {
-      checkArguments(call, given, piped, entry, this.signatures)
+      checkArguments(call, argumentTypes, piped, entry, this.signatures)
       return calledType(entry, this.signatures)
     }
     const found = local ?? this.name(name)
@@ -67,8 +67,8 @@ export abstract class CallTypes extends AccessTypes {
 
   #method({ property }: Member, object: ValueType, args: readonly Argument[]): ValueType {
     if (object.kind === 'actor') return this.#handler(property, object, args)
-    const taken = takenBy(object, property.text)
-    for (const { value } of args) this.expect(value, taken)
+    const expected = argumentType(object, property.text)
+    for (const { value } of args) this.expect(value, expected)
     const result = methodResult(object, property.text)
     if (result !== undefined) return result
     const near = nearName(property.text, methodsOf(object))
@@ -89,7 +89,7 @@ export abstract class CallTypes extends AccessTypes {
     const handlers = declaration.members.flatMap(member => (member.kind === 'Handler' ? [member] : []))
     const handler = handlers.find(each => each.event.text === event.text)
     if (handler !== undefined) {
-      this.#given(args, handler.params)
+      this.#argumentTypes(args, handler.params)
       return this.signatures.reader.read(handler.result)
     }
     if (event.text === 'send') return ANY
@@ -107,13 +107,13 @@ export abstract class CallTypes extends AccessTypes {
     if (target.kind === 'Call') for (const { value } of target.args) this.infer(value)
     const found = named.kind === 'Identifier' ? (this.signatures.reader.declared(named.name) ?? ANY) : ANY
     if (target.kind === 'Call' && found.kind === 'actor' && found.declaration.kind === 'Actor') {
-      this.#given(target.args, found.declaration.params ?? [])
+      this.#argumentTypes(target.args, found.declaration.params ?? [])
     }
     return found
   }
 
   /** Checks arguments against the declared parameters of an actor or a handler. */
-  #given(args: readonly Argument[], params: readonly Param[]): void {
+  #argumentTypes(args: readonly Argument[], params: readonly Param[]): void {
     let place = 0
     for (const { name, value } of args) {
       const param = name === null ? params[place++] : params.find(each => each.name.text === name.text)
@@ -132,9 +132,9 @@ export abstract class CallTypes extends AccessTypes {
     this.expect(value, this.signatures.reader.read(first?.type ?? null))
   }
 
-  #callee(name: string, given: readonly ValueType[]): ValueType {
+  #callee(name: string, argumentTypes: readonly ValueType[]): ValueType {
     const isBuiltin = this.locals.lookup(name) === undefined && !this.signatures.names.has(name)
-    return isBuiltin ? builtinResult(name, given) : this.name(name)
+    return isBuiltin ? builtinResult(name, argumentTypes) : this.name(name)
   }
 
   protected attributes({ tag, attributes }: Element): void {
@@ -158,7 +158,7 @@ export abstract class CallTypes extends AccessTypes {
 }
 
 /** Returns the parameter type of a method for this receiver type. */
-function takenBy(object: ValueType, method: string): ValueType {
+function argumentType(object: ValueType, method: string): ValueType {
   if (isList(object) && GIVEN_ITEMS.has(method)) return itemOf(object)
   if (method !== 'unwrap_or') return ANY
   if (object.kind === 'answer') return object.value

@@ -9,16 +9,16 @@ import { unwrapFix } from './unwrap-fix.ts'
 
 type ArgumentTypes = readonly (ValueType | undefined)[]
 
-const arg = (given: ArgumentTypes): ValueType => {
-  const [first = ANY] = given
+const arg = (argumentTypes: ArgumentTypes): ValueType => {
+  const [first = ANY] = argumentTypes
   return first
 }
 
-const BUILTIN: Readonly<Record<string, (given: ArgumentTypes) => ValueType>> = {
-  Ok: given => generic('Result', given.length === 0 ? UNIT : arg(given), ANY),
+const BUILTIN: Readonly<Record<string, (argumentTypes: ArgumentTypes) => ValueType>> = {
+  Ok: argumentTypes => generic('Result', argumentTypes.length === 0 ? UNIT : arg(argumentTypes), ANY),
   Error: () => generic('Result', ANY, ANY),
   Err: () => generic('Result', ANY, ANY),
-  Some: given => generic('Option', arg(given)),
+  Some: argumentTypes => generic('Option', arg(argumentTypes)),
   len: () => INT,
   str: () => STR,
   to_string: () => STR,
@@ -33,8 +33,8 @@ const BUILTIN: Readonly<Record<string, (given: ArgumentTypes) => ValueType>> = {
 }
 
 /** Returns the result type of a builtin function. */
-export function builtinResult(name: string, given: ArgumentTypes): ValueType {
-  return BUILTIN_FUNCTIONS.has(name) && Object.hasOwn(BUILTIN, name) ? (BUILTIN[name]?.(given) ?? ANY) : ANY
+export function builtinResult(name: string, argumentTypes: ArgumentTypes): ValueType {
+  return BUILTIN_FUNCTIONS.has(name) && Object.hasOwn(BUILTIN, name) ? (BUILTIN[name]?.(argumentTypes) ?? ANY) : ANY
 }
 
 /** Returns the result type of a call of a module name. */
@@ -50,7 +50,7 @@ export function calledType({ kind, declaration }: ModuleName, signatures: Signat
  */
 export function checkArguments(
   call: Call,
-  given: readonly ValueType[],
+  argumentTypes: readonly ValueType[],
   piped: ValueType | null,
   { name, signature, declaration }: ModuleName,
   signatures: Signatures
@@ -63,21 +63,21 @@ export function checkArguments(
     const named = argument.name?.text
     const param =
       named === undefined ? signature.params[place++] : signature.params.find(each => each.name.text === named)
-    const type = given[index]
+    const type = argumentTypes[index]
     if (param === undefined || type === undefined || param.type === null) continue
     if (generics.length > 0) continue
-    const wanted = reader.read(param.type)
-    expectRecords(argument.value, wanted, signatures)
-    if (fits(type, wanted)) continue
+    const expected = reader.read(param.type)
+    expectRecords(argument.value, expected, signatures)
+    if (fits(type, expected)) continue
     signatures.report(
       diagnostic(
         'typecheck.arg_mismatch',
         `the argument does not match the type of \`${param.name.text}\` of \`${name.text}\``,
         argument.value,
         {
-          expectedType: show(wanted),
+          expectedType: show(expected),
           foundType: show(type),
-          fixes: unwrapFix(argument.value, wanted, type),
+          fixes: unwrapFix(argument.value, expected, type),
           related: [{ span: param, message: 'declared here' }]
         }
       )

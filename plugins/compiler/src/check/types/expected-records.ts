@@ -8,95 +8,98 @@ import { ANY, type ValueType } from './type.ts'
 
 /**
  * Records the expected type of literals such as `{ title: "x" }` that omit members of the type. `expression` is the
- * value, `wanted` its expected type. Names and calls are skipped, since their literals are elsewhere.
+ * value, `expected` its expected type. Names and calls are skipped, since their literals are elsewhere.
  */
-export function expectRecords(expression: Expression, wanted: ValueType, signatures: Signatures): void {
-  if (wanted.kind === 'answer') {
-    expectRecords(expression, wanted.value, signatures)
+export function expectRecords(expression: Expression, expected: ValueType, signatures: Signatures): void {
+  if (expected.kind === 'answer') {
+    expectRecords(expression, expected.value, signatures)
     return
   }
   switch (expression.kind) {
     case 'Paren':
-      expectRecords(expression.inner, wanted, signatures)
+      expectRecords(expression.inner, expected, signatures)
       return
     case 'Block':
-      expectLast(expression.statements, wanted, signatures)
+      expectLast(expression.statements, expected, signatures)
       return
     case 'SideEffect':
-      expectRecords(expression.body, wanted, signatures)
+      expectRecords(expression.body, expected, signatures)
       return
     case 'If':
       if (expression.else === null) return
-      expectRecords(expression.then, wanted, signatures)
-      expectRecords(expression.else, wanted, signatures)
+      expectRecords(expression.then, expected, signatures)
+      expectRecords(expression.else, expected, signatures)
       return
     case 'Match':
       for (const { body } of expression.arms) {
-        if (isStatement(body)) expectLast([body], wanted, signatures)
-        else expectRecords(body, wanted, signatures)
+        if (isStatement(body)) expectLast([body], expected, signatures)
+        else expectRecords(body, expected, signatures)
       }
       return
     case 'Object':
-      expectRecord(expression, wanted, signatures)
+      expectRecord(expression, expected, signatures)
       return
     case 'List':
-      for (const item of expression.items) expectRecords(item, argument(wanted, ['List', 'Set'], 0), signatures)
+      for (const item of expression.items) expectRecords(item, argument(expected, ['List', 'Set'], 0), signatures)
       return
     case 'Tuple':
       for (const [index, item] of expression.items.entries()) {
-        expectRecords(item, wanted.kind === 'tuple' ? (wanted.items[index] ?? ANY) : ANY, signatures)
+        expectRecords(item, expected.kind === 'tuple' ? (expected.items[index] ?? ANY) : ANY, signatures)
       }
       return
     case 'For':
-      expectRecords(expression.body, argument(wanted, ['List'], 0), signatures)
+      expectRecords(expression.body, argument(expected, ['List'], 0), signatures)
       return
     case 'Lambda':
-      if (wanted.kind === 'function' && expression.result === null) {
-        expectRecords(expression.body, wanted.result, signatures)
+      if (expected.kind === 'function' && expression.result === null) {
+        expectRecords(expression.body, expected.result, signatures)
       }
       return
     case 'Call':
-      expectPayload(expression, wanted, signatures)
+      expectPayload(expression, expected, signatures)
   }
 }
 
-function expectLast(statements: readonly Statement[], wanted: ValueType, signatures: Signatures): void {
+function expectLast(statements: readonly Statement[], expected: ValueType, signatures: Signatures): void {
   const last = statements.at(-1)
-  if (last?.kind === 'ExpressionStatement') expectRecords(last.expression, wanted, signatures)
+  if (last?.kind === 'ExpressionStatement') expectRecords(last.expression, expected, signatures)
 }
 
 /** Visits the payload of `Some`, `Ok` and `Error`; other calls check their own arguments. */
-function expectPayload({ callee, args }: Call, wanted: ValueType, signatures: Signatures): void {
+function expectPayload({ callee, args }: Call, expected: ValueType, signatures: Signatures): void {
   const [only] = args
   if (callee.kind !== 'Identifier' || only === undefined || signatures.names.has(callee.name)) return
   switch (callee.name) {
     case 'Some':
-      expectRecords(only.value, argument(wanted, ['Option'], 0), signatures)
+      expectRecords(only.value, argument(expected, ['Option'], 0), signatures)
       return
     case 'Ok':
       // A route declared with `to Task` may return `Ok(task)`.
-      expectRecords(only.value, isNamed(wanted, 'Result') ? argument(wanted, ['Result'], 0) : wanted, signatures)
+      expectRecords(only.value, isNamed(expected, 'Result') ? argument(expected, ['Result'], 0) : expected, signatures)
       return
     case 'Error':
     case 'Err':
-      expectRecords(only.value, argument(wanted, ['Result'], 1), signatures)
+      expectRecords(only.value, argument(expected, ['Result'], 1), signatures)
   }
 }
 
-function expectRecord(record: ObjectLiteral, wanted: ValueType, signatures: Signatures): void {
-  const name = declaredName(wanted)
-  const given = new Set(record.entries.map(entryKey))
-  if (name !== null && declaredMembers(wanted).some(field => hasOwnValue(field) && !given.has(field.name.text))) {
+function expectRecord(record: ObjectLiteral, expected: ValueType, signatures: Signatures): void {
+  const name = declaredName(expected)
+  const presentKeys = new Set(record.entries.map(entryKey))
+  if (
+    name !== null &&
+    declaredMembers(expected).some(field => hasOwnValue(field) && !presentKeys.has(field.name.text))
+  ) {
     signatures.expect(record, name)
   }
   // An optional column accepts the bare value.
-  const inner = isNamed(wanted, 'Option') ? argument(wanted, ['Option'], 0) : null
+  const inner = isNamed(expected, 'Option') ? argument(expected, ['Option'], 0) : null
   if (inner !== null) {
     expectRecord(record, inner, signatures)
     return
   }
-  const fields = signatures.reader.fieldsOf(wanted)
-  const others = argument(wanted, ['Map'], 1)
+  const fields = signatures.reader.fieldsOf(expected)
+  const others = argument(expected, ['Map'], 1)
   for (const entry of record.entries) {
     expectRecords(entryValue(entry), fields?.get(entryKey(entry)) ?? others, signatures)
   }

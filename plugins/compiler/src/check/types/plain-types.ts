@@ -42,13 +42,13 @@ export abstract class PlainTypes extends CallTypes {
         return { kind: 'record', fields: this.#fields(expression.entries) }
       case 'Struct': {
         const entry = this.signatures.names.get(expression.name.text)
-        const given = this.#fields(expression.entries)
+        const presentFields = this.#fields(expression.entries)
         if (entry?.kind === 'constructor') {
           this.members(expression.entries, entry)
           return calledType(entry, this.signatures)
         }
         const type = this.signatures.reader.declared(expression.name.text) ?? ANY
-        checkRecord(given, expression, type, this.signatures)
+        checkRecord(presentFields, expression, type, this.signatures)
         return type
       }
       case 'For': {

@@ -10,7 +10,7 @@ import { fits, show, type ValueType } from './type.ts'
 
 /** Compares `Point { x: 1 }` with the declared fields of the type. */
 export function checkRecord(
-  given: ReadonlyMap<string, ValueType>,
+  presentFields: ReadonlyMap<string, ValueType>,
   { name, entries }: { readonly name: Name; readonly entries: readonly ObjectEntry[] },
   type: ValueType,
   signatures: Signatures
@@ -19,10 +19,10 @@ export function checkRecord(
   if (fields === null) return
   for (const entry of entries) {
     const key = entryKey(entry)
-    const wanted = fields.get(key)
-    const found = given.get(key)
-    if (wanted !== undefined) expectRecords(entryValue(entry), wanted, signatures)
-    if (wanted === undefined) {
+    const expected = fields.get(key)
+    const found = presentFields.get(key)
+    if (expected !== undefined) expectRecords(entryValue(entry), expected, signatures)
+    if (expected === undefined) {
       const near = nearName(key, [...fields.keys()])
       signatures.report(
         diagnostic(
@@ -32,32 +32,32 @@ export function checkRecord(
           spellingFix(near, entry.key)
         )
       )
-    } else if (found !== undefined && !fits(found, wanted)) {
+    } else if (found !== undefined && !fits(found, expected)) {
       signatures.report(
         diagnostic(
           'typecheck.arg_mismatch',
           `the value does not match the type of \`${key}\` of \`${name.text}\``,
           entryValue(entry),
           {
-            expectedType: show(wanted),
+            expectedType: show(expected),
             foundType: show(found)
           }
         )
       )
     }
   }
-  checkMissing(given, declaredMembers(type), name.text, name, signatures)
+  checkMissing(presentFields, declaredMembers(type), name.text, name, signatures)
 }
 
 /** Reports required fields without a value. */
 export function checkMissing(
-  given: ReadonlyMap<string, ValueType>,
+  presentFields: ReadonlyMap<string, ValueType>,
   fields: readonly Field[],
   name: string,
   at: Span,
   { report }: Signatures
 ): void {
-  const missing = fields.filter(field => !given.has(field.name.text) && !hasOwnValue(field))
+  const missing = fields.filter(field => !presentFields.has(field.name.text) && !hasOwnValue(field))
   if (missing.length === 0) return
   const names = missing.map(field => `\`${field.name.text}\``).join(', ')
   const message = `${names} of \`${name}\` ${missing.length === 1 ? 'is' : 'are'} missing`

@@ -7,10 +7,10 @@ import { fits, type ValueType } from './type.ts'
 const BINDS_TIGHTLY: ReadonlySet<string> = new Set(['Call', 'Identifier', 'Member', 'IndexAccess', 'Paren'])
 
 /** Returns the fix that unwraps a value; none if the inner value would not fit either. */
-export function unwrapFix(at: Span | Expression, wanted: ValueType, found: ValueType): Fix[] {
+export function unwrapFix(at: Span | Expression, expected: ValueType, found: ValueType): Fix[] {
   if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) return []
   const [inner] = found.args
-  if (inner === undefined || inner.kind === 'any' || !fits(inner, wanted)) return []
+  if (inner === undefined || inner.kind === 'any' || !fits(inner, expected)) return []
   if (!('kind' in at) || !BINDS_TIGHTLY.has(at.kind)) return []
   return [{ label: 'unwrap it first', span: { start: at.end, end: at.end }, replacement: '.unwrap()' }]
 }

@@ -227,11 +227,11 @@ class ChainReader {
   }
 
   #isAscending({ value }: Argument): boolean {
-    const given = bare(value)
-    if (given.kind === 'Bool') return given.value
-    const word = given.kind === 'String' ? given.value : given.kind === 'Identifier' ? given.name : ''
+    const bareValue = bare(value)
+    if (bareValue.kind === 'Bool') return bareValue.value
+    const word = bareValue.kind === 'String' ? bareValue.value : bareValue.kind === 'Identifier' ? bareValue.name : ''
     const lower = word.toLowerCase()
-    if (lower !== 'asc' && lower !== 'desc') this.#problem('the order must be `"asc"` or `"desc"`', given)
+    if (lower !== 'asc' && lower !== 'desc') this.#problem('the order must be `"asc"` or `"desc"`', bareValue)
     return lower !== 'desc'
   }
 
@@ -278,17 +278,18 @@ class ChainReader {
    */
   #text(call: Call, name: Name): string | null {
     if (!this.#count(call, name, 1, 1)) return null
-    const given = bare((call.args[0] as Argument).value)
-    if (given.kind === 'String') return given.value
-    this.#problem(`\`${name.text}\` takes a string literal`, given)
+    const bareValue = bare((call.args[0] as Argument).value)
+    if (bareValue.kind === 'String') return bareValue.value
+    this.#problem(`\`${name.text}\` takes a string literal`, bareValue)
     return null
   }
 
   /** Returns the column named by a string or an identifier; null for other expressions. */
   #columnOf(expression: Expression): string | null {
-    const given = bare(expression)
-    const column = given.kind === 'String' ? given.value : given.kind === 'Identifier' ? given.name : null
-    if (column !== null) this.#column(column, given)
+    const bareValue = bare(expression)
+    const column =
+      bareValue.kind === 'String' ? bareValue.value : bareValue.kind === 'Identifier' ? bareValue.name : null
+    if (column !== null) this.#column(column, bareValue)
     return column
   }
 
@@ -297,12 +298,12 @@ class ChainReader {
     if (problem !== undefined) this.problems.push(problem)
   }
 
-  #count(call: Call, name: Name, least: number, most: number): boolean {
+  #count(call: Call, name: Name, min: number, max: number): boolean {
     const { length } = call.args
-    if (length >= least && length <= most) return true
-    const wanted = least === most ? String(least) : `${least} or ${most}`
-    const message = `\`${name.text}\` takes ${wanted} argument${most === 1 ? '' : 's'}, found ${length}`
-    this.problems.push(diagnostic('typecheck.arity', message, call.args[most] ?? name))
+    if (length >= min && length <= max) return true
+    const expected = min === max ? String(min) : `${min} or ${max}`
+    const message = `\`${name.text}\` takes ${expected} argument${max === 1 ? '' : 's'}, found ${length}`
+    this.problems.push(diagnostic('typecheck.arity', message, call.args[max] ?? name))
     return false
   }
 

@@ -21,10 +21,10 @@ export interface IndexOption {
 /** Returns the options of an index, each with its problem or null. */
 export function indexOptions({ variant, options }: Index): IndexOption[] {
   if (options === null) return []
-  const given = bare(options)
-  if (given.kind !== 'Object') return [{ at: given, key: '', value: null, problem: 'not a record' }]
+  const bareOptions = bare(options)
+  if (bareOptions.kind !== 'Object') return [{ at: bareOptions, key: '', value: null, problem: 'not a record' }]
   const known = INDEX_OPTIONS[variant]
-  return given.entries.map((entry): IndexOption => {
+  return bareOptions.entries.map((entry): IndexOption => {
     const key = entryKey(entry)
     const value = bare(entryValue(entry))
     if (key !== known?.name) return { at: entry.key, key, value: null, problem: 'unknown' }

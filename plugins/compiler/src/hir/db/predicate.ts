@@ -121,9 +121,9 @@ export class PredicateReader {
   }
 
   #nullness(field: string, value: Expression): HirPredicate[] {
-    const given = bare(value)
-    if (given.kind === 'Bool') return [given.value ? { IsNull: { field } } : { Not: { IsNull: { field } } }]
-    this.problems.push(diagnostic('typecheck.db.type', '`is_null` takes `true` or `false`', given))
+    const bareValue = bare(value)
+    if (bareValue.kind === 'Bool') return [bareValue.value ? { IsNull: { field } } : { Not: { IsNull: { field } } }]
+    this.problems.push(diagnostic('typecheck.db.type', '`is_null` takes `true` or `false`', bareValue))
     return []
   }
 

@@ -1,6 +1,6 @@
 import { words } from './word.ts'
 
-/** Decorators by their names without the `@`. */
+/** Documentation of decorators, by name without the `@`. */
 export const DECORATOR_WORDS = words(`
 table | @table type Name { field: T } | Declares a table; each row has its \`_id\`. | table type \${1:Name} {\\n    \${2:title}: \${3:str}\\n}
 index | @index Table.name on (column) | Declares an index. | index \${1:Table}.\${2:by_column} on (\${3:column})
@@ -11,7 +11,7 @@ mutation | @mutation fn name() to T { … } | A function that writes, in one tra
 server | @server fn name() to T { … } | A function that clients call at \`POST /api/name\`. | server fn \${1:name}($2) to \${3:T} {\\n    $0\\n}
 endpoint | @endpoint(kind: query) fn name() to T { … } | The same as \`@query\`, \`@mutation\` or \`@server\`. | endpoint(kind: \${1:query}) fn \${2:name}($3) to \${4:T} {\\n    $0\\n}
 mcp.tool | @mcp.tool "what it does" fn name() to T { … } | A tool that models can call. | mcp.tool "\${1:what it does}"\\nfn \${2:name}($3) to \${4:str} {\\n    $0\\n}
-mcp.resource | @mcp.resource "uri" "what it is" fn name() to str { … } | A text that models can read. | mcp.resource "\${1:uri}" "\${2:what it is}"\\nfn \${3:name}() to str {\\n    $0\\n}
+mcp.resource | @mcp.resource "uri" "what it is" fn name() to str { … } | A resource that models can read. | mcp.resource "\${1:uri}" "\${2:what it is}"\\nfn \${3:name}() to str {\\n    $0\\n}
 tool | @tool "what it does" fn … | The same as \`@mcp.tool\`.
 resource | @resource "uri" "what it is" fn … | The same as \`@mcp.resource\`.
 test | @test fn name() { … } | A test, which \`svc test\` runs. | test fn \${1:name}() {\\n    assert($0)\\n}
@@ -20,25 +20,25 @@ fuzz | @fuzz fn name(x: T) { … } | The same as \`@forall\`.
 pure | @pure fn … | A function without effects.
 deprecated | @deprecated fn … | A declaration that should no longer be used.
 require | @require(condition) fn … | A condition that must hold before a function runs. | require($1)
-ensure | @ensure(condition) fn … | A condition that must hold after a function, with its \`result\`. | ensure($1)
+ensure | @ensure(condition) fn … | A condition that must hold after a function returns; it may use \`result\`. | ensure($1)
 invariant | @invariant(condition) fn … | A condition that must hold before and after a function. | invariant($1)
 scheduled | @scheduled("1h") fn … | A function that runs at an interval. | scheduled("\${1:1h}")
 loading | @loading fn name() to Element { … } | A view that is shown while a page loads.
 island | @island Name { prop: T } | A component that is defined elsewhere and mounted here. | island \${1:Name} {\\n    \${2:prop}: \${3:str}\\n}
-v0 | @v0 "id" Name { } | A component that a generator wrote.
+v0 | @v0 "id" Name { } | A component that v0 generated.
 component | @component Name() { … } | The same as \`component\`.
 form | @form Name { field name: T } | A form.
-ai | @ai fn name() to T | A function that a model answers.
+ai | @ai fn name() to T | A function that a model implements.
 llm | @llm fn name() to T | The same as \`@ai\`.
 prompt | @prompt fn name() to str | A prompt template.
-subagent | @subagent fn name() to T | A function that a dedicated agent answers.
-search | @search fn name() to T | A function that a search answers.
-hole | @hole fn name() to T | A function that is not written yet.
+subagent | @subagent fn name() to T | A function that a dedicated agent implements.
+search | @search fn name() to T | A function that returns the results of a search.
+hole | @hole fn name() to T | A function without a body yet.
 uses | @uses(net) fn … | The effects that a function may have.
-auth | @auth(…) fn … | Restricts the callers of a function. Not enforced yet: an error.
-cors | @cors(…) fn … | Restricts the origins that may call a function. Not enforced yet: an error.
-rate_limit | @rate_limit(…) fn … | Limits the rate of calls. Not enforced yet: an error.
-webhook | @webhook(…) fn … | A function that another service calls. Not enforced yet: an error.
+auth | @auth(…) fn … | Restricts the callers of a function. Reported as an error, since it is not enforced yet.
+cors | @cors(…) fn … | Restricts the origins that may call a function. Reported as an error, since it is not enforced yet.
+rate_limit | @rate_limit(…) fn … | Limits the rate of calls. Reported as an error, since it is not enforced yet.
+webhook | @webhook(…) fn … | A function that another service calls. Reported as an error, since it is not enforced yet.
 pii | @pii field: T | A field with personal data.
-embed | @embed(…) field: T | A field whose meaning can be searched.
+embed | @embed(…) field: T | A field with an embedding, for search by meaning.
 `)

@@ -1,10 +1,10 @@
 import { words } from './word.ts'
 
-/** Keywords with an explanation, and contextual keywords. */
+/** Documentation of keywords and contextual keywords. */
 export const KEYWORD_WORDS = words(`
 fn | fn name(param: T) to R { … } | Declares a function, or creates an anonymous one. | fn \${1:name}(\${2}) to \${3:Unit} {\\n    $0\\n}
 let | let name = value | Declares a variable. | let \${1:name} = $0
-mut | let mut name = value | A variable that can be assigned to.
+mut | let mut name = value | Declares a variable that can be assigned.
 if | if condition { … } else { … } | Runs one of two blocks and returns its value. | if \${1:condition} {\\n    $0\\n}
 else | if condition { … } else { … } | The block that runs if the condition is false.
 match | match value { Pattern => … } | Runs the first arm whose pattern matches. | match \${1:value} {\\n    \${2:pattern} => $0\\n}
@@ -18,9 +18,9 @@ type | type Name = \\| A \\| B(x: T) | Declares a sum type, a struct or a type a
 import | import std.name | Imports a name. | import $0
 pub | pub fn name() | Makes a declaration public.
 component | component Name(params) { … view: … } | Declares a reactive component. | component \${1:Name}($2) {\\n    view: $0\\n}
-state | state name: T = value | A value of a component or an actor that changes.
-derived | derived name = value | A value of a component that is computed from others.
-effect | effect: { … } | Code that runs when the state of a component changes.
+state | state name: T = value | Declares a mutable value of a component or an actor.
+derived | derived name = value | Declares a value of a component that is computed from other values.
+effect | effect: { … } | Runs code when the state of a component changes.
 view | view: element | The element that a component shows.
 actor | actor Name { on event() to T { … } } | Declares an actor, whose handlers run one at a time. | actor \${1:Name} {\\n    on \${2:event}($3) to \${4:Unit} {\\n        $0\\n    }\\n}
 on | on event(params) to T { … } | A handler of an actor or an agent.
@@ -31,14 +31,14 @@ http | http get "/path" to T { … } | Declares a route. | http \${1:get} "\${2:
 agent | agent Name { version "1" … } | Declares an agent: an actor with a version and migrations. | agent \${1:Name} {\\n    version "\${2:1}"\\n    $0\\n}
 env | env name { base "image" … } | Declares a deployment environment.
 with | activity() with { retries: 3 } | Passes options to a call of an activity. | with { $0 }
-routes | routes { "/" to Page } | The pages of the client. | routes {\\n    "\${1:/}" to \${2:Page}\\n}
+routes | routes { "/" to Page } | Declares the pages of the client. | routes {\\n    "\${1:/}" to \${2:Page}\\n}
 and | a and b | True if both are true.
 or | a or b | True if at least one is true.
 not | not a | True if the operand is false.
 is | a is b | True if two values are equal.
 isnt | a isnt b | True if two values differ.
 to | fn name() to T | Precedes the result type of a function.
-side_effect | side_effect { … } | Code that a workflow runs once and replays afterwards. | side_effect {\\n    $0\\n}
+side_effect | side_effect { … } | Runs code once in a workflow; a replay uses the recorded result. | side_effect {\\n    $0\\n}
 true | true: bool | The true value.
 false | false: bool | The false value.
 uses | fn name() uses net, fs | The effects that a function may have.

@@ -2,11 +2,11 @@ import { words } from './word.ts'
 
 /** Types of the language. */
 export const TYPE_WORDS = words(`
-int | int | A whole number of 64 bits.
+int | int | A 64-bit integer.
 float | float | A floating-point number.
-dec | dec | A decimal number, exact: \`19.99dec\`.
-str | str | A text.
-char | char | A text of one character.
+dec | dec | An exact decimal number: \`19.99dec\`.
+str | str | A string.
+char | char | A single character.
 bool | bool | \`true\` or \`false\`.
 Unit | Unit | The type of a function without a result.
 any | any | A value of any type.

@@ -81,8 +81,8 @@ export function namedEverywhere(analysis: Analysis, symbol: LanguageSymbol, work
         if (link.symbol !== shared && !isWhole) continue
         const alias = [...file.symbols.symbols()].find(({ definition }) => definition === link.local)
         const words = wordsBehind(link, file)
-        const wanted = own === null ? shared : symbol
-        of(file).words.push(...words.flatMap(each => (each.symbol === wanted ? each.word : [])))
+        const target = own === null ? shared : symbol
+        of(file).words.push(...words.flatMap(each => (each.symbol === target ? each.word : [])))
         if (own !== null || isWhole || alias === undefined) continue
         if (link.local !== link.token) {
           of(file).aliases.push(...file.symbols.of(alias))

@@ -120,25 +120,30 @@ export abstract class Cursor {
     return name
   }
 
-  /** Reads a name. If it is missing, reports `what` as expected and returns an empty name. */
-  protected expectName(what: string): Name {
+  /** Reads a name. If it is missing, reports `description` as expected and returns an empty name. */
+  protected expectName(description: string): Name {
     if (this.atName) return this.takeName()
-    this.failExpecting([what], '')
+    this.failExpecting([description], '')
     return this.noName()
   }
 
-  protected expectTypeName(what: string): Name {
+  protected expectTypeName(description: string): Name {
     if (this.kind === Kind.TypeIdentifier) return this.takeName()
     if (this.kind === Kind.Identifier) {
       const { text } = this
       const capital = text.replace(/^_+/, '').replace(/^./, letter => letter.toUpperCase())
       const fixes = [{ label: `call it ${capital}`, span: this.here(), replacement: capital }]
-      this.note('E0001', `the name of ${what} must begin with a capital letter, found \`${text}\``, this.here(), {
-        ...(/^[A-Z]/.test(capital) ? { fixes } : {})
-      })
+      this.note(
+        'E0001',
+        `the name of ${description} must begin with a capital letter, found \`${text}\``,
+        this.here(),
+        {
+          ...(/^[A-Z]/.test(capital) ? { fixes } : {})
+        }
+      )
       return this.takeName()
     }
-    this.failExpecting([`the name of ${what}`], '')
+    this.failExpecting([`the name of ${description}`], '')
     return this.noName()
   }
 
@@ -153,9 +158,9 @@ export abstract class Cursor {
     return { kind: 'String', start, end, value: stringValue(text) }
   }
 
-  protected expectString(what: string): StringLiteral {
+  protected expectString(description: string): StringLiteral {
     if (this.kind === Kind.String) return this.takeString()
-    this.failExpecting([`${what} as a string`], '')
+    this.failExpecting([`${description} as a string`], '')
     return { kind: 'String', start: this.lastEnd, end: this.lastEnd, value: '' }
   }
 
@@ -174,8 +179,8 @@ export abstract class Cursor {
   }
 
   protected failExpecting(expected: readonly string[], where: string, details: DiagnosticDetails = {}): void {
-    const wanted = expected.length < 2 ? expected.join('') : `${expected.slice(0, -1).join(', ')} or ${expected.at(-1)}`
-    const message = `expected ${wanted}${where === '' ? '' : ` ${where}`}, found ${this.found()}`
+    const list = expected.length < 2 ? expected.join('') : `${expected.slice(0, -1).join(', ')} or ${expected.at(-1)}`
+    const message = `expected ${list}${where === '' ? '' : ` ${where}`}, found ${this.found()}`
     const nodeKind = expected[0] === 'an expression' ? 'Expression' : 'ExpectToken'
     this.fail(message, this.here(), { nodeKind, ...details })
   }

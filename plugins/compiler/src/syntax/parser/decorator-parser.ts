@@ -120,10 +120,10 @@ export abstract class DecoratorParser extends StatementParser {
   }
 
   /** Parses items in braces. */
-  protected members<A>(what: string, item: () => A): A[] {
+  protected members<A>(description: string, item: () => A): A[] {
     const items: A[] = []
     const opening = this.position
-    if (!this.expect(Kind.LeftBrace, `before ${what}`)) return items
+    if (!this.expect(Kind.LeftBrace, `before ${description}`)) return items
     if (!this.enter()) return items
     while (this.kind !== Kind.RightBrace && this.kind !== Kind.EndOfFile) {
       if (this.tokens.newlineBefore(this.position) && this.atOuterDeclaration()) {

@@ -269,7 +269,7 @@ export abstract class ExpressionParser extends PatternParser {
 }
 
 function attributeOf({ start, end, name, value }: Argument): Attribute {
-  const given = name ?? { start, end: start, text: '' }
-  const text = given.text.startsWith('attr_') ? given.text.slice(5) : given.text
-  return { kind: 'Attribute', start, end, name: { start: given.start, end: given.end, text }, value }
+  const writtenName = name ?? { start, end: start, text: '' }
+  const text = writtenName.text.startsWith('attr_') ? writtenName.text.slice(5) : writtenName.text
+  return { kind: 'Attribute', start, end, name: { start: writtenName.start, end: writtenName.end, text }, value }
 }

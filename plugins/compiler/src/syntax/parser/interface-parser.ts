@@ -131,8 +131,8 @@ export abstract class InterfaceParser extends FunctionParser {
   }
 
   /** Reads a CSS name: words joined by dashes without spaces. */
-  #dashedName(what: string): Name {
-    const { start, end, text } = this.expectName(what)
+  #dashedName(description: string): Name {
+    const { start, end, text } = this.expectName(description)
     let last = end
     while (this.kind === Kind.Minus && this.start === last && this.isNameAhead()) {
       this.advance()
@@ -151,11 +151,11 @@ export abstract class InterfaceParser extends FunctionParser {
   /** Parses a v0 component; `from` or its name is next. `source` is the string after the decorator. */
   protected v0({ start, ...prefix }: Prefix, source: V0Component['source'] | undefined): V0Component {
     const fromFile = source === undefined && this.acceptWord('from')
-    const given =
+    const sourceString =
       source ?? this.expectString(fromFile ? 'the file of the component' : 'the component of v0, or `from`,')
     const name = this.inPanic ? this.noName() : this.expectTypeName('a component')
     const props = this.inPanic ? [] : this.fields(true)
-    return { kind: 'V0', start, end: this.lastEnd, ...prefix, source: given, fromFile, name, props }
+    return { kind: 'V0', start, end: this.lastEnd, ...prefix, source: sourceString, fromFile, name, props }
   }
 
   /** Parses client routes; `routes` is next. */

@@ -50,8 +50,8 @@ export abstract class ViewParser extends PrimaryParser {
   }
 
   /** Reads names joined by one of two signs, without spaces around the signs. */
-  #compoundName(what: string, sign: number, other: number): Name {
-    const first = this.expectName(what)
+  #compoundName(description: string, sign: number, other: number): Name {
+    const first = this.expectName(description)
     let { end, text } = first
     while ((this.kind === sign || this.kind === other) && isNameKind(this.second)) {
       text += this.text

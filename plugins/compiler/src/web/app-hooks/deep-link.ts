@@ -64,11 +64,11 @@ function readLink(url: string, { scheme, origin }: DeepLinks) {
 
 /** Returns the parameters of a path; null if the pattern does not match. */
 function matched(pattern: string, path: string): Params | null {
-  const [wanted, given] = [pattern, path].map(each => each.split('/').filter(part => part !== '')) as [string[], string[]]
-  if (wanted.length !== given.length) return null
+  const [patternParts, pathParts] = [pattern, path].map(each => each.split('/').filter(part => part !== '')) as [string[], string[]]
+  if (patternParts.length !== pathParts.length) return null
   const found: [string, string][] = []
-  for (const [index, part] of wanted.entries()) {
-    const text = decoded(given[index] ?? '')
+  for (const [index, part] of patternParts.entries()) {
+    const text = decoded(pathParts[index] ?? '')
     if (part.startsWith(':')) found.push([part.slice(1), text])
     else if (decoded(part) !== text) return null
   }

@@ -32,7 +32,7 @@ export interface PushPlugin {
 }
 `
 
-const LISTENING = `/** Capacitor's bridge returns it directly, its packages return a promise. */
+const LISTENING = `/** A registered listener. Capacitor's bridge returns it directly, its packages return a promise. */
 export type Listening = Stoppable | Promise<Stoppable>
 
 interface Stoppable {
@@ -75,15 +75,15 @@ function shell(): Shell | undefined {
     ...(isMobile ? [] : [shell]),
     ...(app
       ? [
-          `/** None in a browser. */\nexport function nativeApp(): AppPlugin | undefined {\n  return ${found('App')}\n}\n`
+          `/** Returns the plugin \`App\`; undefined in a browser. */\nexport function nativeApp(): AppPlugin | undefined {\n  return ${found('App')}\n}\n`
         ]
       : []),
     ...(push
       ? [
-          `/** None in a browser. */\nexport function nativePush(): PushPlugin | undefined {\n  return ${found('PushNotifications')}\n}\n`
+          `/** Returns the plugin \`PushNotifications\`; undefined in a browser. */\nexport function nativePush(): PushPlugin | undefined {\n  return ${found('PushNotifications')}\n}\n`
         ]
       : []),
-    `/** \`web\`, \`android\` or \`ios\`. */\nexport function platform(): string {\n  return ${isMobile ? 'Capacitor.getPlatform()' : "shell()?.getPlatform() ?? 'web'"}\n}\n`
+    `/** Returns \`web\`, \`android\` or \`ios\`. */\nexport function platform(): string {\n  return ${isMobile ? 'Capacitor.getPlatform()' : "shell()?.getPlatform() ?? 'web'"}\n}\n`
   ]
   return { path: 'mobile-device.ts', text: parts.join('\n') }
 }

@@ -83,7 +83,7 @@ export function startMobile(open: Open = changeAddress): () => void {
 `
 }
 
-const VALUE_OF = `/** The value of a result; throws if it is an error. */
+const VALUE_OF = `/** Returns the value of a result; throws if it is an error. */
 function valueOf(result: unknown): unknown {
   const { _tag, value } = Object(result) as { readonly _tag?: unknown; readonly value?: unknown }
   if (_tag === 'Err') throw new Error(String(value))
@@ -140,8 +140,8 @@ class HookPrinter {
 
   deepLinks(hook: AppHook): string {
     const table = entryOf(hook, 'routes')
-    const given = table === undefined ? undefined : bare(table)
-    const routes = (given?.kind === 'Object' ? given.entries : []).map(entry => {
+    const bareTable = table === undefined ? undefined : bare(table)
+    const routes = (bareTable?.kind === 'Object' ? bareTable.entries : []).map(entry => {
       const pattern = entryKey(entry)
       const to = this.#action(entryValue(entry), pathParameters(pattern), ['url'])
       return `\n    { pattern: ${literal(pattern)}, to: ${to} }`
@@ -179,10 +179,10 @@ class HookPrinter {
     const value = entryOf(hook, name)
     if (value === undefined || hook.hook === 'tokens') return 'null'
     const offers = hookEntry(hook.hook, name)?.offers ?? []
-    const { given, params } = this.#given(value, offers)
-    const used = [...new Set(given)].filter(each => each !== null)
+    const { values, params } = this.#values(value, offers)
+    const used = [...new Set(values)].filter(each => each !== null)
     const head = used.length === 0 ? '()' : `({ ${used.join(', ')} })`
-    const args = given.map((each, index) => each ?? leftOut(params[index]))
+    const args = values.map((each, index) => each ?? leftOut(params[index]))
     return `async ${head} => valueOf(await ${this.#callee(value)}(${args.join(', ')}))`
   }
 
@@ -197,8 +197,8 @@ class HookPrinter {
       const text = parts.filter(part => part !== null).join(' + ')
       return `async ${text.includes('params[') ? 'params' : '()'} => ${text}`
     }
-    const { given, params } = this.#given(value, [...inPath, ...offers])
-    const args = given.map((each, index) => {
+    const { values, params } = this.#values(value, [...inPath, ...offers])
+    const args = values.map((each, index) => {
       const param = params[index]
       if (each === null || param === undefined) return leftOut(param)
       return fromText(param.type === null ? null : lowerType(param.type), `params[${literal(each)}]`)
@@ -207,14 +207,14 @@ class HookPrinter {
     return `async ${head} => valueOf(await ${this.#callee(value)}(${args.join(', ')}))`
   }
 
-  #given(
+  #values(
     value: Expression,
     offers: readonly string[]
-  ): { given: readonly (string | null)[]; params: readonly Param[] } {
+  ): { values: readonly (string | null)[]; params: readonly Param[] } {
     const inner = bare(value)
     const name = inner.kind === 'Identifier' ? inner.name : ''
     const params = (this.#file.program.names.get(name)?.signature?.params ?? []) as readonly Param[]
-    return { given: handlerArguments(params, offers).given, params }
+    return { values: handlerArguments(params, offers).values, params }
   }
 
   #callee(value: Expression): string {

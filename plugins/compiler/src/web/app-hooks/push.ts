@@ -1,5 +1,5 @@
 /** Part of `mobile.ts` that implements `@push` and `std.mobile.push`. */
-export const PUSH = `/** \`data\` is JSON. */
+export const PUSH = `/** A push message; \`data\` is JSON. */
 interface Message {
   readonly title: string
   readonly body: string
@@ -11,10 +11,10 @@ interface Push {
   readonly publicKey: string | null
   /** True if the program itself requests the permission, with \`std.mobile.push.register\`. */
   readonly asks: boolean
-  readonly onRegister: ((given: { readonly token: string; readonly platform: string }) => Promise<unknown>) | null
+  readonly onRegister: ((target: { readonly token: string; readonly platform: string }) => Promise<unknown>) | null
   readonly onNotification: ((message: Message) => Promise<unknown>) | null
   /** May return a path. */
-  readonly onAction: ((given: Message & { readonly action: string }) => Promise<unknown>) | null
+  readonly onAction: ((message: Message & { readonly action: string }) => Promise<unknown>) | null
 }
 
 /** Called with each message, as JSON with \`title\`, \`body\` and \`data\`. */

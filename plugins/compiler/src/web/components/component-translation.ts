@@ -56,9 +56,9 @@ export function translateComponent(declaration: Component, file: EmittedModule):
 export function translateParams(params: readonly Param[], view: ViewTranslator, scope: Scope): ComponentParam[] {
   return params.map(({ name, type, value }) => {
     const known = view.program.reader.read(type)
-    const given = value === null ? null : view.closed(value).doc
+    const initial = value === null ? null : view.closed(value).doc
     const { name: variable } = scope.declare(name.text, { type: known })
-    return { property: name.text, variable, type: view.file.type(type), value: given }
+    return { property: name.text, variable, type: view.file.type(type), value: initial }
   })
 }
 
@@ -175,12 +175,12 @@ class ComponentTranslator {
       this.#note({ kind: 'effect', dependencies: [`${name.text}::${member.moment}`], text }, member)
       return
     }
-    const given = member.dependencies?.map(each => each.text)
+    const named = member.dependencies?.map(each => each.text)
     this.#hook(
       statements,
-      (given ?? this.#reads(member.body)).map(each => this.#scope.lookup(each)?.name ?? each)
+      (named ?? this.#reads(member.body)).map(each => this.#scope.lookup(each)?.name ?? each)
     )
-    this.#note({ kind: 'effect', dependencies: (given ?? []).map(each => `${name.text}::${each}`), text }, member)
+    this.#note({ kind: 'effect', dependencies: (named ?? []).map(each => `${name.text}::${each}`), text }, member)
   }
 
   /** Adds cleanup code. It reads the newest values, not those of the first render. */

@@ -92,8 +92,8 @@ class ConstantScope extends Scope {
     this.#names = new Set(names)
   }
 
-  override fresh(wanted: string): string {
-    return this.#names.has(wanted) ? valueName(wanted) : super.fresh(wanted)
+  override fresh(preferred: string): string {
+    return this.#names.has(preferred) ? valueName(preferred) : super.fresh(preferred)
   }
 }
 

@@ -64,7 +64,7 @@ export function islandsFile({ items }: Module, source: string): EmittedFile | nu
     })
     return `  ${name}: ${kinds.length === 0 ? '{}' : `{ ${kinds.join(', ')} }`}`
   })
-  const table = `/** How attributes encode properties. */\nconst ISLAND_PROPS: Readonly<Record<string, Readonly<Record<string, 'text' | 'json'>>>> = {\n${entries.join(',\n')}\n}\n`
+  const table = `/** Encoding of each property as an attribute, by island. */\nconst ISLAND_PROPS: Readonly<Record<string, Readonly<Record<string, 'text' | 'json'>>>> = {\n${entries.join(',\n')}\n}\n`
   const imports = `import { type ComponentType, createElement } from 'react'\nimport { createRoot, type Root } from 'react-dom/client'\n`
   return { path: 'vox-islands-mount.ts', text: [header(source), imports, table, MOUNT].join('\n') }
 }

@@ -3,7 +3,7 @@
  * `Set`, so platform names are written with `globalThis`.
  */
 
-export const CONNECTION = `/** Where and how a program is called. */
+export const CONNECTION = `/** Address and options of the calls to a program. */
 export interface Connection {
   /** Prefix of all paths; default: the origin of the page. */
   baseUrl: string
@@ -47,7 +47,7 @@ export class ApiError extends globalThis.Error {
 export const HELPERS: readonly { readonly name: string; readonly text: string }[] = [
   {
     name: '$part',
-    text: `/** Encodes a value for a path. */
+    text: `/** Encodes a value as a path segment. */
 function $part(value: string | number | boolean): string {
   return globalThis.encodeURIComponent(globalThis.String(value))
 }
@@ -55,7 +55,7 @@ function $part(value: string | number | boolean): string {
   },
   {
     name: '$json',
-    text: `/** A query string with JSON values, sorted by name. */
+    text: `/** Returns a query string with JSON values, sorted by name. */
 function $json(args: Readonly<Record<string, unknown>>): string {
   return $query(args, value => globalThis.JSON.stringify(value))
 }
@@ -63,7 +63,7 @@ function $json(args: Readonly<Record<string, unknown>>): string {
   },
   {
     name: '$text',
-    text: `/** A query string with plain texts and numbers. */
+    text: `/** Returns a query string with plain strings and numbers. */
 function $text(args: Readonly<Record<string, unknown>>): string {
   return $query(args, value => (value === null ? undefined : typeof value === 'object' ? globalThis.JSON.stringify(value) : globalThis.String(value)))
 }
@@ -104,7 +104,7 @@ function $text(args: Readonly<Record<string, unknown>>): string {
   const body = $parsed(text)
   if (!response.ok || body === undefined) {
     const { error, code } = globalThis.Object(body) as { readonly error?: unknown; readonly code?: unknown }
-    const message = typeof error === 'string' ? error : \`\${path} answered with \${response.status}\`
+    const message = typeof error === 'string' ? error : \`\${path} returned status \${response.status}\`
     throw new ApiError(message, response.status, typeof code === 'string' ? code : null, body ?? text)
   }
   if (method !== 'GET') for (const listener of to.onChange ?? []) listener()

@@ -27,7 +27,7 @@ export function clientText(web: WebModule): string {
   const members = endpoints.map((endpoint, index) => memberText(web, endpoint, names[index] as string, types))
   const exported = names.map(name => (valueName(name) === name ? name : `${name}: ${valueName(name)}`))
   const to = members.length === 0 ? '_connection' : '$to'
-  const create = `/** Functions that call a program at any address. */
+  const create = `/** Creates functions that call a program at any address. */
 export function createClient(${to}: Partial<Connection> = {}) {
   return {${members.length === 0 ? '' : `\n${members.join(',\n')}\n  `}}
 }
@@ -59,14 +59,17 @@ function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types:
   const { method, path: shown } = endpoint.route
   const { path, query, body } = httpInputOf(endpoint)
   const params = [...path, ...query, ...paramsOf(body)]
-  const taken = [parameterList(web, params, types), ...(body.kind === 'any' ? [`${bodyName(params)}?: unknown`] : [])]
+  const parameters = [
+    parameterList(web, params, types),
+    ...(body.kind === 'any' ? [`${bodyName(params)}?: unknown`] : [])
+  ]
   const answer = web.types.result(answerType(endpoint.returns), types)
   const address = addressText(shown, path)
   const kind = endpoint.kind === 'query' ? '$json' : '$text'
   const target = query.length === 0 ? address : `${address} + ${kind}(${argumentObject(query)})`
   const sent = sentText(body, params)
   return `    /** \`${method} ${shown.replaceAll('*/', '*\\/')}\` */
-    ${propertyKey(name)}: (${taken.filter(each => each !== '').join(', ')}): Promise<${answer}> =>
+    ${propertyKey(name)}: (${parameters.filter(each => each !== '').join(', ')}): Promise<${answer}> =>
       $call($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
 }
 

@@ -46,22 +46,22 @@ async function answer(
 ): Promise<void> {
   const handler = handlers[route.handler] as ((args: unknown) => unknown) | undefined
   if (handler === undefined) return await passOn(request, response)
-  const given: Record<string, unknown> = { ...request.params, ...Object(request.body) }
+  const args: Record<string, unknown> = { ...request.params, ...Object(request.body) }
   for (const [name, text] of Object.entries(request.query)) {
     if (typeof text !== 'string') continue
     try {
-      given[name] = route.isQuery ? JSON.parse(text) : text
+      args[name] = route.isQuery ? JSON.parse(text) : text
     } catch {
       response.status(400).json({ error: \`\${name} is not valid JSON\`, code: 'RUN_ARGUMENTS' })
       return
     }
   }
-  const missing = route.required.find(name => given[name] === undefined)
+  const missing = route.required.find(name => args[name] === undefined)
   if (missing !== undefined) {
     response.status(400).json({ error: \`\${missing} is missing\`, code: 'RUN_ARGUMENTS' })
     return
   }
-  response.json((await handler(given)) ?? null)
+  response.json((await handler(args)) ?? null)
 }
 
 async function passOn(request: Request, response: Response): Promise<void> {

@@ -149,7 +149,7 @@ const PUSH = `,
       })
   }`
 
-const UTILS = `/** Lets the user choose a file; \`capture\` opens that camera directly, if there is one. */
+const UTILS = `/** Lets the user choose a file. \`capture\` opens that camera directly, if the device has it. */
 export async function firstFile(accept: string, capture: 'environment' | 'user' | null): Promise<File> {
   const input = document.createElement('input')
   input.type = 'file'

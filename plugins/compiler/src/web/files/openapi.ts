@@ -19,7 +19,7 @@ const BASE = '#/components/schemas/'
 const ERROR = {
   type: 'object',
   properties: {
-    error: { type: 'string', description: 'The problem, for people.' },
+    error: { type: 'string', description: 'The problem, for users.' },
     code: { type: 'string', description: 'Stable across versions.' },
     details: { description: 'Details; for an argument its path, and the expected and the actual value.' },
     hint: { type: 'string', description: 'How to resolve the problem.' },
@@ -75,7 +75,7 @@ function operationOf(endpoint: HttpEndpoint, operationId: string, schemas: TypeS
     ...(body.kind === 'none' ? {} : { requestBody: requestBody(body, schemas) }),
     responses: {
       '200': {
-        description: 'The answer.',
+        description: 'The result.',
         content: { 'application/json': { schema: schemas.of(answerType(returns)) } }
       },
       ...Object.fromEntries(errors)
@@ -90,8 +90,8 @@ interface FailureResponse {
 }
 
 const FAILURES: readonly FailureResponse[] = [
-  { status: '400', description: 'An argument is missing, unknown or of another type.' },
-  { status: '409', description: 'It conflicts with stored data, or with another request.' },
+  { status: '400', description: 'An argument is missing, unknown or of the wrong type.' },
+  { status: '409', description: 'The request conflicts with stored data, or with another request.' },
   {
     status: '413',
     description: 'The body is larger than the limit.',
@@ -102,10 +102,10 @@ const FAILURES: readonly FailureResponse[] = [
     description: 'The body is not JSON.',
     needs: ({ kind }) => kind === 'fields' || kind === 'whole'
   },
-  { status: '500', description: 'It answered with an Error, or failed.' },
-  { status: '503', description: 'Too many requests are running, or it takes longer than a caller may wait.' },
-  { status: '504', description: 'It exceeded its time limit.' },
-  { status: 'default', description: 'It failed in another way.' }
+  { status: '500', description: 'The function returned an Error, or failed.' },
+  { status: '503', description: 'Too many requests are running, or the call takes longer than a caller may wait.' },
+  { status: '504', description: 'The call exceeded its time limit.' },
+  { status: 'default', description: 'The call failed in another way.' }
 ]
 
 /**

@@ -7,7 +7,7 @@ import type { WebModule } from '../web-module.ts'
 
 const QUERY_LIBRARY = '@tanstack/react-query'
 
-const PROVIDER = `/** Shares data between hooks, and refetches data that a change may affect. */
+const PROVIDER = `/** Provides data that hooks share, and refetches it after a change that may affect it. */
 export function VoxQueryProvider({ client, children }: { readonly client: QueryClient; readonly children: ReactNode }) {
   useEffect(() => {
     const listener = () => void client.invalidateQueries({ queryKey: ['vox'] })
@@ -49,7 +49,7 @@ function queryHook(web: WebModule, endpoint: Endpoint, hook: string, imports: Ty
   imports.value(QUERY_LIBRARY, 'useQuery')
   const values = params.map(param => valueName(param.name))
   const key = [literal('vox'), literal(name), ...values].join(', ')
-  return `/** The answer of the query \`${name}\`, kept up to date. */
+  return `/** Returns the result of the query \`${name}\`, and refetches it after changes. */
 export function ${hook}(${parameterList(web, params, imports)}) {
   return useQuery({ queryKey: [${key}], queryFn: () => $client.${valueName(name)}(${values.join(', ')}) })
 }
@@ -65,11 +65,11 @@ function mutationHook(web: WebModule, endpoint: Endpoint, hook: string, imports:
   })
   const type = web.types.result(answerOf(endpoint), imports)
   const input = params.length === 0 ? 'void' : `{ ${members.join('; ')} }`
-  const given = params.length === 0 ? '()' : 'input'
+  const parameter = params.length === 0 ? '()' : 'input'
   const args = params.map(param => `input.${param.name}`)
   return `/** Calls the mutation \`${name}\`. */
 export function ${hook}() {
-  return useMutation<${type}, $client.ApiError, ${input}>({ mutationFn: ${given} => $client.${valueName(name)}(${args.join(', ')}) })
+  return useMutation<${type}, $client.ApiError, ${input}>({ mutationFn: ${parameter} => $client.${valueName(name)}(${args.join(', ')}) })
 }
 `
 }

@@ -80,12 +80,12 @@ class ManifestPrinter {
     const takesParams = loader?.params.length ? 'params' : ''
     const fromPath = route.properties.some(({ from }) => from === 'param')
     const fromData = route.properties.some(({ from }) => from === 'data')
-    const given = fromData ? '(params, data)' : fromPath ? '(params)' : '()'
+    const parameters = fromData ? '(params, data)' : fromPath ? '(params)' : '()'
     const lines = [
       `path: ${literal(path)}`,
       `component: ${literal(component)}`,
       `loader: ${loader === null ? 'null' : `(${takesParams}) => ${call}`}`,
-      `render: ${fromPath ? given : given.replace('params', needsParams(false))} => ${this.#element(route)}`,
+      `render: ${fromPath ? parameters : parameters.replace('params', needsParams(false))} => ${this.#element(route)}`,
       `pending: ${this.fallback(pending === null ? null : { component: pending, property: null }, '')}`,
       `error: ${this.fallback(error, 'message')}`,
       `children: [${

@@ -9,16 +9,16 @@ import type { WebModule } from '../web-module.ts'
 export function schemaFile({ hir, types, name }: WebModule): EmittedFile | null {
   if (hir.tables.length === 0) return null
   const imports = new TypeImports('./schema')
-  const taken = new Set([...hir.types, ...hir.tables].map(each => each.name))
+  const declared = new Set([...hir.types, ...hir.tables].map(each => each.name))
   const tables = hir.tables.map(table => {
     const row = rowText(table, table.name, type => types.print(type, imports))
     const insert = `New${table.name}`
-    if (taken.has(insert)) return row
-    const given = table.fields.map(field => {
+    if (declared.has(insert)) return row
+    const insertFields = table.fields.map(field => {
       const mark = mayBeLeftOut(field) ? '?' : ''
       return `  readonly ${propertyKey(field.name)}${mark}: ${types.print(field.type_ann, imports)}\n`
     })
-    return `${row}\n/** Values of a new row of ${table.name}. */\nexport interface ${insert} {\n${given.join('')}}\n`
+    return `${row}\n/** Values of a new row of ${table.name}. */\nexport interface ${insert} {\n${insertFields.join('')}}\n`
   })
   const lines = imports.lines()
   const text = [header(name), ...(lines.length === 0 ? [] : [`${lines.join('\n')}\n`]), ...tables].join('\n')

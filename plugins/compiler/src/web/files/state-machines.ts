@@ -102,9 +102,9 @@ export function is${pascalCase(name)}Done(${terminal.length === 0 ? '_state' : '
       if (bound.kind === 'Identifier' && field !== undefined) names.set(bound.name, `state.${field.name.text}`)
     }
     const values = goal.params.map((param, index) => {
-      const given = transition.targetArgs?.[index]
-      const value = given === undefined ? names.get(param.name.text) : this.#value(given, names)
-      if (value === undefined) this.#report(`\`${target.text}\` needs \`${param.name.text}\``, given ?? target)
+      const argument = transition.targetArgs?.[index]
+      const value = argument === undefined ? names.get(param.name.text) : this.#value(argument, names)
+      if (value === undefined) this.#report(`\`${target.text}\` needs \`${param.name.text}\``, argument ?? target)
       return `${propertyKey(param.name.text)}: ${value ?? 'undefined'}`
     })
     const condition = [

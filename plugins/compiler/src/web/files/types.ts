@@ -93,7 +93,7 @@ function constructorOf(variant: HirVariant, type: string, generics: readonly str
 
 /** Leaves out the constructors `Ok` and `Err` if the program declares variants with these names. */
 function withoutNames(types: readonly HirTypeDeclaration[]): string {
-  const taken = new Set(types.flatMap(({ variants }) => variants.map(({ name }) => name)))
+  const declared = new Set(types.flatMap(({ variants }) => variants.map(({ name }) => name)))
   const parts = RESULT.split(/\n(?=export function)/)
-  return parts.filter(part => !taken.has(/^export function (\w+)/.exec(part)?.[1] ?? '')).join('\n')
+  return parts.filter(part => !declared.has(/^export function (\w+)/.exec(part)?.[1] ?? '')).join('\n')
 }

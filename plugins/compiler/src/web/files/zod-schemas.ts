@@ -109,8 +109,8 @@ class ZodPrinter {
   #reference(name: string, args: readonly string[]): string {
     const open = this.#generics.get(name)
     if (open === undefined) return 'z.any()'
-    const given = args.length === open ? args : Array<string>(open).fill('z.any()')
-    return `z.lazy(() => ${name}Schema${open === 0 ? '' : `(${given.join(', ')})`})`
+    const schemaArgs = args.length === open ? args : Array<string>(open).fill('z.any()')
+    return `z.lazy(() => ${name}Schema${open === 0 ? '' : `(${schemaArgs.join(', ')})`})`
   }
 
   #variant(tag: string, fields: readonly HirNamedField[], scope: ReadonlySet<string>): string {

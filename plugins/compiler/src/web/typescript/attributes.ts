@@ -134,13 +134,13 @@ function classCode(value: Expression, view: ViewTranslator): Doc {
   return parts.every(part => 'text' in part) ? JSON.stringify(inner.value) : textValue(parts)
 }
 
-function joinedClasses(own: Doc | null, given: Doc): Doc {
-  if (own === null) return given
-  if (typeof own !== 'string' || !own.startsWith('"')) return ['`${', own, '} ${', given, '}`']
+function joinedClasses(own: Doc | null, added: Doc): Doc {
+  if (own === null) return added
+  if (typeof own !== 'string' || !own.startsWith('"')) return ['`${', own, '} ${', added, '}`']
   const text = JSON.parse(own) as string
-  if (typeof given === 'string' && given.startsWith('"'))
-    return JSON.stringify(`${text} ${JSON.parse(given) as string}`)
-  return ['`', text, ' ${', given, '}`']
+  if (typeof added === 'string' && added.startsWith('"'))
+    return JSON.stringify(`${text} ${JSON.parse(added) as string}`)
+  return ['`', text, ' ${', added, '}`']
 }
 
 /** Parses CSS declarations into record entries. */
@@ -160,12 +160,10 @@ function boundTo(element: Element, target: Expression, view: ViewTranslator): Vi
   const isCheckbox = kind?.kind === 'String' && (kind.value === 'checkbox' || kind.value === 'switch')
   const type: ValueType = view.typeOf(target)
   const value = view.closed(target)
-  const property = isCheckbox ? 'checked' : 'value'
-  const given = isCheckbox || isPlain(type, 'bool') ? 'checked' : 'value'
-  const name = isPlain(type, 'bool') ? 'checked' : property
+  const name = isCheckbox || isPlain(type, 'bool') ? 'checked' : 'value'
   const isNumber = isPlain(type, 'int', 'float')
   const changed = view.stored(target, event => {
-    const read = `${event}.target.${given}`
+    const read = `${event}.target.${name}`
     return code(isNumber ? `Number(${read})` : read)
   })
   return [

@@ -8,47 +8,48 @@ interface BuiltinCall {
   helper(name: string): string
 }
 
-type Translation = (given: BuiltinCall) => TypeScriptCode
+type Translation = (invocation: BuiltinCall) => TypeScriptCode
 
 const arg = ({ args }: BuiltinCall, index = 0): TypeScriptCode => args[index] ?? stable('null')
 const helped =
   (name: string): Translation =>
-  given =>
-    call(given.helper(name), ...given.args.map(each => each.doc))
+  invocation =>
+    call(invocation.helper(name), ...invocation.args.map(each => each.doc))
 
-const asText: Translation = given => {
-  const [type] = given.types
-  if (type !== undefined && isPlain(type, 'str', 'char', 'dec')) return arg(given)
-  if (type !== undefined && isPlain(type, 'int', 'float', 'bool')) return call('String', arg(given).doc)
-  return call(given.helper('text'), arg(given).doc)
+const asText: Translation = invocation => {
+  const [type] = invocation.types
+  if (type !== undefined && isPlain(type, 'str', 'char', 'dec')) return arg(invocation)
+  if (type !== undefined && isPlain(type, 'int', 'float', 'bool')) return call('String', arg(invocation).doc)
+  return call(invocation.helper('text'), arg(invocation).doc)
 }
 
 const BUILTINS: Readonly<Record<string, Translation>> = {
-  Some: given => arg(given),
+  Some: invocation => arg(invocation),
   str: asText,
   to_string: asText,
-  print: given => call('console.log', ...given.args.map(each => each.doc)),
-  len: given => {
-    const [type] = given.types
-    if (type !== undefined && isPlain(type, 'str')) return code(['[...', arg(given).doc, '].length'])
-    if (type !== undefined && isGeneric(type, 'List')) return code([operand(arg(given), Level.postfix), '.length'])
-    return call(given.helper('size_of'), arg(given).doc)
+  print: invocation => call('console.log', ...invocation.args.map(each => each.doc)),
+  len: invocation => {
+    const [type] = invocation.types
+    if (type !== undefined && isPlain(type, 'str')) return code(['[...', arg(invocation).doc, '].length'])
+    if (type !== undefined && isGeneric(type, 'List')) return code([operand(arg(invocation), Level.postfix), '.length'])
+    return call(invocation.helper('size_of'), arg(invocation).doc)
   },
   assert: helped('assert'),
-  panic: given => call(given.helper('panic'), given.args.length === 0 ? "'the program panicked'" : arg(given).doc),
+  panic: invocation =>
+    call(invocation.helper('panic'), invocation.args.length === 0 ? "'the program panicked'" : arg(invocation).doc),
   int: helped('to_int'),
   float: helped('to_float'),
   bool: helped('to_bool'),
   type_of: helped('type_of'),
-  range: given => {
-    const bounds = given.args.length === 1 ? ['0', arg(given).doc] : given.args.map(each => each.doc)
-    return call(given.helper('range'), ...bounds)
+  range: invocation => {
+    const bounds = invocation.args.length === 1 ? ['0', arg(invocation).doc] : invocation.args.map(each => each.doc)
+    return call(invocation.helper('range'), ...bounds)
   }
 }
 
 /** Translates a builtin function; null if browsers cannot provide it. */
-export function translateBuiltin(name: string, given: BuiltinCall): TypeScriptCode | null {
-  return Object.hasOwn(BUILTINS, name) ? (BUILTINS[name] as Translation)(given) : null
+export function translateBuiltin(name: string, invocation: BuiltinCall): TypeScriptCode | null {
+  return Object.hasOwn(BUILTINS, name) ? (BUILTINS[name] as Translation)(invocation) : null
 }
 
 const MATH = new Set(

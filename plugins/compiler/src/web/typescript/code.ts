@@ -28,8 +28,8 @@ export const code = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => 
 export const stable = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => ({ doc, level, isStable: true })
 
 /** Returns an expression as an operand, in parentheses if it binds looser than `level`. */
-export function operand({ doc, level }: TypeScriptCode, least: Level): Doc {
-  return level < least ? ['(', doc, ')'] : doc
+export function operand({ doc, level }: TypeScriptCode, minLevel: Level): Doc {
+  return level < minLevel ? ['(', doc, ')'] : doc
 }
 
 /** Returns arguments with their parentheses. Multi-line arguments begin on the line of the call. */

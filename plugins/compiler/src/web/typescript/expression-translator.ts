@@ -155,7 +155,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
   /** Translates a struct literal. Omitted members get their defaults. */
   #struct(name: string, entries: readonly ObjectEntry[]): TypeScriptCode {
     const declaration = this.program.names.get(name)?.declaration
-    const given = new Set(entries.map(entryKey))
+    const presentKeys = new Set(entries.map(entryKey))
     const variant =
       declaration?.kind === 'Type' && declaration.definition.form === 'variants'
         ? declaration.definition.variants.find(each => each.name.text === name)
@@ -165,7 +165,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     const values = this.operands(entries.map(entryValue))
     const own = entries.map((entry, index) => [entryKey(entry), (values[index] as TypeScriptCode).doc] as const)
     const left = fields.flatMap(field =>
-      given.has(field.name.text) || field.value === null
+      presentKeys.has(field.name.text) || field.value === null
         ? []
         : [[field.name.text, this.expression(field.value).doc] as const]
     )

@@ -76,12 +76,12 @@ export abstract class FunctionTranslator extends Translator {
     return code([operand(iterated(over, type), Level.postfix), '.map(', arrow(head, body).doc, ')'])
   }
 
-  /** `given` holds the types of parameters without an annotation. */
-  lambda({ params, body, result }: Lambda, given: readonly ValueType[]): TypeScriptCode {
+  /** Translates a lambda. `argumentTypes` holds the types of parameters without an annotation. */
+  lambda({ params, body, result }: Lambda, argumentTypes: readonly ValueType[]): TypeScriptCode {
     const isAsync = this.hasToWait(body)
     const { scope } = this
     this.scope = scope.inner()
-    const list = this.params(params, given)
+    const list = this.params(params, argumentTypes)
     const declared = result === null ? null : this.program.reader.read(result)
     const type = declared ?? this.typeOf(body)
     const sink: Sink = isPlain(type, 'Unit') ? { kind: 'drop' } : { kind: 'return' }
@@ -109,17 +109,17 @@ export abstract class FunctionTranslator extends Translator {
   }
 
   /** Returns parameters with their parentheses, and declares them in the current scope. */
-  params(params: readonly Param[], given: readonly ValueType[]): Doc {
+  params(params: readonly Param[], argumentTypes: readonly ValueType[]): Doc {
     return enclosed(
       '(',
       params.map((param, index) => {
         const declared = this.program.reader.read(param.type)
-        const type = declared.kind === 'any' ? (given[index] ?? declared) : declared
+        const type = declared.kind === 'any' ? (argumentTypes[index] ?? declared) : declared
         const value = param.value === null ? null : this.closed(param.value)
         const { name } = this.scope.declare(param.name.text, { type })
         // TypeScript infers the other types from the context.
         const annotation =
-          param.type !== null ? `: ${this.file.type(param.type)}` : given[index] === undefined ? ': any' : ''
+          param.type !== null ? `: ${this.file.type(param.type)}` : argumentTypes[index] === undefined ? ': any' : ''
         return [name, annotation, ...(value === null ? [] : [' = ', value.doc])]
       }),
       ')'

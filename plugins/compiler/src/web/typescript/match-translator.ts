@@ -159,8 +159,8 @@ function covers(arms: readonly MatchArm[], type: ValueType, names: MatchTranslat
     (pattern): pattern is ConstructorPattern =>
       pattern.kind === 'ConstructorPattern' && (pattern.args ?? []).every(isIrrefutable)
   )
-  const taken = new Set(constructors.map(({ name }) => (name.text === 'Error' ? 'Err' : name.text)))
-  const has = (...all: readonly string[]): boolean => all.every(each => taken.has(each))
+  const covered = new Set(constructors.map(({ name }) => (name.text === 'Error' ? 'Err' : name.text)))
+  const has = (...all: readonly string[]): boolean => all.every(each => covered.has(each))
   if (isPlain(type, 'bool')) {
     const values = open.map(
       pattern => pattern.kind === 'LiteralPattern' && pattern.value.kind === 'Bool' && pattern.value.value
@@ -170,7 +170,7 @@ function covers(arms: readonly MatchArm[], type: ValueType, names: MatchTranslat
   const [first] = constructors
   const variants = first === undefined ? [] : (names.get(first.name.text)?.variants ?? [])
   if (variants.length > 0) return has(...variants.map(each => each.name.text))
-  if (isGeneric(type, 'Option') || taken.has('Some')) return has('Some', 'None')
+  if (isGeneric(type, 'Option') || covered.has('Some')) return has('Some', 'None')
   return has('Ok', 'Err')
 }
 

@@ -27,11 +27,11 @@ export interface Declared {
 export class Scope {
   readonly #outer: Scope | null
   readonly #bindings = new Map<string, Binding>()
-  readonly #taken = new Set<string>()
+  readonly #used = new Set<string>()
 
-  constructor(outer: Scope | null = null, taken: Iterable<string> = []) {
+  constructor(outer: Scope | null = null, used: Iterable<string> = []) {
     this.#outer = outer
-    for (const name of taken) this.#taken.add(name)
+    for (const name of used) this.#used.add(name)
   }
 
   inner(): Scope {
@@ -79,18 +79,18 @@ export class Scope {
   }
 
   /** Returns an unused name. */
-  fresh(wanted: string): string {
-    const base = wanted === '_' || wanted === '' ? 'unused' : wanted
+  fresh(preferred: string): string {
+    const base = preferred === '_' || preferred === '' ? 'unused' : preferred
     // Reserved words are renamed in the same way everywhere in a build.
     let name = RESERVED_NAMES.has(base) ? `${base}_` : base
-    for (let number = 2; RESERVED_NAMES.has(name) || this.#isTaken(name); number++) name = `${base}_${number}`
-    this.#taken.add(name)
+    for (let number = 2; RESERVED_NAMES.has(name) || this.#isUsed(name); number++) name = `${base}_${number}`
+    this.#used.add(name)
     return name
   }
 
-  #isTaken(name: string): boolean {
+  #isUsed(name: string): boolean {
     const outer = this.#outer
-    return this.#taken.has(name) || (outer === null ? false : outer.#isTaken(name))
+    return this.#used.has(name) || (outer === null ? false : outer.#isUsed(name))
   }
 
   #bind(name: string, binding: Binding): Binding {
@@ -107,7 +107,7 @@ class OverlayScope extends Scope {
     this.#block = block
   }
 
-  override fresh(wanted: string): string {
-    return this.#block.fresh(wanted)
+  override fresh(preferred: string): string {
+    return this.#block.fresh(preferred)
   }
 }

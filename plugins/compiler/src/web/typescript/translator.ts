@@ -186,9 +186,9 @@ export abstract class Translator {
   }
 
   /** Returns a name for the value, so that it can be used more than once. */
-  protected named(made: TypeScriptCode, wanted: string): string {
+  protected named(made: TypeScriptCode, preferred: string): string {
     if (made.isStable === true && typeof made.doc === 'string' && /^[\w$]+$/.test(made.doc)) return made.doc
-    const name = this.scope.fresh(wanted)
+    const name = this.scope.fresh(preferred)
     this.out.push([`const ${name} = `, made.doc])
     return name
   }
@@ -197,12 +197,12 @@ export abstract class Translator {
     return this.file.helper(name)
   }
 
-  protected unavailable(what: string, at: Span): TypeScriptCode {
-    this.program.report('web.not_in_browser', `${what} is not available in a browser`, at)
+  protected unavailable(feature: string, at: Span): TypeScriptCode {
+    this.program.report('web.not_in_browser', `${feature} is not available in a browser`, at)
     return code([
       this.helper('unavailable'),
       '(',
-      JSON.stringify(what).replaceAll("'", "\\'").replace(/^"|"$/g, "'"),
+      JSON.stringify(feature).replaceAll("'", "\\'").replace(/^"|"$/g, "'"),
       ')'
     ])
   }

@@ -153,8 +153,8 @@ export class ViewTranslator extends CallTranslator {
     return code([`<${fragment} key={`, key, '}>', inner, `</${fragment}>`])
   }
 
-  /** Action of an event. `given` are the known types of the handler's arguments. */
-  handler(value: Expression, given: readonly ValueType[] = [ANY]): TypeScriptCode {
+  /** Translates the handler of an event. `argumentTypes` are the known types of its arguments. */
+  handler(value: Expression, argumentTypes: readonly ValueType[] = [ANY]): TypeScriptCode {
     const node = bare(value)
     const frame = (body: Expression): FunctionFrame => {
       const mayAwait = this.hasToWait(body)
@@ -163,13 +163,13 @@ export class ViewTranslator extends CallTranslator {
     if (node.kind === 'Lambda') {
       const { scope } = this
       this.scope = scope.inner()
-      const list = this.params(node.params, given)
+      const list = this.params(node.params, argumentTypes)
       const made = frame(node.body)
       const statements = this.functionBody(node.body, made, { kind: 'drop' })
       this.scope = scope
       return this.#handlerOf(list, made.mayAwait, statements)
     }
-    if (node.kind === 'Identifier') return this.#named(node, given)
+    if (node.kind === 'Identifier') return this.#named(node, argumentTypes)
     const made = frame(node)
     return this.#handlerOf('()', made.mayAwait, this.functionBody(node, made, { kind: 'drop' }))
   }
@@ -229,7 +229,7 @@ export class ViewTranslator extends CallTranslator {
   }
 
   /** Translates the name of a function as a handler. A function without parameters is called without the event. */
-  #named(node: Extract<Expression, { kind: 'Identifier' }>, given: readonly ValueType[]): TypeScriptCode {
+  #named(node: Extract<Expression, { kind: 'Identifier' }>, argumentTypes: readonly ValueType[]): TypeScriptCode {
     const local = this.scope.lookup(node.name)
     const entry = local === undefined ? this.program.names.get(node.name) : undefined
     const isFunction = entry?.kind === 'function' && entry.signature !== null
@@ -238,7 +238,7 @@ export class ViewTranslator extends CallTranslator {
       : local?.type.kind === 'function'
         ? local.type.params?.length
         : undefined
-    if (params === undefined || (params > 0 && given.length > 0 && !isFunction)) return this.expression(node)
+    if (params === undefined || (params > 0 && argumentTypes.length > 0 && !isFunction)) return this.expression(node)
     const { start, end } = node
     const name = { text: 'event', start, end }
     const argument: Expression = { kind: 'Identifier', name: 'event', start, end }
@@ -253,7 +253,7 @@ export class ViewTranslator extends CallTranslator {
     const param = { kind: 'Param', name, type: null, value: null, start, end } as const
     return this.handler(
       { kind: 'Lambda', form: 'arrow', params: [param], result: null, body: called, start, end },
-      given
+      argumentTypes
     )
   }
 }

@@ -4,7 +4,7 @@ import { bodyOf, emitted, viewOf } from './emitted.ts'
 const component = (members: string, declarations = ''): string =>
   bodyOf(emitted(`${declarations}\ncomponent A(given: int = 1) {\n${members}\n}\n`), 'A')
 
-/** Code of a button's click handler. */
+/** Returns the click handler of a button with this code. */
 const handler = (statements: string, states = 'state count: int = 0', declarations = ''): string => {
   const view = viewOf(`<button on:click={${statements}}/>`, states, declarations)
   return view
@@ -13,7 +13,7 @@ const handler = (statements: string, states = 'state count: int = 0', declaratio
     .trim()
 }
 
-t.test('state is a pair of a value and its setter', t => {
+t.test('state becomes a pair of a value and its setter', t => {
   const body = component('state a = 1 state b: str = "x" state c: Option[int] = None')
   t.match(body, 'const [a, set_a] = useState(1)\n')
   t.match(body, "const [b, set_b] = useState<string>('x')\n")
@@ -21,7 +21,7 @@ t.test('state is a pair of a value and its setter', t => {
   t.end()
 })
 
-t.test('a record has the defaults of its expected type', t => {
+t.test('a record literal gets the defaults of its expected type', t => {
   const note = 'type Note { title: str stars: int = 3 }\ncomponent Card(note: Note) { view: <p>{note.title}</p> }'
   const whole = "{ title: 'x', stars: 3 }"
   t.match(component('state note: Note = { title: "x" }', note), `useState<Note>(${whole})`)
@@ -31,7 +31,7 @@ t.test('a record has the defaults of its expected type', t => {
   t.end()
 })
 
-t.test('assignments to state are calls at every place', t => {
+t.test('assignments to state become setter calls at every position', t => {
   t.equal(handler('count = count + 1'), '() => set_count(count + 1)')
   t.equal(handler('count -= 2'), '() => set_count(count - 2)')
   t.equal(
@@ -59,7 +59,7 @@ t.test('code that assigns a state and then reads it sees the new value', t => {
   t.end()
 })
 
-t.test('server calls are awaited, and a failure is a value if the program uses a Result', t => {
+t.test('server calls are awaited, and a failure becomes a value if the program uses a Result', t => {
   const server =
     '@mutation fn add(title: str, n: int = 1) to Result[int] { Ok(1) }\n@query fn all() to List[int] { [] }'
   t.equal(handler('add("x")', '', server), "async () => await add('x')")
@@ -84,7 +84,7 @@ t.test('server calls are awaited, and a failure is a value if the program uses a
   t.end()
 })
 
-t.test('effects run when the states change that they read or name', t => {
+t.test('effects depend on the states that they read or name', t => {
   t.match(
     component('state a = 1\nderived b = a + 1\neffect: { print(b) }'),
     'useEffect(() => {\n  console.log(b)\n}, [b])'
@@ -107,13 +107,13 @@ t.test('cleanup code reads the newest values', t => {
   t.end()
 })
 
-t.test('members follow the members that they use', t => {
+t.test('members are emitted after the members that they use', t => {
   const body = component('derived b = a + 1\nderived a = given * 2\nview: <p>{b}</p>')
   t.ok(body.indexOf('const a =') < body.indexOf('const b ='), body)
   t.end()
 })
 
-t.test('names of TypeScript or the module are renamed', t => {
+t.test('names that TypeScript or the module reserve are renamed', t => {
   const source =
     'component A(new: int, use: str) { state class: int = 1 state useState = 2 view: <p title={use}>{new} {class} {useState}</p> }'
   const text = emitted(source).files['A.tsx'] ?? ''
@@ -136,7 +136,7 @@ component A() { view: <p>{text(1)} {same} {use_remote(2)} {[1, 2]}</p> }`
   t.end()
 })
 
-t.test('attributes have their React names', t => {
+t.test('attributes get their React names', t => {
   t.equal(viewOf('<label for="a" class="b" tab_index={1}/>'), '<label htmlFor="a" className="b" tabIndex={1} />')
   t.equal(viewOf('<input on:input={print(1)}/>'), '<input onInput={() => console.log(1)} />')
   for (const name of ['on:click', 'on_click', 'onclick']) {
@@ -155,7 +155,7 @@ t.test('attributes have their React names', t => {
   t.end()
 })
 
-t.test('texts have holes for known names', t => {
+t.test('placeholders in strings are replaced if their name is declared', t => {
   const view = (text: string) =>
     viewOf(
       `<p>${JSON.stringify(text)}</p>`,
@@ -171,7 +171,7 @@ t.test('texts have holes for known names', t => {
   t.end()
 })
 
-t.test('a match in a view is a switch in an immediately called function', t => {
+t.test('a match in a view becomes a switch in an immediately called function', t => {
   const view = viewOf(
     '<p>{match k { One => "1" Two(n) => "n {n}" }}</p>',
     'state k: K = One',
@@ -182,7 +182,7 @@ t.test('a match in a view is a switch in an immediately called function', t => {
   t.end()
 })
 
-t.test('loops have keys: the declared key, the row id, or the position', t => {
+t.test('elements of loops have a key: the declared key, the row id, or the position', t => {
   const rows = '@table type Row { name: str }\n@query fn rows() to List[Row] { db.Row.all() }'
   t.match(viewOf('<ul>{for r in rows() { <li>{r.name}</li> }}</ul>', '', rows), 'rows_answer.map(r => <li key={r._id}>')
   t.match(viewOf('<ul>{for x in [1] { <li>{x}</li> }}</ul>'), '[1].map((x, index) => <li key={index}>{x}</li>)')
@@ -191,7 +191,7 @@ t.test('loops have keys: the declared key, the row id, or the position', t => {
   t.end()
 })
 
-t.test('styles are a CSS file whose values cannot break out of it', t => {
+t.test('styles become a CSS file, and values cannot end their declaration', t => {
   const { files } = emitted(
     'component A() { view: <p/> }\nstyle { .a-b { maxWidth: "1px" color: "red } body { x: y" } }'
   )

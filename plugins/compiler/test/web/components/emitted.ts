@@ -10,7 +10,7 @@ import { install } from '../building.ts'
 
 const OPTIONS: ComponentOptions = { validate: true, reactiveViews: true }
 
-/** A program as input of a build. Throws if it has errors. */
+/** Returns a program as the input of a build. Throws if it has errors. */
 export function webModuleOf(source: string, allowComponentFunctions = false): WebModule {
   const file = new SourceFile('app.vox', source)
   const options = { script: false, strict: false, allowComponentFunctions, suppressHookLints: true }
@@ -20,7 +20,7 @@ export function webModuleOf(source: string, allowComponentFunctions = false): We
 }
 
 export interface Emitted {
-  /** Texts by path. */
+  /** Content of the emitted files, by path. */
   readonly files: Readonly<Record<string, string>>
   readonly codes: readonly string[]
 }
@@ -38,20 +38,20 @@ export function emitted(
   }
 }
 
-/** Lines of a component between its first and its last brace, without the indentation of the function. */
+/** Returns the lines between the first and the last brace of a component, without its indentation. */
 export function bodyOf({ files }: Emitted, component: string): string {
   const text = files[`${component}.tsx`] ?? ''
   const [, body = ''] = /^export function \w+\([^\n]*\{\n([\s\S]*)^\}$/m.exec(text) ?? []
   return body.replace(/^ {2}/gm, '').trim()
 }
 
-/** JSX of a component whose view is `view`. */
+/** Returns the JSX of a component with this view. */
 export function viewOf(view: string, before = '', declarations = ''): string {
   const body = bodyOf(emitted(`${declarations}\ncomponent View() {\n${before}\nview: ${view}\n}\n`), 'View')
   return body.slice(body.lastIndexOf('\nreturn ') + 1).replace(/^return /, '')
 }
 
-/** Writes all files of a build of a program, with the packages that they import. */
+/** Writes all files of a build, and links the packages that they import. */
 export function writeProject(folder: string, source: string, allowComponentFunctions = false): void {
   const web = webModuleOf(source, allowComponentFunctions)
   const components = emitComponents(web, OPTIONS)
@@ -70,7 +70,7 @@ export function writeProject(folder: string, source: string, allowComponentFunct
   for (const { path, text } of files) writeFileSync(join(folder, path), text)
 }
 
-/** Bundles the modules of a program for Node. `entry` is the source of its entry module. */
+/** Bundles the modules of a program for Node, and imports the bundle. `entry` is the source of its entry module. */
 export async function running(t: Test, source: string, entry: string): Promise<Record<string, unknown>> {
   const folder = t.testdir()
   writeProject(folder, source, true)
@@ -92,6 +92,6 @@ export async function running(t: Test, source: string, entry: string): Promise<R
   return (await import(pathToFileURL(outfile).href)) as Record<string, unknown>
 }
 
-/** A component that programs import. */
+/** Source of a component that programs import. */
 export const CHART =
   'export function Chart(props: { values: readonly number[]; className?: string; onClick?: () => void }) {\n  return <i className={props.className}>{props.values.join()}</i>\n}\n'

@@ -6,7 +6,7 @@ const source = readFileSync(new URL('everything.vox', import.meta.url), 'utf8')
 
 type Functions = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
 
-t.test('functions return the same results in a browser and on the server', async t => {
+t.test('translated functions return the same results as on the server', async t => {
   const f = (await running(t, source, `export * from './vox-functions'\nexport * from './types'\n`)) as Functions
   const call = (name: string, ...args: readonly unknown[]): unknown => f[name]?.(...args)
 
@@ -57,7 +57,7 @@ t.test('functions return the same results in a browser and on the server', async
     t.end()
   })
 
-  t.test('texts count characters, and values do not change', t => {
+  t.test('strings count characters, and values are immutable', t => {
     t.same(call('chars', 'añ😀'), ['a', 'ñ', '😀'])
     t.same(call('words', 'a bc def'), ['BC', 'DEF'])
     const line = { from: { x: 1, y: 2 }, to: { x: 3, y: 4 } }

@@ -38,7 +38,7 @@ const SETTINGS = {
   island_mount_v2: false
 }
 
-t.test('an invalid web IR fails the build, unless the check is off', t => {
+t.test('an invalid web IR fails the build, unless webir_validate is off', t => {
   const lines: string[] = []
   t.same(emitted(TWO_BLOCKS, { trace: line => lines.push(line) }).codes, [
     'web_ir_validate.route.duplicate_contract_id'
@@ -48,7 +48,7 @@ t.test('an invalid web IR fails the build, unless the check is off', t => {
   t.end()
 })
 
-t.test('settings select the source of views', t => {
+t.test('settings select whether views are generated from the web IR', t => {
   const web = webModuleOf('component A() { view: <p>"x"</p> }')
   const run = (settings: Partial<typeof SETTINGS>) => {
     const [traced, warned]: [string[], string[]] = [[], []]

@@ -7,8 +7,8 @@ import { mutated, randomFrom } from '../../mutated-source.ts'
 type Random = () => number
 
 const pick = <A>(random: Random, items: readonly A[]): A => items[Math.floor(random() * items.length)] as A
-const many = (random: Random, most: number, make: () => string): string =>
-  Array.from({ length: Math.floor(random() * (most + 1)) }, make).join('\n')
+const many = (random: Random, max: number, make: () => string): string =>
+  Array.from({ length: Math.floor(random() * (max + 1)) }, make).join('\n')
 
 const TEXTS = [
   '"a"',
@@ -36,7 +36,7 @@ const NAMES = [
   'hidden'
 ]
 
-/** Random programs with views that follow the grammar. */
+/** Generates random programs whose views follow the grammar. */
 class Programs {
   readonly #random: Random
 
@@ -156,7 +156,9 @@ view: ${this.element(4)}
   }
 }
 
-/** Writes a program's components; null for invalid syntax. Throws if TypeScript cannot parse the output. */
+/**
+ * Generates the components of a program; returns null for invalid syntax. Throws if TypeScript cannot parse the output.
+ */
 async function write(source: string): Promise<string | null> {
   const file = new SourceFile('app.vox', source)
   const options = { script: false, strict: false, allowComponentFunctions: true, suppressHookLints: true }
@@ -169,7 +171,7 @@ async function write(source: string): Promise<string | null> {
     trace: line => lines.push(line)
   })
   const other = lines.find(line => line.endsWith(': direct'))
-  if (other !== undefined) return `the two ways differ: ${other}`
+  if (other !== undefined) return `the output from the web IR and from the program differs: ${other}`
   for (const { path, text } of files) {
     if (path.endsWith('.css')) continue
     const problem = await transform(text, { loader: 'tsx', logLevel: 'silent' }).then(
@@ -183,26 +185,29 @@ async function write(source: string): Promise<string | null> {
 
 const runs = Number(process.env.SVC_TEST_RUNS ?? 150)
 
-t.test('random views have the same output from both sources, and TypeScript can parse it', async t => {
-  let written = 0
-  for (let seed = 1; seed <= runs; seed++) {
-    const source = new Programs(randomFrom(seed)).program()
-    const problem = await write(source)
-    if (problem === '') written++
-    else if (problem !== null) return t.fail(`seed ${seed}: ${problem}\n${source}`)
+t.test(
+  'random views have the same output from the web IR and from the program, and TypeScript can parse it',
+  async t => {
+    let written = 0
+    for (let seed = 1; seed <= runs; seed++) {
+      const source = new Programs(randomFrom(seed)).program()
+      const problem = await write(source)
+      if (problem === '') written++
+      else if (problem !== null) return t.fail(`seed ${seed}: ${problem}\n${source}`)
+    }
+    t.ok(written > runs / 2, `only ${written} of ${runs} programs were generated`)
   }
-  t.ok(written > runs / 2, `${written} of ${runs} were written`)
-})
+)
 
-t.test('randomly changed programs never make it fail', async t => {
+t.test('the generation never throws for randomly changed programs', async t => {
   const random = randomFrom(7)
   let written = 0
   for (let seed = 1; seed <= runs; seed++) {
     const source = mutated(new Programs(randomFrom(seed)).program(), random)
-    // They may use unknown names; the output must still be parsable.
+    // The program may use unknown names, but its output must be parsable.
     const problem = await write(source)
     if (problem === '') written++
     else if (problem !== null) return t.fail(`seed ${seed}: ${problem}\n${source}`)
   }
-  t.ok(written > 0, `${written} of ${runs} were written`)
+  t.ok(written > 0, `only ${written} of ${runs} programs were generated`)
 })

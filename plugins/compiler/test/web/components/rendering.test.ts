@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { running } from './emitted.ts'
 
-/** The HTML of a component of a program. */
+/** Renders a component of a program to HTML. */
 async function html(t: Test, source: string, component: string, props: object = {}): Promise<string> {
   const entry = `import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
@@ -12,7 +12,7 @@ export const html = (props: object) => renderToStaticMarkup(createElement(module
   return html(props)
 }
 
-t.test('a page shows its view', async t => {
+t.test('a component renders its view', async t => {
   const source = `
 type Kind = | Open(days: int) | Closed
 @table type Task { title: str done: bool owner: Option[str] }
@@ -48,7 +48,7 @@ component Page(tasks: List[Task], kind: Kind = Closed, name: str = "all") {
   )
 })
 
-t.test('primitives are HTML elements, and islands are mount points', async t => {
+t.test('primitives render as HTML elements, and islands as mount points', async t => {
   const source = `
 @island Clock { zone: str offsets: List[int] }
 component Page() {
@@ -71,7 +71,7 @@ component Page() {
   )
 })
 
-t.test('components take children, defaults and elements', async t => {
+t.test('components accept children, defaults and elements', async t => {
   const source = `
 component Box(title: Element, children: Element, size: int = 3) { view: <div title={str(size)}>{title}{children}</div> }
 component Page() { view: <Box title={<b>"t"</b>}><i>"inner"</i>" text"</Box> }
@@ -79,7 +79,7 @@ component Page() { view: <Box title={<b>"t"</b>}><i>"inner"</i>" text"</Box> }
   t.equal(await html(t, source, 'Page'), '<div title="3"><b>t</b><i>inner</i> text</div>')
 })
 
-t.test('a classic component is a function with hooks', async t => {
+t.test('a function component may use React hooks', async t => {
   const source = `
 @component fn Old(start: int) to Element {
     let (n, set_n) = use_state(start)
@@ -88,7 +88,7 @@ t.test('a classic component is a function with hooks', async t => {
   t.equal(await html(t, source, 'Old', { start: 4 }), '<p>4</p>')
 })
 
-t.test('forms have a label for each field, and HTML validation rules', async t => {
+t.test('forms render a label for each field, and HTML validation rules', async t => {
   const source = `
 @table type User { email: str age: int }
 @mutation fn join(email: str, age: int) to Result[int] { db.User.insert({ email: email, age: age }) }

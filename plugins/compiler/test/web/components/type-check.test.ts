@@ -24,7 +24,7 @@ const OPTIONS = {
   include: ['*/*.ts', '*/*.tsx']
 }
 
-t.test('emitted code passes a strict TypeScript', async t => {
+t.test('emitted code type-checks in strict mode', async t => {
   const folder = t.testdir()
   install(folder)
   const sources = new Map<string, string>()

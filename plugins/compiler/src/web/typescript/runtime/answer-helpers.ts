@@ -1,9 +1,9 @@
 import type { Helper } from './helpers.ts'
 
-/** Results and server answers. */
+/** Helpers for results and server responses. */
 export const ANSWER_HELPERS = {
   unwrap_ok: {
-    source: `/** The value of a success. Throws on a failure. */
+    source: `/** Returns the value of a success. Throws on a failure. */
 export function unwrap_ok<T>(result: Result<T, unknown>): T {
   if (result._tag === 'Ok') return result.value
   throw new Error(String(result.value))
@@ -12,14 +12,14 @@ export function unwrap_ok<T>(result: Result<T, unknown>): T {
     usesResult: true
   },
   unavailable: {
-    source: `/** Replaces a feature that only the server has. */
-export function unavailable(what: string): never {
-  throw new Error(\`\${what} is not available in a browser\`)
+    source: `/** Throws in place of a feature that only the server has. */
+export function unavailable(feature: string): never {
+  throw new Error(\`\${feature} is not available in a browser\`)
 }
 `
   },
   settle: {
-    source: `/** An answer of the server as a value, whether it succeeded or not. */
+    source: `/** Converts a server call to a Result, which contains its value or its failure. */
 export async function settle<T>(answer: Promise<T>): Promise<Result<T>> {
   try {
     return { _tag: 'Ok', value: await answer }
@@ -31,7 +31,7 @@ export async function settle<T>(answer: Promise<T>): Promise<Result<T>> {
     usesResult: true
   },
   use_remote: {
-    source: `/** The answer of the server; \`empty\` until it arrives. Calls the server again when \`dependencies\` or its data change. */
+    source: `/** Returns the response of the server; \`empty\` until it arrives. Calls the server again if \`dependencies\` or its data change. */
 export function use_remote<T>(load: () => Promise<T>, dependencies: readonly unknown[], empty: T): T {
   const [answer, set_answer] = useState(empty)
   const [turn, set_turn] = useState(0)

@@ -3,7 +3,7 @@ import type { Helper } from './helpers.ts'
 /** Arithmetic with decimals, which are strings in TypeScript. */
 export const DECIMAL_HELPERS = {
   scaled: {
-    source: `/** Digits of two decimals at the same scale, and the number of decimal places. */
+    source: `/** Returns the digits of two decimals at the same scale, and the number of decimal places. */
 function scaled(a: string, b: string): readonly [bigint, bigint, number] {
   const places = Math.max(...[a, b].map(each => (each.split('.')[1] ?? '').length))
   const digits = (value: string): bigint => {
@@ -46,7 +46,7 @@ function decimal(digits: bigint, places: number): string {
     needs: ['scaled']
   },
   compare_decimals: {
-    source: `/** Negative if \`a\` is smaller than \`b\`, positive if it is greater. */
+    source: `/** Returns a negative number if \`a\` is smaller than \`b\`, and a positive one if it is greater. */
 export function compare_decimals(a: string, b: string): number {
   const [first, second] = scaled(a, b)
   return first < second ? -1 : first > second ? 1 : 0

@@ -1,6 +1,6 @@
 import type { Helper } from './helpers.ts'
 
-/** Value semantics that differ from JavaScript. */
+/** Helpers for operations on values that differ from JavaScript. */
 export const VALUE_HELPERS = {
   same: {
     source: `/** True if two values have the same content. */
@@ -14,7 +14,7 @@ export function same(a: unknown, b: unknown): boolean {
 `
   },
   text: {
-    source: `/** A value as \`str\` and \`print\` show it. */
+    source: `/** Formats a value like \`str\` and \`print\`. */
 export function text(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return 'None'
@@ -30,7 +30,7 @@ export function text(value: unknown): string {
 `
   },
   size_of: {
-    source: `/** Items of a list, characters of a text, entries of a record. */
+    source: `/** Returns the items of a list, the characters of a string, or the entries of a record. */
 export function size_of(value: unknown): number {
   if (typeof value === 'string') return [...value].length
   return Array.isArray(value) ? value.length : Object.keys(value ?? {}).length
@@ -38,7 +38,7 @@ export function size_of(value: unknown): number {
 `
   },
   contains: {
-    source: `/** True if a text has a part, or a list an item. */
+    source: `/** True if a string contains a substring, or a list an item. */
 export function contains(value: string | readonly unknown[], part: unknown): boolean {
   return typeof value === 'string' ? value.includes(String(part)) : value.some(each => same(each, part))
 }
@@ -46,7 +46,7 @@ export function contains(value: string | readonly unknown[], part: unknown): boo
     needs: ['same']
   },
   quotient: {
-    source: `/** Quotient of ints, rounded towards zero. Throws if \`b\` is 0. */
+    source: `/** Returns the quotient of ints, rounded towards zero. Throws if \`b\` is 0. */
 export function quotient(a: number, b: number): number {
   if (b === 0) throw new Error('division by zero')
   return Math.trunc(a / b)
@@ -54,7 +54,7 @@ export function quotient(a: number, b: number): number {
 `
   },
   remainder: {
-    source: `/** Remainder of ints, with the sign of \`a\`. Throws if \`b\` is 0. */
+    source: `/** Returns the remainder of ints, with the sign of \`a\`. Throws if \`b\` is 0. */
 export function remainder(a: number, b: number): number {
   if (b === 0) throw new Error('division by zero')
   return a % b
@@ -62,7 +62,7 @@ export function remainder(a: number, b: number): number {
 `
   },
   item_at: {
-    source: `/** An item of a list; negative positions count from its end. Throws if it does not exist. */
+    source: `/** Returns an item of a list; negative positions count from its end. Throws if the item does not exist. */
 export function item_at<T>(items: readonly T[], index: number): T {
   const at = index < 0 ? items.length + index : index
   if (!Number.isInteger(at) || at < 0 || at >= items.length) {
@@ -73,7 +73,7 @@ export function item_at<T>(items: readonly T[], index: number): T {
 `
   },
   entry_of: {
-    source: `/** An entry of a record or a map. Throws if it does not exist. */
+    source: `/** Returns an entry of a record or a map. Throws if it does not exist. */
 export function entry_of<T>(entries: Readonly<Record<string, T>>, key: string): T {
   if (!Object.hasOwn(entries, key)) throw new Error(\`there is no entry \${JSON.stringify(key)}\`)
   return entries[key] as T
@@ -81,7 +81,7 @@ export function entry_of<T>(entries: Readonly<Record<string, T>>, key: string): 
 `
   },
   with_item: {
-    source: `/** A copy of a list with one item replaced. Throws if the position does not exist. */
+    source: `/** Returns a copy of a list with one item replaced. Throws if the position does not exist. */
 export function with_item<T>(items: readonly T[], index: number, item: T): T[] {
   const at = index < 0 ? items.length + index : index
   if (!(at in items)) throw new Error(\`a list of \${items.length} has no item \${index}\`)
@@ -90,14 +90,14 @@ export function with_item<T>(items: readonly T[], index: number, item: T): T[] {
 `
   },
   slice_of: {
-    source: `/** Characters of a text from \`start\` up to, but not including, \`end\`. */
+    source: `/** Returns the characters of a string from \`start\` up to, but not including, \`end\`. */
 export function slice_of(value: string, start: number, end: number): string {
   return [...value].slice(Math.max(start, 0), Math.max(end, 0)).join('')
 }
 `
   },
   place_of: {
-    source: `/** Position of a part in a text, in characters; null if the text does not contain it. */
+    source: `/** Returns the position of a substring, in characters; null if the string does not contain it. */
 export function place_of(value: string, part: string): number | null {
   const at = value.indexOf(part)
   return at === -1 ? null : [...value.slice(0, at)].length
@@ -105,7 +105,7 @@ export function place_of(value: string, part: string): number | null {
 `
   },
   to_int: {
-    source: `/** A value as an int; 0 if it is not a number. */
+    source: `/** Converts a value to an int; 0 if it is not a number. */
 export function to_int(value: unknown): number {
   const number = Math.trunc(Number(value))
   return Number.isFinite(number) ? number : 0
@@ -113,7 +113,7 @@ export function to_int(value: unknown): number {
 `
   },
   to_float: {
-    source: `/** A value as a float; 0 if it is not a number. */
+    source: `/** Converts a value to a float; 0 if it is not a number. */
 export function to_float(value: unknown): number {
   const number = Number(value)
   return Number.isFinite(number) ? number : 0
@@ -129,7 +129,7 @@ export function to_bool(value: unknown): boolean {
 `
   },
   type_of: {
-    source: `/** The name of the type of a value, as far as a browser knows it. */
+    source: `/** Returns the name of the type of a value, as far as a browser knows it. */
 export function type_of(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'List'
@@ -140,7 +140,7 @@ export function type_of(value: unknown): string {
 `
   },
   range: {
-    source: `/** Ints from \`start\` up to, but not including, \`end\`. */
+    source: `/** Returns the ints from \`start\` up to, but not including, \`end\`. */
 export function range(start: number, end: number): number[] {
   return Array.from({ length: Math.max(end - start, 0) }, (_, index) => start + index)
 }
@@ -161,7 +161,7 @@ export function assert(condition: boolean, message = 'an assertion failed'): voi
 `
   },
   unwrap_some: {
-    source: `/** The value of an option. Throws if it is None. */
+    source: `/** Returns the value of an option. Throws if it is None. */
 export function unwrap_some<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error('there is no value to unwrap')
   return value
