@@ -1,5 +1,5 @@
-// Lists the tools of a gateway, builds a form of a tool's schema, and calls it. Everything from the server enters the page as
-// text, never as markup.
+// Lists the tools of a gateway, builds a form from a tool's schema, and calls the tool. Data from the server enters the
+// page as text, never as markup.
 
 const TOKEN = 'svc-token'
 const MAX_EVENTS = 50
@@ -19,7 +19,7 @@ let tools = []
 let socket = null
 let events = 0
 
-/** An element with properties and children; texts become text. */
+/** Creates an element with properties and children; strings become text nodes. */
 function element(name, properties = {}, ...children) {
   const node = Object.assign(document.createElement(name), properties)
   node.append(...children.filter(child => child !== null))
@@ -96,7 +96,7 @@ function openTool(tool) {
   scrollTo(0, 0)
 }
 
-/** Label, input and the way to read it; undefined is an argument that is left out. */
+/** Returns label and input of a field, with a function that reads it; undefined means that the argument is omitted. */
 function fieldFor(name, schema, needed) {
   const id = `argument-${name}`
   const label = element('label', { htmlFor: id }, name, needed ? element('span', { className: 'needed' }, ' *') : null)
@@ -154,7 +154,7 @@ async function callTool(tool, fields) {
     for (const { name, needed, read } of fields) {
       const value = read()
       if (value !== undefined) args[name] = value
-      else if (needed) throw new Error(`${name} is needed`)
+      else if (needed) throw new Error(`${name} is required`)
     }
     const answer = await ask('/v1/tools/call', { name: tool.name, args })
     result.textContent = JSON.stringify(answer.result, null, 2)
@@ -166,7 +166,7 @@ async function callTool(tool, fields) {
   button.disabled = false
 }
 
-/** Events arrive over a websocket; the page works without them. */
+/** Opens the websocket for events; the page works without it. */
 function openSocket() {
   if (socket !== null) return
   const mine = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/v1/ws`)
@@ -207,6 +207,6 @@ signIn.addEventListener('submit', event => {
 filter.addEventListener('input', renderList)
 part('back').addEventListener('click', () => show(toolsView))
 navigator.serviceWorker?.register('/v1/mobile/worker.js', { scope: '/v1/mobile' }).catch(() => {
-  // Without it, as over remote plain HTTP, the page works but cannot be installed.
+  // Without a service worker, as over plain HTTP from another machine, the page works but cannot be installed.
 })
 void load()

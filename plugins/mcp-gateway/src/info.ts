@@ -10,7 +10,7 @@ export interface InfoFacts {
   readonly server: Ref<HttpServer>
 }
 
-/** Builds the answer of `GET /v1/info`; it never contains a token. */
+/** Builds the response of `GET /v1/info`; it never contains a token. */
 export function describeGateway(
   { settings, authRequired, listener, server }: InfoFacts,
   desk: ToolDesk,

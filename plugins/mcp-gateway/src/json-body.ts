@@ -11,7 +11,7 @@ export interface ToolCallBody {
   readonly args: ToolArguments
 }
 
-/** Reads the body of a call and passes it on, or answers 400, 413 or 415. */
+/** Reads the body of a call and passes it to `take`, or responds with 400, 413 or 415. */
 export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) => void): void {
   const { headers } = exchange.request
   const refuse = (status: number, error: string): void => {
@@ -48,7 +48,7 @@ function parseToolCall(bytes: Uint8Array): ToolCallBody | string {
   return toolCallOf(body)
 }
 
-/** The same, for a parsed object. */
+/** Returns the call of a parsed object, or its error. */
 export function toolCallOf({ name, args = {} }: Readonly<Record<string, unknown>>): ToolCallBody | string {
   if (typeof name !== 'string' || name === '') return 'missing tool name'
   if (args !== null && !isObject(args)) return 'args has to be an object'

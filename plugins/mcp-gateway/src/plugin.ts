@@ -23,7 +23,7 @@ import { EventFeed } from './socket/event-feed.ts'
 import { type Allowed, allowedTools, assertKnown } from './tools/allowlist.ts'
 import { ToolDesk } from './tools/tool-desk.ts'
 
-/** Next to `src` and `dist`, so that both the source and the bundle find it. */
+/** Folder of the page, next to `src` and `dist`, so that source and bundle find it at the same relative path. */
 const PAGE = new URL('../page/', import.meta.url)
 const BEAT_MS = 30_000
 const NOTHING: Allowed = {
@@ -36,8 +36,8 @@ const NOTHING: Allowed = {
 
 export default definePlugin({
   name: 'mcp-gateway',
-  summary: 'The tools of MCP over HTTP and WebSocket, for remote and mobile clients',
-  // A gateway that was switched on is required: stop with the missing part.
+  summary: 'Offers MCP tools to remote and mobile clients over HTTP and websockets',
+  // If the gateway is enabled but cannot start, the process stops with the error.
   onBootFailure: 'abort',
   config: settings,
   requires: { toolset: ref(mcpToolset), mcp: ref(mcpHttpEndpoint), server: ref(httpServer) },
@@ -58,7 +58,7 @@ export default definePlugin({
       ctx.log.warn(
         gate.tokens.required
           ? 'SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED has no effect, since a token is set'
-          : `everybody who reaches ${config.host}:${config.port} can call every allowed tool, without a token`,
+          : `no token is set: any client that reaches ${config.host}:${config.port} can call every allowed tool`,
         { hint: 'unset SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED' }
       )
     }
@@ -93,7 +93,7 @@ export default definePlugin({
     let began = false
     ctx.contribute(surfaces, {
       prepare(next) {
-        // If the plugin of an allowed tool is removed later, the tool is no longer offered.
+        // Checked only at the start: if the plugin of an allowed tool is removed later, the tool is no longer offered.
         if (!began) assertKnown(config, next, known())
         const allowed = allowedTools(config, next)
         const unit = next.units.get(ctx.name)
@@ -109,7 +109,7 @@ export default definePlugin({
       quiesce: async () => sockets.retire()
     })
 
-    const feed = new EventFeed(deps.orchestrator, event => sockets.tell(event))
+    const feed = new EventFeed(deps.orchestrator, event => sockets.notify(event))
     ctx.on(generationFlipped, () => feed.follow())
     ctx.effect('agent events', () => feed.close())
     const heart = setInterval(() => sockets.beat(), BEAT_MS).unref()
@@ -122,13 +122,13 @@ export default definePlugin({
   }
 })
 
-/** Throws `GWY_TOKEN_MISSING` or `GWY_TOKENS_EQUAL`. */
+/** Throws `GWY_TOKEN_MISSING` or `GWY_TOKENS_EQUAL` if the tokens are not safe. */
 function assertGuarded(config: Settings): void {
   const { bearer_token: write, read_bearer_token: read, allow_unauthenticated } = config
   if (write === undefined && read === undefined && !allow_unauthenticated) {
     throw gatewayErrors.create(
       'GWY_TOKEN_MISSING',
-      'the gateway is on, and neither SVC_MCP_HTTP_BEARER_TOKEN nor SVC_MCP_HTTP_READ_BEARER_TOKEN is set',
+      'the gateway is enabled, but neither SVC_MCP_HTTP_BEARER_TOKEN nor SVC_MCP_HTTP_READ_BEARER_TOKEN is set',
       {
         at: { path: 'plugins.mcp-gateway.bearer_token' },
         hint: 'set SVC_MCP_HTTP_BEARER_TOKEN; for local tests only, set SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED=1'
@@ -138,8 +138,8 @@ function assertGuarded(config: Settings): void {
   if (write !== undefined && write === read) {
     throw gatewayErrors.create(
       'GWY_TOKENS_EQUAL',
-      'SVC_MCP_HTTP_BEARER_TOKEN and SVC_MCP_HTTP_READ_BEARER_TOKEN are equal, so readers could write',
-      { at: { path: 'plugins.mcp-gateway.read_bearer_token' }, hint: 'give the read role another token' }
+      'SVC_MCP_HTTP_BEARER_TOKEN and SVC_MCP_HTTP_READ_BEARER_TOKEN are equal, so callers with the read role could write',
+      { at: { path: 'plugins.mcp-gateway.read_bearer_token' }, hint: 'set a different token for the read role' }
     )
   }
 }

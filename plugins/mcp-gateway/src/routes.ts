@@ -17,13 +17,13 @@ export interface RouteParts {
   readonly desk: ToolDesk
   readonly info: InfoFacts
   readonly mcp: Ref<McpHttpEndpoint>
-  /** By path. */
+  /** Files of the page by path. */
   readonly mobile: ReadonlyMap<string, MobileFile>
 }
 
 type Handle = (exchange: HttpExchange, role: Role) => void
 
-/** Everything that the gateway answers over HTTP. */
+/** Returns all HTTP routes of the gateway. */
 export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): HttpHandlers {
   const behind =
     (zone: Zone, handle: Handle) =>
@@ -47,17 +47,17 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
   return {
     listener: LISTENER,
     routes: [
-      route('GET', '/health', 'Whether the gateway answers', answerHealth, 'health'),
-      route('GET', '/v1/info', 'Roles and tools of the gateway', exchange =>
+      route('GET', '/health', 'Check that the gateway responds', answerHealth, 'health'),
+      route('GET', '/v1/info', 'Show the roles and tools of the gateway', exchange =>
         sendJson(exchange, describeGateway(info, desk, gate.perMinute))
       ),
-      route('GET', '/v1/tools', 'The tools that the caller may call', (exchange, role) =>
+      route('GET', '/v1/tools', 'List the tools that the caller may call', (exchange, role) =>
         sendJson(exchange, { success: true, tools: desk.list(role).map(describeTool) })
       ),
       route('POST', '/v1/tools', 'Call a tool', call),
       route('POST', '/v1/tools/call', 'Call a tool', call),
-      route('GET', '/v1/ws', 'Tools and events over a websocket', exchange => refuse(exchange, UPGRADE_REQUIRED)),
-      route('GET', '/v1/mobile/status', 'State of the project at a glance', (exchange, role) => {
+      route('GET', '/v1/ws', 'Open a websocket for tools and events', exchange => refuse(exchange, UPGRADE_REQUIRED)),
+      route('GET', '/v1/mobile/status', 'Show the state of the project', (exchange, role) => {
         mobileStatus(desk, role, exchange.caller).then(
           status => sendJson(exchange, status),
           error => exchange.fail(error)
@@ -69,7 +69,8 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
       ...(['GET', 'POST', 'DELETE'] as const).map(method =>
         route(method, '/mcp', 'Model Context Protocol (Streamable HTTP)', serveMcp)
       ),
-      // Every listener serves these to any caller, unless a route overrides them.
+      // The http plugin serves these paths on every listener without the gateway's checks, unless a route overrides
+      // them.
       route('GET', '/ready', 'Not served here', absent),
       route('GET', '/metrics', 'Not served here', absent)
     ],
@@ -105,7 +106,7 @@ function answerHealth(exchange: HttpExchange): void {
   else sendJson(exchange, { status: 'ok' })
 }
 
-/** True if the Accept header prefers text to JSON. */
+/** Returns whether an Accept header prefers text to JSON. */
 function prefersText(accept = ''): boolean {
   const text = accept.indexOf('text/plain')
   const json = accept.indexOf('application/json')
@@ -130,8 +131,8 @@ function sendAnswer(exchange: HttpExchange, answer: ReturnType<typeof failure>):
   try {
     body = JSON.stringify(answer)
   } catch (error) {
-    // The tool returned a result that cannot be written as JSON.
-    body = JSON.stringify(failure(`the result has no JSON form: ${(error as Error).message}`))
+    // The result of the tool cannot be serialised.
+    body = JSON.stringify(failure(`the result cannot be written as JSON: ${(error as Error).message}`))
   }
   exchange.send(200, JSON_TYPE, body)
 }

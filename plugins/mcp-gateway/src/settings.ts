@@ -26,7 +26,7 @@ export const settings = t.object({
   ),
   allow_unauthenticated: flag(
     'SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED',
-    'For local tests: start without a token, and allow every caller to use all allowed tools. No effect with a token.'
+    'For local tests: start without a token, so that every caller may use all allowed tools. No effect if a token is set.'
   ),
   allowed_tools: names(
     'SVC_MCP_HTTP_ALLOWED_TOOLS',
@@ -45,12 +45,12 @@ export const settings = t.object({
   }),
   require_forwarded_https: flag(
     'SVC_MCP_HTTP_REQUIRE_FORWARDED_HTTPS',
-    'Refuse requests without X-Forwarded-Proto: https, which a TLS proxy sets.'
+    'Reject requests without X-Forwarded-Proto: https, which a TLS proxy sets.'
   ),
   health_auth: flag('SVC_MCP_HTTP_HEALTH_AUTH', 'Whether /health requires a token as well.'),
   trust_x_forwarded_for: flag(
     'SVC_MCP_HTTP_TRUST_X_FORWARDED_FOR',
-    'Identify clients by the first address in X-Forwarded-For. Only behind a proxy that sets the header itself.'
+    'Identify clients by the first address in X-Forwarded-For. Safe only behind a proxy that sets the header itself.'
   ),
   allowed_origins: t.array(t.string({ minLength: 1 }), {
     default: [],
@@ -60,7 +60,7 @@ export const settings = t.object({
   max_websockets: t.integer({
     default: 256,
     minimum: 1,
-    description: 'Maximum open websockets; further ones are refused with 503.'
+    description: 'Maximum open websockets; further handshakes get status 503.'
   })
 })
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { BearerTokens, clientKey } from '#gate'
 
-t.test('a bucket allows one burst and then the rate, whatever the clock does', t => {
+t.test('a bucket allows one burst and then the rate, for any sequence of times', t => {
   const step = fc.record({ client: fc.constantFrom('a', 'b'), wait: fc.nat({ max: 90_000 }) })
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), fc.array(step, { maxLength: 200 }), (perMinute, steps) => {
@@ -21,7 +21,7 @@ t.test('a bucket allows one burst and then the rate, whatever the clock does', t
           assert.ok(until > 0 && until <= 60_000 / perMinute)
           const before = now
           now += until + 1
-          assert.equal(buckets.take(client), 0, 'a token is available at the promised time')
+          assert.equal(buckets.take(client), 0, 'a token is available after the announced wait')
           taken.push(now)
           assert.ok(now > before)
         }
@@ -47,7 +47,7 @@ t.test('the number of remembered clients is limited', t => {
   const buckets = new TokenBuckets(1, () => now, 100)
   for (let client = 0; client < 1_000; client++) buckets.take(`${client}`)
   t.equal(buckets.clients, 100)
-  t.ok(buckets.take('999') > 0, 'the newest stay')
+  t.ok(buckets.take('999') > 0, 'the newest clients are kept')
   now = 60_000
   buckets.take('new')
   t.equal(buckets.clients, 1, 'clients with a full bucket are dropped first')
@@ -84,7 +84,7 @@ t.test('clients are distinguished by their address', t => {
   t.end()
 })
 
-t.test('a token belongs to one role or to none', t => {
+t.test('an Authorization header selects one role or none', t => {
   const tokens = new BearerTokens('w', 'r')
   const role = (header?: string): string | null => tokens.roleOfHeader(header)
   t.same(

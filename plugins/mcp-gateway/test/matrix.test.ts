@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bearer, openWorld, READ, WRITE } from './world.ts'
 
-/** Name of each requested tool, with the name under which it is listed and whether readers may have it. */
+/** Requested tools by name: the name under which each is listed, and whether the read role may use it. */
 const TOOLS = {
   svc_cancel_task: { canonical: 'svc_cancel_task', eligible: false },
   svc_task_status: { canonical: 'svc_task_status', eligible: true },
@@ -24,7 +24,7 @@ const LISTS = {
     write: ['svc_repo_status', 'svc_submit_task', 'svc_task_status'],
     read: ['svc_repo_status', 'svc_task_status']
   },
-  'a list and one for readers': {
+  'a list and one for the read role': {
     settings: {
       allowed_tools: ['svc_level', 'svc_task_status', 'raw_picture'],
       read_role_allowed_tools: ['task_status', 'svc_repo_status', 'svc_rebalance']
@@ -52,7 +52,7 @@ interface Answer {
 
 for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
   for (const require_forwarded_https of [false, true]) {
-    t.test(`who may call what, with ${name}${require_forwarded_https ? ' and HTTPS required' : ''}`, async t => {
+    t.test(`access to tools with ${name}${require_forwarded_https ? ' and HTTPS required' : ''}`, async t => {
       const world = await openWorld(t, { ...settings, require_forwarded_https })
       const seen = { none: [], wrong: [], read, write } as const
 
@@ -108,7 +108,7 @@ for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
           }
         }
       }
-      t.same(wrong, [], `${asked} calls`)
+      t.same(wrong, [], `${asked} calls have the expected result`)
 
       for (const [caller, list] of [
         ['read', read],
@@ -119,7 +119,7 @@ for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
         t.same(
           tools.map(each => each.name),
           list,
-          `what ${caller} is shown`
+          `tools that ${caller} sees`
         )
         t.match(await (await world.get('/v1/info', headers)).json(), {
           allowed_tools: write,
@@ -131,26 +131,29 @@ for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
   }
 }
 
-t.test('clients are distinguished by the peer, or by the first forwarded address where that is trusted', async t => {
-  for (const trust_x_forwarded_for of [false, true]) {
-    const world = await openWorld(t, { rate_limit_per_minute: 2, trust_x_forwarded_for })
-    const status = async (forwarded: string, authorization: object = bearer(WRITE)): Promise<number> => {
-      const response = await world.get('/v1/tools', { ...authorization, 'x-forwarded-for': forwarded })
-      if (response.status === 429) {
-        t.same(await response.json(), { error: 'rate limit exceeded (max 2 requests/minute)' })
-        t.equal(response.headers.get('retry-after'), '30')
+t.test(
+  'clients are distinguished by the peer address, or by the first forwarded address if that is trusted',
+  async t => {
+    for (const trust_x_forwarded_for of [false, true]) {
+      const world = await openWorld(t, { rate_limit_per_minute: 2, trust_x_forwarded_for })
+      const status = async (forwarded: string, authorization: object = bearer(WRITE)): Promise<number> => {
+        const response = await world.get('/v1/tools', { ...authorization, 'x-forwarded-for': forwarded })
+        if (response.status === 429) {
+          t.same(await response.json(), { error: 'rate limit exceeded (max 2 requests/minute)' })
+          t.equal(response.headers.get('retry-after'), '30')
+        }
+        return response.status
       }
-      return response.status
+      t.equal(await status('203.0.113.1', {}), 401, 'rejected requests are not counted')
+      t.equal(await status('203.0.113.1'), 200)
+      t.equal(await status('203.0.113.1, 198.51.100.7'), 200)
+      t.equal(await status('203.0.113.1'), 429)
+      t.equal(await status('198.51.100.7'), trust_x_forwarded_for ? 200 : 429)
+      t.equal(await status('not an address'), trust_x_forwarded_for ? 200 : 429)
+      t.equal(await status('2001:db8:1:2::1'), trust_x_forwarded_for ? 200 : 429)
+      t.equal(await status('2001:db8:1:2:ffff::2'), trust_x_forwarded_for ? 200 : 429)
+      t.equal(await status('[2001:db8:1:2::3]:443'), 429, 'addresses of one /64 share a limit')
+      t.equal(await status('2001:db8:1:3::1'), trust_x_forwarded_for ? 200 : 429)
     }
-    t.equal(await status('203.0.113.1', {}), 401, 'refused requests are not counted')
-    t.equal(await status('203.0.113.1'), 200)
-    t.equal(await status('203.0.113.1, 198.51.100.7'), 200)
-    t.equal(await status('203.0.113.1'), 429)
-    t.equal(await status('198.51.100.7'), trust_x_forwarded_for ? 200 : 429)
-    t.equal(await status('not an address'), trust_x_forwarded_for ? 200 : 429)
-    t.equal(await status('2001:db8:1:2::1'), trust_x_forwarded_for ? 200 : 429)
-    t.equal(await status('2001:db8:1:2:ffff::2'), trust_x_forwarded_for ? 200 : 429)
-    t.equal(await status('[2001:db8:1:2::3]:443'), 429, 'of one /64')
-    t.equal(await status('2001:db8:1:3::1'), trust_x_forwarded_for ? 200 : 429)
   }
-})
+)

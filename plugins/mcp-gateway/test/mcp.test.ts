@@ -32,7 +32,7 @@ for (const era of ERAS) {
     t.match(
       await writer.callTool({ name: 'svc_level' }),
       { structuredContent: { success: true } },
-      'an alias is canonical'
+      'an alias is listed by its canonical name'
     )
     for (const [client, name] of [
       [writer, 'svc_submit_task'],
@@ -62,7 +62,7 @@ for (const era of ERAS) {
   })
 }
 
-t.test('a caller without a token, with a wrong origin or a session of another caller is refused', async t => {
+t.test('rejects a caller without a token, with a wrong origin, or with a session of another caller', async t => {
   const world = await openWorld(t)
   const post = (headers: Record<string, string>, body: object): Promise<Response> =>
     fetch(`${world.url}/mcp`, {

@@ -11,7 +11,7 @@ const PATIENCE_MS = 30_000
 let browser: Browser | undefined
 t.teardown(() => browser?.close())
 
-/** The page on a phone, and its errors. */
+/** Opens the page on an emulated phone; returns it with its errors. */
 async function openPage(t: Test, url: string, options = {}): Promise<{ page: Page; complaints: string[] }> {
   browser ??= await chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox'] })
   const context = await browser.newContext({ ...PHONE, ...options })
@@ -21,14 +21,14 @@ async function openPage(t: Test, url: string, options = {}): Promise<{ page: Pag
   const complaints: string[] = []
   page.on('pageerror', error => complaints.push(error.message))
   page.on('console', message => {
-    // A request that was answered with 401 is logged as well, by the browser itself.
+    // The browser itself logs each response with status 401.
     if (message.type() === 'error' && !/401/.test(message.text())) complaints.push(message.text())
   })
   await page.goto(`${url}/v1/mobile`)
   return { page, complaints }
 }
 
-/** By how many pixels the page is wider than the phone. */
+/** Returns by how many pixels the page is wider than the phone. */
 const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
@@ -59,7 +59,7 @@ t.test('a phone signs in, finds a tool, calls it and sees events', { skip: missi
   await page.getByLabel('text').fill('big 3000')
   await page.getByRole('button', { name: 'Call' }).click()
   await page.getByText('xxxxxxxxxx').waitFor()
-  t.equal(await overflow(page), 0, 'a long word is broken')
+  t.equal(await overflow(page), 0, 'a long word is wrapped')
   await page.getByLabel('text').fill('fail')
   await page.getByRole('button', { name: 'Call' }).click()
   await page.getByText('not today').waitFor()
@@ -75,25 +75,21 @@ t.test('a phone signs in, finds a tool, calls it and sees events', { skip: missi
   t.same(await page.evaluate('[sessionStorage.length, localStorage.length, document.cookie]'), [1, 0, ''])
   await page.reload()
   await page.getByRole('button', { name: /svc_rebalance/ }).waitFor()
-  t.same(complaints, [], 'neither errors nor violations of the policy')
+  t.same(complaints, [], 'the page has no errors and no violations of its policy')
 })
 
-t.test(
-  'a reader sees only tools for readers, and a page of another origin sees nothing',
-  { skip: missing },
-  async t => {
-    const world = await openWorld(t)
-    const { page } = await openPage(t, world.url)
-    await signIn(page, READ)
-    await page.getByRole('button', { name: /svc_task_status/ }).waitFor()
-    t.equal(await page.getByRole('listitem').count(), 2)
-    const { page: stranger } = await openPage(t, world.url)
-    await stranger.getByLabel('Bearer token').waitFor()
-    t.equal(await stranger.getByRole('listitem').count(), 0, 'another tab has no token')
-  }
-)
+t.test('the read role sees only its tools, and a page of another origin sees nothing', { skip: missing }, async t => {
+  const world = await openWorld(t)
+  const { page } = await openPage(t, world.url)
+  await signIn(page, READ)
+  await page.getByRole('button', { name: /svc_task_status/ }).waitFor()
+  t.equal(await page.getByRole('listitem').count(), 2)
+  const { page: stranger } = await openPage(t, world.url)
+  await stranger.getByLabel('Bearer token').waitFor()
+  t.equal(await stranger.getByRole('listitem').count(), 0, 'another tab has no token')
+})
 
-t.test('it works without a token where none is required, and in the dark theme', { skip: missing }, async t => {
+t.test('the page works without a token if none is required, and in the dark theme', { skip: missing }, async t => {
   const world = await openWorld(t, { allow_unauthenticated: true }, { tokens: false })
   const { page, complaints } = await openPage(t, world.url, { colorScheme: 'dark' })
   await page.getByRole('button', { name: /svc_cancel_task/ }).click()
@@ -103,7 +99,7 @@ t.test('it works without a token where none is required, and in the dark theme',
   t.same(complaints, [])
 })
 
-t.test('a browser can install it, and shows it offline', { skip: missing }, async t => {
+t.test('a browser can install the page, and shows it offline', { skip: missing }, async t => {
   const world = await openWorld(t)
   const { page, complaints } = await openPage(t, world.url)
   const session = await page.context().newCDPSession(page)
@@ -124,7 +120,7 @@ t.test('a browser can install it, and shows it offline', { skip: missing }, asyn
   )
 })
 
-t.test('the page brings its policy with it', async t => {
+t.test('the page is sent with its content security policy', async t => {
   const world = await openWorld(t)
   const response = await world.get('/v1/mobile', {})
   const policy = response.headers.get('content-security-policy') ?? ''

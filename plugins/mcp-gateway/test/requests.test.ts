@@ -5,7 +5,7 @@ import t from 'tap'
 import gateway from '#plugin'
 import { bearer, openWorld, READ, toolsPlugin, WRITE } from './world.ts'
 
-t.test('the routes answer what the specification says', async t => {
+t.test('the routes return the bodies of the specification', async t => {
   const world = await openWorld(t)
   const json = async (path: string, headers?: Record<string, string>): Promise<unknown> =>
     (await world.get(path, headers)).json()
@@ -55,22 +55,22 @@ t.test('unknown paths and built-in paths of the listener require a token and are
   t.same([socket.status, socket.headers.get('upgrade')], [426, 'websocket'])
 })
 
-t.test('wrong tokens are limited to the rate, at no cost to callers with the right one', async t => {
+t.test('wrong tokens are rate-limited without affecting callers with the right one', async t => {
   const world = await openWorld(t, { rate_limit_per_minute: 2 })
   const guess = async (): Promise<number> => (await world.get('/v1/tools', bearer('a-guess-0123456789'))).status
   t.same([await guess(), await guess(), await guess()], [401, 401, 429])
-  t.equal((await world.get('/v1/tools', {})).status, 401, 'without a token there is nothing to guess')
+  t.equal((await world.get('/v1/tools', {})).status, 401, 'a missing token does not count as a wrong one')
   t.same((await world.get('/v1/tools', bearer(WRITE))).status, 200)
 })
 
-t.test('/health requires a token if so configured, and is limited to the rate', async t => {
+t.test('/health requires a token if so configured, and is rate-limited', async t => {
   const world = await openWorld(t, { health_auth: true, require_forwarded_https: true, rate_limit_per_minute: 1 })
   t.equal((await world.get('/health', {})).status, 401)
   t.equal((await world.get('/health', { ...bearer(READ), origin: 'https://evil.example' })).status, 200)
   t.equal((await world.get('/health', bearer(READ))).status, 429)
 })
 
-t.test('hostile bodies are refused, and no tool is called', async t => {
+t.test('rejects hostile bodies without calling a tool', async t => {
   const world = await openWorld(t)
   const post = (body: string | Buffer, type = 'application/json', headers = {}): Promise<Response> =>
     fetch(`${world.url}/v1/tools/call`, {
@@ -105,7 +105,7 @@ t.test('hostile bodies are refused, and no tool is called', async t => {
   t.match(await long.json(), { success: true })
   t.match(await (await world.call('constructor')).json(), { success: false })
 
-  // Without a length the limit holds as well.
+  // The limit also applies to a body without content-length.
   const streamed = await new Promise<number>((resolve, reject) => {
     const headers = { 'content-type': 'application/json', ...bearer(WRITE) }
     const sent = httpRequest(`${world.url}/v1/tools/call`, { method: 'POST', headers }, response => {
@@ -119,7 +119,7 @@ t.test('hostile bodies are refused, and no tool is called', async t => {
   t.equal(streamed, 413)
 })
 
-t.test('failures are part of the answer', async t => {
+t.test('failures of tools are part of the response body', async t => {
   const world = await openWorld(t, { allowed_tools: ['svc_rebalance', 'svc_plain', 'raw_picture'] })
   const answer = async (name: string, args: object): Promise<unknown> => (await world.call(name, args)).json()
   t.match(await answer('svc_rebalance', { text: 'fail' }), {
@@ -156,7 +156,7 @@ t.test('the call of a disconnected client is aborted', async t => {
   gates.emit('open a')
 })
 
-t.test('a gateway that is bound to this machine answers only to its names', async t => {
+t.test('a gateway on loopback accepts only the names of this machine', async t => {
   const ask = (port: number, host: string, headers = {}): Promise<number> =>
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port, path: '/v1/tools', headers: { host, ...bearer(WRITE), ...headers } }
@@ -178,16 +178,20 @@ t.test('a gateway that is bound to this machine answers only to its names', asyn
   t.equal(await ask(world.port, 'svc.example.org', { origin: 'http://svc.example.org' }), 403)
 
   const wide = await openWorld(t, { host: '0.0.0.0' })
-  t.equal(await ask(wide.port, '192.0.2.7:3921', { origin: 'http://192.0.2.7:3921' }), 200, 'a page from here')
+  t.equal(
+    await ask(wide.port, '192.0.2.7:3921', { origin: 'http://192.0.2.7:3921' }),
+    200,
+    "a page of the gateway's own origin with an IP address"
+  )
   t.equal(
     await ask(wide.port, 'evil.example', { origin: 'http://evil.example' }),
     403,
-    'a foreign DNS name can point here'
+    'a foreign DNS name that points to this machine is rejected'
   )
   t.equal(await ask(wide.port, '192.0.2.7:3921', { origin: 'http://192.0.2.8:3921' }), 403)
 })
 
-t.test('running requests, the port and the rates survive a reload of the gateway', async t => {
+t.test('running requests, the port and the rate limits survive a reload of the gateway', async t => {
   const gates = new EventEmitter()
   const world = await openWorld(t, { rate_limit_per_minute: 3 }, { plugins: [toolsPlugin({ gates })] })
   const entered = once(gates, 'entered a')

@@ -7,7 +7,7 @@ import { EventSource, openWorld, READ, toolsPlugin, WRITE } from './world.ts'
 
 const LOCAL = 'http://localhost:3000'
 
-t.test('a websocket lists and calls tools, and every answer carries the id of its message', async t => {
+t.test('a websocket lists and calls tools, and every reply has the id of its message', async t => {
   const world = await openWorld(t)
   const socket = await world.connect()
   t.same(await socket.ask({ id: 'a', type: 'list_tools' }), {
@@ -62,7 +62,7 @@ t.test('a page sends its token in the first message, or is disconnected', async 
     const { data } = await page.ask({ type: 'list_tools' })
     t.equal((data as { tools: unknown[] }).tools.length, tools)
     page.send({ type: 'auth', args: { token: 'anything' } })
-    t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'a second time has no effect')
+    t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'a second token has no effect')
   }
   for (const first of [
     { type: 'auth', args: { token: 'wrong' } },
@@ -80,7 +80,7 @@ t.test('a page sends its token in the first message, or is disconnected', async 
   t.equal((await wrongHeader.closed).code, 4401)
 })
 
-t.test('a handshake is refused by the same checks as a request', async t => {
+t.test('a handshake must pass the same checks as a request', async t => {
   const refused = async (
     world: Awaited<ReturnType<typeof openWorld>>,
     options: object,
@@ -111,12 +111,12 @@ t.test('a handshake is refused by the same checks as a request', async t => {
   first.socket.close()
   await first.closed
   const again = async (): Promise<unknown> => behindProxy.connect(https).catch(again)
-  t.ok(await again(), 'there is room again')
+  t.ok(await again(), 'a closed websocket makes room for a new one')
 
   const open = await openWorld(t, { allow_unauthenticated: true }, { tokens: false })
   await refused(open, { token: null }, 403, 'origin_denied')
   const page = await open.connect({ token: null, origin: LOCAL })
-  t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'where no token is required')
+  t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'a page needs no token if none is required')
 })
 
 t.test('events of the orchestrator reach clients that may see its state', async t => {
@@ -139,7 +139,7 @@ t.test('events of the orchestrator reach clients that may see its state', async 
 
   const other = new EventSource()
   await world.kernel.replace(other.plugin)
-  t.equal(source.listeners.size, 0, 'the former orchestrator is released')
+  t.equal(source.listeners.size, 0, 'the listener of the old orchestrator is removed')
   other.emit('of the next one')
   t.match(await reader.next(), { data: { kind: { description: 'of the next one' } } })
 
@@ -149,11 +149,11 @@ t.test('events of the orchestrator reach clients that may see its state', async 
   t.match(
     await blind.ask({ id: 1, type: 'list_tools' }),
     { type: 'list_tools_result' },
-    'not clients without the right'
+    'clients without the right receive no events'
   )
 })
 
-t.test('a client that does not read is dropped, and its buffer is limited', async t => {
+t.test('a client that does not read is cut off at the limit of its buffer', async t => {
   const source = new EventSource()
   const world = await openWorld(t, {}, { plugins: [toolsPlugin(), source.plugin] })
   const slow = await world.connect()
@@ -164,7 +164,7 @@ t.test('a client that does not read is dropped, and its buffer is limited', asyn
   quick.socket.on('message', () => {
     seen += 1
   })
-  // The system's own buffers take some megabytes before anything waits here.
+  // The buffers of the operating system hold some megabytes before the gateway's buffer grows.
   const sent = 150
   for (let event = 1; event <= sent; event++) {
     source.emit(text)
@@ -176,7 +176,7 @@ t.test('a client that does not read is dropped, and its buffer is limited', asyn
   })
   slow.socket.resume()
   t.equal((await slow.closed).code, 1006)
-  t.ok(late < sent, `it had ${late} of ${sent} events`)
+  t.ok(late < sent, `the client was cut off after ${late} of ${sent} events`)
   quick.send({ id: 1, type: 'list_tools' })
   while (seen <= sent) await once(quick.socket, 'message')
 })
@@ -233,12 +233,12 @@ t.test(
     await world.kernel.replace(definePlugin({ ...gateway }) as Plugin)
     t.same(await idle.closed, { code: 1012, reason: 'the gateway is replaced' })
     const next = await world.connect()
-    t.match(await next.ask({ type: 'list_tools' }), { success: true }, 'at the same port')
+    t.match(await next.ask({ type: 'list_tools' }), { success: true }, 'the new gateway serves on the same port')
     gates.emit('open b')
     t.match(await socket.next(), { id: 'b', success: true, data: { data: { by: 'second' } } })
     t.equal((await socket.closed).code, 1012)
     await world.kernel.close()
-    t.same((await next.closed).code, 1012, 'and at the end')
+    t.same((await next.closed).code, 1012, 'shutdown closes the websocket, too')
     t.same(
       world.kernel.log.filter(({ level }) => level === 'error' || level === 'warn'),
       []

@@ -13,7 +13,7 @@ t.test('the gateway does not listen until it is enabled', async t => {
   t.notOk(kernel.log.some(({ message }) => message.includes('listens on')))
 })
 
-t.test('it does not start without a token, unless configured to', async t => {
+t.test('the gateway does not start without a token, unless configured to', async t => {
   await t.rejects(openWorld(t, {}, { tokens: false }), {
     code: 'GWY_TOKEN_MISSING',
     message: /SVC_MCP_HTTP_BEARER_TOKEN/,
@@ -21,19 +21,23 @@ t.test('it does not start without a token, unless configured to', async t => {
   })
   await t.rejects(openWorld(t, { read_bearer_token: WRITE }), { code: 'GWY_TOKENS_EQUAL' })
   const reader = await openWorld(t, { read_bearer_token: WRITE }, { tokens: false })
-  t.match(await (await reader.get('/v1/tools')).json(), { tools: [{}, {}] }, 'the token for readers is enough')
+  t.match(await (await reader.get('/v1/tools')).json(), { tools: [{}, {}] }, 'the token of the read role is enough')
 
   const open = await openWorld(t, { allow_unauthenticated: true }, { tokens: false })
   t.match(await (await open.call('svc_cancel_task', {}, {})).json(), { success: true })
   t.match(await (await open.get('/v1/info', {})).json(), { auth_required: false })
-  t.ok(open.kernel.log.some(({ level, message }) => level === 'warn' && /everybody who reaches/.test(message)))
+  t.ok(
+    open.kernel.log.some(
+      ({ level, message }) => level === 'warn' && /no token is set: any client that reaches/.test(message)
+    )
+  )
 
   const both = await openWorld(t, { allow_unauthenticated: true })
   t.equal((await both.get('/v1/tools', {})).status, 401, 'with a token the override has no effect')
   t.ok(both.kernel.log.some(({ level, message }) => level === 'warn' && /has no effect/.test(message)))
 })
 
-t.test('a name that no plugin knows stops the start, with the nearest name as a hint', async t => {
+t.test('an unknown tool in a list prevents the start; the hint suggests the nearest name', async t => {
   await t.rejects(openWorld(t, { allowed_tools: ['svc_rebalance', 'svc_task_staus'] }), {
     code: 'GWY_TOOL_UNKNOWN',
     message: /SVC_MCP_HTTP_ALLOWED_TOOLS\) names the tool "svc_task_staus"/,
@@ -65,7 +69,7 @@ t.test('tools appear and disappear with their plugins', async t => {
   }
   t.same(await names(), ['svc_later', 'svc_rebalance'])
   await world.kernel.replace(later('svc_other'))
-  t.same(await names(), ['svc_rebalance'], 'which does not stop the plugin from changing')
+  t.same(await names(), ['svc_rebalance'], 'the plugin of an allowed tool can be removed')
   await world.kernel.replace(later('svc_later'))
   t.same(await names(), ['svc_later', 'svc_rebalance'])
 })
@@ -79,7 +83,7 @@ t.test('an invalid origin is a settings error', async t => {
 function later(name: string): Plugin {
   const operation = defineOperation({
     id: 'later.op',
-    summary: 'Comes later',
+    summary: 'Added later',
     input: s.object({}),
     output: s.object({}),
     expose: { mcp: { name } }

@@ -9,7 +9,7 @@ const probe = definePlugin({
   activate: ctx => ctx.implement(strictJsonProbe, () => ({ taken: true }))
 }) as Plugin
 
-t.test('the gateway reads strict JSON', async t => {
+t.test('the gateway accepts only strict JSON', async t => {
   const world = await openWorld(t, { allowed_tools: ['strict_json'] }, { plugins: [probe] })
   const around = (head: string, args: Buffer): Buffer => Buffer.concat([Buffer.from(head), args, Buffer.from('}')])
 

@@ -28,13 +28,13 @@ const tool = (name: string, effect: 'read' | 'write', more: McpExposure = {}) =>
       count: s.optional(s.integer({ minimum: 1 }))
     }),
     output: s.object({ did: s.string(), by: s.string(), text: s.optional(s.string()) }),
-    errors: { WORLD_REFUSED: { message: 'the tool refused', status: 409 } },
+    errors: { WORLD_REFUSED: { message: 'the tool failed', status: 409 } },
     effect,
     timeoutMs: 0,
     expose: { mcp: { name: `svc_${name}`, result: 'tool-result', lane: 'ai', ...more } }
   })
 
-/** One of each kind: in the default list and for readers, only in the list, with an alias, and in no list. */
+/** Tools of each kind: in the default list and for the read role, only in the list, with an alias, and in no list. */
 export const OPERATIONS = [
   tool('orchestrator_status', 'read', { readRole: true }),
   tool('task_status', 'read', { readRole: true, aliases: ['task_status'] }),
@@ -50,7 +50,7 @@ export interface ToolsOptions {
   readonly gates?: EventEmitter
 }
 
-/** The tools. A text `wait X` waits for the gate, `fail` fails, `big N` answers with N characters. */
+/** Plugin with the tools. The text `wait X` waits for a gate, `fail` fails, `big N` returns N characters. */
 export function toolsPlugin({ version = 'first', gates = new EventEmitter() }: ToolsOptions = {}): Plugin {
   return definePlugin({
     name: 'world-tools',
@@ -80,7 +80,7 @@ export function toolsPlugin({ version = 'first', gates = new EventEmitter() }: T
   }) as Plugin
 }
 
-/** A minimal orchestrator that provides events. */
+/** Minimal orchestrator that emits events. */
 export class EventSource {
   readonly listeners = new Set<(event: AgentEvent) => void>()
   #id = 0
@@ -129,7 +129,10 @@ export interface ConnectOptions {
 
 export const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` })
 
-/** The gateway on a free port, with both tokens, the tools above and the real plugins below. Closed with the test. */
+/**
+ * Starts the gateway on a free port, with both tokens, the tools above and the real plugins below. Closes it at the end
+ * of the test.
+ */
 export async function openWorld(
   t: Test,
   settings: object = {},
@@ -185,7 +188,7 @@ export async function openWorld(
 
 type Message = Readonly<Record<string, unknown>>
 
-/** A websocket with a queue of its messages. */
+/** Websocket with a queue of received messages. */
 export class Socket {
   readonly socket: WebSocket
   readonly closed: Promise<{ code: number; reason: string }>
@@ -205,7 +208,7 @@ export class Socket {
     })
   }
 
-  /** Rejects with the status of the answer if the handshake is refused. */
+  /** Resolves when the socket is open. Rejects with the HTTP status if the handshake is rejected. */
   static open(socket: WebSocket): Promise<Socket> {
     const opened = new Socket(socket)
     return new Promise((resolve, reject) => {

@@ -35,7 +35,7 @@ export interface PromptEntry extends Guarded {
 }
 
 /**
- * Tools, resources and prompts of one generation. Every list is sorted, so that equal generations produce equal lists.
+ * Tools, resources and prompts of one generation. The lists are sorted, so that equal generations produce equal lists.
  */
 export interface McpCatalog {
   readonly tools: ReadonlyMap<string, ToolEntry>
@@ -46,13 +46,13 @@ export interface McpCatalog {
   readonly prompts: ReadonlyMap<string, PromptEntry>
 }
 
-/** Compile MCP contributions of plugins. They need the SDK. */
+/** Functions that compile MCP contributions of plugins; they need the SDK. */
 export interface Compilers {
   readonly rawTool: typeof rawTool
   readonly compileTemplate: typeof compileTemplate
 }
 
-/** Loads the compilers, or nothing for a generation that contributes only operations, plain resources and prompts. */
+/** Loads the compilers; undefined for a generation with only operations, plain resources and prompts. */
 export async function loadCompilers(generation: GenerationView): Promise<Compilers | undefined> {
   if (generation.items(mcpTools).length + generation.items(mcpResourceTemplates).length === 0) return undefined
   const [{ rawTool }, { compileTemplate }] = await Promise.all([import('./raw-tool.ts'), import('./template.ts')])
@@ -60,8 +60,8 @@ export async function loadCompilers(generation: GenerationView): Promise<Compile
 }
 
 /**
- * Throws `MCP_TOOL_CONFLICT`, `MCP_TOOL_NAME_INVALID`, `MCP_SCHEMA_INVALID` or `MCP_TEMPLATE_INVALID`. `compilers`: what
- * {@link loadCompilers} returned for the generation.
+ * Builds the catalog of a generation. Throws `MCP_TOOL_CONFLICT`, `MCP_TOOL_NAME_INVALID`, `MCP_SCHEMA_INVALID` or
+ * `MCP_TEMPLATE_INVALID`. `compilers`: the result of {@link loadCompilers} for the generation.
  */
 export function buildCatalog(generation: GenerationView, compilers?: Compilers): McpCatalog {
   const tools = collectTools(generation, compilers)
@@ -81,7 +81,7 @@ export function buildCatalog(generation: GenerationView, compilers?: Compilers):
   }
 }
 
-/** Equal for catalogs with equal lists. */
+/** Fingerprint of a catalog, equal for catalogs with equal lists. */
 export interface CatalogFingerprint {
   readonly tools: string
   readonly resources: string
@@ -105,7 +105,7 @@ export function toolOf({ tools, aliases }: Pick<McpCatalog, 'tools' | 'aliases'>
 
 const texts = new WeakMap<ToolEntry['listing'], string>()
 
-/** Cached: consecutive generations list nearly the same tools. */
+/** Returns a listing as JSON. Cached: consecutive generations list nearly the same tools. */
 function textOf(listing: ToolEntry['listing']): string {
   const text = texts.get(listing) ?? JSON.stringify(listing)
   texts.set(listing, text)
@@ -160,12 +160,12 @@ function assertName(name: string, { unit }: ToolEntry): void {
   if (TOOL_NAME.test(name)) return
   throw mcpErrors.create(
     'MCP_TOOL_NAME_INVALID',
-    `${unit.name} offers a tool named "${name}"; MCP allows 1 to 128 of A-Za-z0-9_.-`,
+    `${unit.name} offers a tool named "${name}"; MCP allows 1 to 128 characters from A-Za-z0-9_.-`,
     { hint: 'set expose.mcp.name of the operation, or rename the tool' }
   )
 }
 
-/** Reads change nothing, so every role sees resources and prompts. */
+/** Marks a resource or prompt as read-only: reading it changes nothing, so every role may see it. */
 function guarded<A extends { readonly scopes?: readonly string[] }>({
   item,
   unit
@@ -177,7 +177,7 @@ function sorted<A>(contributions: readonly Contribution<A>[], key: (item: A) => 
   return [...contributions].sort((a, b) => compare(key(a.item), key(b.item)))
 }
 
-/** By code unit: the order must not depend on the locale of the machine. */
+/** Compares by code unit: the order must not depend on the locale of the machine. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpHttpEndpoint, McpPrincipal, UnitView } from '@svc/contracts'
 import type { HttpEntry } from './http-entry.ts'
 
-/** Streamable HTTP for surfaces of other plugins; their exchanges also count as this plugin's work. */
+/** Streamable HTTP endpoint for surfaces of other plugins; their exchanges also count as work of this plugin. */
 export class Endpoint implements McpHttpEndpoint {
   readonly #entry: HttpEntry
   /** This plugin's unit, once it serves. */

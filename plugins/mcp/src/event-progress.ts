@@ -1,6 +1,6 @@
 import type { McpCall } from '@svc/contracts'
 
-/** The smallest step that still counts as an increase for values up to a million. */
+/** Smallest increment that changes values up to a million. */
 const STEP = 1e-9
 
 /**
@@ -21,7 +21,7 @@ export class EventProgress {
     this.#call.progress(this.#last, undefined, typeof event === 'string' ? event : JSON.stringify(event))
   }
 
-  /** A value that does not increase is raised, so that the text still reaches the client. */
+  /** Reports progress. A value that does not increase is raised, so that the message still reaches the client. */
   report(done: number, total?: number, message?: string): void {
     const first = !this.#reported && this.#last === 0
     this.#reported = true

@@ -24,9 +24,9 @@ import { errorFacts, type ToolEntry } from './tool.ts'
 import { isInputRequired } from './tool-call.ts'
 import { unknownTool } from './unknown-tool.ts'
 
-/** Context of a server's answers. */
+/** Context of a server's handlers. */
 export interface Serving {
-  /** The generation's catalog at the time of the request. */
+  /** Returns the catalog of the generation that serves now. */
   catalog(): McpCatalog
   readonly principal: McpPrincipal
   readonly subscriptions: Set<string>
@@ -101,7 +101,7 @@ export function bindHandlers(server: Server, serving: Serving): void {
   })
 }
 
-/** Null if the principal sees no tool of that name. */
+/** Finds a tool; null if the principal sees no tool of that name. */
 function findTool({ catalog, principal }: Serving, name: string): ToolEntry | null {
   const tool = toolOf(catalog(), name)
   return tool !== undefined && maySeeTool(principal, tool) && tool.available() ? tool : null
@@ -113,7 +113,7 @@ function findPrompt({ catalog, principal }: Serving, name: string): PromptEntry 
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${name}`)
 }
 
-/** Undefined for a resource without variables: it has no completions. */
+/** Finds a template; undefined for a plain resource, which has no completions. */
 function findTemplate({ catalog, principal }: Serving, uri: string): TemplateEntry | undefined {
   const template = catalog().templates.find(each => each.item.uriTemplate === uri)
   if (template !== undefined && maySee(principal, template)) return template
@@ -179,7 +179,7 @@ async function complete(
   return { completion: { values, total: found.length, hasMore: found.length > values.length } }
 }
 
-/** Counts the work for the unit, and converts its errors to protocol errors. */
+/** Runs work of a unit: counts it as in flight, and converts its errors to protocol errors. */
 async function inside<A>(unit: UnitView, run: () => Promise<A>): Promise<A> {
   unit.enter()
   try {

@@ -8,7 +8,7 @@ import type { ServingUnit } from './serving.ts'
 /** JSON-RPC: internal error. */
 const INTERNAL_ERROR = -32_603
 
-/** Streamable HTTP. Loads the SDK at the first request, since it costs much of a start. */
+/** Entry of Streamable HTTP. Loads the SDK at the first request, because loading it would slow every start. */
 export class HttpEntry {
   readonly #hub: McpHub
   readonly #unit: ServingUnit
@@ -16,7 +16,7 @@ export class HttpEntry {
   readonly #log: Logger
   #loading: Promise<HttpFace> | undefined
   #face: HttpFace | undefined
-  /** Initial state of a later face. */
+  /** True after `retire`; also applies to a face that is created later. */
   #retired = false
   #closed = false
 
@@ -27,7 +27,7 @@ export class HttpEntry {
     this.#log = log
   }
 
-  /** Answers one request; never rejects. */
+  /** Handles one request; never rejects. */
   async handle(
     req: IncomingMessage,
     res: ServerResponse,
@@ -47,19 +47,19 @@ export class HttpEntry {
     await face.handle(req, res, principal, maxBodyBytes)
   }
 
-  /** Drops sessions that were idle for too long. */
+  /** Drops sessions that have been idle for too long. */
   sweep(): void {
     dropIdleSessions(this.#hub, Date.now() - this.#settings.session_idle_ms)
   }
 
-  /** Ends the notification streams: this unit will send nothing more. Clients reconnect to its successor. */
+  /** Ends the notification streams for good: this unit sends nothing more. Clients reconnect to its successor. */
   retire(): void {
     this.#retired = true
     if (this.#face === undefined) endSessionStreams(this.#hub)
     else this.#face.retire()
   }
 
-  /** Like {@link HttpEntry.retire}, but this unit goes on: clients reconnect to it. */
+  /** Ends the notification streams once: this unit continues, and clients reconnect to it. */
   endStreams(): void {
     this.#retired = false
     if (this.#face === undefined) endSessionStreams(this.#hub)

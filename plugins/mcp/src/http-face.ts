@@ -21,13 +21,13 @@ export interface HttpSettings extends SessionLimits {
 }
 
 /**
- * Streamable HTTP of both protocol versions on one path: - a 2026 request is served statelessly; - a 2025 request is
- * served in its session, or statelessly if it has none and does not initialize one.
+ * Streamable HTTP of both protocol versions on one path. A 2026 request is served statelessly. A 2025 request is served
+ * in its session, or statelessly if it has none and does not initialize one.
  */
 export class HttpFace {
   readonly #sessions: HttpSessions
   readonly #calls: ReturnType<typeof createMcpHandler>
-  /** Subscriptions only, so that they can be ended while calls continue. */
+  /** Handler of subscriptions only, so that they can be ended while calls continue. */
   #listens: ReturnType<typeof createMcpHandler>
   readonly #stateless: ReturnType<typeof legacyStatelessFallback>
   readonly #serve: ReturnType<typeof toNodeHandler>
@@ -39,7 +39,7 @@ export class HttpFace {
 
   constructor(hub: McpHub, unit: ServingUnit, settings: HttpSettings, log: Logger) {
     const factory = unit.oneShot.bind(unit)
-    const onerror = (error: Error): void => log.debug('MCP request refused', { error })
+    const onerror = (error: Error): void => log.debug('MCP request rejected', { error })
     const options = { legacy: 'reject', onerror, maxSubscriptions: settings.max_subscriptions } as const
     const newHandler = () => createMcpHandler(factory, { ...options, bus: new InMemoryServerEventBus(onerror) })
     this.#sessions = new HttpSessions(hub, unit, settings)
@@ -55,7 +55,7 @@ export class HttpFace {
     unit.notify(this.#listens.notify)
   }
 
-  /** Answers one request; never rejects. */
+  /** Handles one request; never rejects. */
   async handle(
     req: IncomingMessage,
     res: ServerResponse,
@@ -86,14 +86,14 @@ export class HttpFace {
   }
 
   /**
-   * Ends the notification streams: this unit will send nothing more. Clients reconnect to its successor.
+   * Ends the notification streams for good: this unit sends nothing more. Clients reconnect to its successor.
    */
   retire(): void {
     void this.#listens.close()
     endSessionStreams(this.#hub)
   }
 
-  /** Like {@link HttpFace.retire}, but this unit goes on: clients reconnect to it. */
+  /** Ends the notification streams once: this unit continues, and clients reconnect to it. */
   endStreams(): void {
     const ended = this.#listens
     this.#listens = this.#newListens()
@@ -121,13 +121,13 @@ export class HttpFace {
   }
 }
 
-/** An unread rest of the body would be parsed as the next request. */
+/** Sends an error. Closes the connection, since the unread rest of the body would be parsed as the next request. */
 function answerRefusal(res: ServerResponse, { status, code, message }: JsonBody & { readonly ok: false }): void {
   res.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
   res.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }))
 }
 
-/** A notification stream may be silent for long; its client needs the headers at once. */
+/** Sends the headers immediately: a notification stream may be silent for a long time. */
 function flushHead(res: ServerResponse): void {
   const writeHead = res.writeHead.bind(res) as (...given: unknown[]) => ServerResponse
   res.writeHead = ((...given: unknown[]) => {

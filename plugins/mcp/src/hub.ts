@@ -8,15 +8,15 @@ import type {
 import type { McpChange, McpPrincipal } from '@svc/contracts'
 import type { CatalogFingerprint } from './catalog.ts'
 
-/** A long-lived server: a stdio connection, or a 2025 session over HTTP. */
+/** Long-lived server: a stdio connection, or a 2025 session over HTTP. */
 export interface LiveServer {
   readonly server: Server
-  /** Principal of its newest request: the rights of a session can change. */
+  /** Principal of the newest request: the rights of a session can change. */
   principal: McpPrincipal
   readonly era: 'legacy' | 'modern'
   /** URIs subscribed by a 2025 client. */
   readonly subscriptions: Set<string>
-  /** True if notifications reach the client; over HTTP it opens a stream for them. */
+  /** True if notifications reach the client; over HTTP only while it has a stream open. */
   listening: boolean
   /** Missed notifications, by subject. */
   readonly missed: Map<string, McpChange>
@@ -30,20 +30,20 @@ export interface HttpSession {
   stream: object | null
   /** Running exchanges, including open streams. */
   open: number
-  /** Milliseconds since the epoch. */
+  /** Unix milliseconds of the last exchange. */
   lastUsed: number
 }
 
 /**
- * State that outlives a reload of this plugin. Data only: the serving unit installs its handlers on the live servers,
- * so that no code of an old unit answers.
+ * State that outlives a reload of this plugin. The serving unit installs its handlers on the live servers, so that no
+ * code of an old unit handles requests.
  */
 export interface McpHub {
   /** Signs request states, so that every unit can verify them. */
   readonly stateKey: Uint8Array
   readonly live: Set<LiveServer>
   readonly sessions: Map<string, HttpSession>
-  /** Callbacks of other plugins for possible changes of the tool list. */
+  /** Listeners of other plugins for possible changes of the tool list. */
   readonly toolListeners: Set<() => void>
   /** Last announced state, or null before the first generation. */
   announced: CatalogFingerprint | null
@@ -52,9 +52,9 @@ export interface McpHub {
 }
 
 export interface HubOwner {
-  /** Adds a long-lived server, until either side closes it. */
+  /** Creates a long-lived server, which stays until either side closes it. */
   lasting(context: McpRequestContext, principal: McpPrincipal): Promise<McpServer>
-  /** Another unit takes over: releases waiting notification streams. */
+  /** Ends open notification streams, because another unit takes over. */
   retire(): void
 }
 
@@ -69,7 +69,7 @@ export function openHub(): McpHub {
   }
 }
 
-/** Drops sessions without an exchange since a time; milliseconds since the epoch. */
+/** Drops sessions without an exchange since `oldest`, in Unix milliseconds. */
 export function dropIdleSessions(hub: McpHub, oldest: number): void {
   for (const session of hub.sessions.values())
     if (session.open === 0 && session.lastUsed < oldest) void session.live.server.close()
@@ -83,7 +83,7 @@ export function endSessionStreams(hub: McpHub): void {
   }
 }
 
-/** Keeps the notifications for the client until it opens another stream. */
+/** Marks a session's client as not listening: its notifications are kept until it opens another stream. */
 export function stopListening(session: HttpSession): void {
   session.stream = null
   session.live.listening = false

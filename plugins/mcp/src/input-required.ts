@@ -4,14 +4,14 @@ import type { McpElicited, McpInputRequired, McpInputs, McpRoot, McpSampled } fr
 /** Content of `requestState`: the handler's state and its owner. */
 export interface SealedState {
   readonly state: unknown
-  /** Request and name: a state is valid only for its own tool. */
+  /** Method and tool name of the request, for which alone the state is valid. */
   readonly of: string
   readonly principal: string
 }
 
 export type MintState = (sealed: SealedState) => Promise<string>
 
-/** The wire form: the state is signed and bound to its request and its principal. */
+/** Returns the result in wire format, with the state signed and bound to its request and principal. */
 export async function sealInputRequired(
   required: McpInputRequired,
   bound: Omit<SealedState, 'state'>,
@@ -27,7 +27,7 @@ export async function sealInputRequired(
   }
 }
 
-/** Throws the protocol's error if the state belongs to another request or principal. */
+/** Returns the handler's state. Throws a protocol error if it belongs to another request or principal. */
 export function openState(sealed: SealedState | undefined, bound: Omit<SealedState, 'state'>): unknown {
   if (sealed === undefined) return undefined
   if (sealed.of !== bound.of || sealed.principal !== bound.principal) {

@@ -6,10 +6,10 @@ export type JsonBody =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly status: number; readonly code: number; readonly message: string }
 
-/** JSON-RPC codes of body errors; -32000 is used where HTTP has its own status. */
+/** JSON-RPC codes of body errors; other errors have -32000 and an HTTP status. */
 const RPC_CODES: Readonly<Record<string, number>> = { HTTP_BODY_INVALID: -32_700, HTTP_BODY_NOT_UTF8: -32_700 }
 
-/** Reads a POST body. The SDK would accept duplicate keys, and replace invalid UTF-8. */
+/** Reads a POST body as strict JSON. The SDK would accept duplicate keys, and replace invalid UTF-8. */
 export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<JsonBody> {
   try {
     const value = await readJsonRequest(request, { maxBytes, mediaType: 'json' })

@@ -7,15 +7,15 @@ import {
 } from '@modelcontextprotocol/server'
 import { errorMessage, readStrictJson } from '@svc/plugin-sdk'
 
-/** Maximum message size in bytes; a longer one is answered with an error and skipped. */
+/** Maximum message size in bytes; a longer message is skipped with an error response. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024
 
-/** Grace period in milliseconds for running answers after the client closed its end. */
-const LAST_ANSWERS_MS = 5_000
+/** Grace period in milliseconds for pending responses after the client closed its end. */
+const LAST_RESPONSES_MS = 5_000
 
 /**
- * One JSON-RPC message per line over two streams. Unlike the SDK's transport, it answers an invalid line with an error
- * and continues, so that the client does not wait forever.
+ * Transport with one JSON-RPC message per line over two streams. Unlike the SDK's transport, it responds to an invalid
+ * line with an error and continues, so that the client does not wait forever.
  */
 export class LineTransport implements Transport {
   onclose?: () => void
@@ -49,7 +49,7 @@ export class LineTransport implements Transport {
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(this.#onInputEnd)
   }
 
-  /** Resolves when the stream is writable again. */
+  /** Sends a message. Resolves when the stream is writable again. */
   async send(message: JSONRPCMessage): Promise<void> {
     await this.#write(serializeMessage(message))
     if ('method' in message || message.id === undefined) return
@@ -62,7 +62,7 @@ export class LineTransport implements Transport {
     this.#closed = true
     this.#input.off('data', this.#onData).off('error', this.#onInputEnd)
     this.#input.off('end', this.#onInputEnd).off('close', this.#onInputEnd)
-    // A pending write can fail later; without a listener, that would end the process.
+    // The error listener of the output stays: a pending write can fail later, which would end the process.
     if (this.#input.listenerCount('data') === 0) this.#input.pause()
     this.#pieces = []
     clearTimeout(this.#ending)
@@ -80,11 +80,11 @@ export class LineTransport implements Transport {
     this.#append(rest)
   }
 
-  /** A client may pipe in several requests and wait for the answers. */
+  /** Closes after the pending responses: a client may pipe in several requests and then close its end. */
   readonly #onInputEnd = (): void => {
     if (this.#closed || this.#ending !== undefined) return
     if (this.#unanswered.size === 0) void this.close()
-    else this.#ending = setTimeout(() => void this.close(), LAST_ANSWERS_MS)
+    else this.#ending = setTimeout(() => void this.close(), LAST_RESPONSES_MS)
   }
 
   readonly #onOutputError = (error: Error): void => {
@@ -100,7 +100,7 @@ export class LineTransport implements Transport {
     if (this.#size <= MAX_LINE_BYTES) return
     this.#pieces = []
     this.#skipping = true
-    this.#refuse(-32_600, `Invalid request: a message may have ${MAX_LINE_BYTES} bytes at most`)
+    this.#refuse(-32_600, `Invalid request: the message is larger than the limit of ${MAX_LINE_BYTES} bytes`)
   }
 
   #endLine(): void {
@@ -132,7 +132,7 @@ export class LineTransport implements Transport {
     this.onmessage?.(message)
   }
 
-  /** Tracks requests that need an answer: no subscriptions, and none that the client cancelled. */
+  /** Tracks requests that need a response, which are all except subscriptions and cancelled requests. */
   #count(message: JSONRPCMessage): void {
     if (!('method' in message)) return
     if ('id' in message) {
@@ -147,7 +147,7 @@ export class LineTransport implements Transport {
     this.#write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`).catch(() => undefined)
   }
 
-  /** Answers that are ready at the same time are written together. */
+  /** Batches writes: responses that are ready in the same turn are written together. */
   #gather(): void {
     if (this.#isGathering) return
     this.#isGathering = true
@@ -167,7 +167,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** True if it contains only JSON white space. */
+/** Returns whether a line contains only JSON white space. */
 function isBlank(line: Buffer): boolean {
   return line.every(byte => byte === 0x20 || byte === 0x09 || byte === 0x0d)
 }

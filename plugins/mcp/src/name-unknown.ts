@@ -1,9 +1,9 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 
-/** Validator message for an unknown argument. */
+/** Message of the validator for an unknown argument, which it does not name. */
 const NAMELESS = 'data must NOT have additional properties'
 
-/** The validator's message, with the unknown and the known argument names. */
+/** Adds the unknown and the known argument names to the validator's message. */
 export function nameUnknown(problem: string, schema: JsonSchema, args: Readonly<Record<string, unknown>>): string {
   const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, unknown>> }
   const unknown = Object.keys(args).filter(name => !Object.hasOwn(properties, name))

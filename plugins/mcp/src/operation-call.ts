@@ -3,7 +3,7 @@ import type { Principal } from '@svc/plugin-sdk'
 import { EventProgress } from './event-progress.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** A tool call as a call of its operation. Rarely used members are created on first use. */
+/** Adapts a tool call to an invocation of its operation. Rarely used members are created on first use. */
 export class OperationCall implements Invocation {
   readonly surface = 'mcp'
   declare readonly traceparent?: string

@@ -13,8 +13,8 @@ const tools = new WeakMap<OperationEntry, ToolEntry>()
 const listings = new WeakMap<OperationDescriptor, Tool>()
 
 /**
- * An operation with `expose.mcp` as a tool: same schemas, same errors, same checks. Created once per operation and
- * reused over generations while its declaration stays the same.
+ * Returns the tool of an operation with `expose.mcp`, with the same schemas, errors and checks. Created once per
+ * operation, and reused across generations while the declaration stays the same.
  */
 export function operationTool(entry: OperationEntry): ToolEntry {
   const tool = tools.get(entry) ?? newTool(entry)
@@ -46,7 +46,7 @@ function newTool(entry: OperationEntry): ToolEntry {
   }
 }
 
-/** The text is created on first use: not every surface shows it. */
+/** Returns a result without the envelope. The text is created on first use: not every surface needs it. */
 function plainResult(output: unknown): CallToolResult {
   return {
     get content() {
@@ -56,7 +56,7 @@ function plainResult(output: unknown): CallToolResult {
   }
 }
 
-/** The fields that a model is shown; the others are accepted all the same. */
+/** Returns the schema without hidden fields, which are accepted but not listed. */
 function withoutHidden(input: JsonSchema): JsonSchema {
   const properties = Object.entries((input.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
   const shown = properties.filter(([, field]) => field['x-hidden'] !== true)

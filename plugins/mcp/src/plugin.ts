@@ -25,12 +25,16 @@ import { CatalogToolset } from './toolset.ts'
 
 const config = t.object({
   path: t.string({ default: '/mcp', pattern: '^/\\S+$', description: 'Path of Streamable HTTP on the main listener' }),
-  max_body_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Longest request body over HTTP' }),
+  max_body_bytes: t.integer({
+    default: 4_194_304,
+    minimum: 1024,
+    description: 'Maximum bytes of a request body over HTTP'
+  }),
   max_sessions: t.integer({ default: 256, minimum: 1, description: 'Maximum HTTP sessions of the 2025 protocol' }),
   session_idle_ms: t.integer({
     default: 1_800_000,
     minimum: 1,
-    description: 'Milliseconds without a request after which an HTTP session of the 2025 protocol is closed'
+    description: 'Idle time in milliseconds after which an HTTP session of the 2025 protocol is closed'
   }),
   max_subscriptions: t.integer({
     default: 1024,
@@ -86,7 +90,7 @@ export default definePlugin({
           abort: () => undefined
         }
       },
-      // Waiting streams would delay the shutdown of the server that carries them.
+      // Open notification streams would delay the shutdown of the HTTP server.
       quiesce: async () => http.retire()
     })
     ctx.on(generationFlipped, async _diff => {
@@ -99,7 +103,7 @@ export default definePlugin({
     ctx.provide(mcpHttpEndpoint, endpoint)
     ctx.command('mcp', async (input, io) => {
       const principal = input['read-only'] === true ? READER : OWNER
-      // The owner may assign work, and has agents for it while the client is connected.
+      // The owner may submit tasks, so the fleet works on them while the client is connected.
       if (principal === OWNER) startFleet(fleet)
       const { serveTerminal } = await import('./stdio.ts')
       await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)
@@ -116,7 +120,7 @@ export default definePlugin({
   }
 })
 
-/** A project may have no fleet. */
+/** Starts the fleet, if the project has one. */
 function startFleet(fleet: Ref<AgentFleet> | undefined): void {
   try {
     fleet?.current.start()

@@ -2,10 +2,10 @@ import type { AuthInfo } from '@modelcontextprotocol/server'
 import type { McpPrincipal } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 
-/** The user who started the process and uses its standard streams. */
+/** Principal of the user who started the process and uses its standard streams. */
 export const OWNER: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
 
-/** The same user, restricted: sees and calls only tools that change nothing. */
+/** Principal of the same user with `--read-only`: sees and calls only tools that change nothing. */
 export const READER: Principal = { id: 'local', role: 'read', scopes: ['*'] }
 
 /**
@@ -14,18 +14,18 @@ export const READER: Principal = { id: 'local', role: 'read', scopes: ['*'] }
  */
 const READ_ONLY_ROLES: ReadonlySet<string> = new Set(['read', 'anonymous'])
 
-/** Properties that determine visibility. */
+/** Properties that determine who sees a tool, resource or prompt. */
 export interface Guarded {
   readonly scopes: readonly string[]
   readonly readOnly: boolean
 }
 
-/** True if a principal sees a tool; an invisible tool does not exist for it. */
+/** Returns whether a principal sees a tool; to the principal, an invisible tool does not exist. */
 export function maySeeTool(principal: McpPrincipal, tool: Guarded & { readonly name: string }): boolean {
   return (principal.tools?.has(tool.name) ?? true) && mayHave(principal, tool)
 }
 
-/** The same for a resource or a prompt. */
+/** Returns whether a principal sees a resource or a prompt. */
 export function maySee(principal: McpPrincipal, item: Guarded): boolean {
   return principal.tools === undefined && mayHave(principal, item)
 }
@@ -35,12 +35,12 @@ function mayHave(principal: Principal, { scopes, readOnly }: Guarded): boolean {
   return principal.scopes.includes('*') || scopes.every(scope => principal.scopes.includes(scope))
 }
 
-/** Carries a principal through the SDK, which passes `AuthInfo` to every server. */
+/** Wraps a principal as the SDK's `AuthInfo`, which the SDK passes to every server. */
 export function authInfoOf(principal: Principal): AuthInfo {
   return { token: '', clientId: principal.id, scopes: [...principal.scopes], extra: { principal } }
 }
 
-/** Without authentication, the caller is the owner: standard streams have no other caller. */
+/** Returns the principal of a request. Without `AuthInfo` it is the owner: the request came over stdio. */
 export function principalOf(auth: AuthInfo | undefined): McpPrincipal {
   return (auth?.extra?.principal as McpPrincipal | undefined) ?? OWNER
 }

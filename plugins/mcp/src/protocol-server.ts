@@ -13,7 +13,7 @@ const CAPABILITIES = {
   logging: {}
 }
 
-/** Maximum time between two rounds of one call. */
+/** Maximum seconds between two rounds of one call. */
 const STATE_TTL_SECONDS = 600
 
 /** Dependencies of the servers of one unit. */
@@ -22,12 +22,12 @@ export interface ServerOptions {
   readonly stateKey: Uint8Array
   readonly version: string
   catalog(): McpCatalog
-  /** Instructions for the client. */
+  /** Returns the instructions for the client. */
   banner(): string
   onError(error: Error): void
 }
 
-/** Makes the SDK's servers. Loaded at the first request, since the SDK costs much of a start. */
+/** Creates servers of the SDK. Loaded at the first request, because loading the SDK would slow every start. */
 export class ServerFactory {
   readonly #options: ServerOptions
   readonly #codec: ReturnType<typeof createRequestStateCodec<SealedState>>
@@ -37,7 +37,7 @@ export class ServerFactory {
     this.#codec = createRequestStateCodec<SealedState>({ key: options.stateKey, ttlSeconds: STATE_TTL_SECONDS })
   }
 
-  /** A server whose answers come from the catalog of the time of a request. */
+  /** Creates a server that looks up the catalog at each request. */
   make({ era }: McpRequestContext, principal: McpPrincipal): { mcp: McpServer; live: LiveServer } {
     const mcp = new CatalogServer(this.#options, this.#codec.verify)
     mcp.server.onerror = error => this.#options.onError(error)
@@ -47,14 +47,14 @@ export class ServerFactory {
     return { mcp, live }
   }
 
-  /** Makes a server answer with this unit's handlers, also one that another unit made. */
+  /** Installs this unit's handlers on a server, which another unit may have created. */
   bind({ server, principal, subscriptions }: LiveServer): void {
     const { mint } = this.#codec
     bindHandlers(server, { catalog: () => this.#options.catalog(), principal, subscriptions, mint })
   }
 }
 
-/** The SDK checks `Mcp-Param-*` headers against its own registry; ours is the catalog. */
+/** Server whose tools come from the catalog. The SDK would check `Mcp-Param-*` headers against its own registry. */
 class CatalogServer extends McpServer {
   readonly #catalog: () => McpCatalog
 

@@ -15,7 +15,7 @@ interface Compiled {
 
 const compiledByUnit = new WeakMap<UnitView, Compiled>()
 
-/** A tool that uses MCP directly. Compiled once per unit, which serves in many generations. */
+/** Returns the tool of a raw contribution. Compiled once per unit, which serves in many generations. */
 export function rawTool({ item, unit }: Contribution<McpTool>): ToolEntry {
   const compiled = compiledByUnit.get(unit) ?? { validator: new AjvJsonSchemaValidator(), tools: new Map() }
   compiledByUnit.set(unit, compiled)
@@ -54,7 +54,7 @@ function compileTool(item: McpTool, unit: UnitView, validator: AjvJsonSchemaVali
   }
 }
 
-/** Returns the problem of a value, or null. */
+/** Returns the problem of a value; null if it is valid. */
 type Check = (value: unknown) => string | null
 
 async function runRawTool(
@@ -83,7 +83,7 @@ function compile(schema: JsonSchema, what: string, unit: UnitView, validator: Aj
     check = validator.getValidator(schema as JsonSchemaType)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw mcpErrors.create('MCP_SCHEMA_INVALID', `the ${what} of ${unit.name} is not a usable JSON Schema: ${reason}`, {
+    throw mcpErrors.create('MCP_SCHEMA_INVALID', `the ${what} of ${unit.name} is not a valid JSON Schema: ${reason}`, {
       plugin: unit.name,
       cause
     })

@@ -12,7 +12,7 @@ import type { McpClientCapabilities, McpInputRequired, McpInputs, McpLogLevel, M
 import { type MintState, openState, readInputs, type SealedState, sealInputRequired } from './input-required.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** One request of a client in the contract's form, for every protocol version and transport. */
+/** Adapts a client's request to the contract's `McpCall`, for every protocol version and transport. */
 export class RequestCall implements ToolCall {
   readonly principal: McpPrincipal
   readonly protocolVersion: string
@@ -22,10 +22,10 @@ export class RequestCall implements ToolCall {
   readonly #context: ServerContext
   readonly #mint: MintState
   readonly #of: string
-  /** Notifications are sent in order, all before the result. */
+  /** Settles when all notifications so far are sent; they are sent in order, before the result. */
   #outgoing: Promise<void> = Promise.resolve()
 
-  /** Throws the protocol's invalid-params error when the echoed state belongs to another request. */
+  /** Throws the protocol's invalid-params error if the returned state belongs to another request. */
   constructor(server: Server, context: ServerContext, principal: McpPrincipal, subject: string, mint: MintState) {
     const { inputResponses, requestState, method } = context.mcpReq
     const envelope = (context.mcpReq.envelope ?? {}) as Readonly<Record<string, unknown>>
@@ -85,7 +85,7 @@ export class RequestCall implements ToolCall {
     if (missing !== undefined) throw new MissingRequiredClientCapabilityError({ requiredCapabilities: missing })
   }
 
-  /** Notifications of a disconnected client are dropped. */
+  /** Sends a notification; drops it if the client has disconnected. */
   #send(notify: () => Promise<void>): void {
     this.#outgoing = this.#outgoing.then(notify).catch(() => undefined)
   }
@@ -93,7 +93,7 @@ export class RequestCall implements ToolCall {
 
 type Capabilities = Record<string, unknown>
 
-/** The part of `required` that is missing in `declared`; undefined if nothing is missing. */
+/** Returns the part of `required` that is missing in `declared`; undefined if nothing is missing. */
 function lacking(required: McpClientCapabilities, declared: McpClientCapabilities): Capabilities | undefined {
   const missing: Capabilities = {}
   for (const [name, demand] of Object.entries(required)) {

@@ -1,4 +1,4 @@
-/** The same response; `onEnd` is called once, when its body was read to the end, failed or was cancelled. */
+/** Wraps a response. `onEnd` is called once, when the body was read to the end, failed or was cancelled. */
 export function whenBodyEnds(response: Response, onEnd: () => void): Response {
   if (response.body === null) {
     onEnd()

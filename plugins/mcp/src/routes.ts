@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpCaller, HttpRoutes } from '@svc/contracts'
 import type { HttpEntry } from './http-entry.ts'
 
-/** The used part of a Fastify scope. */
+/** Type of the part of a Fastify scope that is used here. */
 interface Scope {
   removeAllContentTypeParsers(): void
   addContentTypeParser(type: '*', parser: (request: unknown, body: unknown, done: (error: null) => void) => void): void
@@ -21,7 +21,7 @@ interface RawReply {
 
 const METHODS = ['GET', 'POST', 'DELETE'] as const
 
-/** The one path of Streamable HTTP. The SDK reads the body and writes the answer itself. */
+/** Returns the routes of Streamable HTTP on one path. The SDK reads the body and writes the response itself. */
 export function mcpRoutes(path: string, entry: HttpEntry): HttpRoutes {
   return {
     routes: METHODS.map(method => ({ method, path, summary: 'Model Context Protocol (Streamable HTTP)' })),

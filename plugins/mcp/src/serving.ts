@@ -6,7 +6,7 @@ import type { LiveServer, McpHub } from './hub.ts'
 import { principalOf } from './principal.ts'
 import type { ServerFactory } from './protocol-server.ts'
 
-/** Sends to HTTP subscribers the notifications that {@link ServingUnit.announce} sends to live servers. */
+/** Sends the notifications of {@link ServingUnit.announce} to HTTP subscribers. */
 export interface Notifier {
   toolsChanged(): void
   promptsChanged(): void
@@ -14,14 +14,14 @@ export interface Notifier {
   resourceUpdated(uri: string): void
 }
 
-/** One unit of this plugin as a server: its catalog, servers and notifications. */
+/** Server side of one unit of this plugin: its catalog, servers and notifications. */
 export class ServingUnit {
   readonly #hub: McpHub
   readonly #port: KernelPort
   readonly #log: Logger
   #catalog: McpCatalog | null = null
   #notifier: Notifier | null = null
-  /** Present once a client has connected. */
+  /** Undefined until the first client connects. */
   #servers: ServerFactory | undefined
   #loading: Promise<ServerFactory> | undefined
 
@@ -31,21 +31,21 @@ export class ServingUnit {
     this.#log = log
   }
 
-  /** Receives changes for HTTP subscribers. */
+  /** Sets the notifier for HTTP subscribers. */
   notify(notifier: Notifier): void {
     this.#notifier = notifier
   }
 
-  /** Loads the SDK for servers of an earlier unit. Without one, the first client loads it. */
+  /** Loads the SDK if an earlier unit has servers. Otherwise the first client loads it. */
   async prepare(): Promise<void> {
     if (this.#hub.live.size > 0) await this.#load()
   }
 
-  /** From now on, this unit answers, including on servers created by an old unit. Runs inside the flip. */
+  /** Makes this unit handle all requests, including those to servers of an old unit. Runs inside the flip. */
   adopt(catalog: McpCatalog): void {
     this.#catalog = catalog
     if (this.#servers !== undefined) this.#bindAll(this.#servers)
-    // A client connected after the preparation.
+    // A client connected after `prepare`.
     else if (this.#hub.live.size > 0)
       this.#load().then(
         servers => this.#bindAll(servers),
@@ -53,12 +53,12 @@ export class ServingUnit {
       )
   }
 
-  /** A server for one request. */
+  /** Creates a server for one request. */
   async oneShot(context: McpRequestContext, principal = principalOf(context.authInfo)): Promise<McpServer> {
     return (await this.#load()).make(context, principal).mcp
   }
 
-  /** A long-lived server, until either side closes it. */
+  /** Creates a long-lived server, which stays until either side closes it. */
   async lasting(
     context: McpRequestContext,
     principal = principalOf(context.authInfo)
@@ -74,7 +74,7 @@ export class ServingUnit {
     return { mcp, live }
   }
 
-  /** Notifies clients of every list that differs from the last announced one. */
+  /** Returns the lists that changed since the last call, and remembers the current ones. */
   changedLists(): readonly (keyof CatalogFingerprint)[] {
     if (this.#catalog === null) return []
     const now = fingerprint(this.#catalog)
@@ -95,7 +95,7 @@ export class ServingUnit {
     else this.#notifier?.resourceUpdated(change.uri)
   }
 
-  /** A session's client calls with its current rights. */
+  /** Sets the principal of a session to that of its newest request. */
   identify(live: LiveServer, principal: McpPrincipal): void {
     if (live.principal === principal) return
     live.principal = principal
@@ -113,7 +113,7 @@ export class ServingUnit {
   #tell(live: LiveServer, change: McpChange): void {
     if (!concerns(live, change)) return
     if (!live.listening) live.missed.set(change.kind === 'resource' ? change.uri : change.kind, change)
-    else send(live, change).catch((error: unknown) => this.#log.debug('an MCP client missed a notice', { error }))
+    else send(live, change).catch((error: unknown) => this.#log.debug('an MCP client missed a notification', { error }))
   }
 
   #load(): Promise<ServerFactory> {
@@ -139,7 +139,7 @@ export class ServingUnit {
   }
 
   #current(): McpCatalog {
-    if (this.#catalog === null) throw new Error('asked before the first generation')
+    if (this.#catalog === null) throw new Error('the catalog is not available before the first generation')
     return this.#catalog
   }
 

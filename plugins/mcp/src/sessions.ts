@@ -17,7 +17,7 @@ export interface SessionLimits {
 
 const SESSION_HEADER = 'mcp-session-id'
 
-/** 2025 sessions over HTTP: they allow subscriptions and requests to the client. */
+/** Sessions of the 2025 protocol over HTTP, which allow subscriptions and requests to the client. */
 export class HttpSessions {
   readonly #hub: McpHub
   readonly #unit: ServingUnit
@@ -29,7 +29,7 @@ export class HttpSessions {
     this.#limits = limits
   }
 
-  /** True if a request belongs to a session or initializes one. */
+  /** Returns whether a request belongs to a session or initializes one. */
   takes(request: Request, body: unknown): boolean {
     return request.headers.has(SESSION_HEADER) || isInitializeRequest(body)
   }
@@ -38,7 +38,7 @@ export class HttpSessions {
     const id = request.headers.get(SESSION_HEADER)
     if (id === null) return this.#begin(request, options)
     const session = this.#hub.sessions.get(id)
-    // A session of another principal is reported as unknown, like an ended one.
+    // A session of another principal is reported as not found, like an ended session.
     if (session === undefined || session.live.principal.id !== principalOf(options.authInfo).id) {
       return refuse(404, -32_001, 'Session not found')
     }
@@ -57,7 +57,7 @@ export class HttpSessions {
         sessions.set(id, { id, transport, live, stream: null, open: 0, lastUsed: Date.now() })
       }
     })
-    // Changes are announced when it opens its stream.
+    // Changes are kept until the client opens its stream.
     live.listening = false
     const onclose = live.server.onclose
     live.server.onclose = () => {
@@ -66,7 +66,7 @@ export class HttpSessions {
     }
     await mcp.connect(transport)
     const response = await transport.handleRequest(request, options)
-    // A refused initialize creates no session.
+    // A failed initialize creates no session.
     if (transport.sessionId === undefined) await mcp.close()
     return response
   }
@@ -92,7 +92,7 @@ export class HttpSessions {
     }
   }
 
-  /** Drops the session with the longest idle time; false if all are in use. */
+  /** Drops the session with the longest idle time if the limit is reached; returns false if all are in use. */
   #makeRoom(): boolean {
     const { sessions } = this.#hub
     if (sessions.size < this.#limits.max_sessions) return true

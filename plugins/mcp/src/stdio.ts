@@ -4,7 +4,7 @@ import type { CommandIo, Logger, Principal } from '@svc/plugin-sdk'
 import type { HubOwner, McpHub } from './hub.ts'
 import { LineTransport } from './line-transport.ts'
 
-/** Serves one client over a terminal's streams until it closes its end or `io.signal` is aborted. */
+/** Serves one client over stdio until it closes its end or `io.signal` is aborted. */
 export async function serveTerminal(
   hub: McpHub,
   io: Pick<CommandIo, 'stdin' | 'stdout' | 'signal'>,
@@ -25,8 +25,8 @@ export async function serveTerminal(
   io.signal.removeEventListener('abort', onAbort)
 }
 
-/** Resolved when the client initializes: another unit may serve by then. */
+/** Returns the serving unit. Called when the client initializes: another unit may serve by then. */
 function currentOwner({ owner }: McpHub): HubOwner {
-  if (owner === null) throw new Error('asked before the first generation')
+  if (owner === null) throw new Error('no unit serves before the first generation')
   return owner
 }

@@ -3,7 +3,7 @@ import type { Contribution, McpResourceTemplate } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
 import { mcpErrors } from './errors.ts'
 
-/** Throws `MCP_TEMPLATE_INVALID`. */
+/** Compiles a resource template. Throws `MCP_TEMPLATE_INVALID`. */
 export function compileTemplate({ item, unit }: Contribution<McpResourceTemplate>): UriTemplate {
   try {
     return new UriTemplate(item.uriTemplate)

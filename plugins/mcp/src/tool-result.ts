@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { isSvcError, type JsonSchema, type McpExposure } from '@svc/plugin-sdk'
 import { errorFacts } from './tool.ts'
 
-/** Result of tools with the form `tool-result`, for successes and failures. */
+/** Envelope of tools with `result: 'tool-result'`, for successes and failures. */
 export interface ToolResult {
   readonly success: boolean
   readonly data?: unknown
@@ -11,9 +11,9 @@ export interface ToolResult {
   readonly meta?: Readonly<Record<string, unknown>>
 }
 
-const FAILED_META = { type: 'object', description: 'Of a failure its code, status and data.' }
+const FAILED_META = { type: 'object', description: 'Code, status and data of a failure.' }
 
-/** Schema of {@link ToolResult} around an operation's output. */
+/** Returns the schema of {@link ToolResult} for an operation's output. */
 export function toolResultSchema(output: JsonSchema, { meta, answer }: McpExposure): NonNullable<Tool['outputSchema']> {
   const { $defs, ...data } = output as JsonSchema & { readonly $defs?: unknown }
   return {
@@ -22,17 +22,17 @@ export function toolResultSchema(output: JsonSchema, { meta, answer }: McpExposu
       success: { type: 'boolean' },
       data: answer !== undefined ? fieldOf(data, answer) : meta !== undefined ? without(data, meta) : data,
       error: { type: 'string' },
-      remediation: { type: 'string', description: 'What to do about the error.' },
+      remediation: { type: 'string', description: 'How to fix the error.' },
       meta: FAILED_META
     },
     required: ['success'],
     additionalProperties: false,
-    // References in the output schema are rebased to the root.
+    // References in the output schema are relative to the root, so its definitions move there.
     ...($defs === undefined ? {} : { $defs })
   } as NonNullable<Tool['outputSchema']>
 }
 
-/** An output in the envelope. */
+/** Returns an output in the envelope. */
 export function succeeded(output: unknown, { meta, answer }: McpExposure): CallToolResult {
   const fields = output as Readonly<Record<string, unknown>>
   if (meta === undefined) return resultOf({ success: true, data: answer === undefined ? output : fields[answer] })
@@ -44,7 +44,7 @@ export function succeeded(output: unknown, { meta, answer }: McpExposure): CallT
   })
 }
 
-/** A failure in the envelope: the message, the hint as remediation, code, status and data in `meta`. */
+/** Returns a failure in the envelope: message, hint as remediation, and code, status and data in `meta`. */
 export function failed(error: unknown): CallToolResult {
   const known = isSvcError(error) ? error : null
   const message = error instanceof Error ? error.message : String(error)
@@ -61,7 +61,7 @@ export function failed(error: unknown): CallToolResult {
   )
 }
 
-/** The text is created on first use: not every surface shows it. */
+/** Returns the result of an envelope. The text is created on first use: not every surface needs it. */
 function resultOf(envelope: ToolResult, facts?: Record<string, unknown>): CallToolResult {
   return {
     get content() {

@@ -4,11 +4,11 @@ import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 import type { Guarded } from './principal.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** A tool as the server sees it, independent of its implementation. */
+/** Tool of the catalog, independent of its implementation. */
 export interface ToolEntry extends Guarded {
   readonly name: string
   readonly unit: UnitView
-  /** Its entry in `tools/list`. */
+  /** Entry in `tools/list`. */
   readonly listing: Tool
   /** Aliases, which are callable but not listed. */
   readonly aliases: readonly string[]
@@ -18,11 +18,11 @@ export interface ToolEntry extends Guarded {
   readonly readRole: boolean
   readonly requires: McpClientCapabilities
   available(): boolean
-  /** Never rejects for errors of the tool: failures are results with `isError`. */
+  /** Runs the tool. A failure resolves to a result with `isError`. */
   run(args: Record<string, unknown>, call: ToolCall): Promise<CallToolResult | InputRequiredResult>
 }
 
-/** MCP requires an object schema at the root of a tool's input. */
+/** Returns the schema with type `object`, which MCP requires at the root of a tool's input. */
 export function objectSchema(schema: Readonly<Record<string, unknown>>): Tool['inputSchema'] {
   return (schema.type === 'object' ? schema : { ...schema, type: 'object' }) as Tool['inputSchema']
 }

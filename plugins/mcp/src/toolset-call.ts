@@ -5,7 +5,7 @@ import type { ToolCall } from './tool-call.ts'
 const NO_INPUTS: McpInputs = { elicited: () => undefined, sampled: () => undefined, roots: () => undefined }
 const NEVER = new AbortController().signal
 
-/** A call by another surface, whose client receives progress but cannot be asked. */
+/** Call by another surface, whose client receives progress but cannot be asked for input. */
 export class DirectCall implements ToolCall {
   readonly principal: McpPrincipal
   readonly protocolVersion = '2026-07-28'
@@ -42,7 +42,7 @@ export class DirectCall implements ToolCall {
       'MCP_CLIENT_NEEDED',
       'the tool requests input from its client, and this surface has no such client',
       {
-        hint: 'call it over MCP, with a client that answers'
+        hint: 'call the tool over MCP, with a client that supports input requests'
       }
     )
   }

@@ -6,7 +6,7 @@ import { maySeeTool } from './principal.ts'
 import { errorResult, type ToolEntry } from './tool.ts'
 import { DirectCall } from './toolset-call.ts'
 
-/** The tools of the serving generation, for another surface. */
+/** Toolset of the serving generation, for another surface. */
 export class CatalogToolset implements McpToolset {
   readonly #catalog: () => McpCatalog
   readonly #listeners: McpHub['toolListeners']
@@ -40,7 +40,7 @@ export class CatalogToolset implements McpToolset {
   }
 
   onChange(listener: () => void): () => void {
-    // A function registered twice has two registrations with separate lifetimes.
+    // Wrapped, so that a function that is registered twice has two separate registrations.
     const registered = (): void => listener()
     this.#listeners.add(registered)
     return () => this.#listeners.delete(registered)
@@ -53,13 +53,13 @@ function capabilityNeeded({ name }: ToolEntry, capability: string): Error {
   return mcpErrors.create(
     'MCP_CLIENT_NEEDED',
     `the tool ${name} needs a client with the capability ${capability}, and this surface has no such client`,
-    { hint: 'call it over MCP, with a client that has it' }
+    { hint: 'call the tool over MCP, with a client that has this capability' }
   )
 }
 
 const listings = new WeakMap<ToolEntry, McpToolListing>()
 
-/** Cached: consecutive generations have nearly the same tools. */
+/** Returns the listing of a tool. Cached: consecutive generations have nearly the same tools. */
 function listingOf(tool: ToolEntry): McpToolListing {
   const known = listings.get(tool)
   if (known !== undefined) return known

@@ -7,7 +7,7 @@ import { buildCatalog, fingerprint } from '#root'
 
 const NAMES = ['a', 'b', 'c', 'd'] as const
 
-/** An operation as the kernel binds it; each is another object. */
+/** Returns a new operation entry, as the kernel binds it. */
 function entry(name: string, revision: number): OperationEntry {
   const operation = defineOperation({
     id: `${name}.run`,
@@ -29,10 +29,10 @@ function generation(entries: readonly OperationEntry[]): GenerationView {
   return { operations, items: () => [] } as unknown as GenerationView
 }
 
-/** A fresh declaration: no cached part of it counts. */
+/** Copies the declaration, so that nothing cached for it applies. */
 const fresh = ({ descriptor, unit }: OperationEntry): OperationEntry =>
   ({ descriptor: structuredClone(descriptor), unit }) as unknown as OperationEntry
-/** Loaded again with the same declaration. */
+/** Returns an entry of a reloaded unit with the same declaration. */
 const again = ({ descriptor, unit }: OperationEntry): OperationEntry =>
   ({ descriptor, unit: { ...unit } }) as OperationEntry
 

@@ -39,7 +39,7 @@ const EVERYTHING = {
   resourceSubscriptions: ['test://watched-resource']
 }
 
-/** A client that gets every notification, in the form of its protocol. */
+/** Connects a client that subscribes to all notifications in the way of its protocol. */
 async function listening({ connect, http }: RunningMcp, era: Era): Promise<{ client: Client; notices: Notices }> {
   const client = await connect(era)
   const notices = new Notices(client)
@@ -53,7 +53,7 @@ async function listening({ connect, http }: RunningMcp, era: Era): Promise<{ cli
 }
 
 for (const era of ERAS) {
-  t.test(`a client of the ${era} protocol is notified of changes only`, async t => {
+  t.test(`a client of the ${era} protocol is notified only of changes`, async t => {
     const running = await startMcp(t, [examplePlugin()])
     const { kernel } = running
     const { client, notices } = await listening(running, era)
@@ -95,7 +95,7 @@ for (const era of ERAS) {
     t.match(await client.callTool({ name: 'test_guest' }), { content: [{ text: 'here now' }] })
   })
 
-  t.test(`running calls survive the reload of their plugin, and of this one (${era})`, async t => {
+  t.test(`running calls survive a reload of their plugin and of the plugin mcp (${era})`, async t => {
     const gates = new EventEmitter()
     const { connect, kernel, reload } = await startMcp(t, [examplePlugin({ gates })])
     const client = await connect(era)
@@ -121,7 +121,7 @@ for (const era of ERAS) {
   })
 }
 
-t.test('a subscription ends gracefully when this plugin is reloaded, and can be resumed', async t => {
+t.test('a subscription ends gracefully when the plugin mcp is reloaded, and can be opened again', async t => {
   const { connect, reload, kernel } = await startMcp(t, [examplePlugin()])
   const client = await connect('2026')
   const notices = new Notices(client)
@@ -133,7 +133,7 @@ t.test('a subscription ends gracefully when this plugin is reloaded, and can be 
   await notices.reached('tools', 1)
 })
 
-t.test('a session of the 2025 protocol survives reloads of this plugin, with its subscriptions', async t => {
+t.test('a session of the 2025 protocol survives reloads of the plugin mcp, with its subscriptions', async t => {
   const running = await startMcp(t, [examplePlugin()])
   const { reload, kernel, http } = running
   const { client, notices } = await listening(running, '2025')

@@ -31,7 +31,7 @@ const erase = defineOperation({
 })
 const list = defineOperation({
   id: 'example.list',
-  summary: 'Answer with an array',
+  summary: 'Return an array',
   input: t.object({}),
   output: t.array(t.integer()),
   effect: 'read',
@@ -39,7 +39,7 @@ const list = defineOperation({
 })
 const wait = defineOperation({
   id: 'example.wait',
-  summary: 'End when the test says so',
+  summary: 'Wait until the test opens a gate',
   input: t.object({ gate: t.string() }),
   output: t.object({ by: t.string() }),
   timeoutMs: 0,
@@ -65,11 +65,13 @@ const internal = defineOperation({
 export interface ExampleOptions {
   readonly gates?: EventEmitter
   readonly version?: string
-  /** Adds one more tool. */
+  /** Name of an additional tool. */
   readonly extra?: string
 }
 
-/** Operations and raw tools that a test can hold, break and distinguish by `version`. */
+/**
+ * Returns a plugin with operations and raw tools. A test can delay them or make them fail; `version` is in the results.
+ */
 export function examplePlugin({ gates = new EventEmitter(), version = 'first', extra }: ExampleOptions = {}): Plugin {
   return definePlugin({
     name: 'example',
@@ -118,7 +120,7 @@ export function examplePlugin({ gates = new EventEmitter(), version = 'first', e
         mcpTools,
         defineMcpTool({
           name: 'raw_wait',
-          description: 'A raw tool that ends when the test says so',
+          description: 'A raw tool that waits until the test opens a gate',
           input: t.object({ gate: t.string() }),
           async call({ gate }, call) {
             call.signal.addEventListener('abort', () => gates.emit(`aborted ${gate}`))

@@ -14,7 +14,7 @@ const VERSION = { 'mcp-protocol-version': '2025-11-25' }
 
 const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-t.test('bad bodies', async t => {
+t.test('invalid bodies get protocol errors', async t => {
   const { post, url } = await startMcp(t, [], { max_body_bytes: 2048 })
   for (const body of ['', '{', 'hello', '{"jsonrpc":"2.0","id":1,"method":', '\u0000']) {
     const response = await post(body)
@@ -45,10 +45,10 @@ t.test('bad bodies', async t => {
   t.equal(text.status, 415)
   t.match(await text.json(), { error: { code: -32000 } })
   t.equal((await fetch(url, { method: 'PUT' })).status, 404)
-  t.equal((await post(list)).status, 200, 'and it still serves')
+  t.equal((await post(list)).status, 200, 'the server still serves')
 })
 
-t.test('a request of the old protocol needs no session', async t => {
+t.test('a request of the 2025 protocol needs no session', async t => {
   const { post } = await startMcp(t)
   const response = await post(list, VERSION)
   t.equal(response.headers.get('mcp-session-id'), null)
@@ -88,18 +88,18 @@ t.test('sessions', async t => {
   t.equal(stream.status, 200)
   await begin()
   t.equal(await status(third), 404, 'the session with the longest idle time is dropped')
-  t.equal(await status(second), 200, 'one with an open stream stays')
+  t.equal(await status(second), 200, 'a session with an open stream stays')
   await stream.body?.cancel()
 
   const refused = await post({ ...initialize, params: {} })
   t.equal(
     refused.headers.get('mcp-session-id') === null || refused.status >= 400,
     true,
-    'a refused handshake creates no session'
+    'a failed initialize creates no session'
   )
 })
 
-t.test('a session gets notifications that it missed without a stream', async t => {
+t.test('a session receives missed notifications when it opens a stream', async t => {
   const { post, url, kernel, reload } = await startMcp(t, [examplePlugin()])
   const response = await post(initialize)
   await response.text()
@@ -111,7 +111,7 @@ t.test('a session gets notifications that it missed without a stream', async t =
   }
   const next = async (stream: ReadableStreamDefaultReader<string>): Promise<string> => {
     let text = ''
-    // An event without data primes the stream.
+    // The first event of a stream has no data.
     while (!text.includes('notifications/')) {
       const { done, value } = await stream.read()
       if (done) return text
@@ -140,7 +140,7 @@ t.test('idle sessions are dropped', async t => {
   await response.text()
   const session = { 'mcp-session-id': response.headers.get('mcp-session-id') as string, ...VERSION }
   for (;;) {
-    // A request would refresh it, so the test waits for the sweep.
+    // A request would reset the idle time, so the test waits for the sweep.
     await new Promise(resolve => setTimeout(resolve, 40))
     const again = await post(list, session)
     await again.text()

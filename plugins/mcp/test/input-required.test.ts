@@ -5,7 +5,7 @@ import { ERAS, startMcp, textOf } from './start-mcp.ts'
 
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {}, roots: {} }
 
-/** Answers every request that a server may send to a client with these capabilities. */
+/** Makes a client respond to every request that a server may send for these capabilities. */
 function answering(client: Client, capabilities: object = CAPABILITIES): Client {
   if ('elicitation' in capabilities) {
     client.setRequestHandler('elicitation/create', ({ params }) => {
@@ -33,7 +33,7 @@ function answering(client: Client, capabilities: object = CAPABILITIES): Client 
 }
 
 for (const era of ERAS) {
-  t.test(`a handler that asks the client of the ${era} protocol is called again with the answers`, async t => {
+  t.test(`a handler that requests input from a ${era} client is called again with the responses`, async t => {
     const { connect } = await startMcp(t)
     const client = answering(await connect(era, { capabilities: CAPABILITIES }))
     const call = async (name: string, args: Record<string, unknown> = {}): Promise<string> =>
@@ -59,7 +59,7 @@ for (const era of ERAS) {
     t.match(textOf(await client.callTool({ name: 'test_elicitation', arguments: { message: 'Who?' } })), /"decline"/)
   })
 
-  t.test(`a user may be sent to a page (${era})`, async t => {
+  t.test(`a handler may ask the user to open a page (${era})`, async t => {
     const { connect } = await startMcp(t, [examplePlugin()])
     const client = await connect(era, { capabilities: { elicitation: { url: {} } } })
     let asked: unknown
@@ -71,7 +71,7 @@ for (const era of ERAS) {
     t.match(asked, { mode: 'url', message: 'Sign in', url: 'https://example.org/' })
   })
 
-  t.test(`a client gets only requests for declared capabilities (${era})`, async t => {
+  t.test(`a client receives only input requests that it declared to support (${era})`, async t => {
     const { connect } = await startMcp(t)
     const client = await connect(era)
     const call = client.callTool({ name: 'test_missing_capability' })
@@ -82,7 +82,7 @@ for (const era of ERAS) {
   })
 }
 
-t.test('state belongs to its tool and its principal, and cannot be altered', async t => {
+t.test('a state is valid only for its tool and principal, and cannot be altered', async t => {
   const { http, post } = await startMcp(t)
   let id = 0
   const call = async (name: string, more: object = {}): Promise<any> => {
@@ -121,8 +121,8 @@ t.test('state belongs to its tool and its principal, and cannot be altered', asy
   t.match(
     await call('test_input_required_result_tampered_state', { inputResponses, requestState }),
     refused,
-    'another tool'
+    'the state of another tool is rejected'
   )
   http.principal = { id: 'another principal', role: 'owner', scopes: ['*'] }
-  t.match(await call(name, { inputResponses, requestState }), refused, 'another principal')
+  t.match(await call(name, { inputResponses, requestState }), refused, 'the state of another principal is rejected')
 })

@@ -3,8 +3,8 @@ import t from 'tap'
 import { examplePlugin } from './example-plugin.ts'
 import { ERAS, startMcp } from './start-mcp.ts'
 
-t.test('no resources leak', async t => {
-  // The first use of the protocol's SDK and of fetch opens resources that stay open.
+t.test('connecting and closing clients leaks no resources', async t => {
+  // The first use of the MCP SDK and of fetch opens resources that stay open.
   await use(t)
   await assertNoLeaks(() => use(t))
 })

@@ -8,7 +8,7 @@ interface Wire {
   readonly transport: LineTransport
   readonly input: PassThrough
   readonly received: unknown[]
-  /** Written lines, parsed. */
+  /** Returns the written lines, parsed. */
   written(): any[]
 }
 
@@ -31,7 +31,7 @@ async function open(): Promise<Wire> {
 
 const ping = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`
 
-t.test('an invalid line is answered, and the next one is read', async t => {
+t.test('an invalid line gets an error response, and the next one is read', async t => {
   const { input, received, written } = await open()
   input.write('hello\n\n  \r\n')
   input.write(Buffer.from([0xff, 0xfe, 10]))
@@ -46,7 +46,7 @@ t.test('an invalid line is answered, and the next one is read', async t => {
   t.match(received, [{ id: 6, method: 'ping' }])
 })
 
-t.test('a line that is too long is answered once', async t => {
+t.test('a line that is too long gets one error response', async t => {
   const { input, received, written } = await open()
   for (let megabyte = 0; megabyte < 12; megabyte++) input.write('x'.repeat(1_048_576))
   input.write(`\n${ping(1)}`)
@@ -55,7 +55,7 @@ t.test('a line that is too long is answered once', async t => {
   t.match(written(), [{ id: null, error: { code: -32600 } }])
 })
 
-t.test('any bytes in any chunks: valid lines arrive, invalid ones are answered', async _t => {
+t.test('for any bytes in any chunks, valid lines arrive and invalid ones get errors', async _t => {
   const bad = fc.uint8Array({ maxLength: 30 }).map(bytes => Buffer.from(bytes.filter(byte => byte !== 10)))
   const lines = fc.array(fc.oneof(fc.integer(), bad), { maxLength: 12 })
   await fc.assert(
@@ -70,9 +70,10 @@ t.test('any bytes in any chunks: valid lines arrive, invalid ones are answered',
       await new Promise(resolve => setImmediate(resolve))
       const good = script.filter(each => typeof each === 'number')
       if (JSON.stringify(received.map(each => (each as { id: unknown }).id)) !== JSON.stringify(good))
-        throw new Error('lost one')
+        throw new Error('a valid line is missing')
       const blank = script.filter(each => typeof each !== 'number' && isBlank(each)).length
-      if (written().length !== script.length - good.length - blank) throw new Error('answered otherwise')
+      if (written().length !== script.length - good.length - blank)
+        throw new Error('the number of error responses is wrong')
       await transport.close()
     }),
     { numRuns: 200 }
@@ -87,7 +88,7 @@ function isBlank(bytes: Uint8Array): boolean {
   }
 }
 
-t.test('pending answers are sent after the client closes its end', async t => {
+t.test('pending responses are sent after the client closes its end', async t => {
   const { transport, input, written } = await open()
   input.write(ping(1) + ping(2) + ping('listen').replace('ping', 'subscriptions/listen'))
   input.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })}\n`)
@@ -99,7 +100,7 @@ t.test('pending answers are sent after the client closes its end', async t => {
   await t.rejects(transport.send({ jsonrpc: '2.0', id: 3, result: {} }), /closed/)
 })
 
-t.test('it closes immediately without pending answers, or after a disconnect', async t => {
+t.test('the transport closes immediately if no response is pending, or after a disconnect', async t => {
   const first = await open()
   first.input.end()
   await first.transport.closed

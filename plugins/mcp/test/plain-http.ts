@@ -10,12 +10,12 @@ export interface PlainHttp {
   readonly url: string
   /** Principal of every request. */
   principal: Principal
-  /** Resolves when this many GET requests, mostly notification streams, got the head of their answer. */
+  /** Resolves when `count` GET requests, which open notification streams, have received their response headers. */
   streams(count: number): Promise<void>
   close(): Promise<void>
 }
 
-/** A minimal HTTP plugin for raw routes: one server, one Fastify per generation, requests counted by unit. */
+/** Starts a minimal HTTP plugin for raw routes: one server, one Fastify per generation, requests counted by unit. */
 export async function plainHttp(port = 0): Promise<PlainHttp> {
   let serve: ReturnType<typeof fastify>['routing'] | undefined
   let unit: { enter(): void; exit(): void } | undefined

@@ -14,12 +14,12 @@ export interface RunningMcp {
   readonly http: PlainHttp
   readonly url: string
   connect(era: Era, options?: ClientOptions): Promise<Client>
-  /** One raw request that a correct client would not send. */
+  /** Sends one raw request, which may be one that a correct client would not send. */
   post(body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
   reload(): Promise<void>
 }
 
-/** The MCP plugin over HTTP, with the conformance fixture and more plugins. Closed with the test. */
+/** Starts the MCP plugin over HTTP, with the conformance fixture and `plugins`. Closes it at the end of the test. */
 export async function startMcp(t: Test, plugins: readonly Plugin[] = [], settings: object = {}): Promise<RunningMcp> {
   const http = await plainHttp()
   const kernel = await testKernel([http.plugin, mcp, conformance, ...plugins], { settings: { mcp: settings } })
@@ -57,7 +57,7 @@ export function newClient(era: Era, options: ClientOptions = {}): Client {
   )
 }
 
-/** The text of a result's first block. */
+/** Returns the text of a result's first content block. */
 export function textOf(result: unknown): string {
   const [first] = (result as { content: { type: string; text?: string }[] }).content
   return first?.text ?? `(${first?.type})`

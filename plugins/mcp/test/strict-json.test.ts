@@ -11,13 +11,13 @@ const probe = definePlugin({
   activate: ctx => ctx.implement(strictJsonProbe, () => ({ taken: true }))
 })
 
-/** A call of the tool, without a newline. */
+/** Returns a call of the tool as JSON, without a newline. */
 const callWith = (input: Buffer): Buffer => {
   const head = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"strict_json","arguments":'
   return Buffer.concat([Buffer.from(head), input, Buffer.from('}}')])
 }
 
-t.test('a body of /mcp is strict JSON', async t => {
+t.test('/mcp accepts only strict JSON', async t => {
   const { url } = await startMcp(t, [probe])
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const send = async (input: Buffer): Promise<boolean> => {
@@ -33,7 +33,7 @@ t.test('a body of /mcp is strict JSON', async t => {
   for (const { name, run } of strictJsonSuite(send)) await t.resolves(run(), name)
 })
 
-t.test('a line on the standard streams is strict JSON', async t => {
+t.test('stdio accepts only strict JSON', async t => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const transport = new LineTransport(input, output)
   await transport.start()

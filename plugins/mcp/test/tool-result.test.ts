@@ -10,7 +10,7 @@ const find = defineOperation({
   summary: 'Find a thing',
   input: s.object({ id: s.integer({ minimum: 1 }) }),
   output: s.object({ name: s.string(), facts: s.object({ shelf: s.integer() }) }),
-  errors: { SHOP_NOTHING: { message: 'there is no such thing', status: 404 } },
+  errors: { SHOP_NOTHING: { message: 'the thing does not exist', status: 404 } },
   effect: 'read',
   expose: {
     mcp: {
@@ -55,7 +55,7 @@ const shop = definePlugin({
 })
 
 for (const era of ERAS) {
-  t.test(`a tool that answers in the envelope (${era})`, async t => {
+  t.test(`a tool with the envelope tool-result (${era})`, async t => {
     const { connect } = await startMcp(t, [shop])
     const client = await connect(era)
 
@@ -72,7 +72,7 @@ for (const era of ERAS) {
       })
     })
 
-    t.test('answers with data and meta, as structure and as readable text, by each of its names', async t => {
+    t.test('returns data and meta, as structure and as readable text, by each of its names', async t => {
       for (const name of ['svc_find', 'find', 'svc_look']) {
         const result = await client.callTool({ name, arguments: { id: 3 } })
         const envelope = { success: true, data: { name: 'thing 3' }, meta: { shelf: 6 } }
@@ -83,16 +83,16 @@ for (const era of ERAS) {
       t.same((await client.callTool({ name: 'svc_label' })).structuredContent, { success: true, data: 'labelled' })
     })
 
-    t.test('answers with one field of the output if the exposure names one', async t => {
+    t.test('returns one field of the output if the exposure names one', async t => {
       const { tools } = await client.listTools()
       const { inputSchema, outputSchema } = tools.find(({ name }) => name === 'svc_price') ?? {}
       t.match(outputSchema, { properties: { data: { type: 'string' } } })
       t.same(Object.keys(inputSchema?.properties ?? {}), ['cents'], 'a hidden field is not listed')
       const result = await client.callTool({ name: 'svc_price', arguments: { cents: 3, pennies: 4 } })
-      t.same(result.structuredContent, { success: true, data: 'costs 4' }, 'and is accepted')
+      t.same(result.structuredContent, { success: true, data: 'costs 4' }, 'a hidden field is accepted')
     })
 
-    t.test('answers failures, wrong arguments and unknown names in the envelope', async t => {
+    t.test('reports failures, invalid arguments and unknown names in the envelope', async t => {
       t.match(await client.callTool({ name: 'find', arguments: { id: 7 } }), {
         isError: true,
         structuredContent: {
@@ -113,7 +113,7 @@ for (const era of ERAS) {
       await t.rejects(
         client.callTool({ name: 'nothing' }),
         { code: -32602 },
-        'the error of the protocol for other names'
+        'other unknown names are a protocol error'
       )
     })
   })
@@ -121,7 +121,7 @@ for (const era of ERAS) {
 
 const OWNER = { id: 'o', role: 'owner', scopes: ['*'] }
 
-t.test('another surface finds and calls the same tools', async t => {
+t.test('another surface lists and calls the same tools', async t => {
   let toolset: { readonly current: McpToolset } | undefined
   const surface = definePlugin({
     name: 'surface',
@@ -190,7 +190,7 @@ t.test('another surface finds and calls the same tools', async t => {
   t.equal(changes, 1)
 })
 
-t.test('a name may be used once, also as an alias', async t => {
+t.test('a name or alias may be used only once', async t => {
   const other = (name: string, aliases: string[]): Plugin => {
     const op = defineOperation({
       id: 'other.op',

@@ -14,7 +14,7 @@ for (const era of ERAS) {
     const { connect, http } = await startMcp(t, [examplePlugin({ gates })])
     const client = await connect(era)
 
-    t.test('operations are listed with their schemas and hints, by name', async t => {
+    t.test('operations are listed with their schemas and hints, sorted by name', async t => {
       const { tools } = await client.listTools()
       const names = tools.map(tool => tool.name)
       t.same(names, [...names].sort())
@@ -35,7 +35,7 @@ for (const era of ERAS) {
       )
     })
 
-    t.test('a result is structured content, and the same as text', async t => {
+    t.test('a result has structured content, and the same as text', async t => {
       const result = await client.callTool({ name: 'example_greet', arguments: { name: 'Ada' } })
       t.match(result, { structuredContent: { greeting: 'Hello, Ada', by: 'first' } })
       t.same(JSON.parse(textOf(result)), result.structuredContent)
@@ -43,11 +43,11 @@ for (const era of ERAS) {
       t.same(
         array.structuredContent,
         era === '2026' ? [1, 2, 3] : { result: [1, 2, 3] },
-        'the old protocol knows only objects'
+        'the 2025 protocol allows only objects'
       )
     })
 
-    t.test('failures are results that a model can act on', async t => {
+    t.test('failures are results with code, message and hint', async t => {
       const invalid = await client.callTool({ name: 'example_greet', arguments: { name: 7 } })
       t.match(invalid, { isError: true, _meta: { 'svc/error': { code: 'OPR_INPUT_INVALID', status: 400 } } })
       t.match(textOf(invalid), /^OPR_INPUT_INVALID: .*\nHint: /s)
@@ -77,7 +77,7 @@ for (const era of ERAS) {
       await t.rejects(client.readResource({ uri }), { code: -32602, data: { uri } })
     })
 
-    t.test('events and progress become increasing progress', async t => {
+    t.test('events and progress become increasing progress notifications', async t => {
       for (const quietly of [false, true]) {
         const seen: Progress[] = []
         const result = await client.callTool(
@@ -98,7 +98,7 @@ for (const era of ERAS) {
       }
     })
 
-    t.test('a cancelled request aborts the operation or the raw tool behind it', async t => {
+    t.test('a cancelled request aborts its operation or raw tool', async t => {
       for (const name of ['example_wait', 'raw_wait']) {
         const entered = new Promise(resolve => gates.once(`entered ${name}`, resolve))
         const aborted = new Promise(resolve => gates.once(`aborted ${name}`, resolve))
@@ -135,7 +135,7 @@ for (const era of ERAS) {
       http.principal = owner
     })
 
-    t.test('a raw tool gets its caller and surface', async t => {
+    t.test('a raw tool receives its caller and surface', async t => {
       const result = await client.callTool({ name: 'raw_guarded', arguments: { size: 1 } })
       t.same(JSON.parse(textOf(result)), {
         ok: true,
@@ -180,7 +180,7 @@ const raw = (tool: Partial<McpTool>): Plugin =>
     }
   })
 
-t.test('an invalid catalog is refused, and the error names the owners', async t => {
+t.test('an invalid catalog fails the change, and the error names the plugins', async t => {
   await t.rejects(testKernel([mcp, operation('a.b', 'same'), raw({})]), {
     code: 'MCP_TOOL_CONFLICT',
     message: /tool same: ops and raw/

@@ -16,16 +16,16 @@ export class BearerTokens {
     return this.#write !== null || this.#read !== null
   }
 
-  /** `header`: the Authorization header. The scheme's case does not matter (RFC 9110, 11.1). */
+  /** Returns the role for an Authorization header, or null. The scheme is case-insensitive (RFC 9110, 11.1). */
   roleOfHeader(header: string | undefined): Role | null {
     const token = header === undefined ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1]
     return token === undefined ? null : this.roleOf(token)
   }
 
   roleOf(token: string): Role | null {
-    const given = digest(token)
-    const isWrite = this.#write !== null && timingSafeEqual(given, this.#write)
-    const isRead = this.#read !== null && timingSafeEqual(given, this.#read)
+    const sent = digest(token)
+    const isWrite = this.#write !== null && timingSafeEqual(sent, this.#write)
+    const isRead = this.#read !== null && timingSafeEqual(sent, this.#read)
     return isWrite ? 'write' : isRead ? 'read' : null
   }
 }

@@ -2,14 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 
 /**
- * Returns the rate key of a client: its IPv4 address, or the /64 prefix of its IPv6 address, which one client may own.
+ * Returns the rate-limit key of a client: its IPv4 address, or the /64 prefix of its IPv6 address, since one client
+ * often owns a whole /64.
  */
 export function clientKey(request: IncomingMessage, trustForwarded: boolean): string {
   const forwarded = trustForwarded ? forwardedAddress(request.headers['x-forwarded-for']) : null
   return keyOf(forwarded ?? request.socket.remoteAddress ?? '')
 }
 
-/** The first address of the header, as the proxy writes it; null if invalid. */
+/** Returns the first address of the header; null if it is invalid. */
 function forwardedAddress(header: string | string[] | undefined): string | null {
   const [first = ''] = String(header ?? '').split(',', 1)
   const text = first.trim()

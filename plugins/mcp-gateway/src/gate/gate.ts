@@ -10,7 +10,7 @@ import type { Role } from './role.ts'
 /** Part of the gateway that a request addresses; determines the checks. */
 export type Zone =
   | 'tools'
-  /** Without project data: the page before a token is entered. */
+  /** Files without project data: the page before a token is entered. */
   | 'open'
   | 'health'
 
@@ -19,16 +19,18 @@ export type Verdict = { readonly role: Role; readonly refusal: null } | { readon
 const WRITE: Verdict = { role: 'write', refusal: null }
 const READ: Verdict = { role: 'read', refusal: null }
 
-/** All checks before the body is read: origin, token, HTTPS, rate. */
+/** Checks of a request before its body is read: origin, token, HTTPS, rate. */
 export class Gate {
   readonly tokens: BearerTokens
   readonly #settings: Settings
   readonly #origins: OriginGuard
   readonly #buckets: TokenBuckets
-  /** Limit for wrong tokens, so that guessing is slow; it does not affect other clients at the same address. */
+  /**
+   * Rate limit for wrong tokens, against guessing. Callers with the right token at the same address are not affected.
+   */
   readonly #guesses: TokenBuckets
 
-  /** Throws `GWY_ORIGIN_INVALID`. */
+  /** Throws `GWY_ORIGIN_INVALID` for an invalid entry of `allowed_origins`. */
   constructor(settings: Settings, buckets: TokenBuckets) {
     this.tokens = new BearerTokens(settings.bearer_token, settings.read_bearer_token)
     this.#settings = settings
@@ -38,7 +40,7 @@ export class Gate {
   }
 
   check(request: IncomingMessage, zone: Zone): Verdict {
-    // Health probes may come from anywhere, with any Host header; the answer holds no data.
+    // Health probes may come from anywhere, with any Host header; the response contains no data.
     const origin = zone === 'health' ? null : this.#checkOrigin(request)
     if (origin !== null) return { refusal: origin }
     const role = this.#roleOf(request)
@@ -50,8 +52,8 @@ export class Gate {
   }
 
   /**
-   * Checks a websocket handshake. The role is null if the first message must contain the token, since a page cannot set
-   * the header. A client without an Origin header must send a token in the header.
+   * Checks a websocket handshake. The role is null if the first message must contain the token: a page cannot set the
+   * header. A client without an Origin header must send the token in the header.
    */
   checkUpgrade(request: IncomingMessage): { readonly role: Role | null; readonly refusal: Refusal | null } {
     const refused = (refusal: Refusal) => ({ role: null, refusal })
@@ -68,7 +70,7 @@ export class Gate {
     return clientKey(request, this.#settings.trust_x_forwarded_for)
   }
 
-  /** True if a message of a client is within its rate limit. */
+  /** Returns whether a message of a client is within its rate limit. */
   admitsMessage(client: string): boolean {
     return this.#buckets.take(client) === 0
   }

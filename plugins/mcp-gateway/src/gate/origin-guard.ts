@@ -5,7 +5,7 @@ import { gatewayErrors } from '../errors.ts'
 const LOCAL_ORIGIN = /^https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * Refuses requests from pages of other origins, including DNS rebinding.
+ * Guard against requests from pages of other origins, including DNS rebinding.
  */
 export class OriginGuard {
   readonly #loopback: boolean
@@ -24,7 +24,7 @@ export class OriginGuard {
     this.#origins = new Set(parsed.map(({ origin }) => origin))
   }
 
-  /** A server on loopback accepts only the names of this machine. */
+  /** Returns whether a Host header is accepted. A server on loopback accepts only the names of this machine. */
   admitsHost(header: string | undefined): boolean {
     if (!this.#loopback) return true
     if (header === undefined) return false
@@ -32,10 +32,10 @@ export class OriginGuard {
     return isLoopback(name) || this.#hosts.has(name)
   }
 
-  /** `host`: the Host header. */
+  /** Returns whether an Origin is accepted. `host`: the Host header. */
   admitsOrigin(origin: string, host: string | undefined): boolean {
     if (LOCAL_ORIGIN.test(origin) || this.#origins.has(origin.toLowerCase())) return true
-    // Same origin, at an address that DNS rebinding cannot produce.
+    // The same origin with an IP address, which DNS rebinding cannot produce.
     return host !== undefined && isAddress(host) && (origin === `http://${host}` || origin === `https://${host}`)
   }
 }
@@ -53,7 +53,7 @@ function parseOrigin(text: string): URL {
   )
 }
 
-/** True if a bind address or host name means only this machine. */
+/** Returns whether a bind address or host name means only this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }

@@ -1,4 +1,4 @@
-/** Answer to a refused request. */
+/** Response to a rejected request. */
 export interface Refusal {
   readonly status: number
   /** JSON: `{ "error": text }`. */

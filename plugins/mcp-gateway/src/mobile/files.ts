@@ -26,12 +26,12 @@ const HEADERS = {
 }
 
 /**
- * The page and its installation files, by path. `folder`: location of the files, with a trailing slash.
+ * Reads the page and its installation files; returns them by path. `folder`: URL of the files, with a trailing slash.
  */
 export async function mobileFiles(folder: URL): Promise<ReadonlyMap<string, MobileFile>> {
   const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
   const [frame, style, script] = await Promise.all([read('index.html'), read('page.css'), read('page.mjs')])
-  // A replacement function, because `$` has a meaning in replacement texts.
+  // Replacement functions, because `$` has a special meaning in replacement strings.
   const body = frame.replace(STYLE, () => style).replace(SCRIPT, () => script)
   const assets = await Promise.all(
     ASSETS.map(async ({ path, file, type }) => [path, { type, body: await read(file), headers: HEADERS }] as const)
@@ -44,7 +44,7 @@ export async function mobileFiles(folder: URL): Promise<ReadonlyMap<string, Mobi
   return new Map([['/v1/mobile', page], ...assets])
 }
 
-/** Allows only the inline style and script of the page, and connections to this server. */
+/** Returns a content security policy for the page's inline style and script, and connections to this server only. */
 function policy(style: string, script: string): string {
   return [
     "default-src 'none'",

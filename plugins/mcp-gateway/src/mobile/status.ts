@@ -1,7 +1,7 @@
 import type { Role } from '../gate/role.ts'
 import type { ToolCaller, ToolDesk } from '../tools/tool-desk.ts'
 
-/** Builds the answer of `GET /v1/mobile/status`; null for parts that this caller may not see. */
+/** Builds the response of `GET /v1/mobile/status`; parts that the caller may not see are null. */
 export async function mobileStatus(desk: ToolDesk, role: Role, caller: ToolCaller) {
   const ask = async (name: string): Promise<unknown> =>
     desk.has(role, name) ? (await desk.call(role, name, {}, caller)).result : null

@@ -15,26 +15,28 @@ const MAX_CALLS = 32
 const AUTH_MS = 10_000
 const FAREWELL_MS = 5_000
 const UNAUTHORIZED = 4401
-/** Close codes: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry. */
+/** Websocket close codes: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry. */
 const POLICY_VIOLATION = 1008
 const RESTARTS = 1012
 
-/** Callers that may use this tool receive the orchestrator's events. */
+/** Tool that a caller must be allowed to use in order to receive the orchestrator's events. */
 const EVENTS_NEED = 'svc_orchestrator_status'
 
 export interface ClientParts {
   readonly gate: Gate
   readonly desk: ToolDesk
-  /** Rate key of the client. */
+  /** Rate-limit key of the client. */
   readonly key: string
   /** Null until the first message with a valid token. */
   readonly role: Role | null
-  /** Reports a running call, which keeps the gateway alive during a replacement. The returned function ends it. */
+  /**
+   * Marks the start of a call, so that the old gateway stays until the call ends. Returns the function that ends it.
+   */
   work(): () => void
   onClose(): void
 }
 
-/** One websocket. */
+/** Open websocket of one client. */
 export class SocketClient {
   readonly #socket: WebSocket
   readonly #parts: ClientParts
@@ -42,45 +44,45 @@ export class SocketClient {
   readonly #authTimer: NodeJS.Timeout | null
   #role: Role | null
   #calls = 0
-  #hasAnswered = true
+  #isAlive = true
   #retiring = false
 
   constructor(socket: WebSocket, parts: ClientParts) {
     this.#socket = socket
     this.#parts = parts
     this.#role = parts.role
-    // One controller per call.
+    // Each call adds a listener.
     setMaxListeners(0, this.#left.signal)
     this.#authTimer = this.#role === null ? setTimeout(() => this.#refuse(), AUTH_MS).unref() : null
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
     socket.on('pong', () => {
-      this.#hasAnswered = true
+      this.#isAlive = true
     })
-    // An error ends the connection, and 'close' follows.
+    // An error is always followed by 'close'.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#settleAuth()
-      this.#left.abort(new Error('the client went away'))
+      this.#left.abort(new Error('the client disconnected'))
       parts.onClose()
     })
   }
 
-  /** Sends an event, serialised. */
-  tell(text: string): void {
+  /** Sends a serialised event, if the client may receive events. */
+  notify(text: string): void {
     if (this.#role !== null && this.#parts.desk.has(this.#role, EVENTS_NEED)) this.#send(text)
   }
 
-  /** A client that did not answer the last ping is dead. */
+  /** Sends a ping. Cuts off a client that did not respond to the last one. */
   beat(): void {
-    if (!this.#hasAnswered) {
+    if (!this.#isAlive) {
       this.#socket.terminate()
       return
     }
-    this.#hasAnswered = false
+    this.#isAlive = false
     this.#socket.ping()
   }
 
-  /** Accepts no more calls, and closes after the running ones. */
+  /** Accepts no more calls, and closes the socket after the running ones. */
   retire(): void {
     this.#retiring = true
     if (this.#calls === 0) this.close(RESTARTS, 'the gateway is replaced')
@@ -122,7 +124,7 @@ export class SocketClient {
     if (message.type === 'list_tools') {
       this.#answer(message.id, 'list_tools_result', true, { tools: this.#parts.desk.names(role) })
     } else if (message.type === 'call_tool') void this.#call(message.id, message.call, role)
-    // An authenticated client needs no further token.
+    // The client is already authenticated; another token has no effect.
   }
 
   async #call(id: MessageId | undefined, { name, args }: ToolCallBody, role: Role): Promise<void> {
@@ -150,7 +152,7 @@ export class SocketClient {
 
   #send(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    // A client that does not read cannot receive an error.
+    // Terminated without an error message, which a client that does not read would not receive.
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) this.#socket.terminate()
     else this.#socket.send(text)
   }
@@ -164,7 +166,7 @@ export class SocketClient {
   }
 }
 
-/** The text of a failure, present in every form of result. */
+/** Returns the error message of a failed result, which every format has. */
 function errorOf(result: unknown): string {
   const { error } = (result ?? {}) as { readonly error?: unknown }
   return typeof error === 'string' ? error : 'the tool failed'

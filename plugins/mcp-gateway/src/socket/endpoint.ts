@@ -23,7 +23,7 @@ export class SocketEndpoint implements HttpUpgrade {
   readonly #most: number
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_BODY_BYTES, clientTracking: false })
   readonly #clients = new Set<SocketClient>()
-  /** Handshakes without a socket yet count as well. */
+  /** Number of open sockets and pending handshakes. */
   #open = 0
   #retired = false
   /** This plugin's unit, once it serves. */
@@ -63,17 +63,17 @@ export class SocketEndpoint implements HttpUpgrade {
     return this.#clients.size
   }
 
-  tell(event: AgentEvent): void {
+  notify(event: AgentEvent): void {
     if (this.#clients.size === 0) return
     const text = serverMessage(undefined, 'agent_event', true, event)
-    for (const client of this.#clients) client.tell(text)
+    for (const client of this.#clients) client.notify(text)
   }
 
   beat(): void {
     for (const client of this.#clients) client.beat()
   }
 
-  /** Closes all sockets after their running calls; clients reconnect to the successor. */
+  /** Closes all sockets after their running calls; clients reconnect to the new gateway. */
   retire(): void {
     this.#retired = true
     for (const client of this.#clients) client.retire()
@@ -86,7 +86,7 @@ export class SocketEndpoint implements HttpUpgrade {
   }
 }
 
-/** Answers a handshake with plain HTTP. */
+/** Rejects a handshake with an HTTP response. */
 function answer(socket: Duplex, { status, body, headers }: Refusal): void {
   const all = {
     ...headers,

@@ -1,7 +1,7 @@
 import type { AgentEvent, Orchestrator } from '@svc/contracts'
 import { isSvcError, type Ref } from '@svc/plugin-sdk'
 
-/** The events of the serving orchestrator, if any. */
+/** Subscription to the events of the current orchestrator, if there is one. */
 export class EventFeed {
   readonly #orchestrator: Ref<Orchestrator> | undefined
   readonly #take: (event: AgentEvent) => void
@@ -13,7 +13,7 @@ export class EventFeed {
     this.#take = take
   }
 
-  /** Call after every change of plugins. */
+  /** Subscribes to the current orchestrator. Called after every change of plugins. */
   follow(): void {
     const next = this.#lookUp()
     if (next === this.#current) return

@@ -1,7 +1,7 @@
 import { defined, errorMessage, parseStrictJson } from '@svc/plugin-sdk'
 import { isObject, type ToolCallBody, toolCallOf } from '../json-body.ts'
 
-/** Id of a message, which its answer carries. */
+/** Id of a message, which is repeated in the reply. */
 export type MessageId = string | number
 
 export type ClientMessage = { readonly id?: MessageId } & (
@@ -10,14 +10,14 @@ export type ClientMessage = { readonly id?: MessageId } & (
   | { readonly type: 'auth'; readonly token: string }
 )
 
-/** Refusal of a message, with the type of its answer. */
+/** Error for an invalid message, with the type of the reply. */
 export interface BadMessage {
   readonly id?: MessageId
   readonly type: 'error' | 'call_tool_result'
   readonly error: string
 }
 
-/** Reads a message, or returns its refusal. */
+/** Parses a message; returns an error for an invalid one. */
 export function readMessage(text: string): ClientMessage | BadMessage {
   let read: unknown
   try {
@@ -49,7 +49,7 @@ export function isBad(message: ClientMessage | BadMessage): message is BadMessag
   return 'error' in message
 }
 
-/** Builds a message of the gateway: an answer or an event. */
+/** Builds a message of the gateway: a reply or an event. */
 export function serverMessage(
   id: MessageId | undefined,
   type: string,

@@ -8,14 +8,14 @@ import { DEFAULT_TOOLS } from './default-tools.ts'
 /** Tools of each role in one generation. */
 export interface Allowed {
   readonly principals: Readonly<Record<Role, McpPrincipal>>
-  /** Allowed names that no plugin offers at the moment. */
+  /** Allowed names that no active plugin offers. */
   readonly missing: readonly string[]
 }
 
 export type AllowlistSettings = Pick<Settings, 'allowed_tools' | 'read_role_allowed_tools'>
 type Generation = Pick<GenerationView, 'operations' | 'items'>
 
-/** Applies the lists to the tools of a generation. */
+/** Returns the tools of a generation that the lists allow. */
 export function allowedTools(settings: AllowlistSettings, generation: Generation): Allowed {
   const offered = offeredNames(generation)
   const configured = settings.allowed_tools ?? DEFAULT_TOOLS
@@ -34,8 +34,8 @@ export function allowedTools(settings: AllowlistSettings, generation: Generation
 }
 
 /**
- * Names unknown to all plugins are errors; `known` includes tools of plugins that are off or failed.
- * Throws `GWY_TOOL_UNKNOWN`.
+ * Throws `GWY_TOOL_UNKNOWN` if a list has a name that no plugin knows. `known`: also tools of plugins that are disabled
+ * or have failed.
  */
 export function assertKnown(settings: AllowlistSettings, generation: Generation, known: ReadonlySet<string>): void {
   const names = new Set([...offeredNames(generation).keys(), ...known, ...DEFAULT_TOOLS])
@@ -60,11 +60,11 @@ function hintFor(name: string, names: readonly string[]): string {
   const prefixed = `svc_${name}`
   const nearest = names.includes(prefixed) ? prefixed : closest(name, names)
   const near = distance(name, nearest) <= Math.max(4, name.length / 3)
-  const see = 'contracts/mcp/tool-registry.canonical.yaml has every name'
+  const see = 'contracts/mcp/tool-registry.canonical.yaml lists all names'
   return near ? `did you mean ${nearest}? ${see}` : see
 }
 
-/** Every name and alias, with its canonical name. */
+/** Maps every name and alias to its canonical name. */
 function offeredNames(generation: Generation): ReadonlyMap<string, string> {
   const names = mcpToolNames([...generation.operations.values()].map(({ descriptor }) => descriptor))
   for (const { item } of generation.items(mcpTools)) names.set(item.name, item.name)

@@ -10,7 +10,7 @@ import type { Ref } from '@svc/plugin-sdk'
 import type { Role } from '../gate/role.ts'
 import type { Allowed } from './allowlist.ts'
 
-/** Result of a call: the body over HTTP, or members of a websocket message. */
+/** Result of a call: the body over HTTP, or fields of a websocket message. */
 export interface ToolAnswer {
   readonly success: boolean
   readonly is_error: boolean
@@ -35,7 +35,7 @@ export class ToolDesk {
     return this.allowed.principals[role]
   }
 
-  /** By name. */
+  /** Returns the tools of a role, sorted by name. */
   list(role: Role): readonly McpToolListing[] {
     return this.#toolset.current.tools(this.principal(role))
   }
@@ -48,7 +48,7 @@ export class ToolDesk {
     return this.principal(role).tools?.has(name) ?? false
   }
 
-  /** Never rejects for errors of the tool. */
+  /** Calls a tool. A failed tool resolves to a result with the error. */
   call(role: Role, name: string, args: ToolArguments, caller: ToolCaller): Promise<ToolAnswer> {
     const call = new DeskCall(this.principal(role), caller)
     return this.#toolset.current.call(name, args, call).then(result => {
@@ -58,7 +58,7 @@ export class ToolDesk {
   }
 }
 
-/** Caller that waits for an answer: an HTTP exchange or a websocket. */
+/** Caller that waits for the result: an HTTP exchange or a websocket. */
 export type ToolCaller = Pick<HttpCaller, 'signal' | 'cancelled' | 'traceparent'>
 
 class DeskCall implements McpToolsetCall {
@@ -88,7 +88,7 @@ export function failure(error: string): ToolAnswer {
   return { success: false, is_error: true, result: { error } }
 }
 
-/** The structured result; without one, the content blocks, or a failure's text. */
+/** Returns the structured result; if there is none, the content blocks, or the message of a failure. */
 function answerOf(answered: McpToolsetResult): ToolAnswer {
   const { structuredContent, isError = false } = answered
   if (structuredContent !== undefined && !isError) return { success: true, is_error: false, result: structuredContent }
