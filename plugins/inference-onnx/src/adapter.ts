@@ -4,7 +4,7 @@ import { exists, fileMissing, readOptionalJsonObject } from './files.ts'
 import { readSafetensors, type TensorEntry } from './safetensors.ts'
 
 const ADAPTER_FILE = 'candle_qlora_adapter.safetensors'
-/** Newest name first; the later ones come from older training runs. */
+/** Names of the metadata file, newest first; older training runs wrote the others. */
 const METADATA_FILES = ['adapter_manifest.json', 'populi_adapter_manifest_v3.json', 'adapter_meta_v2.json', 'meta.json']
 
 export interface AdapterMetadata {
@@ -13,13 +13,13 @@ export interface AdapterMetadata {
   readonly alpha: number
   /** Folder of the base model's weights, or an identifier that is not a local folder. */
   readonly baseModel: string | null
-  /** Adapter label to the name of the base tensor that it changes. */
+  /** Name of the base tensor that a label changes, by label. */
   readonly baseKeys: ReadonlyMap<string, string>
-  /** Labels that the adapter must hold. */
+  /** Labels that the adapter must contain. */
   readonly labels: readonly string[]
 }
 
-/** One low-rank update: the weight becomes W + scale * B * A, with A `[rank, in]` and B `[out, rank]`. */
+/** Low-rank update of a weight W, which becomes W + scale * B * A, with A `[rank, in]` and B `[out, rank]`. */
 export interface LowRankFactors {
   readonly label: string
   readonly a: TensorEntry
@@ -30,29 +30,29 @@ export interface LowRankFactors {
 export interface Adapter {
   readonly rank: number
   readonly alpha: number
-  /** Kinds of projection that are changed, for example `q` and `lm_head`. */
+  /** Kinds of projection that the adapter changes, for example `q` and `lm_head`. */
   readonly targets: readonly string[]
-  /** By label, for example `l0.q`; without an entry in `baseKeys`, the model decides which tensor a label changes. */
+  /** By label, for example `l0.q`. If `baseKeys` lacks the label, the model decides which tensor it changes. */
   readonly factors: ReadonlyMap<string, LowRankFactors>
   readonly baseKeys: ReadonlyMap<string, string>
   readonly files: readonly string[]
 }
 
-/** Reads the metadata file, whichever exists; null if there is none. Throws `INF_ADAPTER_INVALID`. */
+/** Reads the first metadata file that exists; null if there is none. Throws `INF_ADAPTER_INVALID`. */
 export async function findAdapterMetadata(folder: string): Promise<AdapterMetadata | null> {
   for (const name of METADATA_FILES) {
     const file = join(folder, name)
     const value = await readOptionalJsonObject(file)
-    // Other tools write a meta.json, too; without a rank, it is not ours.
+    // Other tools write a meta.json too; one without a rank is not adapter metadata.
     if (value !== null && (name !== 'meta.json' || 'rank' in value)) return parseMetadata(file, value)
   }
   return null
 }
 
 /**
- * Reads the adapter of a run directory; null when it has neither adapter nor metadata.
+ * Reads the adapter of a run directory; null if it has neither adapter nor metadata.
  *
- * Labels whose base tensor is in `merged` are left out: the merge has applied them already.
+ * Labels whose base tensor is in `merged` are omitted, because the merged tensors already include them.
  */
 export async function readAdapter(
   folder: string,
@@ -62,10 +62,13 @@ export async function readAdapter(
   const file = join(folder, ADAPTER_FILE)
   if (!(await exists(file))) {
     if (metadata === null || merged.size > 0) return null
-    throw fileMissing(file, `${metadata.file} announces an adapter: add the file, or load with the adapter off.`)
+    throw fileMissing(
+      file,
+      `${metadata.file} describes an adapter: add the file, or load the model without the adapter.`
+    )
   }
   if (metadata === null) {
-    throw fileMissing(join(folder, METADATA_FILES[0] as string), `${ADAPTER_FILE} needs it for rank and alpha.`)
+    throw fileMissing(join(folder, METADATA_FILES[0] as string), `Add it: ${ADAPTER_FILE} needs its rank and alpha.`)
   }
   const { tensors } = await readSafetensors(file)
   const factors = new Map<string, LowRankFactors>()
@@ -114,11 +117,11 @@ function readFactors(
     [a, 0],
     [b, 1]
   ] as const) {
-    if (entry.dtype !== 'F32') throw invalidAdapter(file, `${entry.name} is ${entry.dtype}, adapters are F32`)
+    if (entry.dtype !== 'F32') throw invalidAdapter(file, `${entry.name} is ${entry.dtype}; adapters must be F32`)
     if (entry.shape.length !== 2 || entry.shape[axis] !== metadata.rank) {
       throw invalidAdapter(
         file,
-        `${entry.name} is [${entry.shape.join(', ')}], ${metadata.file} states rank ${metadata.rank}`
+        `${entry.name} is [${entry.shape.join(', ')}], but ${metadata.file} states rank ${metadata.rank}`
       )
     }
   }
@@ -137,7 +140,8 @@ function parseMetadata(file: string, value: Record<string, unknown>): AdapterMet
     throw invalidAdapter(file, `rank is ${JSON.stringify(rank)}, not a whole number above 0`)
   }
   if (typeof alpha !== 'number' || !Number.isFinite(alpha)) throw invalidAdapter(file, 'alpha is not a number')
-  if (!isStringMap(baseKeys)) throw invalidAdapter(file, 'base_key_map is not a map of labels to tensor names')
+  if (!isStringMap(baseKeys))
+    throw invalidAdapter(file, 'base_key_map is not an object that maps labels to tensor names')
   if (!Array.isArray(labels) || !labels.every(label => typeof label === 'string')) {
     throw invalidAdapter(file, 'layer_order is not a list of labels')
   }

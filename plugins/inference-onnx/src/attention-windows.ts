@@ -2,9 +2,9 @@ import type { ConfigFields } from './config-fields.ts'
 import type { FamilyTraits } from './model-families.ts'
 
 /**
- * Attention window of each layer, in positions, the current one included; null for full attention.
+ * Returns the attention window of each layer in positions, including the current one; null for full attention.
  *
- * `layer_types` takes effect if the family knows it. Throws `INF_ARCHITECTURE_UNSUPPORTED` for a layer type that the
+ * `layer_types` applies only if the family supports it. Throws `INF_ARCHITECTURE_UNSUPPORTED` for a layer type that the
  * family does not support.
  */
 export function attentionWindows(fields: ConfigFields, traits: FamilyTraits, layers: number): (number | null)[] {

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { AvailableMemory } from './memory-plan.ts'
 
 /**
- * Memory that this process can still allocate: free memory of the machine, or the rest of its control group's limit,
- * whichever is less. Droppable file pages count as free. `root` is `/` except in tests.
+ * Returns the memory that this process can still allocate: the free memory of the machine or the rest of the cgroup
+ * limit, whichever is less. Reclaimable file pages count as free. `root` is `/` except in tests.
  */
 export async function availableMemory(root = '/'): Promise<AvailableMemory> {
   const [machine, group] = await Promise.all([machineMemory(root), groupMemory(root)])
-  if (group !== null && group < machine) return { bytes: group, source: "the rest of the control group's limit" }
+  if (group !== null && group < machine) return { bytes: group, source: 'the rest of the cgroup limit' }
   return { bytes: machine, source: 'free memory of the machine' }
 }
 
@@ -19,7 +19,7 @@ async function machineMemory(root: string): Promise<number> {
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024
 }
 
-/** Null without a limit. Control groups of both versions inherit the limits of all parents. */
+/** Returns the rest of the cgroup limit; null if there is no limit. In both cgroup versions, limits of parents apply. */
 async function groupMemory(root: string): Promise<number | null> {
   const lines = ((await read(root, '/proc/self/cgroup')) ?? '').split('\n')
   const paths = lines.flatMap(line => {
@@ -29,22 +29,22 @@ async function groupMemory(root: string): Promise<number | null> {
     const files = { limit: 'memory.limit_in_bytes', used: 'memory.usage_in_bytes' }
     return [{ base: '/sys/fs/cgroup/memory', path, ...files }]
   })
-  let least: number | null = null
+  let free: number | null = null
   for (const { base, path, limit, used } of paths) {
     const steps = path.split('/').filter(step => step !== '')
     for (let depth = steps.length; depth >= 0; depth--) {
       const folder = join(base, ...steps.slice(0, depth))
-      const [most, taken] = [await number(root, join(folder, limit)), await number(root, join(folder, used))]
-      if (most === null || taken === null) continue
-      const droppable = /^(?:total_)?inactive_file (\d+)/m.exec((await read(root, join(folder, 'memory.stat'))) ?? '')
-      const left = Math.max(0, most - taken + Number(droppable?.[1] ?? 0))
-      least = Math.min(least ?? left, left)
+      const [max, current] = [await number(root, join(folder, limit)), await number(root, join(folder, used))]
+      if (max === null || current === null) continue
+      const reclaimable = /^(?:total_)?inactive_file (\d+)/m.exec((await read(root, join(folder, 'memory.stat'))) ?? '')
+      const left = Math.max(0, max - current + Number(reclaimable?.[1] ?? 0))
+      free = Math.min(free ?? left, left)
     }
   }
-  return least
+  return free
 }
 
-/** Version 1 writes a huge number where there is no limit, version 2 the word `max`. */
+/** Reads a number; null if there is none or no limit. For no limit, v1 writes a huge number and v2 the word `max`. */
 async function number(root: string, file: string): Promise<number | null> {
   const text = await read(root, file)
   const value = text === null || text.trim() === '' ? Number.NaN : Number(text)

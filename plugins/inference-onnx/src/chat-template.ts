@@ -25,9 +25,9 @@ export interface ChatTemplateOptions {
   readonly toolSource?: string | null
   /** `bos_token` and similar, as template variables. */
   readonly variables: Readonly<Record<string, string>>
-  /** Names of the tokenizer's special tokens; they are neutralised in messages. */
+  /** Names of the tokenizer's special tokens, which are escaped in messages. */
   readonly specialNames: readonly string[]
-  /** Renders the templates of requests. */
+  /** Renders templates that requests contain. */
   readonly thread?: TemplateThread
   /** Clock for templates; default: the current time. */
   readonly now?: () => Date
@@ -36,7 +36,7 @@ export interface ChatTemplateOptions {
 /** Renders conversations into prompts that end where the assistant's answer begins. */
 export class ChatTemplate {
   readonly source: string | null
-  /** Detected by probing the template with a tool, and with both thinking modes. */
+  /** Detected by rendering the template with a tool, and with both thinking modes. */
   readonly abilities: ChatAbilities
   readonly #template: Compiled | null
   readonly #toolTemplate: Compiled | null
@@ -62,10 +62,10 @@ export class ChatTemplate {
   }
 
   /**
-   * The prompt of a conversation. Special tokens that a message spells out are neutralised: `<|im_end|>` becomes
-   * `[im_end]`. A single user message in ChatML form is used unchanged.
+   * Renders the prompt of a conversation. Names of special tokens in messages are escaped: `<|im_end|>` becomes
+   * `[im_end]`. A single user message that is already ChatML is used unchanged.
    *
-   * Throws `INF_CHAT_TEMPLATE_FAILED` with the template's own message, for example about the order of roles.
+   * Throws `INF_CHAT_TEMPLATE_FAILED` with the template's message, for example about the order of roles.
    */
   render(messages: readonly ChatMessage[], options: RenderChatOptions = {}): string {
     const [only] = messages
@@ -78,7 +78,7 @@ export class ChatTemplate {
     return guard(() => own.template.render(this.#variablesFor(own.messages, messages, tools, thinking), this.#now()))
   }
 
-  /** Like `render`, with the template of a request; it runs in a thread and is not probed. */
+  /** Like `render`, with a template from the request. That template runs in a thread, and is not probed. */
   async renderTemplate(
     source: string,
     messages: readonly ChatMessage[],
@@ -112,7 +112,7 @@ export class ChatTemplate {
     return this.#probe(one) !== this.#probe(other)
   }
 
-  /** Null if the template refuses the shortest conversation. */
+  /** Renders the shortest conversation; null if the template rejects it. */
   #probe(options: RenderChatOptions): string | null {
     try {
       return this.render([{ role: 'user', content: 'Hi' }], options)
@@ -140,7 +140,7 @@ function turn(role: string, content: string): string {
   return `${START}${role}\n${content}${END}\n`
 }
 
-/** Adds the assistant's header, unless a turn is open. */
+/** Appends the assistant's header, unless a turn is already open. */
 function openTurn(text: string): string {
   const trimmed = text.trimEnd()
   if (trimmed !== '' && !trimmed.endsWith(END)) return text

@@ -1,19 +1,19 @@
 import { inferenceErrors } from './errors.ts'
 
-/** Typed access to a configuration file, with messages that name the field. */
+/** Typed access to the fields of a configuration file. Errors name the field. */
 export class ConfigFields {
   readonly file: string
   readonly values: Record<string, unknown>
   readonly #section: string
 
-  /** `section`: prefix of the fields in the file, for example `text_config.`; empty for the top level. */
+  /** `section`: prefix of the fields in messages, for example `text_config.`; empty at the top level. */
   constructor(file: string, values: Record<string, unknown>, section = '') {
     this.file = file
     this.values = values
     this.#section = section
   }
 
-  /** The fields of a nested object; null if there is none of that name. */
+  /** Returns the fields of a nested object; null if there is none. */
   section(name: string): ConfigFields | null {
     const value = this.values[name] ?? null
     if (value === null) return null
@@ -23,7 +23,7 @@ export class ConfigFields {
     return new ConfigFields(this.file, value as Record<string, unknown>, `${this.#section}${name}.`)
   }
 
-  /** The same fields, with defaults for missing ones. */
+  /** Returns the same fields, with defaults for missing ones. */
   withDefaults(defaults: Readonly<Record<string, unknown>>): ConfigFields {
     return new ConfigFields(this.file, { ...defaults, ...this.values }, this.#section)
   }
@@ -40,7 +40,7 @@ export class ConfigFields {
     throw this.refuse(name, `${JSON.stringify(value)} is not a number above 0`)
   }
 
-  /** Null if the field is null or absent. */
+  /** Returns the number; null if the field is null or absent. */
   optionalNumber(name: string): number | null {
     return (this.values[name] ?? null) === null ? null : this.number(name)
   }

@@ -15,7 +15,7 @@ import { elementBytes } from './weights/convert.ts'
 import { type PrepareOptions, prepareWeights } from './weights/prepare.ts'
 import { TensorNames } from './weights/tensor-names.ts'
 
-/** Input for a session of a decoder. */
+/** Graph of a decoder, and the properties that a session needs. */
 export interface DecoderGraph {
   readonly model: Uint8Array
   readonly weights: ExternalWeights
@@ -28,9 +28,9 @@ export interface DecoderGraph {
   readonly quantization: Quantization
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
-  /** True if it computes the argmax itself. */
+  /** True if the graph computes the argmax itself. */
   readonly argmax: boolean
-  /** Why a device must not capture its runs; null if it may. */
+  /** Reason why a device must not capture its runs; null if it may. */
   readonly uncapturable: string | null
 }
 
@@ -39,24 +39,24 @@ export interface WantedGraph {
   readonly quantization: QuantizationChoice
   readonly slots: number | 'auto'
   readonly contextLength: number
-  /** Tokens of a prompt per run. */
+  /** Maximum prompt tokens per run. */
   readonly chunk: number
   readonly device: OpenDevice
-  /** GPU memory that may be used; undefined means the free memory reported by the driver. */
+  /** GPU memory that may be used; undefined: the free memory that the driver reports. */
   readonly gpuMemoryBytes: number | undefined
-  /** Precision of GPUs. */
+  /** Precision on GPUs. */
   readonly gpuPrecision: PrecisionChoice
 }
 
 export interface BuildOptions
   extends Omit<PrepareOptions, 'config' | 'quantization' | 'keepHalf' | 'onDevice' | 'onProgress'> {
   report(step: string): (fraction: number) => void
-  /** Transforms the input of the graph builder. */
+  /** Changes the weights before the graph is built. */
   open?(weights: DecoderWeights): DecoderWeights
 }
 
 /**
- * Builds the graph of a checkpoint, after checking that it fits.
+ * Builds the graph of a checkpoint, after checking that it fits into memory.
  *
  * Throws `INF_OUT_OF_MEMORY` before any conversion or allocation, `INF_OPTION_INVALID` and
  * `INF_ARCHITECTURE_UNSUPPORTED` for graphs that the device cannot compute, and the errors of {@link prepareWeights}.
@@ -77,7 +77,7 @@ export async function buildGraph(
   const names = new TensorNames(name => tensors.has(name))
   const stored = tensors.get(names.embedding)?.dtype ?? 'F32'
   const precision = precisionOf(device.id, stored, wanted.gpuPrecision)
-  // WebGPU multiplies by transposed copies, even if the head is the embedding.
+  // WebGPU multiplies by transposed copies, even of an embedding that is also the head.
   const fusedProducts = device.id !== 'webgpu'
   const { slots, weightBytes } = planMemory({
     ...(await roomOf(wanted)),
@@ -115,8 +115,8 @@ export async function buildGraph(
 }
 
 /**
- * Loads an exported graph, after checking that it fits. A graph for one sequence at a time gets one slot; `onNote` is
- * notified. Throws the errors of {@link buildGraph}.
+ * Returns the graph of an exported model, after checking that it fits into memory. A graph for one sequence at a time
+ * gets one slot, which `onNote` reports. Throws the errors of {@link buildGraph}.
  */
 export async function takeExported(
   source: ExportedModel,
@@ -135,7 +135,7 @@ export async function takeExported(
     numberBytes: numberBytes[cachePrecision],
     weightBytes
   })
-  if (slots > 1 && !batches) onNote('The exported graph computes one sequence at a time, so the model has one slot')
+  if (slots > 1 && !batches) onNote('The exported graph computes one sequence at a time, so the model gets one slot')
   return {
     model,
     weights: { folder, inMemory: new Map() },
@@ -146,11 +146,11 @@ export async function takeExported(
     quantization,
     cachePrecision,
     argmax: false,
-    uncapturable: 'the graph was exported elsewhere'
+    uncapturable: 'the graph is an export'
   }
 }
 
-/** Half-precision keys and values are for GPUs: on the CPU, their memory is F32. */
+/** Throws for half-precision keys and values on the CPU, where their memory is F32. */
 function checkDeviceCache(precision: Precision, device: OpenDevice): void {
   if (precision === 'float32' || device.runtime !== null) return
   throw inferenceErrors.create(
@@ -171,10 +171,10 @@ async function roomOf({ slots, contextLength, chunk, device, gpuMemoryBytes }: W
   return { slots, contextLength, chunk, device: device.id, available }
 }
 
-/** 8-bit weights need an operator that only the CPU has. */
+/** Throws for 8-bit weights on a GPU: only the CPU has their operator. */
 function checkForm(quantization: Quantization, device: string): Quantization {
   if (quantization !== 'q8' || device === 'cpu') return quantization
-  throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is q8, which ${device} cannot compute with`, {
+  throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is q8, which is not supported on ${device}`, {
     at: { path: 'quantization' },
     data: { name: 'quantization', value: quantization, device },
     hint: 'Choose none or q4, or the device cpu.'

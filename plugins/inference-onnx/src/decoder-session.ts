@@ -8,27 +8,27 @@ export interface DecoderSessionOptions {
   readonly session: OrtSession
   readonly config: ServedConfig
   readonly cache: CachePool
-  /** Tokens of a prompt per run. */
+  /** Maximum prompt tokens per run. */
   readonly chunk: number
-  /** Numbers of logit rows in recurring runs, apart from whole chunks. */
+  /** Maximum logit rows of a run whose memory is cached. */
   readonly logitRows: number
   /** True if the graph computes the argmax itself. */
   readonly argmax?: boolean
 }
 
 export interface DecoderRun {
-  /** Cache row of the first sequence; the others are adjacent. */
+  /** Cache row of the first sequence; the other sequences are in the rows after it. */
   readonly row: number
   /** One per sequence. With several sequences, each has one token. */
   readonly spans: readonly Span[]
   readonly wanted: Wanted
   /** Weights of the run; see {@link DecoderSession.addVariant}. Default: the session itself. */
   readonly weights?: unknown
-  /** Aborting it fails the run soon, if the runtime can be interrupted. */
+  /** Aborts the run, if the runtime can be interrupted. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Another decoder over the same cache: a session and its additional graph inputs. */
+/** Another decoder over the same cache: its session and additional graph inputs. */
 export interface DecoderVariant {
   readonly session: OrtSession
   readonly inputs: Bindings
@@ -37,7 +37,7 @@ export interface DecoderVariant {
 /** Maximum row ranges with cached bindings. */
 const MAX_WINDOWS = 48
 
-/** Bindings for runs over the same cache rows, by weights and shape name. */
+/** Cached bindings for runs over the same cache rows, by weights and shape. */
 interface Window {
   readonly views: CacheViews
   readonly bindings: Map<DecoderVariant, Map<string, Binding>>
@@ -46,8 +46,8 @@ interface Window {
 /**
  * Runs a decoder over rows of a cache.
  *
- * Rows are bound as past and present at once, so a run appends to them in place. A rollback to an earlier
- * position needs no work: later entries are overwritten. Runs must not overlap.
+ * Rows are bound both as past and as present, so a run appends to them in place. Rolling back to an earlier position
+ * needs no work: later entries are overwritten. Runs must not overlap.
  */
 export class DecoderSession {
   readonly #options: DecoderSessionOptions
@@ -55,9 +55,9 @@ export class DecoderSession {
   /** Capacity of a cache row in positions; no run exceeds this total length. */
   readonly #capacity: HostTensor<'int32'>
   readonly #frames = new Map<string, StepFrame>()
-  /** By first row and number of rows; the least recently used come first. */
+  /** Windows by first row and number of rows; the least recently used come first. */
   readonly #windows = new Map<string, Window>()
-  /** By the weights' identity in jobs; null is the loaded model. */
+  /** Decoders by {@link Job.weights}; null is the loaded model. */
   readonly #variants: Map<unknown, DecoderVariant>
 
   constructor(options: DecoderSessionOptions) {
@@ -82,8 +82,8 @@ export class DecoderSession {
   }
 
   /**
-   * Reads the tokens of all spans and returns logits `[rows, vocabulary]`, either of the last token of each span or of
-   * all tokens. The array is valid until the next run. The cache must have room; see {@link DecoderSession.reserve}.
+   * Computes the tokens of all spans, and returns logits `[rows, vocabulary]` of the last token of each span or of all
+   * tokens. The array is valid until the next run. The cache must have room; see {@link DecoderSession.reserve}.
    */
   async run(run: DecoderRun): Promise<Float32Array> {
     const { logits } = await this.#compute(run, run.wanted)
@@ -115,12 +115,12 @@ export class DecoderSession {
     return frame
   }
 
-  /** Allows runs to name `weights`; the caller removes a variant before it frees its session and inputs. */
+  /** Allows runs with `weights`. The caller must remove the variant before it frees its session and inputs. */
   addVariant(weights: object, variant: DecoderVariant): void {
     this.#variants.set(weights, variant)
   }
 
-  /** Call only when no run uses it. */
+  /** Removes a variant. Call only when no run uses it. */
   removeVariant(weights: object): void {
     const variant = this.#variants.get(weights)
     if (variant === undefined) return
@@ -140,7 +140,7 @@ export class DecoderSession {
     this.#capacity.data[0] = cache.capacity
   }
 
-  /** Frees everything. Call only when no run is active. */
+  /** Frees all memory. Call only when no run is active. */
   async close(): Promise<void> {
     this.#releaseWindows()
     for (const frame of this.#frames.values()) frame.release()
@@ -155,7 +155,7 @@ export class DecoderSession {
     return { ...this.#options, sharedLogits: this.#sharedLogits }
   }
 
-  /** Caches memory and bindings for single tokens, few tokens with all their logits, and whole chunks. */
+  /** True for shapes that recur, whose memory and bindings are cached: single tokens, drafts, and whole chunks. */
   #recurs(shape: FrameShape): boolean {
     if (logitRows(shape) > this.#options.logitRows) return false
     return shape.length === 1 || shape.wanted === 'all' || shape.length === this.#options.chunk

@@ -6,7 +6,7 @@ import { makeFolder } from '@svc/plugin-sdk/folders'
 import { fileError } from './files.ts'
 
 export interface DigestOptions {
-  /** Cache folder for digests of unchanged files. */
+  /** Folder in which digests of unchanged files are cached. */
   readonly cacheDirectory: string
   readonly signal?: AbortSignal | undefined
   onProgress(fraction: number): void
@@ -19,9 +19,9 @@ export interface Digest {
 }
 
 /**
- * SHA-256 over the names (relative to `root`), sizes and contents of files, sorted by name.
+ * Computes the SHA-256 over the names (relative to `root`), sizes and contents of files, sorted by name.
  *
- * Contents are read once: digests are cached by path, size, inode and times of modification and change.
+ * Contents are read only once: digests are cached by path, size, inode, and modification and change times.
  */
 export async function digestFiles(root: string, files: readonly string[], options: DigestOptions): Promise<Digest> {
   const entries = await Promise.all(
@@ -50,11 +50,11 @@ export async function digestFiles(root: string, files: readonly string[], option
 }
 
 export interface PrefixOptions extends Pick<DigestOptions, 'cacheDirectory' | 'signal'> {
-  /** The digest, if the caller has just computed it: it is cached without reading. */
+  /** Digest that the caller has just computed; it is cached without reading the file. */
   readonly known?: string
 }
 
-/** SHA-256 over the first `byteLength` bytes of a file, hex; cached as in {@link digestFiles}. */
+/** Computes the SHA-256 over the first `byteLength` bytes of a file, hex; cached as in {@link digestFiles}. */
 export async function digestPrefix(file: string, byteLength: number, options: PrefixOptions): Promise<string> {
   const { cacheDirectory, signal, known } = options
   const { size, ino, mtimeNs, ctimeNs } = await stat(file, { bigint: true })
@@ -62,7 +62,7 @@ export async function digestPrefix(file: string, byteLength: number, options: Pr
   return remembered(cacheDirectory, identity, async () => known ?? hashFile(file, signal, () => {}, byteLength))
 }
 
-/** SHA-256 over the contents of a file, or its first bytes, hex. */
+/** Computes the SHA-256 over a file, or its first bytes, hex. */
 export async function hashFile(
   file: string,
   signal: AbortSignal | undefined,
@@ -83,7 +83,7 @@ export async function hashFile(
   return hash.digest('hex')
 }
 
-/** One small file per digest, so that processes need no lock. An unusable cache costs only time. */
+/** Returns a cached digest, or computes and caches it. Each digest has a separate file, so processes need no lock. */
 export async function remembered(folder: string, identity: string, compute: () => Promise<string>): Promise<string> {
   const file = join(folder, 'digests', createHash('sha256').update(identity).digest('hex').slice(0, 32))
   const known = await readFile(file, 'utf8').catch(() => '')
@@ -95,7 +95,7 @@ export async function remembered(folder: string, identity: string, compute: () =
     await writeFile(temporary, hash)
     await rename(temporary, file)
   } catch {
-    // A failure only costs the time of the next reading.
+    // Without the cache, the digest is only computed again.
   }
   return hash
 }

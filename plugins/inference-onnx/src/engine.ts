@@ -30,7 +30,7 @@ import { Tokenizer } from './tokenizer.ts'
 import { TensorNames } from './weights/tensor-names.ts'
 
 export interface OnnxEngineOptions {
-  /** Folder for converted weights and digests. It may be unwritable or emptied at any time. */
+  /** Folder of converted weights and digests. It may be read-only, or emptied at any time. */
   readonly cacheDirectory: string
   readonly runtime?: RuntimeKind
   /** Resolves the packages of ONNX Runtime; default: from this package. */
@@ -41,11 +41,11 @@ export interface OnnxEngineOptions {
   readonly threads?: number
   /** Quantisation of loads that name none; default `auto`. */
   readonly quantization?: QuantizationChoice
-  /** Tokens of a prompt per run; default 256. */
+  /** Maximum prompt tokens per run; default 256. */
   readonly promptChunk?: number
   /** Maximum number of requests that wait for a slot of one model; default 64. */
   readonly maxWaiting?: number
-  /** Maximum number of speculated tokens when one sequence is computed by itself; 0 disables speculation; default 8. */
+  /** Maximum number of drafted tokens when a single sequence runs; 0 disables speculation; default 8. */
   readonly speculation?: number
   readonly gpu?: GpuOptions
   /** Receives informational notices, each once. */
@@ -57,25 +57,25 @@ export interface OnnxEngineOptions {
 export interface GpuOptions {
   /** Folder of the CUDA provider and its libraries; default: `gpu` in the cache folder. */
   readonly libraryDirectory?: string
-  /** Given GPU, which replaces a query of its driver. */
+  /** GPU from the settings; the driver is then not queried. */
   readonly stated?: StatedGpu
-  /** GPU memory that may be used, in bytes; default: the free memory reported by the driver. */
+  /** GPU memory that may be used, in bytes; default: the free memory that the driver reports. */
   readonly memoryBytes?: number
   /** Precision on GPUs; default `auto`. */
   readonly precision?: PrecisionChoice
-  /** Capture of recurring runs on GPUs; default `auto`. */
+  /** Whether GPUs capture recurring runs; default `auto`. */
   readonly graphs?: DeviceGraphsChoice
-  /** View of the machine for the device search; default: the real machine. */
+  /** Machine in which devices are searched; default: the real one. */
   readonly host?: Host
 }
 
 const DEFAULT_PROMPT_CHUNK = 256
 const DEFAULT_MAX_WAITING = 64
 const DEFAULT_SPECULATION = 8
-/** Progress at the end of each load step, as a fraction. */
+/** Progress of a load at the end of each step, as a fraction. */
 const progress = { read: 0.02, digest: 0.3, weights: 0.8, session: 1 } as const
 
-/** The engine on ONNX Runtime. Nothing heavy is loaded before the first {@link OnnxEngine.load}. */
+/** Inference engine on ONNX Runtime. Native libraries are loaded only by the first {@link OnnxEngine.load}. */
 export class OnnxEngine implements InferenceEngine {
   readonly name: string
   readonly instance: string = randomUUID()
@@ -106,12 +106,12 @@ export class OnnxEngine implements InferenceEngine {
     return this.#devices.list()
   }
 
-  /** Default device, and the reason against a better one. */
+  /** Returns the default device, and the reason why no better one is used. */
   diagnose(): Promise<Diagnosis> {
     return this.#devices.diagnose(this.#options.device ?? 'auto', this.name)
   }
 
-  /** GPU facilities of the machine. */
+  /** Returns the GPUs, drivers and libraries of the machine. */
   surveyDevices(): Promise<Survey> {
     return this.#devices.survey()
   }
@@ -124,15 +124,15 @@ export class OnnxEngine implements InferenceEngine {
     } catch (error) {
       await device?.runtime?.close()
       if (options.signal?.aborted !== true) throw error
-      throw inferenceErrors.create('INF_LOAD_CANCELLED', `Loading ${options.runDirectory} was cancelled`, {
+      throw inferenceErrors.create('INF_LOAD_CANCELLED', `The caller cancelled loading ${options.runDirectory}`, {
         cause: error
       })
     }
   }
 
   /**
-   * Frees the runtime: now, or with the last open model. Models belong to their callers, and survive a reload of
-   * this plugin if their owner keeps them.
+   * Frees the runtime, immediately or when the last model is closed. Models belong to their callers, so they can survive
+   * a reload of this plugin.
    */
   async close(): Promise<void> {
     this.#closed = true
@@ -195,7 +195,7 @@ export class OnnxEngine implements InferenceEngine {
       threads,
       cacheDirectory,
       onUncached: (reason: Error) =>
-        this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
+        this.#warn('Converted weights stay in memory, because the cache is not writable', reason)
     }
     const graph =
       source.kind === 'exported'
@@ -284,7 +284,10 @@ export class OnnxEngine implements InferenceEngine {
   #openRuntime(): Runtime {
     const { runtime = 'auto', require = ownRequire() } = this.#options
     this.#runtime ??= openRuntime(runtime, require, reason =>
-      this.#warn("ONNX Runtime's C interface cannot be called, so it runs slower in a worker thread", reason)
+      this.#warn(
+        "ONNX Runtime's C interface cannot be called, so the runtime uses a worker thread, which is slower",
+        reason
+      )
     )
     return this.#runtime
   }
@@ -294,7 +297,7 @@ export class OnnxEngine implements InferenceEngine {
   }
 }
 
-/** Path of ONNX Runtime's own library; null if not installed. */
+/** Returns the path of ONNX Runtime's library; null if it is not installed. */
 function libraryOf(require: NodeJS.Require): string | null {
   try {
     return findLibrary(require)

@@ -2,7 +2,7 @@ import { access, readFile } from 'node:fs/promises'
 import { isSvcError } from '@svc/plugin-sdk'
 import { inferenceErrors } from './errors.ts'
 
-/** Turns a file-system error into an `INF_RUN_DIR_*` error with the file; other errors pass unchanged. */
+/** Converts a file system error to an `INF_RUN_DIR_*` error that names the file; returns other errors unchanged. */
 export function fileError(error: unknown, file: string): unknown {
   if (isSvcError(error) || !(error instanceof Error) || !('code' in error)) return error
   if (error.code === 'ENOENT') return fileMissing(file)
@@ -37,7 +37,7 @@ export async function readJsonObject(file: string): Promise<Record<string, unkno
     throw fileError(error, file)
   }
   let value: unknown
-  let reason = 'it does not hold a JSON object'
+  let reason = 'it does not contain a JSON object'
   try {
     value = JSON.parse(text)
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { GenerateRequest } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 
-/** Allowed range of every numeric option. */
+/** Allowed range of each numeric option. */
 const ranges: Readonly<Record<string, readonly [number, number]>> = {
   temperature: [0, Number.MAX_VALUE],
   topP: [0, 1],
@@ -22,8 +22,8 @@ const wholeRanges: Readonly<Record<string, readonly [number, number]>> = {
 /**
  * Validates a request before any computation.
  *
- * Throws `INF_OPTION_INVALID` with the option and its range, and `INF_CONTEXT_EXCEEDED` if the prompt and one more
- * token exceed the context.
+ * Throws `INF_OPTION_INVALID`, naming the option and its range, and `INF_CONTEXT_EXCEEDED` if the prompt plus one token
+ * exceed the context.
  */
 export function checkRequest(request: GenerateRequest, vocabularySize: number, contextLength: number): void {
   const options = { ...request.sampling, maxTokens: request.maxTokens, logprobs: request.logprobs }
@@ -50,7 +50,7 @@ export function checkTokens(tokens: readonly number[], vocabularySize: number): 
   if (index === -1) return
   throw inferenceErrors.create(
     'INF_OPTION_INVALID',
-    `Token ${tokens[index]} at position ${index} is not in the vocabulary of ${vocabularySize}`,
+    `Token ${tokens[index]} at position ${index} is not in the vocabulary of ${vocabularySize} tokens`,
     { at: { path: `tokens.${index}` }, data: { token: tokens[index], vocabularySize } }
   )
 }
@@ -58,7 +58,7 @@ export function checkTokens(tokens: readonly number[], vocabularySize: number): 
 export function contextExceeded(promptTokens: number, contextLength: number) {
   return inferenceErrors.create(
     'INF_CONTEXT_EXCEEDED',
-    `The prompt has ${promptTokens} tokens; the context holds ${contextLength}, completion included`,
+    `The prompt has ${promptTokens} tokens; the context holds ${contextLength}, including the completion`,
     { data: { promptTokens, contextLength }, hint: 'Shorten the prompt, or load the model with a larger maxContext.' }
   )
 }

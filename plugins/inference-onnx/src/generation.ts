@@ -15,11 +15,11 @@ export interface GenerationOptions {
   readonly scheduler: Scheduler
   readonly tokenizer: Tokenizer
   readonly endTokens: ReadonlySet<number>
-  /** Maximum tokens of prompt and completion together. */
+  /** Maximum tokens of prompt plus completion. */
   readonly contextLength: number
   /** Weights of the sequence; see {@link Job.weights}. */
   readonly weights: unknown
-  /** Output constraint; null for any text. */
+  /** Matcher of the output constraint; null if there is none. */
   readonly matcher: Matcher | null
   /** Aborted by the caller, by closing the model, or when the events are no longer consumed. */
   readonly abort: AbortController
@@ -33,7 +33,7 @@ interface Reported {
   readonly logprob: ReportedLogprob | null
 }
 
-/** Maximum events that wait for their consumer; a sequence further ahead pauses until all of them are consumed. */
+/** Number of unread events at which a sequence pauses, until its consumer has read all of them. */
 const MAX_AHEAD = 16
 
 /** Generates one sequence: waits for a slot, reads the prompt, then samples token by token. */
@@ -58,7 +58,7 @@ class Sequence implements Job {
   readonly takeArgmax: ((token: number) => number | null) | null
   /** Prompt and completion. */
   readonly tokens: number[]
-  /** Settles when the scheduler has finished it. */
+  /** Resolves when the scheduler has finished the job. */
   readonly ended: Promise<void>
   readonly #options: GenerationOptions
   readonly #watch = new StopWatch()
@@ -108,15 +108,15 @@ class Sequence implements Job {
   }
 
   take(logits: Float32Array): number | null {
-    // Broken weights show in the first logits. Later ones are checked at one token: NaN spreads to all of them.
+    // Invalid weights show in the first logits. Later, one logit is enough: NaN spreads to all of them.
     checkLogits(this.#completionTokens === 0 ? logits : logits.subarray(0, 1))
-    // The sampler changes the logits, so the reported values come from a copy.
+    // The sampler changes the logits, so log probabilities come from a copy.
     const unmodified = this.#options.request.logprobs === undefined ? null : logits.slice()
     const choose = () => this.#sampler.sample(logits, this.tokens, this.#options.matcher?.allowed())
     return this.#take(choose, unmodified)
   }
 
-  /** `logits`: source of the token's reported values. */
+  /** Chooses the next token. `logits`: source of its log probabilities. */
   #take(choose: () => number, logits: Float32Array | null = null): number | null {
     if (this.#completionTokens === 0) this.#watch.enter('completionNs')
     const { matcher } = this.#options
@@ -149,7 +149,7 @@ class Sequence implements Job {
     this.#wakeConsumer()
   }
 
-  /** For one consumer. Throws the error that made the sequence fail. */
+  /** Yields the events, to a single consumer. Throws the error with which the sequence failed. */
   async *events(): AsyncGenerator<GenerateEvent, void, undefined> {
     for (;;) {
       const event = this.#events.shift()
@@ -164,7 +164,7 @@ class Sequence implements Job {
     }
   }
 
-  /** Drops tokens computed ahead of a consumer that has stopped. */
+  /** Drops unread tokens after the consumer has stopped, and does not count them. */
   #withdraw(): void {
     for (const event of this.#events) if (event.type === 'text') this.#completionTokens -= event.tokens.length
     this.#events = []
@@ -181,7 +181,7 @@ class Sequence implements Job {
     this.#wakeConsumer()
   }
 
-  /** The next token, with its report unless it ends the sequence. */
+  /** Accepts the next token. Returns it with its log probabilities, unless it ends the sequence. */
   #next(token: number, logits: Float32Array | null): { readonly token: number; readonly reported: Reported | null } {
     const { request, endTokens, tokenizer, matcher } = this.#options
     matcher?.accept(token)

@@ -2,7 +2,7 @@ import { defined, t } from '@svc/plugin-sdk'
 import { type DeviceGraphsChoice, deviceGraphsChoices } from './device/device-graphs.ts'
 import { type PrecisionChoice, precisionChoices } from './device/precision.ts'
 
-/** Settings about GPUs. */
+/** GPU settings. */
 export const gpuSettings = {
   gpu_library_directory: t.string({
     description:
@@ -11,31 +11,31 @@ export const gpuSettings = {
     default: '.vox/gpu'
   }),
   gpu_precision: t.enum(precisionChoices, {
-    description: 'Precision of GPUs. auto uses bfloat16 or float16 of the checkpoint on CUDA, and float32 on WebGPU.',
+    description: "Precision on GPUs. auto uses the checkpoint's bfloat16 or float16 on CUDA, and float32 on WebGPU.",
     default: 'auto'
   }),
   device_graphs: t.enum(deviceGraphsChoices, {
     description:
-      'Whether a GPU captures recurring runs and replays them without work for the processor. auto captures on WebGPU, on also on CUDA, which is untested.',
+      'Whether a GPU captures recurring runs and replays them, which saves processor time. auto captures on WebGPU; on captures on CUDA too, which is untested.',
     default: 'auto'
   }),
   gpu_model: t.optional(
     t.string({
-      description: 'Model of the GPU. With gpu_vram_mb, the driver is not queried for GPUs.',
+      description: 'Model of the GPU. If gpu_vram_mb is set too, the driver is not queried for GPUs.',
       minLength: 1,
       'x-env': 'SVC_GPU_MODEL'
     })
   ),
   gpu_vram_mb: t.optional(
     t.integer({
-      description: 'Memory of the GPU in MB. With gpu_model, the driver is not queried for GPUs.',
+      description: 'Memory of the GPU in MB. If gpu_model is set too, the driver is not queried for GPUs.',
       minimum: 1,
       'x-env': 'SVC_GPU_VRAM_MB'
     })
   ),
   vram_override_gb: t.optional(
     t.number({
-      description: 'GPU memory for models in GB. It overrides the value of the driver.',
+      description: "GPU memory for models in GB. Overrides the driver's value.",
       exclusiveMinimum: 0,
       'x-env': 'SVC_VRAM_OVERRIDE_GB'
     })
@@ -52,7 +52,7 @@ export interface GpuSettings {
 
 const GIGABYTE = 2 ** 30
 
-/** The settings in the engine's form. Model and memory count only as a pair. */
+/** Converts the settings to engine options. Model and memory of the GPU apply only if both are set. */
 export function gpuOptions(libraryDirectory: string, settings: GpuSettings) {
   const { gpu_precision, device_graphs, gpu_model, gpu_vram_mb, vram_override_gb } = settings
   return defined({

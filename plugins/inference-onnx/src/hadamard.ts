@@ -1,6 +1,6 @@
 const LARGEST_SIZE = 64
 
-/** Number of columns mixed with each other: the largest power of two that divides all sizes, up to 64. */
+/** Returns the size of the groups that are rotated together: the largest power of two that divides `columns`, up to 64. */
 export function rotationSize(columns: number): number {
   let size = LARGEST_SIZE
   while (columns % size !== 0) size /= 2
@@ -10,8 +10,8 @@ export function rotationSize(columns: number): number {
 /**
  * Multiplies every group of `size` values (a power of two) by the orthonormal Hadamard matrix, in place.
  *
- * Rotating weights and inputs keeps their product, but spreads outliers over their neighbours, so that rounding by one
- * scale costs less (https://arxiv.org/abs/2404.00456).
+ * Rotating weights and inputs keeps their product, but spreads outliers over the group, so that rounding with one scale
+ * loses less (https://arxiv.org/abs/2404.00456).
  */
 export function rotate(values: Float32Array, size: number): void {
   const norm = 1 / Math.sqrt(size)
@@ -29,7 +29,7 @@ export function rotate(values: Float32Array, size: number): void {
   }
 }
 
-/** The matrix itself, which is its own transpose and inverse: F32 `[size, size]`. */
+/** Returns the matrix, F32 `[size, size]`, which is its own transpose and inverse. */
 export function hadamardMatrix(size: number): Float32Array<ArrayBuffer> {
   const matrix = new Float32Array(size * size)
   for (let row = 0; row < size; row++) matrix[row * size + row] = 1

@@ -5,7 +5,7 @@ import { readOptionalJsonObject } from './files.ts'
 
 const check = schemaCheck(externalServingHandoffSchema)
 
-/** Reads a handoff file; null if there is none. Throws `INF_RUN_DIR_HANDOFF_INVALID` with the field. */
+/** Reads a handoff file; null if there is none. Throws `INF_RUN_DIR_HANDOFF_INVALID`, naming the field. */
 export async function readHandoff(file: string): Promise<ExternalServingHandoff | null> {
   const value = await readOptionalJsonObject(file)
   if (value === null) return null
@@ -20,7 +20,7 @@ export async function readHandoff(file: string): Promise<ExternalServingHandoff 
     {
       at: { file, path: field },
       data: { file, field },
-      hint: 'Write the file again, or remove it: serving does not need it.'
+      hint: 'Write the file again, or remove it: it is not needed to serve the model.'
     }
   )
 }

@@ -1,16 +1,16 @@
 import { Environment, Interpreter, Template } from '@huggingface/jinja'
 import { strftime } from './strftime.ts'
 
-/** Same limit as the sandbox of Python's Jinja. */
+/** Maximum length of a range, as in the sandbox of Python's Jinja. */
 const MAX_RANGE_LENGTH = 100_000
-/** String length that counts as one step. */
+/** Number of characters that count as one step. */
 const CHARACTERS_PER_STEP = 1024
 
 interface RuntimeValue {
   readonly value: unknown
 }
 
-/** The package's class: its types import modules in a way that this compiler does not resolve. */
+/** Interpreter class of the package. Declared here, because this compiler cannot resolve the imports of its types. */
 declare class Evaluator {
   constructor(environment: unknown)
   evaluate(node: unknown, environment: unknown): RuntimeValue
@@ -18,18 +18,18 @@ declare class Evaluator {
 }
 const BaseInterpreter = Interpreter as unknown as typeof Evaluator
 
-/** A template, with the globals that transformers defines for chat templates. */
+/** Jinja template, with the globals that transformers defines for chat templates. */
 export class JinjaTemplate {
   readonly #template: Template
 
-  /** Throws the parser's own error if the source is not a template. */
+  /** Throws the parser's error if the source is not a template. */
   constructor(source: string) {
     this.#template = new Template(source)
   }
 
-  /** Throws errors raised by the template, an error for an unknown name or filter, and one after `maxSteps`. */
+  /** Renders the template. Throws if the template raises an error, uses an unknown name or filter, or exceeds `maxSteps`. */
   render(variables: Readonly<Record<string, unknown>>, now: Date, maxSteps = Number.POSITIVE_INFINITY): string {
-    // Replaces the template's own `render`, whose date is always now, in the machine's locale.
+    // Template.render of the package would use the current date in the machine's locale.
     const environment = new Environment()
     for (const [name, value] of Object.entries({ ...globals, ...variables })) environment.set(name, value)
     environment.set('strftime_now', (format: string) => strftime(format, now))
@@ -40,7 +40,7 @@ export class JinjaTemplate {
 /** Counts evaluated nodes and result sizes, and throws above `maxSteps`. */
 class MeteredInterpreter extends BaseInterpreter {
   readonly #maxSteps: number
-  /** Total size of each list and object, which `tojson` prints in full. */
+  /** Total size of each list and object, including nested ones: `tojson` prints all of it. */
   readonly #sizes = new WeakMap<object, number>()
   #steps = 0
 

@@ -1,7 +1,7 @@
 /**
- * Finds the first duplicate key in an object of a JSON text, which `JSON.parse` accepts silently.
+ * Finds the first duplicate key of an object, which `JSON.parse` accepts silently.
  *
- * The text must be valid JSON. Returns the key and its index in the text, or null.
+ * `json` must be valid JSON. Returns the key and its index in the string, or null.
  */
 export function findDuplicateKey(json: string): { readonly key: string; readonly index: number } | null {
   const open: (Set<string> | null)[] = []
@@ -27,7 +27,7 @@ export function findDuplicateKey(json: string): { readonly key: string; readonly
   return null
 }
 
-/** Index after the closing quote of the string that starts at `start`. */
+/** Returns the index after the closing quote of the string that starts at `start`. */
 function endOfString(json: string, start: number): number {
   let index = start + 1
   while (index < json.length && json[index] !== '"') index += json[index] === '\\' ? 2 : 1

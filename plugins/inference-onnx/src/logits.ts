@@ -3,7 +3,7 @@ import type { TokenLogprob } from '@svc/contracts'
 /** Logit of a token that is never chosen. */
 const FORBIDDEN = Number.NEGATIVE_INFINITY
 
-/** The token with the largest logit; the smaller id wins a tie. NaN never wins. */
+/** Returns the token with the largest logit; in a tie, the smaller id. NaN never wins. */
 export function argmax(logits: Float32Array): number {
   let best = 0
   let value = Number.NEGATIVE_INFINITY
@@ -17,7 +17,7 @@ export function argmax(logits: Float32Array): number {
   return best
 }
 
-/** Excludes every token whose bit in `allowed` is not set: bit 0 of the first word stands for token 0. */
+/** Excludes all tokens whose bit in `allowed` is not set. Bit 0 of the first word stands for token 0. */
 export function forbidOthers(logits: Float32Array, allowed: Uint32Array): void {
   for (let first = 0; first < logits.length; first += 32) {
     const word = allowed[first >> 5] ?? 0
@@ -34,7 +34,7 @@ export function forbidOthers(logits: Float32Array, allowed: Uint32Array): void {
   }
 }
 
-/** The tokens with the `count` largest logits, most likely first; the smaller id wins a tie. */
+/** Returns the tokens with the `count` largest logits, most likely first; in a tie, the smaller id first. */
 export function largest(logits: Float32Array, count: number): number[] {
   const before = (a: number, b: number) => (logits[b] as number) - (logits[a] as number) || a - b
   if (count >= logits.length / 4) {
@@ -53,7 +53,7 @@ export function largest(logits: Float32Array, count: number): number[] {
   return heap.sort(before)
 }
 
-/** Restores the heap: `heap[0]` is the element that `before` orders last. */
+/** Restores the heap property: `heap[0]` is the element that `before` orders last. */
 function heapify(heap: number[], before: (a: number, b: number) => number): void {
   for (let i = (heap.length >> 1) - 1; i >= 0; i--) sink(heap, i, before)
 }
@@ -72,7 +72,7 @@ function sink(heap: number[], start: number, before: (a: number, b: number) => n
   }
 }
 
-/** Log probabilities of a token and of the most likely ones, from unmodified logits. */
+/** Returns the log probabilities of a token and of the most likely ones, from unmodified logits. */
 export function logprobs(
   logits: Float32Array,
   chosen: number,

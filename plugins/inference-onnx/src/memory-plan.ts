@@ -6,7 +6,7 @@ import { BLOCK } from './onnx/linear.ts'
 /** Memory available to a model. */
 export interface AvailableMemory {
   readonly bytes: number
-  /** Description for messages: `free memory of the machine`. */
+  /** Description for messages, such as `free memory of the machine`. */
   readonly source: string
 }
 
@@ -15,21 +15,21 @@ export interface MemoryQuestion {
   readonly quantization: Quantization
   /** True if the checkpoint has separate weights for the head. */
   readonly ownHead: boolean
-  /** Bytes per number in computations: of unquantised weights, and of keys and values. */
+  /** Bytes per number of unquantised weights, and of keys and values. */
   readonly numberBytes: number
   /** Bytes per number of an embedding that stays in its stored type. */
   readonly storedBytes: number
   /** `auto`: as many as fit, up to {@link MAX_SLOTS}. */
   readonly slots: number | 'auto'
   readonly contextLength: number
-  /** Tokens of a prompt per run. */
+  /** Maximum prompt tokens per run. */
   readonly chunk: number
   readonly device: string
-  /** Null if unknown: no load is refused then. */
+  /** Null if unknown; then no load is rejected. */
   readonly available: AvailableMemory | null
 }
 
-/** The same for a model with unchanged weights. */
+/** Like {@link MemoryQuestion}, for an exported graph, whose weights are unchanged. */
 export interface ServedQuestion
   extends Pick<
     MemoryQuestion,
@@ -50,13 +50,13 @@ export interface MemoryPlan {
   readonly workspaceBytes: number
 }
 
-/** Maximum slots of `auto`; more concurrent answers must be requested explicitly. */
+/** Maximum slots for `auto`; more must be requested explicitly. */
 export const MAX_SLOTS = 16
-/** A load is refused if contexts of this many tokens do not fit; longer ones allocate as they grow. */
+/** Context per slot that must fit at load; longer contexts allocate memory as they grow. */
 const MIN_CONTEXT_TOKENS = 4096
-/** Fraction of the memory left to other processes. */
+/** Fraction of the memory that is left to other processes. */
 const RESERVE = 0.05
-/** Graph, code and buffers of the runtime itself. */
+/** Memory of the runtime itself: graph, code and buffers. */
 const RUNTIME_BYTES = 64 * 2 ** 20
 const FLOAT = 4
 
@@ -64,7 +64,7 @@ const FLOAT = 4
  * Plans the memory of a model and its number of slots.
  *
  * Throws `INF_OUT_OF_MEMORY`, with the numbers, if the weights, a run, and contexts of 4,096 tokens in all slots do not
- * fit together. Pure: reads and allocates nothing.
+ * fit. Pure function: reads and allocates nothing.
  */
 export function planMemory(question: MemoryQuestion): MemoryPlan {
   const weightBytes = weightBytesOf(question)
@@ -72,7 +72,7 @@ export function planMemory(question: MemoryQuestion): MemoryPlan {
   return planRoom(question, weightBytes, workspaceBytes)
 }
 
-/** Like {@link planMemory}, for a graph of which only weights and cache are known. */
+/** Like {@link planMemory}, for an exported graph: only its weights and cache are known. */
 export function planServed(question: ServedQuestion): MemoryPlan {
   const { config, chunk, weightBytes } = question
   return planRoom(question, weightBytes, RUNTIME_BYTES + FLOAT * chunk * config.vocabularySize)
@@ -94,7 +94,7 @@ function planRoom(question: PlanQuestion, weightBytes: number, workspaceBytes: n
   return plan
 }
 
-/** Bytes of all weights in the engine's representation. */
+/** Returns the size of all weights in the engine's representation, in bytes. */
 function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes }: MemoryQuestion): number {
   const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, layers, vocabularySize } = config
   const [queries, keys] = [heads * headSize, keyValueHeads * headSize]
@@ -125,14 +125,14 @@ function workspaceBytesOf(question: MemoryQuestion, context: number): number {
   return RUNTIME_BYTES + FLOAT * (Math.min(chunk, context) * perToken + vocabularySize) + rotaryBytesOf(question)
 }
 
-/** Cosines and sines of every position of the context, for each rotary embedding of the model. */
+/** Returns the size of the rotary tables: cosines and sines of each position, for each rotary embedding. */
 function rotaryBytesOf({ config, contextLength, numberBytes }: MemoryQuestion): number {
   const ropes = new Set([config.rope, config.windowRope])
   const pairs = [...ropes].reduce((sum, { inverseFrequencies }) => sum + inverseFrequencies.length, 0)
   return 2 * pairs * contextLength * numberBytes
 }
 
-/** With several slots, one extra row allows rows to be swapped. */
+/** Returns the number of cache rows. With several slots, a spare row is used to swap rows. */
 function rowsOf(slots: number): number {
   return slots === 1 ? 1 : slots + 1
 }
@@ -149,8 +149,8 @@ function refusal(question: PlanQuestion, plan: MemoryPlan, cacheBytes: number, c
   const slots = plan.slots === 1 ? 'one context' : `${plan.slots} contexts`
   const message =
     `The model does not fit on ${device}: ${size(plan.weightBytes)} of weights (quantization ${quantization}), ` +
-    `${size(cacheBytes)} for ${slots} of ${context} tokens and ${size(plan.workspaceBytes)} to compute with ` +
-    `make ${size(needed)}, but ${available?.source} is ${size(available?.bytes ?? 0)}`
+    `${size(cacheBytes)} for ${slots} of ${context} tokens and ${size(plan.workspaceBytes)} of buffers ` +
+    `need ${size(needed)}, but ${available?.source} is ${size(available?.bytes ?? 0)}`
   const hints = [
     ...('weightBytes' in question ? [] : fewerBits(quantization)),
     ...(plan.slots > 1 ? ['fewer slots'] : []),
@@ -167,7 +167,7 @@ function refusal(question: PlanQuestion, plan: MemoryPlan, cacheBytes: number, c
       neededBytes: needed,
       availableBytes: available?.bytes ?? 0
     },
-    hint: `Load it with ${hints.join(', ')}, or on a machine with more memory.`
+    hint: `Load it with ${hints.join(', or with ')}, or on a machine with more memory.`
   })
 }
 

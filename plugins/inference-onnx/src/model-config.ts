@@ -3,10 +3,10 @@ import { ConfigFields } from './config-fields.ts'
 import { type Biases, type Family, type FamilyTraits, familyOf } from './model-families.ts'
 import { parseRope, type Rope } from './rope.ts'
 
-/** Ten times the depth of the deepest public models; a larger value means a broken file. */
+/** Ten times the depth of the deepest public models; a larger value indicates a broken file. */
 const MAX_LAYERS = 2000
 
-/** Activation of a gated feed-forward block: x * sigmoid(x), or GELU in its tanh approximation. */
+/** Activation of a gated feed-forward block: x * sigmoid(x), or the tanh approximation of GELU. */
 export type Activation = 'silu' | 'gelu-tanh'
 
 /** Configuration of a decoder-only transformer of a supported family. */
@@ -34,13 +34,13 @@ export interface DecoderConfig {
   readonly activation: Activation
   /** Factor of the attention scores. */
   readonly attentionScale: number
-  /** Soft cap c in c * tanh(x / c) for attention scores and logits; null without one. */
+  /** Soft cap c in c * tanh(x / c), for attention scores and logits; null if there is none. */
   readonly attentionSoftcap: number | null
   readonly logitSoftcap: number | null
-  /** Attention window of each layer in positions, the current one included; null for full attention. */
+  /** Attention window of each layer in positions, including the current one; null for full attention. */
   readonly windows: readonly (number | null)[]
   readonly rope: Rope
-  /** For layers with a window. */
+  /** Rotary embedding of layers with a window. */
   readonly windowRope: Rope
   /** True if the query, key and value projections have biases. */
   readonly queryKeyValueBias: boolean
@@ -50,12 +50,12 @@ export interface DecoderConfig {
   readonly mlpBias: boolean
   /** True if the checkpoint stores query, key and value as one projection, and gate and up as one. */
   readonly joinedProjections: boolean
-  /** True if the head shares the embedding's weights; null if the configuration does not say. */
+  /** True if the head shares the embedding's weights; null if the configuration does not state it. */
   readonly tiedHead: boolean | null
   readonly endTokens: readonly number[]
 }
 
-/** Facts needed to serve a decoder, independent of its graph's origin. */
+/** Properties that are required to serve a decoder, whether built or exported. */
 export interface ServedConfig
   extends Pick<
     DecoderConfig,
@@ -65,10 +65,10 @@ export interface ServedConfig
 }
 
 /**
- * Reads `config.json` (and the end tokens of `generation_config.json`). For a multimodal model, `text_config` counts.
+ * Parses `config.json`, and the end tokens of `generation_config.json`. For a multimodal model, `text_config` is used.
  *
- * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unsupported family or setting, and `INF_RUN_DIR_MALFORMED` for an
- * invalid value, both with the field. `file` is the path shown in messages.
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unsupported family or setting, and `INF_RUN_DIR_MALFORMED` for an invalid
+ * value; both name the field. `file`: path for messages.
  */
 export function parseModelConfig(
   file: string,
@@ -121,7 +121,7 @@ export function parseModelConfig(
   }
 }
 
-/** Settings that turn a supported model into another one. */
+/** Throws for settings that change a model in ways the engine does not support. */
 function refuseOtherModels(outer: ConfigFields, fields: ConfigFields): void {
   const quantization = outer.section('quantization_config')
   if (quantization !== null) {
@@ -150,7 +150,7 @@ function keyValueHeads(fields: ConfigFields, heads: number): number {
   throw fields.refuse('num_key_value_heads', `${heads} attention heads cannot share ${count}`)
 }
 
-/** Gemma uses `hidden_activation`; its `hidden_act` once had another meaning. */
+/** Returns the activation. Gemma uses `hidden_activation`; its `hidden_act` once had another meaning. */
 function activation(fields: ConfigFields): Activation {
   const name = (fields.values.hidden_activation ?? null) === null ? 'hidden_act' : 'hidden_activation'
   const value = fields.values[name] ?? 'silu'
@@ -164,7 +164,7 @@ function tiedHead(outer: ConfigFields, fields: ConfigFields): boolean | null {
   return from.values.tie_word_embeddings === undefined ? null : from.boolean('tie_word_embeddings', false)
 }
 
-/** The ids in a field: one or a list. */
+/** Returns the ids in a field, which is one id or a list. */
 export function tokenIds(value: unknown): number[] {
   return (Array.isArray(value) ? value : [value]).filter(id => Number.isSafeInteger(id) && id >= 0)
 }

@@ -1,14 +1,13 @@
 import type { ConfigFields } from './config-fields.ts'
 
-/** Differences between the families. */
+/** Properties in which families differ. */
 export interface FamilyTraits {
-  /** Defaults of the family's configuration class for fields missing in `config.json`. */
+  /** Defaults for fields that are missing in `config.json`, as in the family's configuration class of transformers. */
   readonly defaults: Readonly<Record<string, unknown>>
   /** Projections with biases. */
   readonly biases: Biases | ((fields: ConfigFields) => Biases)
   /**
-   * Layers that attend only to `sliding_window` positions. `layers`: those in `layer_types`; without it, those that
-   * the function returns.
+   * Layers that attend only to `sliding_window` positions. `slides` decides if the configuration has no `layer_types`.
    */
   readonly window:
     | 'none'
@@ -51,7 +50,7 @@ const plain: FamilyTraits = {
   ropeAliases: { su: 'longrope' }
 }
 
-/** Biases of all four projections of attention, by `attention_bias`. */
+/** Returns the biases of the four attention projections, as `attention_bias` states. */
 function attentionBias(fields: ConfigFields): Biases {
   const bias = fields.boolean('attention_bias', false)
   return { queryKeyValue: bias, output: bias, mlp: false }
@@ -71,7 +70,7 @@ const gemmaDefaults = {
   sliding_window: 4096
 }
 
-/** Every `n`th layer has full attention. */
+/** Returns windows for all layers except every `period`th, which has full attention. */
 const alternating = (period: (fields: ConfigFields) => number): FamilyTraits['window'] => ({
   enabled: () => true,
   slides: (fields, layer) => (layer + 1) % period(fields) !== 0
@@ -133,7 +132,7 @@ const families = {
 
 export type Family = keyof typeof families
 
-/** The traits of the family named by `model_type`. Throws `INF_ARCHITECTURE_UNSUPPORTED`. */
+/** Returns the family that `model_type` names, and its traits. Throws `INF_ARCHITECTURE_UNSUPPORTED`. */
 export function familyOf(fields: ConfigFields): { readonly family: Family; readonly traits: FamilyTraits } {
   const type = fields.values.model_type
   if (typeof type === 'string' && Object.hasOwn(families, type)) {

@@ -10,7 +10,7 @@ export type ModelSource =
   | { readonly kind: 'checkpoint'; readonly config: DecoderConfig }
   | ({ readonly kind: 'exported' } & ExportedModel)
 
-/** Throws `INF_ARCHITECTURE_UNSUPPORTED` or `INF_RUN_DIR_*`, with field or file. */
+/** Reads the source. Throws `INF_ARCHITECTURE_UNSUPPORTED` or `INF_RUN_DIR_*`, naming the field or file. */
 export async function readSource(directory: RunDirectory): Promise<ModelSource> {
   const { path, exported, configuration, generation } = directory
   if (exported !== null) {
@@ -31,21 +31,21 @@ export function checkDeviceAttention(attentionSoftcap: number | null, device: st
     {
       at: { path: 'attn_logit_softcapping' },
       data: { field: 'attn_logit_softcapping', value: attentionSoftcap, supported: 'null', device },
-      hint: 'Serve this model on another device, cpu for example.'
+      hint: 'Serve this model on another device, for example cpu.'
     }
   )
 }
 
-/** Throws `INF_OPTION_INVALID` if the requested bits differ from those of an exported graph. */
+/** Throws `INF_OPTION_INVALID` if the requested quantisation differs from that of an exported graph. */
 export function checkExportedQuantization(choice: QuantizationChoice, { quantization }: ExportedModel): void {
   if (choice === 'auto' || choice === quantization) return
   throw inferenceErrors.create(
     'INF_OPTION_INVALID',
-    `quantization is ${choice}, but an exported graph is served as it is: ${quantization}`,
+    `quantization is ${choice}, but the exported graph is ${quantization}, and exported graphs are not converted`,
     {
       at: { path: 'quantization' },
       data: { name: 'quantization', value: choice },
-      hint: 'Take auto, or serve the weights that the graph was made from.'
+      hint: 'Use auto, or serve the weights from which the graph was exported.'
     }
   )
 }

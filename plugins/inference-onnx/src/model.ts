@@ -25,20 +25,18 @@ export interface OnnxModelOptions {
   readonly template: ChatTemplate
   readonly endTokens: ReadonlySet<number>
   readonly scheduler: Scheduler
-  /** Null for an exported graph, which accepts none. */
+  /** Null for an exported graph, which does not support adapters. */
   readonly adapters: HotAdapters | null
   onClosed(): Promise<void>
 }
 
-/** A decoder that is ready to generate. */
+/** Loaded decoder that generates text. */
 export class OnnxModel implements LoadedModel {
   readonly info: ModelInfo
   readonly adapters?: ModelAdapters
   readonly #options: OnnxModelOptions
   readonly #constraints: OutputConstraints
-  /**
-   * Open operations. Each has its own controller: listeners on a long-lived one would leak.
-   */
+  /** Running operations. Each has a separate controller, because listeners on a long-lived one would leak. */
   readonly #running = new Set<AbortController>()
   #closed: Promise<void> | undefined
 

@@ -20,38 +20,37 @@ export default definePlugin({
     }),
     threads: t.optional(
       t.integer({
-        description: 'Threads per model. Default: the processor cores that the process may use.',
+        description: 'Threads per model. Default: the number of cores that the process may use.',
         minimum: 1
       })
     ),
     cache_directory: t.string({
-      description: 'Folder for converted weights, relative to the project. It may be emptied at any time.',
+      description: 'Folder of converted weights, relative to the project. It may be emptied at any time.',
       minLength: 1,
       default: '.vox/cache/models'
     }),
     runtime: t.enum(['auto', 'native', 'worker'], {
-      description:
-        'How ONNX Runtime is called: natively, or in a worker thread, which is slower. auto prefers the former.',
+      description: 'How ONNX Runtime is called: native, or in a worker thread, which is slower. auto prefers native.',
       default: 'auto'
     }),
     quantization: t.enum(quantizationChoices, {
       description:
-        'Default bits per weight of a load: none keeps those of the checkpoint, q8 and q4 use 8 or 4. auto uses q8 on a processor for models with at least 256 million weights.',
+        'Default quantisation of weights: none keeps those of the checkpoint, q8 uses 8 bits, q4 uses 4 bits. auto uses q8 on a processor for models with at least 256 million weights.',
       default: 'auto'
     }),
     prompt_chunk: t.integer({
-      description: 'Tokens of a prompt in one chunk; other sequences run between chunks.',
+      description: 'Maximum prompt tokens per run; other sequences run between chunks of a prompt.',
       minimum: 1,
       maximum: 4096,
       default: 256
     }),
     max_waiting: t.integer({
-      description: 'Maximum requests that wait for a slot of one model; further ones are refused.',
+      description: 'Maximum requests that wait for a slot of one model; further ones are rejected.',
       minimum: 0,
       default: 64
     }),
     speculation: t.integer({
-      description: 'Maximum speculated tokens while a model generates one sequence; 0 disables speculation.',
+      description: 'Maximum drafted tokens while a model generates a single sequence; 0 disables speculation.',
       minimum: 0,
       maximum: 64,
       default: 8
@@ -85,7 +84,7 @@ export default definePlugin({
   }
 })
 
-/** ONNX Runtime's own library; null if not installed. */
+/** Returns path and version of ONNX Runtime's library; null if it is not installed. */
 function ownCore(): { readonly path: string; readonly version: string } | null {
   const require = ownRequire()
   try {

@@ -5,7 +5,7 @@ import type { RunDirectory } from './run-directory.ts'
 import type { TemplateThread } from './template-thread.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
-/** The chat template of a run directory; ChatML if it has none. Throws `INF_CHAT_TEMPLATE_FAILED`. */
+/** Returns the chat template of a run directory; ChatML if it has none. Throws `INF_CHAT_TEMPLATE_FAILED`. */
 export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, thread?: TemplateThread): ChatTemplate {
   const configuration = directory.tokenizerConfiguration ?? {}
   const variables = Object.entries(configuration).flatMap(([name, value]) => {
@@ -22,7 +22,7 @@ export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, thre
   })
 }
 
-/** Selects the template: the only one, the one of this name, or the first as the default. */
+/** Selects the only template or the one with this name; for `default`, else the first. */
 function templateSource(value: unknown, name: 'default' | 'tool_use'): string | null {
   if (typeof value === 'string') return value
   if (!Array.isArray(value)) return null
@@ -30,16 +30,16 @@ function templateSource(value: unknown, name: 'default' | 'tool_use'): string | 
   return typeof entry?.template === 'string' ? entry.template : null
 }
 
-/** A special token is stored as its text, or as an object that contains it. */
+/** Returns the text of a special token, which is stored as a string or in an object. */
 function tokenText(value: unknown): string | null {
   const text = typeof value === 'object' && value !== null ? (value as { content?: unknown }).content : value
   return typeof text === 'string' ? text : null
 }
 
-/** End-of-turn tokens of ChatML, Llama 3, Phi and Gemma: configurations of fine-tuned checkpoints often omit them. */
+/** End-of-turn tokens of ChatML, Llama 3, Phi and Gemma, which configurations of fine-tuned checkpoints often omit. */
 const turnEnds = ['<|im_end|>', '<|eot_id|>', '<|eom_id|>', '<|end|>', '<end_of_turn>']
 
-/** Tokens that end a sequence: those in the configurations, and the ends of turns. */
+/** Returns the tokens that end a sequence: those in the configurations, and end-of-turn tokens. */
 export function endTokens(config: ServedConfig, directory: RunDirectory, tokenizer: Tokenizer): ReadonlySet<number> {
   const names = [...turnEnds, tokenText(directory.tokenizerConfiguration?.eos_token)]
   const ids = names.map(name => (name === null ? null : tokenizer.id(name)))

@@ -1,18 +1,18 @@
 import type { LoadOptions, Quantization } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 
-/** Requested quantisation: `auto` chooses. */
+/** Requested quantisation; with `auto`, the engine chooses. */
 export type QuantizationChoice = NonNullable<LoadOptions['quantization']>
 export const quantizationChoices: readonly QuantizationChoice[] = ['auto', 'none', 'q8', 'q4']
 
-/** Minimum number of weights for quantisation by `auto`: smaller models are fast anyway, and lose more quality. */
+/** Minimum number of weights for which `auto` quantises: smaller models are fast anyway, and lose more quality. */
 const MIN_PARAMETERS = 256_000_000
 
 /**
- * Representation of a model's weights. `auto` takes `q8` for larger models on a processor: it reads prompts fastest,
- * and changes answers hardly, unlike `q4`. Other devices have fast half precision.
+ * Returns the representation of a model's weights. For larger models on a processor, `auto` is `q8`: it reads prompts
+ * fastest and, unlike `q4`, hardly changes answers. Other devices have fast half precision.
  *
- * Throws `INF_OPTION_INVALID` for an unknown word.
+ * Throws `INF_OPTION_INVALID` for an unknown value.
  */
 export function chooseQuantization(
   choice: QuantizationChoice,
@@ -22,7 +22,7 @@ export function chooseQuantization(
     throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is ${choice}`, {
       at: { path: 'quantization' },
       data: { name: 'quantization', value: choice },
-      hint: `It is one of ${quantizationChoices.join(', ')}.`
+      hint: `Use one of ${quantizationChoices.join(', ')}.`
     })
   }
   if (choice !== 'auto') return choice

@@ -1,9 +1,9 @@
-/** A generator of numbers in [0, 1). */
+/** Random number generator with values in [0, 1). */
 export type Random = () => number
 
 /**
- * sfc32, Chris Doty-Humphrey's small fast counting generator (PractRand): 128 bits of state, passes the large test
- * batteries. The seed may be any number; equal seeds give equal sequences.
+ * Returns an sfc32 generator (Chris Doty-Humphrey's small fast counting generator, from PractRand), with 128 bits of
+ * state. The seed may be any number; equal seeds give equal sequences.
  */
 export function seededRandom(seed: number): Random {
   const words = new Uint32Array(Float64Array.of(seed).buffer)

@@ -2,21 +2,21 @@ import type { ConfigFields } from './config-fields.ts'
 import type { Rope } from './rope.ts'
 
 export interface ScalingInput {
-  /** The configuration object of the scaling. */
+  /** Configuration of the scaling. */
   readonly parameters: ConfigFields
   readonly base: number
   /** Inverse frequencies without scaling. */
   readonly frequencies: readonly number[]
   /** `max_position_embeddings`. */
   readonly positions: number
-  /** Positions of the model before the context extension. */
+  /** Context length before the extension, in positions. */
   readonly original: number
 }
 
 /** Extends a rotary embedding beyond the positions of the original training. */
 export type RopeScaling = (input: ScalingInput) => { readonly rope: Rope; readonly contextLength: number }
 
-/** By `rope_type`. */
+/** Scalings by `rope_type`. */
 export const scalings: Readonly<Record<string, RopeScaling>> = { linear, dynamic, llama3, yarn, longrope }
 
 /** Divides all positions by `factor`. */
@@ -26,8 +26,8 @@ function linear({ parameters, frequencies, positions }: ScalingInput) {
 }
 
 /**
- * Raises the base with the sequence length beyond `max_position_embeddings`. Cached keys would
- * then have another base, so the context ends at that length and nothing is scaled.
+ * Applies no scaling. `dynamic` raises the base for sequences longer than `max_position_embeddings`, but keys that are
+ * already cached have the old base. So the context ends at that length.
  */
 function dynamic({ frequencies, positions }: ScalingInput) {
   return { rope: fixed(frequencies), contextLength: positions }
@@ -81,9 +81,9 @@ function yarnMagnitude(parameters: ConfigFields, factor: number): number {
 }
 
 /**
- * Divides each frequency by a separate factor: `short_factor` for contexts up to the original one, `long_factor` beyond
- * (https://arxiv.org/abs/2402.13753). Cached keys keep their factors, so the context length decides, not the sequence
- * length.
+ * Divides each frequency by a separate factor: `short_factor` for contexts up to the original length, `long_factor`
+ * beyond (https://arxiv.org/abs/2402.13753). Cached keys keep their factors, so the choice depends on the context length,
+ * not on the sequence length.
  */
 function longrope({ parameters, frequencies, positions, original }: ScalingInput) {
   const divide = (name: string) => {

@@ -3,12 +3,12 @@ import { inferenceErrors } from './errors.ts'
 import type { FamilyTraits } from './model-families.ts'
 import { type RopeScaling, scalings } from './rope-scaling.ts'
 
-/** Maximum elements of one table: up to four are stored inside the model, which protobuf limits to 2 GiB. */
+/** Maximum elements of a table. Up to four tables are stored in the model, which protobuf limits to 2 GiB. */
 const MAX_TABLE = 2 ** 26
 
 /** Rotary position embedding. */
 export interface Rope {
-  /** Scaled inverse frequencies, one per pair of rotated dimensions; the rest of a head is not rotated. */
+  /** Scaled inverse frequencies, one per rotated pair of dimensions; the rest of a head is not rotated. */
   readonly inverseFrequencies: readonly number[]
   /** Factor of cosines and sines. */
   readonly magnitude: number
@@ -18,14 +18,14 @@ export interface Rope {
 
 export interface Ropes {
   readonly rope: Rope
-  /** For layers with a window; otherwise the same. */
+  /** Rotary embedding of layers with a window; may be the same. */
   readonly windowRope: Rope
-  /** Positions that the model supports, scaling included. */
+  /** Positions that the model supports with scaling. */
   readonly contextLength: number
 }
 
 /**
- * Reads `rope_theta` and `rope_scaling`, or the newer `rope_parameters` with both, for each kind of layer.
+ * Parses `rope_theta` and `rope_scaling`, or the newer `rope_parameters`, which contains both, for each kind of layer.
  *
  * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unknown kind of scaling.
  */
@@ -53,14 +53,18 @@ function readRope(
   const share = stated?.optionalNumber('partial_rotary_factor') ?? fields.number('partial_rotary_factor', 1)
   const rotated = Math.floor(headSize * share)
   if (share > 1 || rotated % 16 !== 0) {
-    throw fields.unsupported('partial_rotary_factor', share, `a part of head_dim ${headSize} that 16 divides`)
+    throw fields.unsupported(
+      'partial_rotary_factor',
+      share,
+      `a fraction that makes the rotated part of head_dim ${headSize} a multiple of 16`
+    )
   }
   const frequencies = Array.from({ length: rotated / 2 }, (_, pair) => base ** ((-2 * pair) / rotated))
   const positions = fields.count('max_position_embeddings')
   const kind = stated?.values.rope_type ?? stated?.values.type ?? 'default'
   const plain: Rope = { inverseFrequencies: frequencies, magnitude: 1, long: null }
   if (!hasNumbers(plain))
-    throw (stated ?? fields).refuse('rope_theta', `${base} gives frequencies that are not numbers`)
+    throw (stated ?? fields).refuse('rope_theta', `${base} leads to frequencies that are not finite`)
   if (stated === null || kind === 'default') return { rope: plain, contextLength: positions }
   const name = traits.ropeAliases[`${kind}`] ?? `${kind}`
   const scale: RopeScaling | undefined = Object.hasOwn(scalings, name) ? scalings[name] : undefined
@@ -77,7 +81,7 @@ function readRope(
     original: positive(stated, 'original_max_position_embeddings', original)
   })
   if (hasNumbers(scaled.rope)) return scaled
-  throw stated.refuse('rope_type', `${kind} with these numbers gives frequencies that are not numbers`)
+  throw stated.refuse('rope_type', `${kind} with these parameters leads to frequencies that are not finite`)
 }
 
 function hasNumbers({ inverseFrequencies, magnitude, long }: Rope): boolean {
@@ -85,10 +89,10 @@ function hasNumbers({ inverseFrequencies, magnitude, long }: Rope): boolean {
 }
 
 /**
- * Cosines and sines of every position: two tables of shape `[positions, pairs]`.
+ * Returns the cosines and sines of every position: two tables of shape `[positions, pairs]`.
  *
- * Throws `INF_OUT_OF_MEMORY` if they do not fit into a model. Frequencies and angles are rounded to single
- * precision first, as in the training of the models.
+ * Frequencies and angles are rounded to single precision first, as in the training of the models. Throws
+ * `INF_OUT_OF_MEMORY` if the tables do not fit into a model file.
  */
 export function rotaryTables(rope: Rope, positions: number): { cos: Float32Array; sin: Float32Array } {
   const long = rope.long !== null && positions > rope.long.beyond

@@ -9,7 +9,7 @@ import { readHandoff } from './handoff.ts'
 import { readSafetensors, type TensorEntry } from './safetensors.ts'
 import { readShards, type Shards } from './shards.ts'
 
-/** Contents of a run directory, with checked syntax; later code checks that they fit the model. */
+/** Contents of a run directory. The syntax was checked; later code checks that the tensors fit the model. */
 export interface RunDirectory {
   readonly path: string
   /** `config.json`. */
@@ -18,15 +18,15 @@ export interface RunDirectory {
   readonly generation: Record<string, unknown> | null
   readonly tokenizer: Record<string, unknown>
   readonly tokenizerConfiguration: Record<string, unknown> | null
-  /** `chat_template.jinja`, used by newer exports instead of a field in the tokenizer's configuration. */
+  /** `chat_template.jinja`, which newer exports write instead of a field in `tokenizer_config.json`. */
   readonly chatTemplate: string | null
-  /** A previously exported decoder graph; then there are no tensors. Null otherwise. */
+  /** Path of an exported decoder graph; then there are no tensors. Null otherwise. */
   readonly exported: string | null
   readonly tensors: ReadonlyMap<string, TensorEntry>
   /** True to apply the adapter and merged weights, if any. */
   readonly adapted: boolean
   readonly adapter: Adapter | null
-  /** True if the tensors are the base model's: without an adapter and merged tensors. */
+  /** True if the tensors are the base model's, without an adapter or merged tensors. */
   readonly plain: boolean
   readonly handoff: ExternalServingHandoff | null
   /** Absolute paths of all files that determine the model. */
@@ -34,10 +34,10 @@ export interface RunDirectory {
 }
 
 /**
- * Reads a run directory except the weight data.
+ * Reads a run directory, except the weight data.
  *
- * With `adapter` false, skips the adapter, and skips `merged.safetensors` if a base tensor exists.
- * Throws `INF_RUN_DIR_*` or `INF_ADAPTER_INVALID`, with the file.
+ * If `adapter` is false, skips the adapter, and uses base tensors in preference to merged ones.
+ * Throws `INF_RUN_DIR_*` or `INF_ADAPTER_INVALID`, naming the file.
  */
 export async function readRunDirectory(path: string, options: { readonly adapter: boolean }): Promise<RunDirectory> {
   await requireDirectory(path)
@@ -83,7 +83,7 @@ export async function readRunDirectory(path: string, options: { readonly adapter
   }
 }
 
-/** Base, merged tensors and adapter. */
+/** Reads the base tensors, the merged tensors and the adapter. */
 async function readWeights(
   path: string,
   metadata: AdapterMetadata | null,
@@ -106,11 +106,11 @@ async function readWeights(
 function notMergeable(graph: string, metadata: string) {
   return inferenceErrors.create(
     'INF_ADAPTER_INVALID',
-    `${metadata} announces an adapter, but ${graph} is an exported graph`,
+    `${metadata} describes an adapter, but ${graph} is an exported graph, which cannot use it`,
     {
       at: { file: metadata },
       data: { file: metadata },
-      hint: 'Merge the adapter before the export, load with the adapter off, or serve the weights themselves.'
+      hint: 'Merge the adapter before the export, load the model without the adapter, or serve the weights.'
     }
   )
 }
@@ -124,7 +124,7 @@ async function requireDirectory(path: string): Promise<void> {
   const reason = found === null ? 'does not exist' : 'is not a directory'
   throw inferenceErrors.create('INF_RUN_DIR_NOT_FOUND', `The run directory ${path} ${reason}`, {
     at: { file: path },
-    hint: 'Name the folder that holds config.json, tokenizer.json and the weights.'
+    hint: 'Name the folder that contains config.json, tokenizer.json and the weights.'
   })
 }
 
@@ -150,7 +150,7 @@ function noWeights(path: string, baseModel: string | null) {
     join(path, 'model.safetensors'),
     folder === null
       ? 'Put the weight shards (*model*.safetensors) into the run directory, or name their folder as base_model in the adapter metadata.'
-      : `base_model is ${JSON.stringify(baseModel)} and ${folder} holds no weight shards either: download the base model there.`
+      : `base_model is ${JSON.stringify(baseModel)} but ${folder} contains no weight shards either: download the base model there.`
   )
 }
 

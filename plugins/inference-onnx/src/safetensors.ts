@@ -3,7 +3,7 @@ import { inferenceErrors } from './errors.ts'
 import { fileError } from './files.ts'
 import { findDuplicateKey } from './json-scan.ts'
 
-/** Bits per element of every element type in the format. */
+/** Bits per element, by element type. */
 const bitsOf = {
   BOOL: 8,
   U8: 8,
@@ -33,9 +33,9 @@ export interface TensorEntry {
   readonly name: string
   readonly dtype: Dtype
   readonly shape: readonly number[]
-  /** Absolute path of its file. */
+  /** Absolute path of the file. */
   readonly file: string
-  /** Offset of its first byte in the file. */
+  /** Offset of the first byte in the file. */
   readonly offset: number
   readonly byteLength: number
 }
@@ -47,14 +47,14 @@ export interface SafetensorsFile {
 }
 
 const LENGTH_BYTES = 8
-/** The reference implementation's limit: a larger header is an attack or another format. */
+/** Limit of the reference implementation; a larger header indicates an attack or another format. */
 const MAX_HEADER_BYTES = 100_000_000
 
 /**
- * Reads the header of a safetensors file and checks every offset against the file before anything else is read.
+ * Reads the header of a safetensors file, and checks all offsets against the file size.
  *
- * Throws `INF_RUN_DIR_TRUNCATED`, `INF_RUN_DIR_MALFORMED` or `INF_RUN_DIR_UNREADABLE`; `data` holds `file` and
- * `offset`. Format: https://huggingface.co/docs/safetensors
+ * Throws `INF_RUN_DIR_TRUNCATED`, `INF_RUN_DIR_MALFORMED` or `INF_RUN_DIR_UNREADABLE`, with `file` and `offset` in
+ * `data`. Format: https://huggingface.co/docs/safetensors
  */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
   let handle: FileHandle | undefined
@@ -76,9 +76,9 @@ export async function readSafetensors(path: string): Promise<SafetensorsFile> {
 }
 
 /**
- * Checks a header and returns its tensors by name, with offsets counted from the start of the file.
+ * Parses a header, and returns its tensors by name, with offsets from the start of the file.
  *
- * The tensors must cover the data without overlaps and gaps, as the format requires.
+ * The tensors must cover the data without overlaps or gaps, as the format requires.
  */
 export function parseSafetensorsHeader(
   path: string,
@@ -98,10 +98,10 @@ export function parseSafetensorsHeader(
 function headerLength(path: string, prefix: Uint8Array, fileSize: number): number {
   const length = new DataView(prefix.buffer).getBigUint64(0, true)
   if (length > BigInt(MAX_HEADER_BYTES)) {
-    throw malformed(path, 0, `its header of ${length} bytes exceeds the limit of ${MAX_HEADER_BYTES}`)
+    throw malformed(path, 0, `its header of ${length} bytes exceeds the limit of ${MAX_HEADER_BYTES} bytes`)
   }
   if (length > BigInt(fileSize - LENGTH_BYTES)) {
-    throw truncated(path, LENGTH_BYTES, `the header needs ${length} bytes, but the file has only ${fileSize}`)
+    throw truncated(path, LENGTH_BYTES, `the header needs ${length} bytes, but the file has only ${fileSize} bytes`)
   }
   return Number(length)
 }
@@ -154,7 +154,7 @@ function checkEntry(path: string, fileSize: number, dataStart: number, name: str
   if (begin > end) throw refuse(`data_offsets run backwards, from ${begin} to ${end}`)
   const bits = shape.reduce((product, dimension) => product * BigInt(dimension), BigInt(bitsOf[dtype as Dtype]))
   if (bits !== BigInt(end - begin) * 8n) {
-    throw refuse(`${dtype} [${shape.join(', ')}] takes ${bits} bits, data_offsets span ${end - begin} bytes`)
+    throw refuse(`${dtype} [${shape.join(', ')}] needs ${bits} bits, but data_offsets span ${end - begin} bytes`)
   }
   if (end > fileSize - dataStart) {
     throw truncated(

@@ -5,7 +5,7 @@ import { sumOfWeights } from './token-weights.ts'
 
 const DEFAULT_TEMPERATURE = 0.7
 const DEFAULT_REPEAT_LAST_N = 64
-/** Initial number of ranked candidates; grows if top-p needs more. */
+/** Initial number of ranked candidates; increased if top-p needs more. */
 const FIRST_RANKED = 64
 
 interface Weighted {
@@ -26,16 +26,16 @@ export class Sampler {
     this.#temperature = options.temperature ?? DEFAULT_TEMPERATURE
   }
 
-  /** True if, without a mask, the argmax is always chosen. */
+  /** True if, without a mask, `sample` always chooses the argmax. */
   get greedy(): boolean {
     return this.#temperature === 0 && (this.#options.logitBias?.size ?? 0) === 0 && !this.#penalises
   }
 
   /**
-   * Applies penalties, bias and mask to `logits` in place, then chooses.
+   * Chooses a token. Changes `logits` in place.
    *
-   * Order: bias and penalties, mask, temperature, top-k, typical-p, top-p, min-p. `history` holds the prompt and the
-   * completion so far. `allowed` has one bit per token; without it, all tokens are allowed.
+   * Applies, in this order: bias and penalties, mask, temperature, top-k, typical-p, top-p, min-p. `history`: prompt and
+   * completion so far. `allowed`: one bit per token; without it, all tokens are allowed.
    */
   sample(logits: Float32Array, history: readonly number[], allowed?: Uint32Array): number {
     this.#adjust(logits, history)
@@ -85,7 +85,7 @@ export class Sampler {
     }
   }
 
-  /** Samples from all tokens with a weight of at least `minP`. Null if rounding leaves a remainder. */
+  /** Samples from all tokens with a weight of at least `minP`. Null if rounding errors prevent a choice. */
   #drawFromAll(logits: Float32Array, best: number, minP: number): number | null {
     if (this.#weights.length !== logits.length) this.#weights = new Float64Array(logits.length)
     const weights = this.#weights
@@ -105,7 +105,7 @@ export class Sampler {
     return null
   }
 
-  /** The `limit` most likely tokens, up to the one at which their cumulative probability reaches `topP`. */
+  /** Returns the `limit` most likely tokens, up to the one at which their cumulative probability reaches `topP`. */
   #truncate(
     logits: Float32Array,
     weigh: (token: number) => number,
@@ -131,9 +131,9 @@ export class Sampler {
   }
 
   /**
-   * Locally typical sampling (https://arxiv.org/abs/2202.00666): of the `limit` most likely tokens, those with a
-   * surprise closest to the entropy. Most likely first, up to the one at which their cumulative probability reaches
-   * `typicalP`.
+   * Selects candidates by locally typical sampling (https://arxiv.org/abs/2202.00666): of the `limit` most likely tokens,
+   * those whose surprisal is closest to the entropy, until their cumulative probability reaches `typicalP`. Returns them
+   * most likely first.
    */
   #typical(logits: Float32Array, limit: number, typicalP: number): Weighted[] {
     const pool = limit < logits.length ? largest(logits, limit) : null
@@ -141,13 +141,13 @@ export class Sampler {
     const weights = new Float64Array(values.length)
     const best = argmax(values)
     const total = sumOfWeights(values, best, this.#temperature, weights)
-    // The surprise is the distance to the best logit, up to a factor and an offset that are equal for all.
-    const lack = values.map(value => (values[best] as number) - value)
+    // Up to a common factor and offset, the surprisal is the distance to the best logit.
+    const surprisal = values.map(value => (values[best] as number) - value)
     let expected = 0
-    for (let i = 0; i < lack.length; i++) {
-      if (weights[i] !== 0) expected += ((weights[i] as number) / total) * (lack[i] as number)
+    for (let i = 0; i < surprisal.length; i++) {
+      if (weights[i] !== 0) expected += ((weights[i] as number) / total) * (surprisal[i] as number)
     }
-    const closeness = lack.map(value => -Math.abs(value - expected))
+    const closeness = surprisal.map(value => -Math.abs(value - expected))
     for (let count = FIRST_RANKED; ; count *= 8) {
       const ranked = largest(closeness, Math.min(count, closeness.length)).map(i => ({
         token: pool?.[i] ?? i,
@@ -159,7 +159,7 @@ export class Sampler {
   }
 }
 
-/** Candidates in order, up to the one at which their share of `total` reaches `share`. */
+/** Returns the first candidates, up to the one at which their sum reaches the fraction `share` of `total`. */
 function shareOf(
   share: number,
   ranked: readonly Weighted[],

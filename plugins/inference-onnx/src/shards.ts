@@ -8,16 +8,15 @@ const INDEX = 'model.safetensors.index.json'
 
 export interface Shards {
   readonly tensors: ReadonlyMap<string, TensorEntry>
-  /** All files read, including the index. */
+  /** All files that were read, including the index. */
   readonly files: readonly string[]
 }
 
 /**
- * The tensors of the weight files in a folder: those in `model.safetensors.index.json`, else every
+ * Reads the tensors of the weight files in a folder: those that `model.safetensors.index.json` names, else every
  * `*model*.safetensors`. Null if the folder has none.
  *
- * Throws `INF_RUN_DIR_FILE_MISSING` for a missing shard, `INF_RUN_DIR_PATH_UNSAFE` for an index with a path outside the
- * folder.
+ * Throws `INF_RUN_DIR_FILE_MISSING` for a missing shard, and `INF_RUN_DIR_PATH_UNSAFE` for a path outside the folder.
  */
 export async function readShards(folder: string): Promise<Shards | null> {
   const indexFile = join(folder, INDEX)
@@ -43,7 +42,7 @@ async function readIndexedShards(folder: string, indexFile: string, index: Recor
     if (entry === undefined) {
       throw inferenceErrors.create(
         'INF_RUN_DIR_TENSOR_MISSING',
-        `${indexFile} places ${name} in ${file}, which lacks it`,
+        `${indexFile} places ${name} in ${file}, which does not contain it`,
         {
           at: { file: indexFile, path: `weight_map.${name}` },
           data: { file, tensor: name },
@@ -80,7 +79,7 @@ async function readLooseShards(folder: string): Promise<Shards | null> {
       if (other !== undefined) {
         throw inferenceErrors.create(
           'INF_RUN_DIR_MALFORMED',
-          `tensor ${entry.name} is both in ${other.file} and in ${file} at byte ${entry.offset}`,
+          `tensor ${entry.name} is in both ${other.file} and ${file} at byte ${entry.offset}`,
           {
             at: { file },
             data: { file, offset: entry.offset },
@@ -98,7 +97,7 @@ function isShard(name: string): boolean {
   return name.endsWith('.safetensors') && name.includes('model') && !name.startsWith('adapter_')
 }
 
-/** `model-00002-of-00003.safetensors` contains the total: reports the first missing one. */
+/** Throws for the first missing shard: names such as `model-00002-of-00003.safetensors` contain the total. */
 function checkNumbering(folder: string, names: readonly string[]): void {
   for (const name of names) {
     const [, stem, digits, total] = /^(.*-)(\d+)-of-(\d+)\.safetensors$/.exec(name) ?? []

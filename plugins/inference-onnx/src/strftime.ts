@@ -23,8 +23,8 @@ const directives: Readonly<Record<string, (date: Date) => string>> = {
 }
 
 /**
- * A date in local time in the format of C's `strftime`, with English names, like Python without a locale.
- * `%-d` and similar omit leading zeros; unknown directives stay unchanged.
+ * Formats a date in local time like C's `strftime`, with English names, as Python does without a locale. `%-d` and
+ * similar directives omit leading zeros; unknown directives stay unchanged.
  */
 export function strftime(format: string, date: Date): string {
   return format.replace(/%(-?)([A-Za-z%])/g, (whole, bare, directive) => {

@@ -3,14 +3,14 @@ import type { ChatMessage, ChatTool } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { JinjaTemplate } from './jinja.ts'
 
-/** JSON with Python's spaces, as in the models' training data. */
+/** Renders JSON with Python's spacing, as in the models' training data. */
 const asPython = new JinjaTemplate('{{ tools | tojson }}')
 
-/** Requirements of templates on messages, detected from their source. */
+/** Converts messages to the form that a template requires, which is detected from its source. */
 export class TemplateMessages {
-  /** Some families require call ids of nine letters and digits. */
+  /** True if the template requires call ids of nine letters and digits. */
   readonly #shortIds: boolean
-  /** Some read tools only as text in a field of the system message. */
+  /** True if the template reads tools only as text in a field of the system message. */
   readonly #toolsInSystem: boolean
 
   constructor(source: string) {
@@ -18,7 +18,7 @@ export class TemplateMessages {
     this.#toolsInSystem = /message(?:\.tools\b|\[\s*['"]tools['"]\s*\])/.test(source)
   }
 
-  /** Messages with the field names of public models' templates. `clean` is applied to every text. */
+  /** Converts messages to the field names that public templates use. `clean` is applied to every string. */
   convert(
     messages: readonly ChatMessage[],
     tools: readonly ChatTool[],

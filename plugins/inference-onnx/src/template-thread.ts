@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads'
 import { inferenceErrors } from './errors.ts'
 
-/** Threads cannot load TypeScript: the program is next to the compiled plugin. */
+/** Program of the thread, next to the compiled plugin: threads cannot load TypeScript. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../dist/template-worker.cjs' : './template-worker.cjs',
   import.meta.url
 )
-/** Ten times the need of public models' templates. */
+/** Ten times as many steps as templates of public models need. */
 const MAX_STEPS = 20_000
-/** Backstop for a single long step, such as a filter on a long text. Generous, since a busy machine is slow. */
+/** Limit for single steps that take long, such as a filter on a long string. Generous, because machines may be busy. */
 const MAX_RENDER_MS = 1000
 const MAX_HEAP_MB = 128
 const MAX_WAITING = 64
@@ -29,8 +29,8 @@ interface Renderer {
 }
 
 /**
- * Renders templates of clients one by one in a separate thread, with limits on steps, time and memory. A
- * thread at its time or memory limit is terminated; the next template gets a new one.
+ * Renders templates of clients one at a time in a separate thread, with limits on steps, time and memory. A thread that
+ * reaches its time or memory limit is terminated; the next template gets a new one.
  */
 export class TemplateThread {
   #renderer: Renderer | null = null
@@ -38,10 +38,13 @@ export class TemplateThread {
   #waiting = 0
   #closed = false
 
-  /** Throws `INF_CHAT_TEMPLATE_FAILED`, `INF_BUSY`, and `INF_MODEL_CLOSED` after {@link TemplateThread.close}. */
+  /** Renders a template. Throws `INF_CHAT_TEMPLATE_FAILED`, `INF_BUSY`, or `INF_MODEL_CLOSED` after {@link close}. */
   async render(source: string, variables: Readonly<Record<string, unknown>>, now: Date): Promise<string> {
     if (this.#waiting >= MAX_WAITING) {
-      throw inferenceErrors.create('INF_BUSY', `${MAX_WAITING} requests with templates wait already; try again later`)
+      throw inferenceErrors.create(
+        'INF_BUSY',
+        `${MAX_WAITING} requests with templates are already queued; try again later`
+      )
     }
     this.#waiting++
     const job: TemplateJob = { source, variables, now: now.getTime(), maxSteps: MAX_STEPS }
@@ -86,12 +89,12 @@ export class TemplateThread {
 function start(): Renderer {
   const worker = new Worker(SCRIPT, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } })
   const ready = nextMessage(worker)
-  // The caller that awaits the next message receives rejections.
+  // `nextMessage` rejects for its caller; this listener prevents an uncaught error at other times.
   worker.on('error', () => undefined)
   return { worker, ready }
 }
 
-/** The next message of a worker. Rejects if the worker fails or ends first. */
+/** Resolves to the next message of a worker. Rejects if the worker fails or exits first. */
 function nextMessage(worker: Worker): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const settle = (done: () => void) => {

@@ -9,8 +9,8 @@ interface TemplatePart {
 }
 
 /**
- * Names of the special tokens that a tokenizer adds before every text, from its post-processor or configuration.
- * Empty if the configuration disables them.
+ * Returns the names of the special tokens that a tokenizer adds before every text, from its post-processor or
+ * configuration; none if the configuration disables them.
  */
 export function beginningNames(postProcessor: unknown, configuration: Readonly<Record<string, unknown>>): string[] {
   const { add_bos_token: stated, bos_token: token } = configuration

@@ -1,4 +1,4 @@
-/** A token waiting for output. `text` is its own visible text. */
+/** Token to output: its visible bytes, and data of the caller. */
 export interface StreamToken<A> {
   readonly bytes: Uint8Array
   readonly data: A
@@ -11,7 +11,7 @@ export interface TextPiece<A> {
 }
 
 /**
- * Joins tokens into text that can be shown immediately.
+ * Joins tokens into pieces of text that can be shown immediately.
  *
  * A piece never ends inside a UTF-8 sequence, and never contains a possible prefix of a stop string. The concatenated
  * pieces are the decoded bytes up to the first stop string.
@@ -19,9 +19,9 @@ export interface TextPiece<A> {
 export class TextStream<A> {
   readonly #stops: readonly string[]
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  /** Decoded, not yet shown. */
+  /** Text that was decoded but not returned yet. */
   #held = ''
-  /** Held tokens, each with the end offset of its text in the held text. */
+  /** Tokens of the held text, each with its end offset in that text. */
   #tokens: { end: number; data: A }[] = []
   #stopped = false
 
@@ -34,7 +34,7 @@ export class TextStream<A> {
     return this.#stopped
   }
 
-  /** Takes one token; returns text to show now, or null. */
+  /** Adds a token; returns text to show now, or null. */
   push({ bytes, data }: StreamToken<A>): TextPiece<A> | null {
     const from = this.#held.length
     this.#held += this.#decoder.decode(bytes, { stream: true })
@@ -61,7 +61,7 @@ export class TextStream<A> {
 
   #stopAt(index: number): TextPiece<A> | null {
     this.#stopped = true
-    // A token across the stop string is shown in part, so it belongs to this piece.
+    // A token that reaches into the stop string is shown in part, so it belongs to this piece.
     const shown = this.#tokens.filter((_, i) => (this.#tokens[i - 1]?.end ?? 0) < index)
     const text = this.#held.slice(0, index)
     this.#held = ''
@@ -78,8 +78,8 @@ export class TextStream<A> {
   }
 
   /**
-   * Index of the stop string that ends first; the longest of those that end together, so that tokenisation does not
-   * affect the result. Only matches that end after `from` are new.
+   * Returns the index of the stop string that ends first. If several end at the same position, the longest counts, so
+   * that tokenisation does not affect the result. Only matches that end after `from` are considered.
    */
   #findStop(from: number): number | null {
     let [index, end] = [-1, Number.POSITIVE_INFINITY]
@@ -93,7 +93,7 @@ export class TextStream<A> {
     return index === -1 ? null : index
   }
 
-  /** Length of the longest suffix of the held text that is a prefix of a stop string. */
+  /** Returns the length of the longest suffix of the held text that is a prefix of a stop string. */
   #possibleStopLength(): number {
     let longest = 0
     for (const stop of this.#stops) {

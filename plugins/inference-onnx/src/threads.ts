@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 
 /**
- * Number of threads for a computation: the processors available to this process. Hardware threads of one core count
- * once if the system reports them (Linux).
+ * Returns the number of threads for a computation: the cores available to this process. Where the system reports
+ * hardware threads (Linux), those of one core count once; elsewhere each counts.
  */
 export async function physicalParallelism(): Promise<number> {
   const allowed = availableParallelism()

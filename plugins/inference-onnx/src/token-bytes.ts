@@ -1,8 +1,8 @@
-/** How a tokenizer's decoder turns tokens into bytes. */
+/** Decoder of a tokenizer, which turns tokens into bytes. */
 export interface TokenDecoder {
-  /** Bytes of one token, from the vocabulary or added. */
+  /** Returns the bytes of a token of the vocabulary, or of an added token. */
   bytes(token: string): Uint8Array
-  /** Leading spaces to drop, which the encoder added. */
+  /** Number of leading spaces that the encoder added, to drop. */
   readonly leadingSpaces: number
 }
 
@@ -18,8 +18,8 @@ interface DecoderConfig {
 const utf8 = new TextEncoder()
 
 /**
- * The decoder of a `tokenizer.json`; null for kinds that do not work per token, which no decoder-only model uses.
- * Supports byte-level BPE, and SentencePiece with byte fallback.
+ * Returns the decoder of a `tokenizer.json`: byte-level BPE, or SentencePiece with byte fallback. Null for kinds that do
+ * not decode token by token; no decoder-only model uses them.
  */
 export function tokenDecoder(configuration: unknown): TokenDecoder | null {
   const parts = flatten(configuration)
@@ -40,7 +40,7 @@ function flatten(configuration: unknown): DecoderConfig[] {
   return config.type === 'Sequence' && Array.isArray(config.decoders) ? config.decoders.flatMap(flatten) : [config]
 }
 
-/** The character that represents a space, if this decoder step replaces one. */
+/** Returns the character that represents a space, if this decoder step replaces it. */
 function spaceMarker(part: DecoderConfig): string | null {
   if (part.type === 'Metaspace') return typeof part.replacement === 'string' ? part.replacement : '▁'
   const replaces = part.type === 'Replace' && part.content === ' ' && typeof part.pattern?.String === 'string'
@@ -52,9 +52,7 @@ function sentencePieceBytes(token: string, marker: string): Uint8Array {
   return hex === undefined ? utf8.encode(token.replaceAll(marker, ' ')) : Uint8Array.of(Number.parseInt(hex, 16))
 }
 
-/**
- * GPT-2's byte-level alphabet: printable bytes map to themselves, others to characters from U+0100 on, in order.
- */
+/** GPT-2's byte-level alphabet: printable bytes map to themselves, other bytes to characters from U+0100 on. */
 const byteOfCharacter = new Map<string, number>()
 {
   let next = 0x100
@@ -68,7 +66,7 @@ function byteLevelBytes(token: string): Uint8Array {
   const bytes: number[] = []
   for (const character of token) {
     const byte = byteOfCharacter.get(character)
-    // A character outside the alphabet can only come from an added plain-text token.
+    // A character outside the alphabet can only belong to an added token, which is plain text.
     if (byte === undefined) return utf8.encode(token)
     bytes.push(byte)
   }

@@ -1,16 +1,16 @@
-/** Steps per doubling in {@link parts}. */
+/** Table steps per factor of two in {@link parts}. */
 const PARTS = 1024
-/** 2^(i / PARTS) */
+/** Table of 2^(i / PARTS). */
 const parts = Float64Array.from({ length: PARTS }, (_, i) => 2 ** (i / PARTS))
-/** 2^-i; smaller weights are negligible relative to the argmax. */
+/** Table of 2^-i; smaller weights are negligible relative to the argmax. */
 const halves = Float64Array.from({ length: 65 }, (_, i) => 2 ** -i)
 const PART = Math.LN2 / PARTS
 
 /**
- * Sum of all tokens' weights, `exp((logit - best logit) / temperature)`; optionally stores them in `weights`.
+ * Returns the sum of all tokens' weights, `exp((logit - best logit) / temperature)`; optionally stores them in `weights`.
  *
- * Uses table lookups and two series terms, with a relative error below 1e-10: for a large vocabulary, `exp` dominates
- * sampling time.
+ * Uses table lookups and two series terms instead of `exp`, which would dominate sampling time for a large vocabulary.
+ * The relative error is below 1e-10.
  */
 export function sumOfWeights(logits: Float32Array, best: number, temperature: number, weights?: Float64Array): number {
   const highest = logits[best] as number

@@ -14,12 +14,12 @@ export class Tokenizer {
   readonly #decoder: TokenDecoder
   readonly #added: ReadonlyMap<number, { readonly content: string; readonly special: boolean }>
   /**
-   * Without special tokens, for texts in which their names are plain text. Created on first use: it takes as much
-   * memory again.
+   * Tokenizer without special tokens, for text in which their names are ordinary text. Created on first use, because it
+   * needs as much memory again.
    */
   #plain: HuggingFaceTokenizer | undefined
 
-  /** `file` is shown in messages. Throws `INF_RUN_DIR_MALFORMED` or `INF_TOKENIZER_UNSUPPORTED`. */
+  /** `file`: path for messages. Throws `INF_RUN_DIR_MALFORMED` or `INF_TOKENIZER_UNSUPPORTED`. */
   constructor(file: string, definition: Record<string, unknown>, configuration: Record<string, unknown> | null) {
     this.#file = file
     this.#definition = definition
@@ -39,24 +39,24 @@ export class Tokenizer {
     this.beginning = beginningNames(definition.post_processor, this.#configuration).flatMap(name => this.id(name) ?? [])
   }
 
-  /** `special`: true if names of special tokens become those tokens. Adds no token that is not in the text. */
+  /** Tokenises text. `special`: whether names of special tokens become those tokens. Adds no begin-of-text token. */
   encode(text: string, special: boolean): number[] {
     const tokenizer: HuggingFaceTokenizer =
       special || !this.#mentionsSpecial(text) ? this.#full : this.#withoutSpecial()
-    // An unknown character without an unknown-token is dropped, as in the reference implementation.
+    // Unknown characters are dropped if there is no unknown token, as in the reference implementation.
     return tokenizer
       .encode(text, { add_special_tokens: false })
       .ids.filter((id: number | undefined) => id !== undefined)
   }
 
-  /** Text of token ids, with special tokens by name; invalid UTF-8 becomes U+FFFD. */
+  /** Returns the text of token ids, with special tokens by name; invalid UTF-8 becomes U+FFFD. */
   decode(tokens: readonly number[]): string {
     const text = Buffer.concat(tokens.map(token => this.bytes(token))).toString('utf8')
     const spaces = this.#decoder.leadingSpaces
     return text.startsWith(' '.repeat(spaces)) ? text.slice(spaces) : text
   }
 
-  /** Bytes of a token; none for an id outside the vocabulary. */
+  /** Returns the bytes of a token; none for an id outside the vocabulary. */
   bytes(token: number): Uint8Array {
     const text = this.#added.get(token)?.content ?? this.#full.id_to_token(token)
     return text === undefined ? new Uint8Array() : this.#decoder.bytes(text)
@@ -66,7 +66,7 @@ export class Tokenizer {
     return this.#added.get(token)?.special === true
   }
 
-  /** Id of a token by its name, or null. */
+  /** Returns the id of a token by its name, or null. */
   id(name: string): number | null {
     return this.#full.token_to_id(name) ?? null
   }

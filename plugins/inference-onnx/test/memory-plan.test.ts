@@ -84,12 +84,12 @@ t.test('auto selects as many slots with full contexts as fit', async t => {
 })
 
 t.test('a model that does not fit is refused with the numbers before any allocation', async t => {
-  const available = { bytes: 1.5 * GIB, source: "the rest of the control group's limit" }
+  const available = { bytes: 1.5 * GIB, source: 'the rest of the cgroup limit' }
   t.throws(() => planMemory({ ...question, available }), {
     code: 'INF_OUT_OF_MEMORY',
     message:
-      /^The model does not fit on cpu: 1\.84 GiB of weights \(quantization none\), 96 MiB for one context of 4096 tokens .* make .* but the rest of the control group's limit is 1\.50 GiB$/,
-    hint: /quantization q8 or q4, a smaller maxContext/,
+      /^The model does not fit on cpu: 1\.84 GiB of weights \(quantization none\), 96 MiB for one context of 4096 tokens .* need .* but the rest of the cgroup limit is 1\.50 GiB$/,
+    hint: /quantization q8 or q4, or with a smaller maxContext/,
     data: { device: 'cpu', slots: 1, availableBytes: 1.5 * GIB }
   })
   t.equal(planMemory({ ...question, quantization: 'q4', available }).slots, 1)
@@ -101,15 +101,15 @@ t.test('a model that does not fit is refused with the numbers before any allocat
   t.equal(planMemory({ ...question, available: null, slots: 1000 }).slots, 1000)
 })
 
-t.test('free memory is that of the machine or of the control group', async t => {
+t.test('uses the free memory of the machine or the rest of the cgroup limit', async t => {
   const meminfo = 'MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    8000000 kB\n'
   const read = async (files: Record<string, string>) => {
     const { bytes, source } = await availableMemory((await bareHost(t, { files })).root)
-    return [bytes, source.includes('control group')]
+    return [bytes, source.includes('cgroup')]
   }
   t.same(await read({ '/proc/meminfo': meminfo }), [8_000_000 * 1024, false])
   const two = { '/proc/meminfo': meminfo, '/proc/self/cgroup': '0::/a/b\n', '/sys/fs/cgroup/a/b/memory.max': 'max\n' }
-  t.same(await read(two), [8_000_000 * 1024, false], 'a group without a limit')
+  t.same(await read(two), [8_000_000 * 1024, false], 'a cgroup without a limit')
   const limited = {
     ...two,
     '/sys/fs/cgroup/a/memory.max': '4000\n',

@@ -39,7 +39,7 @@ for (const [name, file, tensor, quantization, value] of [
       await t.rejects(engine.load({ runDirectory, quantization, adapter: false }), {
         code: 'INF_RUN_DIR_TENSOR_INVALID',
         status: 500,
-        message: new RegExp(`${file}: ${tensor} holds (NaN|-?Infinity) at element \\d+`)
+        message: new RegExp(`${file}: ${tensor} contains (NaN|-?Infinity) at element \\d+`)
       })
     }
   })
@@ -68,7 +68,7 @@ t.test('an added adapter with NaN is refused, and the model continues to serve',
   )
   await t.rejects(async () => void (await model.adapters?.add({ name: 'broken', directory })), {
     code: 'INF_ADAPTER_INVALID',
-    message: `${path}.lora_B.weight holds NaN at element 9`
+    message: `${path}.lora_B.weight contains NaN at element 9`
   })
   t.equal((await collect(model.generate(greedy([9, 8], 2)))).tokens.length, 2)
 })

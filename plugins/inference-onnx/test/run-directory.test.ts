@@ -171,7 +171,7 @@ for (const [what, tensors, says] of [
       'l0.q.lora_a.weight': { dtype: 'BF16', shape: [4, 64], data: new Uint8Array(512) },
       'l0.q.lora_b.weight': floats([128, 4], () => 0)
     },
-    /adapters are F32/
+    /adapters must be F32/
   ]
 ] as const) {
   t.test(`an adapter file with ${what} is refused`, async t => {
@@ -185,7 +185,13 @@ for (const [what, tensors, says] of [
 }
 
 for (const [what, label, a, b, says] of [
-  ['another width', 'l0.q', [4, 32], [128, 4], /l0\.q is made for \[128, 32\], .*q_proj\.weight is \[128, 64\]/],
+  [
+    'another width',
+    'l0.q',
+    [4, 32],
+    [128, 4],
+    /l0\.q is for a tensor of shape \[128, 32\], but .*q_proj\.weight is \[128, 64\]/
+  ],
   ['a layer that the model lacks', 'l7.q', [4, 64], [128, 4], /l7\.q is unknown/],
   ['an unknown projection', 'l0.lin_qkv', [4, 64], [128, 4], /l0\.lin_qkv is unknown/]
 ] as const) {

@@ -25,7 +25,7 @@ t.test('an unavailable device is refused by name, and best and auto select an av
     t.equal(model.info.device, 'cpu')
     await model.close()
   }
-  t.match(notes, [/^Models are computed on the CPU: /], 'and it is logged once')
+  t.match(notes, [/^Models run on the CPU: /], 'and it is logged once')
   const forced = await openEngine(t, { device: 'cuda', gpu })
   await t.rejects(forced.load({ runDirectory }), { code: 'INF_DEVICE_UNAVAILABLE' })
 })

@@ -71,7 +71,7 @@ const hostile: Readonly<Record<string, { header: string; bytes?: number; code: s
     header: JSON.stringify({ a: entry('BF16', [3, 2], 0, 16) }),
     bytes: 16,
     code: 'INF_RUN_DIR_MALFORMED',
-    says: /BF16 \[3, 2\] takes 96 bits, data_offsets span 16 bytes/
+    says: /BF16 \[3, 2\] needs 96 bits, but data_offsets span 16 bytes/
   },
   'a shape whose product overflows': {
     header: JSON.stringify({ a: entry('F32', [2 ** 40, 2 ** 40], 0, 8) }),

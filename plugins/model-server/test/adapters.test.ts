@@ -51,7 +51,7 @@ t.test('lists adapters of the settings; requests select one by the model name', 
   t.match((await json('/api/show', { model: 'tiny:one' })).body.model_info, { 'adapter.lora.rank': 4 })
   const answers = [await generate('tiny'), await generate('tiny:one'), await generate('tiny:two')]
   t.equal(new Set(answers).size, 3, 'model and adapters answer differently')
-  t.same(await Promise.all(['tiny:latest', ...names.slice(1)].map(generate)), alone)
+  t.same(await Promise.all(['tiny:latest', ...names.slice(1)].map(generate)), answers)
   const chat = { model: 'tiny:one', messages: [{ role: 'user', content: 'a' }], max_tokens: 4 }
   t.equal((await json('/v1/chat/completions', chat)).body.model, 'tiny:one')
   t.equal((await json('/v1/completions', { model: 'tiny:two', prompt, max_tokens: 4 })).body.model, 'tiny:two')
@@ -124,7 +124,7 @@ t.test('an invalid adapter in the settings fails the load of the model, with the
   const { kernel } = await openServer(t, [engine], { model, adapters: { bad: 'nowhere' } })
   await t.rejects(kernel.callById('model.generate', { prompt: 'a' }), {
     code: 'MSV_MODEL_FAILED',
-    message: /nowhere: it holds neither/
+    message: /nowhere: it contains neither/
   })
 })
 

@@ -7,9 +7,9 @@ import { invalidAdapter } from './invalid-adapter.ts'
 import { PEFT_CONFIGURATION, readPeftAdapter } from './peft.ts'
 
 /**
- * Reads an adapter of either format: with `adapter_config.json` it is PEFT's, else that of a run directory.
+ * Reads an adapter in either format: PEFT if `adapter_config.json` exists, else the format of run directories.
  *
- * Throws `INF_ADAPTER_INVALID` for any problem of the folder or a file in it.
+ * Throws `INF_ADAPTER_INVALID` for any problem with the folder or a file in it.
  */
 export async function readAdapterDirectory(folder: string): Promise<Adapter> {
   try {
@@ -29,8 +29,8 @@ async function readOwn(folder: string): Promise<Adapter> {
   if (adapter !== null) return adapter
   throw invalidAdapter(
     folder,
-    `it holds neither ${PEFT_CONFIGURATION} nor the adapter of a run directory`,
-    'Name the folder that holds the adapter and its metadata.'
+    `it contains neither ${PEFT_CONFIGURATION} nor the adapter of a run directory`,
+    'Name the folder that contains the adapter and its metadata.'
   )
 }
 

@@ -3,16 +3,16 @@ import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
 import type { LowRankSite } from './sites.ts'
 
-/** The factors of one adapter in memory, one pair for each site; unchanged sites have zero factors. */
+/** Factors of one adapter in memory, one pair for each site. Sites that the adapter does not change have zero factors. */
 export interface AdapterFactors {
-  /** By the names of the graph's inputs. */
+  /** Factors by the name of the graph input. */
   readonly inputs: Bindings
   readonly bytes: number
-  /** Call only when no binding holds the inputs. */
+  /** Frees the memory. Call only when no binding uses the inputs. */
   release(): void
 }
 
-/** `updates`: by the tensor that they change. Throws the signal's reason when it is aborted. */
+/** Reads the factors of an adapter. `updates`: by the tensor that they change. Throws the reason of an aborted signal. */
 export async function readFactors(
   runtime: Runtime,
   sites: readonly LowRankSite[],
@@ -51,8 +51,9 @@ interface SiteFactors {
 }
 
 /**
- * Joined projections share one pair: the ranks of their parts are concatenated, and each part's rows of `b` are zero
- * outside its outputs. Both factors are transposed, so that a single token reads them from front to back.
+ * Reads the factors of one site. Joined projections share one pair: the ranks of their parts are concatenated, and each
+ * part's rows of `b` are zero outside its outputs. Both factors are transposed, so that a single token reads them
+ * sequentially.
  */
 async function readSite(
   { inputs, outputs, parts }: LowRankSite,
@@ -63,7 +64,7 @@ async function readSite(
     const update = updates.get(part.tensor)
     return update === undefined ? [] : [{ part, update }]
   })
-  // At least 1, since not every device accepts empty tensors.
+  // At least 1, because some devices reject empty tensors.
   const rank = Math.max(
     1,
     present.reduce((sum, { update }) => sum + rankOf(update), 0)

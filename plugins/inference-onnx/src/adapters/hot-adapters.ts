@@ -12,7 +12,7 @@ import type { LowRankSite } from './sites.ts'
 
 type AddOptions = Parameters<ModelAdapters['add']>[0]
 
-/** A decoder of the base model whose projections take factors as inputs. */
+/** Decoder of the base model whose projections have adapter factors as inputs. */
 export interface OpenBase {
   readonly session: OrtSession
   readonly sites: readonly LowRankSite[]
@@ -24,22 +24,22 @@ export interface HotAdaptersOptions {
   readonly decoder: Pick<DecoderSession, 'addVariant' | 'removeVariant'>
   readonly config: DecoderConfig
   readonly names: TensorNames
-  /** True if the loaded weights are the plain base model, so a request for it needs nothing else. */
+  /** True if the loaded weights are the plain base model, so requests for the base model use them. */
   readonly plain: boolean
-  /** Called for the first adapter, and again for the first one after all were removed. */
+  /** Opens the second decoder. Called for the first adapter, and again for the first one after all were removed. */
   openBase(): Promise<OpenBase>
 }
 
-/** Weights held by a running sequence. */
+/** Use of weights by a running sequence. */
 export interface AdapterLease {
   /** See {@link Job.weights}. */
   readonly weights: object | null
   release(): void
 }
 
-/** Factors in memory. */
+/** Factors that are in memory. */
 interface Resident {
-  /** Identity for the decoder and kept prefixes, which may outlive the factors. */
+  /** Identity of the weights for the decoder and for cached prefixes; may outlive the factors. */
   readonly weights: object
   readonly factors: AdapterFactors
   users: number
@@ -51,28 +51,28 @@ interface NamedResident extends Resident {
   readonly adapter: NamedAdapter
 }
 
-/** True if only the loaded weights are needed. */
+/** Lease of the loaded weights, which are never freed. */
 export const LOADED: AdapterLease = { weights: null, release: () => undefined }
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 
 /**
  * Adds and removes adapters while a model serves.
  *
- * The loaded weights stay as they are. The first adapter opens a second decoder over the same cache: the base model,
- * whose projections take an adapter's factors as inputs. All adapters share it, so switching adapters only switches the
- * binding. It is closed with the last adapter, unless a request named the base model.
+ * The loaded weights stay unchanged. The first adapter opens a second decoder over the same cache: the base model, whose
+ * projections have an adapter's factors as inputs. All adapters share this decoder, so switching adapters only switches
+ * the binding. It is closed with the last adapter, unless a request selected the base model.
  */
 export class HotAdapters implements ModelAdapters {
   readonly #options: HotAdaptersOptions
   readonly #named = new Map<string, NamedResident>()
   /** Names of adapters that are being loaded. */
-  readonly #coming = new Set<string>()
+  readonly #loading = new Set<string>()
   readonly #work = new Set<Promise<unknown>>()
   /** Adapters with factors in memory. */
   readonly #residents = new Set<Resident>()
   #base: Promise<OpenBase> | null = null
   #baseBytes = 0
-  /** The base model without any adapter. */
+  /** The base model with zero factors; null until a request selects it. */
   #bare: Resident | null = null
   #opening: Promise<Resident> | null = null
   #closed = false
@@ -96,15 +96,17 @@ export class HotAdapters implements ModelAdapters {
     const { name, signal } = options
     if (!NAME.test(name)) throw invalidName(name)
     if (this.#closed) throw closedError()
-    if (this.#named.has(name) || this.#coming.has(name)) throw taken(name)
-    this.#coming.add(name)
+    if (this.#named.has(name) || this.#loading.has(name)) throw nameInUse(name)
+    this.#loading.add(name)
     try {
       return await this.#tracked(this.#add(options))
     } catch (error) {
       if (signal?.aborted !== true) throw error
-      throw inferenceErrors.create('INF_LOAD_CANCELLED', `Adding the adapter ${name} was cancelled`, { cause: error })
+      throw inferenceErrors.create('INF_LOAD_CANCELLED', `The caller cancelled adding the adapter ${name}`, {
+        cause: error
+      })
     } finally {
-      this.#coming.delete(name)
+      this.#loading.delete(name)
       await this.#closeUnused()
     }
   }
@@ -128,7 +130,7 @@ export class HotAdapters implements ModelAdapters {
     }
   }
 
-  /** `null` requests the base model, undefined the loaded weights. Throws `INF_ADAPTER_UNKNOWN`. */
+  /** Returns a lease; `null` selects the base model, undefined the loaded weights. Throws `INF_ADAPTER_UNKNOWN`. */
   lease(name: string | null | undefined): AdapterLease {
     if (name === undefined) return LOADED
     if (name === null) return this.#bare === null ? LOADED : this.#use(this.#bare)
@@ -137,12 +139,12 @@ export class HotAdapters implements ModelAdapters {
     return this.#use(resident)
   }
 
-  /** Frees everything. Call only when no sequence is running. */
+  /** Frees all memory. Call only when no sequence is running. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#work)
     this.#named.clear()
-    this.#coming.clear()
+    this.#loading.clear()
     this.#bare = null
     for (const resident of this.#residents) this.#free(resident)
     await this.#closeUnused()
@@ -174,7 +176,7 @@ export class HotAdapters implements ModelAdapters {
     return resident
   }
 
-  /** Concurrent callers share one opening. */
+  /** Opens the second decoder; concurrent callers share it. */
   #open(): Promise<OpenBase> {
     this.#base ??= this.#options.openBase().then(
       base => {
@@ -196,7 +198,7 @@ export class HotAdapters implements ModelAdapters {
       if (!held) return
       held = false
       resident.users--
-      // The rest is closed in the background; a failure there has no caller.
+      // Freed in the background; no caller could handle a failure.
       void this.#tracked(this.#freeUnused(resident)).catch(() => undefined)
     }
     return { weights: resident.weights, release }
@@ -215,7 +217,7 @@ export class HotAdapters implements ModelAdapters {
   }
 
   async #closeUnused(): Promise<void> {
-    if (this.#base === null || this.#opening !== null || this.#coming.size > 0 || this.#residents.size > 0) return
+    if (this.#base === null || this.#opening !== null || this.#loading.size > 0 || this.#residents.size > 0) return
     const base = this.#base
     this.#base = null
     this.#baseBytes = 0
@@ -247,8 +249,8 @@ export function adapterUnknown(name: string, known: readonly string[]) {
   )
 }
 
-function taken(name: string) {
-  return inferenceErrors.create('INF_ADAPTER_EXISTS', `The model has an adapter ${name} already`, {
+function nameInUse(name: string) {
+  return inferenceErrors.create('INF_ADAPTER_EXISTS', `The model already has an adapter ${name}`, {
     data: { name },
     hint: 'Choose another name, or remove that adapter first.'
   })
@@ -257,7 +259,7 @@ function taken(name: string) {
 function invalidName(name: string) {
   return inferenceErrors.create(
     'INF_OPTION_INVALID',
-    `The adapter name ${JSON.stringify(name)} is not 1 to 64 letters, digits, dots, dashes and underscores`,
+    `The adapter name ${JSON.stringify(name)} is invalid: use 1 to 64 letters, digits, dots, dashes and underscores`,
     { at: { path: 'name' }, data: { name: 'name', value: name } }
   )
 }

@@ -11,18 +11,18 @@ import { type LowRankSite, openToAdapters } from './sites.ts'
 
 export interface OpenBaseOptions {
   readonly config: DecoderConfig
-  /** Options that the model was loaded with. */
+  /** Graph options that the model was loaded with. */
   readonly wanted: WantedGraph
   readonly prepare: Omit<BuildOptions, 'report' | 'open' | 'signal'>
-  /** Signal of the session; that of `prepare` belongs to the conversion. */
+  /** Runtime of the session. */
   readonly runtime: Runtime
 }
 
 /**
- * A second decoder of a loaded model: the base model, whose projections take the factors of adapters as inputs.
+ * Opens the second decoder of a loaded model: the base model, whose projections have adapter factors as inputs.
  *
- * If nothing was merged, it shares the converted weights on disk with the first decoder. In memory it has its own copy:
- * ONNX Runtime reorders weights for every session. Throws `INF_OUT_OF_MEMORY` if they do not fit.
+ * If nothing was merged, it shares the converted weights on disk with the first decoder. In memory it has a separate
+ * copy, because ONNX Runtime reorders weights for every session. Throws `INF_OUT_OF_MEMORY` if they do not fit.
  */
 export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOptions): Promise<OpenBase> {
   const { directory, digest } = await baseOf(prepare)
@@ -50,7 +50,7 @@ export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOpt
       {
         cause: error,
         data: error.data,
-        hint: 'Free memory, or load the model in fewer bits.'
+        hint: 'Free memory, or load the model with fewer bits per weight.'
       }
     )
   })

@@ -8,7 +8,7 @@ import { invalidAdapter } from './invalid-adapter.ts'
 export const PEFT_CONFIGURATION = 'adapter_config.json'
 const PEFT_TENSORS = 'adapter_model.safetensors'
 
-/** Fields that factors cannot express, each with its meaning. */
+/** Fields that low-rank factors cannot express, each with its meaning. */
 const refused: Readonly<Record<string, string>> = {
   use_dora: 'DoRA, which also scales the rows of the weights',
   use_qalora: 'QALoRA',
@@ -26,7 +26,7 @@ const refused: Readonly<Record<string, string>> = {
   megatron_config: 'parallel linear layers of Megatron'
 }
 
-/** Initialisations that change the base model's weights, unless the adapter was converted when it was saved. */
+/** Initialisations that change the base weights, unless the adapter was converted when it was saved. */
 const CHANGING_INITIALISATIONS = /^(pissa|olora|corda|loftq|lora_ga)/
 
 interface PeftConfiguration {
@@ -41,8 +41,8 @@ interface PeftConfiguration {
 /**
  * Reads an adapter in the format of Hugging Face PEFT: https://huggingface.co/docs/peft/developer_guides/checkpoint
  *
- * Throws `INF_ADAPTER_INVALID`, with field or tensor, for anything but LoRA of linear layers. Throws `INF_RUN_DIR_*`
- * for missing or damaged files.
+ * Throws `INF_ADAPTER_INVALID`, naming the field or tensor, for anything but LoRA of linear layers. Throws
+ * `INF_RUN_DIR_*` for missing or damaged files.
  */
 export async function readPeftAdapter(folder: string): Promise<Adapter> {
   const file = join(folder, PEFT_CONFIGURATION)
@@ -81,8 +81,8 @@ function parseConfiguration(file: string, value: Record<string, unknown>): PeftC
   if (typeof initialisation === 'string' && CHANGING_INITIALISATIONS.test(initialisation)) {
     throw invalidAdapter(
       file,
-      `init_lora_weights is ${JSON.stringify(initialisation)}, which belongs to changed base weights`,
-      'Save it with path_initial_model_for_weight_conversion, which converts it to a plain LoRA adapter.'
+      `init_lora_weights is ${JSON.stringify(initialisation)}, which changes the base weights`,
+      'Save the adapter with path_initial_model_for_weight_conversion, which converts it to plain LoRA.'
     )
   }
   const { r, lora_alpha: alpha = 8, use_rslora: rankStabilised = false } = value
@@ -116,7 +116,7 @@ function patternOf(
   return pattern
 }
 
-/** Module paths and their two factors. */
+/** Pairs the factors A and B of each module, by module path. */
 function pairUp(
   file: string,
   tensors: ReadonlyMap<string, TensorEntry>
@@ -142,7 +142,7 @@ function pairUp(
   return pairs
 }
 
-/** The tensors may change only modules in `target_modules`; that list may name more than the model has. */
+/** Checks that the tensors change only modules in `target_modules`, which may also name modules that the model lacks. */
 function checkTargets(file: string, targets: unknown, paths: readonly string[]): void {
   const refuse = (path: string) =>
     invalidAdapter(file, `target_modules does not name ${path}, which the tensors change`)
@@ -154,7 +154,7 @@ function checkTargets(file: string, targets: unknown, paths: readonly string[]):
     return
   }
   if (!Array.isArray(targets) || !targets.every(target => typeof target === 'string')) {
-    throw invalidAdapter(file, 'target_modules is neither a list of names nor an expression')
+    throw invalidAdapter(file, 'target_modules is neither a list of names nor a regular expression')
   }
   const names = (path: string, target: string) => path === target || path.endsWith(`.${target}`)
   const other = paths.find(path => !targets.some(target => names(path, target)))
@@ -178,24 +178,27 @@ function scaleOf(
       throw invalidAdapter(tensorFile, `${entry.name} is ${entry.dtype}, not F32, F16 or BF16`)
     }
     if (entry.shape.length !== 2 || entry.shape[axis] !== ownRank) {
-      throw invalidAdapter(tensorFile, `${entry.name} is [${entry.shape.join(', ')}], ${file} states rank ${ownRank}`)
+      throw invalidAdapter(
+        tensorFile,
+        `${entry.name} is [${entry.shape.join(', ')}], but ${file} states rank ${ownRank}`
+      )
     }
   }
   return ownAlpha / (rankStabilised ? Math.sqrt(ownRank) : ownRank)
 }
 
-/** The value of the first key that matches the end of the module's path. */
+/** Returns the value of the first key that matches the end of the module's path. */
 function matching(file: string, field: string, pattern: ReadonlyMap<string, number>, path: string): number | undefined {
   for (const [key, value] of pattern) if (expression(file, field, `(.*\\.)?(${key})`).test(path)) return value
   return undefined
 }
 
-/** Patterns are Python regular expressions; for module names, their meaning is the same here. */
+/** Compiles a Python regular expression. For module names, JavaScript's syntax has the same meaning. */
 function expression(file: string, field: string, pattern: string): RegExp {
   try {
     return new RegExp(`^(?:${pattern})$`)
   } catch {
-    throw invalidAdapter(file, `${field} holds ${JSON.stringify(pattern)}, which is not a regular expression`)
+    throw invalidAdapter(file, `${field} contains ${JSON.stringify(pattern)}, which is not a valid regular expression`)
   }
 }
 

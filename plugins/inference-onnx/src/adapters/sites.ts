@@ -3,9 +3,9 @@ import type { DecoderWeights, LayerWeights } from '../onnx/decoder.ts'
 import type { Linear } from '../onnx/linear.ts'
 import { type LayerLinear, linearShape, type TensorNames } from '../weights/tensor-names.ts'
 
-/** A projection of a decoder's graph that takes the factors of an adapter as inputs. */
+/** Projection in a decoder graph that has adapter factors as inputs. */
 export interface LowRankSite {
-  /** The graph's inputs are called `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`. */
+  /** Prefix of the graph's inputs: `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`. */
   readonly name: string
   readonly inputs: number
   readonly outputs: number
@@ -25,7 +25,7 @@ export interface OpenWeights {
   readonly sites: readonly LowRankSite[]
 }
 
-/** The same weights, with every projection open to adapter factors. */
+/** Returns the weights with adapter factors added to every projection, and the list of sites. */
 export function openToAdapters(config: DecoderConfig, names: TensorNames, weights: DecoderWeights): OpenWeights {
   const sites: LowRankSite[] = []
   const open = (name: string, linear: Linear, parts: readonly (readonly [tensor: string, rows: number])[]): Linear => {

@@ -16,22 +16,22 @@ export interface CachePoolOptions {
   readonly precision?: Precision
 }
 
-/** Positions reserved initially. */
+/** Capacity of a row that is reserved first, in positions. */
 const FIRST_CAPACITY = 512
 /** Bytes copied before yielding to the event loop. */
 const BYTES_PER_TURN = 2 ** 23
 
-/** Bytes of keys and values for one position of one sequence. */
+/** Returns the size of keys and values for one position of one sequence, in bytes. */
 function bytesPerPosition(config: ServedConfig, precision: Precision = 'float32'): number {
   return elementBytes[precision] * 2 * config.layers * config.keyValueHeads * config.headSize
 }
 
 /**
- * The keys and values of all sequences: per layer and half one state `[rows, kvHeads, capacity, headSize]`.
+ * Keys and values of all sequences: for each layer one state of keys and one of values, `[rows, kvHeads, capacity,
+ * headSize]`.
  *
- * Sequences in adjacent rows can be computed in one run. The capacity doubles when a sequence outgrows
- * it, up to the context length, so an unused long context costs nothing. One extra row without a sequence allows two
- * rows to be swapped.
+ * Sequences in adjacent rows can be computed in one run. The capacity doubles when a sequence outgrows it, up to the
+ * context length, so an unused long context costs nothing. With several slots, a spare row is used to swap two rows.
  */
 export class CachePool {
   readonly slots: number
@@ -67,15 +67,15 @@ export class CachePool {
     return this.slots === 1 ? 1 : this.slots + 1
   }
 
-  /** True if {@link reserve} would allocate new states. */
+  /** True if every row has room for this many positions, so {@link reserve} allocates nothing. */
   holds(positions: number): boolean {
     return positions <= this.#capacity
   }
 
   /**
-   * Reserves `positions` in every row and keeps the first `lengths[row]` of each. Views must have been released.
+   * Reserves `positions` in every row, and keeps the first `lengths[row]` of each. Views must have been released.
    *
-   * Throws `INF_OUT_OF_MEMORY` without any change if the memory is not available.
+   * Throws `INF_OUT_OF_MEMORY`, and changes nothing, if the memory is not available.
    */
   async reserve(positions: number, lengths: readonly number[]): Promise<void> {
     if (this.holds(positions)) return
@@ -105,7 +105,7 @@ export class CachePool {
       for (const [row, end] of lengths.entries()) {
         if (old === undefined || end === 0) continue
         await runtime.copy({ state: old, row, start: 0, end }, { state, row })
-        await this.#breathe(end)
+        await this.#yieldRegularly(end)
       }
       old?.release()
       this.#states[index] = state
@@ -116,11 +116,11 @@ export class CachePool {
   async copy(from: number, to: number, start: number, end: number): Promise<void> {
     for (const state of this.#states) {
       await this.#options.runtime.copy({ state, row: from, start, end }, { state, row: to })
-      await this.#breathe(end - start)
+      await this.#yieldRegularly(end - start)
     }
   }
 
-  /** Swaps two rows, the first `lengths` positions of each. */
+  /** Swaps the first `lengths` positions of two rows. */
   async swap([a, b]: readonly [number, number], lengths: readonly [number, number]): Promise<void> {
     const spare = this.slots
     if (lengths[0] > 0) await this.copy(a, spare, 0, lengths[0])
@@ -128,7 +128,7 @@ export class CachePool {
     if (lengths[0] > 0) await this.copy(spare, b, 0, lengths[0])
   }
 
-  /** `count` rows from `row`, under their names in the decoder's graph. */
+  /** Returns views of `count` rows from `row`, by their names in the decoder graph. */
   views(row: number, count: number): CacheViews {
     const { runtime } = this.#options
     const states = this.#states.map(state => runtime.view(state, row, count))
@@ -154,7 +154,7 @@ export class CachePool {
     const bytes = this.#rows * capacity * bytesPerPosition(config, precision)
     return inferenceErrors.create(
       'INF_OUT_OF_MEMORY',
-      `No memory for the ${bytes} bytes of ${this.slots} contexts of ${capacity} tokens`,
+      `Not enough memory for ${this.slots} contexts of ${capacity} tokens, which need ${bytes} bytes`,
       {
         cause,
         data: { bytes, capacity, slots: this.slots },
@@ -164,7 +164,7 @@ export class CachePool {
   }
 
   /** Yields to the event loop regularly during long copies. */
-  async #breathe(positions: number): Promise<void> {
+  async #yieldRegularly(positions: number): Promise<void> {
     const { config, precision } = this.#options
     this.#copied += (positions * bytesPerPosition(config, precision)) / (2 * config.layers)
     if (this.#copied < BYTES_PER_TURN) return
@@ -173,7 +173,7 @@ export class CachePool {
   }
 }
 
-/** Some rows of the cache, to be bound to a run. */
+/** Views of some rows of the cache, to bind to a run. */
 export interface CacheViews {
   readonly past: Bindings
   readonly present: Bindings

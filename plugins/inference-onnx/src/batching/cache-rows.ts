@@ -1,20 +1,20 @@
 import type { Job } from './job.ts'
 
-/** A row of the cache and its contents. */
+/** Row of the cache, and its contents. */
 export interface CacheRow {
-  /** Its index; rows that are computed together are made adjacent. */
+  /** Index in the cache. Changes, because rows that are computed together are made adjacent. */
   index: number
-  /** The keys and values of the first `length` tokens are in the row. */
+  /** Tokens of the sequence; the row contains the keys and values of the first `length`. */
   tokens: readonly number[]
   length: number
-  /** Weights that computed them; see {@link Job.weights}. */
+  /** Weights that computed the keys and values; see {@link Job.weights}. */
   weights: unknown
-  taken: boolean
+  inUse: boolean
   /** Release order: the value of a counter when the row was released. */
   releasedAt: number
 }
 
-/** Another row with more of a job's tokens than its own row. */
+/** Another row that contains more of a job's tokens than the job's own row. */
 export interface Donor {
   readonly row: CacheRow
   /** Length of the common prefix. */
@@ -24,9 +24,9 @@ export interface Donor {
 type PromptReader = Pick<Job, 'tokens' | 'weights' | 'reusePrefix'>
 
 /**
- * The prefix cache: contents of each row.
+ * Prefix cache: tracks the contents of each row.
  *
- * Finished sequences leave their keys and values in their rows. There are few rows, so lookups compare them token by
+ * Finished sequences leave their keys and values in their rows. There are few rows, so a lookup compares each token by
  * token.
  */
 export class CacheRows {
@@ -39,12 +39,12 @@ export class CacheRows {
       tokens: [],
       length: 0,
       weights: null,
-      taken: false,
+      inUse: false,
       releasedAt: 0
     }))
   }
 
-  /** Positions in use. */
+  /** Number of positions in use. */
   get used(): number {
     return this.all.reduce((sum, { length }) => sum + length, 0)
   }
@@ -57,31 +57,31 @@ export class CacheRows {
   }
 
   /**
-   * A free row for a job, cut to the prefix that both share.
+   * Returns a free row for a job, truncated to the prefix that both share.
    *
-   * Prefers the free row with the longest common prefix if at least half of it is shared: it probably holds an earlier
-   * turn of the conversation. Otherwise, evicts the least recently used row, since that prefix may serve others.
+   * Chooses the row with the longest common prefix if at least half of the row is shared: it probably contains an earlier
+   * turn of the conversation. Otherwise evicts the least recently used row, since the other prefix may serve others.
    */
   take(job: PromptReader): CacheRow {
-    const free = this.all.filter(({ taken }) => !taken)
+    const free = this.all.filter(({ inUse }) => !inUse)
     const shared = new Map(free.map(row => [row, commonPrefix(row, job)]))
     const common = (row: CacheRow) => shared.get(row) ?? 0
     const best = free.reduce((a, b) => (common(b) > common(a) ? b : a))
-    const oldest = free.reduce((a, b) => (worth(b) < worth(a) ? b : a))
+    const oldest = free.reduce((a, b) => (evictionOrder(b) < evictionOrder(a) ? b : a))
     const row = common(best) > 0 && best.length - common(best) <= common(best) ? best : oldest
     row.length = common(row)
     row.tokens = job.tokens
     row.weights = job.weights
-    row.taken = true
+    row.inUse = true
     return row
   }
 
   release(row: CacheRow): void {
-    row.taken = false
+    row.inUse = false
     row.releasedAt = ++this.#releases
   }
 
-  /** The row, active or not, from which more of the job's tokens can be copied than its own row holds. */
+  /** Returns the row, active or not, that shares the longest prefix with the job, if longer than in the job's own row. */
   donor(own: CacheRow, job: PromptReader): Donor | null {
     let best: Donor | null = null
     for (const row of this.all) {
@@ -93,12 +93,12 @@ export class CacheRows {
   }
 }
 
-/** Empty rows come first, then rows in release order. */
-function worth({ length, releasedAt }: CacheRow): number {
+/** Returns the position in eviction order: empty rows first, then rows in the order of their release. */
+function evictionOrder({ length, releasedAt }: CacheRow): number {
   return length === 0 ? -1 : releasedAt
 }
 
-/** Positions of a row that a job can reuse. The last token is always computed, since its logits are not kept. */
+/** Returns how many positions of a row a job can reuse. The last token is always computed: logits are not cached. */
 function commonPrefix(row: CacheRow, { tokens, weights, reusePrefix }: PromptReader): number {
   if (!reusePrefix || row.weights !== weights) return 0
   const limit = Math.min(row.length, tokens.length - 1)

@@ -1,7 +1,7 @@
 import type { ServedConfig } from '../model-config.ts'
 import type { Bindings, HostTensor, Runtime } from '../ort/runtime.ts'
 
-/** Positions of a run that get logits. */
+/** Positions for which a run computes logits. */
 export type Wanted = 'last' | 'all'
 /** `argmax`: the device returns only the most probable token of each last position. */
 export type Result = Wanted | 'argmax'
@@ -13,14 +13,14 @@ export interface Span {
 }
 
 export interface FrameShape {
-  /** Sequences. */
+  /** Number of sequences. */
   readonly batch: number
   /** Tokens per sequence. */
   readonly length: number
   readonly wanted: Result
 }
 
-/** Rows of logits in a run of this shape. */
+/** Returns the number of logit rows in a run of this shape. */
 export function logitRows({ batch, length, wanted }: FrameShape): number {
   return wanted === 'all' ? batch * length : batch
 }
@@ -28,7 +28,7 @@ export function logitRows({ batch, length, wanted }: FrameShape): number {
 export interface FrameOptions {
   readonly runtime: Runtime
   readonly config: ServedConfig
-  /** Memory for logits that frames share, `[rows, vocabulary]`: a run's logits are read before the next begins. */
+  /** Memory for logits, `[rows, vocabulary]`. Frames share it: a run's logits are read before the next run begins. */
   readonly sharedLogits: HostTensor<'float32'>
 }
 
@@ -74,7 +74,7 @@ export class StepFrame {
     return this.#logits?.data ?? new Float32Array()
   }
 
-  /** One per row, if requested. */
+  /** One token per row, if requested. */
   get argmax(): number[] {
     return Array.from(this.#argmax?.data ?? [], Number)
   }

@@ -1,9 +1,6 @@
 import type { CacheRow } from './cache-rows.ts'
 
-/**
- * Swaps that make the requested rows adjacent with the fewest copies.
- * Empty if they are adjacent already.
- */
+/** Returns the swaps that make the requested rows adjacent with the fewest copies; none if they already are. */
 export function gather(all: readonly CacheRow[], wanted: readonly CacheRow[]): [outside: CacheRow, inside: CacheRow][] {
   const count = wanted.length
   const indexes = wanted.map(({ index }) => index)
@@ -21,9 +18,8 @@ export function gather(all: readonly CacheRow[], wanted: readonly CacheRow[]): [
 }
 
 /**
- * Swaps, in order, that make the rows of every group adjacent.
- * Groups are arranged together, since {@link gather} for one group could split another. Empty if all groups are
- * adjacent already.
+ * Returns the swaps, in order, that make the rows of every group adjacent; none if they already are. Arranges all groups
+ * together, because {@link gather} for one group could split another.
  */
 export function arrange(
   all: readonly CacheRow[],
@@ -33,15 +29,15 @@ export function arrange(
   const middle = (group: readonly CacheRow[]) => group.reduce((sum, { index }) => sum + index, 0) / group.length
   const ordered = [...groups].sort((a, b) => middle(a) - middle(b))
   const rows = ordered.flatMap(group => [...group].sort((a, b) => a.index - b.index))
-  const places = new Map(all.map(row => [row.index, row]))
+  const rowAt = new Map(all.map(row => [row.index, row]))
   const indexes = new Map(all.map(row => [row, row.index]))
   const pairs: [CacheRow, CacheRow][] = []
-  for (const [place, row] of rows.entries()) {
-    const other = places.get(place) as CacheRow
+  for (const [target, row] of rows.entries()) {
+    const other = rowAt.get(target) as CacheRow
     if (other === row) continue
     const from = indexes.get(row) as number
-    places.set(place, row).set(from, other)
-    indexes.set(row, place).set(other, from)
+    rowAt.set(target, row).set(from, other)
+    indexes.set(row, target).set(other, from)
     pairs.push([row, other])
   }
   return pairs

@@ -8,23 +8,23 @@ import { RunCosts, Speculation } from './speculation.ts'
 /** A job with a slot. */
 export interface Running {
   readonly job: Job
-  /** Assigned with its first chunk. */
+  /** Cache row; null until the first chunk is read. */
   row: CacheRow | null
   /** True until its initial tokens are read. */
   reading: boolean
-  /** Created when it is the only running job. */
+  /** Created once the job is the only running one. */
   speculation: Speculation | null
   /** Listener on the job's signal. */
   readonly cancel: () => void
 }
 
-/** A running job. */
+/** Running job that has a cache row. */
 export type Placed = Running & { readonly row: CacheRow }
 
-/** A result for a job. */
+/** Result of a run for one job. */
 export interface Computed {
   readonly running: Placed
-  /** Passes it to the job. */
+  /** Passes the result to the job; returns the chosen token. */
   take(): number | null
 }
 
@@ -33,11 +33,11 @@ export interface StepsOptions {
   readonly cache: CachePool
   readonly rows: CacheRows
   readonly maxDraft: number
-  /** Consumes the result; returns the token chosen from it. */
+  /** Delivers a result to its job; returns the chosen token. */
   deliver(computed: Computed): number | null
 }
 
-/** Result of one scheduler step. Steps must not overlap. */
+/** Executes the steps of the scheduler on the decoder. Steps must not overlap. */
 export class Steps {
   readonly counts = {
     promptTokens: 0,
@@ -78,7 +78,7 @@ export class Steps {
     if (!running.reading || job.wanted === 'all') deliver({ running: running as Placed, take: () => job.take(logits) })
   }
 
-  /** With several batches, makes the rows of each batch adjacent. */
+  /** Makes the rows of each batch adjacent. */
   async arrange(batches: readonly (readonly Placed[])[]): Promise<void> {
     const groups = batches.map(batch => batch.map(({ row }) => row))
     await this.#swap(arrange(this.#options.rows.all, groups))
@@ -97,7 +97,7 @@ export class Steps {
     const ordered = [...batch].sort((a, b) => a.row.index - b.row.index)
     const spans = ordered.map(({ job, row }) => ({ tokens: job.tokens.slice(row.length), position: row.length }))
     const [first] = ordered as [Placed, ...Placed[]]
-    // An aborted job must not stop the others of its run.
+    // In a run for several jobs, an abort of one must not stop the others.
     const signal = ordered.length === 1 ? first.job.signal : undefined
     const run = { row: first.row.index, spans, weights: first.job.weights, signal }
     const takes = await this.#chooseFrom(run, ordered)
@@ -107,7 +107,7 @@ export class Steps {
     }
   }
 
-  /** Output mode of a batch: argmax when every job needs only that. */
+  /** Runs a batch, and returns a function per job that passes the result on. Uses the argmax if all jobs need only that. */
   async #chooseFrom(run: Omit<DecoderRun, 'wanted'>, batch: readonly Placed[]): Promise<(() => number | null)[]> {
     const { session } = this.#options
     const greedy = batch.flatMap(({ job }) => job.takeArgmax ?? [])
@@ -124,10 +124,10 @@ export class Steps {
   }
 
   /**
-   * Computes one token of a single sequence, and speculated tokens as far as they are accepted.
+   * Computes one token of a single sequence, and drafted tokens as far as they are accepted.
    *
-   * Each guess is compared with the choice from the logits before it, so the tokens equal those of {@link decode}.
-   * Cache entries of rejected tokens are overwritten later.
+   * Each drafted token is compared with the token chosen from the logits before it, so the result equals that of
+   * {@link decode}. Cache entries of rejected tokens are overwritten later.
    */
   async decodeAhead(running: Placed): Promise<void> {
     const { session, cache, rows, maxDraft, deliver } = this.#options
@@ -145,8 +145,8 @@ export class Steps {
       row.length++
       const own = this.#logitsOf(accepted, logits)
       const token = deliver({ running, take: () => job.take(own) })
-      const goesOn = token !== null && job.tokens.length > row.length
-      if (!goesOn || accepted === draft.length || token !== draft[accepted]) break
+      const continues = token !== null && job.tokens.length > row.length
+      if (!continues || accepted === draft.length || token !== draft[accepted]) break
       accepted++
     }
     this.counts.draftedTokens += draft.length
@@ -176,7 +176,7 @@ export class Steps {
   }
 
   /**
-   * Copies cache entries of another row with the same tokens, which is cheaper than computing them. Called before each
+   * Copies cache entries from another row with the same tokens, which is cheaper than computing them. Called before each
    * chunk, so that concurrent sequences with the same prefix share the work.
    */
   async #borrow(row: CacheRow, job: Job): Promise<void> {
@@ -197,7 +197,7 @@ export class Steps {
       try {
         await this.#options.cache.swap([a.index, b.index], [a.length, b.length])
       } catch (error) {
-        // Their contents are undefined now, so each sequence in these rows reads all of its tokens again.
+        // The contents of both rows are undefined now, so their sequences read all tokens again.
         a.length = 0
         b.length = 0
         throw error

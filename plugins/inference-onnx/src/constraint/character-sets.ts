@@ -9,7 +9,7 @@ const lineEnds: CodePoints = [
 ]
 const wordCharacters = codePoints([...digits, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]])
 
-/** Cache of sets that require a scan of all characters; few names are in use. */
+/** Cache of sets whose computation scans all characters. It stays small, because few names are in use. */
 const found = new Map<string, CodePoints>()
 
 function property(source: string): CodePoints {
@@ -22,7 +22,7 @@ function property(source: string): CodePoints {
   return set
 }
 
-/** Characters of an escape, a dot or a Unicode property in ECMAScript's `u` mode. */
+/** Returns the characters of an escape, a dot or a Unicode property in ECMAScript's `u` mode. */
 export function characterSet(node: AST.CharacterSet): CodePoints {
   if (node.kind === 'any') return complement(lineEnds)
   const set = positiveSet(node)
@@ -35,7 +35,7 @@ function positiveSet(node: Exclude<AST.CharacterSet, AST.AnyCharacterSet>): Code
   return node.kind === 'word' ? wordCharacters : property('\\s')
 }
 
-/** Characters of a class in brackets. */
+/** Returns the characters of a class in brackets. */
 export function characterClass(node: AST.ClassRangesCharacterClass): CodePoints {
   const set = union(
     ...node.elements.map(element => {

@@ -1,13 +1,13 @@
 /** Inclusive ranges of Unicode code points, sorted and disjoint. */
 export type CodePoints = readonly (readonly [first: number, last: number])[]
 
-/** Every code point of text: surrogates cannot be encoded in UTF-8. */
+/** All code points except surrogates, which cannot be encoded in UTF-8. */
 export const everyCodePoint: CodePoints = [
   [0, 0xd7ff],
   [0xe000, 0x10ffff]
 ]
 
-/** The set of any ranges, surrogates left out. */
+/** Normalises ranges to a set, without surrogates. */
 export function codePoints(ranges: Iterable<readonly [number, number]>): CodePoints {
   const sorted = [...ranges].sort((a, b) => a[0] - b[0])
   const merged: [number, number][] = []
@@ -33,7 +33,7 @@ export function intersect(a: CodePoints, b: CodePoints): CodePoints {
   return common
 }
 
-/** All code points that are not in `set`. */
+/** Returns all code points that are not in `set`. */
 export function complement(set: CodePoints): CodePoints {
   const rest: [number, number][] = []
   let next = 0
@@ -49,7 +49,7 @@ export function union(...sets: readonly CodePoints[]): CodePoints {
   return codePoints(sets.flat())
 }
 
-/** Code points that satisfy a predicate. */
+/** Returns the code points that satisfy a predicate. */
 export function matching(test: (character: string) => boolean): CodePoints {
   const found: [number, number][] = []
   for (const [first, last] of everyCodePoint) {

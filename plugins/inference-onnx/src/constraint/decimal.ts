@@ -2,13 +2,13 @@ import { type Dfa, exploreDfa } from './dfa.ts'
 import { compileRegex } from './regex.ts'
 
 /**
- * Maximum number of digits before an exponent. Up to this length, different texts are different doubles in the same
+ * Maximum number of digits before an exponent. Up to this length, different decimals are different doubles in the same
  * order, so bounds hold for the parsed value.
  */
 const MAX_DIGITS = 15
 const TOO_LARGE = 10 ** MAX_DIGITS
 
-/** Bounds of JSON Schema. */
+/** Bounds of a number in JSON Schema. */
 export interface NumberBounds {
   readonly minimum?: number | undefined
   readonly maximum?: number | undefined
@@ -16,7 +16,7 @@ export interface NumberBounds {
   readonly exclusiveMaximum?: number | undefined
 }
 
-/** JSON numbers within bounds; integers if `integer`. Null if there is none of at most 15 digits. */
+/** Returns an automaton of JSON numbers, or integers, within bounds. Null if no number of up to 15 digits fits. */
 export function numbers(integer: boolean, bounds: NumberBounds): Dfa | null {
   const least = tightest([bounds.minimum, bounds.exclusiveMinimum], Math.max)
   const most = tightest([bounds.maximum, bounds.exclusiveMaximum], Math.min)
@@ -73,7 +73,7 @@ function opposite(limit: Limit | null): Limit | null {
   return limit === null ? null : { ...limit, value: -limit.value }
 }
 
-/** Bounds on magnitudes of numbers of one sign; a bound that holds for all of them is null. */
+/** Bounds on the magnitudes of numbers of one sign; null for a bound that excludes none of them. */
 interface Side {
   readonly low: Bound | null
   readonly high: Bound | null
@@ -86,7 +86,7 @@ interface Bound {
   readonly inclusive: boolean
 }
 
-/** Null if no number of this sign is within the limits. */
+/** Returns the bounds on positive numbers; null if none of them is within the limits. */
 function side(least: Limit | null, most: Limit | null): Side | null {
   if (most !== null && most.value < 0) return null
   if (least !== null && least.value >= TOO_LARGE) return null
@@ -109,11 +109,11 @@ type Order = -1 | 0 | 1
 
 interface Reading {
   readonly bounds: Side | null
-  /** Digits before the point. */
+  /** Number of digits before the point. */
   readonly whole: number
   /** True after a leading zero, which no digit follows. */
   readonly zero: boolean
-  /** Digits after the point; -1 before it. */
+  /** Number of digits after the point; -1 before it. */
   readonly fraction: number
   readonly low: Order
   readonly high: Order
@@ -121,22 +121,22 @@ interface Reading {
 
 function readDigit(reading: Reading, digit: number): Reading {
   const part = reading.fraction < 0 ? 'whole' : 'fraction'
-  const place = reading[part]
-  const order = (sofar: Order, bound: Bound | null | undefined): Order =>
-    sofar === 0 && bound ? (Math.sign(digit - Number(bound[part][place] ?? 0)) as Order) : sofar
+  const position = reading[part]
+  const order = (soFar: Order, bound: Bound | null | undefined): Order =>
+    soFar === 0 && bound ? (Math.sign(digit - Number(bound[part][position] ?? 0)) as Order) : soFar
   return {
     ...reading,
-    [part]: place + 1,
-    zero: reading.zero || (part === 'whole' && place === 0 && digit === 0),
+    [part]: position + 1,
+    zero: reading.zero || (part === 'whole' && position === 0 && digit === 0),
     low: order(reading.low, reading.bounds?.low),
     high: order(reading.high, reading.bounds?.high)
   }
 }
 
-/** From here on, the number of digits before the point decides first. */
+/** Reads the point. The comparison then depends first on the number of digits before it. */
 function readPoint(reading: Reading): Reading {
-  const order = (sofar: Order, bound: Bound | null | undefined): Order =>
-    bound ? ((Math.sign(reading.whole - bound.whole.length) || sofar) as Order) : sofar
+  const order = (soFar: Order, bound: Bound | null | undefined): Order =>
+    bound ? ((Math.sign(reading.whole - bound.whole.length) || soFar) as Order) : soFar
   return {
     ...reading,
     fraction: 0,
@@ -149,8 +149,8 @@ function endsWithin(reading: Reading): boolean {
   const { bounds, whole, fraction } = reading
   if (bounds === null || whole === 0 || fraction === 0) return false
   const { low, high } = fraction < 0 ? readPoint(reading) : reading
-  const order = (sofar: Order, bound: Bound): Order =>
-    sofar === 0 && bound.fraction.length > Math.max(fraction, 0) ? -1 : sofar
+  const order = (soFar: Order, bound: Bound): Order =>
+    soFar === 0 && bound.fraction.length > Math.max(fraction, 0) ? -1 : soFar
   const above = bounds.low === null ? 1 : order(low, bounds.low)
   const below = bounds.high === null ? -1 : order(high, bounds.high)
   return (

@@ -1,25 +1,25 @@
-/** Limits the memory of one automaton, and its construction to some tenths of a second. */
+/** Limits the memory of an automaton, and the time of its construction to some tenths of a second. */
 const MAX_STATES = 20_000
 
-/** Thrown when an automaton exceeds its limit; the caller knows the constraint and reports it. */
+/** Thrown if an automaton exceeds its limit. The caller reports it, because it knows the constraint. */
 export class AutomatonTooLarge extends Error {}
 
-/** Input of {@link exploreDfa}: states of any kind, identified by their keys. */
+/** Input of {@link exploreDfa}: states of any type, identified by their keys. */
 export interface Exploration<State> {
   readonly start: State
   key(state: State): string
-  /** True if the text may end in this state. */
+  /** True if the string may end in this state. */
   accepts(state: State): boolean
-  /** Transitions by byte range; ranges of one state do not overlap. */
+  /** Returns the transitions by byte range; ranges of one state do not overlap. */
   edges(state: State): Iterable<readonly [low: number, high: number, next: State]>
 }
 
 let lastId = 0
 
 /**
- * A deterministic automaton over bytes. States are numbers, 0 is the start.
+ * Deterministic automaton over bytes. States are numbers; 0 is the start.
  *
- * An accepting state is reachable from every state, so that every prefix can be completed.
+ * An accepting state is reachable from every state, so every prefix can be completed.
  */
 export class Dfa {
   /** Identifies the automaton in cache keys. */
@@ -31,7 +31,7 @@ export class Dfa {
   readonly #accepting: Uint8Array
   readonly #open: Uint8Array
 
-  /** `rows`: for every state 256 next states, -1 for none. */
+  /** `rows`: for each state, the next state for each of 256 bytes; -1 for none. */
   constructor(rows: readonly Int32Array[], accepting: readonly boolean[]) {
     this.states = rows.length
     this.#classes = classifyBytes(rows, this.#classOf)
@@ -45,7 +45,7 @@ export class Dfa {
     this.#open = Uint8Array.from(rows, row => (row.some(next => next >= 0) ? 1 : 0))
   }
 
-  /** The state after one more byte, or -1. */
+  /** Returns the state after one more byte, or -1. */
   next(state: number, byte: number): number {
     return this.#next[state * this.#classes + (this.#classOf[byte] as number)] as number
   }
@@ -69,7 +69,7 @@ export class Dfa {
   }
 }
 
-/** Computes classes of bytes with equal transitions in all states. Returns the number of classes. */
+/** Groups bytes that have the same transitions in all states into classes. Returns the number of classes. */
 function classifyBytes(rows: readonly Int32Array[], classOf: Uint8Array): number {
   let classes = 1
   for (const row of rows) {
@@ -102,7 +102,7 @@ export function exploreDfa<State>(exploration: Exploration<State>): Dfa | null {
   index(exploration.start)
   const rows: Int32Array[] = []
   for (let i = 0; i < states.length; i++) {
-    if (states.length > MAX_STATES) throw new AutomatonTooLarge(`it takes more than ${MAX_STATES} states`)
+    if (states.length > MAX_STATES) throw new AutomatonTooLarge(`it needs more than ${MAX_STATES} states`)
     const row = new Int32Array(256).fill(-1)
     for (const [low, high, next] of exploration.edges(states[i] as State)) row.fill(index(next), low, high + 1)
     rows.push(row)
@@ -136,7 +136,7 @@ function trim(rows: readonly Int32Array[], accepting: readonly boolean[]): Dfa |
   )
 }
 
-/** Intersection, or the difference of the first and the second. Throws {@link AutomatonTooLarge}. */
+/** Returns the intersection (`both`) or the difference (`without`). Throws {@link AutomatonTooLarge}. */
 export function combine(a: Dfa, b: Dfa, how: 'both' | 'without'): Dfa | null {
   type Pair = readonly [number, number]
   return exploreDfa<Pair>({

@@ -12,7 +12,7 @@ const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
 const mailbox = "[A-Za-z\\d!#$%&'*+/=?^_`{|}~-]{1,24}"
 
-/** Regular expression for a whole string of a `format`. Dates and times as in RFC 3339. */
+/** Regular expressions for whole strings, by `format`. Dates and times follow RFC 3339. */
 export const formats: ReadonlyMap<string, string> = new Map([
   ['date', date],
   ['time', time],

@@ -3,14 +3,14 @@ import type { Dfa } from './dfa.ts'
 import { jsonString, literals, otherNames } from './json-text.ts'
 import { Network, Terminal } from './network.ts'
 
-/** A property of an object: its name, the rule of its value, and whether it is required. */
+/** Property of an object; `value`: the rule of its value. */
 export interface Property {
   readonly name: string
   readonly value: number
   readonly required: boolean
 }
 
-/** Items of an array. `rest`: the rule of further items; null for none. */
+/** Items of an array. `first`: rules of the first items; `rest`: rule of further items, null if there may be none. */
 export interface Items {
   readonly first: readonly number[]
   readonly rest: number | null
@@ -18,7 +18,7 @@ export interface Items {
   readonly max: number
 }
 
-/** Numbers without bounds, built once. */
+/** Automata of unbounded numbers, by `integer`; built once. */
 const anyNumber = new Map<boolean, Dfa | null>()
 
 export function unboundedNumbers(integer: boolean): Dfa | null {
@@ -27,15 +27,15 @@ export function unboundedNumbers(integer: boolean): Dfa | null {
 }
 
 /**
- * Writes the JSON shapes into a network. A space may follow a colon or a comma; other white space is excluded, so
- * that no text is only white space.
+ * Adds JSON values to a network. A space may follow a colon or a comma; other white space is excluded, so that an answer
+ * cannot be endless white space.
  */
 export class JsonNetwork {
   readonly network = new Network()
   readonly #texts = new Map<string, Terminal>()
   #any: number | undefined
 
-  /** An edge that reads a text of an automaton; none if that is null. */
+  /** Adds an edge that reads a string of an automaton; no edge if the automaton is null. */
   read(from: number, dfa: Dfa | null, to: number, length?: { readonly min: number; readonly max: number }): void {
     if (dfa !== null) this.network.terminal(from, new Terminal(dfa, length), to)
   }
@@ -53,10 +53,10 @@ export class JsonNetwork {
     this.network.terminal(from, terminal, to)
   }
 
-  /** Known properties in their order, then others with different names. `others`: the rule of their values, or null. */
+  /** Adds an object: known properties in order, then others with different names. `others`: rule of their values. */
   readObject(from: number, properties: readonly Property[], others: number | null, to: number): void {
     const { network } = this
-    // Places after the brace, and after each property.
+    // Nodes before the first property, and after a property.
     let first = network.node()
     let later = network.node()
     this.readText(from, '{', first)
@@ -93,28 +93,28 @@ export class JsonNetwork {
     const { network } = this
     const { first, rest, min, max } = items
     const rule = (index: number) => first[index] ?? rest
-    // Places after each number of items; an unbounded list loops at the last one.
-    const places = Number.isFinite(max) ? max : Math.max(1, min, first.length)
-    let place = network.node()
-    this.readText(from, '[', place)
+    // One node after each number of items; an unbounded list loops at the last node.
+    const counted = Number.isFinite(max) ? max : Math.max(1, min, first.length)
+    let node = network.node()
+    this.readText(from, '[', node)
     for (let count = 0; ; count++) {
-      if (count >= min) this.readText(place, ']', to)
-      const last = count === places
+      if (count >= min) this.readText(node, ']', to)
+      const last = count === counted
       const value = last && Number.isFinite(max) ? null : rule(count)
       if (value === null) return
-      let before = place
+      let before = node
       if (count > 0) {
         before = network.node()
-        this.readText(place, ',', before)
+        this.readText(node, ',', before)
       }
-      const next = last ? place : network.node()
+      const next = last ? node : network.node()
       network.call(before, value, next)
       if (last) return
-      place = next
+      node = next
     }
   }
 
-  /** The rule of any JSON value. */
+  /** Returns the rule of any JSON value. */
   anyValue(): number {
     if (this.#any !== undefined) return this.#any
     const rule = this.network.rule()

@@ -21,17 +21,17 @@ import {
 import { pointer, type Schema, SchemaSources, type Source } from './schema-sources.ts'
 import { unsupported } from './unsupported.ts'
 
-/** Maximum number of items that a list can count. */
+/** Maximum value of `minItems` and `maxItems`. */
 const MAX_COUNTED_ITEMS = 10_000
 
-/** Schemas that apply together at one place. */
+/** Schemas that apply together to one value, and their locations. */
 type SchemaLocation = readonly { readonly schema: unknown; readonly path: string }[]
 
 /**
- * The JSON texts that are valid against a schema, in one canonical form: properties in schema order, single spaces, and
- * numbers of at most 15 digits.
+ * Compiles a schema to a network of the valid JSON values, in one compact form: properties in schema order, optional
+ * single spaces, and numbers of at most 15 digits.
  *
- * Throws `INF_CONSTRAINT_UNSUPPORTED`, with keyword and place, outside the supported subset.
+ * Throws `INF_CONSTRAINT_UNSUPPORTED`, with keyword and location, outside the supported subset.
  */
 export function compileJsonSchema(schema: Schema): Network {
   try {
@@ -44,7 +44,7 @@ export function compileJsonSchema(schema: Schema): Network {
   }
 }
 
-/** Any JSON object. */
+/** Returns a network of all JSON objects. */
 export function anyJsonObject(): Network {
   return compileJsonSchema({ type: 'object' })
 }
@@ -54,7 +54,7 @@ class SchemaCompiler {
   readonly #root: Schema
   readonly #json = new JsonNetwork()
   readonly #rules = new Map<string, number>()
-  /** Numbered rules without content yet, which allows recursion. */
+  /** Rules that have a number but no content yet, which allows recursion. */
   readonly #pending: { readonly rule: NetworkRule; readonly sources: readonly Source[] }[] = []
 
   constructor(schema: Schema) {
@@ -69,14 +69,14 @@ class SchemaCompiler {
     for (let task = this.#pending.pop(); task !== undefined; task = this.#pending.pop()) {
       this.#fill(task.rule, task.sources)
     }
-    if (!network.prune()) throw unsupported('#', 'the schema accepts no text that the engine can write')
+    if (!network.prune()) throw unsupported('#', 'the schema accepts no value that the engine can generate')
     return network
   }
 
-  /** The rule for values that are valid against all of the schemas. */
-  #rule(place: SchemaLocation): number {
+  /** Returns the rule for values that are valid against all of the schemas. */
+  #rule(location: SchemaLocation): number {
     const { network } = this.#json
-    const sources = this.#sources.gather(place)
+    const sources = this.#sources.gather(location)
     if (sources?.length === 0) return this.#json.anyValue()
     const key = sources === null ? 'never' : this.#sources.key(sources)
     const known = this.#rules.get(key)
@@ -91,7 +91,7 @@ class SchemaCompiler {
     for (const source of sources) checkKeywords(source)
     const alternatives = this.#sources.alternatives(sources)
     if (alternatives !== null) {
-      for (const place of alternatives) this.#json.network.call(start, this.#rule(place), end)
+      for (const alternative of alternatives) this.#json.network.call(start, this.#rule(alternative), end)
       return
     }
     const values = allowedValues(sources)
@@ -150,7 +150,7 @@ class SchemaCompiler {
     const needed = required(sources)
     const explicit = sources.some(({ schema }) => schema.additionalProperties !== undefined)
     const declared = new Set(sources.flatMap(source => Object.keys(properties(source))))
-    // Additional properties are allowed only in a schema without named properties, unless the schema says otherwise.
+    // Unless the schema states it, additional properties are allowed only if it names no properties.
     const others = explicit || declared.size === 0 ? this.#otherProperties(sources) : null
     const undeclared = [...needed].filter(name => !declared.has(name))
     const known = [...declared, ...undeclared].map(
@@ -164,8 +164,8 @@ class SchemaCompiler {
   }
 
   #otherProperties(sources: readonly Source[]): number | null {
-    const place = sources.flatMap(otherSchema)
-    return place.some(({ schema }) => schema === false) ? null : this.#rule(place)
+    const schemas = sources.flatMap(otherSchema)
+    return schemas.some(({ schema }) => schema === false) ? null : this.#rule(schemas)
   }
 
   #items(sources: readonly Source[]): Items {
@@ -174,15 +174,15 @@ class SchemaCompiler {
     for (const [keyword, count] of Object.entries({ minItems: min, maxItems: max })) {
       if (count > MAX_COUNTED_ITEMS && Number.isFinite(count)) {
         const path = sources.find(({ schema }) => schema[keyword] === count)?.path ?? '#'
-        throw unsupported(pointer(path, keyword), `at most ${MAX_COUNTED_ITEMS} items can be counted`)
+        throw unsupported(pointer(path, keyword), `the limit is ${MAX_COUNTED_ITEMS} items`)
       }
     }
     const named = Math.max(...sources.map(source => prefixItems(source).length))
     const first = Array.from({ length: named }, (_, i) => this.#rule(sources.flatMap(source => itemSchema(source, i))))
     const explicit = sources.some(({ schema }) => schema.items !== undefined)
-    const place = sources.flatMap(source => itemSchema(source, Number.POSITIVE_INFINITY))
-    const closed = place.some(({ schema }) => schema === false) || (named > 0 && !explicit && min <= named)
-    const rest = closed ? null : this.#rule(place)
+    const schemas = sources.flatMap(source => itemSchema(source, Number.POSITIVE_INFINITY))
+    const closed = schemas.some(({ schema }) => schema === false) || (named > 0 && !explicit && min <= named)
+    const rest = closed ? null : this.#rule(schemas)
     return { first, rest, min, max: rest === null ? Math.min(max, named) : max }
   }
 }
@@ -203,7 +203,7 @@ function lengths(sources: readonly Source[]): { readonly min: number; readonly m
   }
 }
 
-/** Strings, quotes included, that match `pattern` and `format`. */
+/** Returns automata of the strings, including quotes, that match `pattern` and `format`. */
 function stringShapes(sources: readonly Source[]): (Dfa | null)[] {
   return [
     ...texts(sources, 'pattern').map(({ text, path }) => stringsOf(text, path, 'search')),
@@ -215,7 +215,7 @@ function stringsOf(pattern: string, path: string, match: 'whole' | 'search'): Df
   return compileRegex(pattern, { path, match, encoding: jsonStringBytes, around: '"' })
 }
 
-/** Built once: there are few, and many schemas use them. */
+/** Automata by format, built once: there are few, and many schemas use them. */
 const ofFormat = new Map<string, Dfa | null>()
 
 function stringsOfFormat(name: string, path: string): Dfa | null {
@@ -231,7 +231,7 @@ function stringsOfFormat(name: string, path: string): Dfa | null {
   return strings
 }
 
-/** Constraint of one source on a property, by name or as an additional one. */
+/** Returns the schemas that one source applies to a property, by name or as an additional one. */
 function propertySchema(source: Source, name: string): SchemaLocation {
   const named = properties(source)
   if (!Object.hasOwn(named, name)) return otherSchema(source)

@@ -13,19 +13,19 @@ const escapes: readonly (readonly [point: number, text: string])[] = [
 
 const rawCharacters = complement(escapes.map(([point]): [number, number] => [point, point]).sort((a, b) => a[0] - b[0]))
 
-/** Characters in the form of JSON strings, each in its shortest form. */
+/** Encodes characters as in JSON strings, each in its shortest form. */
 export function jsonStringBytes(set: CodePoints): ByteGraph {
   const escaped = escapes.filter(([point]) => intersect(set, [[point, point]]).length > 0)
   const exactly = (text: string): ByteRanges => [...Buffer.from(text)].map(byte => [byte, byte])
   return byteGraph([...utf8Ranges(intersect(set, rawCharacters)), ...escaped.map(([, text]) => exactly(text))])
 }
 
-/** An automaton of texts of one kind, built on first use. */
+/** Returns a function that builds an automaton on first use. */
 function once(make: () => Dfa | null): () => Dfa {
   let made: Dfa | undefined
   return () => {
     made ??= make() ?? undefined
-    if (made === undefined) throw new Error('a builtin automaton accepts nothing')
+    if (made === undefined) throw new Error('a built-in automaton accepts nothing')
     return made
   }
 }
@@ -33,28 +33,28 @@ function once(make: () => Dfa | null): () => Dfa {
 const escapeSequence = '\\\\(?:["\\\\/bfnrt]|u(?:[0-9a-cefA-CEF][0-9a-fA-F]|[dD][0-7])[0-9a-fA-F]{2})'
 
 /**
- * Any JSON string, quotes included. Surrogate escapes are excluded: characters beyond U+FFFF are written directly, so
- * each escape is one character and each text is well-formed.
+ * Automaton of JSON strings, including quotes. Surrogate escapes are excluded: characters beyond U+FFFF are written
+ * directly, so each escape is one character and each string is well-formed.
  */
 export const jsonString = once(() =>
   compileRegex(`"(?:[^"\\\\\\u0000-\\u001f]|${escapeSequence})*"`, { path: 'string', match: 'whole' })
 )
 
-/** The state of {@link jsonString} between two characters. */
+/** Returns the state of {@link jsonString} between two characters. */
 export const betweenCharacters = () => jsonString().next(0, 0x22)
 
-/** A choice of complete texts; null for none. */
+/** Returns an automaton of these strings; null if there are none. `optionalSpace`: a space may follow. */
 export function literals(texts: readonly string[], optionalSpace = false): Dfa | null {
   const nfa = new NfaBuilder()
   const space = nfa.repeat(() => nfa.text(' '), 0, optionalSpace ? 1 : 0)
   return nfa.build(nfa.sequence([nfa.choice(texts.map(text => nfa.text(text))), space]))
 }
 
-/** Property names without escapes, except the known ones. Throws `AutomatonTooLarge`. */
+/** Returns an automaton of property names without escapes, except the known ones. Throws `AutomatonTooLarge`. */
 export function otherNames(known: readonly string[]): Dfa | null {
   if (known.length === 0) return plainString()
-  const taken = literals(known.map(name => JSON.stringify(name)))
-  return taken === null ? plainString() : combine(plainString(), taken, 'without')
+  const excluded = literals(known.map(name => JSON.stringify(name)))
+  return excluded === null ? plainString() : combine(plainString(), excluded, 'without')
 }
 
 const plainString = once(() => compileRegex('"[^"\\\\\\u0000-\\u001f]*"', { path: 'string', match: 'whole' }))

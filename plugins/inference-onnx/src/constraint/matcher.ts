@@ -2,9 +2,9 @@ import { inferenceErrors } from '../errors.ts'
 import type { KnownState, StateTable } from './state-table.ts'
 import type { TokenMask, TokenMasks } from './token-masks.ts'
 
-/** A compiled constraint for one vocabulary. */
+/** Constraint that was compiled for one vocabulary. */
 export interface ReadyConstraint {
-  /** Identifies it among others over the same vocabulary. */
+  /** Identifies the constraint among others for the same vocabulary. */
   readonly id: number
   readonly states: StateTable
   readonly start: KnownState
@@ -13,9 +13,9 @@ export interface ReadyConstraint {
 export interface MatcherOptions {
   readonly constraint: ReadyConstraint
   readonly masks: TokenMasks
-  /** Bytes of a token. */
+  /** Returns the bytes of a token. */
   bytes(token: number): Uint8Array
-  /** End tokens, allowed where the text may end; empty if they are ignored. */
+  /** End tokens, which are allowed if the text may end; empty if they are ignored. */
   readonly endTokens: ReadonlySet<number>
 }
 
@@ -24,7 +24,7 @@ export class Matcher {
   readonly #options: MatcherOptions
   #at: KnownState
   #mask: TokenMask | undefined
-  /** Text tokens and, where the text may end, end tokens. */
+  /** Allowed tokens, including end tokens if the text may end; undefined until they are computed. */
   #allowed: Uint32Array | undefined
 
   constructor(options: MatcherOptions) {
@@ -33,7 +33,7 @@ export class Matcher {
   }
 
   /**
-   * One bit per vocabulary token, starting at the lowest bit of the first word: true if it may come next.
+   * Returns one bit per token, from the lowest bit of the first word: set if the token may come next.
    * Throws `INF_CONSTRAINT_IMPASSE` if no token is allowed and the text may not end.
    */
   allowed(): Uint32Array {
@@ -56,7 +56,7 @@ export class Matcher {
     return this.#allowed
   }
 
-  /** True if the text is complete, so that only its end can follow. */
+  /** True if the text is complete and no token can follow. */
   isFinished(): boolean {
     return this.#at.state.accepting && !this.#textTokens().any
   }

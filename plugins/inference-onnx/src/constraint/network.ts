@@ -1,20 +1,20 @@
 import type { Dfa } from './dfa.ts'
 import { betweenCharacters } from './json-text.ts'
 
-/** Limit the memory of one constraint. */
+/** Limits of the memory of one constraint: nodes, and states of its automata. */
 const MAX_NODES = 100_000
 const MAX_STATES = 60_000
 
-/** Thrown when a network exceeds its limits. */
+/** Thrown if a network exceeds its limits. */
 export class NetworkTooLarge extends Error {}
 
-/** A terminal: text of one kind, read as a whole. */
+/** Terminal of the grammar: a string that an automaton accepts. */
 export class Terminal {
   readonly dfa: Dfa
-  /** Characters between the quotes of a JSON string. */
+  /** Minimum number of characters between the quotes of a JSON string. */
   readonly minLength: number
   readonly maxLength: number
-  /** The state between two characters, from which a character starts; -1 if they are not counted. */
+  /** State of the automaton between two characters; -1 if characters are not counted. */
   readonly between: number
   readonly key: string
 
@@ -27,12 +27,12 @@ export class Terminal {
   }
 }
 
-/** A place in a rule. */
+/** Node of a rule's automaton. */
 export interface NetworkNode {
-  /** Places reachable without input. */
+  /** Nodes reachable without input. */
   readonly jumps: number[]
   readonly terminals: { readonly terminal: Terminal; readonly to: number }[]
-  /** Rules called here, before the text continues. */
+  /** Rules that are read from here; `to`: node after the rule. */
   readonly calls: { readonly rule: number; readonly to: number }[]
 }
 
@@ -42,8 +42,8 @@ export interface NetworkRule {
 }
 
 /**
- * A recursive transition network: a context-free language as rules, each a nondeterministic automaton over terminals
- * and calls.
+ * Recursive transition network: describes a context-free language by rules. Each rule is a nondeterministic automaton
+ * over terminals and calls of rules.
  *
  * Every rule except the first reads at least one byte.
  */
@@ -53,13 +53,13 @@ export class Network {
   readonly #automata = new Set<Dfa>()
   #size = 0
 
-  /** Places, and states of the terminals' automata. */
+  /** Number of nodes, plus states of the terminals' automata. */
   get size(): number {
     return this.nodes.length + this.#size
   }
 
   node(): number {
-    if (this.nodes.length >= MAX_NODES) throw new NetworkTooLarge(`it takes more than ${MAX_NODES} places`)
+    if (this.nodes.length >= MAX_NODES) throw new NetworkTooLarge(`it needs more than ${MAX_NODES} nodes`)
     return this.nodes.push({ jumps: [], terminals: [], calls: [] }) - 1
   }
 
@@ -77,7 +77,7 @@ export class Network {
     if (this.#automata.has(terminal.dfa)) return
     this.#automata.add(terminal.dfa)
     this.#size += terminal.dfa.states
-    if (this.#size > MAX_STATES) throw new NetworkTooLarge(`its texts take more than ${MAX_STATES} states`)
+    if (this.#size > MAX_STATES) throw new NetworkTooLarge(`its automata need more than ${MAX_STATES} states`)
   }
 
   call(from: number, rule: number, to: number): void {
@@ -85,8 +85,8 @@ export class Network {
   }
 
   /**
-   * Drops rules without a finite text, such as an object that must contain itself, so that every prefix can be
-   * completed. Returns true if any text is left.
+   * Removes edges from which the end cannot be reached, such as an object that must contain itself. Then every prefix
+   * can be completed. Returns true if the network still accepts any string.
    */
   prune(): boolean {
     const alive = this.#finishable()
@@ -102,7 +102,7 @@ export class Network {
     return alive.has(this.rules[0]?.start ?? -1)
   }
 
-  /** Nodes from which the end of their rule can be reached. */
+  /** Returns the nodes from which the end of their rule can be reached. */
   #finishable(): Set<number> {
     const sources: number[][] = this.nodes.map(() => [])
     const callers: { from: number; to: number }[][] = this.rules.map(() => [])
@@ -121,7 +121,7 @@ export class Network {
       return calls.some(call => call.to === to && alive.has(this.rules[call.rule]?.start ?? -1))
     }
     const alive = new Set(this.rules.map(({ end }) => end))
-    // Grows during the walk.
+    // The loop also visits nodes that are added while it runs.
     for (const node of alive) {
       for (const from of sources[node] ?? []) if (leads(from, node, alive)) alive.add(from)
       const rule = ruleOf.get(node)
@@ -132,15 +132,15 @@ export class Network {
   }
 
   /**
-   * Rules sorted so that callers come before the rules that they call at their start. Null if a rule calls
-   * itself before reading anything.
+   * Returns the rules in an order in which callers precede the rules that they call at their start. Null if a rule calls
+   * itself before reading anything (left recursion).
    */
   callOrder(): readonly number[] | null {
     const called = this.rules.map(({ start }) => this.#calledAtStart(start))
     const callers = this.rules.map(() => 0)
     for (const rule of called.flatMap(rules => [...rules])) callers[rule] = (callers[rule] ?? 0) + 1
     const order = this.rules.flatMap((_, rule) => (callers[rule] === 0 ? [rule] : []))
-    // Grows during the walk.
+    // The loop also visits rules that are added while it runs.
     for (const rule of order) {
       for (const next of called[rule] ?? []) {
         callers[next] = (callers[next] ?? 0) - 1

@@ -6,13 +6,13 @@ const MAX_STATES = 60_000
 /** Maximum state visits during determinisation, which limits the time. */
 const MAX_VISITS = 4_000_000
 
-/** A part of an automaton: its start and end. */
+/** Part of an automaton: its start and end state. */
 export interface Fragment {
   readonly from: number
   readonly to: number
 }
 
-/** Builds a nondeterministic automaton over bytes from its parts (Thompson's construction). */
+/** Builds a nondeterministic automaton over bytes by Thompson's construction. */
 export class NfaBuilder {
   readonly #edges: ByteEdge[][] = []
   readonly #jumps: number[][] = []
@@ -31,7 +31,7 @@ export class NfaBuilder {
     )
   }
 
-  /** Any one path of a graph. An empty graph matches nothing. */
+  /** Returns a fragment that matches any path of a graph. An empty graph matches nothing. */
   bytes(graph: ByteGraph): Fragment {
     const states = graph.map(() => this.#state())
     const to = this.#state()
@@ -63,7 +63,7 @@ export class NfaBuilder {
     return { from, to }
   }
 
-  /** `part` makes one more copy of the repeated part. */
+  /** Repeats a part. `part`: builds another copy of it. */
   repeat(part: () => Fragment, min: number, max: number): Fragment {
     const copies = Array.from({ length: Math.min(min, MAX_STATES) }, part)
     if (max === Number.POSITIVE_INFINITY) {
@@ -76,7 +76,7 @@ export class NfaBuilder {
     const to = this.#state()
     const optional: Fragment[] = []
     for (let i = min; i < max; i++) {
-      // A separate start state: a state inside the copy could be reached again.
+      // Needs a separate start state, because a state inside the copy could be reached again.
       const from = this.#state()
       const copy = part()
       this.#jump(from, copy.from)
@@ -86,7 +86,7 @@ export class NfaBuilder {
     return this.sequence([...copies, ...optional, { from: to, to }])
   }
 
-  /** Null if nothing matches. Throws {@link AutomatonTooLarge}. */
+  /** Determinises the automaton; null if nothing matches. Throws {@link AutomatonTooLarge}. */
   build({ from, to }: Fragment): Dfa | null {
     return exploreDfa<readonly number[]>({
       start: this.#closure([from], to),
@@ -97,7 +97,7 @@ export class NfaBuilder {
   }
 
   #state(): number {
-    if (this.#edges.length >= MAX_STATES) throw new AutomatonTooLarge(`it takes more than ${MAX_STATES} parts`)
+    if (this.#edges.length >= MAX_STATES) throw new AutomatonTooLarge(`it needs more than ${MAX_STATES} states`)
     this.#jumps.push([])
     return this.#edges.push([]) - 1
   }
@@ -106,12 +106,13 @@ export class NfaBuilder {
     this.#jumps[from]?.push(to)
   }
 
-  /** The states that identify a set: those with edges, and the end. */
+  /** Returns the epsilon closure of a set, reduced to the states that identify it: those with edges, and the end. */
   #closure(states: Iterable<number>, end: number): readonly number[] {
     const seen = new Set(states)
     for (const state of seen) for (const next of this.#jumps[state] ?? []) seen.add(next)
     this.#visits += seen.size
-    if (this.#visits > MAX_VISITS) throw new AutomatonTooLarge('it is too ambiguous for a deterministic automaton')
+    if (this.#visits > MAX_VISITS)
+      throw new AutomatonTooLarge(`it is too ambiguous: making it deterministic visits more than ${MAX_VISITS} states`)
     return [...seen].filter(state => state === end || this.#edges[state]?.length !== 0).sort((a, b) => a - b)
   }
 

@@ -11,14 +11,14 @@ import { TokenMasks } from './token-masks.ts'
 import { buildTokenTrie } from './token-trie.ts'
 import { unsupported } from './unsupported.ts'
 
-/** Limits of the cache of compiled schemas and patterns: their number, and their places and states in total. */
+/** Limits of the cache of compiled schemas and patterns: their number, and their total nodes and states. */
 const MAX_KEPT = 64
 const MAX_KEPT_SIZE = 200_000
 
 export interface ConstraintVocabulary {
   /** Number of token ids. */
   readonly size: number
-  /** Bytes of a token. */
+  /** Returns the bytes of a token. */
   bytes(token: number): Uint8Array
   isSpecial(token: number): boolean
   readonly endTokens: ReadonlySet<number>
@@ -37,7 +37,7 @@ export class OutputConstraints {
   }
 
   /**
-   * Creates a matcher for one sequence. Throws `INF_CONSTRAINT_UNSUPPORTED` with the unsupported feature and its place.
+   * Creates a matcher for one sequence. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the feature and its location.
    */
   async matcher(constraint: OutputConstraint, options: { readonly ignoreEnd: boolean }): Promise<Matcher> {
     const ready = constraint.type === 'grammar' ? this.#grammar(constraint.grammar) : this.#compiled(constraint)
@@ -50,7 +50,7 @@ export class OutputConstraints {
     })
   }
 
-  /** Built once per model, for the first constraint. */
+  /** Builds the masks once per model, for the first constraint. */
   async #prepareMasks(): Promise<TokenMasks> {
     const { size, endTokens } = this.#vocabulary
     const isText = (token: number) => !this.#vocabulary.isSpecial(token) && !endTokens.has(token)
@@ -66,7 +66,7 @@ export class OutputConstraints {
   #compiled(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): ReadyConstraint {
     const key = createHash('sha256').update(JSON.stringify(constraint)).digest('base64')
     const kept = this.#kept.get(key) ?? this.#compile(constraint)
-    // The most recently used entry is evicted last.
+    // Moves the entry to the end: the least recently used one is evicted first.
     this.#kept.delete(key)
     this.#kept.set(key, kept)
     let size = [...this.#kept.values()].reduce((sum, entry) => sum + entry.size, 0)
@@ -93,7 +93,7 @@ function compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Pu
   const network = compileNetwork(constraint)
   const order = network.callOrder()
   if (order !== null) return new Pushdown(network, order)
-  throw unsupported('#', 'a $ref refers to itself without an object or a list between')
+  throw unsupported('#', 'a $ref leads back to itself without an object or a list in between')
 }
 
 function compileNetwork(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Network {
@@ -103,18 +103,18 @@ function compileNetwork(constraint: Exclude<OutputConstraint, { type: 'grammar' 
     case 'json-schema':
       return compileJsonSchema(constraint.schema)
     case 'regex': {
-      const texts = compileRegex(constraint.pattern, { path: 'pattern', match: 'whole' })
-      if (texts === null) throw unsupported('pattern', 'no text matches it')
-      return networkOf(texts)
+      const dfa = compileRegex(constraint.pattern, { path: 'pattern', match: 'whole' })
+      if (dfa === null) throw unsupported('pattern', 'no string matches it')
+      return networkOf(dfa)
     }
   }
 }
 
-/** The texts of one automaton, the empty one included. */
-function networkOf(texts: Dfa): Network {
+/** Returns a network that accepts the strings of one automaton, including the empty string. */
+function networkOf(dfa: Dfa): Network {
   const network = new Network()
   const { start, end } = network.rules[network.rule()] as NetworkRule
-  network.terminal(start, new Terminal(texts), end)
-  if (texts.accepts(0)) network.jump(start, end)
+  network.terminal(start, new Terminal(dfa), end)
+  if (dfa.accepts(0)) network.jump(start, end)
   return network
 }

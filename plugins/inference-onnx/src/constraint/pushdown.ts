@@ -1,10 +1,10 @@
 import type { TextGrammar, TextGrammarState } from '@svc/contracts'
 import type { Network, NetworkNode, NetworkRule, Terminal } from './network.ts'
 
-/** Maximum frames kept for reuse; beyond it they are dropped, which only costs time. */
+/** Maximum frames in the cache; above it the cache is cleared, which only costs time. */
 const MAX_FRAMES = 10_000
 
-/** An active rule: the place to continue at when it ends. Frames with equal places are the same object. */
+/** Stack frame of an active rule: positions to return to when it ends. Frames with equal positions are the same object. */
 interface Frame {
   readonly id: number
   readonly returns: readonly GrammarPosition[]
@@ -15,24 +15,24 @@ interface GrammarPosition {
   readonly frame: Frame
 }
 
-/** One way to read the next bytes: an active terminal, and the place after it. */
+/** One way to read the next bytes: an active terminal, and the position after it. */
 export interface Thread extends GrammarPosition {
   readonly terminal: Terminal
   /** State of the terminal's automaton. */
   readonly state: number
-  /** Characters started in a counted string. */
+  /** Number of characters started so far in a counted string. */
   readonly count: number
 }
 
 /**
- * Reads the texts of a network: a nondeterministic automaton with a stack, in several places at once. A rule
- * called by several rules at the same byte is read once for all of them, which keeps the number of threads small.
+ * Nondeterministic pushdown automaton that reads the language of a network. Follows all alternatives in parallel. A rule
+ * that several rules call at the same byte is read once for all of them, which keeps the number of threads small.
  */
 export class Pushdown implements TextGrammar {
   readonly network: Network
-  /** Position of each rule in the order of calls. */
+  /** Position of each rule in the call order. */
   readonly rank: readonly number[]
-  /** Places at which rules end. */
+  /** Nodes at which rules end. */
   readonly ends: ReadonlySet<number>
   readonly #root: Frame = { id: 0, returns: [] }
   readonly #frames = new Map<string, Frame>()
@@ -52,9 +52,9 @@ export class Pushdown implements TextGrammar {
     return this.at([{ node: start, frame: this.#root }])
   }
 
-  /** The state at places between two terminals. */
-  at(places: readonly GrammarPosition[]): PushdownState {
-    return new Step(this).enter(places).finish()
+  /** Returns the state at positions between two terminals. */
+  at(positions: readonly GrammarPosition[]): PushdownState {
+    return new Step(this).enter(positions).finish()
   }
 
   frame(returns: readonly GrammarPosition[]): Frame {
@@ -104,7 +104,7 @@ export class PushdownState implements TextGrammarState {
     return after.threads.length > 0 || after.accepting ? after : null
   }
 
-  /** The state after the terminal of a thread ended. */
+  /** Returns the state after the terminal of a thread has ended. */
   after({ node, frame }: Thread): PushdownState {
     return this.#pushdown.at([{ node, frame }])
   }
@@ -129,11 +129,11 @@ class Step {
     return new PushdownState(this.#pushdown, this.#threads, this.#accepting)
   }
 
-  /** Adds all terminals that can be read next from these places, through the rules that start and end there. */
-  enter(places: readonly GrammarPosition[]): this {
+  /** Adds all terminals that can be read next from these positions, through rules that start or end there. */
+  enter(positions: readonly GrammarPosition[]): this {
     const { network, rank } = this.#pushdown
     const calls = new Map<number, Map<string, GrammarPosition>>()
-    this.#visit(places, calls)
+    this.#visit(positions, calls)
     while (calls.size > 0) {
       // Later rules never call earlier ones at their start, so all callers of this one are known.
       const rule = [...calls.keys()].reduce((a, b) => ((rank[a] as number) < (rank[b] as number) ? a : b))
@@ -141,18 +141,18 @@ class Step {
         a < b ? -1 : 1
       )
       calls.delete(rule)
-      const frame = this.#pushdown.frame(callers.map(([, place]) => place))
+      const frame = this.#pushdown.frame(callers.map(([, position]) => position))
       this.#visit([{ node: (network.rules[rule] as NetworkRule).start, frame }], calls)
     }
     return this
   }
 
-  #visit(places: readonly GrammarPosition[], calls: Map<number, Map<string, GrammarPosition>>): void {
+  #visit(positions: readonly GrammarPosition[], calls: Map<number, Map<string, GrammarPosition>>): void {
     const { network, ends } = this.#pushdown
     const seen = new Set<string>()
-    const open = [...places]
-    for (let place = open.pop(); place !== undefined; place = open.pop()) {
-      const { node, frame } = place
+    const open = [...positions]
+    for (let position = open.pop(); position !== undefined; position = open.pop()) {
+      const { node, frame } = position
       const key = `${node}.${frame.id}`
       if (seen.has(key)) continue
       seen.add(key)

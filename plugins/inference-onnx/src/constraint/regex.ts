@@ -6,28 +6,28 @@ import { type Fragment, NfaBuilder } from './nfa.ts'
 import { unsupported } from './unsupported.ts'
 import { type ByteGraph, utf8 } from './utf8.ts'
 
-/** Byte encoding of a set of characters. */
+/** Encodes a set of characters as bytes. */
 type CharacterEncoding = (set: CodePoints) => ByteGraph
 
-/** Longer patterns are refused unparsed. */
+/** Maximum length of a pattern, in characters; longer ones are rejected before parsing. */
 const MAX_LENGTH = 20_000
 
 interface RegexOptions {
   /** Location of the pattern, for messages. */
   readonly path: string
-  /** `whole`: the pattern matches the whole text. `search`: it matches somewhere in the text, as in JSON Schema. */
+  /** `whole`: the pattern matches the whole string. `search`: it matches anywhere in it, as in JSON Schema. */
   readonly match: 'whole' | 'search'
   /** Encoding of characters; default UTF-8. */
   readonly encoding?: CharacterEncoding
-  /** Bytes at the start and end of every text. */
+  /** Bytes at the start and end of every string, such as quotes. */
   readonly around?: string
 }
 
 /**
  * Compiles a regular expression in ECMAScript's `u` mode.
  *
- * Null if no text matches. Throws `INF_CONSTRAINT_UNSUPPORTED` for wrong syntax, look-around, word boundaries,
- * back-references, modifiers, and anchors inside the pattern. It also refuses patterns whose automaton is too large.
+ * Null if no string matches. Throws `INF_CONSTRAINT_UNSUPPORTED` for invalid syntax, look-around, word boundaries,
+ * back-references, modifiers, anchors inside the pattern, and patterns whose automaton is too large.
  */
 export function compileRegex(pattern: string, options: RegexOptions): Dfa | null {
   const { path, match, encoding = utf8, around = '' } = options
@@ -59,7 +59,7 @@ class Translation {
   readonly #path: string
   readonly #shown: string
   readonly #encoding: CharacterEncoding
-  /** Cache of encoded sets by their syntax node, since repetition requests them again. */
+  /** Cache of encoded sets, by syntax node: repetition encodes the same node several times. */
   readonly #encoded = new Map<unknown, ByteGraph>()
 
   constructor(path: string, shown: string, encoding: CharacterEncoding) {
@@ -68,7 +68,7 @@ class Translation {
     this.#encoding = encoding
   }
 
-  /** One top-level alternative: anchors are allowed only here. */
+  /** Builds a top-level alternative. Anchors are allowed only at its start and end. */
   topLevel({ elements }: AST.Alternative, match: 'whole' | 'search'): Fragment {
     const atStart = isAnchor(elements[0], 'start')
     const rest = elements.slice(atStart ? 1 : 0)

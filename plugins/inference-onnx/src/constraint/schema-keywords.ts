@@ -5,7 +5,7 @@ export type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'a
 
 const types: readonly JsonType[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
 
-/** Keywords that apply to a single type. */
+/** Type to which a keyword applies, for keywords that apply to only one. */
 const typeOfKeyword: Readonly<Record<string, JsonType>> = {
   properties: 'object',
   required: 'object',
@@ -40,7 +40,8 @@ export function checkKeywords({ schema, path }: Source): void {
 }
 
 /**
- * Types that all sources allow. Without `type`, type-specific keywords imply it; without those, every type is allowed.
+ * Returns the types that all sources allow. Without `type`, type-specific keywords imply the type; without those, every
+ * type is allowed.
  */
 export function allowedTypes(sources: readonly Source[]): ReadonlySet<JsonType> {
   let allowed: ReadonlySet<JsonType> | null = null
@@ -71,7 +72,7 @@ function namedTypes({ schema, path }: Source): ReadonlySet<JsonType> | null {
   return new Set(named)
 }
 
-/** Values that `enum` and `const` allow; null if neither is present. */
+/** Returns the values that `enum` and `const` allow; null if neither is present. */
 export function allowedValues(sources: readonly Source[]): readonly unknown[] | null {
   let left: Map<string, unknown> | null = null
   for (const { schema, path } of sources) {
@@ -89,7 +90,7 @@ export function allowedValues(sources: readonly Source[]): readonly unknown[] | 
   return [...left.values()].filter(value => allows(allowed, typeOfValue(value)))
 }
 
-/** Throws if a source constrains the contents of arrays or objects: those values are not checked. */
+/** Throws if a source constrains the contents of arrays or objects: contents of `enum` values are not checked. */
 export function checkNothingInside(sources: readonly Source[], type: 'array' | 'object'): void {
   for (const { schema, path } of sources) {
     const keyword = Object.keys(schema).find(name => typeOfKeyword[name] === type)
@@ -105,7 +106,7 @@ export function typeOfValue(value: unknown): JsonType {
   return typeof value as JsonType
 }
 
-/** The strictest number of a keyword over all sources. `count`: accepts only whole numbers from 0 on. */
+/** Returns the strictest value of a numeric keyword over all sources. `count`: accepts only whole numbers from 0 up. */
 export function limit(
   sources: readonly Source[],
   keyword: string,
@@ -124,12 +125,12 @@ export function limit(
   return values.length === 0 ? undefined : strictest(...values)
 }
 
-/** Texts of a keyword over all sources, with their places. */
+/** Returns the string values of a keyword in all sources, with their locations. */
 export function texts(sources: readonly Source[], keyword: string): { readonly text: string; readonly path: string }[] {
   return sources.flatMap(({ schema, path }) => {
     const text = schema[keyword]
     if (text === undefined) return []
-    if (typeof text !== 'string') throw unsupported(pointer(path, keyword), 'it is not a text')
+    if (typeof text !== 'string') throw unsupported(pointer(path, keyword), 'it is not a string')
     return [{ text, path: pointer(path, keyword) }]
   })
 }
@@ -146,7 +147,7 @@ export function required(sources: readonly Source[]): ReadonlySet<string> {
   )
 }
 
-/** A keyword's schemas by name; empty where it is absent. */
+/** Returns the schemas in `properties`, by name; empty if it is absent. */
 export function properties({ schema, path }: Source): Schema {
   const value = schema.properties ?? {}
   if (!isObject(value)) throw unsupported(pointer(path, 'properties'), 'it is not an object')

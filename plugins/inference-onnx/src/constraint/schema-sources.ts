@@ -3,13 +3,13 @@ import { unsupported } from './unsupported.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
-/** A schema object and its location: a JSON Pointer after `#`. */
+/** Schema object and its location: a JSON Pointer after `#`. */
 export interface Source {
   readonly schema: Schema
   readonly path: string
 }
 
-/** Keywords that add other schemas for the same value. */
+/** Keywords that apply other schemas to the same value. */
 export const structure: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf'])
 
 /** Keywords without effect on validity. */
@@ -27,7 +27,7 @@ export const annotations: ReadonlySet<string> = new Set([
   'writeOnly'
 ])
 
-/** Maximum combinations of alternatives at one place. */
+/** Maximum combinations of alternatives at one location. */
 const MAX_ALTERNATIVES = 256
 /** Maximum schema objects visited over all combinations, which limits the time. */
 const MAX_VISITS = 100_000
@@ -40,7 +40,7 @@ export function isObject(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Resolves a place of a schema: `$ref` and `allOf` are merged, and each alternative of `anyOf` is one result. */
+/** Resolves the schemas of one value: merges `$ref` and `allOf`, and lists the alternatives of `anyOf` and `oneOf`. */
 export class SchemaSources {
   readonly #root: Schema
   readonly #identities = new Map<Schema, number>()
@@ -51,7 +51,7 @@ export class SchemaSources {
     this.#root = root
   }
 
-  /** Equal for the same schema objects in any order. */
+  /** Returns a key that is equal for the same schema objects in any order. */
   key(sources: readonly Source[]): string {
     return sources
       .map(({ schema }) => {
@@ -63,7 +63,7 @@ export class SchemaSources {
       .join()
   }
 
-  /** All schema objects that apply together; null if one of them is `false`. */
+  /** Returns all schema objects that apply together; null if one of them is `false`. */
   gather(values: readonly { readonly schema: unknown; readonly path: string }[]): readonly Source[] | null {
     const seen = new Set<Schema>()
     const found: Source[] = []
@@ -74,7 +74,7 @@ export class SchemaSources {
       if (!isObject(schema)) throw unsupported(path, 'a schema must be an object or a boolean')
       if (seen.has(schema)) return
       seen.add(schema)
-      // Objects with nothing but references are left out, so that places with equal targets are equal.
+      // Objects that contain only references are omitted, so that locations with equal targets get equal keys.
       if (!Object.keys(schema).every(keyword => annotations.has(keyword) || ['$ref', 'allOf'].includes(keyword))) {
         found.push({ schema, path })
       }
@@ -82,30 +82,31 @@ export class SchemaSources {
         const target = this.#resolve(schema.$ref, pointer(path, '$ref'))
         visit(target.schema, target.path)
       }
-      for (const [part, place] of list(schema, path, 'allOf')) visit(part, place)
+      for (const [part, location] of list(schema, path, 'allOf')) visit(part, location)
     }
     for (const { schema, path } of values) visit(schema, path)
     this.#visits += seen.size
-    if (this.#visits > MAX_VISITS) throw new NetworkTooLarge('its alternatives combine in too many ways')
+    if (this.#visits > MAX_VISITS)
+      throw new NetworkTooLarge(`its alternatives visit more than ${MAX_VISITS} schema objects`)
     return never ? null : found
   }
 
-  /** One list of sources for each combination of alternatives; null without alternatives. */
+  /** Returns one list of sources for each combination of alternatives; null if there are none. */
   alternatives(sources: readonly Source[]): readonly (readonly { schema: unknown; path: string }[])[] | null {
     const choices = sources.flatMap(({ schema, path }) =>
-      // For overlapping alternatives, oneOf cannot be checked while a text is generated.
+      // oneOf is treated as anyOf: overlaps cannot be excluded while a value is generated.
       ['anyOf', 'oneOf'].flatMap(keyword => {
         const options = list(schema, path, keyword)
         return schema[keyword] === undefined
           ? []
-          : [options.map(([option, place]) => ({ schema: option, path: place }))]
+          : [options.map(([option, location]) => ({ schema: option, path: location }))]
       })
     )
     if (choices.length === 0) return null
     const count = choices.reduce((product, options) => product * options.length, 1)
     if (count > MAX_ALTERNATIVES) {
-      const place = choices[0]?.[0]?.path ?? '#'
-      throw unsupported(place, `${count} combinations of alternatives exceed the limit of ${MAX_ALTERNATIVES}`)
+      const location = choices[0]?.[0]?.path ?? '#'
+      throw unsupported(location, `${count} combinations of alternatives exceed the limit of ${MAX_ALTERNATIVES}`)
     }
     const common = sources.map(({ schema, path }) => ({ schema: this.#withoutChoices(schema), path }))
     return choices.reduce<{ schema: unknown; path: string }[][]>(
@@ -114,7 +115,7 @@ export class SchemaSources {
     )
   }
 
-  /** The same object for the same schema, which detects recursion. Its references are resolved already. */
+  /** Returns the schema without `$ref` and alternatives: always the same object, so that recursion is detected. */
   #withoutChoices(schema: Schema): Schema {
     let rest = this.#stripped.get(schema)
     if (rest === undefined) {
@@ -137,7 +138,7 @@ export class SchemaSources {
       const key = unescapeStep(step)
       schema = isObject(schema) || Array.isArray(schema) ? ownValue(schema, key) : undefined
     }
-    if (schema === undefined) throw unsupported(path, `${JSON.stringify(reference)} leads nowhere`)
+    if (schema === undefined) throw unsupported(path, `${JSON.stringify(reference)} does not exist`)
     return { schema, path: reference }
   }
 }
@@ -151,7 +152,7 @@ function ownValue(holder: object, key: string): unknown {
   return Object.hasOwn(holder, key) ? (holder as Record<string, unknown>)[key] : undefined
 }
 
-/** Entries of a keyword that holds a list of schemas, with their places. */
+/** Returns the entries of a keyword whose value is a list of schemas, with their locations. */
 function list(schema: Schema, path: string, keyword: string): (readonly [unknown, string])[] {
   const value = schema[keyword]
   if (value === undefined) return []

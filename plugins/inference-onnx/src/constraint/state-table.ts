@@ -1,15 +1,15 @@
 import type { TextGrammarState } from '@svc/contracts'
 
-/** Maximum states kept for reuse; beyond it all are dropped, which only costs time. */
+/** Maximum states in the table; above it the table is cleared, which only costs time. */
 const MAX_STATES = 2048
 
-/** A state of a grammar with cached successors. */
+/** State of a grammar, with cached successors. */
 export class KnownState {
   readonly state: TextGrammarState
   readonly #table: StateTable
-  /** By byte; null without a successor. */
+  /** Successors by byte; null if there is none. */
   #next: (KnownState | null | undefined)[] | undefined
-  /** The era in which `#next` was created. */
+  /** Era of the table in which `#next` was created. */
   #era = -1
 
   constructor(state: TextGrammarState, table: StateTable) {
@@ -27,18 +27,18 @@ export class KnownState {
     if (known !== undefined) return known
     const state = this.state.advance(byte)
     const next = state === null ? null : this.#table.know(state)
-    // Interning one more state may have started a new era.
+    // Interning the state may have cleared the table and started a new era.
     if (this.#era === this.#table.era) this.#next[byte] = next
     return next
   }
 }
 
-/** Interns states: equal keys become one object. */
+/** Interns states: states with equal keys become one object. */
 export class StateTable {
   readonly #states = new Map<string, KnownState>()
   #era = 0
 
-  /** Incremented when all states are dropped. */
+  /** Incremented whenever the table is cleared. */
   get era(): number {
     return this.#era
   }

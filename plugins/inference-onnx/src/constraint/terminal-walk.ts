@@ -1,26 +1,26 @@
 import type { Dfa } from './dfa.ts'
 import type { TokenTrie } from './token-trie.ts'
 
-/** Effect of tokens inside one terminal, from one of its states, independent of the following terminals. */
+/** Effect of all tokens from one state of a terminal, independent of the terminals that follow. */
 export interface TerminalWalk {
   /** Tokens that end inside the terminal: a bitmap, or a list if they are few. */
   readonly inside: Uint32Array | null
   readonly few: Int32Array
   /**
-   * Pairs: such a token, and the number of characters that start in it. Only tokens with more than {@link SHORT}
+   * Pairs of a token in `inside` and the number of characters that start in it, for tokens with more than {@link SHORT}
    * characters.
    */
   readonly long: Int32Array
-  /** Pairs: a node at which the terminal ends, and the number of characters started so far. */
+  /** Pairs of a trie node at which the terminal may end, and the number of characters that started up to there. */
   readonly exits: Int32Array
 }
 
-/** Up to this remaining length, walks are cached per exact length. */
+/** Maximum remaining length for which walks are cached per exact length. */
 export const SHORT = 16
 
 /**
- * Walks all tokens through a terminal's automaton. `between` is the state at the start of a character, or -1 if
- * characters are not counted; tokens with more than `room` characters are left out.
+ * Walks all tokens through a terminal's automaton. `between`: state between two characters, or -1 if characters are not
+ * counted. Tokens with more than `room` characters are omitted.
  */
 export function walkTerminal(trie: TokenTrie, dfa: Dfa, start: number, between: number, room: number): TerminalWalk {
   const { byteOf, depthOf, endOf, firstToken, tokens, nodes } = trie

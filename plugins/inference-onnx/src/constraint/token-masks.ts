@@ -3,10 +3,10 @@ import type { KnownState, StateTable } from './state-table.ts'
 import { SHORT, type TerminalWalk, walkTerminal } from './terminal-walk.ts'
 import type { TokenTrie } from './token-trie.ts'
 
-/** Maximum bytes of cached masks and walks of one model; the oldest are evicted. */
+/** Maximum bytes of cached masks and walks per model; the least recently used are evicted. */
 const CACHE_BYTES = 48 * 1024 * 1024
 
-/** Allowed next tokens: one bit for each vocabulary token. */
+/** Allowed next tokens: one bit for each token of the vocabulary. */
 export interface TokenMask {
   readonly bits: Uint32Array
   /** True if any token is allowed. */
@@ -30,7 +30,8 @@ export class TokenMasks {
   }
 
   /**
-   * `grammar` identifies the grammar, since states of different ones may have equal keys. The mask must not be changed.
+   * Returns the mask of a state, which must not be changed. `grammar` identifies the grammar, since states of different
+   * grammars may have equal keys.
    */
   of(known: KnownState, table: StateTable, grammar: number): TokenMask {
     return this.#masks.get(`${grammar}/${known.state.key}`, () => {
@@ -45,7 +46,7 @@ export class TokenMasks {
     })
   }
 
-  /** Adds the tokens that one thread allows: those that stay in its terminal, then those that continue after it. */
+  /** Adds the tokens that one thread allows: tokens inside its terminal, and tokens that continue after it. */
   #addThread(state: PushdownState, thread: Thread, table: StateTable, bits: Uint32Array): void {
     const { terminal, count } = thread
     const { dfa, between } = terminal
@@ -78,7 +79,7 @@ export class TokenMasks {
     for (let word = 0; word < own.length; word++) bits[word] = (bits[word] as number) | (own[word] as number)
   }
 
-  /** Adds the tokens below a node that can follow a state. */
+  /** Adds the tokens below a trie node that can follow a state. */
   #walk(root: number, from: KnownState, bits: Uint32Array): void {
     const { byteOf, depthOf, endOf } = this.#trie
     const end = endOf[root] as number
@@ -112,7 +113,7 @@ function clear(bits: Uint32Array, token: number): void {
   bits[token >> 5] = (bits[token >> 5] as number) & ~(1 << (token & 31))
 }
 
-/** Approximate bytes of a map entry. */
+/** Approximate size of a map entry, in bytes. */
 const ENTRY_BYTES = 128
 
 /** LRU cache with a limit in bytes. */

@@ -4,31 +4,31 @@ import { setImmediate } from 'node:timers/promises'
 export interface VocabularySource {
   /** Number of token ids. */
   readonly size: number
-  /** Bytes of each token; none for ids without text. */
+  /** Returns the bytes of a token; none for ids without text. */
   bytes(token: number): Uint8Array
-  /** True if a token may be a part of a text; false for special and end tokens. */
+  /** True if the token may be part of text; false for special and end tokens. */
   isText(token: number): boolean
 }
 
 /** Maximum time between two yields to the event loop, in milliseconds. */
 const MAX_STRETCH_MS = 8
-/** Longer tokens are never offered; no known vocabulary has any. */
+/** Maximum length of a token. Longer ones are never allowed; no known vocabulary has any. */
 const MAX_TOKEN_BYTES = 4096
 
 /**
- * The texts of a vocabulary as a byte trie, laid out for sequential walks. Nodes are numbered in text order, so the
- * nodes below `node` are those from `node + 1` up to `end(node)`.
+ * Byte trie of a vocabulary, laid out for sequential walks. Nodes are numbered in lexicographic order, so the nodes below
+ * `node` are `node + 1` to `endOf[node] - 1`.
  */
 export class TokenTrie {
   /** Number of token ids of the vocabulary. */
   readonly vocabularySize: number
-  /** The last byte of each node's text; node 0 is the empty text. */
+  /** Last byte of each node's prefix; node 0 is the empty prefix. */
   readonly byteOf: Uint8Array
-  /** Length of each node's text. */
+  /** Length of each node's prefix. */
   readonly depthOf: Uint16Array
-  /** The first node after all nodes below a node. */
+  /** First node after all nodes below a node. */
   readonly endOf: Int32Array
-  /** Tokens of `node` are those from `firstToken[node]` up to `firstToken[node + 1]`. */
+  /** Tokens that end at `node`: from index `firstToken[node]` to `firstToken[node + 1] - 1` of the token list. */
   readonly firstToken: Int32Array
   readonly tokens: Int32Array
   /** Bytes of the longest token. */
@@ -53,7 +53,7 @@ export class TokenTrie {
 /** Builds the trie of a vocabulary. Large ones take some tenths of a second, with yields to the event loop. */
 export async function buildTokenTrie(vocabulary: VocabularySource): Promise<TokenTrie> {
   const pause = pacer()
-  // Texts with one character per byte, grouped by their first two bytes: sorting small groups takes small steps.
+  // Strings with one character per byte, grouped by their first two bytes: sorting small groups yields often.
   const groups = new Map<string, Map<string, number[]>>()
   let totalBytes = 0
   let totalTokens = 0
@@ -93,7 +93,7 @@ function entryOf<Value>(map: Map<string, Value>, key: string, make: () => Value)
   return value
 }
 
-/** Numbers the nodes of sorted texts. */
+/** Numbers the nodes for sorted strings. */
 class Layout {
   readonly byteOf: Uint8Array
   readonly depthOf: Uint16Array
@@ -103,11 +103,11 @@ class Layout {
   nodes = 1
   depth = 0
   #tokenCount = 0
-  /** Nodes of the prefixes of the last text. */
+  /** Nodes of the prefixes of the last string. */
   readonly #path: number[] = [0]
   #last = ''
 
-  /** At most one node per byte, plus the root. */
+  /** Allocates at most one node per byte, plus the root. */
   constructor(bytes: number, tokens: number) {
     this.byteOf = new Uint8Array(bytes + 1)
     this.depthOf = new Uint16Array(bytes + 1)

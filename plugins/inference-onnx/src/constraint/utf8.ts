@@ -1,19 +1,19 @@
 import type { CodePoints } from './code-points.ts'
 
-/** One range of bytes for each byte of a sequence. */
+/** Set of byte sequences of equal length: one range for each byte. */
 export type ByteRanges = readonly (readonly [low: number, high: number])[]
 
-/** Last code points encoded in 1, 2, 3 and 4 bytes. */
+/** Last code points that UTF-8 encodes in 1, 2, 3 and 4 bytes. */
 const LIMITS = [0x7f, 0x7ff, 0xffff, 0x10ffff]
 
-/** UTF-8 of a set of code points. */
+/** Returns the UTF-8 encodings of a set of code points. */
 export function utf8(set: CodePoints): ByteGraph {
   return byteGraph(utf8Ranges(set))
 }
 
 /**
- * UTF-8 of a set of code points, as sequences of byte ranges; each sequence stands for every combination of its bytes.
- * Sequences of the result do not overlap.
+ * Returns the UTF-8 encodings of a set of code points, as sequences of byte ranges. A sequence stands for every
+ * combination of its bytes. Sequences of the result do not overlap.
  */
 export function utf8Ranges(set: CodePoints): ByteRanges[] {
   const sequences: ByteRanges[] = []
@@ -29,7 +29,7 @@ export function utf8Ranges(set: CodePoints): ByteRanges[] {
   return sequences
 }
 
-/** Splits a range with ends of equal length until its sequences are products of ranges. */
+/** Splits a range, whose ends have encodings of equal length, into sequences of byte ranges. */
 function split(first: number, last: number, sequences: ByteRanges[]): void {
   const width = LIMITS.findIndex(limit => last <= limit)
   for (let tail = 1; tail <= width; tail++) {
@@ -55,17 +55,17 @@ function encode(point: number): number[] {
   return [...Buffer.from(String.fromCodePoint(point))]
 }
 
-/** Byte sequences as an acyclic graph: for each node its edges, which do not overlap. Node 0 is the start. */
+/** Acyclic graph of byte sequences: the edges of each node, which do not overlap. Node 0 is the start. */
 export type ByteGraph = readonly (readonly ByteEdge[])[]
 
 export interface ByteEdge {
   readonly low: number
   readonly high: number
-  /** The next node, or -1 where the sequence ends. */
+  /** Next node, or -1 if the sequence ends. */
   readonly to: number
 }
 
-/** Shares common prefixes and suffixes of sequences. No sequence may be a prefix of another one. */
+/** Builds a graph that shares common prefixes and suffixes. No sequence may be a prefix of another. */
 export function byteGraph(sequences: readonly ByteRanges[]): ByteGraph {
   const nodes: ByteEdge[][] = []
   const known = new Map<string, number>()

@@ -5,9 +5,9 @@ import type { FoundLibrary, SharedLibraries } from './shared-libraries.ts'
 
 /** File names of ONNX Runtime's CUDA provider. */
 export const providerFiles = {
-  /** A plug-in, accepted by any recent ONNX Runtime. */
+  /** Plug-in, which any recent ONNX Runtime accepts. */
   plugin: 'libonnxruntime_providers_cuda_plugin.so',
-  /** A part of one ONNX Runtime release, which must be next to its library. */
+  /** Part of one ONNX Runtime release; must be in the same folder as its library. */
   bundled: 'libonnxruntime_providers_cuda.so',
   shared: 'libonnxruntime_providers_shared.so'
 } as const
@@ -20,10 +20,10 @@ export interface CudaProvider {
   readonly needs: readonly { readonly name: string; readonly found: FoundLibrary | null }[]
 }
 
-/** Libraries that come with every system need no search. */
+/** Names of CUDA libraries; all others come with every system and are not searched. */
 const CUDA_LIBRARY = /^lib(cu|nv)/
 
-/** The CUDA provider in the first of `folders` that has one; null if none has. */
+/** Returns the CUDA provider in the first of `folders` that contains one; null if none does. */
 export async function findCudaProvider(
   folders: readonly string[],
   libraries: SharedLibraries
@@ -41,7 +41,7 @@ export async function findCudaProvider(
   return null
 }
 
-/** PyPI packages with CUDA libraries; those of CUDA 13 have no number in their names. */
+/** PyPI packages of CUDA libraries; packages for CUDA 13 have no version in their names. */
 const packages: Readonly<Record<string, string>> = {
   libcudart: 'nvidia-cuda-runtime',
   libcublas: 'nvidia-cublas',
@@ -53,7 +53,7 @@ const packages: Readonly<Record<string, string>> = {
   libnvJitLink: 'nvidia-nvjitlink'
 }
 
-/** The command that installs missing CUDA libraries where they are found; null if no command helps. */
+/** Returns the command that installs missing CUDA libraries into `folder`; null if no package contains them. */
 export function libraryCommand(missing: readonly string[], folder: string): string | null {
   const major = missing.some(name => /^lib(cudart|cublas(Lt)?)\.so\.12/.test(name)) ? 12 : 13
   const wanted = missing.flatMap(name => {

@@ -1,7 +1,7 @@
 export const deviceGraphsChoices = ['auto', 'on', 'off'] as const
 
 /**
- * Capture and replay of recurring runs on a device. `auto`: on devices where it is known to work.
+ * Whether recurring runs are captured and replayed on a device. `auto`: on devices on which this is known to work.
  */
 export type DeviceGraphsChoice = (typeof deviceGraphsChoices)[number]
 

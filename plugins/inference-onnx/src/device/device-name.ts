@@ -1,6 +1,6 @@
 import { inferenceErrors } from '../errors.ts'
 
-/** Requested device. `auto` takes a working CUDA device, else the CPU. */
+/** Requested device. `auto`: a CUDA device if one works, else the CPU. */
 export type DeviceRequest =
   | { readonly kind: 'auto' }
   | { readonly kind: 'cpu' }
@@ -9,7 +9,7 @@ export type DeviceRequest =
   | { readonly kind: 'metal' }
 
 /**
- * Reads `auto`, `best` (which is `auto`), `cpu`, `cuda`, `cuda:N`, `webgpu` or `metal`. Throws
+ * Parses `auto`, `best` (a synonym of `auto`), `cpu`, `cuda`, `cuda:N`, `webgpu` or `metal`. Throws
  * `INF_DEVICE_UNAVAILABLE`.
  */
 export function parseDevice(text: string): DeviceRequest {
@@ -23,7 +23,7 @@ export function parseDevice(text: string): DeviceRequest {
     {
       at: { path: 'device' },
       data: { device: text },
-      hint: 'Name auto, cpu, cuda, cuda:1 (2, 3, …) or webgpu.'
+      hint: 'Use auto, cpu, cuda, cuda:1 (2, 3, …) or webgpu.'
     }
   )
 }

@@ -13,29 +13,29 @@ import { type OpenOptions, openCuda, openWebgpu } from './open.ts'
 import { type Survey, survey } from './survey.ts'
 
 export interface DevicesOptions {
-  /** Folder of `svc gpu install`. */
+  /** Folder into which `svc gpu install` installs. */
   readonly libraryDirectory: string
   readonly require: NodeJS.Require
-  /** Path of ONNX Runtime's own library; null if not installed. */
+  /** Path of ONNX Runtime's library; null if it is not installed. */
   readonly core: string | null
-  /** True if ONNX Runtime may be called natively, which every device except the CPU requires. */
+  /** True if ONNX Runtime may be called natively; all devices except the CPU require it. */
   readonly native: boolean
-  /** Facts about the GPU from the settings; they replace a query of the driver. */
+  /** GPU from the settings; the driver is then not queried. */
   readonly stated?: StatedGpu | null | undefined
   readonly host?: Host | undefined
   /** Default `auto`. */
   readonly graphs?: DeviceGraphsChoice | undefined
-  /** Called once with the reason why `auto` takes the CPU, and once per reason why requested captures are off. */
+  /** Called once with the reason why `auto` uses the CPU, and once per reason why requested captures are disabled. */
   onFallback(message: string): void
 }
 
-/** A working device. */
+/** Device that works. */
 export interface OpenDevice {
-  /** `cpu`, `cuda:0`, `webgpu`. */
+  /** For example `cpu`, `cuda:0` or `webgpu`. */
   readonly id: string
-  /** Close it with the model; null on the CPU, where all models share the runtime. */
+  /** Runtime to close with the model; null on the CPU, where all models share one. */
   readonly runtime: Runtime | null
-  /** GPU memory in bytes, as reported by its driver; null on the CPU, or if unknown. */
+  /** Free GPU memory in bytes, as the driver reports it; null on the CPU, or if unknown. */
   readonly freeBytes: number | null
 }
 
@@ -57,7 +57,7 @@ export class Devices {
     return survey({ host, libraryDirectory, coreFolder: core === null ? null : dirname(core), stated })
   }
 
-  /** Device names available here, as far as known without a provider. */
+  /** Lists the devices of this machine. Does not open a provider, so a listed device may still fail. */
   async list(): Promise<readonly DeviceInfo[]> {
     const found = await this.survey()
     const cpu = { id: 'cpu', description: `${process.arch} processor, ${await physicalParallelism()} cores` }
@@ -69,16 +69,16 @@ export class Devices {
   }
 
   /**
-   * Opens a device by name; see {@link parseDevice}. `auto` takes the first CUDA GPU if it works, else the CPU.
+   * Opens a device by name; see {@link parseDevice}. `auto` opens the first CUDA GPU if it works, else the CPU.
    *
-   * Throws `INF_DEVICE_UNAVAILABLE` with the missing part and the command that installs it.
+   * Throws `INF_DEVICE_UNAVAILABLE`, with the missing part and the command that installs it.
    */
   async open(name: string): Promise<OpenDevice> {
     const request = parseDevice(name)
     const { native } = this.#options
     if (request.kind === 'cpu' || (request.kind === 'auto' && !native)) return CPU
     if (!native) {
-      const reason = 'the worker runtime computes only on the CPU'
+      const reason = 'the worker runtime supports only the CPU'
       throw await this.#unavailable(name, { missing: [], reason, command: null })
     }
     const found = await this.survey()
@@ -92,13 +92,13 @@ export class Devices {
       case 'metal':
         throw await this.#unavailable(name, {
           missing: [],
-          reason: "ONNX Runtime's Metal provider is not built in; on macOS, WebGPU computes through Metal",
+          reason: "ONNX Runtime's Metal provider is not built in; on macOS, use webgpu, which runs on Metal",
           command: null
         })
     }
   }
 
-  /** Result of requesting a device. Opens it briefly to get the provider's message. */
+  /** Diagnoses a requested device. Opens it briefly, to get the provider's message. */
   async diagnose(name: string, runtime: string): Promise<Diagnosis> {
     const request = parseDevice(name)
     const opened = await this.open(name).then(
@@ -121,17 +121,19 @@ export class Devices {
         return CPU
       }
     }
-    this.#tell(obstacle.command === null ? obstacle.reason : `${obstacle.reason}; this adds it: ${obstacle.command}`)
+    this.#tell(
+      obstacle.command === null ? obstacle.reason : `${obstacle.reason}; to install it, run: ${obstacle.command}`
+    )
     return CPU
   }
 
   #tell(reason: string): void {
     if (this.#fellBack) return
     this.#fellBack = true
-    this.#options.onFallback(`Models are computed on the CPU: ${reason}`)
+    this.#options.onFallback(`Models run on the CPU: ${reason}`)
   }
 
-  /** Opens a runtime on a device. */
+  /** Returns the options to open a runtime on a device. */
   #openOptions(device: 'cuda' | 'webgpu'): OpenOptions {
     const { require, core, graphs = 'auto' } = this.#options
     return {
@@ -182,7 +184,7 @@ export class Devices {
     const message = `Device ${device} is not available: ${reason}; available: ${available.join(', ')}`
     return inferenceErrors.create('INF_DEVICE_UNAVAILABLE', message, {
       data: { device, available, missing: [...missing], command },
-      hint: command === null ? `Name one of ${available.join(', ')}, or auto.` : `Run: ${command}`,
+      hint: command === null ? `Use one of ${available.join(', ')}, or auto.` : `Run: ${command}`,
       cause
     })
   }

@@ -30,7 +30,7 @@ export interface DiagnosisFacts {
   readonly runtime: string
 }
 
-/** Report: the device in use, the ones found, the missing parts, and the next command. */
+/** Reports the device in use, the devices found, missing parts, and the next command. */
 export function diagnose({ requested, request, opened, survey, runtime }: DiagnosisFacts): Diagnosis {
   const cuda = cudaObstacle(survey, request.kind === 'cuda' ? request.index : 0)
   const webgpu = webgpuObstacle(survey)
@@ -68,7 +68,7 @@ function deviceFinding(
   const subject = 'device'
   const hint = obstacle?.command ?? null
   if ('error' in opened) return { subject, status: 'error', detail: opened.error.message, hint }
-  const detail = `models are computed on ${opened.id} (settings: ${requested})`
+  const detail = `models run on ${opened.id} (setting: ${requested})`
   if (!fallback) return { subject, status: 'ok', detail, hint: null }
   return {
     subject,
@@ -88,7 +88,7 @@ function driverFinding({ driver, card }: Survey, obstacle: Obstacle | null, want
     const free = freeMb === null ? '' : `, ${freeMb} MB free`
     return `cuda:${index} ${model} ${memoryMb} MB${free}`
   })
-  const list = gpus.length === 0 ? 'no GPU was named, since nvidia-smi does not answer' : gpus.join('; ')
+  const list = gpus.length === 0 ? 'GPUs unknown, because nvidia-smi is missing or fails' : gpus.join('; ')
   return { subject, status: 'ok', detail: `${driver.version}: ${list}`, hint: null }
 }
 

@@ -6,7 +6,7 @@ const DT_NEEDED = 1
 const DT_STRTAB = 5
 const PROGRAM_HEADER = 56
 const DYNAMIC_ENTRY = 16
-/** Maximum length of a name. */
+/** Maximum length of a library name, in bytes. */
 const MAX_NAME = 512
 
 interface Segment {
@@ -17,8 +17,8 @@ interface Segment {
 }
 
 /**
- * Names of the shared libraries that a 64-bit little-endian ELF file needs (its `DT_NEEDED` entries), in order. Null if
- * the file is not such a library.
+ * Returns the names of the shared libraries that a 64-bit little-endian ELF library needs (its `DT_NEEDED` entries), in
+ * order. Null if the file is not such a library.
  *
  * Format: https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.dynamic.html
  */
@@ -65,7 +65,7 @@ async function readSegments(handle: FileHandle, header: Buffer): Promise<Segment
   })
 }
 
-/** File offset of a virtual address. */
+/** Returns the file offset of a virtual address. */
 function fileOffset(segments: readonly Segment[], address: number): number {
   const segment = segments.find(
     ({ type, address: start, size }) => type === PT_LOAD && address >= start && address < start + size
@@ -73,7 +73,7 @@ function fileOffset(segments: readonly Segment[], address: number): number {
   return segment === undefined ? address : address - segment.address + segment.offset
 }
 
-/** Up to `size` bytes; null at the end of the file. */
+/** Reads up to `size` bytes; null at the end of the file. */
 async function read(handle: FileHandle, position: number, size: number): Promise<Buffer | null> {
   const buffer = Buffer.alloc(Math.min(size, 2 ** 20))
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, position)

@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 const execute = promisify(execFile)
-/** A driver that hangs must not hang a diagnosis. */
+/** Timeout of programs, so that a hanging driver does not block the diagnosis. */
 const TIMEOUT_MS = 10_000
 
-/** View of a machine for the device search. */
+/** Machine in which devices are searched. */
 export interface Host {
   /** Root for absolute paths; `/` except in tests. */
   readonly root: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Standard output of a program; null if it is missing or fails. */
+  /** Returns the standard output of a program; null if it is missing or fails. */
   run(program: string, args: readonly string[]): Promise<string | null>
 }
 

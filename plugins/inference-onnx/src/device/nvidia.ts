@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Host } from './host.ts'
 
 export interface NvidiaGpu {
-  /** Its CUDA index, if `CUDA_VISIBLE_DEVICES` does not change the order. */
+  /** CUDA index, unless `CUDA_VISIBLE_DEVICES` changes the order. */
   readonly index: number
   readonly model: string
   readonly memoryMb: number
@@ -16,7 +16,7 @@ export interface NvidiaDriver {
   readonly gpus: readonly NvidiaGpu[]
 }
 
-/** Given facts about the GPU, which replace a query of the driver. */
+/** GPU from the settings; the driver is then not queried. */
 export interface StatedGpu {
   readonly model: string
   readonly memoryMb: number
@@ -25,9 +25,7 @@ export interface StatedGpu {
 const VENDOR = '0x10de'
 const QUERY = ['--query-gpu=index,name,memory.total,memory.free', '--format=csv,noheader,nounits']
 
-/**
- * The kernel driver and its GPUs; null without a driver. With `stated`, `nvidia-smi` is not run.
- */
+/** Returns the kernel driver and its GPUs; null if there is no driver. With `stated`, `nvidia-smi` is not run. */
 export async function findNvidiaDriver(host: Host, stated: StatedGpu | null): Promise<NvidiaDriver | null> {
   const text = await readFile(join(host.root, '/proc/driver/nvidia/version'), 'utf8').catch(() => null)
   if (stated !== null) {
@@ -48,7 +46,7 @@ export async function hasNvidiaCard({ root }: Host): Promise<boolean | null> {
   return (await Promise.all(vendors)).some(vendor => vendor.trim() === VENDOR)
 }
 
-/** `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 …` */
+/** Parses "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 …". */
 function versionIn(text: string): string {
   return /\b\d{3,}\.\d+(\.\d+)?\b/.exec(text)?.[0] ?? 'unknown'
 }

@@ -1,15 +1,15 @@
 import { libraryCommand, providerFiles } from './cuda-provider.ts'
 import type { Survey } from './survey.ts'
 
-/** Why a device cannot be used, and the next command to run. */
+/** Reason why a device cannot be used, and the next command to run. */
 export interface Obstacle {
-  /** Name of the missing part: a driver or a library file. */
+  /** Names of missing parts: drivers or library files. */
   readonly missing: readonly string[]
   readonly reason: string
   readonly command: string | null
 }
 
-/** Obstacle to using CUDA device `index`; null when none is known. */
+/** Returns the obstacle to using CUDA device `index`; null if none is known. */
 export function cudaObstacle(found: Survey, index: number, platform: string = process.platform): Obstacle | null {
   if (platform !== 'linux') {
     return { missing: [], reason: 'CUDA is supported only on Linux', command: null }
@@ -47,7 +47,7 @@ export function cudaObstacle(found: Survey, index: number, platform: string = pr
   }
 }
 
-/** Obstacle to using WebGPU; null when none is known. */
+/** Returns the obstacle to using WebGPU; null if none is known. */
 export function webgpuObstacle(found: Survey, platform: string = process.platform): Obstacle | null {
   if (platform !== 'linux') return null
   const { loader, drivers } = found.vulkan

@@ -10,11 +10,11 @@ import type { CudaProvider } from './cuda-provider.ts'
 
 export interface OpenOptions extends DeviceRuntimeOptions {
   readonly require: NodeJS.Require
-  /** Path of ONNX Runtime's own library. */
+  /** Path of ONNX Runtime's library. */
   readonly core: string | null
 }
 
-/** ONNX Runtime on an NVIDIA GPU. Throws the error of the loader or the provider. */
+/** Opens ONNX Runtime on an NVIDIA GPU. Throws the error of the loader or the provider. */
 export async function openCuda(options: OpenOptions, provider: CudaProvider, index: number): Promise<Runtime> {
   const koffi = options.require('koffi') as Koffi
   const core = coreOf(options)
@@ -25,14 +25,14 @@ export async function openCuda(options: OpenOptions, provider: CudaProvider, ind
   return DeviceRuntime.open(new OrtApi(koffi, library), cudaTarget(provider, index), options)
 }
 
-/** ONNX Runtime on the GPU that WebGPU selects. */
+/** Opens ONNX Runtime on the GPU that WebGPU selects. */
 export async function openWebgpu(options: OpenOptions): Promise<Runtime> {
   return DeviceRuntime.open(new OrtApi(options.require('koffi') as Koffi, coreOf(options)), webgpuTarget, options)
 }
 
 /**
- * ONNX Runtime looks for its bundled provider next to its own library, so this puts a copy of the library next to the
- * provider. (A link does not work: the loader treats it as the library that is already loaded.)
+ * Copies ONNX Runtime's library into the folder of the bundled provider, and returns its path: ONNX Runtime looks for the
+ * provider in its own folder. A link does not work: the loader treats it as the library that is already loaded.
  */
 export async function coreBeside(core: string, folder: string): Promise<string> {
   const path = join(folder, basename(core))

@@ -13,18 +13,18 @@ const SYSTEM_FOLDERS = [
   '/usr/local/nvidia/lib64',
   '/usr/local/nvidia/lib'
 ]
-/** Library folders of CUDA's installers, which the loader may not search. */
+/** Folders into which CUDA's installers put toolkits; the loader may not search them. */
 const TOOLKITS = ['/usr/local', '/opt']
-/** Search depth for libraries below the folder of Python packages. */
+/** Search depth below a folder of Python packages. */
 const DEPTH = 4
 
 export interface FoundLibrary {
   /** Requested name, such as `libcudart.so.13`. */
   readonly name: string
   readonly path: string
-  /** As shown by its file name. */
+  /** Version from the file name. */
   readonly version: string
-  /** True if the dynamic loader finds it by name; else load its full path before the libraries that need it. */
+  /** True if the dynamic loader finds the library by name. Otherwise, load it by path before libraries that need it. */
   readonly onLoaderPath: boolean
 }
 
@@ -32,7 +32,7 @@ export interface FoundLibrary {
 export class SharedLibraries {
   readonly #host: Host
   readonly #folders: readonly string[]
-  #places: Promise<readonly { readonly folder: string; readonly onLoaderPath: boolean }[]> | undefined
+  #searched: Promise<readonly { readonly folder: string; readonly onLoaderPath: boolean }[]> | undefined
   #cache: Promise<ReadonlyMap<string, string>> | undefined
 
   constructor(host: Host, folders: readonly string[]) {
@@ -44,8 +44,8 @@ export class SharedLibraries {
     this.#cache ??= this.#loaderCache()
     const cached = (await this.#cache).get(name)
     if (cached !== undefined) return found(name, cached, true)
-    this.#places ??= this.#listPlaces()
-    for (const { folder, onLoaderPath } of await this.#places) {
+    this.#searched ??= this.#searchedFolders()
+    for (const { folder, onLoaderPath } of await this.#searched) {
       const path = join(folder, name)
       const version = await realpath(path).catch(() => null)
       if (version !== null) return found(name, path, onLoaderPath, version)
@@ -53,14 +53,14 @@ export class SharedLibraries {
     return null
   }
 
-  /** Index of `ldconfig`; empty when unknown. */
+  /** Returns the libraries that `ldconfig` knows; empty if it fails. */
   async #loaderCache(): Promise<ReadonlyMap<string, string>> {
     const text = (await this.#host.run('/sbin/ldconfig', ['-p'])) ?? ''
     const entries = [...text.matchAll(/^\s+(\S+) \(.*\) => (\/.*)$/gm)]
     return new Map(entries.map(([, name = '', path = '']) => [name, path]).reverse() as [string, string][])
   }
 
-  async #listPlaces() {
+  async #searchedFolders() {
     const { root, environment } = this.#host
     const at = (folder: string) => join(root, folder)
     const path = (environment.LD_LIBRARY_PATH ?? '').split(':').filter(folder => folder !== '')

@@ -8,16 +8,16 @@ import { findVulkan, type Vulkan } from './vulkan.ts'
 
 export interface SurveyOptions {
   readonly host: Host
-  /** Folder of `svc gpu install`: the CUDA provider, with CUDA libraries at any depth. */
+  /** Folder into which `svc gpu install` installs: the CUDA provider, and CUDA libraries at any depth. */
   readonly libraryDirectory: string
-  /** Folder of ONNX Runtime's library, which may contain the provider; null if not installed. */
+  /** Folder of ONNX Runtime's library, which may contain the provider; null if it is not installed. */
   readonly coreFolder: string | null
   readonly stated: StatedGpu | null
 }
 
-/** GPU facilities of a machine. */
+/** GPUs, drivers and libraries of a machine. */
 export interface Survey {
-  /** Null if unknown. */
+  /** True if the machine has an NVIDIA card; null if unknown. */
   readonly card: boolean | null
   readonly driver: NvidiaDriver | null
   readonly provider: CudaProvider | null

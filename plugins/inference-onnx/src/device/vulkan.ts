@@ -18,7 +18,7 @@ const FOLDERS = [
 ]
 
 /**
- * The Vulkan loader and the drivers that it would load.
+ * Finds the Vulkan loader and the drivers that it would load.
  *
  * Search path: https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderDriverInterface.md
  */

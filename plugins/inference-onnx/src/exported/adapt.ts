@@ -6,7 +6,7 @@ import type { GraphNode, OnnxParts } from './onnx-parts.ts'
 /** Names of the inputs and outputs of an exported decoder. */
 export interface ExportedNames {
   readonly tokens: string
-  /** Absent, like positions, if the graph has no such input. */
+  /** Null if the graph has no such input; the same holds for positions. */
   readonly mask: string | null
   readonly positions: string | null
   readonly logits: string
@@ -30,7 +30,7 @@ const halves = ['key', 'value'] as const
 /** Operators that compute each output row from one row of their first input. */
 const projections = ['MatMul', 'MatMulNBits', 'FusedMatMul']
 
-/** True if attention appends to the cache in place, as the fused operator does. */
+/** True if attention appends to the cache in place, as `GroupQueryAttention` does. */
 export function writesInPlace({ nodes }: OnnxParts, { caches }: ExportedNames): boolean {
   return caches.every(cache => {
     const node = nodes.find(({ outputs }) => outputs.includes(cache.key.present))
@@ -40,12 +40,12 @@ export function writesInPlace({ nodes }: OnnxParts, { caches }: ExportedNames): 
 }
 
 /**
- * Adapts an exported decoder to the engine's interface, so that it runs like a built one.
+ * Adapts an exported decoder to the engine's interface, so that it runs like a graph that the engine built.
  *
- * Mask and positions are computed from lengths; the cache gets the engine's names. A graph that does not append in
- * place returns past and new keys as one. Its past is sliced from the cache before a run, and the result is written
- * back with the rest of the cache after it. Every run then copies the cache, and takes one sequence. If a projection
- * computes the logits, it computes only the requested ones.
+ * Mask and positions are computed from lengths; cache inputs and outputs are renamed. A graph that does not append in
+ * place returns past and new keys as one tensor. Its past is sliced from the cache before a run; afterwards, the result
+ * is concatenated with the rest of the cache. Such a run copies the cache, and has only one sequence. If a projection
+ * computes the logits, only the requested rows are computed.
  */
 export function adaptGraph(
   parts: OnnxParts,
@@ -118,7 +118,7 @@ interface Lengths {
   readonly mask: string
   /** int64 [batch, sequence]. */
   readonly positions: string
-  /** int64 [1] of the first sequence: tokens in the cache before and after the run. */
+  /** int64 [1], of the first sequence: number of tokens in the cache before and after the run. */
   readonly past: string
   readonly end: string
 }

@@ -11,13 +11,13 @@ import { readNames } from './names.ts'
 import { type OnnxParts, readOnnx } from './onnx-parts.ts'
 
 const GENAI = 'genai_config.json'
-/** Minimum operator set version. */
-const OLDEST_OPSET = 13
+/** Minimum version of the operator set. */
+const MIN_OPSET = 13
 
-/** A decoder exported to ONNX, ready to run as it is. */
+/** Decoder that was exported to ONNX, adapted to the engine's interface. */
 export interface ExportedModel {
   readonly config: ServedConfig
-  /** With the engine's interface. */
+  /** ONNX model with the engine's interface. */
   readonly model: Uint8Array
   /** Base folder of its weights. */
   readonly folder: string
@@ -25,16 +25,16 @@ export interface ExportedModel {
   readonly batches: boolean
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
-  /** Soft cap of attention scores; null without one. */
+  /** Soft cap of attention scores; null if there is none. */
   readonly attentionSoftcap: number | null
   readonly parameters: number
   readonly precision: string
   readonly quantization: ModelInfo['quantization']
-  /** All files read. */
+  /** All files that were read. */
   readonly files: readonly string[]
 }
 
-/** The graph of a run directory with an exported decoder; null for others. */
+/** Returns the path of the exported graph in a run directory; null if there is none. */
 export async function findExported(directory: string): Promise<string | null> {
   const genai = await readOptionalJsonObject(join(directory, GENAI))
   const model = genai?.model as { decoder?: { filename?: unknown } } | undefined
@@ -45,7 +45,7 @@ export async function findExported(directory: string): Promise<string | null> {
 /**
  * Reads a decoder exported by onnxruntime-genai or Optimum.
  *
- * Throws `INF_ARCHITECTURE_UNSUPPORTED` with the unsupported or missing part, and `INF_RUN_DIR_*` for files that are
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED`, naming the unsupported or missing part, and `INF_RUN_DIR_*` for files that are
  * missing, broken or outside the run directory.
  */
 export async function readExported(
@@ -87,11 +87,11 @@ async function readParts(file: string): Promise<OnnxParts> {
       cause
     })
   }
-  if (parts.opset >= OLDEST_OPSET) return parts
-  throw new ConfigFields(file, {}).unsupported('opset', parts.opset, `${OLDEST_OPSET} or later`)
+  if (parts.opset >= MIN_OPSET) return parts
+  throw new ConfigFields(file, {}).unsupported('opset', parts.opset, `${MIN_OPSET} or later`)
 }
 
-/** The metadata of the graph takes precedence. */
+/** Reads the configuration; metadata of the graph takes precedence over `config.json`. */
 function readConfig(
   parts: OnnxParts,
   { caches, logits }: ExportedNames,
@@ -120,7 +120,7 @@ function readConfig(
   }
 }
 
-/** Weight files must exist inside the run directory. */
+/** Checks that the weight files exist inside the run directory. */
 async function checkWeightFiles(
   directory: string,
   folder: string,
@@ -135,7 +135,7 @@ async function checkWeightFiles(
     if (isAbsolute(location) || isAbsolute(inside) || inside.startsWith('..')) {
       throw inferenceErrors.create(
         'INF_RUN_DIR_PATH_UNSAFE',
-        `${graph} takes weights from ${location}, which is outside of the run directory`,
+        `${graph} reads weights from ${location}, which is outside the run directory`,
         { at: { file: graph }, data: { file: graph, path: location } }
       )
     }

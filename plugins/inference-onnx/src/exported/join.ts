@@ -3,7 +3,7 @@ import { ProtoWriter } from '../onnx/protobuf.ts'
 import type { GraphNode, OnnxParts } from './onnx-parts.ts'
 import { protoFields } from './proto-fields.ts'
 
-/** Operators in graph order: new ones, or exported ones with renamed values. */
+/** Operators in graph order: new ones, or operators of the export with renamed values. */
 export type GraphPiece =
   | { readonly graph: OnnxGraph }
   | { readonly nodes: readonly GraphNode[]; readonly renamed: ReadonlyMap<string, string> }
@@ -11,7 +11,7 @@ export type GraphPiece =
 const GRAPH = 7
 const field = { node: 1, name: 2, initializer: 5, input: 11, output: 12 } as const
 
-/** Builds one model from exported weights, graph pieces, and its own inputs and outputs. */
+/** Builds one model from the exported weights and the pieces of its graph. */
 export function joinGraphs(parts: OnnxParts, pieces: readonly GraphPiece[]): Uint8Array {
   const [nodes, others] = [[] as Uint8Array[], [] as Uint8Array[]]
   for (const piece of pieces) {

@@ -3,7 +3,7 @@ import { type Precision, storedType } from '../onnx/graph.ts'
 import type { ExportedNames } from './adapt.ts'
 import type { OnnxParts } from './onnx-parts.ts'
 
-/** Names used by Optimum, and by onnxruntime-genai unless its configuration overrides them. `%d` is the layer. */
+/** Names in exports of Optimum and, by default, of onnxruntime-genai. `%d` is the layer. */
 const defaults = {
   input_ids: 'input_ids',
   attention_mask: 'attention_mask',
@@ -16,10 +16,9 @@ const defaults = {
 }
 
 /**
- * Finds inputs and outputs of an exported decoder. `decoder`: its section in `genai_config.json`.
+ * Finds the inputs and outputs of an exported decoder. `decoder`: its section in `genai_config.json`.
  *
- * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unknown input, a missing one, or a cache that is not of one
- * floating-point type.
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unknown or missing input, or a cache with mixed or unsupported types.
  */
 export function readNames(file: string, parts: OnnxParts, decoder: ConfigFields | null): ExportedNames {
   const fields = new ConfigFields(file, {})
@@ -48,9 +47,9 @@ export function readNames(file: string, parts: OnnxParts, decoder: ConfigFields 
   }
   const pasts = caches.flatMap(({ key, value }) => [key.past, value.past])
   const presents = caches.flatMap(({ key, value }) => [key.present, value.present])
-  const taken = new Set([names.tokens, names.mask, names.positions, ...pasts])
+  const known = new Set([names.tokens, names.mask, names.positions, ...pasts])
   for (const input of inputs.keys()) {
-    if (!taken.has(input)) throw fields.unsupported('input', input, [...taken].filter(Boolean).join(', '))
+    if (!known.has(input)) throw fields.unsupported('input', input, [...known].filter(Boolean).join(', '))
   }
   if (caches.length === 0) throw fields.unsupported('inputs', [...inputs.keys()], 'a decoder with its past as input')
   for (const needed of [names.tokens, ...pasts]) {
@@ -77,7 +76,7 @@ function precisionOfType(type: number | undefined): Precision | null {
   return (['float32', 'float16', 'bfloat16'] as const).find(precision => storedType[precision] === type) ?? null
 }
 
-/** Values are renamed at their uses in the main graph, so no subgraph may use them. */
+/** Throws if a subgraph uses a value that is renamed: only uses in the main graph are renamed. */
 function refuseInnerUse(fields: ConfigFields, parts: OnnxParts, names: ExportedNames, caches: readonly string[]): void {
   const changed = [...caches, names.tokens, names.logits]
   for (const { operator, innerGraphs } of parts.nodes) {

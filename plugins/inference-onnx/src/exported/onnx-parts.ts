@@ -1,6 +1,6 @@
 import { type ProtoField, protoFields, textOf } from './proto-fields.ts'
 
-/** An operator of a graph. Attributes and other fields stay encoded. */
+/** Operator of a graph. Attributes and other fields stay encoded. */
 export interface GraphNode {
   readonly operator: string
   readonly domain: string
@@ -8,7 +8,7 @@ export interface GraphNode {
   readonly outputs: readonly string[]
   /** Numeric attributes. */
   readonly numbers: ReadonlyMap<string, number>
-  /** Values of outer graphs that its subgraphs may read: unknown, so any text in them counts. */
+  /** Encoded subgraphs. Any string in them may be the name of a value of the outer graph. */
   readonly innerGraphs: readonly Uint8Array[]
   readonly rest: readonly Uint8Array[]
 }
@@ -24,12 +24,12 @@ export interface GraphWeight {
   readonly name: string
   readonly elementType: number
   readonly elements: number
-  /** File with its bytes; null if they are in the model. */
+  /** File that contains the bytes; null if they are in the model. */
   readonly location: string | null
   readonly raw: Uint8Array
 }
 
-/** Parts of an ONNX model that are needed to adapt its interface. */
+/** Parts of an ONNX model that are required to adapt its interface. */
 export interface OnnxParts {
   readonly irVersion: number
   /** Operator set of the standard domain. */
@@ -103,7 +103,7 @@ function readNode(message: Uint8Array): GraphNode {
   return { operator, domain, inputs: get(1), outputs: get(2), numbers, innerGraphs, rest }
 }
 
-/** In an attribute, field 2 is a float, field 3 an integer. */
+/** Returns the number in an attribute, whose field 2 is a float and field 3 an integer. */
 function numberOf({ number, integer, raw }: ProtoField): number {
   return number === 3 ? Number(integer) : Buffer.from(raw).readFloatLE(raw.length - 4)
 }
@@ -120,7 +120,7 @@ function readWeight(message: Uint8Array, raw: Uint8Array): GraphWeight {
   return { name, elementType, elements, location, raw }
 }
 
-/** A single number, or several packed into one field. */
+/** Returns the integers of a field: a single one, or several packed together. */
 function integersOf(field: ProtoField): readonly bigint[] {
   if (field.bytes.length === 0) return [field.integer]
   const packed: bigint[] = []

@@ -15,10 +15,7 @@ export function textOf(field: ProtoField): string {
   return text.decode(field.bytes)
 }
 
-/**
- * The fields of a message, in order. Throws an `Error` with the byte offset of the
- * damage.
- */
+/** Yields the fields of a message, in order. Throws an `Error` with the byte offset if the message is damaged. */
 export function* protoFields(message: Uint8Array): Generator<ProtoField> {
   let position = 0
   const fail = (reason: string) => new Error(`${reason} at byte ${position}`)

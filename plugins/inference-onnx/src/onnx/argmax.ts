@@ -2,9 +2,9 @@ import type { Dimension, OnnxGraph } from './graph.ts'
 
 /**
  * Adds the output `argmax`, int64 [rows, 1]: the token with the largest logit in each row of `logits`, float32 [rows,
- * vocabulary]; the first of equals.
+ * vocabulary]; in a tie, the smallest id.
  *
- * `TopK` defines the order of equals and, unlike `ArgMax`, needs no cuDNN.
+ * `TopK` defines the order in a tie and, unlike `ArgMax`, does not need cuDNN.
  */
 export function addArgmax(graph: OnnxGraph, logits: string, rows: Dimension): void {
   const one = graph.integers('argmax.count', [1])

@@ -7,7 +7,7 @@ import type { Norms } from './norms.ts'
 
 const halves = ['key', 'value'] as const
 
-/** Names of the tables of a rotary embedding. */
+/** Names of the graph values with the tables of a rotary embedding. */
 interface Rotary {
   readonly cos: string
   readonly sin: string
@@ -23,7 +23,7 @@ export class Attention {
   readonly #rotary: Rotary
   readonly #windowRotary: Rotary
 
-  /** `positions` bounds the context. */
+  /** `positions`: maximum length of the context. */
   constructor(graph: OnnxGraph, config: DecoderConfig, surface: DecoderSurface, norms: Norms, positions: number) {
     this.#graph = graph
     this.#config = config
@@ -35,7 +35,7 @@ export class Attention {
       config.windowRope === config.rope ? this.#rotary : addTables(graph, 'rotary.window', config.windowRope, positions)
   }
 
-  /** Attention of `hidden`, before the output projection: `[batch, sequence, heads * headSize]`. */
+  /** Adds the attention over `hidden`, without the output projection: `[batch, sequence, heads * headSize]`. */
   add(layer: number, weights: LayerWeights, hidden: string): string {
     const config = this.#config
     const { batch, length } = this.#surface.pastDimensions
@@ -70,7 +70,7 @@ export class Attention {
     )
   }
 
-  /** Query, key and value: as one packed value followed by two absent ones, or separately. */
+  /** Returns the names of query, key and value: one packed value and two absent ones, or three values. */
   #projections(layer: number, { queryKeyValue, norms }: LayerWeights, hidden: string): readonly string[] {
     const name = (part: string) => `layer.${layer}.${part}`
     const names = ['q', 'k', 'v'].map(name)

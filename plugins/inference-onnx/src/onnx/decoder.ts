@@ -5,7 +5,7 @@ import { type Dimension, type ExternalTensor, OnnxGraph, type Precision, storedT
 import { embed, type Linear, linear } from './linear.ts'
 import { Norms } from './norms.ts'
 
-/** Null for norms that the family does not have. */
+/** Norms of a layer; null for those that the family does not have. */
 export interface LayerNorms {
   readonly attention: ExternalTensor
   /** Norm of the attention output. */
@@ -36,29 +36,30 @@ export interface DecoderWeights {
   readonly head: Linear
 }
 
-/** Interface of a graph: names of the cache tensors, source of lengths, positions that get logits. */
+/** Interface of a graph: names of cache tensors, source of the lengths, and positions that get logits. */
 export interface DecoderSurface {
   pastName(layer: number, half: 'key' | 'value'): string
   presentName(layer: number, half: 'key' | 'value'): string
-  /** Names of the past's dynamic dimensions. */
+  /** Names of the dynamic dimensions of the past. */
   readonly pastDimensions: { readonly batch: string; readonly length: string }
   /** Declares the inputs for lengths; returns the names of `seqlens_k` [batch] and `total` [] (both int32). */
   lengths(graph: OnnxGraph): { readonly lastPositions: string; readonly total: string }
   /**
-   * Declares the inputs for the positions that get logits; the result selects their rows from `[batch, sequence, n]`.
+   * Declares the inputs for the positions that get logits. Returns a function that selects their rows from `[batch,
+   * sequence, n]`.
    */
   selector(graph: OnnxGraph): (states: string) => string
   readonly logitsShape: readonly Dimension[]
 }
 
 /**
- * The engine's own interface.
+ * Interface of graphs that the engine builds.
  *
  * Inputs: `input_ids` int64 [batch, sequence], `last_positions` int32 [batch] (length of the sequence after this run,
  * minus one), `total_length` int32 [] (the largest of those lengths), `logit_positions` int64 [n] (rows of the flattened
  * [batch * sequence] that get logits), and per layer `past.N.key|value` [batch, kvHeads, capacity, headSize].
- * Outputs: `logits` float32 [n, vocabulary], in graphs for devices `argmax` int64 [n, 1] (the token with the largest
- * logit, the first of equals), and `present.N.key|value`, to be bound to the same memory as the past.
+ * Outputs: `logits` float32 [n, vocabulary], in graphs for GPUs `argmax` int64 [n, 1] (see {@link addArgmax}), and
+ * `present.N.key|value`, to be bound to the same memory as the past.
  */
 export const engineSurface: DecoderSurface = {
   pastName: (layer, half) => `past.${layer}.${half}`,
@@ -84,18 +85,18 @@ export const engineSurface: DecoderSurface = {
 export interface DecoderForm {
   /** Default {@link engineSurface}. */
   readonly surface?: DecoderSurface
-  /** Of weights, activations and the cache; default float32. */
+  /** Precision of weights, activations and the cache; default float32. */
   readonly precision?: Precision
   /** See {@link OnnxGraph.fusedProducts}; default true. */
   readonly fusedProducts?: boolean
-  /** True if it also computes the argmax; default false. */
+  /** True if the graph also computes the argmax; default false. */
   readonly argmax?: boolean
 }
 
 /**
- * Builds the ONNX model of a decoder, with ten operators per layer in a plain family. It packs projections, fuses
- * rotary embedding and an in-place cache into attention, and adds residuals inside the norms. `positions` bounds the
- * context. Logits are always float32.
+ * Builds the ONNX model of a decoder, with ten operators per layer in a plain family. Projections are packed, attention
+ * includes the rotary embedding and an in-place cache, and norms include the residual sum. `positions`: maximum length of
+ * the context. Logits are always float32.
  *
  * Operators: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
  */
@@ -122,7 +123,7 @@ export function buildDecoder(
     if (index === 0) hidden = norms.add('normed', residual, layer.norms.attention)
     let attended = attention.add(index, layer, hidden)
     if (index === weights.layers.length - 1) {
-      // Only attention needs the other positions, so after the last one only positions that get logits continue.
+      // Only attention needs all positions. After the last attention, continue with those that get logits.
       attended = select(attended)
       residual = select(residual)
     }
@@ -146,7 +147,7 @@ export function buildDecoder(
   return graph.toBytes()
 }
 
-/** Logits in float32, limited by the model's soft cap, if any. */
+/** Adds the logits in float32, limited by the model's soft cap if it has one. */
 function addLogits(graph: OnnxGraph, { logitSoftcap }: DecoderConfig, hidden: string, head: Linear): void {
   if (logitSoftcap === null && graph.precision === 'float32') {
     linear(graph, 'logits', hidden, head)
@@ -163,7 +164,7 @@ function addLogits(graph: OnnxGraph, { logitSoftcap }: DecoderConfig, hidden: st
   graph.node('Mul', [graph.node('Tanh', [scaled], 'logits.bent'), cap], 'logits')
 }
 
-/** down(activation(gate) * up) */
+/** Adds down(activation(gate) * up). */
 function feedForward(
   graph: OnnxGraph,
   config: DecoderConfig,
@@ -187,8 +188,8 @@ function feedForward(
 }
 
 /**
- * `QuickGelu` with alpha 1 is x * sigmoid(x), which is silu in one operator. `FastGelu` equals the approximation of
- * `Gelu`, and also supports bfloat16.
+ * Adds the activation. `QuickGelu` with alpha 1 is x * sigmoid(x): silu in one operator. `FastGelu` equals the
+ * approximation of `Gelu`, and also supports bfloat16.
  */
 function activate(graph: OnnxGraph, activation: Activation, name: string, input: string): string {
   if (activation === 'silu') return graph.contrib('QuickGelu', [input], [name], { alpha: { float: 1 } })

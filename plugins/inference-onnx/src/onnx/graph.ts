@@ -4,14 +4,14 @@ import { ProtoWriter } from './protobuf.ts'
 export const elementType = { float32: 1, int32: 6, int64: 7 } as const
 export type ElementType = keyof typeof elementType
 
-/** Element types of weights; some are internal. */
+/** Element types of weights, including those that only the engine uses. */
 export const storedType = { ...elementType, uint8: 2, int8: 3, float16: 10, bfloat16: 16 } as const
 export type StoredType = keyof typeof storedType
 
-/** Element types for the computation of a decoder. */
+/** Element types in which a decoder can compute. */
 export type Precision = 'float32' | 'float16' | 'bfloat16'
 
-/** A tensor stored in a file: `location` is relative to the folder passed to the session. */
+/** Tensor in a file; `location`: path relative to the folder that is passed to the session. */
 export interface ExternalTensor {
   readonly name: string
   /** Default float32. */
@@ -23,7 +23,7 @@ export interface ExternalTensor {
 }
 
 export type Dimension = number | string
-/** A number is an `INT` attribute; a float is written as `{ float }`. */
+/** Value of an attribute: a number is an `INT`; `{ float }` is a `FLOAT`. */
 export type AttributeValue = number | string | { readonly float: number }
 export type Attributes = Readonly<Record<string, AttributeValue>>
 
@@ -31,11 +31,11 @@ const MICROSOFT = 'com.microsoft'
 const OPSET = 21
 const IR_VERSION = 10
 
-/** Collects the nodes of one ONNX model and serialises it. Values are named by strings; '' is an absent one. */
+/** Collects the nodes of an ONNX model and serialises it. Values are identified by name; '' means absent. */
 export class OnnxGraph {
   /** Precision of weights and activations. */
   readonly precision: Precision
-  /** True if the device supports `FusedMatMul`, which reads a matrix as transposed. */
+  /** True if the device supports `FusedMatMul`, which can multiply by a transposed matrix. */
   readonly fusedProducts: boolean
   readonly #name: string
   readonly #nodes: ProtoWriter[] = []
@@ -60,7 +60,7 @@ export class OnnxGraph {
     return name
   }
 
-  /** A tensor inside the model's own bytes. */
+  /** Adds a tensor whose data is part of the model; returns its name. */
   constant(name: string, type: StoredType, shape: readonly number[], data: Uint8Array): string {
     this.#initializers.set(name, tensorHeader(name, type, shape).bytes(9, data))
     return name
@@ -71,18 +71,18 @@ export class OnnxGraph {
     return this.constant(name, 'int64', [values.length], new Uint8Array(data.buffer))
   }
 
-  /** In the graph's precision, or in another. */
+  /** Adds a scalar in the graph's precision, or in another; returns its name. */
   scalar(name: string, value: number, precision: Precision = this.precision): string {
     const constant = this.constant(name, 'float32', [], new Uint8Array(Float32Array.of(value).buffer))
     return this.inPrecision(constant, 'float32', precision)
   }
 
-  /** A tensor in a file, in the graph's precision. Conversions happen once, when the session is created. */
+  /** Adds a tensor in a file, cast to the graph's precision. The cast runs once, when the session is created. */
   weight(tensor: ExternalTensor): string {
     return this.inPrecision(this.external(tensor), tensor.type ?? 'float32')
   }
 
-  /** A value of type `type`, cast to the graph's precision or another one; each cast is added once. */
+  /** Casts a value of type `type` to the graph's precision, or another one. Each cast is added only once. */
   inPrecision(value: string, type: StoredType, precision: Precision = this.precision): string {
     if (type === precision) return value
     const converted = `${value}.${precision}`
@@ -91,7 +91,7 @@ export class OnnxGraph {
     return converted
   }
 
-  /** A tensor in a file. The same tensor is one initializer, so tied weights are stored once. */
+  /** Adds a tensor in a file. The same tensor becomes one initializer, so tied weights are stored once. */
   external(tensor: ExternalTensor): string {
     const entry = (key: string, value: string) => new ProtoWriter().string(1, key).string(2, value)
     this.#initializers.set(
@@ -130,7 +130,7 @@ export class OnnxGraph {
     return this.#node(operator, inputs, outputs, attributes, MICROSOFT)
   }
 
-  /** The model as an ONNX `ModelProto`. */
+  /** Serialises the model as an ONNX `ModelProto`. */
   toBytes(): Uint8Array {
     const graph = new ProtoWriter()
     for (const node of this.#nodes) graph.message(1, node)

@@ -2,16 +2,16 @@ import { hadamardMatrix, rotationSize } from '../hadamard.ts'
 import type { OnnxGraph } from './graph.ts'
 import type { ChannelInt8Weight } from './linear.ts'
 
-/** Avoids a division by zero for rows of zeros. */
+/** Minimum magnitude of a row, which avoids a division by zero. */
 const MIN_PEAK = 1e-20
 const LARGEST = 127
-/** Signed inputs have no fast kernel on x64, so 0 is stored as 128. */
+/** Value that represents 0: inputs are unsigned, because x64 has no fast kernel for signed ones. */
 const ZERO_POINT = 128
 
 /**
- * Adds `input * weight^T`, called `name`. Every input row is rotated and rounded to 8 bits by its own largest
- * magnitude, so a row's result is independent of other rows. The sums are integers, hence exact: a token's result is
- * the same by itself and in a batch.
+ * Adds `input * weight^T`, called `name`. Each input row is rotated and rounded to 8 bits by its own largest magnitude,
+ * so its result does not depend on other rows. The sums are integers and therefore exact: a token's result is the same
+ * alone and in a batch.
  */
 export function multiplyInt8(graph: OnnxGraph, name: string, input: string, weight: ChannelInt8Weight): void {
   const part = (what: string) => `${name}.${what}`
@@ -33,7 +33,7 @@ export function multiplyInt8(graph: OnnxGraph, name: string, input: string, weig
   graph.node('Mul', [product, peak], name)
 }
 
-/** Same rotation as in the quantisation of the weights. */
+/** Rotates the input, as the weights were rotated before quantisation. */
 function rotateInput(graph: OnnxGraph, name: string, input: string, size: number): string {
   const matrix = new Uint8Array(hadamardMatrix(size).buffer)
   const hadamard = graph.constant(`int8.hadamard.${size}`, 'float32', [size, size], matrix)

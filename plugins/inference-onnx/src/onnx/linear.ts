@@ -1,22 +1,22 @@
 import type { ExternalTensor, OnnxGraph } from './graph.ts'
 import { multiplyInt8 } from './int8-product.ts'
 
-/** A weight in one of the supported forms of matrix multiplication. All of them represent a matrix `[out, in]`. */
+/** Weight in one of the supported forms; each represents a matrix `[out, in]`. */
 export type LinearWeight = FloatWeight | JoinedWeight | ChannelInt8Weight | BlockInt4Weight
 
-/** F32 `[out, in]`, as checkpoints store it. */
+/** Float matrix `[out, in]`, as in checkpoints. */
 export interface FloatWeight {
   readonly form: 'float'
   readonly values: ExternalTensor
 }
 
-/** Several matrices `[out, in]`, concatenated by rows. They are joined once, when the session is created. */
+/** Several matrices `[out, in]`, whose rows are concatenated once, when the session is created. */
 export interface JoinedWeight {
   readonly form: 'joined'
   readonly parts: readonly ExternalTensor[]
 }
 
-/** One scale per row of the matrix, after a rotation of the row: `rotated[o][i] = values[i][o] * scales[o]`. */
+/** Matrix with one scale per rotated row: `rotated[o][i] = values[i][o] * scales[o]`. */
 export interface ChannelInt8Weight {
   readonly form: 'channel-int8'
   /** int8 `[in, out]`. */
@@ -25,29 +25,29 @@ export interface ChannelInt8Weight {
   readonly scales: ExternalTensor
 }
 
-/** One scale per {@link BLOCK} weights of a row: `weight = (nibble - 8) * scale`. */
+/** Matrix with one scale per {@link BLOCK} weights of a row: `weight = (nibble - 8) * scale`. */
 export interface BlockInt4Weight {
   readonly form: 'block-int4'
   readonly inputs: number
   readonly outputs: number
-  /** uint8 `[out, blocks, BLOCK / 2]`, the earlier weight in the lower half; padding after `in` is 8. */
+  /** uint8 `[out, blocks, BLOCK / 2]`: the first of two weights is in the low nibble; padding after `in` is 8. */
   readonly values: ExternalTensor
   /** F32 `[out * blocks]`. */
   readonly scales: ExternalTensor
 }
 
-/** Weights that share a scale in {@link BlockInt4Weight}. */
+/** Number of weights that share a scale in {@link BlockInt4Weight}. */
 export const BLOCK = 32
 
-/** A projection; its bias is F32 `[out]`. */
+/** Projection; its bias is F32 `[out]`. */
 export interface Linear {
   readonly weight: LinearWeight
   readonly bias: ExternalTensor | null
-  /** Set if the factors of an adapter are graph inputs. */
+  /** Set if adapter factors are graph inputs. */
   readonly lowRank?: LowRankInputs
 }
 
-/** Inputs `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`, float32; the rank may change between runs. */
+/** Graph inputs `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`, float32; the rank may differ between runs. */
 export interface LowRankInputs {
   readonly name: string
   readonly inputs: number
@@ -75,8 +75,8 @@ function addLowRank(graph: OnnxGraph, name: string, input: string, base: string,
 }
 
 /**
- * Embedding rows of tokens, called `name`: `[batch, sequence]` to `[batch, sequence, in]`.
- * Rows stored in another precision are converted on lookup.
+ * Adds the embedding lookup of tokens, called `name`: `[batch, sequence]` to `[batch, sequence, in]`. Rows that are
+ * stored in another precision are converted after the lookup.
  */
 export function embed(graph: OnnxGraph, name: string, tokens: string, weight: ExternalTensor): string {
   const rows = graph.node('Gather', [graph.external(weight), tokens], name, { axis: 0 })
@@ -103,7 +103,7 @@ function multiply(graph: OnnxGraph, name: string, input: string, weight: LinearW
         N: weight.outputs,
         bits: 4,
         block_size: BLOCK,
-        // Inputs are also rounded to int8 by block, which the processor multiplies fast.
+        // Inputs are rounded to int8 by block too, because the processor multiplies int8 fast.
         accuracy_level: 4
       })
   }

@@ -1,7 +1,7 @@
 import { OnnxGraph } from './graph.ts'
 
 /**
- * The model that applies a low-rank update to some rows of a weight: `merged = weight + b * a`.
+ * Builds the model that applies a low-rank update to some rows of a weight: `merged = weight + b * a`.
  *
  * Inputs: `weight` [rows, in], `b` [rows, rank], `a` [rank, in]; output: `merged` [rows, in]; all float32.
  */

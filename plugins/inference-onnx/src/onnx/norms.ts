@@ -13,7 +13,7 @@ export class Norms {
     this.#zeroCentred = config.zeroCentredNorms
   }
 
-  /** The norm of `input`, called `name`. */
+  /** Adds the norm of `input`, called `name`. */
   add(name: string, input: string, weight: ExternalTensor): string {
     return this.#graph.node('SimplifiedLayerNormalization', [input, this.#gain(weight)], name, {
       epsilon: this.#epsilon,
@@ -22,7 +22,7 @@ export class Norms {
     })
   }
 
-  /** The norm of a sum, called `name`; the sum itself is called `sum`. */
+  /** Adds the norm of a sum, called `name`; the sum itself is called `sum`. */
   addToSum(name: string, sum: string, terms: readonly [string, string], weight: ExternalTensor): string {
     const outputs = [name, '', '', sum]
     return this.#graph.contrib('SkipSimplifiedLayerNormalization', [...terms, this.#gain(weight)], outputs, {
@@ -30,7 +30,7 @@ export class Norms {
     })
   }
 
-  /** The norm of every head of `projection`, `[batch, sequence, heads * headSize]`, called `name`. */
+  /** Adds the norm of each head of `projection`, `[batch, sequence, heads * headSize]`, called `name`. */
   addToHeads(name: string, projection: string, heads: number, weight: ExternalTensor): string {
     const [headSize] = weight.shape as [number]
     const split = this.#graph.integers(`heads.${heads}.split`, [0, 0, heads, headSize])
@@ -39,7 +39,7 @@ export class Norms {
     return this.#graph.node('Reshape', [this.add(`${name}.heads.normed`, rows, weight), joined], name)
   }
 
-  /** The sum has only constant operands, so it is computed once, when the session is created. */
+  /** Returns the factor of a norm. The sum has constant operands, so it is computed once, when the session is created. */
   #gain(weight: ExternalTensor): string {
     const graph = this.#graph
     if (!this.#zeroCentred) return graph.weight(weight)

@@ -1,7 +1,7 @@
 const utf8 = new TextEncoder()
 
 /**
- * Writes one protobuf message. Parts are kept as references and joined once, so a large tensor is copied only once.
+ * Writes a protobuf message. Parts are stored as references and joined at the end, so a large tensor is copied only once.
  *
  * Wire format: https://protobuf.dev/programming-guides/encoding
  */
@@ -9,7 +9,7 @@ export class ProtoWriter {
   readonly #parts: Uint8Array[] = []
   #byteLength = 0
 
-  /** `int32`, `int64` and enum fields; negative numbers take ten bytes. */
+  /** Writes an `int32`, `int64` or enum field; negative numbers need ten bytes. */
   integer(field: number, value: number | bigint): this {
     this.#tag(field, 0)
     return this.#push(varint(value))
@@ -39,7 +39,7 @@ export class ProtoWriter {
     return this
   }
 
-  /** An encoded field, with its tag. */
+  /** Writes a field that is already encoded, with its tag. */
   raw(field: Uint8Array): this {
     return this.#push(field)
   }

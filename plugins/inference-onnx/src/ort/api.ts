@@ -2,7 +2,7 @@ import { inferenceErrors } from '../errors.ts'
 import type { Line } from './run-queue.ts'
 
 /**
- * ONNX Runtime's C interface, called from JavaScript through koffi.
+ * Version of ONNX Runtime's C interface, which is called through koffi.
  *
  * `OrtGetApiBase()->GetApi(version)` returns a table of function pointers. Newer releases only append to it, so slot
  * numbers are stable. A slot number is the index of a member of `OrtApi` in onnxruntime_c_api.h.
@@ -70,18 +70,19 @@ const functions = {
 type FunctionName = keyof typeof functions
 type NameOf<R extends Result> = { [K in FunctionName]: (typeof functions)[K][1] extends R ? K : never }[FunctionName]
 
-/** An address in native memory; 0n is null. */
+/** Address in native memory; 0n is null. */
 export type Pointer = bigint
 /** Argument for a pointer parameter: an address, or an array whose memory is passed. */
 export type PointerArgument = Pointer | NodeJS.TypedArray
 type Value = PointerArgument | number | string
 
 /**
- * Loaded libraries by path, stored at koffi's module, which lives as long as the process. A collected library is
- * unmapped, which crashes the threads of ONNX Runtime. A reloaded plugin finds its library and functions there.
+ * Key of the loaded libraries by path, which are stored on koffi's module object and so live as long as the process. If a
+ * library were garbage-collected, it would be unmapped, which crashes the threads of ONNX Runtime. A reloaded plugin finds
+ * its library and functions there.
  */
 const LIBRARIES = Symbol.for('svc.inference-onnx.libraries')
-/** Libraries that others depend on; kept for the same reason. */
+/** Key of libraries that others depend on, stored there for the same reason. */
 const PRELOADED = Symbol.for('svc.inference-onnx.preloaded')
 
 interface Library {
@@ -89,15 +90,15 @@ interface Library {
   readonly version: string
   /** Address of the function table. */
   readonly table: Pointer
-  /** By slot and signature, so that code with another signature for a slot declares its own function. */
+  /** Functions by slot and signature: another version of this code may declare a slot with another signature. */
   readonly functions: Map<string, Native>
-  /** Registered plug-in providers by path, with the provider names of each. */
+  /** Provider names of registered plug-in libraries, by path. */
   readonly providers: Map<string, readonly string[]>
-  /** Queues for devices that allow one user at a time. */
+  /** Queue for devices that allow one run at a time. */
   line?: Line
 }
 
-/** The used part of koffi's API. */
+/** Part of koffi's API that is used. */
 export interface Koffi {
   load(
     path: string,
@@ -126,18 +127,18 @@ const cTypes: Readonly<Record<Argument | Result, string>> = {
   void: 'void'
 }
 
-/** Graph optimisation walks deep recursions: koffi's own default for calls off the event loop is 128 KiB. */
+/** Stack size of calls on pool threads: graph optimisation recurses deeply, and koffi's default is only 128 KiB. */
 const STACK_BYTES = 2 ** 21
 
-/** The functions of one loaded library. Failures throw `INF_RUNTIME_FAILED` with the library's own message. */
+/** Functions of one loaded library. They throw `INF_RUNTIME_FAILED` with the library's message. */
 export class OrtApi {
   readonly version: string
   readonly #koffi: Koffi
   readonly #library: Library
-  /** Arguments of running calls: native code holds addresses, which keep nothing alive. */
+  /** Arguments of running calls, referenced here because native code holds only their addresses. */
   readonly #inFlight = new Set<readonly Value[]>()
 
-  /** Loads the library. Throws the loader's error if the library is missing or does not fit this machine. */
+  /** Loads the library. Throws the loader's error if it is missing or built for another platform. */
   constructor(koffi: Koffi, libraryPath: string) {
     koffi[LIBRARIES] ??= new Map()
     const library = koffi[LIBRARIES].get(libraryPath) ?? loadLibrary(koffi, libraryPath)
@@ -147,7 +148,7 @@ export class OrtApi {
     this.version = library.version
   }
 
-  /** Strings for parameters of type `char **`. */
+  /** Encodes strings for parameters of type `char **`. */
   strings(values: readonly string[]): CStrings {
     const texts = values.map(value => Buffer.from(`${value}\0`))
     const pointers = new BigUint64Array(new ArrayBuffer(8 * Math.max(1, texts.length)))
@@ -155,7 +156,7 @@ export class OrtApi {
     return { pointers, texts }
   }
 
-  /** Address of an array's memory, for structures with pointers. The caller keeps the array alive. */
+  /** Returns the address of an array's memory, for structures with pointers. The caller must keep the array alive. */
   address(array: NodeJS.TypedArray): Pointer {
     return this.#koffi.address(array)
   }
@@ -164,14 +165,14 @@ export class OrtApi {
     this.#check(name, this.#function(name)(...values) as Pointer | null)
   }
 
-  /** Calls a function whose last parameter is an output pointer for an address. */
+  /** Calls a function whose last parameter is an output pointer for an address; returns that address. */
   create(name: NameOf<'status'>, ...values: Value[]): Pointer {
     const out = pointerCell()
     this.call(name, ...values, out)
     return out[0] as Pointer
   }
 
-  /** Calls on a thread of libuv's pool. */
+  /** Calls a function on a thread of libuv's pool. */
   callAsync(name: NameOf<'status'>, ...values: Value[]): Promise<void> {
     this.#inFlight.add(values)
     return new Promise((resolve, reject) => {
@@ -198,14 +199,14 @@ export class OrtApi {
     this.#function(name)(pointer)
   }
 
-  /** Calls a function whose last parameter is an output pointer for an `int`. */
+  /** Calls a function whose last parameter is an output pointer for an `int`; returns the number. */
   readInt(name: NameOf<'void'>, ...values: Value[]): number {
     const out = new Int32Array(new ArrayBuffer(4))
     this.#function(name)(...values, out)
     return out[0] as number
   }
 
-  /** Calls a function that allocates a text; the allocator and the output pointer are its last two parameters. */
+  /** Calls a function that allocates a string, and returns it. Its last parameters are the allocator and the output. */
   createText(name: NameOf<'status'>, ...values: Value[]): string {
     const allocator = this.create('GetAllocatorWithDefaultOptions')
     const out = pointerCell()
@@ -224,12 +225,12 @@ export class OrtApi {
     return Array.from({ length: count }, (_, index) => this.#koffi.decode(pointer, index * 8, 'void *') as Pointer)
   }
 
-  /** Plug-in providers registered with this library by any user, by path. */
+  /** Plug-in libraries that any user has registered with this library, by path. */
   get providers(): Map<string, readonly string[]> {
     return this.#library.providers
   }
 
-  /** Queues of this library's users for devices that allow one at a time. */
+  /** Queue that all users of this library share, for devices that allow one run at a time. */
   get line(): Line {
     this.#library.line ??= { last: Promise.resolve() }
     return this.#library.line
@@ -255,14 +256,14 @@ export class OrtApi {
   }
 }
 
-/** Loads a library on which others depend by name, and keeps it. */
+/** Loads a library that others need by name, and keeps it loaded. */
 export function preload(koffi: Koffi, path: string): void {
   enlargeStack(koffi)
   koffi[PRELOADED] ??= new Map()
   if (!koffi[PRELOADED].has(path)) koffi[PRELOADED].set(path, koffi.load(path, { global: true }))
 }
 
-/** Must be the first call of koffi: it is refused after a library was loaded. */
+/** Sets koffi's stack size. Must be koffi's first call: after a library was loaded, koffi rejects it. */
 function enlargeStack(koffi: Koffi): void {
   if (koffi.config().async_stack_size < STACK_BYTES) koffi.config({ async_stack_size: STACK_BYTES })
 }
@@ -277,7 +278,7 @@ function loadLibrary(koffi: Koffi, path: string): Library {
   return { handle, version, table, functions: new Map(), providers: new Map() }
 }
 
-/** The function in slot `slot` of the table at `table`. */
+/** Returns the function in slot `slot` of the table at `table`. */
 function functionAt(koffi: Koffi, table: Pointer, slot: number, result: string, types: readonly Argument[]): Native {
   const address = koffi.decode(table, slot * 8, 'void *') as Pointer
   const prototype = koffi.proto(
@@ -287,13 +288,13 @@ function functionAt(koffi: Koffi, table: Pointer, slot: number, result: string, 
   return koffi.decode(address, 0, prototype) as Native
 }
 
-/** C strings: `pointers` holds their addresses. Keep all of it referenced during the call. */
+/** C strings; `pointers`: array of their addresses. Keep the object referenced during the call. */
 export interface CStrings {
   readonly pointers: BigUint64Array
   readonly texts: readonly Uint8Array[]
 }
 
-/** Memory for one address, in a separate buffer: tiny typed arrays may be on the heap, where they can move. */
+/** Allocates memory for one address. Uses a separate buffer: tiny typed arrays may be on the heap and move. */
 function pointerCell(): BigUint64Array {
   return new BigUint64Array(new ArrayBuffer(8))
 }

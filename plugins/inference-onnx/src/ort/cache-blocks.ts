@@ -1,4 +1,4 @@
-/** Rows of equal width that make up a copy between two states. */
+/** Part of a copy between two states, as rows of equal width. */
 export interface BlockCopy {
   /** Positions per block. */
   readonly positions: number
@@ -12,13 +12,13 @@ export interface CacheGeometry {
   readonly targetPositions: number
 }
 
-/** Few wide blocks copy faster than many narrow ones. */
+/** Block sizes in positions, largest first: few wide blocks copy faster than many narrow ones. */
 const SIZES = [512, 64, 8, 1] as const
 
 /**
- * Splits a copy between two states of shape `[rows, heads, positions, size]` (positions `start` to `end` of all heads,
- * from row `from` to row `to`) into row copies. The rows are those of the same memory seen as `[rows * heads *
- * positions / block, block * size]`.
+ * Splits a copy between two states of shape `[rows, heads, positions, size]` into row copies: positions `start` to `end`
+ * of all heads, from row `from` to row `to`. Row numbers refer to the same memory with shape `[rows * heads * positions /
+ * block, block * size]`.
  */
 export function blockCopies(
   geometry: CacheGeometry,

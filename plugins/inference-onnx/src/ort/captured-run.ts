@@ -5,7 +5,7 @@ import type { Bindings, Recurring, Tensor } from './runtime.ts'
 import { onDevice, type Staging } from './staged-view.ts'
 import type { Copy, Transfer } from './transfer.ts'
 
-/** Number of runs before a capture: a capture for one or two runs is not worth its cost. */
+/** Number of runs before a capture: for one or two runs, capturing is not worth its cost. */
 const RUNS_BEFORE_CAPTURE = 2
 
 export interface CapturedRunOptions {
@@ -20,10 +20,10 @@ export interface CapturedRunOptions {
 }
 
 /**
- * A binding whose runs are captured on the device and then replayed.
+ * Binding whose runs are captured on the device, and then replayed.
  *
- * A capture reads and writes the memory bound at capture time. So each host tensor has a twin on the device:
- * inputs are copied to it before each run, outputs from it afterwards.
+ * A capture reads and writes the memory that was bound when it was taken. So each host tensor has a twin on the device:
+ * inputs are copied to it before each run, and outputs from it afterwards.
  */
 export class CapturedRun {
   readonly #options: CapturedRunOptions
@@ -39,16 +39,16 @@ export class CapturedRun {
     this.#options = options
     const bound = Object.entries(inputs).map(([name, tensor]): [string, Tensor] => {
       if (captures.hostInputs.has(name)) return [name, recurring.bounds[name] ?? tensor]
-      return [name, this.#place(tensor, (from, to) => this.#inputs.push({ from, to }))]
+      return [name, this.#deviceTensor(tensor, (from, to) => this.#inputs.push({ from, to }))]
     })
     const written = Object.entries(outputs).map(([name, tensor]): [string, Tensor] => [
       name,
-      this.#place(tensor, (to, from) => this.#outputs.push({ from, to }))
+      this.#deviceTensor(tensor, (to, from) => this.#outputs.push({ from, to }))
     ])
     this.#binding = session.bind(Object.fromEntries(bound), Object.fromEntries(written))
   }
 
-  /** A captured or replayed run is not interrupted: otherwise an incomplete capture would be kept. */
+  /** Runs, captures or replays. A captured or replayed run cannot be aborted: the capture would be incomplete. */
   async run(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     const { transfer, staging, captures } = this.#options
@@ -73,8 +73,8 @@ export class CapturedRun {
     this.#runs = 0
   }
 
-  /** Value bound for a tensor: itself, or a twin of host memory. */
-  #place(tensor: Tensor, pair: (host: BoundTensor, twin: BoundTensor) => void): Tensor {
+  /** Returns the tensor to bind: the tensor itself, or for host memory a twin on the device. */
+  #deviceTensor(tensor: Tensor, pair: (host: BoundTensor, twin: BoundTensor) => void): Tensor {
     if (!(tensor instanceof NativeTensor)) return onDevice(tensor)
     const twin = this.#options.memory.allocate(tensor.shape, tensor.type)
     this.#twins.push(twin)

@@ -3,23 +3,23 @@ import { inferenceErrors } from '../errors.ts'
 import type { OrtApi, Pointer } from './api.ts'
 import type { ExecutionTarget } from './execution-target.ts'
 
-/** CUDA device `index` through a provider library whose dependencies are loaded. */
+/** Returns CUDA device `index` as a target. The dependencies of the provider library must be loaded. */
 export function cudaTarget(provider: CudaProvider, index: number): ExecutionTarget {
   return {
     id: `cuda:${index}`,
     addressable: true,
     concurrent: true,
     append: provider.form === 'plugin' ? appendPlugin(provider.path, index) : appendBundled(index),
-    // Registering a provider enables copies between host and device; the bundled one computes without it.
+    // Copies between host and device need a registered provider; runs with the bundled one do not.
     enableCopies: (api, environment) => void registeredProviders(api, environment, provider.path)
   }
 }
 
-/** Enables captures for a session. */
+/** Session settings that enable captures. */
 const CAPTURE: readonly Setting[] = [['enable_cuda_graph', '1']]
 /**
- * The plug-in's sessions share memory, so the temporary memory of a capture could be reused by another session. Memory
- * allocated from CUDA's own pools during a capture belongs to the capture.
+ * Session settings that enable captures with the plug-in. Its sessions share memory, so another session could reuse the
+ * temporary memory of a capture. Memory that a capture allocates from CUDA's own pools belongs to the capture.
  */
 const PLUGIN_CAPTURE: readonly Setting[] = [...CAPTURE, ['arena.use_cuda_mempool', '1']]
 
@@ -36,7 +36,7 @@ function appendBundled(index: number): ExecutionTarget['append'] {
     try {
       const { names, values, count } = cStrings(api, [
         ['device_id', String(index)],
-        // Caches double as they grow: allocations in powers of two would waste as much again.
+        // Caches double as they grow: rounding allocations up to powers of two would waste as much again.
         ['arena_extend_strategy', 'kSameAsRequested'],
         ...(capture ? CAPTURE : [])
       ])
@@ -56,7 +56,7 @@ function appendPlugin(path: string, index: number): ExecutionTarget['append'] {
     if (device === undefined) {
       throw inferenceErrors.create(
         'INF_DEVICE_UNAVAILABLE',
-        `Device cuda:${index} is not available: ${path} found ${devices.length} GPUs`,
+        `Device cuda:${index} is not available: the provider ${path} found ${devices.length} GPUs`,
         { data: { device: `cuda:${index}`, found: devices.length } }
       )
     }

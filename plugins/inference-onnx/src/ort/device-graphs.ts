@@ -1,8 +1,8 @@
 import { OnnxGraph } from '../onnx/graph.ts'
 
 /**
- * Copies rows: `target[target_rows[i]] = source[source_rows[i]]`, both float32 [rows, width]. Bind the output to the
- * target's own memory, so that other rows stay unchanged.
+ * Builds a model that copies rows: `target[target_rows[i]] = source[source_rows[i]]`, both float32 [rows, width]. Bind
+ * the output to the target's memory, so that other rows stay unchanged.
  */
 export function buildRowCopy(): Uint8Array {
   const graph = new OnnxGraph('row-copy')
@@ -16,7 +16,7 @@ export function buildRowCopy(): Uint8Array {
   return graph.toBytes()
 }
 
-/** Zeros of the shape in the input `shape`. */
+/** Builds a model that writes zeros; the input `shape` contains the shape. */
 export function buildZeros(rank: number): Uint8Array {
   const graph = new OnnxGraph('zeros')
   graph.node('ConstantOfShape', [graph.input('shape', 'int64', [rank])], 'zeros')

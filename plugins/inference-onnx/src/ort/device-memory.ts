@@ -7,8 +7,8 @@ import { elementBytes, elementCount, type Tensor } from './runtime.ts'
 const DEVICE_CPU = 0
 
 /**
- * Memory of a session's device, through the session's allocator. Use it only while holding the
- * device's queue; memory is freed when the device is idle.
+ * Allocates memory on a session's device, through the session's allocator. Use it only inside the device's queue. Memory
+ * is freed when the device is idle.
  */
 export class DeviceMemory {
   readonly #api: OrtApi
@@ -23,7 +23,7 @@ export class DeviceMemory {
     this.#allocator = api.create('CreateAllocator', session, info)
   }
 
-  /** Its initial contents are undefined. */
+  /** Allocates a tensor with undefined contents. */
   allocate(shape: readonly number[], precision: Precision | ElementType = 'float32'): DeviceTensor {
     const value = this.#api.create(
       'CreateTensorAsOrtValue',
@@ -36,8 +36,8 @@ export class DeviceMemory {
   }
 
   /**
-   * A part of a tensor's memory with another shape and, optionally, type. It starts `start` bytes after the tensor,
-   * which must be 0 if parts have no address. It is released separately, before the tensor.
+   * Returns a part of a tensor's memory with another shape and, optionally, type. `start`: offset in bytes; must be 0 if
+   * the device cannot address parts. Release the part before the tensor.
    */
   part(tensor: DeviceTensor, shape: readonly number[], start = 0, precision = tensor.precision): DeviceTensor {
     const base = this.#api.create('GetTensorMutableData', tensor.value)
@@ -62,7 +62,7 @@ export class DeviceMemory {
   }
 }
 
-/** Device memory, invisible to JavaScript. */
+/** Tensor in device memory, which JavaScript cannot access. */
 export class DeviceTensor implements Tensor {
   readonly value: Pointer
   readonly shape: readonly number[]
@@ -77,12 +77,12 @@ export class DeviceTensor implements Tensor {
   }
 }
 
-/** Location of the inputs that a session does not expect on the CPU; null if it expects all of them there. */
+/** Returns the memory location of the inputs that a session expects on the device; null if it expects all on the CPU. */
 export function deviceOfInputs(api: OrtApi, session: Pointer): Pointer | null {
   return memoryOfInputs(api, session).find(info => !isHost(api, info)) ?? null
 }
 
-/** Names of the inputs that a session expects on the CPU. */
+/** Returns the names of the inputs that a session expects on the CPU. */
 export function inputsOnHost(api: OrtApi, session: Pointer): ReadonlySet<string> {
   const names = memoryOfInputs(api, session).map((info, index) =>
     isHost(api, info) ? [api.createText('SessionGetInputName', session, index)] : []

@@ -22,7 +22,7 @@ import {
 import { type CopyRows, StagedView } from './staged-view.ts'
 import { Transfer } from './transfer.ts'
 
-/** Rank of a state: rows, heads, positions, size. */
+/** Number of dimensions of a state: rows, heads, positions, size. */
 const STATE_RANK = 4
 
 export interface DeviceRuntimeOptions {
@@ -34,17 +34,17 @@ export interface DeviceRuntimeOptions {
 
 interface Helpers {
   readonly memory: DeviceMemory
-  /** {@link buildRowCopy} */
+  /** Session of {@link buildRowCopy}. */
   readonly copy: NativeSession
-  /** {@link buildZeros} */
+  /** Session of {@link buildZeros}. */
   readonly zeros: NativeSession
 }
 
 /**
- * ONNX Runtime on a device. Weights and states stay on the device. Inputs are copied to it before each run; outputs in
- * host memory are copied back afterwards. Runs of recurring bindings can be captured.
+ * ONNX Runtime on a device other than the CPU. Weights and states stay on the device. Inputs are copied to it before each
+ * run; outputs in host memory are copied back afterwards. Runs of recurring bindings can be captured.
  *
- * Each model has its own runtime, and closes it last.
+ * Each model has a separate runtime, which it closes last.
  */
 export class DeviceRuntime implements Runtime {
   readonly name: string
@@ -72,7 +72,7 @@ export class DeviceRuntime implements Runtime {
     this.name = `${native.name} (${target.id})`
   }
 
-  /** Throws the library's error if the device does not work. */
+  /** Opens the runtime. Throws the library's error if the device does not work. */
   static open(api: OrtApi, target: ExecutionTarget, options: DeviceRuntimeOptions = {}): Promise<DeviceRuntime> {
     // During a capture, no other run may use the device.
     const turns = target.concurrent && options.capture !== true ? immediateQueue : new SerialQueue(api.line)
@@ -155,7 +155,7 @@ export class DeviceRuntime implements Runtime {
     })
   }
 
-  /** A tensor's memory as float32, regardless of its type: fills and copies work on four-byte words. */
+  /** Returns a tensor's memory as float32, whatever its type: fills and copies work on four-byte words. */
   #words(tensor: DeviceTensor, shape: readonly number[]): DeviceTensor {
     return this.#memory.part(tensor, shape, 0, 'float32')
   }
@@ -181,7 +181,7 @@ async function openHelpers(api: OrtApi, native: NativeRuntime, turns: RunQueue):
   return { memory, copy, zeros: await helper(buildZeros(STATE_RANK)) }
 }
 
-/** Null if the device's memory cannot be copied, so that nothing can be captured. */
+/** Opens copies between host and device; null if the device does not support them, so that runs cannot be captured. */
 function openTransfer(
   api: OrtApi,
   target: ExecutionTarget,
@@ -210,7 +210,7 @@ function runOnce(session: NativeSession, inputs: Bindings, outputs: Bindings, te
   }
 }
 
-/** Number of four-byte words for `count` numbers. Head sizes are multiples of 16, so the division is exact. */
+/** Returns the number of four-byte words for `count` numbers. Head sizes are multiples of 16, so division is exact. */
 function wordsIn(count: number, precision: DeviceTensor['precision']): number {
   return (count * elementBytes[precision]) / elementBytes.float32
 }

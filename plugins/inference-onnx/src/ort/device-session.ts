@@ -15,23 +15,23 @@ export interface DeviceSessionParts {
   readonly turns: RunQueue
   readonly memory: DeviceMemory
   readonly copyRows: CopyRows
-  /** Fixed addresses of captured runs; null if runs are not captured. */
+  /** Copies to and from the memory of captured runs; null if runs are not captured. */
   readonly transfer: Transfer | null
   /** Called with the reason if requested captures are not possible. */
   onUncaptured(reason: string): void
 }
 
 /**
- * A session on a device.
+ * Session on a device.
  *
- * A provider may refuse captures when the session is created, or at an operator that cannot be captured. The session is
- * then created again without capture, which only costs time.
+ * A provider may reject captures when the session is created, or at an operator that cannot be captured. Then the session
+ * is created again without capture, which only costs time.
  */
 export class DeviceSession implements OrtSession {
   readonly #parts: DeviceSessionParts
   readonly #options: SessionOptions
   readonly #bindings = new Set<DeviceBinding>()
-  /** Null if it could not be created again. */
+  /** Null if the session could not be created again. */
   #session: NativeSession | null
   #captures: GraphCaptures | null
 
@@ -138,7 +138,7 @@ interface DeviceBindingHost {
   release(): void
 }
 
-/** Created on a session's first run, and again after its replacement. */
+/** Binding of a session. The native binding is created on the first run, and again after the session was replaced. */
 class DeviceBinding implements Binding {
   readonly #host: DeviceBindingHost
   #prepared: Prepared | null = null

@@ -2,7 +2,7 @@ import { type NativeBinding, type NativeSession, NativeTensor } from './native-r
 import type { Bindings, Tensor } from './runtime.ts'
 import { onDevice, type Staging } from './staged-view.ts'
 
-/** A binding to the tensors themselves: the library copies host memory. */
+/** Binding of the tensors themselves; the library copies host memory to the device. */
 export class DirectRun {
   readonly #binding: NativeBinding
   readonly #staging: Staging

@@ -1,18 +1,18 @@
 import type { OrtApi, Pointer } from './api.ts'
 
-/** A device other than the CPU on which sessions compute. */
+/** Device other than the CPU on which sessions run. */
 export interface ExecutionTarget {
-  /** `cuda:0`, `webgpu`. */
+  /** For example `cuda:0` or `webgpu`. */
   readonly id: string
-  /** True if parts of its memory have addresses, as on CUDA; a WebGPU buffer is only known as a whole. */
+  /** True if parts of a buffer have addresses, as on CUDA; a WebGPU buffer can only be used as a whole. */
   readonly addressable: boolean
-  /** True if sessions may use it concurrently. WebGPU sessions share an unguarded command queue. */
+  /** True if sessions may run concurrently. WebGPU sessions share a command queue that is not thread-safe. */
   readonly concurrent: boolean
   /**
-   * Makes sessions with `options` compute on it, with captures if requested. Throws
-   * `INF_DEVICE_UNAVAILABLE` if it does not work.
+   * Adds the device to session `options`, with captures if requested. Throws `INF_DEVICE_UNAVAILABLE` if it does not
+   * work.
    */
   append(api: OrtApi, environment: Pointer, options: Pointer, capture: boolean): void
-  /** Enables copies between host and device memory, if that needs a step. */
+  /** Enables copies between host and device memory; absent if they are always enabled. */
   enableCopies?(api: OrtApi, environment: Pointer): void
 }

@@ -2,18 +2,18 @@ import type { OrtApi, Pointer } from './api.ts'
 import { inputsOnHost } from './device-memory.ts'
 
 /**
- * Maximum captures of a session. Each holds temporary memory of its run, so the least recently replayed ones are
- * dropped.
+ * Maximum captures of a session; above it the least recently replayed one is dropped. Each capture holds the temporary
+ * memory of its run.
  */
 const MAX_CAPTURES = 16
 
 /** Assigns ids to the captures of a session. */
 export class GraphCaptures {
-  /** Inputs read on the host, once per capture. */
+  /** Inputs that the provider reads on the host, once per capture. */
   readonly hostInputs: ReadonlySet<string>
   readonly #api: OrtApi
   readonly #session: Pointer
-  /** Callbacks that notify owners of dropped captures, by id; replayed ones move to the end. */
+  /** Callbacks for dropped captures, by id, least recently replayed first. */
   readonly #forget = new Map<number, () => void>()
   #ids = 0
 
@@ -23,7 +23,7 @@ export class GraphCaptures {
     this.hostInputs = inputsOnHost(api, session)
   }
 
-  /** A new id. Ids are never reused, since providers may keep a capture for each thread. */
+  /** Returns a new id. Ids are never reused, because providers may keep a capture for each thread. */
   begin(forget: () => void): number {
     const id = ++this.#ids
     this.#forget.set(id, forget)
@@ -41,7 +41,7 @@ export class GraphCaptures {
     if (forget !== undefined) this.#forget.set(id, forget)
   }
 
-  /** Frees a capture; call only when no run is active. */
+  /** Frees a capture. Call only when no run is active. */
   drop(id: number): void {
     this.#forget.delete(id)
     try {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * True if the fast product of uint8 and int8 may overflow on this processor, as on x64 without VNNI. Also true
- * if the system does not report it.
+ * True if the fast product of uint8 and int8 may overflow on this processor, as on x64 without VNNI, or if the system
+ * does not report its features.
  */
 export function int8Overflows(): boolean {
   if (process.arch !== 'x64') return false

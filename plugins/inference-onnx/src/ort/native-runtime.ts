@@ -27,17 +27,17 @@ export class NativeRuntime implements Runtime {
   readonly name: string
   readonly #api: OrtApi
   readonly environment: Pointer
-  /** Of the CPU's memory. */
+  /** Location of the CPU's memory, for the library. */
   readonly memoryInfo: Pointer
   readonly #target: ExecutionTarget | null
 
-  /** `target`: device of the sessions; null is the CPU. Host memory is used in both cases. */
+  /** `target`: device of the sessions; null for the CPU. Tensors are in host memory in both cases. */
   constructor(api: OrtApi, target: ExecutionTarget | null = null) {
     this.#api = api
     this.#target = target
     this.name = `onnxruntime ${api.version}`
-    // The environment is one per process, with a reference count in the library. It is never released, since it must
-    // outlive every session, also those of a reloaded plugin.
+    // The library has one environment per process, with a reference count. It is never released, because it must outlive
+    // all sessions, including those of a reloaded plugin.
     this.environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
     this.memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
   }
@@ -75,7 +75,7 @@ export class NativeRuntime implements Runtime {
     }
   }
 
-  /** `capture`: true to enable captures in the session, if the target supports them. */
+  /** Creates a session. `capture`: enables captures, if the target supports them. */
   async createSession({ model, weights, threads, signal }: SessionOptions, capture = false): Promise<NativeSession> {
     const api = this.#api
     const options = api.create('CreateSessionOptions')
@@ -85,9 +85,9 @@ export class NativeRuntime implements Runtime {
       api.call('SetSessionLogSeverityLevel', options, LOG_ERRORS)
       api.call('SetSessionGraphOptimizationLevel', options, OPTIMISE_ALL)
       api.call('SetIntraOpNumThreads', options, threads)
-      // Threads spin during a token and sleep between tokens.
+      // Threads busy-wait during a run and sleep between runs.
       api.call('AddSessionConfigEntry', options, 'session.force_spinning_stop', '1')
-      // Exact 8-bit products are slower, so they are used only where the fast ones overflow.
+      // Exact 8-bit products are slower, so they are used only if the fast ones may overflow.
       if (int8Overflows()) api.call('AddSessionConfigEntry', options, 'session.x64quantprecision', '1')
       this.#target?.append(api, this.environment, options, capture)
       const kept = weights === null ? [] : addWeights(api, options, weights)
@@ -108,7 +108,7 @@ export class NativeRuntime implements Runtime {
   async close(): Promise<void> {}
 }
 
-/** Returns the objects that must live as long as the session. */
+/** Adds external weights to the session options. Returns the arrays that must live as long as the session. */
 function addWeights(api: OrtApi, options: Pointer, weights: ExternalWeights): readonly NodeJS.TypedArray[] {
   api.call('AddSessionConfigEntry', options, 'session.model_external_initializers_file_folder_path', weights.folder)
   const files = [...weights.inMemory]
@@ -128,13 +128,13 @@ function addWeights(api: OrtApi, options: Pointer, weights: ExternalWeights): re
 
 const arrays = { float32: Float32Array, int32: Int32Array, int64: BigInt64Array } as const
 
-/** A separate buffer: tiny typed arrays may be on the heap, where they can move. */
+/** Allocates a separate buffer: tiny typed arrays may be on the heap and move. */
 function allocate<T extends ElementType>(type: T, shape: readonly number[]): HostArrays[T] {
   const Arrays = arrays[type]
   return new Arrays(new ArrayBuffer(elementCount(shape) * Arrays.BYTES_PER_ELEMENT)) as HostArrays[T]
 }
 
-/** Memory of the CPU. */
+/** Tensor in host memory. */
 export class NativeTensor<T extends ElementType> implements HostTensor<T> {
   readonly type: T
   readonly shape: readonly number[]
@@ -191,7 +191,7 @@ export class NativeSession implements OrtSession {
   }
 }
 
-/** A tensor known to the library. */
+/** Tensor that has a handle in the library. */
 export interface BoundTensor extends Tensor {
   readonly value: Pointer
 }
@@ -216,20 +216,20 @@ export class NativeBinding implements Binding {
     }
   }
 
-  /** Binds an input again: device memory is a copy from the time of binding. */
+  /** Binds an input again: on a device, binding copies the current contents. */
   bindInput(name: string, tensor: Tensor): void {
     this.#api.call('BindInput', this.#binding, name, (tensor as BoundTensor).value)
   }
 
   /**
-   * Sets the capture id of the next runs: the first run with an id is captured, and later ones replay it. null runs
-   * normally.
+   * Sets the capture id of the next runs: the first run with an id is captured, and later ones replay it. null disables
+   * captures.
    */
   capture(id: number | null): void {
     this.#api.call('AddRunConfigEntry', this.#runOptions, 'gpu_graph_id', String(id ?? -1))
   }
 
-  /** Runs synchronously: for short work between awaited runs. */
+  /** Runs synchronously, for short work between awaited runs. */
   runNow(): void {
     this.#api.call('RunWithBinding', this.#session, this.#runOptions, this.#binding)
   }

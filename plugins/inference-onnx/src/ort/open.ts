@@ -9,7 +9,7 @@ import { WorkerRuntime } from './worker-runtime.ts'
 export type RuntimeKind = 'auto' | 'native' | 'worker'
 
 /**
- * Loads ONNX Runtime. The first call loads it.
+ * Opens ONNX Runtime; the first call loads it.
  *
  * `require` resolves its packages. Throws `INF_RUNTIME_UNAVAILABLE`.
  */

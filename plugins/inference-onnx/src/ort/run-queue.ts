@@ -1,22 +1,22 @@
-/** Queue of runs on a device. A run must not wait for another one. */
+/** Queue of work on a device. Queued work must not wait for other queued work. */
 export interface RunQueue {
   take<T>(work: () => T | Promise<T>): Promise<T>
-  /** For work without a waiting caller, such as freeing memory. */
+  /** Queues work that no caller waits for, such as freeing memory. */
   later(work: () => void): void
 }
 
-/** For devices that allow concurrent runs. */
+/** Queue for devices that allow concurrent runs: runs work immediately. */
 export const immediateQueue: RunQueue = {
   take: async work => work(),
   later: work => work()
 }
 
-/** Waiting runs of a device, shared by all copies of this code. */
+/** Tail of the queue of a device; all copies of this code in the process share it. */
 export interface Line {
   last: Promise<unknown>
 }
 
-/** For devices that fail with concurrent sessions. */
+/** Queue for devices that do not allow concurrent runs. */
 export class SerialQueue implements RunQueue {
   readonly #line: Line
 

@@ -2,8 +2,8 @@ import type { DeviceMemory, DeviceTensor } from './device-memory.ts'
 import { type Bindings, elementCount, type Tensor } from './runtime.ts'
 
 /**
- * Rows of a state whose parts have no address. Runs use separate memory: the rows are copied to it before each run and
- * back afterwards.
+ * View of rows of a state, on a device that cannot address parts of a buffer. Runs use separate memory: the rows are
+ * copied to it before each run, and back afterwards.
  */
 export class StagedView implements Tensor {
   readonly shape: readonly number[]
@@ -31,7 +31,7 @@ export class StagedView implements Tensor {
   }
 }
 
-/** Copies rows of two tensors, both seen as `[n, width]`. */
+/** Copies rows between two tensors, both with shape `[n, width]`. */
 export type CopyRows = (
   source: DeviceTensor,
   target: DeviceTensor,
@@ -40,7 +40,7 @@ export type CopyRows = (
   targetRows: readonly number[]
 ) => void
 
-/** The staged views of a binding. */
+/** Staged views of a binding. */
 export class Staging {
   readonly #read: ReadonlySet<StagedView>
   readonly #written: ReadonlySet<StagedView>
@@ -52,7 +52,7 @@ export class Staging {
     this.#copyRows = copyRows
   }
 
-  /** Before a run. */
+  /** Copies the rows to the separate memory. Call before a run. */
   fill(): void {
     for (const { stage, whole, start } of this.#read) {
       const { width, own, shared } = rowsOf(stage, whole, start)
@@ -60,7 +60,7 @@ export class Staging {
     }
   }
 
-  /** After a run. */
+  /** Copies the rows back. Call after a run. */
   drain(): void {
     for (const { stage, whole, start } of this.#written) {
       const { width, own, shared } = rowsOf(stage, whole, start)
@@ -69,7 +69,7 @@ export class Staging {
   }
 }
 
-/** Value passed to the library for a tensor. */
+/** Returns the tensor to pass to the library. */
 export function onDevice(tensor: Tensor): Tensor {
   return isStaged(tensor) ? tensor.stage : tensor
 }

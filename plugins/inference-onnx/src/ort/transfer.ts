@@ -2,13 +2,13 @@ import type { OrtApi, Pointer } from './api.ts'
 import type { DeviceMemory } from './device-memory.ts'
 import type { BoundTensor, NativeRuntime } from './native-runtime.ts'
 
-/** Two tensors of equal type and shape. */
+/** Copy between two tensors of equal type and shape. */
 export interface Copy {
   readonly from: BoundTensor
   readonly to: BoundTensor
 }
 
-/** Copies between host memory and device memory at fixed addresses. */
+/** Copies between host and device memory, without allocating. */
 export class Transfer {
   readonly #api: OrtApi
   readonly #environment: Pointer
@@ -18,7 +18,7 @@ export class Transfer {
     this.#environment = environment
   }
 
-  /** Throws the library's error if it cannot copy between the two kinds of memory. */
+  /** Opens a transfer. Throws the library's error if it cannot copy between host and device. */
   static open(api: OrtApi, native: NativeRuntime, memory: DeviceMemory): Transfer {
     const transfer = new Transfer(api, native.environment)
     const [from, to] = [native.host('float32', [1]), memory.allocate([1])]
@@ -31,12 +31,12 @@ export class Transfer {
     }
   }
 
-  /** Copies synchronously: for a few numbers to the device. */
+  /** Copies synchronously, for a few numbers to the device. */
   copyNow(copies: readonly Copy[]): void {
     this.#api.call('CopyTensors', ...this.#arguments(copies))
   }
 
-  /** Copies the results of earlier runs. */
+  /** Copies on a thread of the pool, for results of runs. */
   copy(copies: readonly Copy[]): Promise<void> {
     return this.#api.callAsync('CopyTensors', ...this.#arguments(copies))
   }
@@ -47,7 +47,7 @@ export class Transfer {
   }
 }
 
-/** In a separate buffer: tiny typed arrays may be on the heap, where they can move. */
+/** Returns the addresses in a separate buffer: tiny typed arrays may be on the heap and move. */
 function addresses(tensors: readonly BoundTensor[]): BigUint64Array {
   const array = new BigUint64Array(new ArrayBuffer(8 * tensors.length))
   for (const [index, { value }] of tensors.entries()) array[index] = value

@@ -1,6 +1,6 @@
 import type { ExecutionTarget } from './execution-target.ts'
 
-/** WebGPU, included in the library: Vulkan on Linux, Metal on macOS, Direct3D on Windows. */
+/** WebGPU, which ONNX Runtime includes. It uses Vulkan on Linux, Metal on macOS, Direct3D on Windows. */
 export const webgpuTarget: ExecutionTarget = {
   id: 'webgpu',
   addressable: false,

@@ -3,7 +3,7 @@ import type { ElementType } from '../onnx/graph.ts'
 
 type HostArray = Float32Array | Int32Array | BigInt64Array
 
-/** Messages to the worker. Numbers are ids chosen by the sender. */
+/** Messages to the worker. Numbers are ids that the sender chooses. */
 export type WorkerMessage =
   | {
       readonly op: 'host'
@@ -55,7 +55,7 @@ export type WorkerMessage =
     }
   | { readonly op: 'releaseBinding'; readonly binding: number }
   | { readonly op: 'run'; readonly call: number; readonly binding: number }
-  /** Queued work is dropped, and the worker ends after the current run. */
+  /** Ends the worker after the current run; queued work is dropped. */
   | { readonly op: 'end' }
 
 export interface WorkerReply {
@@ -71,16 +71,16 @@ interface Port {
 }
 
 /**
- * The complete program of the fallback worker.
+ * Complete program of the fallback worker.
  *
- * It is sent as source text, since a bundled plugin has no worker file. So it may use
- * only its parameters and globals. (A bundler may minify it, or wrap functions to keep their names, but not both.)
+ * The function is passed as source text, because a bundled plugin has no worker file. So it may use only its parameters
+ * and globals. A bundler may minify it, or wrap functions to keep their names, but not both.
  */
 export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): void {
   interface Memory {
     readonly tensor: Tensor
     readonly local: HostArray
-    /** Memory shared with the other thread; the library itself accepts no shared memory. */
+    /** Memory shared with the main thread. The library does not accept shared memory, so data is copied. */
     readonly shared: HostArray | null
   }
   interface Bound {
@@ -196,7 +196,7 @@ export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): 
     port.postMessage(error === undefined ? { call: message.call } : { call: message.call, error })
   }
 
-  // Messages are handled in order: a run must end before the release after it.
+  // Messages are handled one after the other: a run must end before the release that follows it.
   let last: Promise<void> = Promise.resolve()
   port.on('message', message => {
     if (message.op === 'end') {

@@ -16,7 +16,7 @@ import {
 } from './runtime.ts'
 import { type WorkerMessage, type WorkerReply, workerMain } from './worker-main.ts'
 
-/** Some TypeScript loaders wrap named functions in `__name`; the worker has no loader. */
+/** Source of the worker. Defines `__name`, in which some TypeScript loaders wrap named functions. */
 const SOURCE = `
 'use strict'
 const __name = value => value
@@ -29,10 +29,11 @@ type Call = WorkerMessage & { readonly call: number }
 type WithoutCall<M> = M extends Call ? Omit<M, 'call'> : never
 
 /**
- * ONNX Runtime through its own package in a worker thread, for machines without the C interface.
+ * ONNX Runtime through the onnxruntime-node package in a worker thread, for machines on which the C interface cannot be
+ * called.
  *
- * Results are the same. Runs are slower, because the package copies every output, including the cache, and cannot
- * interrupt them.
+ * Results are the same. Runs are slower, because the package copies every output, including the cache. Runs cannot be
+ * interrupted.
  */
 export class WorkerRuntime implements Runtime {
   readonly name: string
@@ -41,7 +42,7 @@ export class WorkerRuntime implements Runtime {
   #next = 0
   #gone: string | null = null
 
-  /** `module` is the absolute path of the onnxruntime-node package's entry. */
+  /** `module`: absolute path of the entry of the onnxruntime-node package. */
   constructor(module: string, version: string) {
     this.name = `onnxruntime ${version} (worker)`
     this.#worker = new Worker(SOURCE, { eval: true, workerData: { module } })
@@ -98,7 +99,7 @@ export class WorkerRuntime implements Runtime {
   }
 
   /**
-   * Ends the worker after the current run: ending it during a run would crash the process in ONNX Runtime's binding.
+   * Ends the worker after the current run: ending it during a run would crash the process.
    */
   async close(): Promise<void> {
     if (this.#gone !== null) return
@@ -158,7 +159,7 @@ export class WorkerRuntime implements Runtime {
 }
 
 class WorkerTensor<D> implements Tensor {
-  /** Its id in the worker. */
+  /** Id in the worker. */
   readonly id: number
   readonly shape: readonly number[]
   readonly data: D

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { ReadEntry } from 'tar'
 
-/** A file in an archive. */
+/** File in an archive. */
 export interface ArchiveFile {
   /** Path inside the archive, with `/`. */
   readonly path: string
@@ -12,10 +12,10 @@ export interface ArchiveFile {
 }
 
 /**
- * Iterates over a wheel or another zip file, a tar file (compressed or not), or a folder, in order. `take` receives
- * every file, and returns the target path; null skips the file.
+ * Extracts files of a wheel or another zip file, a tar file (compressed or not), or a folder. `take` receives each file,
+ * and returns its target path, or null to skip it.
  *
- * Throws the libraries' errors for a damaged archive. Paths are passed unchanged: the caller chooses the target.
+ * Throws the libraries' errors for a damaged archive. Paths are passed unchanged: the caller chooses safe targets.
  */
 export async function walkArchive(
   source: string,

@@ -7,7 +7,7 @@ import { inferenceErrors } from '../errors.ts'
 export interface DownloadOptions {
   /** Requirement in pip's form: `onnxruntime-gpu==1.30.0`. */
   readonly requirement: string
-  /** A temporary folder is made below it during the download. */
+  /** Folder in which a temporary folder is created during the download. */
   readonly directory: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
@@ -16,14 +16,14 @@ export interface DownloadOptions {
 }
 
 const PROGRAMS = [['python3', '-m', 'pip'], ['pip3'], ['pip']] as const
-/** The provider is the same in the wheels of all versions of Python. */
+/** Python version of the wheel; the wheels of all versions contain the same provider. */
 const PYTHON = '3.12'
 const GLIBC = ['2_17', '2_24', '2_27', '2_28', '2_31', '2_34']
 const LAST_LINES = 4
 
 /**
- * Downloads a wheel with pip, with its configured index and proxies; pip checks the hash from the index.
- * `use` receives the wheel's path; the wheel is removed afterwards.
+ * Downloads a wheel with pip and passes its path to `use`; the wheel is removed afterwards. pip uses its configured index
+ * and proxies, and checks the hash from the index.
  *
  * Throws `INF_PROVIDER_DOWNLOAD_FAILED` with the end of pip's output.
  */
@@ -33,7 +33,7 @@ export async function withDownload<T>(options: DownloadOptions, use: (wheel: str
   try {
     await download(options, folder)
     const wheel = (await readdir(folder)).find(name => name.endsWith('.whl'))
-    if (wheel === undefined) throw failed(options.requirement, 'pip succeeded, but left no wheel')
+    if (wheel === undefined) throw failed(options.requirement, 'pip succeeded, but saved no wheel')
     return await use(join(folder, wheel))
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -52,17 +52,17 @@ async function download(options: DownloadOptions, folder: string): Promise<void>
     if (ended.code === 0) return
     throw failed(requirement, ended.lines.join(' '))
   }
-  throw failed(requirement, 'there is no pip (python3 -m pip, pip3, pip)')
+  throw failed(requirement, 'pip is not installed (tried python3 -m pip, pip3, pip)')
 }
 
 interface Ended {
   readonly code: number | null
   readonly lines: readonly string[]
-  /** Python is installed, but pip is not. */
+  /** True if Python is installed, but pip is not. */
   readonly missing: boolean
 }
 
-/** Null if the program does not exist. */
+/** Runs a program; null if it does not exist. */
 function run(options: DownloadOptions, program: string, words: readonly string[]): Promise<Ended | null> {
   return new Promise((resolve, reject) => {
     const { signal, environment } = options
@@ -95,6 +95,6 @@ function failed(requirement: string, reason: string) {
   const message = `${requirement} could not be downloaded: ${reason}`
   return inferenceErrors.create('INF_PROVIDER_DOWNLOAD_FAILED', message, {
     data: { requirement, reason },
-    hint: 'Download the wheel on another machine, and name it with --from FILE.'
+    hint: 'Download the wheel on another machine, and pass it with --from FILE.'
   })
 }

@@ -13,7 +13,7 @@ export interface ProviderOptions {
   readonly projectRoot: string
   /** Target folder of the provider. */
   readonly directory: string
-  /** Path and version of ONNX Runtime's own library; null if not installed. */
+  /** Path and version of ONNX Runtime's library; null if it is not installed. */
   readonly core: { readonly path: string; readonly version: string } | null
 }
 
@@ -30,7 +30,7 @@ export function installHandler(options: ProviderOptions): Handler<typeof install
     if (core === null) {
       throw inferenceErrors.create(
         'INF_RUNTIME_UNAVAILABLE',
-        'onnxruntime-node is not installed, and the provider belongs to it',
+        'onnxruntime-node is not installed; the provider extends it',
         {
           hint: 'Run npm install in the project.'
         }
@@ -67,31 +67,31 @@ export function installHandler(options: ProviderOptions): Handler<typeof install
   }
 }
 
-/** Throws `INF_GPU_ABSENT`: on a machine without a GPU, a download of hundreds of megabytes needs a confirmation. */
+/** Throws `INF_GPU_ABSENT` if there is no GPU: a download of hundreds of megabytes then needs `--without-gpu`. */
 async function requireGpu(engine: OnnxEngine): Promise<void> {
   const { card, driver } = await engine.surveyDevices()
   if (driver !== null || card === true) return
   throw inferenceErrors.create(
     'INF_GPU_ABSENT',
-    'no NVIDIA GPU was found, and the CUDA provider is a download of hundreds of megabytes',
+    'no NVIDIA GPU was found; the CUDA provider is a download of hundreds of megabytes',
     { hint: 'Add --without-gpu to download it anyway. svc doctor gpu shows what was found.' }
   )
 }
 
-/** Installed files and the next step. */
+/** Describes the installed files and the next step. */
 async function summary(engine: OnnxEngine, directory: string, installed: InstalledProvider): Promise<string> {
   const files = installed.files.map(({ name, bytes, sha256 }) => `  ${name}  ${bytes} bytes  sha256 ${sha256}`)
   const version = installed.version === '' ? '' : ` ${installed.version}`
   const survey = await engine.surveyDevices()
   const obstacle = cudaObstacle(survey, 0)
-  // The diagnosis stops at a missing driver, so missing libraries are reported here.
+  // The diagnosis stops at a missing driver, so report missing libraries here.
   const libraries = (survey.provider?.needs ?? []).filter(need => need.found === null && need.name !== 'libcuda.so.1')
   const command = libraryCommand(
     libraries.map(need => need.name),
     directory
   )
   const next = [
-    ...(command === null ? [] : [`It needs missing CUDA libraries: ${command}`]),
+    ...(command === null ? [] : [`Install the missing CUDA libraries: ${command}`]),
     ...(obstacle === null || obstacle.command === command || obstacle.command === null
       ? []
       : [`CUDA cannot be used yet: ${obstacle.reason}: ${obstacle.command}`])
@@ -99,7 +99,7 @@ async function summary(engine: OnnxEngine, directory: string, installed: Install
   return [`The CUDA provider${version} is in ${directory}:`, ...files, ...next].join('\n')
 }
 
-/** Reports every tenth of the progress. */
+/** Returns a reporter that passes on only every tenth of the progress. */
 function everyTenth(report: (done: number, total: number, message: string) => void): typeof report {
   let last = ''
   return (done, total, message) => {

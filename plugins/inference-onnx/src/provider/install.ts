@@ -11,13 +11,13 @@ import { inferenceErrors } from '../errors.ts'
 import { walkArchive } from './archive.ts'
 
 export interface InstallOptions {
-  /** A wheel or another zip file, a tar file, or a folder. */
+  /** Path of a wheel or another zip file, a tar file, or a folder. */
   readonly source: string
-  /** Expected hash of the archive, in hex; a folder has no hash. */
+  /** Expected SHA-256 of the archive, in hex; not supported for a folder. */
   readonly sha256?: string | undefined
   /** Target folder of the provider. */
   readonly directory: string
-  /** Path and version of ONNX Runtime's library: the bundled provider fits only that version. */
+  /** Path of ONNX Runtime's library; a bundled provider must have the same version. */
   readonly core: string
   readonly coreVersion: string
   readonly signal: AbortSignal
@@ -26,7 +26,7 @@ export interface InstallOptions {
 
 export interface InstalledProvider {
   readonly form: 'plugin' | 'bundled'
-  /** From the archive's file names; empty if they do not contain it. */
+  /** Version from the archive's file names; empty if they do not contain it. */
   readonly version: string
   /** SHA-256 of the archive; empty for a folder. */
   readonly sha256: string
@@ -42,10 +42,10 @@ export interface InstalledFile {
 const wanted: ReadonlySet<string> = new Set(Object.values(providerFiles))
 
 /**
- * Installs ONNX Runtime's CUDA provider from an archive. Files are checked and then renamed into place;
- * running programs keep the old files that they have loaded.
+ * Installs ONNX Runtime's CUDA provider from an archive. Files are checked, then renamed into place; running programs
+ * keep the old files that they have loaded.
  *
- * Throws `INF_PROVIDER_INVALID` for an archive that is damaged, holds no provider, or one that does not fit.
+ * Throws `INF_PROVIDER_INVALID` if the archive is damaged, or contains no provider or an incompatible one.
  */
 export async function installProvider(options: InstallOptions): Promise<InstalledProvider> {
   const { source, directory } = options
@@ -72,14 +72,14 @@ export async function installProvider(options: InstallOptions): Promise<Installe
   }
 }
 
-/** The archive's SHA-256 in hex. */
+/** Checks the archive's SHA-256 and returns it in hex. */
 async function checkHash({ source, sha256, signal }: InstallOptions): Promise<string> {
   const found = await stat(source).catch(error => {
     throw invalid(source, `it cannot be read: ${(error as Error).message}`, error)
   })
   if (found.isDirectory()) {
     if (sha256 === undefined) return ''
-    throw invalid(source, 'a folder has no SHA-256; name the archive itself')
+    throw invalid(source, 'a folder has no SHA-256; pass the archive itself')
   }
   const hash = createHash('sha256')
   await pipeline(createReadStream(source), hash, { signal })
@@ -91,7 +91,7 @@ async function checkHash({ source, sha256, signal }: InstallOptions): Promise<st
 interface Unpacked {
   readonly files: readonly InstalledFile[]
   readonly version: string
-  /** SHA-256 of files from the wheel's own list, in base64url, by file name. */
+  /** SHA-256 of files in base64url, by file name, from the wheel's RECORD. */
   readonly recorded: ReadonlyMap<string, string>
 }
 
@@ -128,7 +128,7 @@ async function unpack({ source, signal, onProgress }: InstallOptions, staging: s
   return { files, version, recorded: new Map(recorded.map(([, name = '', digest = '']) => [name, digest])) }
 }
 
-/** Folder names in wheels and releases contain their version. */
+/** Returns the version in a path: folder names in wheels and releases contain it. */
 function versionIn(path: string): string {
   return (
     /(?:onnxruntime_\w+|onnxruntime-linux-\w+-gpu(?:_\w+)?)-(\d+(?:\.\w+)+?)(?:\.dist-info)?\//.exec(path)?.[1] ?? ''
@@ -151,7 +151,7 @@ async function checkContents(options: InstallOptions, contents: Unpacked, stagin
   for (const { name, sha256 } of files) {
     const expected = recorded.get(name)
     if (expected !== undefined && Buffer.from(expected, 'base64url').toString('hex') !== sha256) {
-      throw invalid(source, `${name} does not match the hash in the archive: it was damaged or changed`)
+      throw invalid(source, `${name} does not match its hash in the archive: it is damaged or was changed`)
     }
     if ((await neededLibraries(join(staging, name))) === null) {
       throw invalid(source, `${name} is not a shared library for this machine`)
@@ -164,7 +164,7 @@ function invalid(source: string, reason: string, cause?: unknown) {
   return inferenceErrors.create('INF_PROVIDER_INVALID', `${source} cannot be installed: ${reason}`, {
     at: { file: source },
     data: { file: source, reason },
-    hint: 'Name a wheel of onnxruntime-ep-cuda13, or of onnxruntime-gpu in the version that is installed here.',
+    hint: 'Pass a wheel of onnxruntime-ep-cuda13, or of onnxruntime-gpu in the version of the installed ONNX Runtime.',
     cause
   })
 }

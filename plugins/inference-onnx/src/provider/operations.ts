@@ -2,12 +2,12 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 import { inferenceErrors } from '../errors.ts'
 
 const { INF_GPU_ABSENT, INF_PROVIDER_INVALID, INF_PROVIDER_DOWNLOAD_FAILED } = inferenceErrors.specs
-/** A provider is hundreds of megabytes. */
+/** Long, because a provider is hundreds of megabytes. */
 const INSTALL_TIMEOUT_MS = 3_600_000
 
 export const doctorGpu = defineOperation({
   id: 'inference.gpu.doctor',
-  summary: 'Show the compute device, what a GPU needs, and the next command',
+  summary: 'Show the compute device, missing GPU requirements, and the next command',
   input: t.object({}),
   output: t.object({
     healthy: t.boolean({ description: 'True if the configured device can be used.' }),
@@ -47,13 +47,13 @@ export const installGpu = defineOperation({
         description: 'Requirement for pip. Default: onnxruntime-gpu in the version of the installed ONNX Runtime.'
       })
     ),
-    without_gpu: t.optional(t.boolean({ description: 'Download it even without an NVIDIA GPU.' })),
+    without_gpu: t.optional(t.boolean({ description: 'Download the provider even if there is no NVIDIA GPU.' })),
     sha256: t.optional(t.string({ pattern: '^[0-9A-Fa-f]{64}$', description: 'Expected SHA-256 of the archive.' }))
   }),
   output: t.object({
     directory: t.string(),
     form: t.enum(['plugin', 'bundled']),
-    version: t.string({ description: 'Version from the file names of the archive; empty if they have none.' }),
+    version: t.string({ description: 'Version from the file names of the archive; empty if they contain none.' }),
     sha256: t.string({ description: 'SHA-256 of the archive; empty for a folder.' }),
     files: t.array(t.object({ name: t.string(), bytes: t.integer(), sha256: t.string() })),
     text: t.string()

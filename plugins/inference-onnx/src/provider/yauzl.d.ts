@@ -1,4 +1,4 @@
-/** The used part of yauzl; the package has no types. */
+/** Types of the part of yauzl that is used; the package has none. */
 declare module 'yauzl' {
   import type { Readable } from 'node:stream'
 

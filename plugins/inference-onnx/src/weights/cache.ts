@@ -15,13 +15,13 @@ export function isUnwritable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && unwritable.has(error.code as string)
 }
 
-/** Trailer of a cached file: this mark, and the SHA-256 of the contents. */
+/** Mark at the start of a cached file's trailer; the SHA-256 of the contents follows. */
 const MARK = Buffer.from('svc-sha2')
 const SEAL_BYTES = MARK.byteLength + 32
 
 /**
- * True if a complete and intact file exists. A file gets its name only when complete. Later changes are detected by
- * reading it, once per file, size, inode and change time.
+ * True if a complete and intact file exists. Files are renamed when complete, so only later changes must be detected: by
+ * reading the file, once per path, size, inode and change time.
  */
 export async function isCached(file: string, byteLength: number, signal?: AbortSignal): Promise<boolean> {
   try {
@@ -50,8 +50,8 @@ async function readSeal(file: string, position: number): Promise<Buffer> {
 }
 
 /**
- * Writes a file under a temporary name, seals and renames it. Two concurrent processes write equal bytes to different
- * temporary files; the later rename wins, and readers never see a partial file.
+ * Writes a file under a temporary name, appends its hash, and renames it. Concurrent processes write equal bytes to
+ * different temporary files; the last rename wins, and readers never see a partial file.
  */
 export async function writeCached(
   file: string,
@@ -81,16 +81,20 @@ export async function writeCached(
   }
 }
 
-/** A sink in memory, if the file system cannot be written. Throws `INF_OUT_OF_MEMORY`. */
+/** Returns a sink in memory, for a cache that is not writable. Throws `INF_OUT_OF_MEMORY`. */
 export function memorySink(byteLength: number): PackSink & { readonly bytes: Uint8Array } {
   let bytes: Uint8Array
   try {
     bytes = new Uint8Array(new ArrayBuffer(byteLength))
   } catch (cause) {
-    throw inferenceErrors.create('INF_OUT_OF_MEMORY', `No memory for ${byteLength} bytes of converted weights`, {
-      cause,
-      hint: 'Make the cache folder writable: the weights are then mapped from a file.'
-    })
+    throw inferenceErrors.create(
+      'INF_OUT_OF_MEMORY',
+      `Not enough memory for ${byteLength} bytes of converted weights`,
+      {
+        cause,
+        hint: 'Make the cache folder writable: the weights are then mapped from a file.'
+      }
+    )
   }
   return {
     bytes,
@@ -112,7 +116,7 @@ function fileSink(handle: FileHandle): PackSink {
   }
 }
 
-/** Files of crashed processes: no write takes a day. */
+/** Removes temporary files that are older than a day: their processes have crashed. */
 async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/\.(partial|writer)$/.test(name)) continue

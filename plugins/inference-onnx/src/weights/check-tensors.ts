@@ -6,13 +6,13 @@ import { TensorReader } from './tensor-reader.ts'
 const TILE_ELEMENTS = 2 ** 20
 
 export interface FiniteCheckOptions {
-  /** SHA-256 over the files of the tensors: checked files are not read again. */
+  /** SHA-256 over the files of the tensors; files that were already checked are not read again. */
   readonly digest: string
   readonly cacheDirectory: string
   readonly signal?: AbortSignal | undefined
 }
 
-/** Checks tensors that only the runtime reads. Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or infinity. */
+/** Checks tensors that the runtime reads in place. Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or infinity. */
 export async function checkFinite(entries: readonly TensorEntry[], options: FiniteCheckOptions): Promise<void> {
   if (entries.length === 0) return
   const { digest, cacheDirectory, signal } = options

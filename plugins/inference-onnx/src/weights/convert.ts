@@ -2,7 +2,7 @@ import type { Dtype } from '../safetensors.ts'
 
 let halfTable: Uint32Array | undefined
 
-/** Bytes per element of the readable element types. */
+/** Returns the bytes per element of a readable element type. */
 export function elementBytes(dtype: Dtype): number {
   return dtype === 'F32' ? 4 : 2
 }
@@ -23,7 +23,7 @@ export function widen(dtype: Dtype, bytes: Uint8Array, target: Float32Array): vo
   for (let i = 0; i < halves.length; i++) bits[i] = halfTable[halves[i] as number] as number
 }
 
-/** IEEE 754 binary16 to binary32, as bits. */
+/** Converts IEEE 754 binary16 to binary32, as bits. */
 function halfToFloatBits(half: number): number {
   const sign = (half & 0x8000) << 16
   const exponent = (half >> 10) & 0x1f
@@ -31,7 +31,7 @@ function halfToFloatBits(half: number): number {
   if (exponent === 0x1f) return (sign | 0x7f800000 | (fraction << 13)) >>> 0
   if (exponent !== 0) return (sign | ((exponent + 112) << 23) | (fraction << 13)) >>> 0
   if (fraction === 0) return sign >>> 0
-  // Subnormal: the value is fraction * 2^-24, which binary32 holds as a normal number.
+  // Subnormal: the value is fraction * 2^-24, which is a normal number in binary32.
   const shift = Math.clz32(fraction) - 21
   return (sign | ((113 - shift) << 23) | (((fraction << shift) & 0x3ff) << 13)) >>> 0
 }

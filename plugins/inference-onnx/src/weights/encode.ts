@@ -4,7 +4,7 @@ import { quantiseBlocks, quantiseChannels } from './quantise.ts'
 
 const TRANSPOSED_BYTES = 2 ** 25
 
-/** Location of one packed tensor. */
+/** Location of a tensor in the packed file. */
 export interface PackedPlace {
   readonly form: Exclude<LinearWeight['form'], 'joined'>
   readonly rows: number
@@ -15,10 +15,10 @@ export interface PackedPlace {
   readonly scalesOffset: number
 }
 
-/** Encodes a tensor from whole rows, first to last. */
+/** Encodes the next whole rows of a tensor, and writes them. */
 export type Encoder = (weights: Float32Array) => Promise<void>
 
-/** `transposedBytes`: bytes of a transposed tensor that are buffered before a write. */
+/** Opens an encoder. `transposedBytes`: bytes of a transposed tensor that are buffered before a write. */
 export function openEncoder(place: PackedPlace, sink: PackSink, transposedBytes: number = TRANSPOSED_BYTES): Encoder {
   switch (place.form) {
     case 'float':
@@ -49,12 +49,12 @@ function blockEncoder({ columns, offset, scalesOffset }: PackedPlace, sink: Pack
   }
 }
 
-/** Rows become columns, so the data is written in wide strips; each strip is one write. */
+/** Encodes and transposes: rows become columns. Buffers wide strips, so that each write is contiguous. */
 function channelEncoder(place: PackedPlace, sink: PackSink, transposedBytes: number): Encoder {
   const { rows, columns, offset, scalesOffset } = place
   const width = Math.min(rows, Math.max(1, Math.floor(transposedBytes / columns)))
   const values = new Int8Array(columns * width)
-  /** Written rows, and buffered ones. */
+  /** Number of rows written, and buffered. */
   let [done, gathered] = [0, 0]
   const flush = async () => {
     if (gathered === rows) {

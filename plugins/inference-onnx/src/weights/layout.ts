@@ -9,18 +9,18 @@ import { blocksPerRow } from './quantise.ts'
 const ALIGNMENT = 4096
 const FLOAT_BYTES = 4
 
-/** A tensor to write: the concatenated rows of its sources. */
+/** Tensor to write: the concatenated rows of its sources. */
 export interface PackedTensor extends PackedPlace {
   readonly sources: readonly WeightSource[]
 }
 
-/** Assigns every tensor an offset in the packed file. */
+/** Assigns each tensor an offset in the packed file. */
 export class PackedLayout {
   readonly #location: string
   readonly #tensors: PackedTensor[] = []
   #byteLength = 0
 
-  /** `location` is the runtime's name for the packed file. */
+  /** `location`: name of the packed file in the model. */
   constructor(location: string) {
     this.#location = location
   }
@@ -68,7 +68,7 @@ export class PackedLayout {
   }
 }
 
-/** Joined vectors count as one row each. */
+/** Returns rows and columns of joined sources; a vector counts as one row. */
 function sizes(sources: readonly WeightSource[]): { readonly rows: number; readonly columns: number } {
   const shapes = sources.map(({ entry }) => entry.shape)
   const [first] = shapes as [readonly number[]]

@@ -2,17 +2,17 @@ import { realpath } from 'node:fs/promises'
 import { dirname, parse, relative, sep } from 'node:path'
 
 /**
- * File locations for ONNX Runtime: paths relative to one folder, all inside it.
+ * File locations for ONNX Runtime: paths inside one folder, relative to it.
  *
- * Symbolic links are resolved first, since the runtime refuses links out of the folder, which download caches contain.
+ * Symbolic links are resolved first: download caches contain links that lead out of the folder, which the runtime rejects.
  */
 export interface Locations {
   readonly folder: string
-  /** Location of a file; null if it is not reachable from the folder (another drive). */
+  /** Returns the location of a file; null if it is on another drive. */
   of(file: string): string | null
 }
 
-/** Locations of some existing files and of one that may not exist yet. */
+/** Returns the locations of existing files and of one that may not exist yet. */
 export async function locateFiles(files: readonly string[], future: string): Promise<Locations> {
   const real = new Map<string, string>([[future, future]])
   for (const file of files) real.set(file, await realpath(file))
@@ -27,7 +27,7 @@ export async function locateFiles(files: readonly string[], future: string): Pro
   }
 }
 
-/** The deepest common folder; `a` itself if they are on different drives. */
+/** Returns the deepest common folder; `a` itself if they are on different drives. */
 function commonFolder(a: string, b: string): string {
   const root = parse(a).root
   if (parse(b).root !== root) return a

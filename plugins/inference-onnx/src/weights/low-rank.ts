@@ -14,7 +14,7 @@ export class LowRankMerger {
     this.#threads = threads
   }
 
-  /** Reads the factors of one update. Close it before the merger. */
+  /** Reads the factors of one update. Close the update before the merger. */
   async open(factors: LowRankFactors, reader: TensorReader): Promise<LowRankUpdate> {
     this.#session ??= this.#runtime.createSession({
       model: buildLowRankUpdate(),
@@ -43,7 +43,7 @@ export class LowRankMerger {
   }
 }
 
-/** One update, `W + b * a`, applied tile by tile. */
+/** Update `W + b * a`, which is applied tile by tile. */
 export class LowRankUpdate {
   readonly #runtime: Runtime
   readonly #session: OrtSession
@@ -58,7 +58,7 @@ export class LowRankUpdate {
     this.#b = b
   }
 
-  /** `weight` holds whole rows, starting with the tensor's row `firstRow`; it is updated in place. */
+  /** Updates `weight` in place: whole rows of the tensor, from row `firstRow`. */
   async apply(weight: Float32Array, firstRow: number): Promise<void> {
     const [rank, columns] = this.#a.shape as [number, number]
     const rows = weight.length / columns

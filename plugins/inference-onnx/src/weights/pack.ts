@@ -5,7 +5,7 @@ import type { LowRankMerger, LowRankUpdate } from './low-rank.ts'
 import type { WeightPlan, WeightSource } from './plan.ts'
 import { TensorReader } from './tensor-reader.ts'
 
-/** Elements per step: limits memory, and blocks the event loop for a few milliseconds at most. */
+/** Elements per step. Limits memory, and the time for which the event loop is blocked to a few milliseconds. */
 const TILE_ELEMENTS = 2 ** 20
 
 export interface PackSink {
@@ -21,7 +21,7 @@ export interface PackOptions {
 /**
  * Writes the packed tensors of a plan: converts to F32, merges updates, joins groups, then encodes each tensor.
  *
- * Throws the sink's errors, `INF_RUN_DIR_TRUNCATED` if a shard shrank meanwhile, and the signal's reason.
+ * Throws the sink's errors, `INF_RUN_DIR_TRUNCATED` if a shard has shrunk, and the signal's reason.
  */
 export async function packWeights(plan: WeightPlan, sink: PackSink, options: PackOptions): Promise<void> {
   const total = plan.packed.reduce((sum, { rows, columns }) => sum + rows * columns, 0)

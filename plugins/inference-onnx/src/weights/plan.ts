@@ -12,29 +12,27 @@ import { PackedLayout, type PackedTensor } from './layout.ts'
 import { hasBias, type LayerLinear, type LayerNorm, linearShape, TensorNames } from './tensor-names.ts'
 import { assignUpdates } from './updates.ts'
 
-/** Element types of weights, with the runtime's names. */
+/** Supported element types of weights, with their names in the runtime. */
 const readable: Readonly<Partial<Record<Dtype, StoredType>>> = { F32: 'float32', BF16: 'bfloat16', F16: 'float16' }
 
 const ALL: readonly Dtype[] = ['F32', 'BF16', 'F16']
 
-/** One checkpoint tensor and its update. */
+/** Checkpoint tensor, and its low-rank update if it has one. */
 export interface WeightSource {
   readonly entry: TensorEntry
   readonly update: LowRankFactors | null
 }
 
 /**
- * Source of each weight of a model.
+ * Plan where each weight of a model comes from.
  *
- * F32 tensors without an update stay in the shards. The others are packed into one new file:
- * converted, merged with their update and joined (query, key and value; gate and up). A group is joined if any member
- * must be packed; otherwise copying would cost memory and save no time.
- *
- * With half precision, the graph joins groups whose members stay in place: a device reads one large matrix faster, and
- * has its own copy anyway.
- *
- * With quantisation, all projections are packed. The embedding is not quantised: rows are read in place on lookup, in
- * any element type, and need no memory before. A device needs it in a supported element type.
+ * - F32 tensors without an update stay in the shards. The others are packed into one new file: converted, merged with
+ *   their update and joined (query, key and value; gate and up). A group is joined if any member must be packed;
+ *   otherwise copying would cost memory and save no time.
+ * - With half precision, the graph joins groups whose members stay in place: a GPU reads one large matrix faster, and has
+ *   a separate copy anyway.
+ * - With quantisation, all projections are packed. The embedding is not quantised: its rows are read in place on lookup,
+ *   in any element type, and need no memory. A GPU needs the embedding in an element type that it supports.
  */
 export interface WeightPlan {
   readonly weights: DecoderWeights
@@ -42,29 +40,29 @@ export interface WeightPlan {
   readonly packedByteLength: number
   /** Tensors that the runtime reads in place. */
   readonly inPlace: readonly TensorEntry[]
-  /** Number of weights of the base model; tied ones count once. */
+  /** Number of weights of the base model; tied weights count once. */
   readonly parameters: number
-  /** Stored element type of the embedding, and so in practice of the model. */
+  /** Element type in which the embedding, and in practice the whole model, is stored. */
   readonly precision: Dtype
 }
 
 export interface PlanOptions {
-  /** Shown in messages. */
+  /** Path for messages. */
   readonly runDirectory: string
   readonly tensors: ReadonlyMap<string, TensorEntry>
   readonly adapter: Adapter | null
   readonly quantization: Quantization
-  /** True to use half precision in place instead of widening it, for devices that support it. */
+  /** True to use half precision in place instead of converting it to F32, for devices that support it. */
   readonly keepHalf?: boolean
-  /** True if a device other than the CPU computes with them. */
+  /** True if the model runs on a device other than the CPU. */
   readonly onDevice?: boolean
-  /** Runtime name of a file; null if it is not reachable. */
+  /** Returns the name of a file in the model; null if the runtime cannot reach the file. */
   readonly locate: (file: string) => string | null
-  /** Runtime name of the packed file. */
+  /** Name of the packed file in the model. */
   readonly packedLocation: string
 }
 
-/** Throws `INF_RUN_DIR_TENSOR_MISSING`, `INF_RUN_DIR_TENSOR_INVALID` or `INF_ADAPTER_INVALID`. */
+/** Plans the weights. Throws `INF_RUN_DIR_TENSOR_MISSING`, `INF_RUN_DIR_TENSOR_INVALID` or `INF_ADAPTER_INVALID`. */
 export function planWeights(config: DecoderConfig, options: PlanOptions): WeightPlan {
   return new Planner(config, options).plan()
 }
@@ -156,7 +154,7 @@ class Planner {
         quantization
       )
     }
-    // An update of a tied head must not change the embedding: here the two are separated.
+    // An update of a tied head must not change the embedding, so the two are separated here.
     const update = this.#updates.get(head)
     if (update === undefined && this.#options.quantization === 'none') return { form: 'float', values: embedding }
     return this.#weight(head, [{ entry: embeddingSource.entry, update: update ?? null }], quantization)
@@ -203,8 +201,11 @@ class Planner {
     if (entry === undefined) {
       throw inferenceErrors.create(
         'INF_RUN_DIR_TENSOR_MISSING',
-        `No weight file of ${this.#options.runDirectory} holds ${name} [${shape.join(', ')}]`,
-        { data: { tensor: name, shape }, hint: 'Check that no shard is missing and that config.json belongs to them.' }
+        `No weight file of ${this.#options.runDirectory} contains ${name} [${shape.join(', ')}]`,
+        {
+          data: { tensor: name, shape },
+          hint: 'Check that no shard is missing and that config.json belongs to these weights.'
+        }
       )
     }
     const fits = entry.shape.length === shape.length && entry.shape.every((size, axis) => size === shape[axis])
@@ -229,16 +230,14 @@ class Planner {
     return { name, shape: entry.shape, location, offset: entry.offset, byteLength: entry.byteLength, type }
   }
 
-  /** Location of the tensor if the runtime can read it in place, or null. */
+  /** Returns the location of the tensor if the runtime can read it in place, or null. */
   #inPlace({ entry, update }: WeightSource, dtypes = this.#kept): string | null {
     const usable = dtypes.includes(entry.dtype) && update === null && entry.offset % elementBytes(entry.dtype) === 0
     return usable ? this.#options.locate(entry.file) : null
   }
 }
 
-/**
- * Errors of the head directly affect predictions, so it gets 8 bits if the others get 4. Devices do not support 8 bits.
- */
+/** Returns 8 bits for the head if the others get 4, because its errors directly affect predictions. GPUs lack 8 bits. */
 function headQuantization({ quantization, onDevice }: Pick<PlanOptions, 'quantization' | 'onDevice'>): Quantization {
   return quantization === 'q4' && onDevice !== true ? 'q8' : quantization
 }

@@ -16,7 +16,7 @@ import { type PackSink, packWeights } from './pack.ts'
 import { planWeights, type WeightPlan } from './plan.ts'
 import { lockForWriting } from './writer-lock.ts'
 
-/** Part of a packed file's name: increment it if the layout or the arithmetic changes. */
+/** Version in the name of a packed file; increment it if the layout or the arithmetic changes. */
 const PACK_VERSION = 5
 
 const extensions: Readonly<Record<Quantization, string>> = { none: 'f32', q8: 'q8', q4: 'q4' }
@@ -24,7 +24,7 @@ const extensions: Readonly<Record<Quantization, string>> = { none: 'f32', q8: 'q
 export interface PrepareOptions {
   readonly directory: RunDirectory
   readonly config: DecoderConfig
-  /** Digest of all relevant files in the run directory; names the packed file. */
+  /** Digest of all relevant files in the run directory; part of the packed file's name. */
   readonly digest: string
   readonly quantization: Quantization
   /** See {@link PlanOptions.keepHalf}. */
@@ -47,7 +47,7 @@ export interface PreparedWeights {
   readonly precision: Dtype
 }
 
-/** Makes all weights of a model readable for the runtime: in the shards, in the cache, or in memory. */
+/** Makes all weights of a model available to the runtime: in the shards, in the cache, or in memory. */
 export async function prepareWeights(options: PrepareOptions): Promise<PreparedWeights> {
   const { directory, config } = options
   const shards = [...new Set([...directory.tensors.values()].map(entry => entry.file))]
@@ -84,7 +84,7 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
   }
 }
 
-/** Packs into the cache; returns the bytes if it cannot be written. */
+/** Packs the weights into the cache; returns the bytes if the cache is not writable. */
 async function packOnce(plan: WeightPlan, packedFile: string, options: PrepareOptions): Promise<Uint8Array | null> {
   const merger = new LowRankMerger(options.runtime, options.threads)
   const fill = (sink: PackSink) => packWeights(plan, sink, { ...options, merger })
@@ -118,7 +118,7 @@ async function packedPath({
   try {
     makeFolder(cacheDirectory)
   } catch {
-    // The writing process reports it.
+    // The process that writes the file reports the error.
   }
   const folder = await realpath(cacheDirectory).catch(() => cacheDirectory)
   return join(folder, `${key}.${extensions[quantization]}`)

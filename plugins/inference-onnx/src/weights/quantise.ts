@@ -2,16 +2,16 @@ import { rotate, rotationSize } from '../hadamard.ts'
 import { BLOCK } from '../onnx/linear.ts'
 
 const INT8_LARGEST = 127
-/** Nibbles hold -8 to 7, offset by 8. */
+/** Nibble that represents 0: values from -8 to 7 are offset by 8. */
 const NIBBLE_ZERO = 8
-const NIBBLE_LEAST = -8
-const NIBBLE_LARGEST = 7
+const NIBBLE_MIN = -8
+const NIBBLE_MAX = 7
 /**
- * Candidate scales of a block, relative to the one that covers its largest magnitude: clipping that value often costs
+ * Candidate scales of a block, relative to the scale that covers its largest magnitude. Clipping that value often loses
  * less than coarser steps for all others.
  */
-const TRIED_SCALES = [1, 0.94, 0.88, 0.82, 0.76]
-/** Adding and subtracting it rounds a double to an integer, faster than Math.round. */
+const CANDIDATE_SCALES = [1, 0.94, 0.88, 0.82, 0.76]
+/** Adding and subtracting this number rounds a double to an integer, faster than Math.round. */
 const ROUNDER = 1.5 * 2 ** 52
 
 /** Target of a transpose: row `n` becomes column `first + n` of `[columns, stride]`. */
@@ -22,8 +22,8 @@ export interface Transposed {
 }
 
 /**
- * Rotates every row of `[rows, columns]` in place, and rounds it to 8 bits by its largest magnitude; returns the row
- * scales.
+ * Rotates each row of `[rows, columns]` in place, and rounds it to 8 bits by its largest magnitude. Returns the scales of
+ * the rows.
  */
 export function quantiseChannels(weights: Float32Array, columns: number, target: Transposed): Float32Array {
   const { values, stride } = target
@@ -57,7 +57,7 @@ export function blocksPerRow(columns: number): number {
   return Math.ceil(columns / BLOCK)
 }
 
-/** Rounds every block of `[rows, columns]` to 4 bits, with the candidate scale of the smallest error. */
+/** Rounds each block of `[rows, columns]` to 4 bits, with the candidate scale that has the smallest error. */
 export function quantiseBlocks(weights: Float32Array, columns: number): Blocks {
   const rows = weights.length / columns
   const blocks = blocksPerRow(columns)
@@ -82,15 +82,15 @@ export function quantiseBlocks(weights: Float32Array, columns: number): Blocks {
   return { values, scales }
 }
 
-/** The sign maps the largest magnitude to -8, the end with the wider range. */
+/** Returns the scale. Its sign maps the largest magnitude to -8, because the range is wider on that side. */
 function bestScale(block: Float32Array): number {
   let peak = 0
   for (const weight of block) if (Math.abs(weight) > Math.abs(peak)) peak = weight
   if (peak === 0) return 0
   let best = 0
-  let least = Number.POSITIVE_INFINITY
-  for (const part of TRIED_SCALES) {
-    const scale = Math.fround((peak / NIBBLE_LEAST) * part)
+  let minError = Number.POSITIVE_INFINITY
+  for (const part of CANDIDATE_SCALES) {
+    const scale = Math.fround((peak / NIBBLE_MIN) * part)
     const inverse = 1 / scale
     let error = 0
     for (let i = 0; i < BLOCK; i++) {
@@ -98,8 +98,8 @@ function bestScale(block: Float32Array): number {
       const difference = weight - nibble(weight * inverse) * scale
       error += difference * difference
     }
-    if (error < least) {
-      least = error
+    if (error < minError) {
+      minError = error
       best = scale
     }
   }
@@ -107,6 +107,6 @@ function bestScale(block: Float32Array): number {
 }
 
 function nibble(value: number): number {
-  const bounded = value < NIBBLE_LEAST ? NIBBLE_LEAST : value > NIBBLE_LARGEST ? NIBBLE_LARGEST : value
+  const bounded = value < NIBBLE_MIN ? NIBBLE_MIN : value > NIBBLE_MAX ? NIBBLE_MAX : value
   return bounded + ROUNDER - ROUNDER
 }

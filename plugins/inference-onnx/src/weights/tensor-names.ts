@@ -17,12 +17,12 @@ export type LayerLinear = keyof typeof modules
 /** Module paths of norms inside a layer. */
 export type LayerNorm = 'attention' | 'attentionOutput' | 'query' | 'key' | 'feedForward' | 'feedForwardOutput'
 
-/** Checkpoints of multimodal models nest their decoder one level deeper. */
+/** Prefixes of the decoder's tensors; checkpoints of multimodal models nest the decoder one level deeper. */
 const prefixes = ['model.', 'model.language_model.', 'language_model.model.']
 
 /**
- * Name of a projection in adapters: `l0.q` for the module path `model.layers.0.self_attn.q_proj`, `lm_head` for the head.
- * Null for modules that are not a projection of the decoder.
+ * Returns the label of a projection in adapters: `l0.q` for the module path `model.layers.0.self_attn.q_proj`, `lm_head`
+ * for the head. Null for modules that are not a projection of the decoder.
  */
 export function projectionLabel(path: string): string | null {
   if (path === 'lm_head') return path
@@ -32,7 +32,7 @@ export function projectionLabel(path: string): string | null {
   return layer === undefined || kind === undefined ? null : `l${Number(layer)}.${kind}`
 }
 
-/** The projections in each layer of a checkpoint. */
+/** Returns the projections in each layer of a checkpoint. */
 export function layerLinears(config: DecoderConfig): readonly LayerLinear[] {
   return config.joinedProjections ? ['qkv', 'o', 'gate_up', 'down'] : ['q', 'k', 'v', 'o', 'gate', 'up', 'down']
 }
@@ -58,7 +58,7 @@ function normModule({ outputNorms }: DecoderConfig, kind: LayerNorm): string {
 export class TensorNames {
   readonly #prefix: string
 
-  /** `has` returns true if the checkpoint has a tensor of that name. */
+  /** `has`: returns true if the checkpoint has a tensor with that name. */
   constructor(has: (name: string) => boolean) {
     this.#prefix = prefixes.find(prefix => has(`${prefix}embed_tokens.weight`)) ?? 'model.'
   }
@@ -86,7 +86,7 @@ export class TensorNames {
   }
 }
 
-/** `[out, in]` of a projection. */
+/** Returns the shape `[out, in]` of a projection. */
 export function linearShape(config: DecoderConfig, kind: LayerLinear): readonly [number, number] {
   const query = config.heads * config.headSize
   const keyValue = config.keyValueHeads * config.headSize

@@ -6,13 +6,13 @@ import type { TensorEntry } from '../safetensors.ts'
 import { elementBytes, widen } from './convert.ts'
 import { findNonFinite } from './finite.ts'
 
-/** Reads parts of tensors as F32, keeping the files open until {@link TensorReader.close}. */
+/** Reads parts of tensors as F32. Files stay open until {@link TensorReader.close}. */
 export class TensorReader {
   readonly #handles = new Map<string, FileHandle>()
 
   /**
-   * Fills `target` with the elements of `entry` from index `first` on. Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or
-   * infinity, or `INF_ADAPTER_INVALID` if the tensor belongs to an adapter.
+   * Fills `target` with the elements of `entry` from index `first`. Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or
+   * infinity; `INF_ADAPTER_INVALID` if the tensor belongs to an adapter.
    */
   async read(
     entry: TensorEntry,
@@ -50,7 +50,7 @@ export class TensorReader {
 }
 
 function nonFinite(entry: TensorEntry, element: number, value: number, owner: 'model' | 'adapter') {
-  const reason = `${entry.name} holds ${value} at element ${element}`
+  const reason = `${entry.name} contains ${value} at element ${element}`
   const hint = 'Export the weights again: training may have diverged.'
   if (owner === 'adapter') return invalidAdapter(entry.file, reason, hint)
   return inferenceErrors.create('INF_RUN_DIR_TENSOR_INVALID', `${entry.file}: ${reason}`, {

@@ -4,9 +4,9 @@ import type { DecoderConfig } from '../model-config.ts'
 import { layerLinears, linearShape, type TensorNames } from './tensor-names.ts'
 
 /**
- * An adapter's updates by base tensor name.
+ * Returns an adapter's updates by base tensor name.
  *
- * Throws `INF_ADAPTER_INVALID` if a label matches no tensor of this model or its factors have another shape.
+ * Throws `INF_ADAPTER_INVALID` if a label matches no tensor of this model, or its factors have the wrong shape.
  */
 export function assignUpdates(
   config: DecoderConfig,
@@ -30,7 +30,7 @@ export function assignUpdates(
     if (shape === undefined) throw refuse(`changes ${tensor}, which is not a projection of this model`)
     const [rows, columns] = [factors.b.shape[0], factors.a.shape[1]]
     if (rows !== shape[0] || columns !== shape[1]) {
-      throw refuse(`is made for [${rows}, ${columns}], ${tensor} is [${shape.join(', ')}]`)
+      throw refuse(`is for a tensor of shape [${rows}, ${columns}], but ${tensor} is [${shape.join(', ')}]`)
     }
     if (updates.has(tensor)) throw refuse(`changes ${tensor}, which another label also changes`)
     updates.set(tensor, factors)

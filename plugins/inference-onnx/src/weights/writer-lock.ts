@@ -3,22 +3,23 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defined } from '@svc/plugin-sdk'
 
-/** Heartbeat interval of a writer, and its timeout. Generous, since a machine may be busy. */
-const BEAT_MS = 1_000
-const BELIEVED_MS = 10_000
-const LOOK_AGAIN_MS = 100
+/** Interval at which a writer touches its lock. */
+const HEARTBEAT_MS = 1_000
+/** Age at which a lock counts as abandoned. Generous, because machines may be busy. */
+const HEARTBEAT_TIMEOUT_MS = 10_000
+const POLL_MS = 100
 
 export interface WriterLock {
-  /** True if another process, or another load in this one, held the lock first: its output may exist now. */
+  /** True if another process, or another load in this one, held the lock before; its output may exist now. */
   readonly waited: boolean
   release(): Promise<void>
 }
 
 /**
- * Waits until no other process writes `file`, and takes the lock.
+ * Waits until no other process writes `file`, and acquires the lock.
  *
- * It saves work but is not needed for correctness: two concurrent writers write equal bytes. A holder is dead if its
- * process is gone from this machine or has not touched the lock for ten seconds. Rejects when `signal` is aborted
+ * The lock saves work, but correctness does not depend on it: concurrent writers write equal bytes. A lock is abandoned
+ * if its process no longer exists on this machine, or has not touched it for ten seconds. Rejects if `signal` is aborted
  * first.
  */
 export async function lockForWriting(file: string, signal?: AbortSignal): Promise<WriterLock> {
@@ -33,13 +34,13 @@ export async function lockForWriting(file: string, signal?: AbortSignal): Promis
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return { waited, release: async () => {} }
     }
-    if (await isHeld(lock)) await pause(LOOK_AGAIN_MS, undefined, defined({ signal }))
+    if (await isHeld(lock)) await pause(POLL_MS, undefined, defined({ signal }))
     else if (!(await isRemoved(lock))) return { waited, release: async () => {} }
   }
 }
 
 function heldBy(lock: string): () => Promise<void> {
-  const beat = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => {}), BEAT_MS)
+  const beat = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => {}), HEARTBEAT_MS)
   return async () => {
     clearInterval(beat)
     await isRemoved(lock)
@@ -56,8 +57,8 @@ function isRemoved(lock: string): Promise<boolean> {
 async function isHeld(lock: string): Promise<boolean> {
   try {
     const { mtimeMs } = await stat(lock)
-    // A larger clock difference makes the timestamp useless.
-    if (Math.abs(Date.now() - mtimeMs) > BELIEVED_MS) return false
+    // A timestamp far in the future counts as abandoned too: the clocks differ too much.
+    if (Math.abs(Date.now() - mtimeMs) > HEARTBEAT_TIMEOUT_MS) return false
     const [host, pid] = (await readFile(lock, 'utf8')).split(' ')
     return host !== hostname() || isAlive(Number(pid))
   } catch {

@@ -78,7 +78,12 @@ const refused: readonly (readonly [
     pair('base_model.model.model.layers.0.router')
   ],
   ['a layer that the model does not have', {}, /label l7\.q is unknown/, pair(q.replace('.0.', '.7.'))],
-  ['another shape', {}, /is made for \[128, 32\], .*q_proj.weight is \[128, 64\]/, pair(q, 4, [128, 32])],
+  [
+    'another shape',
+    {},
+    /is for a tensor of shape \[128, 32\], but .*q_proj.weight is \[128, 64\]/,
+    pair(q, 4, [128, 32])
+  ],
   [
     'whole numbers',
     {},
@@ -100,7 +105,7 @@ for (const [what, changes, message, tensors] of refused) {
 
 t.test('folders without an adapter and damaged files are refused with the file', async t => {
   const empty = await temporaryFolder(t)
-  await t.rejects(add(empty), { code: 'INF_ADAPTER_INVALID', message: /it holds neither adapter_config\.json nor/ })
+  await t.rejects(add(empty), { code: 'INF_ADAPTER_INVALID', message: /it contains neither adapter_config\.json nor/ })
   await t.rejects(add(join(empty, 'nowhere')), { code: 'INF_ADAPTER_INVALID' })
   const folder = await peft(t)
   const file = join(folder, 'adapter_model.safetensors')

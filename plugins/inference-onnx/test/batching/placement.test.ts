@@ -3,7 +3,7 @@ import t from 'tap'
 import { arrange, type CacheRow, gather } from '#batching'
 
 function rows(lengths: readonly number[]): CacheRow[] {
-  return lengths.map((length, index) => ({ index, length, tokens: [], weights: null, taken: true, releasedAt: 0 }))
+  return lengths.map((length, index) => ({ index, length, tokens: [], weights: null, inUse: true, releasedAt: 0 }))
 }
 
 const places = (pairs: ReturnType<typeof gather>) => pairs.map(pair => pair.map(({ index }) => index))

@@ -21,7 +21,7 @@ async function isRefused(constraints: OutputConstraints, schema: Schema): Promis
     await constraints.matcher({ type: 'json-schema', schema }, { ignoreEnd: false })
     return false
   } catch (error) {
-    if (/no text that the engine can write|next to an (?:array|object) in enum/.test((error as Error).message))
+    if (/no value that the engine can generate|next to an (?:array|object) in enum/.test((error as Error).message))
       return true
     throw error
   }

@@ -56,13 +56,13 @@ t.test('without a driver CUDA is refused, and auto selects the CPU with one noti
     data: { device: 'cuda', missing: ['NVIDIA driver'], available: ['cpu'] }
   })
   for (const name of ['auto', 'best', 'auto']) t.equal((await devices.open(name)).id, 'cpu')
-  t.match(notes, [/^Models are computed on the CPU: there is no NVIDIA driver .*sudo ubuntu-drivers install$/])
+  t.match(notes, [/^Models run on the CPU: there is no NVIDIA driver .*sudo ubuntu-drivers install$/])
 })
 
 t.test('no driver is suggested for a machine without a card', linux, async t => {
   const files = { '/sys/bus/pci/devices/0000:00:02.0/vendor': '0x8086\n' }
   const { devices } = devicesOf(await bareHost(t, { files }), await temporaryFolder(t))
-  await t.rejects(devices.open('cuda:1'), { message: /no NVIDIA GPU/, hint: /^Name one of cpu, or auto/ })
+  await t.rejects(devices.open('cuda:1'), { message: /no NVIDIA GPU/, hint: /^Use one of cpu, or auto/ })
 })
 
 t.test('with a driver but no provider, the install command is named', linux, async t => {

@@ -180,7 +180,7 @@ t.test(
     await pip('pip3', 'exit 0')
     await t.rejects(
       download(async () => ''),
-      { message: /left no wheel/ }
+      { message: /saved no wheel/ }
     )
     t.same(await readdir(join(folder, 'gpu')), [])
   }
