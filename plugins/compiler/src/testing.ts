@@ -1,4 +1,4 @@
-// What tests of other plugins use.
+// Exports for the tests of other plugins.
 export { compilation, descriptionOf } from './compilation.ts'
 export { checkFile, hasErrors } from './compile.ts'
 export { programOf } from './program.ts'

@@ -11,7 +11,7 @@ import type {
   TypeDeclaration,
   Workflow
 } from '../syntax/ast.ts'
-import { ANSWERED_BY_MODEL } from '../syntax/decorators.ts'
+import { WITHOUT_BODY } from '../syntax/decorators.ts'
 import { roleTexts } from '../syntax/role-texts.ts'
 import { ByteOffsets } from './byte-offsets.ts'
 import { tablesOf } from './db/db-tables.ts'
@@ -213,7 +213,7 @@ class ModuleLowering {
       is_pub: fn.isPublic,
       is_mobile_native: decorators.has('native'),
       is_pure: decorators.has('pure'),
-      is_llm: fn.decorators.some(decorator => ANSWERED_BY_MODEL.has(decorator.name.text)),
+      is_llm: fn.decorators.some(decorator => WITHOUT_BODY.has(decorator.name.text)),
       ...defined({ llm_model: model }),
       is_deprecated: decorators.has('deprecated'),
       ...defined({ schedule_interval: interval }),

@@ -1,7 +1,7 @@
 import { Kind, LAST_KEYWORD } from '../syntax/token.ts'
 import type { TokenList } from '../syntax/token-list.ts'
 
-/** What can be completed at the cursor. `from` is the start of the word at the cursor. */
+/** Kind of completion at the cursor. `from` is the start of the word at the cursor. */
 export type CursorContext =
   /** In a comment, or in a string that is not a name. */
   | { readonly kind: 'nothing' }

@@ -150,7 +150,7 @@ class EditorSession {
     this.#documents.onDidSave(({ document }) => this.#check(document.uri))
     this.#documents.onDidClose(({ document }) => this.#forget(document.uri))
     this.#documents.listen(connection)
-    this.#answer()
+    this.#registerHandlers()
   }
 
   close(): void {
@@ -158,7 +158,7 @@ class EditorSession {
     this.#waiting.clear()
   }
 
-  #answer(): void {
+  #registerHandlers(): void {
     const connection = this.#connection
     connection.onHover(({ textDocument, position }) => this.#of(textDocument, null, file => hover(file, position)))
     connection.onCompletion(({ textDocument, position }) =>

@@ -321,7 +321,7 @@ const PATH_PART = /:[a-z_]\w*|\{[a-z_]\w*\}/gi
 function declarationOf(type: ValueType): Declaration | null {
   if (type.kind === 'row') return type.table
   if (type.kind === 'declared' || type.kind === 'actor') return type.declaration
-  return type.kind === 'answer' ? declarationOf(type.value) : null
+  return type.kind === 'dbResult' ? declarationOf(type.value) : null
 }
 
 function fieldsOf(declaration: Declaration): readonly Name[] {

@@ -35,7 +35,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 export const DECORATORS: readonly string[] = [...byName.keys()]
 
 /** Decorators of functions that need no block: a model implements them, or they have no body yet. */
-export const ANSWERED_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent', 'search', 'hole'])
+export const WITHOUT_BODY: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent', 'search', 'hole'])
 
 export function decoratorUse(name: string): DecoratorUse | undefined {
   return byName.get(name)

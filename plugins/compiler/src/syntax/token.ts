@@ -5,7 +5,7 @@ export const Kind = {
   TypeIdentifier: 2,
   Underscore: 3,
 
-  // Contextual keywords: keywords only where the grammar expects them, names elsewhere.
+  // Contextual keywords, which are names unless the grammar expects the keyword.
   Activity: 4,
   Actor: 5,
   Agent: 6,

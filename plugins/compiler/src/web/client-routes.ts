@@ -2,7 +2,7 @@ import { pathParameters } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { HirParam } from '../hir/hir.ts'
 import type { Name, RouteEntry } from '../syntax/ast.ts'
-import { answerOf, isOptional } from './endpoints.ts'
+import { isOptional, responseTypeOf } from './endpoints.ts'
 import { isOption, TypeImports } from './typescript-types.ts'
 import { componentModule, componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
 
@@ -149,8 +149,8 @@ class RouteReader {
   #fits(property: Property, { query }: RouteLoader): boolean {
     const fn = this.#web.hir.query_fns.find(each => each.name === query)
     const print = (type: Property['type']): string => this.#web.types.print(type, new TypeImports())
-    const [expected, answer] = [print(property.type), print(fn === undefined ? null : answerOf(fn))]
-    return expected === answer || expected === `${answer} | null` || expected.includes('any') || answer.includes('any')
+    const [expected, result] = [print(property.type), print(fn === undefined ? null : responseTypeOf(fn))]
+    return expected === result || expected === `${result} | null` || expected.includes('any') || result.includes('any')
   }
 }
 

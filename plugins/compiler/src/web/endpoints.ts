@@ -22,7 +22,7 @@ export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule):
 }
 
 /** Returns the type of a successful response: the value type of a `Result`. Its error becomes a status. */
-export function answerOf({ return_type }: Pick<HirEndpoint, 'return_type'>): HirType | null {
+export function responseTypeOf({ return_type }: Pick<HirEndpoint, 'return_type'>): HirType | null {
   return answerType(return_type)
 }
 

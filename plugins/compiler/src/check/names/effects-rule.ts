@@ -3,7 +3,7 @@ import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../../diagn
 import { isDbMember } from '../../hir/db/chain.ts'
 import type { Declaration, FunctionDeclaration } from '../../syntax/ast.ts'
 import type { Identifier, Member, Spawn } from '../../syntax/ast-expressions.ts'
-import { ANSWERED_BY_MODEL } from '../../syntax/decorators.ts'
+import { WITHOUT_BODY } from '../../syntax/decorators.ts'
 import type { Name, Span } from '../../syntax/node.ts'
 import { memberPath } from '../member-path.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
@@ -86,7 +86,7 @@ export class EffectsRule implements BodyRule {
   /** Returns the diagnostics. Call it after the walk. */
   result(items: readonly Declaration[]): Diagnostic[] {
     const functions = items.filter(item => item.kind === 'Function')
-    for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { action: 'calls a model', span: fn.name })
+    for (const fn of functions) if (isModelBacked(fn)) this.#add(fn, 'llm', { action: 'calls a model', span: fn.name })
     // A declared effect row also counts for the callers.
     for (const fn of functions) {
       for (const { text } of rowOf(fn) ?? []) this.#add(fn, text, { action: `declares \`${text}\``, span: fn.name })
@@ -179,10 +179,8 @@ function wrongRow(fn: FunctionDeclaration): Diagnostic[] {
   return found
 }
 
-function isAnswered({ decorators }: FunctionDeclaration): boolean {
-  return decorators.some(
-    ({ name }) => name.text !== 'hole' && name.text !== 'search' && ANSWERED_BY_MODEL.has(name.text)
-  )
+function isModelBacked({ decorators }: FunctionDeclaration): boolean {
+  return decorators.some(({ name }) => name.text !== 'hole' && name.text !== 'search' && WITHOUT_BODY.has(name.text))
 }
 
 function nameOf(item: Declaration): string {

@@ -31,7 +31,7 @@ export interface FlowContext {
   readonly names: ModuleNames
   readonly flows: Flows
   /** Functions that call a model. */
-  readonly answered: ReadonlySet<Declaration>
+  readonly modelBacked: ReadonlySet<Declaration>
 }
 
 /**
@@ -202,20 +202,20 @@ export class BodyFlow {
     args: readonly Pick<Argument, 'name' | 'value'>[],
     argumentOrigins: readonly Origins[]
   ): Origins {
-    const { names, flows, answered } = this.#context
+    const { names, flows, modelBacked } = this.#context
     const entry = this.#locals.has(name) ? undefined : names.get(name)
     if (entry === undefined) return HOLDS.has(name) ? union(argumentOrigins) : NOWHERE
     if (entry.kind === 'constructor') return union(argumentOrigins)
-    const isAnswered = answered.has(entry.declaration)
+    const isModelBacked = modelBacked.has(entry.declaration)
     const flow = flows.get(entry.declaration)
     const places = args.map(({ name: argument }, index) =>
       argument === null ? index : (entry.signature?.params.findIndex(each => each.name.text === argument.text) ?? -1)
     )
     for (const [index, { value }] of args.entries()) {
-      if (isAnswered || flow?.leaked.has(places[index] ?? -1))
+      if (isModelBacked || flow?.leaked.has(places[index] ?? -1))
         this.#onLeak(value, argumentOrigins[index] ?? NOWHERE, name)
     }
-    if (isAnswered || flow === undefined) return NOWHERE
+    if (isModelBacked || flow === undefined) return NOWHERE
     return union(
       [...flow.result].map(origin =>
         origin === SECRET ? new Set([SECRET] as const) : (argumentOrigins[places.indexOf(origin)] ?? NOWHERE)

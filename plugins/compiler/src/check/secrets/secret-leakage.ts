@@ -18,10 +18,10 @@ interface Part {
 
 /** Reports secrets and environment variables that are sent to a model. */
 export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagnostic[] {
-  const answered = new Set<Declaration>(items.filter(isAnswered))
-  if (answered.size === 0) return []
+  const modelBacked = new Set<Declaration>(items.filter(isModelBacked))
+  if (modelBacked.size === 0) return []
   const flows = new Map<Declaration, Flow>(items.map(item => [item, { result: NOWHERE, leaked: new Set<number>() }]))
-  const context: FlowContext = { names, flows, answered }
+  const context: FlowContext = { names, flows, modelBacked }
   spread(items, context, flows)
   const found = new Map<Expression, Diagnostic>()
   const report: OnLeak = (value, origins, to) => {
@@ -105,6 +105,6 @@ function scriptOf(items: readonly Declaration[]): Block | null {
   return { kind: 'Block', statements, start: first.start, end: last.end }
 }
 
-function isAnswered(item: Declaration): item is FunctionDeclaration {
+function isModelBacked(item: Declaration): item is FunctionDeclaration {
   return item.kind === 'Function' && item.decorators.some(({ name }) => READ_BY_MODEL.has(name.text))
 }

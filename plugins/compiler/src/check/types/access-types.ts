@@ -41,7 +41,7 @@ export abstract class AccessTypes extends BodyContext {
   /** Reports access to a field of an Option or a Result. Returns the type of the field in the wrapped value. */
   #wrappedMember(object: Expression, property: Name, of: ValueType, { unwraps, inner }: Wrapping): ValueType {
     const found = this.signatures.reader.fieldsOf(inner)?.get(property.text)
-    const name = of.kind === 'answer' ? show(of.value) : show(of)
+    const name = of.kind === 'dbResult' ? show(of.value) : show(of)
     const at = { start: object.end, end: object.end }
     this.say('typecheck.unknown_field', `${name} has no field \`${property.text}\``, property, {
       suggestions: [`handle both cases with \`match\`, or unwrap the value with \`.unwrap()\``],
@@ -60,7 +60,7 @@ interface Wrapping {
 
 /** Returns null for other types than Option and Result. */
 function wrapping(type: ValueType): Wrapping | null {
-  if (type.kind === 'answer') {
+  if (type.kind === 'dbResult') {
     const within = wrapping(type.value)
     return within === null ? null : { ...within, unwraps: `.unwrap()${within.unwraps}` }
   }

@@ -192,5 +192,5 @@ function isUnit(type: ValueType): boolean {
  * differ.
  */
 function settled(type: ValueType): ValueType {
-  return type.kind === 'record' || type.kind === 'tuple' || type.kind === 'answer' ? ANY : type
+  return type.kind === 'record' || type.kind === 'tuple' || type.kind === 'dbResult' ? ANY : type
 }

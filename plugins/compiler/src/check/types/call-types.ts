@@ -8,7 +8,7 @@ import type { Name } from '../../syntax/node.ts'
 import type { ModuleName } from '../names/module-names.ts'
 import { AccessTypes } from './access-types.ts'
 import { builtinResult, calledType, checkArguments } from './calls.ts'
-import { databaseAnswer } from './database-answer.ts'
+import { databaseResult } from './database-result.ts'
 import { isList, itemOf } from './item-types.ts'
 import { methodResult, methodsOf } from './methods.ts'
 import { namespaceResult } from './namespace-results.ts'
@@ -29,7 +29,7 @@ export abstract class CallTypes extends AccessTypes {
 
   protected call(call: Call, piped: ValueType | null): ValueType {
     const chain = readDbChain(call, this.signatures.tables)
-    if (chain !== null) return databaseAnswer(chain, value => this.infer(value), this.signatures)
+    if (chain !== null) return databaseResult(chain, value => this.infer(value), this.signatures)
     const { callee } = call
     const isMethod = callee.kind === 'Member'
     const object = isMethod ? this.infer(callee.object) : ANY
@@ -161,7 +161,7 @@ export abstract class CallTypes extends AccessTypes {
 function argumentType(object: ValueType, method: string): ValueType {
   if (isList(object) && GIVEN_ITEMS.has(method)) return itemOf(object)
   if (method !== 'unwrap_or') return ANY
-  if (object.kind === 'answer') return object.value
+  if (object.kind === 'dbResult') return object.value
   return object.kind === 'generic' ? (object.args[0] ?? ANY) : ANY
 }
 

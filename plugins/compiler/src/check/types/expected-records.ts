@@ -11,7 +11,7 @@ import { ANY, type ValueType } from './type.ts'
  * value, `expected` its expected type. Names and calls are skipped, since their literals are elsewhere.
  */
 export function expectRecords(expression: Expression, expected: ValueType, signatures: Signatures): void {
-  if (expected.kind === 'answer') {
+  if (expected.kind === 'dbResult') {
     expectRecords(expression, expected.value, signatures)
     return
   }

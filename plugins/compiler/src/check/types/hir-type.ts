@@ -36,7 +36,7 @@ export function hirType(type: ValueType): HirType | null {
       return { Named: type.declaration.name.text }
     case 'row':
       return { Named: type.table.name.text }
-    case 'answer':
+    case 'dbResult':
       return hirType(type.value)
     default:
       return null

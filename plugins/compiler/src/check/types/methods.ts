@@ -64,7 +64,7 @@ const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
 
 /** Returns the result type of a method; undefined if the type lacks the method; any if its methods are unknown. */
 export function methodResult(object: ValueType, method: string): ValueType | undefined {
-  if (object.kind === 'answer') {
+  if (object.kind === 'dbResult') {
     return methodResult(generic('Result', object.value, ANY), method) ?? methodResult(object.value, method)
   }
   if (object.kind !== 'plain' && object.kind !== 'generic') return ANY
@@ -75,6 +75,6 @@ export function methodResult(object: ValueType, method: string): ValueType | und
 
 /** Returns the method names of a type, for messages. */
 export function methodsOf(object: ValueType): string[] {
-  if (object.kind === 'answer') return [...methodsOf(generic('Result', ANY)), ...methodsOf(object.value)]
+  if (object.kind === 'dbResult') return [...methodsOf(generic('Result', ANY)), ...methodsOf(object.value)]
   return 'name' in object && Object.hasOwn(METHODS, object.name) ? [...(METHODS[object.name]?.keys() ?? [])] : []
 }

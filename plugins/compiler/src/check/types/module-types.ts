@@ -9,7 +9,7 @@ import { BodyTypes } from './body-types.ts'
 import { declaredMembers, expectRecords } from './expected-records.ts'
 import { TypeReader } from './read-type.ts'
 import type { Signatures } from './signatures.ts'
-import { ANY, answer, type ValueType } from './type.ts'
+import { ANY, dbResult, type ValueType } from './type.ts'
 
 /** Maximum depth of nested inferences, in syntax levels. Beyond it, the result type of a callee is not inferred. */
 const MAX_DEPTH = 300
@@ -72,7 +72,7 @@ export class ModuleTypes implements Signatures {
         for (const name of pathParameters(item.path.value)) body.bind(name, ANY)
         body.params(item.params ?? [])
         // A route may return a Result instead; its error becomes a status.
-        return body.body(item.body, item.result === null ? null : answer(this.reader.read(item.result)))
+        return body.body(item.body, item.result === null ? null : dbResult(this.reader.read(item.result)))
       }
       case 'Type':
       case 'Table':

@@ -18,7 +18,7 @@ export function operatorResult(operator: BinaryOperator, left: ValueType, right:
 }
 
 function arithmetic(operator: BinaryOperator, left: ValueType, right: ValueType): ValueType | undefined {
-  const [a, b] = [answered(left), answered(right)]
+  const [a, b] = [unwrapped(left), unwrapped(right)]
   if (operator === '+' && (isText(a) || isText(b))) return STR
   if (isOpen(a) || isOpen(b)) return ANY
   if (operator === '+' && a.kind === 'generic' && b.kind === 'generic' && a.name === 'List' && b.name === 'List')
@@ -30,8 +30,8 @@ function arithmetic(operator: BinaryOperator, left: ValueType, right: ValueType)
   return a.name === 'int' && b.name === 'int' ? INT : FLOAT
 }
 
-function answered(type: ValueType): ValueType {
-  return type.kind === 'answer' ? type.value : type
+function unwrapped(type: ValueType): ValueType {
+  return type.kind === 'dbResult' ? type.value : type
 }
 
 function isText(type: ValueType): boolean {

@@ -31,7 +31,7 @@ function partOf(name: string, index: number, type: ValueType, { names, reader }:
   const entry = names.get(name)
   if (entry?.kind === 'constructor') return reader.read(entry.signature?.params[index]?.type ?? null)
   const isResult = name === 'Ok' || name === 'Error' || name === 'Err'
-  const subject = type.kind === 'answer' ? (isResult ? generic('Result', type.value, STR) : type.value) : type
+  const subject = type.kind === 'dbResult' ? (isResult ? generic('Result', type.value, STR) : type.value) : type
   if (subject.kind !== 'generic') return ANY
   if (name === 'Some' && subject.name === 'Option') return subject.args[0] ?? ANY
   if (!isResult || subject.name !== 'Result') return ANY

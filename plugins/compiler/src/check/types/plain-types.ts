@@ -125,7 +125,7 @@ export abstract class PlainTypes extends CallTypes {
   #unary(operator: 'not' | '-', operand: Expression, at: Span): ValueType {
     const found = this.infer(operand)
     if (operator === 'not') return BOOL
-    const value = found.kind === 'answer' ? found.value : found
+    const value = found.kind === 'dbResult' ? found.value : found
     const isWrong = value.kind === 'plain' && !['int', 'float', 'dec'].includes(value.name)
     if (isWrong) this.say('typecheck.operands', `\`-\` does not accept a value of type ${show(found)}`, at)
     return isWrong ? ANY : value
@@ -134,7 +134,7 @@ export abstract class PlainTypes extends CallTypes {
   #tried(operand: Expression, at: Span): ValueType {
     const found = this.infer(operand)
     // Any function may use `?` on a database operation: a failure throws if the function cannot return it.
-    if (found.kind === 'answer') return found.value
+    if (found.kind === 'dbResult') return found.value
     if (found.kind === 'any' || found.kind === 'never') return ANY
     if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) {
       this.say('typecheck.try_misuse', `\`?\` must follow a Result or an Option, found ${show(found)}`, at)

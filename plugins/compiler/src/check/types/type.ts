@@ -15,7 +15,7 @@ export type ValueType =
   | { readonly kind: 'row'; readonly table: Table }
   | { readonly kind: 'actor'; readonly declaration: Actor | Agent }
   /** Result of a database operation: a `Result` if one is expected, else the value itself. */
-  | { readonly kind: 'answer'; readonly value: ValueType }
+  | { readonly kind: 'dbResult'; readonly value: ValueType }
 
 export type PlainName = 'int' | 'float' | 'str' | 'bool' | 'char' | 'dec' | 'Unit' | 'Element'
 export type GenericName = 'List' | 'Option' | 'Result' | 'Map' | 'Set' | 'Stream'
@@ -24,7 +24,7 @@ export const ANY: ValueType = { kind: 'any' }
 export const NEVER: ValueType = { kind: 'never' }
 export const plain = (name: PlainName): ValueType => ({ kind: 'plain', name })
 export const generic = (name: GenericName, ...args: ValueType[]): ValueType => ({ kind: 'generic', name, args })
-export const answer = (value: ValueType): ValueType => ({ kind: 'answer', value })
+export const dbResult = (value: ValueType): ValueType => ({ kind: 'dbResult', value })
 
 export const INT = plain('int')
 export const FLOAT = plain('float')
@@ -35,8 +35,8 @@ export const UNIT = plain('Unit')
 /** True if a value of type `from` is accepted where `to` is expected. Unknown types fit. */
 export function fits(from: ValueType, to: ValueType): boolean {
   if (from.kind === 'any' || to.kind === 'any' || from.kind === 'never' || to.kind === 'never') return true
-  if (from.kind === 'answer') return fits(from.value, to) || fits(generic('Result', from.value), to)
-  if (to.kind === 'answer') return fits(from, to.value) || fits(from, generic('Result', to.value))
+  if (from.kind === 'dbResult') return fits(from.value, to) || fits(generic('Result', from.value), to)
+  if (to.kind === 'dbResult') return fits(from, to.value) || fits(from, generic('Result', to.value))
   switch (to.kind) {
     case 'plain':
       return from.kind === 'plain' && plainFits(from.name, to.name)
@@ -135,7 +135,7 @@ export function show(type: ValueType): string {
       return type.table.name.text
     case 'actor':
       return type.declaration.name.text
-    case 'answer':
+    case 'dbResult':
       return show(type.value)
   }
 }

@@ -46,7 +46,7 @@ fn finish_task(id: int) to Result[Unit, Problem] {
     }
 }
 
-// A route with a path of its own choice.
+// A route with a declared path.
 http get "/tasks/:id"(id: int) to Result[Task, Problem] {
     match db.Task.get(id) {
         Some(task) => Ok(task)

@@ -13,7 +13,7 @@ import type {
   StateField,
   Workflow
 } from '../ast.ts'
-import { ANSWERED_BY_MODEL } from '../decorators.ts'
+import { WITHOUT_BODY } from '../decorators.ts'
 import { roleTexts } from '../role-texts.ts'
 import { Kind } from '../token.ts'
 import { type Prefix, TypeDeclarationParser } from './type-declaration-parser.ts'
@@ -56,7 +56,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     }
     const result = this.inPanic ? null : this.result()
     const { decorators } = prefix
-    const needsBlock = !decorators.some(decorator => ANSWERED_BY_MODEL.has(decorator.name.text))
+    const needsBlock = !decorators.some(decorator => WITHOUT_BODY.has(decorator.name.text))
     const body = this.kind === Kind.LeftBrace || (needsBlock && !this.inPanic) ? this.block() : null
     const roleDecorator = this.#roleOf(decorators)
     const role = (roleDecorator?.name.text ?? 'plain') as FunctionRole

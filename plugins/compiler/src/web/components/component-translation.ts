@@ -69,7 +69,7 @@ class ComponentTranslator {
   readonly #view: ViewTranslator
   readonly #statements: Doc[] = []
   readonly #behaviors: ComponentBehavior[] = []
-  readonly #answers = new Map<string, string>()
+  readonly #responses = new Map<string, string>()
   /** Server calls for initial states, each of which runs once. */
   readonly #loads: (readonly Doc[])[] = []
 
@@ -79,7 +79,7 @@ class ComponentTranslator {
     // A variable of the component must not shadow a module name that the component uses.
     this.#scope = new Scope(null, usedNames(declaration, file.program))
     this.#view = new ViewTranslator(file, this.#scope)
-    this.#view.remoteValues = (node, translated, type) => this.#answer(node, translated, type)
+    this.#view.remoteValues = (node, translated, type) => this.#response(node, translated, type)
   }
 
   run(): ComponentTranslation {
@@ -220,18 +220,18 @@ class ComponentTranslator {
   }
 
   /** Adds a value that is fetched from the server while the component renders. Returns its name. */
-  #answer(node: Call, translated: TypeScriptCode, type: ValueType): string {
+  #response(node: Call, translated: TypeScriptCode, type: ValueType): string {
     const text = codeText(translated.doc)
-    const known = this.#answers.get(text)
+    const known = this.#responses.get(text)
     if (known !== undefined) return known
-    const name = this.#scope.fresh(`${node.callee.kind === 'Identifier' ? node.callee.name : 'server'}_answer`)
+    const name = this.#scope.fresh(`${node.callee.kind === 'Identifier' ? node.callee.name : 'server'}_result`)
     const types = this.#file.valueType(type)
     const dependencies = this.#reads(node).map(each => this.#scope.lookup(each)?.name ?? each)
     const hook = this.#file.helper('use_remote')
     const empty = this.#empty(type, node)
     const args: Doc = [arrow('()', translated).doc, `, [${dependencies.join(', ')}], ${empty}`]
     this.#statements.push([`const ${name} = ${hook}${types === null ? '' : `<${types}>`}(`, args, ')'])
-    this.#answers.set(text, name)
+    this.#responses.set(text, name)
     return name
   }
 

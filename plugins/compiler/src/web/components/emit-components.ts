@@ -20,7 +20,7 @@ import { v0File } from './v0-file.ts'
 export interface ComponentOptions {
   /** True if errors of the web IR fail the generation. */
   readonly validate: boolean
-  /** True if views are generated from the web IR where it matches the program. */
+  /** True if a view is generated from the web IR, provided that the web IR matches the program. */
   readonly reactiveViews: boolean
   /** Called with a line about the source of each view. */
   readonly trace?: (line: string) => void

@@ -63,13 +63,13 @@ function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types:
     parameterList(web, params, types),
     ...(body.kind === 'any' ? [`${bodyName(params)}?: unknown`] : [])
   ]
-  const answer = web.types.result(answerType(endpoint.returns), types)
+  const result = web.types.result(answerType(endpoint.returns), types)
   const address = addressText(shown, path)
   const kind = endpoint.kind === 'query' ? '$json' : '$text'
   const target = query.length === 0 ? address : `${address} + ${kind}(${argumentObject(query)})`
   const sent = sentText(body, params)
   return `    /** \`${method} ${shown.replaceAll('*/', '*\\/')}\` */
-    ${propertyKey(name)}: (${parameters.filter(each => each !== '').join(', ')}): Promise<${answer}> =>
+    ${propertyKey(name)}: (${parameters.filter(each => each !== '').join(', ')}): Promise<${result}> =>
       $call($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
 }
 

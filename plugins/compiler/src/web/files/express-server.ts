@@ -1,6 +1,6 @@
 import type { HirParam } from '../../hir/hir.ts'
 import type { EmittedFile } from '../emitted-file.ts'
-import { answerOf, endpointsOf, isOptional } from '../endpoints.ts'
+import { endpointsOf, isOptional, responseTypeOf } from '../endpoints.ts'
 import { header } from '../header.ts'
 import { literal, propertyKey } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
@@ -18,7 +18,7 @@ export function createApp(handlers: Partial<Handlers> = {}): Express {
   app.use(express.json({ strict: false, limit: '4mb' }))
   for (const route of routes) {
     app[route.method](route.path, (request, response) => {
-      answer(route, handlers, request, response).catch((error: unknown) => {
+      handle(route, handlers, request, response).catch((error: unknown) => {
         const message = error instanceof Error ? error.message : String(error)
         response.status(500).json({ error: message, code: 'RUN_REFUSED' })
       })
@@ -38,14 +38,14 @@ interface RouteEntry {
   readonly required: readonly string[]
 }
 
-async function answer(
+async function handle(
   route: RouteEntry,
   handlers: Partial<Handlers>,
   request: Request,
   response: Response
 ): Promise<void> {
   const handler = handlers[route.handler] as ((args: unknown) => unknown) | undefined
-  if (handler === undefined) return await passOn(request, response)
+  if (handler === undefined) return await forward(request, response)
   const args: Record<string, unknown> = { ...request.params, ...Object(request.body) }
   for (const [name, text] of Object.entries(request.query)) {
     if (typeof text !== 'string') continue
@@ -64,20 +64,20 @@ async function answer(
   response.json((await handler(args)) ?? null)
 }
 
-async function passOn(request: Request, response: Response): Promise<void> {
+async function forward(request: Request, response: Response): Promise<void> {
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD'
   const headers: Record<string, string> = { accept: request.get('accept') ?? '*/*' }
   const authorization = request.get('authorization')
   if (authorization !== undefined) headers['authorization'] = authorization
   if (hasBody) headers['content-type'] = 'application/json'
-  const answered = await fetch(new URL(request.originalUrl, upstream), {
+  const forwarded = await fetch(new URL(request.originalUrl, upstream), {
     method: request.method,
     headers,
     ...(hasBody ? { body: JSON.stringify(request.body ?? {}) } : {})
   })
-  response.status(answered.status)
-  response.type(answered.headers.get('content-type') ?? 'application/json')
-  response.send(await answered.text())
+  response.status(forwarded.status)
+  response.type(forwarded.headers.get('content-type') ?? 'application/json')
+  response.send(await forwarded.text())
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
@@ -96,7 +96,7 @@ export function expressServerFile(web: WebModule): EmittedFile {
     isQuery: endpoint.kind === 'query',
     params: endpoint.params,
     pathParams: [] as string[],
-    answer: answerOf(endpoint)
+    responseType: responseTypeOf(endpoint)
   }))
   const routes = web.hir.routes.map(({ method, path, params = [], return_type }) => ({
     name: `${method} ${path}`.toLowerCase(),
@@ -105,14 +105,14 @@ export function expressServerFile(web: WebModule): EmittedFile {
     isQuery: false,
     params,
     pathParams: [...path.matchAll(/:([a-z_]\w*)|\{([a-z_]\w*)\}/gi)].map(([, colon, braces]) => colon ?? braces ?? ''),
-    answer: answerOf({ return_type })
+    responseType: responseTypeOf({ return_type })
   }))
   const all = [...endpoints, ...routes]
-  const members = all.map(({ name, params, pathParams, answer }) => {
+  const members = all.map(({ name, params, pathParams, responseType }) => {
     const known = new Set(params.map(param => param.name))
     const rest = pathParams.filter(param => !known.has(param)).map(param => `readonly ${param}: string`)
     const input = [...params.map(param => memberOf(web, param, imports)), ...rest]
-    const type = web.types.result(answer, imports)
+    const type = web.types.result(responseType, imports)
     return `  ${propertyKey(name)}(args: { ${input.join('; ')} }): ${type} | Promise<${type}>\n`
   })
   const entries = all.map(({ name, method, path, isQuery, params }) => {

@@ -13,28 +13,28 @@ export type MobileResult<T> =
   | { readonly _tag: 'Ok'; readonly value: T }
   | { readonly _tag: 'Err'; readonly value: string }
 
-type Answer<T> = Promise<MobileResult<T>>
+type MobilePromise<T> = Promise<MobileResult<T>>
 
 /** Features of a device. An app around the page may replace them in \`globalThis.voxMobile\`. */
 export interface MobileBridge {
-  notify(title: string, body: string): Answer<null>
-  vibrate(): Answer<null>
+  notify(title: string, body: string): MobilePromise<null>
+  vibrate(): MobilePromise<null>
   /** A picture as a \`data:\` URL. */
-  take_photo(): Answer<string>
-  take_photo_from_gallery(): Answer<string>
+  take_photo(): MobilePromise<string>
+  take_photo_from_gallery(): MobilePromise<string>
   /** JSON with \`latitude\`, \`longitude\` and \`accuracy\` in metres. */
-  get_location(): Answer<string>
+  get_location(): MobilePromise<string>
   /** JSON with \`x\`, \`y\` and \`z\` in metres per second squared. */
-  accelerometer(): Answer<string>
-  transcribe_microphone(): Answer<string>
+  accelerometer(): MobilePromise<string>
+  transcribe_microphone(): MobilePromise<string>
   /** JSON: a list of records with \`name\` and \`tel\`. */
-  read_contacts(): Answer<string>
-  read_clipboard(): Answer<string>
-  biometric_auth(reason: string): Answer<null>
-  share_text(text: string): Answer<null>
-  store_file(name: string, data: string): Answer<null>
-  read_file(name: string): Answer<string>
-  copy_to_clipboard(text: string): Answer<null>
+  read_contacts(): MobilePromise<string>
+  read_clipboard(): MobilePromise<string>
+  biometric_auth(reason: string): MobilePromise<null>
+  share_text(text: string): MobilePromise<null>
+  store_file(name: string, data: string): MobilePromise<null>
+  read_file(name: string): MobilePromise<string>
+  copy_to_clipboard(text: string): MobilePromise<null>
   platform(): string
   has_camera(): boolean${pushes ? PUSH_TYPE : ''}
 }
@@ -122,7 +122,7 @@ export const mobile: MobileBridge = {
   ...(globalThis as { readonly voxMobile?: Partial<MobileBridge> }).voxMobile
 }
 
-async function attempt<T>(run: () => Promise<T>): Answer<T> {
+async function attempt<T>(run: () => Promise<T>): MobilePromise<T> {
   try {
     return { _tag: 'Ok', value: await run() }
   } catch (error) {
@@ -134,9 +134,9 @@ async function attempt<T>(run: () => Promise<T>): Answer<T> {
 const PUSH_TYPE = `
   readonly push: {
     /** The push target: the token of a mobile device, or the subscription of a browser as JSON. */
-    register(): Answer<string>
+    register(): MobilePromise<string>
     /** \`listener\` receives each message, as JSON. */
-    on_message(listener: (message: string) => void): Answer<null>
+    on_message(listener: (message: string) => void): MobilePromise<null>
   }`
 
 const PUSH = `,

@@ -1,5 +1,5 @@
 import type { EmittedFile } from '../emitted-file.ts'
-import { answerOf, type Endpoint, endpointsOf, isOptional, parameterList } from '../endpoints.ts'
+import { type Endpoint, endpointsOf, isOptional, parameterList, responseTypeOf } from '../endpoints.ts'
 import { header } from '../header.ts'
 import { literal, pascalCase, propertyKey, valueName } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
@@ -63,7 +63,7 @@ function mutationHook(web: WebModule, endpoint: Endpoint, hook: string, imports:
     const type = web.types.print(param.type_ann, imports)
     return `readonly ${propertyKey(param.name)}${isOptional(param) ? '?' : ''}: ${type}${isOptional(param) && type !== 'any' ? ' | undefined' : ''}`
   })
-  const type = web.types.result(answerOf(endpoint), imports)
+  const type = web.types.result(responseTypeOf(endpoint), imports)
   const input = params.length === 0 ? 'void' : `{ ${members.join('; ')} }`
   const parameter = params.length === 0 ? '()' : 'input'
   const args = params.map(param => `input.${param.name}`)

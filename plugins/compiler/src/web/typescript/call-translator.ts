@@ -180,7 +180,7 @@ export abstract class CallTranslator extends MatchTranslator {
     return kind === 'read' || kind === 'write'
   }
 
-  protected answer(expression: Expression): TypeScriptCode {
+  protected throwingCall(expression: Expression): TypeScriptCode {
     return this.#remote(bare(expression) as Call, false)
   }
 

@@ -254,7 +254,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
 
   #try({ operand: inner }: Try): TypeScriptCode {
     const isRemote = this.isRemote(inner)
-    if (isRemote && this.frame.onFailure === 'throw') return this.answer(inner)
+    if (isRemote && this.frame.onFailure === 'throw') return this.throwingCall(inner)
     const value = this.expression(inner)
     const type = this.typeOf(inner)
     const isOption = isGeneric(type, 'Option')
@@ -274,5 +274,5 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
   /** True if an expression is a server call. */
   protected abstract isRemote(expression: Expression): boolean
   /** Translates a server call whose failure is thrown. */
-  protected abstract answer(expression: Expression): TypeScriptCode
+  protected abstract throwingCall(expression: Expression): TypeScriptCode
 }

@@ -74,12 +74,12 @@ export class TranslatedProgram {
   /** Returns the type of an expression. The result of a database operation has its value type. */
   typeOf(expression: Expression): ValueType {
     const found = this.#types.expressions.get(expression) ?? ANY
-    return found.kind === 'answer' ? found.value : found
+    return found.kind === 'dbResult' ? found.value : found
   }
 
   resultOf(declaration: Declaration): ValueType {
     const found = this.#types.declarations.resultOf(declaration)
-    return found.kind === 'answer' ? found.value : found
+    return found.kind === 'dbResult' ? found.value : found
   }
 
   /** Returns the component, fragment, island or form of that name. */

@@ -64,7 +64,7 @@ export abstract class StatementTranslator extends ExpressionTranslator {
   #valueInto(node: Expression, sink: Sink): void {
     if (sink.kind === 'drop') {
       if (IDLE.has(node.kind)) return
-      const value = this.isRemote(node) ? this.answer(node) : this.expression(node)
+      const value = this.isRemote(node) ? this.throwingCall(node) : this.expression(node)
       const isDone = value.isStable === true && typeof value.doc === 'string'
       if (!isDone) this.out.push(expressionStatement(value.doc))
       return

@@ -75,7 +75,7 @@ export abstract class Translator {
     if (known.kind !== 'any' && !(known.kind === 'generic' && known.args.every(each => each.kind === 'any')))
       return known
     const found = this.#inferred(node)
-    return found.kind === 'any' ? known : found.kind === 'answer' ? found.value : found
+    return found.kind === 'any' ? known : found.kind === 'dbResult' ? found.value : found
   }
 
   #inferred(node: Expression): ValueType {

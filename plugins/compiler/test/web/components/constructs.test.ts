@@ -184,7 +184,7 @@ t.test('a match in a view becomes a switch in an immediately called function', t
 
 t.test('elements of loops have a key: the declared key, the row id, or the position', t => {
   const rows = '@table type Row { name: str }\n@query fn rows() to List[Row] { db.Row.all() }'
-  t.match(viewOf('<ul>{for r in rows() { <li>{r.name}</li> }}</ul>', '', rows), 'rows_answer.map(r => <li key={r._id}>')
+  t.match(viewOf('<ul>{for r in rows() { <li>{r.name}</li> }}</ul>', '', rows), 'rows_result.map(r => <li key={r._id}>')
   t.match(viewOf('<ul>{for x in [1] { <li>{x}</li> }}</ul>'), '[1].map((x, index) => <li key={index}>{x}</li>)')
   t.match(viewOf('<ul>{for x, i in [1] key=x { <li>{i}</li> }}</ul>'), '[1].map((x, i) => <li key={x}>{i}</li>)')
   t.match(viewOf('<ul>{for x in [1] { <li key="a">{x}</li> }}</ul>'), '[1].map(x => <li key="a">{x}</li>)')

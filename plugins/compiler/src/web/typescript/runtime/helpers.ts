@@ -1,6 +1,6 @@
 import { TypeImports } from '../../typescript-types.ts'
-import { ANSWER_HELPERS } from './answer-helpers.ts'
 import { DECIMAL_HELPERS } from './decimal-helpers.ts'
+import { RESULT_HELPERS } from './result-helpers.ts'
 import { VALUE_HELPERS } from './value-helpers.ts'
 
 /** A function that emitted modules share. */
@@ -16,7 +16,7 @@ export interface Helper {
 
 /** Helpers by name, in output order. */
 export const HELPERS: ReadonlyMap<string, Helper> = new Map(
-  Object.entries({ ...VALUE_HELPERS, ...DECIMAL_HELPERS, ...ANSWER_HELPERS })
+  Object.entries({ ...VALUE_HELPERS, ...DECIMAL_HELPERS, ...RESULT_HELPERS })
 )
 
 /** Path of the module with the helpers, as imported. */

@@ -1,7 +1,7 @@
 import type { Helper } from './helpers.ts'
 
 /** Helpers for results and server responses. */
-export const ANSWER_HELPERS = {
+export const RESULT_HELPERS = {
   unwrap_ok: {
     source: `/** Returns the value of a success. Throws on a failure. */
 export function unwrap_ok<T>(result: Result<T, unknown>): T {
@@ -20,9 +20,9 @@ export function unavailable(feature: string): never {
   },
   settle: {
     source: `/** Converts a server call to a Result, which contains its value or its failure. */
-export async function settle<T>(answer: Promise<T>): Promise<Result<T>> {
+export async function settle<T>(call: Promise<T>): Promise<Result<T>> {
   try {
-    return { _tag: 'Ok', value: await answer }
+    return { _tag: 'Ok', value: await call }
   } catch (error) {
     return { _tag: 'Err', value: error instanceof Error ? error.message : String(error) }
   }
@@ -33,28 +33,28 @@ export async function settle<T>(answer: Promise<T>): Promise<Result<T>> {
   use_remote: {
     source: `/** Returns the response of the server; \`empty\` until it arrives. Calls the server again if \`dependencies\` or its data change. */
 export function use_remote<T>(load: () => Promise<T>, dependencies: readonly unknown[], empty: T): T {
-  const [answer, set_answer] = useState(empty)
-  const [turn, set_turn] = useState(0)
+  const [response, set_response] = useState(empty)
+  const [reloads, set_reloads] = useState(0)
   useEffect(() => {
-    const listener = (): void => set_turn(previous => previous + 1)
+    const listener = (): void => set_reloads(previous => previous + 1)
     voxClient.onChange.add(listener)
     return () => {
       voxClient.onChange.delete(listener)
     }
   }, [])
   useEffect(() => {
-    let is_wanted = true
+    let is_current = true
     load().then(
       value => {
-        if (is_wanted) set_answer(value)
+        if (is_current) set_response(value)
       },
       error => console.error(error)
     )
     return () => {
-      is_wanted = false
+      is_current = false
     }
-  }, [...dependencies, turn])
-  return answer
+  }, [...dependencies, reloads])
+  return response
 }
 `,
     imports: { react: ['useEffect', 'useState'], './vox-client': ['voxClient'] }

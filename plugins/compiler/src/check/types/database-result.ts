@@ -5,10 +5,10 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import { expectRecords } from './expected-records.ts'
 import { checkMissing } from './records.ts'
 import type { Signatures } from './signatures.ts'
-import { ANY, answer, fits, generic, INT, show, UNIT, type ValueType } from './type.ts'
+import { ANY, dbResult, fits, generic, INT, show, UNIT, type ValueType } from './type.ts'
 
 /** Returns the result type of a table operation. Compares argument values with their columns. */
-export function databaseAnswer(
+export function databaseResult(
   { operation }: DbChain,
   infer: (expression: Expression) => ValueType,
   signatures: Signatures
@@ -37,14 +37,14 @@ export function databaseAnswer(
   switch (op) {
     case 'Insert':
     case 'Count':
-      return answer(INT)
+      return dbResult(INT)
     case 'Get':
-      return answer(generic('Option', row))
+      return dbResult(generic('Option', row))
     case 'Delete':
     case 'Update':
-      return answer(UNIT)
+      return dbResult(UNIT)
     default:
-      return answer(generic('List', row))
+      return dbResult(generic('List', row))
   }
 }
 
