@@ -5,7 +5,7 @@ import type { CachePool } from './cache-pool.ts'
 import { CacheRows } from './cache-rows.ts'
 import type { Job, JobOutcome } from './job.ts'
 import { type Computed, type Placed, type Running, Steps } from './steps.ts'
-import { WaitingRoom } from './waiting-room.ts'
+import { FairQueue } from './fair-queue.ts'
 
 export interface SchedulerOptions {
   readonly session: DecoderSession
@@ -27,8 +27,8 @@ export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #rows: CacheRows
   readonly #steps: Steps
-  readonly #room: WaitingRoom<Running>
-  /** Least recently read first: a job moves to the end after each chunk. */
+  readonly #queue: FairQueue<Running>
+  /** Jobs with a slot, least recently read first: a job moves to the end after each chunk. */
   readonly #running = new Set<Running>()
   #completionTokens = 0
   #turning = false
@@ -38,7 +38,7 @@ export class Scheduler {
     this.#options = options
     this.#rows = new CacheRows(options.cache.slots)
     this.#steps = new Steps({ ...options, rows: this.#rows, deliver: computed => this.#deliver(computed) })
-    this.#room = new WaitingRoom(options.maxWaiting)
+    this.#queue = new FairQueue(options.maxWaiting)
   }
 
   get slots(): number {
@@ -50,10 +50,10 @@ export class Scheduler {
   }
 
   get waiting(): number {
-    return this.#room.size
+    return this.#queue.size
   }
 
-  /** Accepts a job. Throws `INF_BUSY`, without calling its `end`, if no slot and no waiting place is free. */
+  /** Accepts a job. Throws `INF_BUSY`, without calling its `end`, if all slots are in use and the queue is full. */
   submit(job: Job): void {
     if (job.signal.aborted) {
       job.end({ type: 'cancelled' })
@@ -67,7 +67,7 @@ export class Scheduler {
     this.wake()
   }
 
-  /** Resumes after an idle phase. */
+  /** Resumes the rounds after an idle phase. */
   wake(): void {
     if (this.#turning) return
     this.#turning = true
@@ -85,7 +85,7 @@ export class Scheduler {
     }
   }
 
-  /** Waits for the current run, then frees the session. Callers must have aborted their jobs. */
+  /** Waits for the current run, then closes the session. Callers must have aborted their jobs. */
   async close(): Promise<void> {
     if (this.#turning) await new Promise<void>(resolve => (this.#stopped = resolve))
     await this.#options.session.close()
@@ -97,20 +97,20 @@ export class Scheduler {
   }
 
   #wait(running: Running): void {
-    const entered = this.#room.enter(running.job.client, running)
-    if (entered === false) throw this.#busyError()
-    if (entered.displaced !== null) end(entered.displaced, { type: 'failed', error: this.#busyError() })
+    const added = this.#queue.add(running.job.client, running)
+    if (added === false) throw this.#busyError()
+    if (added.displaced !== null) end(added.displaced, { type: 'failed', error: this.#busyError() })
   }
 
   #cancel(running: Running): void {
-    if (this.#room.leave(running.job.client, running)) end(running, { type: 'cancelled' })
+    if (this.#queue.remove(running.job.client, running)) end(running, { type: 'cancelled' })
     else this.wake()
   }
 
   #finish(running: Running, outcome: JobOutcome): void {
     if (!this.#running.delete(running)) return
     if (running.row !== null) this.#rows.release(running.row)
-    const next = this.#room.next()
+    const next = this.#queue.next()
     if (next !== null) this.#start(next)
     end(running, outcome)
   }
@@ -140,13 +140,13 @@ export class Scheduler {
     const batches = [...this.#batches()]
     if (batches.length > 1) await this.#attempt(batches.flat(), () => this.#steps.arrange(batches))
     for (const batch of batches) {
-      // A failed batch may have evicted rows of this one.
+      // A failed batch may have evicted rows of this batch.
       const left = batch.filter(running => this.#running.has(running) && !this.#reads(running))
       if (left.length > 0) await this.#attempt(left, () => this.#compute(left))
     }
   }
 
-  /** True if more than the latest token is left to read: the prompt, or all tokens after an eviction. */
+  /** True if more than the latest token must be read: the prompt, or all tokens after an eviction. */
   #reads({ row, reading, job }: Running): boolean {
     return reading || (row !== null && job.tokens.length - row.length > 1)
   }
@@ -157,7 +157,7 @@ export class Scheduler {
     return this.#steps.decodeAhead(first)
   }
 
-  /** Sequences that share a run: those with the same weights. */
+  /** Groups the sequences that share a run, by their weights. */
   #batches(): Iterable<Placed[]> {
     const batches = new Map<unknown, Placed[]>()
     for (const running of this.#running) {
@@ -169,7 +169,7 @@ export class Scheduler {
     return batches.values()
   }
 
-  /** Fails all jobs of a failed run. */
+  /** Runs `work`. If it throws, all its jobs fail. */
   async #attempt(jobs: readonly Running[], work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -181,7 +181,7 @@ export class Scheduler {
     }
   }
 
-  /** Passes logits to a job; the job ends if it has nothing left to compute. Returns the chosen token. */
+  /** Passes a result to its job, and finishes the job if it has nothing left to compute. Returns the chosen token. */
   #deliver({ running, take }: Computed): number | null {
     const { job, row } = running
     if (job.signal.aborted) return null
@@ -198,15 +198,15 @@ export class Scheduler {
 
   #busyError() {
     const { slots } = this
-    const waiting = this.#room.size
-    return inferenceErrors.create('INF_BUSY', `All ${slots} slots are taken and ${waiting} requests wait already`, {
+    const waiting = this.#queue.size
+    return inferenceErrors.create('INF_BUSY', `All ${slots} slots are in use and ${waiting} requests are queued`, {
       data: { slots, waiting },
       hint: 'Try again later, or load the model with more slots.'
     })
   }
 }
 
-/** A signal may outlive its job, so the listener is removed. */
+/** Ends a job, and removes its listener from the signal, which may outlive the job. */
 function end({ job, cancel }: Running, outcome: JobOutcome): void {
   job.signal.removeEventListener('abort', cancel)
   job.end(outcome)
