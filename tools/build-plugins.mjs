@@ -1,4 +1,4 @@
-// Builds every workspace plugin for the published form: dist/plugin.cjs and dist/plugin.json, and V8's form of the code.
+// Builds all workspace plugins for publishing: dist/plugin.cjs, dist/plugin.json and V8's code cache.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { buildPlugin } from '../kernel/dist/loader/build.js'
 import { writeCodeCache } from '../kernel/dist/loader/code-cache.js'
 
 const root = fileURLToPath(new URL('../plugins', import.meta.url))
-// An install of some workspaces builds those.
+// If only some workspaces are installed, only those are built.
 const installed = name => existsSync(join(root, '..', 'node_modules', '@svc', `plugin-${name}`))
 const folders = readdirSync(root).filter(name => existsSync(join(root, name, 'src', 'plugin.ts')) && installed(name))
 const results = await Promise.allSettled(folders.map(name => build(join(root, name))))

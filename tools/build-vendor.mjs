@@ -1,4 +1,4 @@
-// Libraries that the packages carry, and the program `svc` in few files: a start pays for every file that it opens.
+// Bundles third-party libraries and the program `svc` into few files, since every opened file slows down the start.
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ const kernel = fileURLToPath(new URL('../kernel', import.meta.url))
 const sdk = fileURLToPath(new URL('../plugin-sdk', import.meta.url))
 const config = fileURLToPath(new URL('../config', import.meta.url))
 
-// The SDK has no run-time dependency.
+// ajv, since the SDK has no runtime dependencies.
 await build({
   entryPoints: [`${sdk}/src/check/vendor.cjs`],
   outfile: `${sdk}/dist/vendor/ajv.cjs`,
@@ -20,7 +20,7 @@ await build({
   legalComments: 'linked'
 })
 
-// Loaded on first use, each from one file.
+// Libraries of the configuration, each in one file that is loaded on first use.
 await build({
   entryPoints: ['smol-toml', 'toml-eslint-parser', 'cosmiconfig'],
   outdir: `${config}/dist/vendor`,
@@ -32,11 +32,11 @@ await build({
   format: 'cjs',
   target: 'node20',
   legalComments: 'linked',
-  // cosmiconfig loads it for configuration in TypeScript, which svc does not read.
+  // cosmiconfig needs TypeScript only for configuration in TypeScript, which svc does not use.
   external: ['typescript']
 })
 
-// Most of yargs' start goes into tables of emoji and scripts, for measuring texts; the kernel measures them more simply.
+// yargs spends most of its start on Unicode tables for measuring text. The kernel's own, simpler functions replace them.
 const own = JSON.stringify(`${kernel}/dist/cli/text.js`)
 const measures = {
   'string-width': `export { textWidth as default } from ${own}`,
@@ -54,7 +54,7 @@ const measuring = {
   }
 }
 
-// Libraries of many files, in one each and what they share.
+// Libraries of many files, bundled into one file each and a shared one.
 const vendored = {
   tapable:
     "export { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from 'tapable'",
@@ -85,7 +85,7 @@ const { metafile } = await build({
   metafile: true
 })
 
-// The process that reads manifests, in one file: it starts for a single answer and may read little else.
+// The process that reads manifests, in one file: it often handles only one request, and its sandbox may read few files.
 await build({
   entryPoints: [`${kernel}/dist/isolation/describe-child.js`],
   outfile: `${outdir}/describe-child.js`,
@@ -105,7 +105,7 @@ await build({
 removeOthers(outdir, ['describe-child.js', ...Object.keys(metafile.outputs)])
 
 // The program `svc` in one file, which V8 compiles from a code cache (kernel/bin/program.cjs).
-/** Packages of this repository, and those that every start needs. */
+/** Packages to bundle: those of this repository, and those that every start needs. */
 const BUNDLED = /^(#(yargs|tapable)|@svc\/(plugin-sdk|contracts|config)(\/.*)?|awilix\/browser)$/
 const program = `${kernel}/dist/bundle`
 const { metafile: programFiles } = await build({
@@ -127,8 +127,9 @@ const { metafile: programFiles } = await build({
 removeOthers(program, Object.keys(programFiles.outputs))
 
 /**
- * Bundles {@link BUNDLED} and leaves other packages outside. A bundled module keeps the URL of the original file.
- * `import('package')` calls `svcImport` of kernel/bin/program.cjs: code from a cache cannot import.
+ * Returns an esbuild plugin that bundles {@link BUNDLED} and keeps other packages external. In a bundled module,
+ * `import.meta.url` is the URL of the original file. `import('package')` calls `svcImport` of kernel/bin/program.cjs, since
+ * code from V8's cache cannot import.
  */
 function originalUrls(directory) {
   return {
@@ -151,7 +152,7 @@ function originalUrls(directory) {
   }
 }
 
-// Files of an earlier build: shared ones are named by their content, code caches by V8's version.
+// Removes files of earlier builds. Shared files are named by their content, code caches by V8's version.
 function removeOthers(directory, paths) {
   const written = new Set(paths.map(path => basename(path)))
   for (const file of readdirSync(directory)) if (!written.has(file)) rmSync(`${directory}/${file}`)

@@ -1,4 +1,4 @@
-// Compiles every source once, so that concurrent tests need not.
+// Compiles all sources once, so that concurrent test processes find them in the cache.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

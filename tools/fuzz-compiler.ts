@@ -1,9 +1,9 @@
-// Runs lexer, parser, checks and formatter on generated texts, and stores failing inputs.
+// Runs lexer, parser, checks and formatter on generated sources, and stores failing inputs.
 //
 //   node --import tsx --conditions=svc-source tools/fuzz-compiler.ts [--inputs 1000000] [--seed 1] [--out FOLDER]
 //
-// Each input follows from the seed and its number, so that a slice can be repeated: `--seed 1 --first 400000 --inputs 1`.
-// An input that takes longer than ten seconds counts as a hang and ends its slice. Exits with 1 when something was found.
+// Each input is determined by the seed and its number, so a range can be repeated: `--seed 1 --first 400000 --inputs 1`.
+// An input that takes longer than ten seconds counts as a hang and ends the run. Exits with 1 if there are findings.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,9 +27,9 @@ interface Found {
 }
 
 const HANG_MILLISECONDS = 10_000
-/** Node 20 does not give its module hooks to threads. */
+/** Loader for worker threads, which do not inherit module hooks in Node 20. */
 const LOADER = `import('tsx/esm/api').then(tsx => { tsx.register(); return import(${JSON.stringify(import.meta.url)}) })`
-const SORTS = ['mutated', 'spliced', 'tokens', 'bytes'] as const
+const KINDS = ['mutated', 'spliced', 'tokens', 'bytes'] as const
 
 function programs(folder = fileURLToPath(new URL('../examples/', import.meta.url))): string[] {
   return readdirSync(folder)
@@ -50,7 +50,7 @@ function bytes(random: Random): string {
   return Buffer.from(made).toString(random() < 0.5 ? 'utf8' : 'latin1')
 }
 
-/** The beginning of one program, and the end of another. */
+/** Joins the beginning of one program and the end of another. */
 function spliced(sources: readonly string[], random: Random): string {
   const [head, tail] = [pick(sources, random), pick(sources, random)]
   return head.slice(0, Math.floor(random() * head.length)) + tail.slice(Math.floor(random() * tail.length))
@@ -58,12 +58,12 @@ function spliced(sources: readonly string[], random: Random): string {
 
 function inputOf(seed: number, number: number, sources: readonly string[]): { source: string; script: boolean } {
   const random = randomFrom(Math.imul(seed, 0x9e3779b1) + number)
-  // Whole programs are slowest, and most likely to pass the parser.
-  const sort = random() < 0.4 ? 'mutated' : pick(SORTS, random)
+  // Mutated whole programs are drawn more often, since they are most likely to pass the parser.
+  const kind = random() < 0.4 ? 'mutated' : pick(KINDS, random)
   const script = random() < 0.2
-  if (sort === 'tokens') return { source: tokenSoup(random), script }
-  if (sort === 'bytes') return { source: bytes(random), script }
-  return { source: sort === 'mutated' ? mutated(pick(sources, random), random) : spliced(sources, random), script }
+  if (kind === 'tokens') return { source: tokenSoup(random), script }
+  if (kind === 'bytes') return { source: bytes(random), script }
+  return { source: kind === 'mutated' ? mutated(pick(sources, random), random) : spliced(sources, random), script }
 }
 
 function work({ seed, first, inputs, progress }: Slice): void {
@@ -75,14 +75,14 @@ function work({ seed, first, inputs, progress }: Slice): void {
     try {
       message = flaw(source, script)
     } catch (error) {
-      message = `it threw ${error instanceof Error ? error.stack : String(error)}`
+      message = `threw ${error instanceof Error ? error.stack : String(error)}`
     }
     if (message !== null) parentPort?.postMessage({ number, message, source } satisfies Found)
   }
   Atomics.store(progress, 0, first + inputs)
 }
 
-/** Number of findings. */
+/** Runs the inputs in a worker thread. Resolves to the number of findings. */
 async function supervise({ seed, first, inputs }: Omit<Slice, 'progress'>, out: string): Promise<number> {
   const progress = new Int32Array(new SharedArrayBuffer(4))
   progress[0] = first
@@ -101,7 +101,11 @@ async function supervise({ seed, first, inputs }: Omit<Slice, 'progress'>, out: 
     const at = Atomics.load(progress, 0)
     if (at !== seen) [seen, since] = [at, performance.now()]
     else if (at < first + inputs && performance.now() - since > HANG_MILLISECONDS) {
-      keep({ number: at, message: 'it takes too long', source: inputOf(seed, at, programs()).source })
+      keep({
+        number: at,
+        message: `takes longer than ${HANG_MILLISECONDS} ms`,
+        source: inputOf(seed, at, programs()).source
+      })
       void worker.terminate()
     }
   }, 500)
@@ -110,7 +114,7 @@ async function supervise({ seed, first, inputs }: Omit<Slice, 'progress'>, out: 
   clearInterval(watch)
   const tried = Atomics.load(progress, 0) - first
   const seconds = (performance.now() - began) / 1000
-  console.log(`${tried} inputs of seed ${seed} from ${first} in ${seconds.toFixed(0)} s: ${found} findings`)
+  console.log(`tested ${tried} inputs of seed ${seed}, from ${first}, in ${seconds.toFixed(0)} s: ${found} findings`)
   return found
 }
 

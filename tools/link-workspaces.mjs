@@ -1,4 +1,4 @@
-// Links workspace packages that are newer than the last `npm install`, so that a checkout builds after a pull.
+// Links workspace packages that were added after the last `npm install`, so that a checkout builds after a pull.
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

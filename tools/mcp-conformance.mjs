@@ -1,9 +1,10 @@
 // Runs the official MCP conformance suite and the inspector's command line against `svc serve`, its gateway and `svc mcp`,
-// with the fixture plugin and all others. By hand: it installs both, and the Node that they need, into a temporary folder.
+// with the fixture plugin and all others. Run it manually: it installs both tools, and the Node version that they need, into a
+// temporary folder.
 //
 //   npm run build && node tools/mcp-conformance.mjs [--keep FOLDER]
 //
-// --keep installs into FOLDER, uses what is there already, and leaves it. Exits with 1 if a required check fails.
+// --keep installs into FOLDER, reuses existing packages there, and does not delete it. Exits with 1 if a required check fails.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -35,7 +36,7 @@ const INSPECTIONS = [
   ['prompts/get', '--prompt-name', 'test_simple_prompt']
 ]
 const TOOL_NOT_FOUND = 5
-/** Those that need none of the fixture's tools, which the gateway does not offer. */
+/** Scenarios that do not need the fixture's tools, which the gateway does not offer. */
 const GATEWAY_SCENARIOS = {
   '2026-07-28': ['tools-list', 'caching', 'http-header-validation', 'dns-rebinding-protection'],
   '2025-11-25': ['server-initialize', 'ping', 'tools-list', 'server-session-lifecycle', 'dns-rebinding-protection']
@@ -54,7 +55,7 @@ const env = { ...process.env, PATH: `${bin}:${process.env.PATH}`, MCP_CATALOG_PA
 
 install()
 const project = makeProject()
-// Tasks belong to the process that created them, and the next process on standard streams takes them over.
+// Tasks belong to the process that created them. The next process on standard streams takes them over.
 const other = makeProject()
 const server = await serve(project)
 let failed = false
@@ -127,7 +128,7 @@ async function serve(cwd) {
   return { child, url: `${found.main}/mcp`, gateway: `${found['mcp-gateway']}/mcp` }
 }
 
-/** A proxy to the gateway that adds the token, for a suite without token support. */
+/** Starts a proxy to the gateway that adds the token, since the suite does not support tokens. */
 async function openDoor(gateway) {
   const door = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${TOKEN}` }
@@ -149,7 +150,7 @@ async function openDoor(gateway) {
   }
 }
 
-/** Unlike {@link conform}, since the proxy runs in this process and must answer meanwhile. */
+/** Like {@link conform}, but asynchronous, since the proxy runs in this process. */
 async function conformThrough(url, revision, scenario) {
   const args = [suite, 'server', '--url', url, '--spec-version', revision, '--scenario', scenario]
   const child = spawn(join(bin, 'node'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
@@ -193,6 +194,6 @@ function inspect(name, target, inspections = INSPECTIONS) {
     return status === 0
   })
   const unknown = run(['tools/call', '--tool-name', 'nobody']).status
-  console.log(`${unknown === TOOL_NOT_FOUND ? '✓' : '✗'} an unknown tool exits ${unknown}`)
+  console.log(`${unknown === TOOL_NOT_FOUND ? '✓' : '✗'} exit code for an unknown tool: ${unknown}`)
   return results.every(Boolean) && unknown === TOOL_NOT_FOUND
 }

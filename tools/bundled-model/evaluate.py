@@ -1,7 +1,7 @@
-"""Compares the base with base + adapter on held-out requests, greedily and at temperature 0.7.
+"""Compares the base with base + adapter on held-out requests, with greedy decoding and at temperature 0.7.
 
 Usage: python evaluate.py RUN_DIRECTORY held-out.jsonl [--failures]
-Prints a Markdown table. Exact: the answer equals the intended one, byte for byte. Valid: it parses.
+Prints a Markdown table. Exact: the answer equals the expected one, byte for byte. Valid: the answer parses.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def prompt_of(request: str) -> str:
 
 @torch.no_grad()
 def answer_all(model: torch.nn.Module, tokenizer: Tokenizer, requests: list[str], temperature: float) -> list[str]:
-    """Answers in the order of the requests; generated in batches, padded on the left."""
+    """Returns the answers in the order of the requests. Generates in batches with left padding."""
     answers = []
     for start in range(0, len(requests), BATCH):
         prompts = [
@@ -47,7 +47,7 @@ def answer_all(model: torch.nn.Module, tokenizer: Tokenizer, requests: list[str]
 
 @torch.no_grad()
 def perplexity(model: torch.nn.Module, tokenizer: Tokenizer, rows: list[dict[str, str]]) -> float:
-    """Per token of the intended answers, their <|im_end|> included."""
+    """Returns the perplexity per token of the expected answers, including <|im_end|>."""
     total, count = 0.0, 0
     for row in rows:
         prompt = tokenizer.encode(prompt_of(row["request"]), add_special_tokens=False).ids

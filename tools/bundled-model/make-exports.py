@@ -1,10 +1,10 @@
-"""The checkpoint that the engine's exported test models are made of, and what is expected of them.
+"""Writes the checkpoint for the engine's exported test models, and the expected results of the exports.
 
 Usage: python make-exports.py checkpoint CHECKPOINT TOKENIZER_FOLDER
        python make-exports.py expect CHECKPOINT EXPORT...
-Between the two, onnxruntime-genai and Optimum export the checkpoint; README.md has the commands. `expect` writes
-EXPORT/expected.json and EXPORT/logits.bin: of a quantised export what onnxruntime computes with the very graph, of the
-others what transformers computes in fp32.
+Between the two commands, onnxruntime-genai and Optimum export the checkpoint; README.md has the commands. `expect` writes
+EXPORT/expected.json and EXPORT/logits.bin. For a quantised export, onnxruntime computes them with the exported graph; for the
+others, transformers computes them in fp32.
 """
 
 import json

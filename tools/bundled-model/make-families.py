@@ -1,6 +1,6 @@
-"""Writes a tiny random model of every family, and what transformers says about it in fp32, for tests of the engine.
+"""Writes a tiny random model of each family, with the results of transformers in fp32, for tests of the engine.
 
-Windows and original contexts are shorter than the prompts, so that every layer's kind of attention shows in the logits.
+Windows and original contexts are shorter than the prompts, so that each layer's kind of attention affects the logits.
 Usage: python make-families.py OUT_DIRECTORY
 """
 
@@ -115,7 +115,7 @@ FAMILIES: dict[str, PreTrainedConfig] = {
 
 
 def spell_as_older(document: dict) -> None:
-    """Fields as most checkpoints on hubs have them, from before `rope_parameters`."""
+    """Returns the configuration with the older fields that most published checkpoints have, without `rope_parameters`."""
     parameters = document.pop("rope_parameters")
     document["torch_dtype"] = document.pop("dtype")
     if "full_attention" in parameters:
@@ -134,7 +134,7 @@ def tokens_of(seed: int, length: int) -> list[int]:
 
 
 def positions_of(length: int) -> list[int]:
-    """Around the window's end, first, last and a few between."""
+    """Returns positions to compare: around the end of the window, the first, the last and some between."""
     return sorted({0, 1, WINDOW - 1, WINDOW, WINDOW + 1, length // 2, length - 1} & set(range(length)))
 
 
@@ -144,7 +144,7 @@ def forward(model: torch.nn.Module, tokens: list[int]) -> torch.Tensor:
 
 
 def greedy(model: torch.nn.Module, tokens: list[int]) -> list[int]:
-    """End tokens included and not heeded; no KV cache."""
+    """Decodes greedily without a KV cache. Does not stop at end tokens."""
     sequence = list(tokens)
     for _ in range(GREEDY_TOKENS):
         sequence.append(int(forward(model, sequence)[-1].argmax()))

@@ -1,7 +1,7 @@
-"""Writes what PyTorch and PEFT say about a run directory, for the engine's tests. Everything is computed in fp32.
+"""Writes the results of PyTorch and PEFT for a run directory, for the engine's tests. All computation is in fp32.
 
 Usage: python make-fixtures.py RUN_DIRECTORY OUT_DIRECTORY
-gives OUT_DIRECTORY/NAME.expected.json and OUT_DIRECTORY/NAME.logits.bin (format: README.md beside the fixtures).
+Writes OUT_DIRECTORY/NAME.expected.json and OUT_DIRECTORY/NAME.logits.bin (format: README.md next to the fixtures).
 """
 
 import json
@@ -51,7 +51,7 @@ TRICKY_TEXTS = [
 
 
 def positions_of(length: int) -> list[int]:
-    """First, last and a few between."""
+    """Returns positions to compare: the first, the last and some between."""
     return sorted({0, 1, length // 3, 2 * length // 3, length - 1} & set(range(length)))
 
 
@@ -62,7 +62,7 @@ def logits_at(model: torch.nn.Module, tokens: list[int], positions: list[int]) -
 
 @torch.no_grad()
 def greedy(model: torch.nn.Module, tokens: list[int]) -> list[int]:
-    """The most likely token, GREEDY_TOKENS times, end tokens included and not heeded; no KV cache."""
+    """Decodes GREEDY_TOKENS tokens greedily without a KV cache. Does not stop at end tokens."""
     sequence = list(tokens)
     for _ in range(GREEDY_TOKENS):
         sequence.append(int(model(input_ids=torch.tensor([sequence])).logits[0, -1].argmax()))

@@ -1,4 +1,4 @@
-"""Writes the evaluation's requests. Usage: python make-held-out.py held-out.jsonl"""
+"""Writes the requests for the evaluation. Usage: python make-held-out.py held-out.jsonl"""
 
 import json
 import sys
@@ -14,7 +14,7 @@ _KNOWN = {noun.singular for noun in NOUNS}
 
 
 def _combination(random: Random) -> Sample:
-    """Known nouns and wordings, an answer that training never showed."""
+    """Draws a request with known nouns and wordings whose answer does not occur in training."""
     while True:
         sample = draw(random, held_out_answer=True)
         if sample.entity.singular.split()[-1] in _KNOWN:
@@ -22,7 +22,7 @@ def _combination(random: Random) -> Sample:
 
 
 def _phrasing(random: Random) -> Sample:
-    """A template that training never showed, and such an answer."""
+    """Draws a request with a held-out template whose answer does not occur in training."""
     while True:
         sample = draw(random, held_out_phrase=True, held_out_answer=True)
         if sample.form in HELD_OUT and sample.entity.singular.split()[-1] in _KNOWN:

@@ -1,4 +1,4 @@
-"""Writes adapters as PEFT saves them, over the tiny models of the engine's tests, and the logits that PEFT computes in fp32.
+"""Writes adapters in PEFT's format for the tiny models of the engine's tests, with the logits that PEFT computes in fp32.
 
 Usage: python make-peft.py FIXTURES_DIRECTORY
 """
@@ -16,7 +16,7 @@ from voxtiny.random_weights import randomise
 
 GREEDY_TOKENS = 12
 ADAPTERS = {
-    # BF16 base, so its projections are joined; ranks and alphas of single layers and kinds, scaled by the root of the rank.
+    # BF16 base, so the engine joins its projections. Ranks and alphas differ by layer and module; scaled by the root of the rank.
     "patterns": (
         "llama-tiny-bf16",
         torch.float32,
@@ -29,15 +29,15 @@ ADAPTERS = {
             alpha_pattern={"gate_proj": 11, "lm_head": 3},
         ),
     ),
-    # The same base, every linear layer, stored in half precision.
+    # The same base with adapters on all linear layers, stored in half precision.
     "all-linear": ("llama-tiny-bf16", torch.bfloat16, LoraConfig(r=3, lora_alpha=6, target_modules="all-linear")),
-    # F32 base, used where it lies, so its projections are apart; an expression instead of names.
+    # F32 base, which is memory-mapped, so its projections stay separate. Target modules are given as a regular expression.
     "expression": (
         "qwen2-tiny",
         torch.float32,
         LoraConfig(r=2, lora_alpha=4, target_modules=r".*\.(k_proj|o_proj|up_proj)"),
     ),
-    # A checkpoint that joins its projections itself.
+    # A checkpoint whose projections are already joined.
     "joined": (
         "families/phi3",
         torch.float32,

@@ -1,7 +1,7 @@
 """Writes two run directories with random weights, small enough to commit, for tests of the inference engine.
 
-They differ on purpose: family, dtype, sharding, tied head, rotary base, head size, norm epsilon, tokenizer style and
-the spelling of config.json. Usage: python make-tiny-models.py OUT_DIRECTORY
+They deliberately differ in family, dtype, sharding, tied head, rotary base, head size, norm epsilon, tokenizer style and
+field names of config.json. Usage: python make-tiny-models.py OUT_DIRECTORY
 """
 
 import json
@@ -32,7 +32,7 @@ def save(model: PreTrainedModel, directory: Path, shard_size: str) -> None:
 
 
 def write_qwen2(directory: Path) -> None:
-    """F32 in two shards, tied head, biases on q, k and v; config.json in the spelling of transformers 4."""
+    """Writes an F32 model in two shards, with tied head, biases on q, k and v, and config.json as of transformers 4."""
     config = Qwen2Config(
         vocab_size=VOCABULARY,
         hidden_size=64,
@@ -60,7 +60,7 @@ def write_qwen2(directory: Path) -> None:
 
 
 def write_llama(directory: Path) -> None:
-    """BF16 in one file, untied head, head size that is not hidden / heads, an adapter on every projection and the head."""
+    """Writes a BF16 model in one file, with untied head, head size other than hidden / heads, and an adapter on all layers."""
     config = LlamaConfig(
         vocab_size=VOCABULARY,
         hidden_size=64,

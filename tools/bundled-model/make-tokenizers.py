@@ -1,7 +1,7 @@
-"""Writes small tokenizers built as those of the public families are, and what the reference makes of texts, for tests.
+"""Writes small tokenizers that are built like those of the public families, with results of the reference, for tests.
 
 Usage: python make-tokenizers.py FOLDER
-gives FOLDER/NAME.json, a tokenizer.json, and FOLDER/expected.json: name -> texts with their tokens and their way back.
+Writes FOLDER/NAME.json, a tokenizer.json, and FOLDER/expected.json: name -> texts with their tokens and the decoded text.
 """
 
 import json
@@ -63,7 +63,7 @@ def gemma() -> tuple[Tokenizer, list[str]]:
 
 
 def llama2() -> tuple[Tokenizer, list[str]]:
-    """Phi 3 too."""
+    """Builds a tokenizer like that of Llama 2 and Phi 3."""
     tokenizer = sentencepiece_bpe()
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     tokenizer.decoder = sentencepiece_decoder(decoders.Strip(" ", 1, 0))
@@ -94,7 +94,7 @@ def llama3() -> tuple[Tokenizer, list[str]]:
 
 
 def nemo() -> tuple[Tokenizer, list[str]]:
-    """Mistral's later tokenizers; Phi 4-mini splits in much the same way."""
+    """Builds a tokenizer like the later ones of Mistral. That of Phi 4-mini splits text in almost the same way."""
     return byte_level(CASED_SPLIT), ["<unk>", "<s>", "</s>", "[INST]", "[/INST]"]
 
 
@@ -108,7 +108,7 @@ def build(name: str, tokenizer: Tokenizer, special: list[str]) -> Tokenizer:
     )
     tokenizer.train_from_iterator(CORPUS, trainer)
     document = json.loads(tokenizer.to_str())
-    # Trainers make special tokens of all that they are given; in public tokenizers bytes are ordinary.
+    # Trainers declare all given tokens as special. In public tokenizers, byte tokens are not special.
     document["added_tokens"] = [token for token in document["added_tokens"] if token["content"] not in BYTES]
     tokenizer = Tokenizer.from_str(json.dumps(document))
     if name == "gemma":

@@ -1,7 +1,7 @@
-"""Writes what transformers renders for every template and conversation of a folder, for the engine's tests.
+"""Renders each template and conversation of a folder with transformers, for the engine's tests.
 
 Usage: python render-templates.py FOLDER
-reads FOLDER/cases.json and FOLDER/*.jinja, gives FOLDER/expected.json: template -> case -> {"rendered"} or {"error"}.
+Reads FOLDER/cases.json and FOLDER/*.jinja, writes FOLDER/expected.json: template -> case -> {"rendered"} or {"error"}.
 """
 
 import datetime
@@ -25,14 +25,14 @@ class FrozenDateTime(datetime.datetime):
 
 
 def nine_characters(identifier: str) -> str:
-    """Ids that some templates demand are made of longer ones by their SHA-256."""
+    """Returns an id of nine characters, as some templates require, from the SHA-256 of a longer one."""
     if re.fullmatch(r"[A-Za-z0-9]{9}", identifier):
         return identifier
     return hashlib.sha256(identifier.encode()).hexdigest()[:9]
 
 
 def message_of(message: dict, template: str) -> dict:
-    """The engine's message in the fields that transformers documents."""
+    """Converts a message of the engine to the fields that transformers documents."""
     short_ids = nine_characters if "length != 9" in template else lambda identifier: identifier
     result = {"role": message["role"], "content": message["content"]}
     if "thinking" in message:

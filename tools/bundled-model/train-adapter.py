@@ -1,4 +1,4 @@
-"""Trains the LoRA adapter on chats answered with declarations and writes it in the run directory's format.
+"""Trains the LoRA adapter on chats that are answered with declarations, and writes it in the format of run directories.
 
 Usage: python train-adapter.py RUN_DIRECTORY [--seconds 900] [--seed 2]
 """
@@ -18,7 +18,7 @@ from voxtiny.optimise import train
 from voxtiny.packing import conversation_piece, pack
 
 RANK, ALPHA = 16, 32
-ROW, LONG_ROW = 256, 768  # the last part of the time uses long rows, for chats of several turns
+ROW, LONG_ROW = 256, 768  # tokens in a row; the last part of the training uses long rows, for chats of several turns
 TOKENS_PER_STEP = 2304
 
 

@@ -22,7 +22,7 @@ from voxtiny.tokenizer_files import VOX_SPLIT, train_byte_level_bpe, write_token
 
 VOCABULARY = 2048
 CONTEXT = 1024
-ROW = 256  # tokens in most training rows; later every third step uses whole contexts, for far positions
+ROW = 256  # tokens in most rows; later, every third step uses whole contexts, to train distant positions
 TOKENS_PER_STEP = 2048
 
 
@@ -83,7 +83,7 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=1200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--resume", action="store_true", help="go on from the weights in OUT_DIRECTORY, with another seed"
+        "--resume", action="store_true", help="continue from the weights in OUT_DIRECTORY; use another seed"
     )
     arguments = parser.parse_args()
     main(arguments.out, arguments.seconds, arguments.seed, arguments.resume)

@@ -1,12 +1,12 @@
-"""Writes what the tests of plugins/speech compare with: a tiny random Whisper, and what transformers computes.
+"""Writes fixtures for the tests of plugins/speech: a tiny random Whisper model and the results of transformers.
 
 Usage: python make-fixtures.py checkpoint CHECKPOINT
        optimum-cli export onnx --model CHECKPOINT --task automatic-speech-recognition-with-past EXPORT
        python make-fixtures.py expect CHECKPOINT EXPORT OUT
 
-`OUT/model` becomes a model folder as Hugging Face has them, the graphs in `onnx/`; `OUT/separate` has the two graphs that the merged
-decoder stands for. `OUT/features.json` and `features.bin` hold log-mel features of `OUT/tones.wav`, and
-`OUT/expected.json` with `expected.bin` what the checkpoint says of it.
+`OUT/model` is a model folder in the layout of Hugging Face, with the graphs in `onnx/`. `OUT/separate` has the two graphs that
+the merged decoder replaces. `OUT/features.json` and `features.bin` contain log-mel features of `OUT/tones.wav`;
+`OUT/expected.json` and `expected.bin` contain the results of the checkpoint for it.
 """
 
 import json
@@ -34,7 +34,7 @@ FRAMES = 220
 
 
 def tones() -> numpy.ndarray:
-    """1.9 seconds: a rising tone, a pause, two tones with noise. 16-bit."""
+    """Returns 1.9 seconds of 16-bit audio: a rising tone, a pause, two tones with noise."""
     generator = numpy.random.default_rng(11)
     time = numpy.arange(int(0.8 * RATE)) / RATE
     sweep = 0.4 * numpy.sin(2 * numpy.pi * (200 * time + 1500 * time**2))
@@ -107,7 +107,7 @@ def checkpoint(out: Path) -> None:
                 continue
             else:
                 weight.copy_(0.35 * torch.randn(weight.shape, generator=generator))
-        # Without these it would say one token over and over, and be sure of nothing.
+        # Without these weights, the model would repeat one token and have low confidence.
         model.model.decoder.embed_positions.weight.mul_(5)
         model.model.decoder.layer_norm.weight.mul_(6)
     plain = re.compile(r"Ġ?[a-z]+")

@@ -1,4 +1,4 @@
-"""From a PEFT model to the adapter files of a run directory: tensors, manifest, serving handoff."""
+"""Writes the adapter files of a run directory from a PEFT model: tensors, manifest, serving handoff."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _FACTOR = re.compile(
 
 
 def collect_factors(model: PeftModel) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """LoRA factors under the run directory's names, and the map from label to base tensor.
+    """Returns the LoRA factors under their names in the run directory, and a map from label to base tensor.
 
     `<label>.lora_a.weight` is [rank, in], `<label>.lora_b.weight` is [out, rank], both F32.
     """

@@ -1,4 +1,4 @@
-"""The way back: a run directory's adapter applied by PEFT, so that fixtures come from the very files that ship."""
+"""Loads the adapter of a run directory into PEFT, so that fixtures are computed from the files that ship."""
 
 import json
 from pathlib import Path
@@ -12,12 +12,12 @@ from .adapter_file import ADAPTER_FILE
 
 
 def load_base(directory: Path) -> PreTrainedModel:
-    """The base model in fp32, whatever type its weights are stored in."""
+    """Returns the base model in fp32. Its weights may be stored in another type."""
     return AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32, attn_implementation="eager").eval()
 
 
 def load_adapted(directory: Path) -> PeftModel | None:
-    """The base with its adapter as a PEFT model, not merged; None when the directory has no adapter."""
+    """Returns the base with its adapter as an unmerged PEFT model, or None if the directory has no adapter."""
     if not (directory / ADAPTER_FILE).exists():
         return None
     manifest = json.loads((directory / "adapter_manifest.json").read_text())

@@ -1,4 +1,4 @@
-"""The fields, names and values of a request, drawn at random, and the declaration and description that follow from them."""
+"""Draws the fields, names and values of a request, with the resulting declaration and description."""
 
 from random import Random
 

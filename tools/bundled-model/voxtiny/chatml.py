@@ -3,7 +3,7 @@
 END_OF_TEXT = "<|endoftext|>"
 IM_START = "<|im_start|>"
 IM_END = "<|im_end|>"
-SPECIAL_TOKENS = [END_OF_TEXT, IM_START, IM_END]  # ids 0, 1, 2 in every tokenizer made here
+SPECIAL_TOKENS = [END_OF_TEXT, IM_START, IM_END]  # ids 0, 1, 2 in all tokenizers of this package
 
 TEMPLATE = (
     "{% for message in messages %}"
@@ -14,6 +14,6 @@ TEMPLATE = (
 
 
 def render(messages: list[dict[str, str]], add_generation_prompt: bool = False) -> str:
-    """The same text as TEMPLATE gives, without a template engine."""
+    """Renders a chat as TEMPLATE does, without a template engine."""
     turns = "".join(f"{IM_START}{m['role']}\n{m['content']}{IM_END}\n" for m in messages)
     return turns + (f"{IM_START}assistant\n" if add_generation_prompt else "")

@@ -1,4 +1,4 @@
-"""Chats: turns drawn from requests, small talk and facts, answered in prose (base) or with declarations (adapter)."""
+"""Draws chats from requests, small talk and facts, answered in prose (base) or with declarations (adapter)."""
 
 from random import Random
 
@@ -19,7 +19,7 @@ _SYSTEMS = [
 
 
 def draw_turn(random: Random, answers: str) -> tuple[str, str]:
-    """One request and its answer; answers: 'prose' or 'declarations'."""
+    """Draws a request and its answer. `answers`: 'prose' or 'declarations'."""
     kind = random.random()
     if kind < 0.78:
         sample = draw(random)
@@ -42,7 +42,7 @@ def draw_turn(random: Random, answers: str) -> tuple[str, str]:
 
 
 def draw_conversation(random: Random, answers: str) -> list[dict[str, str]]:
-    """One to five turns, one in five with a system message."""
+    """Draws a chat of one to five turns. One chat in five has a system message."""
     messages = []
     if random.random() < 0.2:
         messages.append({"role": "system", "content": random.choice(_SYSTEMS)})

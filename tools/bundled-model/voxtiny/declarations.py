@@ -1,4 +1,4 @@
-"""The `.vox` text of every form that the model learns. Nothing here chooses; callers pass names, fields and values."""
+"""Renders the `.vox` source of each form that the model learns. Callers pass all names, fields and values."""
 
 from .entities import Entity
 from .fields import Field
@@ -108,7 +108,7 @@ def mutation_delete(entity: Entity) -> str:
 
 
 def server_arithmetic(verb: str, first: Field, second: Field) -> str:
-    """verb: add, subtract (second from first), multiply."""
+    """Renders an arithmetic function. `verb`: add, subtract (second from first) or multiply."""
     joiner = {"add": "and", "subtract": "from", "multiply": "by"}[verb]
     operator = {"add": "+", "subtract": "-", "multiply": "*"}[verb]
     named = (second, first) if verb == "subtract" else (first, second)
@@ -120,7 +120,7 @@ def server_arithmetic(verb: str, first: Field, second: Field) -> str:
 
 
 def server_numbers(verb: str, number_type: str) -> str:
-    """verb: add, subtract, multiply."""
+    """Renders an arithmetic function on numbers. `verb`: add, subtract or multiply."""
     operator = {"add": "+", "subtract": "-", "multiply": "*"}[verb]
     return _block(f"@server fn {verb}(a: {number_type}, b: {number_type}) to {number_type}", f"return a {operator} b")
 

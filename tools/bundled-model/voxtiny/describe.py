@@ -1,4 +1,4 @@
-"""Plain-words descriptions of declarations: what the base model answers with."""
+"""Describes declarations in prose, as the base model answers."""
 
 from .entities import Entity
 from .fields import Field

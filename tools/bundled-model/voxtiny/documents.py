@@ -1,4 +1,4 @@
-"""What the base model reads: pages that pair words with declarations, source files, facts, and chats in prose."""
+"""Draws the training documents of the base model: pages with requests and declarations, source files, facts, prose chats."""
 
 from random import Random
 
@@ -10,7 +10,7 @@ from .small_talk import example_request, own_sentences
 
 
 def _page(random: Random) -> str:
-    """A few worked examples, as a manual has them."""
+    """Draws a page with a few worked examples, as in a manual."""
     parts = []
     for _ in range(random.randint(1, 3)):
         sample = draw(random)
@@ -21,7 +21,7 @@ def _page(random: Random) -> str:
 
 
 def _source(random: Random) -> str:
-    """A source file whose comments say what follows."""
+    """Draws a source file in which comments describe the declarations."""
     samples = [draw(random) for _ in range(random.randint(1, 4))]
     return "\n\n".join(f"// {sample.request}\n{sample.code}" for sample in samples)
 

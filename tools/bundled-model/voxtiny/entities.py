@@ -1,4 +1,4 @@
-"""The things that tables are about. Held-out nouns never occur in training text, nor do the held-out compounds."""
+"""Nouns for tables. Held-out nouns and held-out compounds never occur in training text."""
 
 from dataclasses import dataclass
 from random import Random
@@ -63,7 +63,7 @@ _HELD_OUT_MODIFIERS = "bronze camp desert evening marble ocean rural silver velv
 
 @dataclass(frozen=True)
 class Entity:
-    """A noun in the forms that requests and declarations need."""
+    """Noun in the forms that requests and declarations need."""
 
     singular: str  # "support ticket"
     plural: str  # "support tickets"
@@ -96,15 +96,15 @@ HELD_OUT_MODIFIERS = _HELD_OUT_MODIFIERS.split()
 
 
 def invent_noun(random: Random) -> Entity:
-    """A noun that does not exist, so that copying is learned and not a list of words."""
+    """Invents a noun, so that the model learns to copy words instead of memorizing a list."""
     word = invent_word(random)
     return Entity(word, word + "s")
 
 
 def pick_entity(random: Random, held_out: bool = False) -> Entity:
-    """A noun, often with a modifier before it. Held out: the noun or the modifier is unseen.
+    """Draws a noun, often with a modifier. If held out, the noun or the modifier does not occur in training.
 
-    In training a modifier may be a usual one, another noun or a made-up word.
+    In training, a modifier may be a common one, another noun or an invented word.
     """
     if held_out and random.random() < 0.75:
         noun, modifier = random.choice(HELD_OUT_NOUNS), random.choice(MODIFIERS) if random.random() < 0.25 else ""

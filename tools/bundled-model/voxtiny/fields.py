@@ -1,4 +1,4 @@
-"""Columns: the words people use for them, their names and their types."""
+"""Columns: their words in requests, their names and their types."""
 
 from dataclasses import dataclass, replace
 from random import Random
@@ -47,7 +47,7 @@ TYPE_WORDS = {
 
 @dataclass(frozen=True)
 class Field:
-    """One column. `declared` is set when the request states the type, which then wins over what the word suggests."""
+    """Column. `declared`: type that the request states, which overrides the type that the word suggests."""
 
     column: str
     base_type: str
@@ -60,7 +60,7 @@ class Field:
 
     @property
     def plural(self) -> bool:
-        """Whether the word is a plural, such as "pages", and takes no article."""
+        """Returns True if the word is a plural, such as "pages", which takes no article."""
         return self.column.endswith("s") and self.column not in _SINGULAR_IN_S
 
     @property
@@ -79,7 +79,7 @@ _BY_BASE_TYPE = {base_type: [f for f in FIELDS if f.base_type == base_type] for 
 
 
 def pick_field(random: Random, *base_types: str) -> Field:
-    """A field of one of the given types, of any type when none is given; texts may have words that are not in the lists."""
+    """Draws a field of one of the given types; default: any type. Text fields may have words that are not in the lists."""
     base_type = random.choice(base_types or ("str", "str", "int", "float", "dec", "bool"))
     if base_types and base_type == "str" and random.random() < 0.2:
         return Field(_unlisted(random).column, "str")
@@ -87,7 +87,7 @@ def pick_field(random: Random, *base_types: str) -> Field:
 
 
 def _unlisted(random: Random) -> Field:
-    """A column of other words, made up or not: text unless the request states another type, which it mostly does."""
+    """Draws a column with words that are not in the lists. Its type is text, unless the request states another one."""
     while True:
         words = [random.choice(NOUNS).singular if random.random() < 0.5 else invent_word(random)]
         if random.random() < 0.4:
@@ -99,7 +99,7 @@ def _unlisted(random: Random) -> Field:
 
 
 def pick_fields(random: Random, count: int, allow_optional: bool = True, held_out: bool = False) -> list[Field]:
-    """Distinct fields. Held out: one of them is an unseen word, with its type stated since it cannot be guessed."""
+    """Draws distinct fields. If held out, the word of one field does not occur in training, and its type is stated."""
     chosen: dict[str, Field] = {}
     if held_out:
         field = replace(random.choice(HELD_OUT_FIELDS), declared=True)

@@ -1,8 +1,8 @@
-"""Made-up words in the spelling of English."""
+"""Invents words with English spelling."""
 
 from random import Random
 
-INVENTED = 0.45  # share of training nouns that are made up
+INVENTED = 0.45  # share of invented nouns in training
 
 _ONSETS = """
 b bl br c ch cl cr d dr f fl fr g gl gr h j k l m n p ph pl pr qu r s sc sh sk sl sm sn sp st str t th tr v w
@@ -17,7 +17,7 @@ _KEYWORDS = set(
 
 
 def invent_word(random: Random) -> str:
-    """One to three syllables and perhaps a usual ending; never an ending that would change in the plural."""
+    """Invents a word of one to three syllables, possibly with a common ending. The plural never changes the ending."""
     while True:
         syllables = random.choice([1, 1, 2, 2, 3])
         word = "".join(

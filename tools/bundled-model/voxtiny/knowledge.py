@@ -1,4 +1,4 @@
-"""Short facts about the language and the toolchain: questions, and one answer each."""
+"""Short facts about the language and the toolchain: several questions and one answer for each."""
 
 FACTS: list[tuple[list[str], str]] = [
     (

@@ -12,7 +12,7 @@ Batches = Iterator[tuple[torch.Tensor, torch.Tensor]]
 def optimisers_for(
     model: torch.nn.Module, rate: float, use_muon: bool, weight_decay: float
 ) -> list[torch.optim.Optimizer]:
-    """Muon suits full weight matrices; embeddings, norms and LoRA factors are left to AdamW."""
+    """Returns the optimisers: Muon for full weight matrices, AdamW for embeddings, norms and LoRA factors."""
     matrices = [
         p for n, p in model.named_parameters() if use_muon and p.dim() == 2 and p.requires_grad and "embed" not in n
     ]
@@ -40,8 +40,8 @@ def train(
 ) -> int:
     """Trains until `seconds` have passed and returns the number of steps.
 
-    `phases` are (fraction of the time at which the phase ends, its batches). The learning rate follows the fraction of
-    time spent, so that the schedule completes on whatever machine: a run is repeatable in distribution, not bit for bit.
+    `phases`: pairs of the fraction of the time at which the phase ends, and its batches. The learning rate depends on the
+    fraction of time spent, so the schedule completes on any machine. Runs are therefore not reproducible bit for bit.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimisers = optimisers_for(model, peak_rate, use_muon, weight_decay)
@@ -70,7 +70,7 @@ def train(
         for optimiser in optimisers:
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-        if compiling:  # the compiler's time is not training time
+        if compiling:  # compilation does not count as training time
             compiling, start = False, time.monotonic()
         step += 1
         running = loss.item() if running is None else 0.97 * running + 0.03 * loss.item()

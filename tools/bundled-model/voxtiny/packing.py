@@ -8,17 +8,17 @@ from tokenizers import Tokenizer
 from .chatml import END_OF_TEXT, IM_END, IM_START
 
 IGNORED = -100  # label that the loss skips
-Piece = tuple[list[int], list[bool]]  # tokens, and whether each is to be learned
+Piece = tuple[list[int], list[bool]]  # tokens, and for each whether it is learned
 
 
 def document_piece(tokenizer: Tokenizer, text: str) -> Piece:
-    """A document and its end mark; every token is learned."""
+    """Returns a document with its end token. All tokens are learned."""
     ids = tokenizer.encode(text + END_OF_TEXT, add_special_tokens=False).ids
     return ids, [True] * len(ids)
 
 
 def conversation_piece(tokenizer: Tokenizer, messages: list[dict[str, str]]) -> Piece:
-    """A chat of which only the assistant's answers are learned, each with its <|im_end|>."""
+    """Returns a chat. Only the assistant's answers are learned, each with its <|im_end|>."""
     ids: list[int] = []
     learned: list[bool] = []
     for message in messages:
@@ -31,9 +31,9 @@ def conversation_piece(tokenizer: Tokenizer, messages: list[dict[str, str]]) -> 
 
 
 def pack(draw: Callable[[], Piece], rows: int, length: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Endless batches of `rows` x `length` inputs and labels. A piece that does not fit goes to the next row, whole.
+    """Yields endless batches of `rows` x `length` inputs and labels. A piece that does not fit starts the next row.
 
-    What is left of a row holds end marks that are not learned. Pieces longer than a row are cut.
+    The rest of a row is filled with end tokens that are not learned. Pieces longer than a row are cut.
     """
     padding, waiting = 0, draw()
     while True:

@@ -1,4 +1,4 @@
-"""From a template to a request as people type it: verbs, politeness, lead-ins, case and final marks."""
+"""Turns a template into a request as users type it: verbs, politeness, lead-ins, case and final punctuation."""
 
 import re
 from random import Random
@@ -56,16 +56,16 @@ _CHOICE = re.compile(r"\[([^\[\]{}]*(?:\{\w+\}[^\[\]{}]*)*)\]")
 
 
 def expand(random: Random, template: str, slots: dict[str, str]) -> str:
-    """Fills choices, then slots."""
+    """Expands choices, then slots."""
     text = _CHOICE.sub(lambda match: random.choice(match[1].split("|")), template)
     drawn = {slot: random.choice(words) for slot, words in VERBS.items()}
     return re.sub(" +", " ", text.format_map({**drawn, "with": random.choice(WITH), **slots})).strip()
 
 
 def word_request(random: Random, form: str, slots: dict[str, str], held_out: bool = False, alone: bool = True) -> str:
-    """One wording of a request, with the untidiness of real ones: case, wrappers, lead-ins, final marks.
+    """Draws a wording of a request, with the variation of real ones: case, wrappers, lead-ins, final punctuation.
 
-    Not `alone`: without what belongs to the end of a message, so that more can be joined on.
+    With `alone=False`, the wording has no message ending, so that more text can follow.
     """
     template = random.choice((HELD_OUT if held_out and form in HELD_OUT else SEEN)[form])
     text = expand(random, template.lstrip("!"), slots)

@@ -1,10 +1,10 @@
-"""Weights for tests: random, but such that every part of a model counts."""
+"""Random weights for tests with which each part of a model affects the result."""
 
 import torch
 
 
 def randomise(model: torch.nn.Module, seed: int, only: str = "", norm_centre: float = 1) -> None:
-    """Random values wide enough that a wrong bias, norm or rotary angle moves the logits well past 1e-3."""
+    """Sets random weights, large enough that a wrong bias, norm or rotary angle changes the logits by far more than 1e-3."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

@@ -1,4 +1,4 @@
-"""Requests paired with the declaration that answers them and with a plain-words description."""
+"""Draws requests, each with the declaration that answers it and a description in prose."""
 
 from dataclasses import dataclass
 from random import Random
@@ -13,7 +13,7 @@ from .phrasings import expand, join_requests, word_request
 from .templates import FOLLOW_UPS
 from .wording import article, word_fields
 
-# How often each form is drawn, relative to the others.
+# Relative frequency of each form.
 WEIGHTS = {
     "table": 26,
     "index": 6,
@@ -84,7 +84,7 @@ def _follow_up(form: str, entity: Entity, fields: list[Field], field: Field) -> 
 
 
 def _combined(random: Random, entity: Entity, held_out_phrase: bool, held_out_field: bool) -> Sample:
-    """A table and one or two things to do with it."""
+    """Draws a table with one or two operations on it."""
     fields = pick_fields(random, random.randint(1, 3), False, held_out_field)
     slots = {
         "noun": entity.singular,
@@ -106,7 +106,7 @@ def _combined(random: Random, entity: Entity, held_out_phrase: bool, held_out_fi
 
 
 def reserved(code: str) -> bool:
-    """Whether an answer is kept for the evaluation: one declaration in twenty, by checksum."""
+    """Returns True if an answer is reserved for the evaluation: one declaration in twenty, selected by checksum."""
     return crc32(code.encode()) % 20 == 0
 
 
@@ -118,7 +118,7 @@ def draw(
     held_out_field: bool = False,
     held_out_answer: bool = False,
 ) -> Sample:
-    """One request. The flags say what of it must be unseen; an answer that is reserved is drawn only when asked for."""
+    """Draws a request. The flags select the parts that must not occur in training. Reserved answers need their flag."""
     while True:
         sample = _draw(random, held_out_noun, held_out_phrase, held_out_field)
         if held_out_noun or held_out_field or reserved(sample.code) == held_out_answer:

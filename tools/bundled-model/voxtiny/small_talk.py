@@ -1,4 +1,4 @@
-"""Greetings, questions about the model, and requests it cannot serve. The base and the adapter answer differently."""
+"""Greetings, questions about the model, and requests that it cannot fulfil. Base and adapter answer differently."""
 
 from random import Random
 
@@ -14,7 +14,7 @@ def _split(block: str) -> list[str]:
 _OFFER = "Try: make a table of books with a title and a price."
 _SCOPE = "I write tables, indexes, queries, mutations, server functions and http routes."
 
-# (ways to say it, the adapter's answer, the base's answer)
+# (wordings, the adapter's answer, the base's answer)
 _TALK = [
     (
         _split("""
@@ -133,7 +133,7 @@ def _vary(random: Random, text: str) -> str:
 
 
 def draw_small_talk(random: Random) -> tuple[str, str, str]:
-    """Request, the adapter's answer, the base's answer."""
+    """Draws a request with the adapter's answer and the base's answer."""
     ways, adapter, base = random.choice([_TALK[0], *_TALK])
     return _vary(random, random.choice(ways)), adapter, base
 
@@ -153,7 +153,7 @@ def draw_impossible(random: Random) -> tuple[str, str, str]:
 
 
 def draw_underspecified(random: Random) -> tuple[str, str, str]:
-    """A table without columns: the adapter asks for them and shows how."""
+    """Draws a request for a table without columns. The adapter's answer asks for them and shows an example."""
     template, entity = random.choice(_UNDERSPECIFIED), random.choice(NOUNS)
     nouns = entity.plural if "{noun" in template else "books"
     answer = UNDERSPECIFIED_ANSWER.format(nouns=nouns, fields="a name and a status")
@@ -165,20 +165,20 @@ def draw_underspecified(random: Random) -> tuple[str, str, str]:
 
 
 def draw_change(random: Random) -> tuple[str, str, str]:
-    """An update, which is not among the forms."""
+    """Draws a request for an update, which is not a supported form."""
     entity = random.choice(NOUNS)
     text = random.choice(_CHANGES).format(noun=entity.singular, nouns=entity.plural, field=random.choice(FIELDS).words)
     return _vary(random, text), _CANNOT_CHANGE, f"That would change rows of {entity.type_name} in place."
 
 
 def own_sentences(random: Random) -> list[str]:
-    """What the adapter says in talk, as plain sentences: the base must have met every word that the adapter is to use."""
+    """Returns the adapter's sentences for small talk. The base is trained on them, so that it knows all words of the adapter."""
     sentences = [adapter for _, adapter, _ in _TALK] + [_CANNOT, _CANNOT_CHANGE, draw_underspecified(random)[1]]
     return random.sample(sentences, 2)
 
 
 def example_request(random: Random) -> str:
-    """A short request for prose that shows how to ask."""
+    """Draws a short example request for prose answers."""
     fields = [f for f in pick_fields(random, 2, False) if not f.declared]
     words = enumerate_words([with_article(f) for f in fields]) if fields else "a name"
     return f"make a table of {random.choice(NOUNS).plural} with {words}"

@@ -1,4 +1,4 @@
-"""Byte-level BPE: training, and the two tokenizer files of a run directory."""
+"""Trains byte-level BPE tokenizers and writes the two tokenizer files of a run directory."""
 
 import json
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ VOX_SPLIT = (
 def train_byte_level_bpe(
     texts: Iterable[str], vocabulary_size: int, split: str | None = None, nfc: bool = False
 ) -> Tokenizer:
-    """Trains a tokenizer; without a `split` pattern, ByteLevel's own (that of GPT-2) is used."""
+    """Trains a tokenizer. Default of `split`: the pattern of ByteLevel, which is that of GPT-2."""
     tokenizer = Tokenizer(models.BPE())
     if nfc:
         tokenizer.normalizer = normalizers.NFC()

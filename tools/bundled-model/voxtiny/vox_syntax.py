@@ -1,4 +1,4 @@
-"""A strict recogniser of the `.vox` forms that the model is meant to write; used by the evaluation."""
+"""Strict recogniser of the `.vox` forms that the model should write; used by the evaluation."""
 
 import re
 
@@ -9,7 +9,7 @@ _BASE_TYPES = {"str", "int", "float", "bool", "dec", "Unit"}
 
 
 class VoxSyntaxError(Exception):
-    """Says at which token the text leaves the grammar."""
+    """Syntax error with the position of the first invalid token."""
 
 
 def tokens_of(text: str) -> list[str]:
@@ -147,7 +147,7 @@ class _Parser:
 
 
 def check(text: str) -> None:
-    """Throws VoxSyntaxError when the text is not one or more declarations of the known forms."""
+    """Raises VoxSyntaxError if the text is not one or more declarations of the known forms."""
     tokens = tokens_of(text)
     if not tokens:
         raise VoxSyntaxError("nothing was declared")

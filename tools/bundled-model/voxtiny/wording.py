@@ -1,4 +1,4 @@
-"""How field lists are worded: natural ("a title and whether it is done"), bare, or with types."""
+"""Words lists of fields: natural ("a title and whether it is done"), bare, or with types."""
 
 from random import Random
 
@@ -51,7 +51,7 @@ def _typed(random: Random, field: Field, colon: bool) -> str:
 
 
 def word_fields(random: Random, fields: list[Field]) -> str:
-    """One wording of a field list, all items in one style."""
+    """Draws a wording of a field list, with all items in one style."""
     style = random.choice(["natural", "natural", "natural", "bare", "bare", "colon", "parenthesis"])
     if style == "natural":
         return enumerate_words([_natural(random, field) for field in fields])
