@@ -30,7 +30,7 @@ export const checkCommand: CommandDescriptor = {
     emit_projection: t.boolean({
       default: false,
       description:
-        'Write the runtime projection of a single file, which lists its requirements on the runtime, in the same way.'
+        'Write the runtime projection of a single file, its requirements on the runtime, to the standard output.'
     }),
     out: t.optional(
       t.string({ minLength: 1, description: 'Write the document to this file instead of the standard output.' })

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Public entry of this folder for tests. Source files import the modules directly.
 export { type Builder, type BuildSettings, runBuild } from './build-command.ts'
 export { runCheck } from './check-command.ts'
 export { checkFile, formatFile, hasErrors } from './compile.ts'

@@ -172,7 +172,7 @@ t.test('islands, v0 components, client routes and other interface declarations a
   )
 })
 
-t.test('imports name paths, crates and modules', async t => {
+t.test('imports of paths, crates and modules are parsed', async t => {
   t.match(one('import std.fs, a/b as { c as d, e }, rust:x(version: "1") as y, react Z from "./z"'), {
     items: [
       { path: [{ text: 'std' }, { text: 'fs' }] },

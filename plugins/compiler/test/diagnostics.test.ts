@@ -38,7 +38,7 @@ note: it began here
   )
 })
 
-t.test('colours are written only on request', async t => {
+t.test('a diagnostic is coloured only on request', async t => {
   const found = diagnostic('lint.table_id_column', 'so', { start: 0, end: 2 })
   t.notMatch(renderDiagnostic(found, file, false), '\u001b')
   t.match(renderDiagnostic(found, file, true), '\u001b[1;33mwarning[lint.table_id_column]\u001b[0m')
@@ -60,7 +60,7 @@ t.test('columns count characters, and byte offsets count UTF-8', async t => {
   }
 })
 
-t.test('a diagnostic as JSON has every field, with lines and columns from 1', async t => {
+t.test('the JSON of a diagnostic has every field, with lines and columns from 1', async t => {
   const span = { start: 11, end: 14 }
   const found = diagnostic('W093', 'so', span, { fixes: [{ label: 'l', span, replacement: 'r' }] })
   const place = { start_line: 2, start_col: 2, end_line: 2, end_col: 5 }

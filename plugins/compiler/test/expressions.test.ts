@@ -50,7 +50,7 @@ t.test('anonymous functions have three forms', async t => {
   t.equal(brief('(a, b: int = 1) => { a }'), '(fn a b -> {a})')
 })
 
-t.test('an arrow after a guard belongs to the arm', async t => {
+t.test('an arrow after a guard begins the body of the arm', async t => {
   t.equal(brief('match x { a if ok => 1, b if (c) => 2 }'), 'Match')
 })
 

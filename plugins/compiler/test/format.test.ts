@@ -251,7 +251,7 @@ t.test('a comma that separates a call from a block is kept', async t => {
   t.equal(formatted('fn f() {\na(), b()\n}'), lines('fn f() {', '    a()', '    b()', '}'))
 })
 
-t.test('messages are printed as calls of send', async t => {
+t.test('actor messages are formatted as calls of send', async t => {
   t.equal(
     formatted('fn f(h: any) {\nh.send note("a") // sent\nh ! note(1, 2)\nh.send("note")\n}'),
     lines('fn f(h: any) {', '    h.send("note", "a") // sent', '    h.send("note", 1, 2)', '    h.send("note")', '}')

@@ -93,7 +93,7 @@ function checkOptions(index: Index): Diagnostic[] {
       return [diagnostic('typecheck.with.unknown_option', message, at, { suggestions: [example] })]
     }
     if (problem === 'value') {
-      const message = `\`${key}\` is one of ${known.values.map(value => `"${value}"`).join(', ')}`
+      const message = `\`${key}\` must be one of ${known.values.map(value => `"${value}"`).join(', ')}`
       return [diagnostic('typecheck.with.option_type', message, at)]
     }
     if (problem === null) return []

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Public entry of this folder for tests. Source files import the modules directly.
 export { type DiagnosticCode, diagnosticCodes } from './codes.ts'
 export { type Diagnostic, diagnostic, sortDiagnostics } from './diagnostic.ts'
 export { diagnosticJson } from './json.ts'

@@ -1,2 +1,2 @@
-// The face of this folder for tests. Sources import the files.
+// Public entry of this folder for tests. Source files import the modules directly.
 export { format } from './format.ts'

@@ -293,8 +293,8 @@ export class ExpressionLowering {
 
   #unary({ operator, operand }: Unary, span: HirSpan): HirExpression {
     // The minimum int has no positive counterpart, so its sign is part of the literal.
-    const isLeast = operator === '-' && operand.kind === 'Int' && BigInt(operand.digits) === 1n << 63n
-    if (isLeast) return { IntLit: [-(1n << 63n), span] }
+    const isMinimum = operator === '-' && operand.kind === 'Int' && BigInt(operand.digits) === 1n << 63n
+    if (isMinimum) return { IntLit: [-(1n << 63n), span] }
     return { Unary: [operator === '-' ? 'Neg' : 'Not', this.expression(operand), span] }
   }
 

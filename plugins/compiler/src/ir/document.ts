@@ -30,10 +30,14 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
   if (checked.ok) return document as unknown as IrDocument
   const [problem] = checked.errors
   const at = problem?.instancePath || '(root)'
-  throw compilerErrors.create('CMP_IR_INVALID', `the IR document breaks its contract at ${at}: ${problem?.message}`, {
-    hint: 'nothing was printed; please report the file as a bug in the compiler',
-    data: { at }
-  })
+  throw compilerErrors.create(
+    'CMP_IR_INVALID',
+    `the IR document does not match its schema at ${at}: ${problem?.message}`,
+    {
+      hint: 'nothing was printed; please report the file as a bug in the compiler',
+      data: { at }
+    }
+  )
 }
 
 /** Prints a document with a line break at its end. */

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Public entry of this folder for tests. Source files import the modules directly.
 export { Analysis } from './analysis.ts'
 export { CleanFiles } from './clean-files.ts'
 export { codeLenses } from './code-lenses.ts'

@@ -38,7 +38,7 @@ export function rename(
   const { analysis: home, symbol } = renamed(analysis, position, workspace)
   if (name === symbol.name) return {}
   requireName(name, symbol)
-  if (symbol.kind === 'parameter') requireNoGivenName(symbol, name, home)
+  if (symbol.kind === 'parameter') requireNoHookParameter(symbol, name, home)
   const files = namedEverywhere(home, symbol, workspace)
   if (symbol.kind === 'handler') requireKnownCalls(symbol, home, workspace)
   if (files.length > 1 && exported(home, symbol.name).length > 1) {
@@ -109,7 +109,7 @@ function hasAlias({ node, definition }: LanguageSymbol): boolean {
 }
 
 /** Throws if an app hook passes the parameter by its name. */
-function requireNoGivenName({ name: old, declaration }: LanguageSymbol, name: string, { parsed }: Analysis): void {
+function requireNoHookParameter({ name: old, declaration }: LanguageSymbol, name: string, { parsed }: Analysis): void {
   if (declaration.kind !== 'Function') return
   const { name: of, params } = declaration
   const others = params.map(each => (each.name.text === old ? { ...each, name: { ...each.name, text: name } } : each))

@@ -1,3 +1,3 @@
-// The face of this folder for tests. Sources import the files.
+// Public entry of this folder for tests. Source files import the modules directly.
 export { hostProbe } from './host-probe.ts'
 export { runtimeProjection } from './runtime-projection.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Public entry of this folder for tests. Source files import the modules directly.
 
 export type { Declaration, Expression, FunctionDeclaration, Statement } from './ast.ts'
 export type { Identifier } from './ast-expressions.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Public entry of this folder for tests. Source files import the modules directly.
 export { webIr } from './build-web-ir.ts'
 export { validateWebIr } from './validate.ts'
 export type { WebIr } from './web-ir.ts'

@@ -53,7 +53,7 @@ t.test('a hook handler must be callable by a page, and have only parameters that
   t.end()
 })
 
-t.test('a parameter without a value is reported once', t => {
+t.test('a hook parameter without a value is reported once', t => {
   const { diagnostics } = checkFile(
     new SourceFile('a.vox', 'fn registered(token: str, count: int) { }\n@push { on_register: registered }'),
     options

@@ -377,7 +377,7 @@ t.test('a declared name hides a namespace of that name', t => {
   t.end()
 })
 
-t.test('a name that is missing only in a workflow is a warning', t => {
+t.test('an undeclared name in a workflow is only a warning', t => {
   const source = 'workflow w() to Result[int] { check_inventory(1) }'
   const [only] = check(parse(source).module, { suppressHookLints: false })
   t.match(only, { code: 'typecheck.undefined', severity: 'warning' })

@@ -20,7 +20,7 @@ t.test('a file is reported when it loses its last finding, at most once in two m
   t.end()
 })
 
-t.test('a closed file is forgotten with its findings', t => {
+t.test('the findings of a closed file are forgotten', t => {
   const files = new CleanFiles(() => 0)
   files.update('a', 1)
   files.close('a')

@@ -315,7 +315,7 @@ t.test('the outline lists each declaration with its members', async t => {
   ])
 })
 
-t.test('each test has a lens that runs it', async t => {
+t.test('each test has a code lens that runs it', async t => {
   const lenses = await editor.connection.sendRequest(CodeLensRequest.type, { textDocument: { uri: shop.uri } })
   t.match(lenses, [
     {

@@ -57,12 +57,12 @@ t.test('every request succeeds for incomplete sources at any cursor position', t
       const { data } = semanticTokens(analysis)
       for (let at = 0; at < data.length; at += 5) {
         const [down = 0, along = 0, length = 0, type = -1] = data.slice(at, at + 4)
-        if (down < 0 || along < 0 || length <= 0 || type < 0) t.fail(`a token without size or kind\n${source}`)
+        if (down < 0 || along < 0 || length <= 0 || type < 0) t.fail(`a semantic token has no size or kind\n${source}`)
       }
       for (let place = 0; place < 3; place++) {
         const position = document.positionAt(Math.floor(random() * (source.length + 1)))
         for (const { textEdit } of completions(analysis, position)) {
-          if (textEdit === undefined) t.fail(`a completion without a change\n${source}`)
+          if (textEdit === undefined) t.fail(`a completion has no text edit\n${source}`)
         }
         hover(analysis, position)
         definition(analysis, position, alone)

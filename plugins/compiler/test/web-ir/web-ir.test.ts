@@ -87,7 +87,7 @@ t.test('behaviours are prefixed with their component, in source order', t => {
   t.end()
 })
 
-t.test('an island is a mount point with properties and a count of its children', t => {
+t.test('an island becomes a mount point with properties and a count of its children', t => {
   const source =
     '@island Chart { values: List[int] title: str }\ncomponent A() { view: <Chart values={[1]} title="x">"a" "b"</Chart> }'
   t.same(found(source).dom_nodes, [

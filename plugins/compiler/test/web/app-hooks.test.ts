@@ -172,7 +172,7 @@ t.test('a handler that a page cannot call is reported', async t => {
   t.match(err, 'error[web.not_in_browser]: a hook of an app cannot call `back`')
 })
 
-t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
+t.test('hooks work in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
   const browser = await launched(t)
   const url = await served(t, APP)
 

@@ -119,7 +119,7 @@ http get "/all/of/*" to int { 1 }
   t.equal(sent.length, seen.length, 'the client uses the passed fetch')
 })
 
-t.test('functions may have names that the client itself uses', async t => {
+t.test('program functions may have names that the client uses', async t => {
   const names = ['Object', 'Set', 'String', 'JSON', 'Promise', 'fetch', 'URL', 'Error', 'Array', 'encodeURIComponent']
   const reserved = ['undefined', 'globalThis', 'voxClient']
   const functions = [...names, ...reserved].map(name => `@mutation\nfn ${name}(a: str) to str { a }\n`)

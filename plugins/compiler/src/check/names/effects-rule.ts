@@ -173,7 +173,7 @@ function wrongRow(fn: FunctionDeclaration): Diagnostic[] {
   const [effect] = row
   if (pure !== undefined && effect !== undefined) {
     const message = `\`${fn.name.text}\` is marked as pure, but declares the effect \`${effect.text}\``
-    const related = [{ span: effect, message: 'the effect' }]
+    const related = [{ span: effect, message: 'the effect is declared here' }]
     found.push(diagnostic('E_EFFECT_PURE_CONFLICT', message, pure, { related }))
   }
   return found

@@ -124,7 +124,7 @@ export class OptionsRule implements BodyRule {
     const near = nearName(value.value, texts)
     this.found.push(
       diagnostic('typecheck.with.option_value', `the option \`${key}\` cannot be "${value.value}"`, value, {
-        suggestions: [`\`${key}\` is ${texts.map(text => `"${text}"`).join(', ')}`],
+        suggestions: [`the values of \`${key}\` are ${texts.map(text => `"${text}"`).join(', ')}`],
         ...spellingFix(near, value, `"${near}"`)
       })
     )

@@ -27,14 +27,17 @@ export abstract class CallTranslator extends MatchTranslator {
     if (callee.kind === 'Member') return this.#methodCall(node, callee)
     if (callee.kind === 'Identifier') return this.#namedCall(node, callee)
     const made = this.expression(callee)
-    return code([operand(made, Level.postfix), argumentList(this.#given(node.args, []).map(each => each.doc))])
+    return code([operand(made, Level.postfix), argumentList(this.#argumentCodes(node.args, []).map(each => each.doc))])
   }
 
   #namedCall(node: Call, { name }: Identifier): TypeScriptCode {
     const local = this.scope.lookup(name)
     if (local !== undefined) {
       const types = local.type.kind === 'function' ? (local.type.params ?? []) : []
-      const made = call(this.expression(bare(node.callee)).doc, ...this.#given(node.args, types).map(each => each.doc))
+      const made = call(
+        this.expression(bare(node.callee)).doc,
+        ...this.#argumentCodes(node.args, types).map(each => each.doc)
+      )
       return local.isAsync && this.frame.mayAwait ? this.awaited(made) : made
     }
     const element = elementOfCall(node, this.program, each => this.scope.lookup(each) !== undefined)
@@ -47,7 +50,7 @@ export abstract class CallTranslator extends MatchTranslator {
       return call(this.file.imports.value('./types', name), ...args.map(each => each.doc))
     }
     if (entry.kind === 'constant') {
-      return call(this.expression(bare(node.callee)).doc, ...this.#given(node.args, []).map(each => each.doc))
+      return call(this.expression(bare(node.callee)).doc, ...this.#argumentCodes(node.args, []).map(each => each.doc))
     }
     switch (this.program.kindOf(entry)) {
       case 'read':
@@ -65,10 +68,10 @@ export abstract class CallTranslator extends MatchTranslator {
 
   #builtin(node: Call, name: string): TypeScriptCode {
     if (name === 'Ok' || name === 'Error' || name === 'Err') {
-      const [value = stable('null')] = this.#given(node.args, [])
+      const [value = stable('null')] = this.#argumentCodes(node.args, [])
       return call(this.file.imports.value('./types', name === 'Ok' ? 'Ok' : 'Err'), value.doc)
     }
-    const args = this.#given(node.args, [])
+    const args = this.#argumentCodes(node.args, [])
     // A function component may call React hooks.
     if (name.startsWith('use_') && this.file.own !== null) {
       return call(this.file.react(camelCase(name)), ...args.map(each => each.doc))
@@ -86,7 +89,7 @@ export abstract class CallTranslator extends MatchTranslator {
       const full = [...path, property.text]
       const [root, ...rest] = full
       if (root === 'std' && rest[0] !== 'mobile') {
-        const args = this.#given(node.args, [])
+        const args = this.#argumentCodes(node.args, [])
         return translateStandard(rest.join('.'), args) ?? this.unavailable(full.join('.'), node)
       }
       if (root === 'mobile' || rest[0] === 'mobile') {
@@ -99,7 +102,7 @@ export abstract class CallTranslator extends MatchTranslator {
     const type = this.typeOf(object)
     const name = property.text
     const item = isGeneric(type, 'List') ? [itemOf(type)] : isGeneric(type, 'Option') ? [itemOf(type)] : []
-    const args = this.#given(node.args, [], item)
+    const args = this.#argumentCodes(node.args, [], item)
     const made = translateMethod(name, of, type, args, {
       helper: each => this.helper(each),
       named: value => this.named(value, 'value')
@@ -130,12 +133,12 @@ export abstract class CallTranslator extends MatchTranslator {
   }
 
   #mobile(node: Call, name: string): TypeScriptCode {
-    const args = this.#given(node.args, [])
+    const args = this.#argumentCodes(node.args, [])
     const made = call(`${this.file.imports.value(MOBILE_MODULE, 'mobile')}.${name}`, ...args.map(each => each.doc))
     return this.frame.mayAwait && !AT_ONCE.has(name) ? this.awaited(made) : made
   }
 
-  #given(
+  #argumentCodes(
     args: readonly Argument[],
     types: readonly ValueType[],
     ofLambda: readonly ValueType[] = []
@@ -159,14 +162,14 @@ export abstract class CallTranslator extends MatchTranslator {
       values[at === -1 ? place++ : at] = value
     }
     const all = Array.from(values, value => value ?? null)
-    const given = all.filter(value => value !== null)
-    const codes = this.operands(given)
+    const present = all.filter(value => value !== null)
+    const codes = this.operands(present)
     return all.map((value, index) => {
       if (value === null) return stable('undefined')
       const inner = bare(value)
       const type = this.program.reader.read(params[index]?.type ?? null)
       if (inner.kind === 'Lambda' && type.kind === 'function') return this.lambda(inner, type.params ?? [])
-      return codes[given.indexOf(value)] as TypeScriptCode
+      return codes[present.indexOf(value)] as TypeScriptCode
     })
   }
 

@@ -10,7 +10,7 @@ t.test('translated functions return the same results as on the server', async t 
   const f = (await running(t, source, `export * from './vox-functions'\nexport * from './types'\n`)) as Functions
   const call = (name: string, ...args: readonly unknown[]): unknown => f[name]?.(...args)
 
-  t.test('patterns, guards and the order of arms', t => {
+  t.test('patterns, guards and the order of arms have the same results', t => {
     t.equal(call('eval_', call('Add', 5, 2)), 3)
     t.equal(call('eval_', call('Add', 2, 5)), 7)
     t.equal(call('eval_', call('Neg', 4)), -4)
@@ -23,7 +23,7 @@ t.test('translated functions return the same results as on the server', async t 
     t.end()
   })
 
-  t.test('loops, jumps and variables', t => {
+  t.test('loops, jumps and variables have the same results', t => {
     t.equal(call('collatz', 7), 16)
     t.equal(call('find_first', [4, 5, 6], 6), 2)
     t.equal(call('find_first', [4, 5, 6], 7), null)
@@ -36,7 +36,7 @@ t.test('translated functions return the same results as on the server', async t 
     t.end()
   })
 
-  t.test('arithmetic of ints and decimals', t => {
+  t.test('ints and decimals have the same arithmetic', t => {
     t.equal(call('price_of', '1.25', '2.5'), '4.50')
     t.equal(call('price_of', '-1', '0'), '-2.5')
     t.equal(call('cheap', '9.999'), true)
@@ -45,7 +45,7 @@ t.test('translated functions return the same results as on the server', async t 
     t.end()
   })
 
-  t.test('failures and missing elements', t => {
+  t.test('failures and missing elements have the same results', t => {
     t.same(call('safe_div', 1, 0), { _tag: 'Err', value: 'division' })
     t.same(call('chain', 5), { _tag: 'Ok', value: 'got {y} 10' })
     t.same(call('chain', 0), { _tag: 'Err', value: 'division' })
@@ -70,7 +70,7 @@ t.test('translated functions return the same results as on the server', async t 
     t.end()
   })
 
-  t.test('functions as values, and reserved names of TypeScript', t => {
+  t.test('higher-order functions and reserved names of TypeScript work', t => {
     const doubled = call(
       'compose',
       (x: number) => x + 1,
