@@ -54,7 +54,7 @@ function file(t: Test, source: string): string {
   return join(t.testdir({ 'program.vox': source }), 'program.vox')
 }
 
-t.test('main runs in a separate thread, with its arguments', async t => {
+t.test('main runs in a separate thread, and receives its arguments', async t => {
   const path = file(t, 'fn main(n: int, who: str = "you") {\n    print(n + 1, who)\n}\n')
   t.same(await execute(run, { file: path, args: ['41'] }), { code: 0, out: '42 you\n', err: '' })
   t.same(await execute(run, { file: path, args: ['1', 'me'] }), { code: 0, out: '2 me\n', err: '' })
@@ -64,7 +64,7 @@ t.test('main runs in a separate thread, with its arguments', async t => {
   t.match(wrong.err, 'x is not a valid int for the parameter n of main')
 })
 
-t.test('a main with one list takes all arguments', async t => {
+t.test('a main with one list parameter receives all arguments', async t => {
   const path = file(t, 'fn main(args: List[str]) {\n    print(args)\n}\n')
   t.equal((await execute(run, { file: path, args: ['a', 'b'] })).out, '[a, b]\n')
 })
@@ -80,7 +80,7 @@ t.test('a returned Error and a failure of main exit with 1', async t => {
   t.match(JSON.parse(json), { error: { code: 'RUN_INDEX', at: { line: 2, column: 11 } } })
 })
 
-t.test('a file with errors and a missing file are not run', async t => {
+t.test('a file with errors and a missing file do not run', async t => {
   const { code, err } = await execute(run, { file: file(t, 'fn main() {\n    print(nothing)\n}\n') })
   t.equal(code, 1)
   t.match(err, 'typecheck.undefined')
@@ -110,7 +110,7 @@ t.test('the time limit ends a sleeping program', async t => {
   t.match(err, 'RUN_TIME_LIMIT')
 })
 
-t.test('a program that prints faster than its reader waits, and loses no output', async t => {
+t.test('a program that prints faster than its output is read waits, and loses no output', async t => {
   const path = file(t, 'fn main() {\n    for i in range(20000) { print(i) }\n}\n')
   const { out } = await execute(run, { file: path })
   t.equal(out.trimEnd().split('\n').length, 20_000)
@@ -133,7 +133,7 @@ t.test('an unknown capability is reported', async t => {
   t.same(grantedTo({ path: 'a.vox', text: '# vox:caps secrets, fs\n' }, ['fs', 'secrets']), ['fs', 'secrets'])
 })
 
-t.test('a seed repeats random numbers', async t => {
+t.test('the same seed produces the same random numbers', async t => {
   const path = file(t, 'fn main() {\n    print(std.random.int(0, 1000000), std.random.float())\n}\n')
   const [first, second] = [await execute(run, { file: path, seed: 7 }), await execute(run, { file: path, seed: 7 })]
   t.equal(first.out, second.out)
@@ -189,7 +189,7 @@ t.test('a test that does not end fails only itself', async t => {
   t.match(out, '1 passed, 1 failed')
 })
 
-t.test('a program of the operation has no capability', async t => {
+t.test('a program run by the operation has no capabilities', async t => {
   const handler = evaluateHandler(compiler, () => LIMITS)
   const call = { signal: new AbortController().signal } as Parameters<typeof handler>[1]
   const answer = (source: string) => handler({ source, args: [], script: false }, call)
@@ -198,7 +198,7 @@ t.test('a program of the operation has no capability', async t => {
   t.match(await answer('fn main() {\n    print(x)\n}\n'), { ok: false, error: { code: null } })
 })
 
-/** Examples with a main, and their output. */
+/** Expected output of the examples with a main. */
 const PRINTED: Readonly<Record<string, string>> = {
   'actor.vox': '42\n',
   'hello.vox': 'Hello, world!\n0: 6\n1: 2\n2: 4\n'

@@ -17,7 +17,7 @@ export function durableProgram(text: string, durable: Durable, host: Partial<Hos
 
 const idle = new Int32Array(new SharedArrayBuffer(4))
 
-/** In memory, with a scheduler for due runs. */
+/** Returns storage in memory, with a scheduler for due runs. */
 export function drivenDurable() {
   let [count, ahead] = [0, 0]
   return {

@@ -6,14 +6,14 @@ import { LIMITS, programFrom } from './run-program.ts'
 export interface BodyOptions {
   readonly capabilities: readonly Capability[]
   readonly milliseconds?: number
-  /** Answers of other plugins. */
+  /** Request handlers of other plugins. */
   readonly services?: BridgeAnswers
 }
 
 export interface RanBody {
   readonly ending: ThreadResult
   readonly lines: readonly string[]
-  /** Failures of the host. */
+  /** Failures of the host that were reported. */
   readonly failures: readonly unknown[]
 }
 

@@ -4,7 +4,7 @@ import { CAPABILITIES, type Capability, type Host, Interpreter, type Limits } fr
 
 export const LIMITS: Limits = { steps: 10_000_000, milliseconds: 20_000, bytes: 2 ** 31, depth: 500 }
 
-/** A program of a text without errors. */
+/** Compiles a source text, which must have no errors. */
 export function programFrom(text: string, script = false, path = 'program.vox'): Program {
   const file = new SourceFile(path, text)
   const options = { script, allowComponentFunctions: false, suppressHookLints: false }
@@ -16,7 +16,7 @@ export function programFrom(text: string, script = false, path = 'program.vox'):
 
 export interface Ran {
   readonly lines: readonly string[]
-  /** Code of the error that ended it. */
+  /** Code of the error that ended the program. */
   readonly code: string | null
   readonly error: (Error & { readonly data?: { readonly calls: readonly string[] } }) | null
 }
@@ -42,7 +42,7 @@ export function hostOf(lines: string[], capabilities: readonly Capability[] = CA
   }
 }
 
-/** Runs `main`. Returns its output and how it ended. */
+/** Runs `main`. Returns the output and the outcome. */
 export function run(text: string, { script = false, limits = {}, capabilities }: Surroundings = {}): Ran {
   const lines: string[] = []
   try {
@@ -55,7 +55,7 @@ export function run(text: string, { script = false, limits = {}, capabilities }:
   }
 }
 
-/** Output of an expression, or the code of its error. */
+/** Returns the output of an expression, or the code of its error. */
 export function shown(expression: string, declarations = ''): string {
   const { lines, code } = run(`${declarations}\nfn main() {\n    print(${expression})\n}\n`)
   return code ?? lines.join('\n')

@@ -6,7 +6,7 @@ import { type OpenServices, openServices } from '#threads'
 import type { ThreadResult } from '#worker'
 import { type BodyOptions, runBody } from './run-body.ts'
 
-/** A browser stub that records its calls and has one heading. */
+/** Browser stub that records its calls, and whose page has one heading. */
 class FakeBrowser implements BrowserAutomation {
   readonly asked: string[] = []
   readonly open_ = new Set<string>()
@@ -61,7 +61,7 @@ async function execute(body: string, services: OpenServices, options: Partial<Bo
 }
 
 const absent = async (): Promise<never> => {
-  throw new Error('it is not used by these tests')
+  throw new Error('this function is not used by these tests')
 }
 const servicesOf = (browser: BrowserAutomation): OpenServices =>
   openServices({ browser: async () => browser, speech: absent, skills: absent, mutationKind: () => 'unknown' })
@@ -128,11 +128,11 @@ t.test('open pages of a program are closed at its end', async t => {
   t.same([...browser.open_], [])
   const late = await execute('    Browser.open("http://a/never")', servicesOf(browser), { milliseconds: 500 })
   t.match(late.ending, { ok: false, failure: { code: 'RUN_TIME_LIMIT' } })
-  t.same(late.lines, [], 'the host has nothing to report')
+  t.same(late.lines, [], 'the host reports no failure')
   t.same([...browser.open_], [])
 })
 
-t.test('a program needs the capability, and for screenshots also that of files', async t => {
+t.test('a program needs the capability browser, and for screenshots also fs', async t => {
   const browser = new FakeBrowser()
   const none = await execute('    Browser.open("http://a/")', servicesOf(browser), { capabilities: ['net', 'fs'] })
   t.match(none.ending, { ok: false, failure: { code: 'RUN_CAPABILITY_DENIED', message: /capability browser/ } })

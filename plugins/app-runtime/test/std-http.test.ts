@@ -22,7 +22,7 @@ function execute(
   return runBody(body, { capabilities, ...options })
 }
 
-t.test('programs call other servers, and get the text of the answer', async t => {
+t.test('programs call other servers, and get the response body', async t => {
   const url = await served(t, (request, response) => {
     let body = ''
     request.on('data', chunk => {
@@ -45,7 +45,7 @@ t.test('programs call other servers, and get the text of the answer', async t =>
   t.same(failures, [])
 })
 
-t.test('an error status and a missing answer are Errors', async t => {
+t.test('an error status and a missing response are Errors', async t => {
   const url = await served(t, (_request, response) => response.writeHead(418).end('I am a teapot'))
   const { lines } = await execute(`
     print(std.http.get_text("${url}/pot"))

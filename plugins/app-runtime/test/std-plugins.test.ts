@@ -34,7 +34,7 @@ const recogniser = {
   }
 } as unknown as SpeechRecogniser
 
-t.test('a program gets the text of recordings, and refusals as Errors', async t => {
+t.test('a program gets the text of recordings, and failures as Errors', async t => {
   const { lines, ending } = await execute(
     `    print(Speech.transcribe("a.wav").unwrap())
     print(Speech.transcribe("../b.wav"))`,
@@ -101,7 +101,7 @@ t.test('a plugin that is not running ends the program with its name', async t =>
   }
 })
 
-t.test('calls of other plugins need the capability', async t => {
+t.test('calls of other plugins need a capability', async t => {
   for (const [call, capability] of [
     ['Speech.transcribe("a")', 'fs'],
     ['OpenClaw.list_skills()', 'net'],

@@ -2,7 +2,7 @@ import { findExecutable } from '#root'
 
 const isOff = ['0', 'false', 'no', 'n', 'off'].includes((process.env.SVC_GUI_PLAYWRIGHT ?? '').trim().toLowerCase())
 
-/** Reason why no page can be opened on this machine; false if it can. */
+/** Reason why pages cannot be opened on this machine; false if they can. */
 export const missing: string | false = isOff
   ? 'SVC_GUI_PLAYWRIGHT is off'
   : await findExecutable(undefined, '/').then(

@@ -1,6 +1,6 @@
 import { Chromium, findExecutable } from '#root'
 
-/** Opens a page, prints its id, and waits. */
+/** Opens a page, prints the page id, and waits. */
 const chromium = new Chromium({
   headless: true,
   sandbox: process.getuid?.() !== 0,

@@ -20,7 +20,7 @@ t.test('pages', { skip: missing }, async t => {
     await browser.waitFor(page, '#answer', 30_000)
     t.same(await browser.text(page, '#answer'), { content: 'Hello, Ada "1" & <b>', length: 20 })
     t.same(await browser.html(page, 'h1'), { content: '<h1>What is your name?</h1>', length: 27 })
-    t.equal((await browser.text(page, 'svg')).content, 'drawn', 'also elements outside HTML')
+    t.equal((await browser.text(page, 'svg')).content, 'drawn', 'the text of an SVG element is read')
     const { content } = await browser.text(page)
     t.match(content, /^What is your name\?.*Hello, Ada/s)
     t.notMatch(content, 'unseen')
@@ -44,7 +44,7 @@ t.test('pages', { skip: missing }, async t => {
     t.equal((await browser.text(first)).content, 'new')
     t.equal((await browser.text(second)).content, 'new')
     await browser.goto(second, url)
-    t.equal((await browser.text(second)).content, 'seen=yes', 'but each keeps its own state')
+    t.equal((await browser.text(second)).content, 'seen=yes', 'each page keeps its own state')
     await Promise.all([browser.close(first), browser.close(second)])
   })
 
@@ -84,7 +84,7 @@ t.test('pages', { skip: missing }, async t => {
     t.equal(pages.size, 1, 'a failed call leaves no page')
   })
 
-  t.test('long contents are cut, and their length is reported', async t => {
+  t.test('long content is cut off, and its length is reported', async t => {
     const { browser, kernel } = await openWorld(t, { context_chars: 10 })
     const page = await browser.open(await servePages(t, { '/': `<p>${'x'.repeat(30_000)}</p>` }))
     t.same(await browser.text(page), { content: 'x'.repeat(10), length: 30_000 })
@@ -104,7 +104,7 @@ t.test('pages', { skip: missing }, async t => {
     t.ok(await browser.open('about:blank'))
   })
 
-  t.test('a page whose caller aborted is not opened', async t => {
+  t.test('a page is not opened if the caller aborts', async t => {
     const { browser } = await openWorld(t, { max_pages: 1, timeout_ms: 600_000 })
     const abort = new AbortController()
     const reason = new Error('enough')
@@ -117,7 +117,7 @@ t.test('pages', { skip: missing }, async t => {
   })
 })
 
-t.test('forbidden addresses are refused', async t => {
+t.test('forbidden addresses are rejected', async t => {
   const { browser } = await openWorld(t, { executable: '/no/such/browser' })
   const refused = [
     'file:///etc/passwd',

@@ -81,7 +81,7 @@ t.test('an idle page is closed, and then the browser', { skip }, async t => {
   t.equal(pages.size, 1)
   await until(() => pages.size === 0)
   await until(() => !pids.some(isAlive))
-  t.ok(await pages.open('about:blank'), 'and started again')
+  t.ok(await pages.open('about:blank'), 'the browser starts again')
 })
 
 t.test('a killed process leaves no browser running', { skip, timeout: 120_000 }, async t => {

@@ -10,10 +10,10 @@ import type { Test } from 'tap'
 import browser from '#plugin'
 import { Chromium, findExecutable, Pages, type Settings } from '#root'
 
-/** Reason why no page can be opened here; false if it can. */
+/** Reason why pages cannot be opened here; false if they can. */
 export { missing } from './missing.ts'
 
-/** Root has no sandbox, and these pages are trusted. */
+/** The sandbox does not work as root. These pages are trusted. */
 export const SANDBOX = process.getuid?.() !== 0
 
 export interface World {
@@ -22,7 +22,7 @@ export interface World {
   close(): Promise<void>
 }
 
-/** The plugin, activated. */
+/** Activates the plugin. */
 export async function openWorld(t: Test, settings: object = {}): Promise<World> {
   let found: { readonly current: BrowserAutomation } | undefined
   const probe = definePlugin({
@@ -47,7 +47,7 @@ export async function openWorld(t: Test, settings: object = {}): Promise<World> 
   }
 }
 
-/** Pages of a separate browser with its own settings. */
+/** Creates pages of a separate browser with other settings. */
 export function openPages(t: Test, given: Partial<Settings> = {}): { pages: Pages; settings: Settings } {
   const settings: Settings = {
     sandbox: SANDBOX,
@@ -73,7 +73,7 @@ export function openPages(t: Test, given: Partial<Settings> = {}): { pages: Page
   return { pages, settings }
 }
 
-/** URL of a server of this test, with a trailing slash. */
+/** Starts a server for this test. Returns its URL, with a trailing slash. */
 export async function serve(t: Test, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -84,7 +84,7 @@ export async function serve(t: Test, listener: RequestListener): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** A server that answers each path with its page. */
+/** Starts a server that returns a page for each path. */
 export function servePages(t: Test, pages: Readonly<Record<string, string>>): Promise<string> {
   return serve(t, (request, response) => {
     const page = pages[request.url ?? '/']
@@ -93,7 +93,7 @@ export function servePages(t: Test, pages: Readonly<Record<string, string>>): Pr
   })
 }
 
-/** Descendants of a process. Linux only. */
+/** Returns the descendants of a process. Linux only. */
 export function descendants(of: number): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc').filter(each => /^\d+$/.test(each))) {
@@ -104,7 +104,7 @@ export function descendants(of: number): number[] {
         .split(' ')
       if (fields[0] !== 'Z') parents.set(Number(name), Number(fields[1]))
     } catch {
-      // It ended meanwhile.
+      // The process has ended.
     }
   }
   const found = [of]
@@ -120,7 +120,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits for a condition. */
+/** Waits until a condition holds. */
 export async function until(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 30_000
   while (!isSo()) {

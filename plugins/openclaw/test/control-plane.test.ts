@@ -28,7 +28,7 @@ for (const challenge of [true, false]) {
   })
 }
 
-t.test('every method uses one connection, under the name of the gateway', async t => {
+t.test('all methods use one connection, and the names of the gateway', async t => {
   const { gateway, fake } = await openGateway(t, {
     reply: ({ method }) => {
       if (method === 'subscriptions.list') return { payload: { subscriptions: [{ domain: 'builds', count: 2 }] } }
@@ -90,7 +90,7 @@ t.test('a call whose connection is lost is repeated once on a new one', async t 
 
 t.test('a call that loses its second connection, too, fails', async t => {
   const { gateway, fake } = await openGateway(t, { reply: () => 'drop' })
-  await t.rejects(gateway.subscribe('builds'), { code: 'SKG_UNREACHABLE', message: /closed with 1006/ })
+  await t.rejects(gateway.subscribe('builds'), { code: 'SKG_UNREACHABLE', message: /closed with code 1006/ })
   t.equal(fake.connections, 2)
 })
 
@@ -104,7 +104,7 @@ t.test('a connection that was lost while idle is opened again', async t => {
   t.equal(fake.connections, 3)
 })
 
-t.test('a gateway that refuses the greeting is an error without the token', async t => {
+t.test('the error of a refused greeting does not contain the token', async t => {
   const { gateway } = await openGateway(t, { hello: { error: { code: 'UNAUTHORIZED', message: `no ${TOKEN} here` } } })
   await t.rejects(gateway.subscribe('x'), {
     code: 'SKG_UNAUTHORIZED',
@@ -114,7 +114,7 @@ t.test('a gateway that refuses the greeting is an error without the token', asyn
   await t.rejects(other.subscribe('x'), { code: 'SKG_REFUSED', message: /come back later/ })
 })
 
-t.test('a gateway with another protocol gets its own error', async t => {
+t.test('a gateway with another protocol is reported as SKG_PROTOCOL', async t => {
   const { gateway } = await openGateway(t, { hello: { payload: { type: 'hello-ok', protocol: 4 } } })
   await t.rejects(gateway.subscribe('x'), { code: 'SKG_PROTOCOL', message: /protocol 4.*protocol 3/ })
   const { gateway: odd } = await openGateway(t, { hello: { payload: { type: 'welcome' } } })
@@ -126,7 +126,7 @@ t.test('a gateway with another protocol gets its own error', async t => {
   t.equal(fake.connections, 0)
 })
 
-t.test('a refused method has a reason, and the connection stays open', async t => {
+t.test('the error of a refused method has the reason, and the connection stays open', async t => {
   const { gateway, fake } = await openGateway(t, {
     reply: ({ params }) =>
       params.domain === 'secret' ? { error: { code: 'INVALID', message: 'no such domain' } } : { payload: null }
@@ -140,7 +140,7 @@ t.test('a refused method has a reason, and the connection stays open', async t =
   t.equal(fake.connections, 1)
 })
 
-t.test('an answer without a list of subscriptions is an error', async t => {
+t.test('a response without a list of subscriptions is an error', async t => {
   for (const payload of [null, {}, { subscriptions: [{ domain: 1 }] }]) {
     const { gateway } = await openGateway(t, { reply: () => ({ payload }) })
     await t.rejects(gateway.subscriptions(), { code: 'SKG_ANSWER_INVALID' })
@@ -165,7 +165,7 @@ t.test('an unanswered call times out, and a silent connection is closed', async 
   })
   await fake.idle()
   while (!connection.isLost) await new Promise(resolve => setImmediate(resolve))
-  await t.rejects(connection.request('wait', {}), { message: /closed with 1006/ })
+  await t.rejects(connection.request('wait', {}), { message: /closed with code 1006/ })
 })
 
 t.test('the error of a missing control plane names its address', async t => {
@@ -174,7 +174,7 @@ t.test('the error of a missing control plane names its address', async t => {
   await t.rejects(gateway.subscribe('x'), { code: 'SKG_UNREACHABLE', message: `${fake.wsUrl}/: connection refused` })
 })
 
-t.test('a caller may abort, and others go on', async t => {
+t.test('an abort ends only the call of that caller', async t => {
   const waiting: Frame[] = []
   const { gateway, fake } = await openGateway(t, {
     reply: frame => {
@@ -184,15 +184,15 @@ t.test('a caller may abort, and others go on', async t => {
     }
   })
   const controller = new AbortController()
-  const given = gateway.request('wait', {}, controller.signal)
+  const call = gateway.request('wait', {}, controller.signal)
   while (waiting.length === 0) await new Promise(resolve => setImmediate(resolve))
   controller.abort(new Error('enough'))
-  await t.rejects(given, { message: 'enough' })
+  await t.rejects(call, { message: 'enough' })
   t.equal(await gateway.request('go', {}), 'done')
   t.equal(fake.connections, 1)
 })
 
-t.test('closing releases everything, also during a greeting or a call', async t => {
+t.test('closing releases everything, even during a greeting or a call', async t => {
   const { gateway, fake } = await openGateway(t, { reply: () => 'silence' })
   const call = gateway.subscribe('x')
   while (fake.frames.length < 2) await new Promise(resolve => setImmediate(resolve))

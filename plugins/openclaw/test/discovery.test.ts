@@ -42,7 +42,7 @@ const ALIASES = [
 ]
 
 for (const [spelling, document] of Object.entries({ camelCase: CAMEL, snake_case: SNAKE })) {
-  t.test(`a document in ${spelling} says where everything is`, async t => {
+  t.test(`a document in ${spelling} contains all addresses`, async t => {
     const { fake, discovery } = await discover(t, { http: { [PATH]: sendJson(document) } })
     const named = new Discovery({ ...DEFAULTS, well_known_url: `${fake.url}${PATH}` }, () => 5)
     t.same(await named.endpoints(), {
@@ -97,7 +97,7 @@ t.test('invalid addresses are ignored', async t => {
   })
 })
 
-t.test('without a document the default addresses apply, for half a minute', async t => {
+t.test('without a document, the default addresses are used for 30 seconds', async t => {
   const { fake, discovery, pass } = await discover(t, {})
   t.same(await discovery.endpoints(), {
     http_gateway_url: fake.url,
@@ -116,13 +116,13 @@ t.test('without a document the default addresses apply, for half a minute', asyn
   t.equal(fake.seen.length, 2)
 })
 
-t.test('a document is cached for its TTL, between half a minute and a day', async t => {
-  for (const [said, seconds] of [
+t.test('a document is cached for its TTL, from 30 seconds to a day', async t => {
+  for (const [ttl, seconds] of [
     [1, 30],
     [1e9, 86_400],
     [undefined, 300]
   ] as const) {
-    const document = said === undefined ? {} : { cacheTtlSeconds: said }
+    const document = ttl === undefined ? {} : { cacheTtlSeconds: ttl }
     const { fake, discovery, pass } = await discover(t, { http: { [PATH]: sendJson(document) } })
     t.equal((await discovery.endpoints()).cache_expires_at_ms, 1_000_000 + seconds * 1000)
     pass(seconds - 1)
@@ -134,7 +134,7 @@ t.test('a document is cached for its TTL, between half a minute and a day', asyn
   }
 })
 
-t.test('the last document is used until there is a newer one', async t => {
+t.test('the last valid document is used until there is a newer one', async t => {
   const options: FakeOptions = { http: { [PATH]: sendJson(CAMEL) } }
   const { fake, discovery, pass } = await discover(t, options)
   await discovery.endpoints()

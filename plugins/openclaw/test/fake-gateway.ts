@@ -23,13 +23,13 @@ export interface Frame {
 export type Reply = { readonly payload: unknown } | { readonly error: unknown } | 'drop' | 'silence'
 
 export interface FakeOptions {
-  /** Answers by path. Without one: 404. */
+  /** Responses by path; 404 for any other path. */
   http?: Readonly<Record<string, (request: Seen, response: ServerResponse) => void>>
-  /** Whether a challenge is sent. */
+  /** True to send a challenge. */
   readonly challenge?: boolean
-  /** Answer to `connect`. */
+  /** Response to `connect`. */
   hello?: Reply
-  /** Answer to every other method; default: what was asked. */
+  /** Response to every other method; default: an echo of the request. */
   reply?: (frame: Frame, connection: number) => Reply
 }
 
@@ -38,7 +38,7 @@ export interface FakeGateway {
   readonly wsUrl: string
   readonly seen: Seen[]
   readonly frames: Frame[]
-  /** Connections that were ever made. */
+  /** Number of connections so far. */
   readonly connections: number
   /** Resolves when no connection is left. */
   idle(): Promise<void>
@@ -49,7 +49,7 @@ const HELLO: Reply = {
   payload: { type: 'hello-ok', protocol: 3, policy: { tickIntervalMs: 15_000 }, auth: { role: 'operator', scopes: [] } }
 }
 
-/** A gateway on a real socket, HTTP and websocket on one port. */
+/** Starts a gateway with HTTP and websocket on one port. */
 export async function fakeGateway(t: Test, options: FakeOptions = {}): Promise<FakeGateway> {
   const seen: Seen[] = []
   const frames: Frame[] = []
@@ -82,7 +82,7 @@ export async function fakeGateway(t: Test, options: FakeOptions = {}): Promise<F
       const reply = frame.method === 'connect' ? (options.hello ?? HELLO) : (options.reply?.(frame, number) ?? echo)
       if (reply === 'silence') return
       if (reply === 'drop') return socket.terminate()
-      // Something that has nothing to do with it may come in between.
+      // Unrelated frames may arrive before the response.
       send({ type: 'event', event: 'tick', payload: {}, seq: frames.length })
       send({ type: 'res', id: frame.id, ok: 'payload' in reply, ...reply })
     })

@@ -10,7 +10,7 @@ export const DEFAULTS: Settings = {
 
 export const TOKEN = 'token-that-nobody-may-see'
 
-/** The plugin's gateway with a fake one behind it; both end with the test. */
+/** Opens the plugin's gateway, connected to a fake one. Both end with the test. */
 export async function openGateway(
   t: Test,
   options: FakeOptions = {},

@@ -6,7 +6,7 @@ import openclaw from '#plugin'
 import { fakeGateway } from './fake-gateway.ts'
 import { TOKEN } from './open-gateway.ts'
 
-t.test('the plugin provides a gateway, shows its addresses, and leaks nothing', async t => {
+t.test('the plugin provides a gateway, shows its addresses, and hides the token', async t => {
   const fake = await fakeGateway(t)
   let gateway: { readonly current: SkillsGateway } | undefined
   const user = definePlugin({
@@ -19,7 +19,7 @@ t.test('the plugin provides a gateway, shows its addresses, and leaks nothing', 
   const kernel = await testKernel([openclaw as Plugin, user as Plugin], {
     settings: { openclaw: { url: fake.url, ws_url: fake.wsUrl, token: TOKEN } }
   })
-  t.equal(fake.seen.length + fake.connections, 0, 'no request before the first call')
+  t.equal(fake.seen.length + fake.connections, 0, 'no request is sent before the first call')
   t.match(await gateway?.current.subscribe('builds'), { method: 'subscriptions.subscribe' })
   const told = await kernel.callById('skills.endpoints', {})
   t.match(told, { http_gateway_url: fake.url, ws_gateway_url: fake.wsUrl, token_configured: true })

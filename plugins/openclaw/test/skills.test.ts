@@ -9,7 +9,7 @@ for (const [shape, list] of Object.entries({
   list: (all: object[]) => all,
   object: (all: object[]) => ({ skills: all })
 })) {
-  t.test(`skills are listed from an answer that is a ${shape}`, async t => {
+  t.test(`skills are listed from a response that is a ${shape}`, async t => {
     const { gateway, fake } = await openGateway(t, {
       http: { '/v1/skills': sendJson(list([WEATHER, { slug: 'team/plain' }])) }
     })
@@ -89,7 +89,7 @@ t.test('a skill is published', async t => {
   t.match(fake.seen.at(-1), { method: 'POST', body: { ...WEATHER, skill_md: '# W' } })
 })
 
-t.test('refusals contain the gateway’s message, and never the token', async t => {
+t.test('errors contain the message of the gateway, and never the token', async t => {
   const { gateway } = await openGateway(t, {
     http: {
       '/v1/skills': ({ authorization = '' }, response) => void response.writeHead(401).end(`who is ${authorization}?`),
@@ -119,7 +119,7 @@ t.test('the error of a missing or slow gateway names its address', async t => {
   await t.rejects(slow.skills(), { code: 'SKG_TIMEOUT', message: /took longer than 20 ms/ })
 })
 
-t.test('a caller may abort', async t => {
+t.test('a caller can abort a request', async t => {
   let asked: () => void = () => undefined
   const begun = new Promise<void>(resolve => {
     asked = resolve

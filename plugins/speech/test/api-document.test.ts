@@ -38,7 +38,7 @@ function complaints(pointer: string, value: unknown): readonly string[] {
 const pointerOf = (...names: readonly (string | number)[]) =>
   names.map(name => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
-/** Pointer to the schema of an answer, through the response that several routes share. */
+/** Returns the pointer to the schema of a response, which several routes may share. */
 function schemaOf(path: string, method: string, status: number): string {
   const response = document.paths[path]?.[method]?.responses[status] as { readonly $ref?: string } | undefined
   if (response === undefined) throw new Error(`${method} ${path} does not document ${status}`)
@@ -50,16 +50,16 @@ t.test('the document is valid OpenAPI 3.0.3, and matches the contract', async t 
   const { valid, errors } = await new Validator().validate(text)
   t.ok(valid, JSON.stringify(errors))
   const wrong = { error: 'file_not_found', path: 7, more: true }
-  t.equal(complaints('/components/schemas/FileNotFound', wrong).length, 2, 'and reports a mismatch')
+  t.equal(complaints('/components/schemas/FileNotFound', wrong).length, 2, 'the validation reports a mismatch')
   t.match(document, { openapi: '3.0.3', info: { version: '1.0.0' }, servers: [{ url: 'http://127.0.0.1:3847' }] })
 })
 
 interface Ask {
   readonly method: string
-  /** As in the document. */
+  /** Path in the document. */
   readonly path: string
   readonly status: number
-  /** Path of the request; default: `path`. */
+  /** Path of the request, if it differs from `path`. */
   readonly url?: string
   readonly json?: unknown
   readonly upload?: readonly [name: string, content: string | Uint8Array, filename: string]
@@ -124,7 +124,7 @@ const USUAL: readonly Ask[] = [
   post(TOPICS, 400, { event_kind: 'split' }, '/api/codex/topics/7/evolution-events')
 ]
 
-/** Answers that need other settings or a fault. */
+/** Responses that need other settings or a fault. */
 const UNUSUAL: readonly { readonly settings: object; readonly asks: readonly Ask[]; prepare?(world: World): void }[] = [
   {
     settings: { model: 'openai/whisper-nowhere' },
@@ -169,7 +169,7 @@ async function drive(t: Test, world: World, asks: readonly Ask[]): Promise<void>
   }
 }
 
-t.test('every route answers as documented', async t => {
+t.test('every route returns documented responses', async t => {
   let store: { readonly current: PrimaryDatabase } | undefined
   const probe = definePlugin({
     name: 'filler',
@@ -203,7 +203,7 @@ t.test('every route answers as documented', async t => {
       Object.keys(responses).map(status => `${method} ${path} ${status}`)
     )
   )
-  t.same([...seen].sort(), documented.sort(), 'and every documented answer occurs')
+  t.same([...seen].sort(), documented.sort(), 'every documented response occurs')
 })
 
 async function stream(t: Test, world: World): Promise<void> {

@@ -13,7 +13,7 @@ const tone = (hertz: number, seconds: number, rate = RATE, loudness = 0.5) =>
 const far = (a: Float32Array, b: Float32Array) =>
   a.reduce((most, value, at) => Math.max(most, Math.abs(value - b[at]!)), 0)
 
-t.test('WAV files of every encoding have the same samples, and channels are averaged', t => {
+t.test('WAV files of every encoding give the same samples, and channels are averaged', t => {
   const samples = tone(300, 0.05)
   const codings: [kind: number, bits: number, near: number][] = [
     [1, 8, 0.01],
@@ -38,7 +38,7 @@ t.test('WAV files of every encoding have the same samples, and channels are aver
   t.end()
 })
 
-t.test('a truncated WAV file is read to its end, and other files are refused', t => {
+t.test('a truncated WAV file is read to its end, and other files are rejected', t => {
   const whole = wavFile([tone(300, 0.05)], { kind: 1, bits: 16 })
   t.equal(readWav(whole.subarray(0, whole.length - 101), 'a.wav').samples.length, 749)
   for (const [bytes, why] of [
@@ -63,7 +63,7 @@ t.test('a truncated WAV file is read to its end, and other files are refused', t
   t.end()
 })
 
-t.test('resampling keeps the sound, and removes frequencies above the new limit', t => {
+t.test('resampling keeps frequencies below half the new rate, and removes those above', t => {
   for (const rate of [8_000, 22_050, 44_100, 48_000]) {
     const made = resample(tone(440, 1, rate), rate, RATE)
     t.equal(made.length, RATE)
@@ -169,11 +169,11 @@ t.test('ffmpeg reads other formats', { skip: !ffmpeg && 'ffmpeg is not installed
     playlist,
     `#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nfile://${join(FIXTURES, 'tones.wav')}\n#EXT-X-ENDLIST\n`
   )
-  await t.rejects(convert({ ...options, path: playlist }), { code: 'SPC_AUDIO_INVALID' }, 'a playlist is refused')
+  await t.rejects(convert({ ...options, path: playlist }), { code: 'SPC_AUDIO_INVALID' }, 'a playlist is rejected')
   await t.rejects(convert({ ...options, signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' })
 })
 
-t.test('without ffmpeg other formats are refused, with a hint', async t => {
+t.test('without ffmpeg, other formats are rejected with a hint', async t => {
   const options = { path: '/tmp/a.mp3', name: 'a.mp3', rate: RATE, signal: new AbortController().signal }
   await t.rejects(convert({ ...options, ffmpeg: '/nowhere/ffmpeg' }), {
     code: 'SPC_AUDIO_UNSUPPORTED',
@@ -183,7 +183,7 @@ t.test('without ffmpeg other formats are refused, with a hint', async t => {
   })
 })
 
-t.test('PCM of a stream is converted to samples', t => {
+t.test('PCM is converted to samples', t => {
   t.same([...samplesOf(Buffer.from([0, 0, 0, 0x80, 0xff, 0x7f, 1]))], [0, -1, Math.fround(32767 / 32768)])
   t.end()
 })

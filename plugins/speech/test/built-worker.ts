@@ -1,4 +1,4 @@
-// Compiles the thread's program: tests run from the sources, threads from what is built.
+// Builds the script of the thread: tests run from the sources, but threads need built code.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -23,7 +23,7 @@ const { outputFiles } = await build({
 const text = outputFiles[0]?.text ?? ''
 if ((await readFile(file, 'utf8').catch(() => null)) !== text) {
   await mkdir(join(root, 'dist'), { recursive: true })
-  // Several tests may do this concurrently.
+  // Several test files may build concurrently.
   await writeFile(`${file}.${process.pid}`, text)
   await rename(`${file}.${process.pid}`, file)
 }

@@ -9,7 +9,7 @@ interface Features {
   readonly silence: number
 }
 
-t.test('features equal the reference, for both numbers of bands', t => {
+t.test('features equal the reference, for 80 and 128 bands', t => {
   const { features } = fixtureJson<{ features: readonly Features[] }>('features.json')
   const values = fixtureFloats('features.bin')
   t.equal(features.length, 2)
@@ -27,7 +27,7 @@ t.test('features equal the reference, for both numbers of bands', t => {
   t.end()
 })
 
-t.test('a transform of any length equals its defining sum', t => {
+t.test('a transform of any length equals the discrete Fourier transform', t => {
   for (const length of [1, 2, 8, 30, 49, 400]) {
     const re = Float64Array.from({ length }, (_, at) => Math.sin(at * at) + 0.3)
     const im = Float64Array.from({ length }, (_, at) => Math.cos(3 * at))
@@ -48,7 +48,7 @@ t.test('a transform of any length equals its defining sum', t => {
   t.end()
 })
 
-t.test('a too long recording is truncated, and a full one is mirrored at its end', t => {
+t.test('a recording that is too long is truncated, and a full one is mirrored at its end', t => {
   const front = new LogMel({ bands: 80, window: 400, hop: 160, samples: 1600, rate: 16_000 })
   const long = Float32Array.from({ length: 4000 }, (_, at) => Math.sin(at / 5))
   t.same(front.features(long), front.features(long.subarray(0, 1600)))

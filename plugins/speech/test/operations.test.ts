@@ -39,7 +39,7 @@ t.test('a lexicon of the project corrects words, and lowers the confidence', asy
   t.ok(after.confidence < before.confidence)
 })
 
-t.test('a language model corrects doubtful texts, if the setting is on', async t => {
+t.test('a language model corrects texts with low confidence, if the setting is on', async t => {
   const asked: InferenceChatRequest[] = []
   let answer: string | Error = ''
   const client = {
@@ -64,7 +64,7 @@ t.test('a language model corrects doubtful texts, if the setting is on', async t
   t.match(asked[0], { temperature: 0, maxTokens: 99 })
   t.equal(asked[0]?.messages.at(-1)?.content, plain.text)
   answer = 'I cannot help with that.'.repeat(9)
-  t.equal((await transcribe()).text, plain.text, 'an answer is not a correction')
+  t.equal((await transcribe()).text, plain.text, 'a reply that is not a correction is ignored')
   answer = plain.text.replace(/^\S+/, 'speaker')
   t.match(await transcribe(), { text: answer, raw_text: plain.raw_text, confidence: 0.855 })
 })
@@ -132,7 +132,7 @@ t.test('models are downloaded from a hub', async t => {
   t.equal(again.bytes, 0, 'existing files are not downloaded again')
   t.equal(asked.length, before + 1)
   const located = await locateModel({ ...options, projectRoot: root, environment: { HF_HOME: root } })
-  t.equal(located.complete, true, 'and the model is found')
+  t.equal(located.complete, true, 'the downloaded model is found')
 
   rmSync(root, { recursive: true })
   failures = 3

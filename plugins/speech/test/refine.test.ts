@@ -55,26 +55,26 @@ t.test('confidence is the base of the profile minus penalties, within bounds', a
     [0.82, 0.87, 0.9]
   )
   t.equal(confidenceOf('balanced', 2, tunables), 0.84)
-  t.equal(confidenceOf('balanced', 1000, tunables), 0.62, 'not more than the cap')
+  t.equal(confidenceOf('balanced', 1000, tunables), 0.62, 'the penalty does not exceed the cap')
   t.equal(confidenceOf('balanced', 9, { ...tunables, refine_penalty_cap: 1, refine_penalty_per_trace: 1 }), 0.1)
   t.equal(confidenceOf('balanced', 0, { ...tunables, refine_balanced_base: 1 }), 0.99)
 })
 
-t.test('a lexicon is read again when it changes, and a broken one is reported once', async t => {
+t.test('a lexicon is read again when it changes, and an invalid one is reported once', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'words.json')
   const warnings: string[] = []
   const warn = (message: string) => void warnings.push(message)
   t.equal(await new LexiconFile(path, false, warn).current(), EMPTY_LEXICON)
-  t.same(warnings, [], 'it was not configured')
+  t.same(warnings, [], 'a missing default file causes no warning')
   const file = new LexiconFile(path, true, warn)
   t.same((await file.current()).phrases, [])
   t.match(warnings, [/words\.json/])
   writeFileSync(path, '{"entries": [{"canonical": "vox", "aliases": ["fox"]}]}')
   t.same((await file.current()).phrases, ['vox'])
   writeFileSync(path, '{"entries": [{"canonical": 7}]}')
-  t.same((await file.current()).phrases, ['vox'], 'the last valid lexicon')
+  t.same((await file.current()).phrases, ['vox'], 'the last valid lexicon is used')
   await file.current()
   t.match(warnings.slice(1), [/entries\[0\].*canonical/])
   t.equal(warnings.length, 2)
@@ -111,7 +111,7 @@ t.test('settings override the file, and the file overrides the defaults', async 
   await t.rejects(tunablesOf({}, join(folder, 'none.toml')), { code: 'SPP_CONFIG_INVALID' })
 })
 
-t.test('a language is a short word, and other values are ignored', t => {
+t.test('a language is a short code, and other values are ignored', t => {
   t.same(['EN', ' pt-BR ', 'x', 'e n', 'abcdefghijklmnopq', '', 7, null].map(languageHint), [
     'en',
     'pt-br',

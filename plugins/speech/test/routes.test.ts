@@ -11,12 +11,12 @@ const words = case1!.text.trim()
 const recording = readFileSync(join(FIXTURES, 'tones.wav'))
 const INGRESS = '.vox/tmp/audio_ingress'
 
-t.test('a path of the workspace', async t => {
+t.test('the transcribe route for a path', async t => {
   const world = await openWorld({ language: 'en' })
   t.teardown(() => world.close())
   const ask = (body: unknown) => world.post('/api/audio/transcribe', body)
 
-  t.test('of a recording returns its text', async t => {
+  t.test('returns the text of a recording', async t => {
     const { status, body } = await ask({ path: 'tones.wav', language_hint: 'EN' })
     t.equal(status, 200)
     t.ok(body.raw_text.startsWith(words), body.raw_text)
@@ -26,7 +26,7 @@ t.test('a path of the workspace', async t => {
     t.equal(body.confidence, 0.87)
   })
 
-  t.test('of a text returns it unchanged', async t => {
+  t.test('returns a text file unchanged', async t => {
     world.write('notes/a.md', '# Two  words\n')
     const { body } = await ask({ path: 'notes/a.md' })
     t.match(body, {
@@ -35,13 +35,13 @@ t.test('a path of the workspace', async t => {
       text: '# Two  words\n',
       confidence: 0.99
     })
-    t.equal((await ask({ path: join(world.workspace, 'notes/a.md') })).status, 200, 'also by its absolute path')
+    t.equal((await ask({ path: join(world.workspace, 'notes/a.md') })).status, 200, 'an absolute path is accepted')
   })
 
-  t.test('that is missing or outside the workspace is refused', async t => {
+  t.test('rejects a path that is missing or outside the workspace', async t => {
     symlinkSync(t.testdir({ 'outside.txt': 'secret' }), join(world.workspace, 'link'))
     symlinkSync(join(world.workspace, 'notes/a.md'), join(world.workspace, 'inside.md'))
-    t.equal((await ask({ path: 'inside.md' })).status, 200, 'a link within the workspace')
+    t.equal((await ask({ path: 'inside.md' })).status, 200, 'a link within the workspace is accepted')
     for (const path of ['missing.wav', 'notes', '', '.', 'no\0thing.txt', 'notes/a.md/b'])
       t.equal((await ask({ path })).status, path === '' || path === '.' ? 400 : 404, JSON.stringify(path))
     t.same(await ask({ path: 'missing.wav' }), { status: 404, body: { error: 'file_not_found', path: 'missing.wav' } })
@@ -50,7 +50,7 @@ t.test('a path of the workspace', async t => {
       t.same(await ask({ path }), { status: 400, body: { error: 'path_outside_workspace', path } })
   })
 
-  t.test('an unreadable format is refused with a reason', async t => {
+  t.test('rejects an unreadable format with a reason', async t => {
     world.write('a.exe', 'x')
     world.write('b.wav', 'x')
     world.write('c.txt', Buffer.from([0xff, 0xfe, 0xff]))
@@ -65,18 +65,18 @@ t.test('a path of the workspace', async t => {
     t.match(await ask({ path: 'c.txt' }), { status: 400, body: { error: 'transcribe_failed', message: /UTF-8/ } })
   })
 
-  t.test('must be in a JSON body', async t => {
+  t.test('rejects a body that is not JSON with a path', async t => {
     for (const body of ['', '{', '[]', '7', 'null', '{"path":1}', '{}', '"tones.wav"'])
       t.match(await ask(body), { status: 400, body: { error: 'bad_request', message: String } }, body)
   })
 })
 
-t.test('an upload', async t => {
+t.test('the upload route', async t => {
   const world = await openWorld({ language: 'en' })
   t.teardown(() => world.close())
   const left = () => readdirSync(join(world.workspace, INGRESS))
 
-  t.test('gives its text, and leaves no files', async t => {
+  t.test('returns the text, and leaves no files', async t => {
     const { status, body } = await world.upload(
       ['other', 'ignored'],
       ['language_hint', 'en'],
@@ -88,20 +88,20 @@ t.test('an upload', async t => {
     t.same(left(), [])
   })
 
-  t.test('may have its parts in any order and under either name, and the first non-empty one is used', async t => {
+  t.test('accepts parts in any order and under either name, and uses the first non-empty one', async t => {
     const made = await world.upload(['audio', '', 'a.txt'], ['file', 'hello', 'b.txt'], ['audio', 'later', 'c.md'])
     t.match(made, { status: 200, body: { raw_text: 'hello', path: /\.txt$/ } })
     const german = await world.upload(['file', recording, 'blob'], ['language_hint', 'de'])
-    t.equal(german.status, 200, 'without an extension it is WAV')
+    t.equal(german.status, 200, 'a file without an extension is read as WAV')
     const english = await world.upload(['file', recording, '../../x.w/av'], ['language_hint', 'en'])
     t.equal(english.status, 200, 'a file name is never used as a path')
     t.not(german.body.raw_text, english.body.raw_text)
     const long = 'many words '.repeat(1_000_000)
-    t.ok((await world.upload(['audio', long, 'long.txt'])).body.text === long, 'eleven megabytes arrive completely')
+    t.ok((await world.upload(['audio', long, 'long.txt'])).body.text === long, 'an upload of 11 MB arrives completely')
     t.same(left(), [])
   })
 
-  t.test('without a recording is refused', async t => {
+  t.test('rejects an upload without a recording', async t => {
     t.match(await world.upload(['note', 'x']), { status: 400, body: { error: 'missing_audio_field', hint: String } })
     t.match(await world.upload(['audio', '', 'a.wav']), { status: 400, body: { error: 'missing_audio_field' } })
     t.match(await world.post('/api/audio/transcribe/upload', {}), {
@@ -120,7 +120,7 @@ t.test('an upload', async t => {
     t.same(left(), [])
   })
 
-  t.test('that is too large is refused, also without a content length', async t => {
+  t.test('rejects an upload that is too large, even without a content length', async t => {
     const large = Buffer.alloc(33 * 1024 * 1024)
     t.match(await world.upload(['audio', large, 'a.wav']), { status: 413, body: { error: 'body_too_large' } })
     const head = '--x\r\ncontent-disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n'
@@ -138,7 +138,7 @@ t.test('an upload', async t => {
     t.same(left(), [])
   })
 
-  t.test('whose client disconnects leaves no files', async t => {
+  t.test('leaves no files if the client disconnects', async t => {
     const { hostname, port } = new URL(world.url('/'))
     const socket = connect(Number(port), hostname)
     socket.write(
@@ -185,7 +185,7 @@ t.test('a recording that takes too long is aborted, with the name of the deadlin
   }
 })
 
-t.test('without a model the status reports it, and recordings are refused with the missing files', async t => {
+t.test('without a model, the status reports it and recordings fail with the missing files', async t => {
   const world = await openWorld({ model: 'openai/whisper-nowhere' })
   t.teardown(() => world.close())
   const status = (await (await fetch(world.url('/api/audio/status'))).json()) as Record<string, unknown>
@@ -201,7 +201,7 @@ t.test('without a model the status reports it, and recordings are refused with t
   })
 })
 
-t.test('an unavailable recogniser is refused', async t => {
+t.test('recordings fail if the recogniser is not available', async t => {
   const world = await openWorld({ backend: 'sherpa' })
   t.teardown(() => world.close())
   t.match(await world.post('/api/audio/transcribe', { path: 'tones.wav' }), {
@@ -211,7 +211,7 @@ t.test('an unavailable recogniser is refused', async t => {
   t.match(await world.recogniser.state(), { status: 'unavailable' })
 })
 
-t.test('the status reports model and settings', async t => {
+t.test('the status reports the model and the settings', async t => {
   const world = await openWorld({ max_duration_ms: 5_000, cuda: true })
   t.teardown(() => world.close())
   const read = async () => (await fetch(world.url('/api/audio/status'))).json()
@@ -240,5 +240,5 @@ t.test('the status reports model and settings', async t => {
     }
   })
   await world.post('/api/audio/transcribe', { path: 'tones.wav' })
-  t.match(await read(), { candle: { inference_note: /on cpu/ } }, 'without a GPU the processor is used')
+  t.match(await read(), { candle: { inference_note: /on cpu/ } }, 'without a GPU, the CPU is used')
 })

@@ -14,7 +14,7 @@ interface Message {
   readonly [field: string]: unknown
 }
 
-/** A client that reads messages one by one. */
+/** Client that reads messages one by one. */
 class Client {
   readonly socket: WebSocket
   readonly #came: Message[] = []
@@ -48,7 +48,7 @@ t.test('speech is returned as text, in the selected language', async t => {
   const ready = await client.next()
   t.match(ready, { type: 'ready', correlation_id: String, sample_rate_hz: 16_000, input_format: 'pcm_s16le_mono' })
   client.say('set_language', { language_hint: 'EN' })
-  // Frames end at any byte, also inside a sample.
+  // Frames may end inside a sample.
   for (let at = 0; at < pcm.length; at += 9_999) client.socket.send(pcm.subarray(at, at + 9_999))
   client.say('commit')
   const final = await client.next()
@@ -80,7 +80,7 @@ t.test('partial texts arrive during speech, after a second of audio', async t =>
   client.socket.send(pcm.subarray(0, 16_000))
   await new Promise(resolve => setTimeout(resolve, 300))
   client.say('cancel')
-  t.equal((await client.next()).type, 'cancelled', 'half a second is not enough')
+  t.equal((await client.next()).type, 'cancelled', 'half a second of audio gives no partial text')
   client.socket.send(pcm)
   t.match(await client.next(), { type: 'partial', text: new RegExp(`^${words[0]!}`), from_ms: 0 })
   client.socket.send(pcm)
@@ -114,7 +114,7 @@ t.test('a failure is reported, and the stream continues', async t => {
   client.socket.close()
 })
 
-t.test('clients are disconnected for the successor, and silent ones at the time limit', async t => {
+t.test('clients are disconnected when the plugin is replaced, and silent ones at the time limit', async t => {
   const world = await openWorld({ heartbeat_ms: 50, capture_timeout_ms: 200 })
   t.teardown(() => world.close())
   const mute = new WebSocket(world.url('/api/audio/transcribe/stream').replace('http:', 'ws:'), { autoPong: false })

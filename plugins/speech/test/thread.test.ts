@@ -25,7 +25,7 @@ const samples = (seconds: number) => {
   return Float32Array.from({ length: seconds * 16_000 }, (_, at) => once[at % once.length]!)
 }
 
-t.test('recordings are processed one after the other, without blocking the event loop', async t => {
+t.test('recordings are processed one after another, without blocking the event loop', async t => {
   const thread = new WhisperThread()
   t.equal(thread.device, null)
   let turns = 0
@@ -59,19 +59,19 @@ t.test('a cancelled recording ends early', async t => {
   const thread = new WhisperThread()
   const controller = new AbortController()
   const long = { kind: 'samples', samples: samples(600) } as const
-  const given = thread.hear(long, { ...plan, voice: null }, controller.signal)
+  const pending = thread.hear(long, { ...plan, voice: null }, controller.signal)
   const waiting = thread.hear(long, { ...plan, voice: null }, controller.signal)
   setTimeout(() => controller.abort(new Error('enough')), 50)
-  await t.rejects(given, { message: 'enough' })
+  await t.rejects(pending, { message: 'enough' })
   await t.rejects(waiting, { message: 'enough' })
   t.ok((await thread.hear({ kind: 'samples', samples: tones() }, plan, forever)).text.length > 0)
   t.throws(() => thread.hear(long, plan, AbortSignal.abort(new Error('too late'))), { message: 'too late' })
   const last = thread.hear(long, { ...plan, voice: null }, forever).catch((error: Error) => error)
   await thread.close()
-  t.match(await last, { code: 'SPC_RECOGNISER_FAILED' }, 'closing ends running recordings')
+  t.match(await last, { code: 'SPC_RECOGNISER_FAILED' }, 'closing ends recordings in progress')
 })
 
-t.test('a thread that dies is replaced', async t => {
+t.test('a thread that crashes is replaced', async t => {
   const script = join(t.testdir(), 'dying.cjs')
   writeFileSync(
     script,
@@ -98,24 +98,24 @@ t.test('a model stays loaded across a reload, until its files change', async t =
   await transcribe()
   await world.reload()
   const status = (await (await fetch(world.url('/api/audio/status'))).json()) as { candle: { inference_note: string } }
-  t.match(status.candle.inference_note, /on cpu/, 'the thread has survived the reload of its plugin')
+  t.match(status.candle.inference_note, /on cpu/, 'the thread survives the reload of its plugin')
   t.equal((await transcribe()).status, 200)
   writeFileSync(join(model, 'generation_config.json'), '{}')
-  t.match(await transcribe(), { status: 200 }, 'config.json has the field')
+  t.match(await transcribe(), { status: 200 }, 'the changed config.json is valid again')
   writeFileSync(join(model, 'tokenizer.json'), '[')
   t.match(await transcribe(), { status: 503, body: { error: 'model_invalid', message: /tokenizer\.json/ } })
 })
 
-t.test('recordings beyond the limit are refused', async t => {
+t.test('recordings beyond the limit are rejected', async t => {
   const world = await openWorld({ max_waiting: 1, vad: 'off' })
   t.teardown(() => world.close())
   const { recogniser } = world
   const controller = new AbortController()
   const source = { kind: 'samples', samples: samples(300) } as const
-  const given = [1, 2].map(() =>
+  const pending = [1, 2].map(() =>
     recogniser.transcribe(source, { signal: controller.signal }).catch((error: Error) => error)
   )
-  t.match(await Promise.race(given), { code: 'SPC_BUSY', status: 503 })
+  t.match(await Promise.race(pending), { code: 'SPC_BUSY', status: 503 })
   controller.abort(new Error('enough'))
-  t.ok((await Promise.all(given)).some(error => (error as Error).message === 'enough'))
+  t.ok((await Promise.all(pending)).some(error => (error as Error).message === 'enough'))
 })

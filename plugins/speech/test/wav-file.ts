@@ -4,11 +4,11 @@ export interface WavOptions {
   readonly bits?: number
   readonly rate?: number
   readonly extensible?: boolean
-  /** Body of a chunk before the data. */
+  /** Content of a chunk before the data. */
   readonly before?: Buffer
 }
 
-/** Bytes of a WAV file with these channels. */
+/** Returns a WAV file with these channels. */
 export function wavFile(channels: readonly Float32Array[], options: WavOptions = {}): Buffer {
   const { kind = 1, bits = 16, rate = 16_000, extensible = false, before } = options
   const size = bits / 8

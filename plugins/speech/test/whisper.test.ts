@@ -43,7 +43,7 @@ async function filesIn(folder: string): Promise<ModelFiles> {
   return found.files
 }
 
-/** The model with its decoder in two graphs, as in older exports, and its graphs next to the other files. */
+/** Model in the layout of older exports: two decoder graphs, next to the other files. */
 function separateModel(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   cpSync(MODEL, folder, { recursive: true })
@@ -53,7 +53,7 @@ function separateModel(): string {
   return folder
 }
 
-t.test('hidden states and logits of every step equal PyTorch', async t => {
+t.test('hidden states and logits of every step equal those of PyTorch', async t => {
   const separate = separateModel()
   t.teardown(() => rmSync(separate, { recursive: true }))
   const logits = fixtureFloats('expected.bin')
@@ -78,7 +78,7 @@ t.test('hidden states and logits of every step equal PyTorch', async t => {
         far = Math.max(far, worst(row, logits.subarray(from, from + expected.vocabulary)))
         if (at + 1 < steps) step = await sessions.decode(encoded, [tokens[at]!], step.cache)
       }
-      t.ok(far < 1e-3, `${language}: ${steps} steps differ by at most ${far}`)
+      t.ok(far < 1e-3, `${language}: ${steps} steps differ by at worstError ${far}`)
     }
     await sessions.close()
   }
@@ -88,7 +88,7 @@ t.test('the text equals the reference', async t => {
   const whisper = await Whisper.load(ort, await filesIn(MODEL), { threads: 1, cuda: false })
   t.teardown(() => whisper.close())
   t.equal(whisper.device, 'cpu')
-  t.same(expected.generated, expected.cases[0]!.tokens, 'the reference agrees with itself')
+  t.same(expected.generated, expected.cases[0]!.tokens, 'the reference data is consistent')
   for (const { language, task, text } of expected.cases) {
     const read = await whisper.read(tones(), { ...options, language, task })
     t.equal(read.language, language)
@@ -110,7 +110,7 @@ t.test('a doubtful reading is retried at other temperatures, deterministically',
   t.notOk(first.alternatives.includes(first.text))
   t.same(await whisper.read(tones(), strict), first)
   const silent = { ...strict, thresholds: { ...strict.thresholds, noSpeech: -1 } }
-  t.equal((await whisper.read(tones(), silent)).text, '', 'unless there is no speech')
+  t.equal((await whisper.read(tones(), silent)).text, '', 'silence gives no text')
 })
 
 t.test('words of a lexicon get higher probabilities', async t => {
@@ -122,7 +122,7 @@ t.test('words of a lexicon get higher probabilities', async t => {
   t.equal(await read(0, 256), await read(1000, 1), 'phrases beyond the limit are ignored')
 })
 
-t.test('decoding ends on request', async t => {
+t.test('decoding can be cancelled', async t => {
   const whisper = await Whisper.load(ort, await filesIn(MODEL), { threads: 1, cuda: false })
   t.teardown(() => whisper.close())
   let calls = 0
@@ -133,7 +133,7 @@ t.test('decoding ends on request', async t => {
   t.equal(calls, 6)
 })
 
-t.test('missing and broken files are named', async t => {
+t.test('errors name missing and invalid files', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   cpSync(MODEL, folder, { recursive: true })
@@ -151,7 +151,7 @@ t.test('missing and broken files are named', async t => {
 })
 
 function worst(made: ArrayLike<number>, wanted: ArrayLike<number>): number {
-  let most = 0
-  for (let at = 0; at < wanted.length; at++) most = Math.max(most, Math.abs(made[at]! - wanted[at]!))
-  return most
+  let worstError = 0
+  for (let at = 0; at < wanted.length; at++) worstError = Math.max(worstError, Math.abs(made[at]! - wanted[at]!))
+  return worstError
 }

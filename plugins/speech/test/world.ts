@@ -11,13 +11,13 @@ import { FIXTURES } from './fixtures.ts'
 
 export const MODEL = join(FIXTURES, 'model')
 
-/** The plugin behind a real server on a free port, with a separate workspace. */
+/** Starts the plugin with a real server on a free port, and a separate workspace. */
 export interface World {
   readonly kernel: TestKernel
   readonly workspace: string
   readonly recogniser: SpeechRecogniser
   url(path: string): string
-  /** Writes a file of the workspace. */
+  /** Writes a file in the workspace. */
   write(path: string, content: string | Uint8Array): void
   post(path: string, body: unknown): Promise<Answer>
   upload(...parts: readonly [name: string, content: string | Uint8Array, filename?: string][]): Promise<Answer>

@@ -19,7 +19,7 @@ async function projectWith(settings: object): Promise<boolean | undefined> {
   return answer
 }
 
-t.test('a project without a setting for pages leaves the choice to other plugins', async t => {
+t.test('without the setting, the choice is left to other plugins', async t => {
   t.equal(await projectWith({}), undefined)
 })
 

@@ -71,7 +71,7 @@ fn main() {
   t.end()
 })
 
-t.test('each instance has a separate state, which its handlers read and change', async t => {
+t.test('each instance has its own state, which its handlers read and change', async t => {
   const { lines } = run(`${COUNTER}
 fn main() {
     let a = spawn(Counter(10))
@@ -135,7 +135,7 @@ fn main() {
   t.same(lines, ['sent', 'a', 'b', 'a b', 'end', 'c'])
 })
 
-t.test('a failing message gets five attempts, and blocks later messages meanwhile', async t => {
+t.test('a failing message is tried five times, and later messages wait until then', async t => {
   const { lines, call } = durableProgram(
     `
 actor A {
@@ -215,7 +215,7 @@ fn main() {
   t.same(lines, ['None', 'Some(7) None None', 'Some([1, 2]) Some(7)'])
 })
 
-t.test('a scheduler handles messages, if there is one', async t => {
+t.test('a scheduler handles messages if the program has one', async t => {
   const durable = drivenDurable()
   const { lines, call, interpreter } = durableProgram(
     `${COUNTER}\nlet counter = spawn(Counter(0))\nfn main() { counter.send("increment", 2) }\nfn count() { print(counter.increment(0)) }\n`,
@@ -263,10 +263,10 @@ fn main() { print(helper.say("hello")) }
   const second = durableProgram(agent('2', 'count: int\n    items: List[str]\n    more: str', migrating), durable)
   second.call('main')
   second.call('main')
-  t.same(second.lines, ['hello 201 [a, kept]', 'hello 202 [a, kept]'], 'once')
+  t.same(second.lines, ['hello 201 [a, kept]', 'hello 202 [a, kept]'], 'the migration runs once')
 })
 
-t.test('a handle is a value that can be stored', async t => {
+t.test('a handle can be stored and read again', async t => {
   const { lines } = run(`${COUNTER}
 actor Keeper {
     state kept: List[any]
@@ -310,7 +310,7 @@ t.test('stored values are read unchanged', async t => {
   t.same([...(losslessValue('{"b":1,"a":2}', handle) as Map<string, unknown>).keys()], ['b', 'a'])
 })
 
-t.test('messages can be written as send event(…) and ! event(…)', async t => {
+t.test('`send event(…)` and `! event(…)` send messages', async t => {
   const { lines } = run(`
 actor Log {
     state lines: List[str]

@@ -34,7 +34,7 @@ interface Circumstances {
   readonly endAt?: string
 }
 
-/** Runs a program in a thread without its own connection. */
+/** Runs a program in a thread that has no connection, and uses that of the main thread. */
 async function ran(
   text: string,
   store: DatabaseStore,

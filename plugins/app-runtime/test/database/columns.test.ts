@@ -107,7 +107,7 @@ t.test('an invalid value is reported with its column and position', async t => {
   refused('db.Kind.where({ text: { in: v } })', /Kind: text: expected a List, found str x/)
 })
 
-t.test('invalid values that another program stored are reported, too', async t => {
+t.test('invalid values stored by another program are reported', async t => {
   const { call, connection } = withTables('@table\ntype T { yes: bool  tags: List[int] }\nfn main() { db.T.all() }')
   connection.execute('INSERT INTO t (yes, tags) VALUES (2, ?)', ['[]'])
   t.throws(() => call('main'), { code: 'RUN_TYPE', message: /T: yes: expected 0 or 1 in the database, found 2/ })
@@ -117,7 +117,7 @@ t.test('invalid values that another program stored are reported, too', async t =
   t.throws(() => call('main'), { code: 'RUN_TYPE', message: /T: tags: expected JSON in the database/ })
 })
 
-t.test('rows may come from JSON', async t => {
+t.test('rows can be inserted from JSON', async t => {
   const { call } = withTables(`
 @table
 type T { name: str  price: dec  tags: List[str]  note: Option[str]  size: float = 2.0 }

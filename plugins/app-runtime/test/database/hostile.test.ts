@@ -76,7 +76,7 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 })
 )
 
-/** Values that no column contains. */
+/** Values that must match no row. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text === Buffer.from(text).toString()
 
 t.test('values are never interpreted as SQL', async t => {
@@ -103,7 +103,7 @@ t.test('values are never interpreted as SQL', async t => {
         if (operator === 'lt' || operator === 'lte') expected.other = Buffer.compare(bytes(own.other), bytes(text)) < 0
         if (operator === 'gt' || operator === 'gte') expected.other = Buffer.compare(bytes(own.other), bytes(text)) > 0
         if (operator === 'contains') expected.other = lower(own.other).includes(lower(text))
-        // The tokenizer decides the words of a text; words of other texts are not among them.
+        // The tokenizer defines the words of a text. Words of other texts must not match.
         if (operator === 'fts') continue
         if (among.has(own.name) !== expected.own || among.has(own.other) !== (expected.other || text === own.other)) {
           throw new Error(`${operator} of ${JSON.stringify(text)} found ${JSON.stringify(found)}`)
@@ -125,7 +125,7 @@ t.test('values are never interpreted as SQL', async t => {
   t.equal(JSON.stringify(connection.rows('SELECT sql FROM sqlite_master ORDER BY name')), schema)
 })
 
-t.test('numbers outside the range of a column are refused, and change nothing', async t => {
+t.test('numbers outside the range of a column are rejected, and change nothing', async t => {
   const { call, connection } = withTables(`
 @table
 type Number { whole: int  rate: float }
@@ -146,7 +146,7 @@ fn least() to any { db.Number.all().map(fn(each) [each.whole, each.rate]) }`)
         call('add', exact, new Float(rate))
         const [[gotWhole, gotRate]] = call('least') as never as [[Value, Float]]
         connection.execute('DELETE FROM number')
-        // Negative zero becomes zero.
+        // -0 is stored as 0.
         if (gotWhole !== exact || gotRate.value !== rate + 0)
           throw new Error(`${gotWhole} and ${gotRate.value} were read`)
       }
@@ -158,7 +158,7 @@ function bytes(text: string): Buffer {
   return Buffer.from(text)
 }
 
-/** Like LIKE: only ASCII letters. */
+/** Lowers ASCII letters only, as LIKE does. */
 function lower(text: string): string {
   return text.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }

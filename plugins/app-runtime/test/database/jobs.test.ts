@@ -76,7 +76,7 @@ t.test('a program uses the database of the project, and finds its earlier rows t
   t.same((await store.query('SELECT count(*) FROM hit')).rows, [[2]])
 })
 
-t.test('or another named database', async t => {
+t.test('a program can use another database by name', async t => {
   const store = primaryStore(t)
   t.same((await execute(store, COUNTER, { kind: 'run' }, 'memory')).lines, ['1', '1'])
   t.same((await execute(store, COUNTER, { kind: 'run' }, 'other.db')).lines, ['1', '1'])
@@ -84,22 +84,25 @@ t.test('or another named database', async t => {
   await t.rejects(store.query('SELECT * FROM hit'), { code: 'DBS_SYNTAX' })
 })
 
-t.test('each test and each @forall value starts with empty tables, and the project is not touched', async t => {
-  const store = primaryStore(t)
-  await execute(store, COUNTER)
-  const work = { kind: 'test', names: ['counts', 'again'], iterations: 20, seed: 1 } as const
-  const { tests } = await execute(store, COUNTER, work)
-  t.same(
-    tests.map(({ ok, runs, failure }) => ({ ok, runs, failure })),
-    [
-      { ok: true, runs: 1, failure: null },
-      { ok: true, runs: 20, failure: null }
-    ]
-  )
-  t.same((await store.query('SELECT count(*) FROM hit')).rows, [[1]])
-})
+t.test(
+  'each test and each @forall value starts with empty tables, and the project database does not change',
+  async t => {
+    const store = primaryStore(t)
+    await execute(store, COUNTER)
+    const work = { kind: 'test', names: ['counts', 'again'], iterations: 20, seed: 1 } as const
+    const { tests } = await execute(store, COUNTER, work)
+    t.same(
+      tests.map(({ ok, runs, failure }) => ({ ok, runs, failure })),
+      [
+        { ok: true, runs: 1, failure: null },
+        { ok: true, runs: 20, failure: null }
+      ]
+    )
+    t.same((await store.query('SELECT count(*) FROM hit')).rows, [[1]])
+  }
+)
 
-t.test('a test with endless SQL fails, and later tests find empty tables', async t => {
+t.test('a test with endless SQL fails, and later tests start with empty tables', async t => {
   const sql = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
   const source = `${COUNTER}
 @test
@@ -122,7 +125,7 @@ fn last() { main() }`
   ])
 })
 
-t.test('a database error of a change reaches the thread of the program', async t => {
+t.test('a database error reaches the thread of the program', async t => {
   const store = primaryStore(t)
   await execute(store, COUNTER)
   await store.execute('CREATE UNIQUE INDEX one ON hit (at)')

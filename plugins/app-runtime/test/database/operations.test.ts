@@ -23,7 +23,7 @@ function shown(declarations: string, body: string): string {
   return lines.join('\n')
 }
 
-/** Titles of the rows of a chain, in order. */
+/** Titles of the rows that a chain returns, in order. */
 function titles(chain: string): string {
   return shown(TASKS, `fill()\nprint(${chain}.map(fn(each) each.title))`)
 }
@@ -40,7 +40,7 @@ fn main() to List[any] {
   t.equal(display(call('main')), '[1, Some({_id: 1, title: b, done: false, priority: 1, note: Some(n)}), None, 0, []]')
 })
 
-t.test('every operator of where', async t => {
+t.test('where supports every operator', async t => {
   const cases: Record<string, string> = {
     'priority: 2': '[wash]',
     'priority: { eq: 1 }': '[Cook]',
@@ -71,7 +71,7 @@ t.test('every operator of where', async t => {
   for (const [where, expected] of Object.entries(cases)) t.equal(titles(`db.Task.where({ ${where} })`), expected, where)
 })
 
-t.test('a list from run time', async t => {
+t.test('`in` accepts a list that is known only at run time', async t => {
   t.equal(
     shown(TASKS, 'fill()\nlet wanted = [3, 1, 9]\nprint(db.Task.where({ priority: { in: wanted } }).count())'),
     '2'
@@ -82,7 +82,7 @@ t.test('a list from run time', async t => {
   )
 })
 
-t.test('order, limit, counts and projections', async t => {
+t.test('order, limit, count and projections are supported', async t => {
   t.equal(titles('db.Task.all().order_by("priority", "desc")'), '[100% of_it, wash, Cook]')
   t.equal(titles('db.Task.all().order_by("priority").limit(2)'), '[Cook, wash]')
   t.equal(titles('db.Task.filter({ done: false }).order_by("title", "asc").limit(1)'), '[100% of_it]')

@@ -12,7 +12,7 @@ const ROWS = [
 ] as const
 type Row = (typeof ROWS)[number]
 
-/** SQL's three truth values. */
+/** SQL's three truth values; null is unknown. */
 type Truth = boolean | null
 
 interface Condition {
@@ -45,7 +45,7 @@ const comparison = fc
       text: `{ ${of}: { ${operator}: ${value} } }`,
       holds: row => {
         const found = row[of as 'a' | 'b']
-        // An empty column equals no value.
+        // NULL equals no value.
         return found === null ? (operator === 'eq' ? false : null) : compare(found, value)
       }
     }

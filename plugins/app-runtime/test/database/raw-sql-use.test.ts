@@ -2,7 +2,7 @@ import t from 'tap'
 import { rawSqlUseOf } from '#database'
 import { programFrom } from '../run-program.ts'
 
-t.test('functions that can reach raw SQL are found, on every path', async t => {
+t.test('functions that can reach raw SQL are found, directly and through others', async t => {
   const sql = rawSqlUseOf(
     programFrom(`
 @table
@@ -31,7 +31,7 @@ actor Counter {
   for (const name of ['plain', 'GET /plain', 'Task']) t.equal(sql.reaches(name), false, name)
 })
 
-t.test('constants and conditions count for every function', async t => {
+t.test('raw SQL in constants and conditions counts for every function', async t => {
   const { reaches } = rawSqlUseOf(
     programFrom(`
 @table

@@ -4,7 +4,7 @@ import { withTables } from './with-tables.ts'
 
 const TASKS = '@table\ntype Task { title: str  done: bool  rate: float }\n'
 
-/** Chains with SQL are a compiler error, but still run. */
+/** The compiler reports chains with SQL as an error, but the runtime supports them. */
 function raw(body: string) {
   const tables = withTables(`${TASKS}fn fill() {
     db.Task.insert({ title: "a", done: true, rate: 0.5 })
@@ -21,7 +21,7 @@ t.test('db.query returns rows as records, and takes positional parameters', asyn
   t.equal(display(call('main', "b' OR 1=1 --")), '[{title: a, rate: 0.5, blank: None}]')
 })
 
-t.test('db.query also writes, but not two statements, and not in a read-only transaction', async t => {
+t.test('db.query can write, but accepts only one statement, and no writes in a read-only transaction', async t => {
   const { call, database } = raw('db.query(q)')
   t.equal(display(call('main', "UPDATE task SET title = 'c' WHERE _id = 1 RETURNING _id")), '[{_id: 1}]')
   t.equal(display(call('main', 'SELECT title FROM task ORDER BY _id')), '[{title: c}, {title: b}]')
@@ -32,7 +32,7 @@ t.test('db.query also writes, but not two statements, and not in a read-only tra
   t.throws(() => database.transaction('read', () => call('main', 'DELETE FROM task')), { code: 'RUN_DATABASE' })
 })
 
-t.test('a database error of SQL is an Error if a Result is expected', async t => {
+t.test('a database error of raw SQL is an Error if a Result is expected', async t => {
   const { call } = raw('match db.query(q) { Ok(rows) => len(rows), Error(why) => "no" }')
   t.equal(call('main', 'SELECT * FROM task'), 2)
   t.equal(call('main', 'SELECT * FROM nothing'), 'no')

@@ -7,7 +7,7 @@ const USERS = `
 type User { email: str  age: Option[int] }
 `
 
-/** Two rows must not have the same email. */
+/** A table with a unique index on email. */
 function users(body: string) {
   const tables = withTables(`${USERS}${body}`)
   tables.connection.execute('CREATE UNIQUE INDEX one_email ON user (email)')
@@ -18,7 +18,7 @@ function users(body: string) {
 const AGAIN = 'db.User.insert({ email: "a@x", age: None })'
 
 t.test('an operation returns its value, or a Result if one is expected', async t => {
-  const taken: Record<string, string> = {
+  const asResult: Record<string, string> = {
     'fn main() to any { len(db.User.all()) }': '1',
     'fn main() to any { match db.User.get(1) { Some(user) => user.email, None => "none" } }': 'a@x',
     'fn main() to any { match db.User.all() { Ok(rows) => len(rows), Error(_) => -1 } }': '1',
@@ -37,12 +37,12 @@ t.test('an operation returns its value, or a Result if one is expected', async t
     'fn take(r: Result[int]) to any { r }\nfn main() to any { take(db.User.count()) }': 'Ok(1)',
     'fn main() to Result[int] { let n = db.User.count()\n if n > 0 { n } else { Error("no") } }': 'Ok(1)'
   }
-  for (const [body, expected] of Object.entries(taken)) t.equal(display(users(body).call('main')), expected, body)
+  for (const [body, expected] of Object.entries(asResult)) t.equal(display(users(body).call('main')), expected, body)
 })
 
 t.test('a failure is an Error if a Result is expected', async t => {
   const same = 'Error(User: another row has the same email)'
-  const taken: Record<string, string> = {
+  const asResult: Record<string, string> = {
     [`fn main() to any { match ${AGAIN} { Ok(_) => "in", Error(why) => why } }`]: same.slice(6, -1),
     [`fn main() to Result[int] { let id = ${AGAIN}?\n Ok(id) }`]: same,
     [`fn main() to Result[int] { ${AGAIN} }`]: same,
@@ -50,7 +50,7 @@ t.test('a failure is an Error if a Result is expected', async t => {
     [`fn main() to any { let r = ${AGAIN}\n match r { Ok(_) => "in", Err(why) => why } }`]: same.slice(6, -1),
     [`fn main() to any { ${AGAIN}.unwrap_or(-1) }`]: '-1'
   }
-  for (const [body, expected] of Object.entries(taken)) t.equal(display(users(body).call('main')), expected, body)
+  for (const [body, expected] of Object.entries(asResult)) t.equal(display(users(body).call('main')), expected, body)
 })
 
 t.test('an unhandled failure ends the program, with its position and the table', async t => {

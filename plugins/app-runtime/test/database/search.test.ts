@@ -40,7 +40,7 @@ t.test('words are found in the requested columns, best match first', async t => 
   t.equal(found('where({ body: { contains: q } }).using("fts").order_by("title", "desc")', 'q: str', 'a'), '[Pears]')
 })
 
-t.test('search operators in a query are plain words', async t => {
+t.test('search operators in a query are treated as words', async t => {
   for (const words of ['"', 'title:x', 'a* OR b', 'NEAR(a b)', '(', '-', '^x', "'; DROP TABLE doc", '', '\u{1F600}']) {
     t.equal(found('where({ body: { contains: q } }).using("fts")', 'q: str', words), '[]', words)
   }
@@ -68,7 +68,7 @@ t.test('the nearest rows come first, with an index or a scan', async t => {
   )
 })
 
-t.test('contains also finds the nearest rows', async t => {
+t.test('`contains` finds the nearest rows, too', async t => {
   t.equal(found('where({ embedding: { contains: [q, 0.1] } }).using("vector").limit(1)', 'q: float', 1), '[Apples]')
 })
 
@@ -90,7 +90,7 @@ fn main() to any {
   t.equal(display(call('main')), '[1, [{_id: 3, title: Trains}]]')
 })
 
-t.test('inserts return the id in the table, despite triggers', async t => {
+t.test('inserts return the id of the row, despite triggers', async t => {
   const { call } = withTables(`
 @table
 type Note { text: str }
@@ -103,7 +103,7 @@ fn watch() to any { db.Note.all().live("notes") }`)
   )
 })
 
-t.test('a search without support of the database is an error', async t => {
+t.test('a search that the database does not support is an error', async t => {
   const { connection } = withTables(DOCS)
   const program = programFrom(`${DOCS}fn find() to any { db.Doc.where({ body: { contains: "x" } }).using("fts") }`)
   const capabilities = { fts: false, vector: false }

@@ -38,14 +38,14 @@ t.test('a write transaction is committed as a whole', async t => {
   const { call, database, seen } = items()
   database.transaction('write', () => {
     call('add', 'a')
-    t.equal(call('count'), 1, 'sees what it wrote')
-    t.equal(seen(), 0, 'other connections do not')
+    t.equal(call('count'), 1, 'a transaction sees its own changes')
+    t.equal(seen(), 0, 'other connections do not see them')
     call('add', 'b')
   })
   t.equal(seen(), 2)
 })
 
-t.test('it is rolled back by a failure, by a refusal, and by a limit', async t => {
+t.test('a write transaction is rolled back by a failure, a returned Error and a limit', async t => {
   const { call, database, seen } = items()
   t.throws(() => database.transaction('write', () => call('add_and_fail')), { code: 'RUN_PANIC' })
   const result = database.transaction(
@@ -60,7 +60,7 @@ t.test('it is rolled back by a failure, by a refusal, and by a limit', async t =
   t.equal(seen(), 1, 'the next transaction is a new one')
 })
 
-t.test('outside of transactions each write commits by itself', async t => {
+t.test('a write outside a transaction is committed immediately', async t => {
   const { call, seen } = items()
   t.throws(() => call('add_and_fail'), { code: 'RUN_PANIC' })
   t.equal(seen(), 1)
@@ -78,7 +78,7 @@ t.test('a read transaction sees one snapshot, and cannot write', async t => {
   t.equal(call('count'), 1)
 })
 
-t.test('code without database access does not wait', async t => {
+t.test('code without database access does not wait for locks', async t => {
   const { call, database, other } = items()
   other.begin('write')
   t.equal(
@@ -88,7 +88,7 @@ t.test('code without database access does not wait', async t => {
   other.rollback()
 })
 
-t.test('a nested transaction is a part of the outer one, as are writes of the host', async t => {
+t.test('nested transactions and writes of the host join the outer transaction', async t => {
   const { call, database, connection, seen } = items()
   t.throws(() =>
     database.transaction('write', () => {
@@ -128,18 +128,18 @@ t.test('a lock timeout is reported', async t => {
   t.equal(interpreter.call('count', [], LIMITS), 0, 'readers do not wait')
   holder.rollback()
   t.equal(interpreter.call('add', ['x'], LIMITS), 1)
-  t.throws(() => call('count'), { code: 'RUN_DATABASE_BUSY' }, 'a closed connection')
+  t.throws(() => call('count'), { code: 'RUN_DATABASE_BUSY' }, 'a closed connection fails')
 })
 
 t.test('a mutation that another function calls is a transaction, too', t => {
   const { call, database, seen } = items()
   t.match(call('both'), { tag: 'Error' })
-  t.equal(seen(), 1, 'the refused change is rolled back, earlier changes are kept')
+  t.equal(seen(), 1, 'the change with an Error is rolled back, earlier changes are kept')
   t.throws(() => call('mutate', 'x'), { code: 'RUN_PANIC' })
   t.equal(seen(), 1)
   database.transaction('write', () => {
     call('mutate', 'b')
-    t.equal(seen(), 1, 'a nested mutation is a part of the outer transaction')
+    t.equal(seen(), 1, 'a nested mutation joins the outer transaction')
   })
   t.equal(seen(), 2)
   t.end()

@@ -14,13 +14,13 @@ const folder = mkdtempSync(join(tmpdir(), 'program-'))
 t.teardown(() => rm(folder, { recursive: true }))
 let files = 0
 
-/** An unused path in a folder of the test. */
+/** Returns an unused file path in a folder of the test. */
 export function freshFile(): string {
   files += 1
   return join(folder, `${files}.db`)
 }
 
-/** A program with its tables in a file. */
+/** Compiles a program, and creates its tables in a file. */
 export interface Tables {
   readonly database: ProgramDatabase
   readonly connection: ThreadConnection
@@ -47,7 +47,7 @@ export function withTables(text: string, file = freshFile()): Tables {
   return tablesOf(program, connection, file)
 }
 
-/** For a connection to a database with the tables. */
+/** Returns an interpreter of a program whose tables exist in the database of a connection. */
 export function tablesOf(program: Program, connection: ThreadConnection, location: string): Tables {
   const database = new ProgramDatabase({ connection, location, capabilities: { fts: true, vector: true } })
   const lines: string[] = []

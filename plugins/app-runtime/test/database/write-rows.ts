@@ -1,4 +1,4 @@
-// A child process that inserts rows into a file that other processes also write.
+// Child process that inserts rows into a database file, to which other processes write, too.
 import { FileConnection } from '@svc/plugin-database/testing'
 import { programFrom } from '../run-program.ts'
 import { tablesOf } from './with-tables.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { run, shown } from '../run-program.ts'
 
-/** Output of an expression. */
+/** Expected output by expression. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
   '1 + 2 * 3': '7',
   '7 / 2': '3',
@@ -236,7 +236,7 @@ fn main() {
   t.end()
 })
 
-t.test('JSON keeps whole numbers of 64 bits, is compared by content, and its elements are values', t => {
+t.test('JSON keeps 64-bit integers, is compared by content, and its elements are values', t => {
   const { lines, error } = run(`
 fn main() {
     let json = std.json.parse("{\\"a\\": 9007199254740993, \\"b\\": [1, 2]}").unwrap()

@@ -85,7 +85,7 @@ t.test('members with defaults have the defaults of their type', t => {
   t.end()
 })
 
-t.test('given members override defaults, and other types add no defaults', t => {
+t.test('explicit members override defaults, and other types add no defaults', t => {
   const told = (body: string) => run(`${DECLARATIONS}fn main() { ${body}\n }`).lines
   t.same(told('let n: Note = { stars: 1, title: "x", by: Some("me") }\n print(n)'), [
     '{stars: 1, title: x, by: Some(me), tags: []}'

@@ -26,7 +26,7 @@ t.test('endless recursion is stopped, by the limit and by the stack of the inter
   t.equal(run(text, { limits: { depth: 1e9, steps: 1e9 } }).code, 'RUN_STACK_LIMIT')
 })
 
-t.test('the time is limited', async t => {
+t.test('a program ends at its time limit', async t => {
   t.equal(run('fn main() {\n    loop { }\n}\n', { limits: { steps: 1e12, milliseconds: 5 } }).code, 'RUN_TIME_LIMIT')
 })
 
@@ -69,7 +69,7 @@ t.test('a capability that was not granted is an error', async t => {
   )
 })
 
-t.test('keys with a meaning in JavaScript are ordinary keys', async t => {
+t.test('keys such as __proto__ are ordinary keys', async t => {
   const body = `
     let r = { __proto__: 1, constructor: 2 }
     print(r.__proto__, r.constructor)

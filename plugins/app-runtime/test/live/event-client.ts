@@ -17,7 +17,7 @@ export interface EventClient {
   close(): void
 }
 
-/** Reads server-sent events as in the standard, without reconnecting. */
+/** Reads server-sent events as the standard requires, but does not reconnect. */
 export async function listen(url: string, headers: Readonly<Record<string, string>> = {}): Promise<EventClient> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { headers, agent: false }, resolve).once('error', reject)
@@ -51,7 +51,7 @@ export async function listen(url: string, headers: Readonly<Record<string, strin
   }
 }
 
-/** A lost connection ends the stream. */
+/** Yields chunks until the connection ends or is lost. */
 async function* lines(response: IncomingMessage): AsyncIterableIterator<string> {
   let text = ''
   try {

@@ -43,7 +43,7 @@ async function openWorldWith(t: Test) {
   return { ...opened, connect }
 }
 
-t.test('one connection listens to several topics, and can unsubscribe', async t => {
+t.test('one connection can subscribe to several topics, and unsubscribe', async t => {
   const { store, connect } = await openWorldWith(t)
   const client = await connect()
   client.send({ subscribe: 'notes' })
@@ -87,10 +87,10 @@ t.test('errors are reported, and the connection stays open', async t => {
   t.match(await client.next(), { subscribed: 'notes' })
   client.socket.send(Buffer.alloc(100_000))
   const [code] = await once(client.socket, 'close')
-  t.equal(code, 1009, 'except after a message that is too long')
+  t.equal(code, 1009, 'a message that is too long closes the connection')
 })
 
-t.test('clients of a replaced program reconnect without gaps and duplicates', async t => {
+t.test('clients of a replaced program reconnect without gaps or duplicates', async t => {
   const { store, connect, world, plugin } = await openWorldWith(t)
   const WRITES = 1_000
   const writing = (async () => {

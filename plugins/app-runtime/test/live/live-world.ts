@@ -17,7 +17,7 @@ export interface LiveWorld {
   readonly world: World
   readonly store: DatabaseStore
   readonly live: () => LiveService
-  /** Runs of queries so far. */
+  /** Number of query runs so far. */
   readonly runs: () => number
 }
 

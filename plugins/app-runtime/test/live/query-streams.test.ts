@@ -26,7 +26,7 @@ t.test('a query sends its result, and each changed result', async t => {
   await store.execute('INSERT INTO other (a) VALUES (1)')
   await store.execute("UPDATE note SET title = 'c' WHERE n = 9")
   t.same(await next(some), ['result', ['c']])
-  t.ok(runs() <= before + 2, 'changes of other tables do not run it')
+  t.ok(runs() <= before + 2, 'changes of other tables do not run the query')
   all.close()
   some.close()
 })
@@ -58,7 +58,7 @@ t.test('every burst of changes ends with the last result', async t => {
   client.close()
 })
 
-t.test('a failing or unknown query is answered with its error', async t => {
+t.test('a failing or unknown query returns its error', async t => {
   const { world } = await openLiveWorld()
   t.teardown(() => world.close())
   const wrong = await listen(world.url('/api/live/query/notes?min=x'))

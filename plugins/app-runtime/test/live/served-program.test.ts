@@ -17,7 +17,7 @@ async function next({ events }: EventClient): Promise<unknown> {
   return done === true ? null : JSON.parse(value.data)
 }
 
-t.test('a served program announces its changes, and its tables follow saved programs', async t => {
+t.test('a served program announces changes, also of tables that a saved version adds', async t => {
   const folder = makeProject(t, { 'app.vox': SOURCE })
   const save = (source: string): void => writeFileSync(join(folder, 'app.vox'), source)
   const { app, get, post, line } = await serveApp(t, SOURCE, { 'app-runtime.watch': true }, folder)
@@ -45,6 +45,6 @@ t.test('a served program announces its changes, and its tables follow saved prog
   t.match(refusal, /Note\.body is dropped, with the values of 2 rows \[loses data\]/)
   t.match((await get('/api/query/notes')).body, [{ body: 'b' }, { body: 'b' }], 'the previous program continues')
   await post('/api/mutation/add', { title: 'three' })
-  t.match(await next(again), { id: 3, row_id: 3 }, 'and its streams continue')
+  t.match(await next(again), { id: 3, row_id: 3 }, 'the streams of the previous program continue')
   again.close()
 })

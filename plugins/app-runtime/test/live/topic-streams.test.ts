@@ -32,16 +32,16 @@ t.test('changes of rows are announced with their operation and row', async t => 
       ['4', 'change']
     ]
   )
-  const told = events.map(({ data }) => JSON.parse(data))
+  const announced = events.map(({ data }) => JSON.parse(data))
   t.same(
-    told.map(({ at: _, ...rest }) => rest),
+    announced.map(({ at: _, ...rest }) => rest),
     [
       { id: 1, topic: 'notes', table: 'Note', op: 'insert', row_id: 1 },
       { id: 3, topic: 'notes', table: 'Note', op: 'update', row_id: 1 },
       { id: 4, topic: 'notes', table: 'Note', op: 'delete', row_id: 1 }
     ]
   )
-  t.ok(Math.abs(told[0].at - Date.now()) < 60_000)
+  t.ok(Math.abs(announced[0].at - Date.now()) < 60_000)
   client.close()
   const byTable = await listen(world.url('/api/live/Other?after_id=0'))
   t.match(JSON.parse((await next(byTable)).data), { id: 2, topic: 'Other', table: 'Other', op: 'insert' })
@@ -66,7 +66,7 @@ t.test('changes of other processes are announced, and rolled back changes are no
   client.close()
 })
 
-t.test('a client that reconnects repeatedly has no gaps and duplicates', async t => {
+t.test('a client that reconnects repeatedly sees no gaps or duplicates', async t => {
   const { world, store, live } = await openLiveWorld()
   t.teardown(() => world.close())
   const WRITES = 1_000
@@ -124,7 +124,7 @@ t.test('changes that are no longer recorded are an error with the id to restart 
   t.equal(gone.status, 410)
   t.match(JSON.parse(await gone.body()), { error: { code: 'RUN_LIVE_GONE', hint: /after_id=3/ } })
   const ahead = await listen(world.url('/api/live/notes?after_id=99'))
-  t.equal(ahead.status, 410, 'the database was replaced')
+  t.equal(ahead.status, 410, 'an id from the future is an error: the database was replaced')
   ahead.close()
   const there = await listen(world.url('/api/live/notes?after_id=2'))
   t.equal((await next(there)).id, '3')
@@ -184,14 +184,14 @@ t.test('a slow client misses no changes, and blocks no others', async t => {
   t.equal(await readAll(lazy), WRITES)
 })
 
-t.test('disconnected clients are removed, also before the first event', async t => {
+t.test('disconnected clients are removed, even before the first event', async t => {
   const { world, store } = await openLiveWorld()
   t.teardown(() => world.close())
   let looks = 0
   const query = store.query.bind(store)
   store.query = async (...given) => {
     looks += 1
-    // Slow enough for a client to disconnect meanwhile.
+    // Slow enough that a client can disconnect during the query.
     await sleep(20)
     return query(...given)
   }

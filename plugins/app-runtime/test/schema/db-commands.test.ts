@@ -44,7 +44,7 @@ async function open() {
   return { store, file, write, copies, diff: diffSchema(parts), migrate: applySchema(parts) }
 }
 
-t.test('differences are shown, and applied', async t => {
+t.test('db diff shows differences, and db migrate applies them', async t => {
   const { store, file, write, diff, migrate } = await open()
   write('@table type Note { title: str }\n')
   const first = await execute(diff, { file })
@@ -62,7 +62,7 @@ t.test('differences are shown, and applied', async t => {
   t.match(await execute(migrate, { file }), { code: 0, out: 'nothing to do\n' })
 })
 
-t.test('differences are shown as JSON', async t => {
+t.test('db diff --json prints the differences as JSON', async t => {
   const { store, file, write, diff, migrate } = await open()
   write('@table type Note { title: str }\n')
   const { out, code } = await execute(diff, { file }, true)
@@ -79,7 +79,7 @@ t.test('differences are shown as JSON', async t => {
   t.match(JSON.parse((await execute(diff, { file }, true)).out), { level: 'none', steps: [], statements: [] })
 })
 
-t.test('a lossy change needs --force, and follows a copy', async t => {
+t.test('a lossy change needs --force, and is made after a copy', async t => {
   const { store, file, write, copies, diff, migrate } = await open()
   write('@table type Note { title: str body: str }\n')
   await execute(migrate, { file })
@@ -125,7 +125,7 @@ t.test('a rename keeps the rows', async t => {
   t.match((await execute(migrate, { file, rename: ['None=Memo'] })).err, /Memo cannot be renamed from none/)
 })
 
-t.test('another database can be named, and a file with errors is refused', async t => {
+t.test('--database selects another database, and a file with errors is rejected', async t => {
   const { store, file, write, diff, migrate } = await open()
   write('@table type Note { title: str }\n')
   const database = freshName()

@@ -12,7 +12,7 @@ const OLD = '@table type Note { title: str n: int }\n@index Note.by_n on (n)\n@s
 const NEW =
   '@table type Note { title: str n: float more: int = 1 }\n@index Note.by_title on (title)\n@search_index Note.words on (title)\n'
 
-/** Milliseconds that the child took, or was allowed. */
+/** Milliseconds until the child ended or was killed. */
 async function migrate(file: string, lifetime: number | null): Promise<{ done: boolean; took: number }> {
   const args = [...CHILD_ARGUMENTS, join(import.meta.dirname, 'migrating-child.ts')]
   const child = spawn(process.execPath, [...args, file, project, NEW], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -69,9 +69,9 @@ SELECT 'word ' || i, i FROM c`
     const now = await shape(file)
     if (!outcome.done) killed += 1
     const isNew = now.columns.length === after.columns.length
-    if (outcome.done) t.ok(isNew, 'a reported migration is complete')
+    if (outcome.done) t.ok(isNew, 'a migration that was reported is complete')
     t.same(now, isNew ? after : before, `killed in part ${round}`)
     if (isNew) break
   }
-  t.ok(killed > 0, 'it was killed before the end')
+  t.ok(killed > 0, 'some migrations were killed before their end')
 })

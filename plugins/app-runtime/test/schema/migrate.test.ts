@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { openMemory } from '@svc/plugin-database/testing'
 import { isSvcError } from '@svc/plugin-sdk'
 import t from 'tap'
-import { apply, freshName, namesIn, openStore, project, rowsOf, said } from './schema-fixture.ts'
+import { apply, freshName, namesIn, openStore, project, rowsOf, stepTexts } from './schema-fixture.ts'
 
 const NOTES = '@table type Note { title: str  body: Option[str]  stars: int = 3 }\n'
 
@@ -14,7 +14,7 @@ async function refusal(promise: Promise<unknown>): Promise<{ code: string; messa
     if (isSvcError(error)) return { code: error.code, message: error.message }
     throw error
   }
-  throw new Error('it was not refused')
+  throw new Error('the migration was not refused')
 }
 
 async function filled(source = NOTES) {
@@ -24,20 +24,20 @@ async function filled(source = NOTES) {
   return store
 }
 
-t.test('a database gets the tables of a program, and does not change the second time', async t => {
+t.test('a migration creates the tables of a program, and a second one changes nothing', async t => {
   const store = await openStore()
   const first = await apply(store, `${NOTES}@index Note.by_title on (title, _id)\n`)
-  t.same(said(first), ['safe Note is new, with the columns title, body, stars'])
+  t.same(stepTexts(first), ['safe Note is new, with the columns title, body, stars'])
   t.same(await namesIn(store), ['idx_note_by_title', 'note', 'program_schema'])
   await store.execute("INSERT INTO note (title) VALUES ('x')")
   t.same(await rowsOf(store, 'SELECT * FROM note'), [[1, 'x', null, 3]])
   await t.rejects(store.execute('INSERT INTO note (body) VALUES (1)'), { code: 'DBS_CONSTRAINT' })
   const second = await apply(store, `${NOTES}@index Note.by_title on (title, _id)\n`)
   t.same(second.plan.statements, [])
-  t.same(said(second), [])
+  t.same(stepTexts(second), [])
 })
 
-t.test('columns are stored by their types', async t => {
+t.test('columns are stored as the SQL type of their declared type', async t => {
   const store = await openStore()
   await apply(
     store,
@@ -70,16 +70,16 @@ type Maybe = Option[Name]
   )
 })
 
-t.test('literal defaults are the defaults of columns', async t => {
+t.test('literal defaults become defaults of columns', async t => {
   const store = await openStore()
   const source = `@table type D { a: int = -5 b: float = 2.0 c: bool = true d: str = "it's" e: dec = 1.50dec f: List[int] = [1, 2] g: Option[int] = None h: Option[str] = Some("x") i: float = 1.25 k: str = "" }`
   await apply(store, source)
   await store.execute('INSERT INTO d DEFAULT VALUES')
   t.same(await rowsOf(store, 'SELECT * FROM d'), [[1, -5, 2, 1, "it's", '1.50', '[1,2]', null, 'x', 1.25, '']])
-  t.same((await apply(store, source)).plan.statements, [], 'and a second migration changes nothing')
+  t.same((await apply(store, source)).plan.statements, [], 'a second migration changes nothing')
 })
 
-t.test('defaults of documents have the storage form of the program', async t => {
+t.test('defaults of JSON columns have the storage format of the program', async t => {
   const store = await openStore()
   const source = `type Point { x: float y: int }
 type Mood = | Good | Bad(why: str, n: int)
@@ -98,10 +98,10 @@ type Mood = | Good | Bad(why: str, n: int)
     ]
   )
   const { code } = await refusal(apply(store, source))
-  t.equal(code, 'RUN_SCHEMA_REFUSED', 'a default from run time is not a column default')
+  t.equal(code, 'RUN_SCHEMA_REFUSED', 'a default that is known only at run time is not a column default')
 })
 
-t.test('SQL keywords can be names', async t => {
+t.test('SQL keywords can be names of tables and columns', async t => {
   const store = await openStore()
   const source = '@table type Order { group: int select: str }\n@index Order.table on (group, select)\n'
   await apply(store, source)
@@ -114,7 +114,7 @@ t.test('lossless changes happen in place, and keep all rows', async t => {
   const store = await filled()
   const grown =
     '@table type Note { title: str  body: Option[str]  stars: int = 3  done: bool = false  due: Option[int] }\n'
-  t.same(said(await apply(store, grown)), [
+  t.same(stepTexts(await apply(store, grown)), [
     'safe Note.done is new, and is 0 in existing rows',
     'safe Note.due is new, and is empty in existing rows'
   ])
@@ -127,8 +127,8 @@ t.test('lossless changes happen in place, and keep all rows', async t => {
     '@table type Note { title: Option[str]  body: str = "-"  stars: float = 4.5  done: bool  due: Option[int] }\n'
   const outcome = await apply(store, changed)
   t.ok(
-    said(outcome).every(line => line.startsWith('safe')),
-    said(outcome).join('\n')
+    stepTexts(outcome).every(line => line.startsWith('safe')),
+    stepTexts(outcome).join('\n')
   )
   await store.execute('INSERT INTO note (done) VALUES (1)')
   t.same(await rowsOf(store, 'SELECT _id, title, body, stars, done, due, typeof(stars) FROM note'), [
@@ -154,7 +154,7 @@ t.test('row ids are not reused after a table is rebuilt', async t => {
 t.test('indexes are created, changed and dropped', async t => {
   const store = await filled(`${NOTES}@index Note.a on (title)\n@index Note.b on (stars)\n`)
   const outcome = await apply(store, `${NOTES}@index Note.a on (title, stars)\n@index Note.c on (body)\n`)
-  t.same(said(outcome), [
+  t.same(stepTexts(outcome), [
     'safe Note loses its index idx_note_b',
     'safe Note gets another index idx_note_a',
     'safe Note gets the index idx_note_c'
@@ -175,7 +175,7 @@ t.test('a lossy change is refused with the plan, and changes nothing', async t =
   t.same(await rowsOf(store, 'SELECT count(*), max(title) FROM note'), [[3, 'two']])
 })
 
-t.test('a loss is forced after a copy was made', async t => {
+t.test('a lossy change with force is made after a copy', async t => {
   const store = await filled()
   const copy = freshName()
   const outcome = await apply(store, '@table type Note { title: str  stars: int = 3 }\n', {
@@ -195,18 +195,18 @@ t.test('a loss is forced after a copy was made', async t => {
 t.test('a column without values is dropped without force', async t => {
   const store = await filled()
   await store.execute('UPDATE note SET body = NULL')
-  t.same(said(await apply(store, '@table type Note { title: str  stars: int = 3 }\n')), [
+  t.same(stepTexts(await apply(store, '@table type Note { title: str  stars: int = 3 }\n')), [
     'safe Note.body is dropped, and has no values'
   ])
   await store.execute('DELETE FROM note')
-  t.same(said(await apply(store, '@table type Note { heading: str }\n')), [
+  t.same(stepTexts(await apply(store, '@table type Note { heading: str }\n')), [
     'safe Note.heading is new',
     'safe Note.title is dropped, and has no values',
     'safe Note.stars is dropped, and has no values'
   ])
 })
 
-t.test('a required column is refused if rows would have no value', async t => {
+t.test('a new required column is refused if the table has rows', async t => {
   const store = await filled()
   const { code, message } = await refusal(apply(store, NOTES.replace(' }', ' owner: str }')))
   t.equal(code, 'RUN_SCHEMA_REFUSED')
@@ -215,7 +215,7 @@ t.test('a required column is refused if rows would have no value', async t => {
   const filled1 = await refusal(apply(store, NOTES.replace('Option[str]', 'str'), { force: true }))
   t.match(filled1.message, /! Note\.body becomes required, but is empty in 1 row/)
   await store.execute("UPDATE note SET body = 'first' WHERE _id = 1")
-  t.same(said(await apply(store, NOTES.replace('Option[str]', 'str'))), [
+  t.same(stepTexts(await apply(store, NOTES.replace('Option[str]', 'str'))), [
     'safe Note.body becomes required, and has a value in every row'
   ])
 })
@@ -230,8 +230,8 @@ t.test('values are converted to their new type, and losses are counted', async t
   )
   const outcome = await apply(store, declare('float', 'bool', 'str', 'int', 'float', 'int', 'dec', 'bool', 'str'))
   t.ok(
-    said(outcome).every(line => line.startsWith('safe')),
-    said(outcome).join('\n')
+    stepTexts(outcome).every(line => line.startsWith('safe')),
+    stepTexts(outcome).join('\n')
   )
   t.same(await rowsOf(store, 'SELECT * FROM v'), [[1, 7, 1, 'true', 42, 1.5, 2, '-3.25', 1, '[1]']])
   await store.execute("INSERT INTO v (c0, c1, c2, c3, c4, c5, c6, c7, c8) VALUES (7.5, 0, '', 0, 0, 0, '1', 0, 'x')")
@@ -284,13 +284,13 @@ t.test('columns and tables are renamed with their values', async t => {
 t.test('an undeclared table is kept, and dropped with force', async t => {
   const store = await filled(`${NOTES}@table type Other { a: int }\n@search_index Note.words on (title)\n`)
   const outcome = await apply(store, '@table type Other { a: int }\n')
-  t.same(said(outcome), ['kept Note is no longer declared; its 3 rows are kept'])
+  t.same(stepTexts(outcome), ['kept Note is no longer declared; its 3 rows are kept'])
   t.same(outcome.plan.statements, [])
   t.equal((await rowsOf(store, "SELECT rowid FROM note_fts WHERE note_fts MATCH 'two'")).length, 1)
   const forced = await apply(store, '@table type Other { a: int }\n', { force: true, copyTo: async () => freshName() })
-  t.same(said(forced), ['lossy Note is dropped with its 3 rows'])
+  t.same(stepTexts(forced), ['lossy Note is dropped with its 3 rows'])
   t.same(await namesIn(store), ['other', 'program_schema'])
-  t.same(said(await apply(store, '@table type Other { a: int }\n')), [])
+  t.same(stepTexts(await apply(store, '@table type Other { a: int }\n')), [])
 })
 
 t.test('tables that no program created are not touched', async t => {
@@ -304,7 +304,11 @@ t.test('tables that no program created are not touched', async t => {
   }
   t.same(await rowsOf(store, 'SELECT * FROM users'), [[1, 'a']])
   await store.execute('CREATE TABLE fits (_id INTEGER PRIMARY KEY AUTOINCREMENT, a INTEGER NOT NULL)')
-  t.same(said(await apply(store, '@table type Fits { a: int }')), [], 'except for a table that matches its declaration')
+  t.same(
+    stepTexts(await apply(store, '@table type Fits { a: int }')),
+    [],
+    'a table that matches its declaration is accepted'
+  )
   t.ok(await apply(store, '@table type Fits { a: int b: Option[int] }'))
   await store.execute('CREATE VIEW taken AS SELECT 1')
   t.match((await refusal(apply(store, '@table type Taken { a: int }'))).message, /needs the name taken/)
@@ -333,7 +337,7 @@ t.test('a table that foreign keys refer to is not rebuilt', async t => {
   t.same(await rowsOf(store, 'SELECT * FROM mark'), [[1]])
 })
 
-t.test('a table in foreign views and triggers is not rebuilt, but changed in place', async t => {
+t.test('a table used by other views and triggers is not rebuilt, but may change in place', async t => {
   const store = await filled()
   await store.execute('CREATE VIEW titles AS SELECT title FROM Note')
   await store.execute('CREATE TABLE log (n INTEGER)')
@@ -353,7 +357,7 @@ t.test('a table in foreign views and triggers is not rebuilt, but changed in pla
   t.same(await rowsOf(store, 'SELECT count(*) FROM titles'), [[3]])
 })
 
-t.test('foreign indexes and triggers survive a rebuild', async t => {
+t.test('indexes and triggers that no program created survive a rebuild', async t => {
   const store = await filled()
   await store.execute('CREATE INDEX theirs ON note (title)')
   await store.execute('CREATE TABLE seen (n INTEGER)')
@@ -367,20 +371,20 @@ t.test('foreign indexes and triggers survive a rebuild', async t => {
 t.test("two programs share a table, and keep each other's columns", async t => {
   const store = await filled(`${NOTES}@index Note.by_title on (title)\n@search_index Note.words on (title)\n`)
   const all = await namesIn(store)
-  t.same(said(await apply(store, NOTES, { path: 'other.vox' })), [])
+  t.same(stepTexts(await apply(store, NOTES, { path: 'other.vox' })), [])
   t.same(await namesIn(store), all)
   t.equal(
     (await refusal(apply(store, '@table type Note { title: str }', { path: 'other.vox' }))).code,
     'RUN_SCHEMA_LOSSY'
   )
-  t.same(said(await apply(store, 'fn main() { }', { path: 'other.vox', force: true })), [])
+  t.same(stepTexts(await apply(store, 'fn main() { }', { path: 'other.vox', force: true })), [])
   t.same(await namesIn(store), all)
 })
 
-t.test('tables of a removed file belong to the file that declares them', async t => {
+t.test('tables of a removed program belong to the program that declares them now', async t => {
   const store = await filled()
   unlinkSync(join(project, 'app.vox'))
-  t.same(said(await apply(store, NOTES.replace('title', 'heading: Option[str] title'), { path: 'moved.vox' })), [
+  t.same(stepTexts(await apply(store, NOTES.replace('title', 'heading: Option[str] title'), { path: 'moved.vox' })), [
     'safe Note.heading is new, and is empty in existing rows'
   ])
   t.same(await rowsOf(store, 'SELECT program FROM program_schema'), [['moved.vox']])
@@ -392,12 +396,12 @@ t.test('columns of a removed program are dropped from a shared table', async t =
   )
   await apply(store, NOTES, { path: 'other.vox' })
   unlinkSync(join(project, 'app.vox'))
-  t.same(said(await apply(store, NOTES, { path: 'other.vox' })), ['safe Note loses its index idx_note_by_title'])
+  t.same(stepTexts(await apply(store, NOTES, { path: 'other.vox' })), ['safe Note loses its index idx_note_by_title'])
   t.same(await namesIn(store), ['note', 'program_changes', 'program_changes_trim', 'program_schema'])
   t.same((await apply(store, NOTES, { path: 'other.vox' })).plan.statements, [])
 })
 
-t.test('a database in memory has no search, with warnings', async t => {
+t.test('a database in memory has no search, and warns about it', async t => {
   const store = await openMemory()
   const outcome = await apply(
     store,

@@ -1,4 +1,4 @@
-// Changes a database's tables: `FILE PROJECT SOURCE`. Reports its start and its end.
+// Child process that migrates a database: `FILE PROJECT SOURCE`. Reports its start and end.
 import { join } from 'node:path'
 import { openFile } from '@svc/plugin-database/testing'
 import { migrateSchema } from '#schema'

@@ -2,9 +2,9 @@ import { openRemote } from '@svc/plugin-database/testing'
 import t from 'tap'
 import { ChangeFeed } from '#live'
 import { startHranaServer } from '../../../database/test/hrana-server.ts'
-import { apply, freshName, rowsOf, said } from './schema-fixture.ts'
+import { apply, freshName, rowsOf, stepTexts } from './schema-fixture.ts'
 
-t.test('a remote database gets the tables, their changes and their searches', async t => {
+t.test('a remote database supports tables, migrations and searches', async t => {
   const server = await startHranaServer(freshName(), 'token')
   t.teardown(() => server.close())
   const store = await openRemote({ url: server.url, token: 'token', timeoutMs: 5_000 })
@@ -32,7 +32,7 @@ t.test('a remote database gets the tables, their changes and their searches', as
   while (rows.length < 2) await new Promise(resolve => setTimeout(resolve, 10))
   t.same(rows, [1, 2])
   feed.close()
-  t.same(said(await apply(store, source.replace('n: int', 'n: float = 0.5'))), [
+  t.same(stepTexts(await apply(store, source.replace('n: int', 'n: float = 0.5'))), [
     'safe Note.n changes from int to float',
     'safe Note.n gets the default 0.5'
   ])

@@ -8,7 +8,7 @@ import t from 'tap'
 import { migrateSchema, type SchemaOptions, type SchemaOutcome } from '#schema'
 import { programFrom } from '../run-program.ts'
 
-/** A project with its database, removed after the test file. */
+/** Creates a project with a database, which are removed after the test file. */
 export const project = mkdtempSync(join(tmpdir(), 'schema-'))
 const stores: DatabaseStore[] = []
 let files = 0
@@ -40,8 +40,8 @@ export async function apply(
   return migrateSchema(store, programFrom(source, false, file), { projectRoot: project, ...options })
 }
 
-/** Result of each step, in short: `safe Note.body is new …`. */
-export function said({ plan }: SchemaOutcome): string[] {
+/** Returns each step as one line: `safe Note.body is new …`. */
+export function stepTexts({ plan }: SchemaOutcome): string[] {
   return plan.steps.map(
     ({ level, table, column, says }) => `${level} ${column === null ? table : `${table}.${column}`} ${says}`
   )
@@ -51,7 +51,7 @@ export async function rowsOf(store: DatabaseStore, sql: string): Promise<readonl
   return (await store.query(sql)).rows
 }
 
-/** Names of all objects in the database, without SQLite's internal ones and shadow tables. */
+/** Returns the names of all objects in the database, without internal ones of SQLite and shadow tables. */
 export async function namesIn(store: DatabaseStore): Promise<string[]> {
   const rows = await rowsOf(store, "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
   return rows.map(([name]) => String(name)).filter(name => !/_fts_(data|idx|docsize|config)$|shadow/.test(name))

@@ -1,18 +1,18 @@
 import t from 'tap'
-import { apply, namesIn, openStore, rowsOf, said } from './schema-fixture.ts'
+import { apply, namesIn, openStore, rowsOf, stepTexts } from './schema-fixture.ts'
 
 const found = async (store: Awaited<ReturnType<typeof openStore>>, words: string, table = 'doc') => {
   const rows = await store.query(`SELECT rowid FROM ${table}_fts WHERE ${table}_fts MATCH ? ORDER BY rowid`, [words])
   return rows.rows.map(([id]) => id)
 }
 
-t.test('words are found after rows were added, changed and removed', async t => {
+t.test('the index follows rows that are added, changed and removed', async t => {
   const store = await openStore()
   const source =
     '@table type Doc { title: str body: Option[str] n: int = 0 }\n@search_index Doc.words on (title, body)\n'
   await apply(store, source)
   const { lastInsertId, changes } = await store.execute("INSERT INTO doc (title, body) VALUES ('red apple', NULL)")
-  t.same([lastInsertId, changes], [1, 1], 'triggers do not show')
+  t.same([lastInsertId, changes], [1, 1], 'triggers do not affect the reported id and changes')
   await store.execute("INSERT INTO doc (title, body) VALUES ('green', 'an apple, too'), ('blue', 'sky')")
   t.same(await found(store, 'apple'), [1, 2])
   await store.execute("UPDATE doc SET title = 'red pear' WHERE _id = 1")
@@ -25,12 +25,12 @@ t.test('words are found after rows were added, changed and removed', async t => 
   await store.execute("INSERT INTO doc_fts (doc_fts) VALUES ('integrity-check')")
 })
 
-t.test('a new search finds existing rows, and follows its declaration', async t => {
+t.test('a new index contains existing rows, and follows its declaration', async t => {
   const store = await openStore()
   const table = '@table type Doc { title: str body: str }\n'
   await apply(store, table)
   await store.execute("INSERT INTO doc (title, body) VALUES ('running', 'water')")
-  t.same(said(await apply(store, `${table}@search_index Doc.words on (title)\n`)), [
+  t.same(stepTexts(await apply(store, `${table}@search_index Doc.words on (title)\n`)), [
     'safe Doc gets a full-text search of title'
   ])
   t.same(await found(store, 'running'), [1])
@@ -40,7 +40,7 @@ t.test('a new search finds existing rows, and follows its declaration', async t 
   t.same(await found(store, 'run'), [])
   await apply(store, `${table}@search_index Doc.words on (title) with { tokenize: "porter" }\n`)
   t.same(await found(store, 'run'), [1])
-  t.same(said(await apply(store, table)), ['safe Doc loses its full-text search'])
+  t.same(stepTexts(await apply(store, table)), ['safe Doc loses its full-text search'])
   t.same(await namesIn(store), ['doc', 'program_schema'])
   await store.execute("INSERT INTO doc (title, body) VALUES ('a', 'b')")
 })
@@ -88,13 +88,13 @@ t.test('a vector index finds the nearest rows, and survives a rebuild of its tab
   await apply(store, source.replace('name: str', 'name: Option[str]'))
   t.same(await nearest(), ['p19', 'p20', 'p22'])
   t.same((await apply(store, source.replace('name: str', 'name: Option[str]'))).plan.statements, [])
-  t.same(said(await apply(store, source.split('\n')[0] as string)), [
+  t.same(stepTexts(await apply(store, source.split('\n')[0] as string)), [
     'safe Place.name becomes required, and has a value in every row',
     'safe Place loses its index idx_place_near_vector'
   ])
 })
 
-t.test('vectors of another length are refused', async t => {
+t.test('vectors of another length are rejected', async t => {
   const store = await openStore()
   await apply(store, '@table type P { at: Option[Tensor[2]] }')
   await store.execute("INSERT INTO p (at) VALUES (vector32('[1, 2]'))")

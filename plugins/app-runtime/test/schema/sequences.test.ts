@@ -58,7 +58,7 @@ function sourceOf(tables: readonly Table[]): string {
     .join('\n')}\n`
 }
 
-/** The content of a database, independent of the order of its creation. */
+/** Returns the schema of a database, independent of the order in which it was created. */
 async function shapeOf(store: DatabaseStore): Promise<unknown> {
   const columns = await rowsOf(
     store,
@@ -103,7 +103,7 @@ async function rowsBy(store: DatabaseStore, { name, columns }: Table): Promise<M
   ])
 }
 
-t.test('every sequence of declarations ends with the last tables, and keeps unchanged columns', async t => {
+t.test('any sequence of declarations ends with the tables of the last one, and keeps unchanged columns', async t => {
   const store = await openStore()
   const fresh = await openStore()
   const copyTo = async () => freshName()
@@ -150,5 +150,5 @@ t.test('every sequence of declarations ends with the last tables, and keeps unch
     }),
     { numRuns: 40, seed: 11 }
   )
-  t.ok(done > 20 && refused > 5, `${done} done, ${refused} refused`)
+  t.ok(done > 20 && refused > 5, `${done} migrations done, ${refused} refused`)
 })

@@ -29,7 +29,7 @@ interface Command {
   line(pattern: RegExp): Promise<string>
 }
 
-/** Another test may hold the default port of the management interface. */
+/** Any free port, because another test may use the default management port. */
 const FREE_PORT = ['--set', 'plugins.http.port=0']
 
 function svc(t: Test, folder: string, ...argv: string[]): Command {
@@ -82,7 +82,7 @@ t.test('svc run serves a program with endpoints, with a separate database and po
   t.same(await first.ended, [0, null])
 })
 
-t.test('svc run calls main on request, and if there is nothing to serve', async t => {
+t.test('svc run calls main with --mode interp, or if the program has nothing to serve', async t => {
   const folder = makeProject(t, { 'app.vox': APP, 'hello.vox': 'fn main() { print("hello") }' })
   const commands = [
     ['app.vox', '--interp', '--database', 'memory'],
@@ -107,7 +107,7 @@ t.test('svc run and svc dev show the errors of a program', async t => {
   }
 })
 
-t.test('a program with errors at start is served after their correction', async t => {
+t.test('a program with errors at start is served once they are corrected', async t => {
   const folder = makeProject(t, { 'app.vox': '@query\nfn f() to int { "a" }\n' })
   const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0'].flatMap(each => ['--set', `plugins.${each}`])
   const served = svc(t, folder, 'serve', '--json', '--only', 'app-runtime,http', ...set)
@@ -128,7 +128,7 @@ t.test('svc dev reports a reload', async t => {
   t.same(await ask(`${url}/api/query/more`), { status: 200, body: 2 })
 })
 
-t.test('pages come from the page server, or from files if it does not answer', async t => {
+t.test('pages come from the page server, or from files if it cannot be reached', async t => {
   const pages = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'text/html', 'x-page': 'yes' })
     response.end(`page of ${request.url}`)
@@ -172,7 +172,7 @@ setInterval(() => {}, 1000)
   }
   t.same(await read('arguments.json'), ['--host', '127.0.0.1', '--port', '3001', '--strictPort'])
   const pid = Number(await read('process.json'))
-  t.ok(process.kill(pid, 0), 'it runs')
+  t.ok(process.kill(pid, 0), 'Vite runs while the program is served')
   t.equal(await app.stop(), 0)
   t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })

@@ -101,7 +101,7 @@ t.before(async () => {
   document = (await app.get('/openapi.json')).body as Document
 })
 
-/** Random values of a schema. At depth it selects the last alternative, which is not recursive. */
+/** Generates a value of a schema. Deep values use the last alternative, which is not recursive. */
 class Values {
   readonly #random: () => number
 
@@ -147,8 +147,8 @@ class Values {
   }
 
   #object({ properties = {}, required = [] }: Schema, depth: number): Record<string, unknown> {
-    const given = Object.entries(properties).filter(([name]) => required.includes(name) || this.#random() < 0.5)
-    return Object.fromEntries(given.map(([name, schema]) => [name, this.of(schema, depth + 1)]))
+    const chosen = Object.entries(properties).filter(([name]) => required.includes(name) || this.#random() < 0.5)
+    return Object.fromEntries(chosen.map(([name, schema]) => [name, this.of(schema, depth + 1)]))
   }
 }
 
@@ -159,7 +159,7 @@ interface Sent {
 
 const JSON_TYPE = 'application/json'
 
-/** A request as documented, except for arguments that `change` replaces. */
+/** Generates a documented request, with the arguments that `change` replaces. */
 function requestFor(
   path: string,
   method: string,
@@ -184,7 +184,7 @@ function requestFor(
   return { path: query.length === 0 ? target : `${target}?${query.join('&')}`, init }
 }
 
-/** Validates an answer against its documented schema; returns the status, and the problem or null. */
+/** Validates a response against its documented schema. Returns the status, and the problem or null. */
 class Declared {
   readonly #ajv = new Ajv2020({ strict: false, logger: false })
   readonly #known = new Map<string, ValidateFunction>()
@@ -203,8 +203,8 @@ class Declared {
     const { status } = response
     const name = responses[status] === undefined ? 'default' : String(status)
     const type = response.headers.get('content-type') ?? ''
-    const told = `${operationId}: ${init.method} ${path} ${init.body ?? ''} -> ${status} ${text.slice(0, 200)}`
-    if (!type.startsWith(JSON_TYPE)) return [status, `${told}: ${type}`]
+    const summary = `${operationId}: ${init.method} ${path} ${init.body ?? ''} -> ${status} ${text.slice(0, 200)}`
+    if (!type.startsWith(JSON_TYPE)) return [status, `${summary}: ${type}`]
     const key = `${operationId} ${name}`
     const pointer = [
       'paths',
@@ -219,7 +219,7 @@ class Declared {
     const ref = pointer.map(each => encodeURIComponent(each.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
     const known = this.#known.get(key) ?? this.#ajv.compile({ $ref: `https://svc.invalid/openapi#/${ref}` })
     this.#known.set(key, known)
-    return known(JSON.parse(text)) ? [status, null] : [status, `${told}: ${this.#ajv.errorsText(known.errors)}`]
+    return known(JSON.parse(text)) ? [status, null] : [status, `${summary}: ${this.#ajv.errorsText(known.errors)}`]
   }
 }
 
@@ -229,7 +229,7 @@ function operations(): [path: string, method: string, operation: Operation][] {
   )
 }
 
-t.test('documented requests are accepted, with documented answers', async t => {
+t.test('documented requests return documented responses', async t => {
   const values = new Values(randomFrom(7))
   const declared = new Declared()
   const seen = new Map<string, Set<number>>()
@@ -239,15 +239,15 @@ t.test('documented requests are accepted, with documented answers', async t => {
       const [status, wrong] = await declared.wrong(requestFor(path, method, operation, values), operation, path)
       statuses.add(status)
       if (wrong !== null) t.fail(wrong)
-      if (status === 400) t.fail(`${operation.operationId} is documented, but was refused`)
+      if (status === 400) t.fail(`${operation.operationId} is documented, but was rejected`)
     }
     seen.set(operation.operationId, statuses)
   }
-  for (const [name, statuses] of seen) t.ok(statuses.has(200), `${name} answered with ${[...statuses].join(', ')}`)
-  t.ok(seen.get('divide')?.has(500), 'failures were among the answers')
+  for (const [name, statuses] of seen) t.ok(statuses.has(200), `${name} returned ${[...statuses].join(', ')}`)
+  t.ok(seen.get('divide')?.has(500), 'some responses were failures')
 })
 
-t.test('undocumented requests are refused, with documented answers', async t => {
+t.test('undocumented requests are rejected with documented responses', async t => {
   const values = new Values(randomFrom(11))
   const declared = new Declared()
   const JUNK = [undefined, null, 'x', '', -1.5, 1e300, true, [], [[]], {}, { _tag: 'None' }, { unknown: 1 }, 2 ** 63]
@@ -268,10 +268,10 @@ t.test('undocumented requests are refused, with documented answers', async t => 
       t.ok(status === 200 || status === 400 || status === 500, `${sent.path} ${sent.init.body} -> ${status}`)
     }
   }
-  t.ok(refusals > 200, `${refusals} were refused`)
+  t.ok(refusals > 200, `${refusals} requests were rejected`)
 })
 
-t.test('invalid or oversized bodies are refused, with documented answers', async t => {
+t.test('invalid and oversized bodies are rejected with documented responses', async t => {
   const declared = new Declared()
   const values = new Values(randomFrom(3))
   for (const [path, method, operation] of operations()) {

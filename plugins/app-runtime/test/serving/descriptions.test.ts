@@ -87,7 +87,7 @@ interface Document {
   readonly components: { readonly schemas: Record<string, object> }
 }
 
-t.test('the OpenAPI document has every route, and answers match its schemas', async t => {
+t.test('the OpenAPI document has every route, and responses match its schemas', async t => {
   const document = (await app.get('/openapi.json')).body as Document
   t.equal(document.openapi, '3.1.0')
   t.same(Object.keys(document.paths).sort(), [
@@ -147,7 +147,7 @@ try {
 } catch (error) {
   if (error instanceof ApiError) results.push(error.status, error.code, error.message)
 }
-// @ts-expect-error a text is no int
+// @ts-expect-error a string is not an int
 client.add('1').catch(() => undefined)
 console.log(JSON.stringify(results))
 `
@@ -183,7 +183,7 @@ t.test('the client passes strict type checks, and calls its routes', async t => 
   for (const name of ['tsx', 'typescript']) {
     symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
   }
-  // The test runner's hooks, which processes inherit, cannot load the compiler.
+  // Without the test runner's hooks, which child processes inherit and which cannot load tsc.
   const tsc = ['-u', 'NODE_OPTIONS', process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder]
   const checked = spawnSync('env', tsc, { encoding: 'utf8' })
   t.same([checked.status, checked.stdout], [0, ''], 'tsc reports no errors')
@@ -251,7 +251,7 @@ t.test('functions with @scheduled run repeatedly', async t => {
   t.pass('twice')
 })
 
-t.test('only files of public are sent, with index.html for pages', async t => {
+t.test('only files in public are sent, and index.html for pages', async t => {
   t.same(await app.get('/style.css'), { status: 200, body: 'a{}' })
   for (const page of ['/', '/some/page', '/index.html']) {
     t.same(await app.get(page), { status: 200, body: '<h1>home</h1>' }, page)
@@ -262,7 +262,7 @@ t.test('only files of public are sent, with index.html for pages', async t => {
   const head = await fetch(`${app.app}/style.css`, { method: 'HEAD' })
   t.equal(head.headers.get('content-length'), '3')
   const tag = head.headers.get('etag') ?? ''
-  // fetch sends no-cache with a given tag.
+  // fetch adds no-cache to a request with an ETag.
   const again = get(`${app.app}/style.css`, { headers: { 'if-none-match': tag } })
   const [{ statusCode }] = (await once(again, 'response')) as [IncomingMessage]
   t.equal(statusCode, 304)

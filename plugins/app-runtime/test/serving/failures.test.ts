@@ -43,7 +43,7 @@ const SETTINGS = {
   'http.request_timeout_ms': 60_000
 }
 
-/** Time limit for conditions that a test waits for. */
+/** Milliseconds that a test waits for a condition. */
 const SHORT = { 'app-runtime.time_limit_ms': 1_000, 'http.request_timeout_ms': 1_000 }
 
 interface Raw {
@@ -52,7 +52,7 @@ interface Raw {
   readonly body: string
 }
 
-/** Sends raw bytes, and reads one answer. */
+/** Sends raw bytes, and reads one response. */
 async function sendRaw(port: number, bytes: string, hasBody = true): Promise<Raw> {
   const socket = connect(port, '127.0.0.1')
   try {
@@ -80,7 +80,7 @@ async function readAnswer(socket: Socket, hasBody = true): Promise<Raw> {
     if (hasBody && body.length < Number(headers.get('content-length') ?? 0)) continue
     return { status: Number(line.split(' ')[1]), headers, body: body.toString('utf8') }
   }
-  throw new Error(`the connection ended behind ${received.toString('latin1').slice(0, 200)}`)
+  throw new Error(`the connection ended after ${received.toString('latin1').slice(0, 200)}`)
 }
 
 let app: App
@@ -100,7 +100,7 @@ interface Expected {
   readonly hint?: string | RegExp
 }
 
-/** All layers answer errors in one form. */
+/** Every layer must report errors in the same form. */
 function isOneForm(t: Test, name: string, answer: Raw, { status, code, allow, hint }: Expected): void {
   t.equal(answer.status, status, name)
   t.match(answer.headers.get('content-type'), /^application\/json/, name)
@@ -130,7 +130,7 @@ function request(
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
-t.test('every failure has one form, with a status that classifies it', async t => {
+t.test('every failure has the same form, and a status that classifies it', async t => {
   const chunked = { 'transfer-encoding': 'chunked', 'content-type': 'application/json' }
   const upgrade = {
     connection: 'upgrade',
@@ -211,7 +211,7 @@ t.test('the request id of a client is in the error and in the lines of the log',
   t.match(await app.line(/"request_id":"from-the-client"/), /RUN_DIVISION_BY_ZERO/)
 })
 
-t.test('a call beyond its time limit is refused in the same form', async t => {
+t.test('a call that exceeds its time limit fails in the same form', async t => {
   const short = await serveApp(t as never, SOURCE, { ...SETTINGS, ...SHORT })
   const at = Number(new URL(short.app).port)
   const head = `${request('GET', '/api/query/add', {}, '', at).trimEnd()}\r\ncontent-`
@@ -221,7 +221,7 @@ t.test('a call beyond its time limit is refused in the same form', async t => {
   isOneForm(t, 'half a body', await sendRaw(at, body), late)
   const endless = await sendRaw(at, request('POST', '/api/for_ever', {}, '{}', at))
   isOneForm(t, 'an endless function', endless, { status: 504, code: 'RUN_TIME_LIMIT' })
-  t.match(endless.body, /1 s \(app-runtime\.time_limit_ms\)/, 'the limit and its setting are named')
+  t.match(endless.body, /1 s \(app-runtime\.time_limit_ms\)/, 'the message names the limit and its setting')
 })
 
 t.test('a valid body is accepted with any JSON content type, and without one', async t => {
@@ -234,17 +234,17 @@ t.test('a valid body is accepted with any JSON content type, and without one', a
   const without = `POST /api/divide HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n${length}\r\n\r\n${body}`
   t.equal((await sendRaw(port, without)).status, 200)
   const raw = request('PUT', '/raw', { 'content-type': 'text/csv' }, 'a,b')
-  t.equal((await sendRaw(port, raw)).body, '"a,b"', 'a route that reads the raw request accepts any body')
+  t.equal((await sendRaw(port, raw)).body, '"a,b"', 'a route with `request` accepts any body')
 })
 
-t.test('a head has no body, and the same status', async t => {
+t.test('HEAD returns the same status without a body', async t => {
   const { status, headers, body } = await sendRaw(port, request('HEAD', '/api/nothing'), false)
   t.equal(status, 404)
   t.ok(headers.get('x-request-id'))
   t.equal(body, '')
 })
 
-t.test('calls beyond the queue limit are refused immediately, with a retry time', async t => {
+t.test('calls beyond the queue limit get 503 immediately, with a retry time', async t => {
   const busy = await serveApp(t as never, SOURCE, {
     ...SETTINGS,
     'app-runtime.threads': 1,
@@ -273,12 +273,12 @@ t.test('calls beyond the queue limit are refused immediately, with a retry time'
       const timeout = setTimeout(resolve, 500, null)
       timer.signal.addEventListener('abort', () => clearTimeout(timeout))
     })
-    // Accepted retries wait with the other calls.
+    // A retry that is accepted waits in the queue.
     const answer = await Promise.race([readAnswer(probe).catch(() => null), waited])
     timer.abort()
     probe.destroy()
     if (answer === null && Date.now() < limit) continue
-    if (answer === null) throw new Error('nothing was refused')
+    if (answer === null) throw new Error('no call was refused')
     isOneForm(t, 'overload', answer, { status: 503, code: 'RUN_BUSY' })
     t.match(answer.headers.get('retry-after'), /^\d+$/)
     break

@@ -16,7 +16,7 @@ fn enter(key: str) to Result[int] {
 fn keys() to List[str] { db.Entry.all().map(fn(entry) entry.key) }
 `
 
-t.test('a killed process loses no acknowledged mutation, and leaves none half done', async t => {
+t.test('a killed process loses no acknowledged mutation, and leaves none half committed', async t => {
   const folder = makeProject(t, { 'app.vox': SOURCE })
   const acknowledged: string[] = []
   let next = 0
@@ -27,7 +27,7 @@ t.test('a killed process loses no acknowledged mutation, and leaves none half do
         const key = String(next++)
         const { status } = await app.post('/api/mutation/enter', { key })
         if (status === 200) acknowledged.push(key)
-        else t.fail(`${key} was answered with ${status}`)
+        else t.fail(`${key} returned ${status}`)
       }
     }
     // Other calls are running when the process is killed.

@@ -65,7 +65,7 @@ t.before(async () => {
   app = await serveApp(t as never, SOURCE, LIMITS)
 })
 
-t.test('endless calls are stopped and logged, while others are answered', async t => {
+t.test('endless calls are stopped and logged, while other calls return', async t => {
   const calls: readonly (readonly [name: string, body: object, code: RegExp, status: number])[] = [
     ['spin', {}, /RUN_TIME_LIMIT/, 504],
     ['backtrack', {}, /RUN_TIME_LIMIT/, 504],
@@ -83,15 +83,15 @@ t.test('endless calls are stopped and logged, while others are answered', async 
       const answer = await app.get(`/api/query/quick?n=${answered}`)
       if (answer.body !== ++answered) wrong.push(answer)
     } while (!isOver)
-    t.same(wrong, [], `${answered} others were answered during ${name}`)
+    t.same(wrong, [], `${answered} other calls returned during ${name}`)
     const answer = await slow
     t.match((answer.body as { code: string }).code, code, name)
     if (status === 504) t.equal(answer.status, status)
-    t.match(await app.line(new RegExp(`server ${name}`)), code, 'the log names it')
+    t.match(await app.line(new RegExp(`server ${name}`)), code, 'the log names the function')
   }
 })
 
-t.test('a stopped writer has written nothing, reports that, and blocks no others', async t => {
+t.test('a stopped writer has written nothing, reports that, and blocks no other writers', async t => {
   await app.post('/api/mutation/enter', { n: 1 })
   const stuck = app.post('/api/mutation/stuck', {})
   const others = Array.from({ length: 5 }, (_, n) => app.post('/api/mutation/enter', { n }))
@@ -103,7 +103,7 @@ t.test('a stopped writer has written nothing, reports that, and blocks no others
   t.same(await app.get('/api/query/entries'), { status: 200, body: 6 })
 })
 
-t.test('waiting functions block no others', async t => {
+t.test('functions that wait do not block others', async t => {
   const app = await serveApp(t, SOURCE, { ...LIMITS, 'app-runtime.time_limit_ms': 120_000 })
   const naps = [app.post('/api/nap', { ms: 5_000 }), app.post('/api/nap', { ms: 5_000 })]
   const quick = Array.from({ length: 50 }, (_, n) => app.get(`/api/query/quick?n=${n}`))

@@ -80,7 +80,7 @@ interface World {
   readonly writer: FileConnection
   readonly file: string
   readonly lookups: Lookups
-  /** null if it is not answered. */
+  /** Runs a lookup; null if it must go to the pool. */
   ask(name: string, values: Readonly<Record<string, unknown>> | string): EndpointResponse | null
 }
 
@@ -88,7 +88,7 @@ const place = (name: string): number => ENDPOINTS.findIndex(each => each.name ==
 const query = (values: Readonly<Record<string, unknown>> | string): string =>
   typeof values === 'string' ? values : args(values).slice(1)
 
-/** Milliseconds that threads wait for a lock: longer than a test, so that a waiting lookup fails the test. */
+/** Milliseconds that connections wait for a lock: longer than a test, so that a lookup that waits fails the test. */
 const WAIT_MS = 3_600_000
 
 function accessTo(file: string): DatabaseAccess {
@@ -117,7 +117,7 @@ function world(): World {
   return { writer, file, lookups, ask: (name, values) => lookups.answer(place(name), query(values)) }
 }
 
-/** The answer of a thread in the pool. */
+/** Runs the query as a thread of the pool does. */
 function askedOfThread(connection: ThreadConnection, name: string, input: string): EndpointResponse {
   const capabilities = { fts: true, vector: true }
   const database = new ProgramDatabase({ connection, location: 'notes.db', capabilities })
@@ -130,7 +130,7 @@ function askedOfThread(connection: ThreadConnection, name: string, input: string
   return runner.run(input, { running: () => undefined, committing: () => undefined, committed: () => undefined })
 }
 
-t.test('a lookup has the same answer as in a thread: rows, None, refusals and invalid arguments', t => {
+t.test('a lookup returns the same response as a thread: rows, None, Errors and invalid arguments', t => {
   const { writer, lookups, ask } = world()
   lookups.open()
   const questions: readonly (readonly [name: string, values: Readonly<Record<string, unknown>> | string])[] = [
@@ -159,7 +159,7 @@ t.test('a lookup has the same answer as in a thread: rows, None, refusals and in
   for (const [name, values] of questions) {
     t.same(ask(name, values), askedOfThread(writer, name, query(values)), `${name} ${query(values)}`)
   }
-  t.equal(ask('notes', ''), null, 'a query that is not a lookup is not answered')
+  t.equal(ask('notes', ''), null, 'a query that is not a lookup goes to the pool')
   t.end()
 })
 
@@ -175,7 +175,7 @@ t.test('each lookup sees what was committed before it, and leaves no transaction
     if (ask('both', { id: 1, other: 2 })?.body !== '"first/second"') stale.push(stars)
   }
   t.same(stale, [])
-  // Possible only without a reader.
+  // Fails if a transaction is still open.
   const truncate = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', values: [], verb: 'PRAGMA' }
   t.same(engine.rows(truncate), [[0, 0, 0]])
   writer.begin('write')
@@ -185,19 +185,19 @@ t.test('each lookup sees what was committed before it, and leaves no transaction
   t.end()
 })
 
-t.test('failing, long and large lookups are left to the pool', t => {
+t.test('failing, long and large lookups go to the pool', t => {
   const { writer, lookups, ask } = world()
   lookups.open()
-  t.equal(ask('text', { id: 3 }), null, 'a failure of the program, which is logged')
+  t.equal(ask('text', { id: 3 }), null, 'a failure of the program goes to the pool, which logs it')
   t.equal(ask('steps', { id: 1 }), null)
   t.match(askedOfThread(writer, 'steps', 'id=1'), { status: 200 })
   t.equal(ask('long', { id: 1, of: 'some text' }), null)
   t.match(ask('note', { id: 1 }), { status: 200 })
   writer.execute('ALTER TABLE note ADD COLUMN more TEXT')
-  t.match(ask('note', { id: 1 }), { status: 200 }, 'a concurrently changed table')
+  t.match(ask('note', { id: 1 }), { status: 200 }, 'a table that was changed concurrently is read again')
   writer.execute('ALTER TABLE note RENAME TO other')
   t.equal(ask('note', { id: 1 }), null)
-  t.equal(ask('hidden', { id: 1 }), null, 'also if the program handles a database failure as a value')
+  t.equal(ask('hidden', { id: 1 }), null, 'a database failure goes to the pool, even if the program handles it')
   t.match(askedOfThread(writer, 'hidden', 'id=1'), { status: 200, body: '"the database failed"' })
   writer.execute('ALTER TABLE other RENAME TO note')
   t.match(ask('hidden', { id: 1 }), { status: 200, body: '"found"' })
@@ -226,17 +226,17 @@ t.test('only a query with slow rows goes to the pool', t => {
   writer.execute('UPDATE note SET text = ? WHERE _id = 2', ['\u00e9\n'.repeat(2 ** 21)])
   let answered = 0
   while (answered < 1000 && ask('note', { id: 2 }) !== null) answered++
-  t.ok(answered > 0 && answered < 1000, 'after a few')
+  t.ok(answered > 0 && answered < 1000, 'the slow query goes to the pool after a few calls')
   t.equal(ask('note', { id: 1 }), null)
   t.match(ask('taken', { id: 1 }), { status: 200 })
   t.end()
 })
 
-t.test('the database opens with the first query, and lookups end with the close', async t => {
+t.test('the database is opened after the first query, and lookups end with `close`', async t => {
   const { lookups, ask } = world()
   t.equal(ask('note', { id: 1 }), null)
   for (let tries = 0; ask('note', { id: 1 }) === null; tries++) {
-    if (tries > 3000) throw new Error('it did not open the database')
+    if (tries > 3000) throw new Error('the database was not opened')
     await sleep(10)
   }
   lookups.close()
@@ -268,7 +268,7 @@ t.test('the connection survives a reload, until the file is replaced', async t =
   t.equal(first?.answer(place('note'), 'id=1'), null)
   t.match(second?.answer(place('note'), 'id=1'), { status: 200 })
   renameSync(file, `${file}.old`)
-  t.equal(await openLookups(ctx, options), null, 'there is no connection')
+  t.equal(await openLookups(ctx, options), null, 'without a connection there are no lookups')
   copyFileSync(`${file}.old`, file)
   t.not(await openLookups(ctx, options), null)
   t.equal(kept.size, 2)
@@ -314,7 +314,7 @@ async function answeredBeside(app: App): Promise<unknown> {
   await app.line(/it spins/)
   const found = new Promise<unknown>(resolve => {
     const again = async (): Promise<void> => {
-      // Requests before the database is open wait for the thread.
+      // Until the database is open, requests wait for the thread.
       void ask(`${app.app}/api/query/note?id=1`, { signal }).then(resolve, () => null)
       await sleep(50)
       if (!signal.aborted) await again()
@@ -347,7 +347,7 @@ t.test('a lookup is served while the only thread is busy, and sees each acknowle
   t.match(await app.get('/api/query/text?id=1'), { status: 200, body: 'first' })
   t.match(await app.get('/api/query/text?id=2'), { status: 500, body: { code: 'RUN_PANIC' } })
   await app.line(/RUN_PANIC/)
-  t.equal(app.lines.filter(line => line.includes('RUN_PANIC')).length, 1, 'it is logged once')
+  t.equal(app.lines.filter(line => line.includes('RUN_PANIC')).length, 1, 'the failure is logged once')
   t.same(await answeredBeside(app), { status: 200, body: { _id: 1, text: 'first', stars: 150 } })
 })
 
@@ -360,7 +360,7 @@ t.test('a saved program gets new lookups', async t => {
   writeFileSync(join(app.folder, 'app.vox'), saved)
   const wanted = '{"_id":1,"text":"first","stars":0,"more":"more"}'
   for (let tries = 0; (await shown()) !== wanted; tries++) {
-    if (tries > 3000) throw new Error(`it was not reloaded: ${await shown()}\n${app.lines.join('\n')}`)
+    if (tries > 3000) throw new Error(`the program was not reloaded: ${await shown()}\n${app.lines.join('\n')}`)
     await sleep(10)
   }
   const wrong: string[] = []

@@ -31,7 +31,7 @@ const DIST = join(import.meta.dirname, '..', '..', 'dist')
 const THREAD_CONNECTION = join(import.meta.dirname, '..', '..', '..', 'database', 'dist', 'thread-connection.cjs')
 const CALLS = 64
 
-/** Ints shared with the thread: where a commit must stop, and whether it has. */
+/** Ints shared with the thread: the point at which a commit stops, and whether it has stopped. */
 const STOP_AT = 0
 const HAS_STOPPED = 1
 const BEFORE = 1
@@ -73,7 +73,7 @@ interface World {
   /** Keys in the table, in order. */
   keys(): unknown[]
   inState(state: number): number
-  /** Ends the thread like a crash. */
+  /** Ends the thread as a crash would. */
   kill(): Promise<void>
 }
 
@@ -112,7 +112,7 @@ async function openPool(t: Test): Promise<World> {
         },
         endpoints.length
       )
-      // Calls whose cost is known, and small, are committed as a group.
+      // Only calls with a known, low cost are committed as a group.
       thread.costs.fill(100)
       threads.push(thread)
       return thread
@@ -147,7 +147,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(2)
 }
 
-/** Answers every path except `/never`, and counts requests by path. */
+/** Server that responds to every path except `/never`, and counts requests by path. */
 async function openServer(t: Test): Promise<{ readonly url: string; readonly requests: Map<string, number> }> {
   const requests = new Map<string, number>()
   const server: Server = createServer(({ url = '' }, response) => {
@@ -170,7 +170,7 @@ for (const [name, point, rows] of [
   ['before the commit', BEFORE, []],
   ['after the commit', AFTER, KEYS]
 ] as const) {
-  t.test(`a thread that ends while 64 calls are COMMITTING, ${name}, leaves none without an answer`, async t => {
+  t.test(`a thread that ends while 64 calls are COMMITTING, ${name}, leaves none without a response`, async t => {
     const world = await openPool(t)
     Atomics.store(world.control, STOP_AT, point)
     const calls = KEYS.map(key => world.call('enter', { key }))
@@ -185,7 +185,7 @@ for (const [name, point, rows] of [
   })
 }
 
-t.test('a thread that ends with 62 calls HELD repeats them, but none that made a request', async t => {
+t.test('if a thread ends with 62 calls HELD, they are repeated, except those that made a request', async t => {
   const world = await openPool(t)
   const { url, requests } = await openServer(t)
   const calls = KEYS.map((key, at) => {
@@ -215,7 +215,7 @@ t.test('a thread that ends with 62 calls HELD repeats them, but none that made a
   t.equal(world.threads.length, 2)
 })
 
-t.test('a thread that ends with 63 calls POSTED after a long one repeats them', async t => {
+t.test('if a thread ends with 63 calls POSTED after a long one, they are repeated', async t => {
   const world = await openPool(t)
   const { url, requests } = await openServer(t)
   world.threads[0]?.costs.fill(0)

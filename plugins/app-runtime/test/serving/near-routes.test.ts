@@ -7,7 +7,7 @@ const routes = [
   { method: 'GET', path: '/tasks/:id' }
 ]
 
-t.test('the suggested address is the nearest one, if there is one', t => {
+t.test('the most similar route is suggested, if there is one', t => {
   t.equal(nearRoute('/api/query/task', routes)?.path, '/api/query/tasks')
   t.equal(nearRoute('/api/add_task', routes)?.path, '/api/mutation/add_task')
   t.equal(nearRoute('/task/7', routes)?.path, '/tasks/:id')
@@ -15,7 +15,7 @@ t.test('the suggested address is the nearest one, if there is one', t => {
   t.end()
 })
 
-t.test('a long address is not compared', t => {
+t.test('a long path gets no suggestion', t => {
   t.equal(nearRoute(`/task/${'7'.repeat(8000)}`, routes), null)
   t.end()
 })

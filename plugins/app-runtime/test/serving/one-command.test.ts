@@ -15,11 +15,11 @@ fn notes() to List[Note] { db.Note.all() }
 t.test('a command in the project of a served program does not migrate tables implicitly', async t => {
   const cwd = makeProject(t, { 'svc.toml': SETTINGS, 'app.vox': PROGRAM })
   const before = await runSvc(cwd, ['db', 'diff', 'app.vox'])
-  t.equal(before.code, 1, 'missing tables are shown')
+  t.equal(before.code, 1, 'db diff reports missing tables')
   t.match(before.stdout, /Note is new/)
   t.equal((await runSvc(cwd, ['db', 'migrate', 'app.vox', '--dry-run'])).code, 0)
   t.equal((await runSvc(cwd, ['workflow', 'list'])).code, 0)
-  t.equal((await runSvc(cwd, ['db', 'diff', 'app.vox'])).code, 1, 'and still missing')
+  t.equal((await runSvc(cwd, ['db', 'diff', 'app.vox'])).code, 1, 'the tables are still missing')
 })
 
 t.test('commands run in a project whose program has errors', async t => {

@@ -37,7 +37,7 @@ fn change(sql: str) to int {
 
 const LIMITS = { 'app-runtime.time_limit_ms': 5000, 'app-runtime.threads': 3, 'app-runtime.heap_mb': 64 }
 
-/** Makes a call, and other calls until it is answered; returns its answer. */
+/** Makes a call, and other calls until it returns. Returns its response. */
 async function beside(t: Test, app: App, call: Promise<Answer>): Promise<Answer> {
   let isOver = false
   const slow = call.finally(() => {
@@ -49,7 +49,7 @@ async function beside(t: Test, app: App, call: Promise<Answer>): Promise<Answer>
     const answer = await app.get(`/api/query/quick?n=${answered}`)
     if (answer.body !== ++answered) wrong.push(answer)
   } while (!isOver)
-  t.same(wrong, [], `${answered} others were answered meanwhile`)
+  t.same(wrong, [], `${answered} other calls returned`)
   return slow
 }
 
@@ -62,7 +62,7 @@ t.before(async () => {
 
 const entries = async (): Promise<number> => (await app.get('/api/query/entries')).body as number
 
-t.test('endless SQL is stopped and logged, while others are answered', async t => {
+t.test('endless SQL is stopped and logged, while other calls return', async t => {
   const one = `${ENDLESS} SELECT max(i) FROM n`
   const join =
     'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) SELECT count(*) FROM n a, n b, n c'
@@ -70,7 +70,7 @@ t.test('endless SQL is stopped and logged, while others are answered', async t =
   t.match(await beside(t, app, read(one)), stopped)
   t.match(await app.line(/server read/), /RUN_TIME_LIMIT/, 'the log names it')
   t.match(await beside(t, app, app.post('/api/ask', { sql: join })), stopped)
-  // Endless rows reach one limit or the other.
+  // Endless rows exceed the time or the memory limit, whichever comes first.
   const { body } = await beside(t, app, read(`${ENDLESS} SELECT i, hex(randomblob(1000)) FROM n`))
   t.match(body, { code: /RUN_(TIME|MEMORY)_LIMIT/ })
   t.same(await read('SELECT n FROM entry'), { status: 200, body: 1 }, 'earlier changes are kept, and SQL works again')
@@ -81,7 +81,7 @@ t.test('a mutation with endless SQL writes nothing, and later ones succeed', asy
   const before = await entries()
   const insert = `INSERT INTO entry (n) ${ENDLESS} SELECT i FROM n`
   t.match(await beside(t, app, app.post('/api/mutation/change', { sql: insert })), stopped)
-  t.equal(await entries(), before, 'it was rolled back')
+  t.equal(await entries(), before, 'the mutation was rolled back')
   t.match(await app.post('/api/mutation/enter', { n: 2 }), { status: 200 })
   const update = { sql: 'UPDATE entry SET n = n + 1 RETURNING n' }
   t.same(
@@ -92,7 +92,7 @@ t.test('a mutation with endless SQL writes nothing, and later ones succeed', asy
   t.equal(await entries(), before + 2)
 })
 
-t.test('a mutation with too large rows writes nothing, and later ones succeed', async t => {
+t.test('a mutation whose rows are too large writes nothing, and later ones succeed', async t => {
   const large = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000)'
   const sql = `${large} SELECT hex(randomblob(1000)) FROM n`
   const before = await entries()

@@ -37,7 +37,7 @@ fn all_notes() -> List[Note] { db.Note.all() }
 fn checked(id: int) -> Option[Note] { db.Note.get(id) }
 `
 
-/** Statements of the query `q`; null if it is not plain. */
+/** Returns the number of statements of the query `q`; null if it is not plain. */
 function statements(query: string): number | null {
   const { queries } = plainLookups(programFrom(`${DECLARED}\n@query\nfn q${query}\n`))
   return queries.get('q') ?? null
@@ -80,7 +80,7 @@ t.test('queries that may run long, grow large or access other resources are not 
   const others = [
     // No statement at all.
     '(id: int) -> int { id }',
-    // More than one row, or a search for one.
+    // Operations that find several rows, or not by id.
     '() -> List[Note] { db.Note.all() }',
     '(stars: int) -> List[Note] { db.Note.filter({ stars: stars }) }',
     '(id: int) -> List[Note] { db.Note.where({ _id: { gt: id } }) }',
@@ -89,24 +89,24 @@ t.test('queries that may run long, grow large or access other resources are not 
     '(id: int) -> List[Note] { db.Note.filter({ _id: id }).live("notes") }',
     '(id: int) -> List[Note] { db.Note.filter({ _id: id }).sync() }',
     '(id: Id[Note]) -> int { let note = db.Note.get(id)\n len(all_notes()) }',
-    // Loops, recursion, closures.
+    // Loops, recursion and closures.
     '(id: int) -> Option[Note] { for i in [1, 2] { db.Note.get(i) }\n db.Note.get(id) }',
     '(id: int) -> Option[Note] { let mut i = 0\n while i < 3 { i = i + 1 }\n db.Note.get(id) }',
     '(id: int) -> Option[Note] { let note = db.Note.get(id)\n below(id) }',
     '(id: int) -> Option[Note] { let n = ping(id)\n db.Note.get(n) }',
     '(id: Id[Note]) -> Result[Option[str]] { Ok(db.Note.get(id)?.map(fn(n) { n.text })) }',
-    // Names from outside the function.
+    // Constants and host functions.
     '(id: int) -> Option[Note] { print(id)\n db.Note.get(id) }',
     '(id: int) -> Option[Note] { db.Note.get(said(id)) }',
     '() -> Option[Note] { db.Note.get(LIMIT) }',
     '(id: int) -> Option[Note] { checked(id) }',
-    // Values of several parts.
+    // Composite values.
     '(id: int) -> List[Option[Note]] { [db.Note.get(id), db.Note.get(id)] }',
     '(id: int) -> (Option[Note], int) { (db.Note.get(id), id) }',
     '(id: int) -> Result[Note, Cause] { match db.Note.get(id) { Some(n) => Ok(n)\n None => Error(Both(id, id)) } }',
-    // Texts that are scanned.
+    // Methods that scan a str.
     '(id: int) -> Result[bool] { Ok(db.Note.get(id)?.unwrap().text.contains("x")) }',
-    // Arguments with defaults.
+    // Defaults that are not plain.
     '(note: Note, id: int) -> Option[Note] { db.Note.get(id) }',
     '(id) -> Option[Note] { db.Note.get(id) }'
   ]
@@ -116,7 +116,7 @@ t.test('queries that may run long, grow large or access other resources are not 
   t.equal(statements(`(id: int) -> int { ${Array.from({ length: 9 }, () => many).join('\n')} }`), null)
 })
 
-t.test('redefined names have the meaning of the program', async t => {
+t.test('redefined names are not treated as builtins', async t => {
   const query = '@query\nfn q(id: int) -> Option[Note] { let n = str(id)\n db.Note.get(id) }'
   const table = '@table\ntype Note { text: str }'
   t.equal(plainLookups(programFrom(`${table}\n${query}`)).queries.get('q'), 1)
@@ -124,7 +124,7 @@ t.test('redefined names have the meaning of the program', async t => {
   t.equal(plainLookups(programFrom(`${table}\n${own}\n${query}`)).queries.size, 0)
 })
 
-t.test('the reduced program contains only their dependencies', async t => {
+t.test('the reduced program contains only the dependencies of plain queries', async t => {
   const program = programFrom(`${DECLARED}
 @query
 fn q(id: Id[Owner]) -> str { named(id) }

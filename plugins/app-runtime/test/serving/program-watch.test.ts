@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ProgramWatch } from '#serving'
 
-/** A watched program, the reported texts, and a wait for the next one. */
+/** Watches a program. Returns the reported texts, and a wait for the next one. */
 async function watched(t: Test, text: string) {
   const path = join(t.testdir({ 'app.vox': text }), 'app.vox')
   const watch = new ProgramWatch(path)
@@ -22,7 +22,7 @@ async function watched(t: Test, text: string) {
       })
     }
   }
-  // The watcher reports nothing before it is ready.
+  // Waits until the watcher is ready: it reports nothing before.
   for (let save = 0; texts.length === 0; save++) {
     writeFileSync(path, `begun ${save}`)
     await sleep(100)
@@ -33,7 +33,7 @@ async function watched(t: Test, text: string) {
 t.test('a program that is truncated before it is written is not reported as empty', async t => {
   const { path, texts, reported } = await watched(t, 'first')
   const file = openSync(path, 'w')
-  // Longer than two reads of a saved file take.
+  // Longer than two reads of a saved file.
   await sleep(400)
   writeSync(file, 'second')
   closeSync(file)
@@ -56,7 +56,7 @@ t.test('a save during the second read of the previous save is not reported as em
   t.notOk(texts.includes(''))
 })
 
-t.test('a program that stays empty is reported', async t => {
+t.test('a program that remains empty is reported', async t => {
   const { path, reported } = await watched(t, 'first')
   truncateSync(path)
   await reported('')

@@ -82,7 +82,7 @@ t.test('an Error has the status of its variant name, and never a success status'
     status: 409,
     body: { code: 'RUN_REFUSED', details: { _tag: 'Conflict', title: 'a' } }
   })
-  t.same(await app.get('/api/query/count'), { status: 200, body: 1 }, 'a refused change is rolled back')
+  t.same(await app.get('/api/query/count'), { status: 200, body: 1 }, 'a change with an Error is rolled back')
   t.match(await app.post('/api/refuse', { n: 0 }), { status: 403, body: { details: { _tag: 'Forbidden' } } })
   t.match(await app.post('/api/refuse', { n: 1 }), { status: 500, body: { details: { _tag: 'Odd', n: 1 } } })
   t.match(
@@ -92,12 +92,12 @@ t.test('an Error has the status of its variant name, and never a success status'
   )
 })
 
-t.test('a nested mutation belongs to the outer transaction, also if it is refused', async t => {
+t.test('a nested mutation joins the outer transaction, even if it returns an Error', async t => {
   const before = await count()
   t.match(await app.post('/api/mutation/add_or_not', { first: 'a', second: 'b' }), { status: 200, body: 'twice' })
-  t.equal(await count(), before + 2, 'the refused row is stored, and the one after it')
+  t.equal(await count(), before + 2, 'the row of the nested mutation is stored, and the one after it')
   t.match(await app.post('/api/mutation/add_both', { first: 'c', second: 'b' }), { status: 409 })
-  t.equal(await count(), before + 2, 'an Error of the outer mutation rolls back both')
+  t.equal(await count(), before + 2, 'an Error of the outer mutation rolls back both rows')
 })
 
 t.test('a mutation that waits for another server blocks only writers, up to its time limit', async t => {

@@ -19,12 +19,12 @@ fn enter() to Result[int] { db.Entry.insert({ revision: ${revision} }) }
 fn entries() to int { db.Entry.count() }
 ${more}`
 
-/** Waits as long as the test may take, since a busy machine is slow. */
+/** Waits as long as the test may take, because a busy machine is slow. */
 async function until(read: () => Promise<unknown>, wanted: unknown): Promise<void> {
   while ((await read()) !== wanted) await sleep(5)
 }
 
-/** Shared by tests that leave it serving; each uses higher revisions than the one before. */
+/** Served app that several tests share. Each test uses higher revisions than the previous one. */
 let shared: App
 t.before(async () => {
   shared = await serveApp(t as never, source(0))
@@ -32,7 +32,7 @@ t.before(async () => {
 
 const entries = async (): Promise<number> => (await shared.get('/api/query/entries')).body as number
 
-t.test('no request is dropped while a program is saved eight times, and none of its writes is lost', async t => {
+t.test('no request is dropped and no write is lost while a program is saved eight times', async t => {
   const app = shared
   let ended = false
   let writes = 0
@@ -68,7 +68,7 @@ t.test('no request is dropped while a program is saved eight times, and none of 
   t.same(await app.get('/api/query/entries'), { status: 200, body: writes })
 })
 
-t.test('with errors, the old program stays in service and the errors are reported', async t => {
+t.test('a saved program with errors is reported, and the old program stays in service', async t => {
   const app = shared
   const { body: before } = await app.get('/api/query/revision')
   const file = join(app.folder, 'app.vox')
@@ -110,7 +110,7 @@ t.test('a change that would lose data is refused, and the old program stays in s
   t.match(await app.post('/api/mutation/enter', {}), { status: 200 })
 })
 
-t.test('of several programs saved in quick succession, only the last one is served', async t => {
+t.test('after several saves in quick succession, only the last program is served', async t => {
   const app = await serveApp(t, source(0))
   const file = join(app.folder, 'app.vox')
   for (let revision = 1; revision <= 60; revision++) {
@@ -125,7 +125,7 @@ t.test('of several programs saved in quick succession, only the last one is serv
   t.notMatch(app.lines.join('\n'), /"level":(40|50)/)
 })
 
-t.test('a refused program is served when it is saved again after a migration', async t => {
+t.test('a program refused for its tables is served when it is saved again after a migration', async t => {
   const app = await serveApp(t, source(1))
   await app.post('/api/mutation/enter', {})
   const file = join(app.folder, 'app.vox')

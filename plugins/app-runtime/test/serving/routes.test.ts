@@ -88,12 +88,12 @@ t.test('a query accepts parameters as JSON in any order, and uses defaults for o
   })
 })
 
-t.test('ints keep their digits', async t => {
+t.test('ints keep all digits', async t => {
   const response = await fetch(`${app.app}/api/query/add?a=9007199254740993&b=9007199254740993`)
   t.equal(await response.text(), '18014398509481986')
 })
 
-t.test('invalid arguments are refused with their name', async t => {
+t.test('invalid arguments are rejected with the name of the parameter', async t => {
   const refusals: readonly (readonly [path: string, details: object])[] = [
     ['/api/query/add', { path: 'a', expected: 'int', found: 'nothing' }],
     ['/api/query/add?a=%22x%22', { path: 'a', expected: 'int', found: '"x"' }],
@@ -134,7 +134,7 @@ t.test('declared routes read parameters from the path, the query and the body', 
   t.same(await ask(`${app.app}/items/1`, { method: 'DELETE' }), { status: 200, body: null })
 })
 
-t.test('a Result is answered with its value, or with an error status', async t => {
+t.test('a Result returns its value, or an error status', async t => {
   t.match(await app.get('/api/query/note?id=77'), {
     status: 500,
     body: { error: 'there is no note 77', code: 'RUN_REFUSED' }
@@ -169,7 +169,7 @@ t.test('a mutation writes all or nothing', async t => {
   t.equal(after.length, before.length + 1)
 })
 
-t.test('invalid bodies are answered with an error, and never crash', async t => {
+t.test('invalid bodies return an error, and do not crash the program', async t => {
   const bodies = [
     'null',
     '1',
@@ -190,10 +190,10 @@ t.test('invalid bodies are answered with an error, and never crash', async t => 
     const { status } = await app.post('/api/divide', body)
     t.equal(status, 400, body.slice(0, 40))
   }
-  t.same(await app.post('/api/divide', { a: 4, b: 2 }), { status: 200, body: 2 }, 'it still answers')
+  t.same(await app.post('/api/divide', { a: 4, b: 2 }), { status: 200, body: 2 }, 'the program still responds')
 })
 
-t.test('a wrong method is reported, and an unknown address is not found', async t => {
+t.test('a wrong method returns 405, and an unknown path 404', async t => {
   for (const [path, allow] of [
     ['/api/mutation/add_note', 'POST, OPTIONS'],
     ['/raw/1', 'PUT, OPTIONS']
@@ -213,7 +213,7 @@ t.test('a body without a required member is a client error', async t => {
   t.match(await put('[]'), { status: 400 })
 })
 
-t.test('a float beyond the range of floats is refused', async t => {
+t.test('a number beyond the range of floats is rejected', async t => {
   t.match(await app.get('/api/query/half?n=1e400'), {
     status: 400,
     body: { details: { path: 'n', expected: 'float' } }

@@ -10,7 +10,7 @@ export interface App extends Served {
 
 export interface Answer {
   readonly status: number
-  /** JSON, or the plain text if it is not JSON. */
+  /** Body parsed as JSON, or the text if it is not JSON. */
   readonly body: unknown
 }
 
@@ -48,7 +48,7 @@ export async function ask(url: string, init?: RequestInit): Promise<Answer> {
   }
 }
 
-/** The query of a call: each value as JSON. */
+/** Returns the query string of a call, with each value as JSON. */
 export function args(values: Readonly<Record<string, unknown>>): string {
   return `?${new URLSearchParams(Object.entries(values).map(([name, value]): [string, string] => [name, JSON.stringify(value)]))}`
 }

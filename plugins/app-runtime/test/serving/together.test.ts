@@ -49,7 +49,11 @@ t.test('concurrent writers are committed or rolled back separately, and visible 
   }
   t.same([...statuses.do, ...statuses.refuse, ...statuses.fail], [200, 500, 500])
   const entries = (await app.get('/api/query/entries')).body as { _id: number; key: string }[]
-  t.same(new Map(entries.slice(1).map(({ _id, key }) => [key, _id])), acknowledged, 'acknowledged changes are stored')
+  t.same(
+    new Map(entries.slice(1).map(({ _id, key }) => [key, _id])),
+    acknowledged,
+    'all acknowledged changes are stored, and no others'
+  )
   t.equal(acknowledged.size, 300)
   t.same((await app.get('/api/query/total')).body, 301)
   t.same(unseen, [])

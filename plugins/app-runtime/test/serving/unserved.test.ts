@@ -7,7 +7,7 @@ import { makeProject, SVC_BIN } from '../../../../test/e2e/served-project.ts'
 
 const SOURCE = '@query\nfn one() to int { 1 }\n'
 
-/** A port in use, and `svc run` of a program that should be served there. */
+/** Runs `svc run` of a program whose port is in use. */
 async function runOnTakenPort(t: Test, settings = '') {
   const other = createServer()
   other.listen(0, '127.0.0.1')
@@ -30,7 +30,7 @@ t.test('svc run reports why a program cannot be served, and ends', async t => {
   t.notMatch(err, 'next retry in')
 })
 
-t.test('with the setting on, it is retried', async t => {
+t.test('with the setting on, svc run tries again', async t => {
   const { child } = await runOnTakenPort(t, '[plugins.app-runtime]\non_boot_failure = "retry"\n')
   let err = ''
   for await (const chunk of child.stderr) {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type BridgeEnd, bridgeTo } from '#threads'
 
-/** A thread that sends the questions it receives, and returns the answers. */
+/** Thread that sends the requests it receives over the bridge, and returns the replies. */
 const bridge = bridgeTo(workerData as BridgeEnd)
 parentPort?.on('message', (questions: readonly (readonly [kind: string, payload: unknown, limit?: number])[]) => {
   const answers = questions.map(([kind, payload, limit]) => {

@@ -50,7 +50,7 @@ function open(t: Test, answers: BridgeAnswers): World {
   }
 }
 
-t.test('a thread waits for the answers of the main thread, and gets them in order', async t => {
+t.test('a thread waits for replies of the main thread, and gets them in order', async t => {
   const { ask } = open(t, {
     double: async (n: number) => {
       await sleep(n % 3)
@@ -92,7 +92,7 @@ t.test('an error without a code is reported, and its message does not reach the 
   t.match(reports, ['fail: the password is 1234', /^uncopied: /])
 })
 
-t.test('a question without a handler is an error', async t => {
+t.test('a request without a handler is an error', async t => {
   const { ask } = open(t, {})
   t.match(await ask(['nothing', null], ['constructor', null]), [
     { code: 'RUN_UNSUPPORTED' },
@@ -100,7 +100,7 @@ t.test('a question without a handler is an error', async t => {
   ])
 })
 
-t.test('a request ends at its time limit, and its late answer is ignored', async t => {
+t.test('a request ends at its time limit, and its late reply is ignored', async t => {
   let aborted = false
   let late = (_value: string): void => undefined
   const { ask } = open(t, {
@@ -118,20 +118,20 @@ t.test('a request ends at its time limit, and its late answer is ignored', async
 })
 
 t.test('a thread that ends or is abandoned aborts its request', async t => {
-  // A bridge does not keep the process alive, and the thread has ended.
+  // Keeps the process alive: a bridge does not, and the thread has ended.
   const awake = setInterval(() => undefined, 1000)
   t.teardown(() => clearInterval(awake))
   for (const end of ['it ended', 'it was abandoned'] as const) {
-    // Not the thread, which reports nothing after its end.
-    const told = new EventEmitter()
+    // The handler reports the abort, because the thread has ended.
+    const events = new EventEmitter()
     const { worker, abort }: World = open(t, {
       wait: (_: null, { signal }) => {
-        signal.addEventListener('abort', () => told.emit('aborted'))
-        told.emit('asked')
+        signal.addEventListener('abort', () => events.emit('aborted'))
+        events.emit('asked')
         return new Promise(() => undefined)
       }
     })
-    const [asked, aborted] = [once(told, 'asked'), once(told, 'aborted')]
+    const [asked, aborted] = [once(events, 'asked'), once(events, 'aborted')]
     worker.postMessage([['wait', null]])
     await asked
     if (end === 'it ended') await worker.terminate()

@@ -39,7 +39,7 @@ t.test('the kind of a tool is declared by its operation or by the tool', async t
   t.same(['demo_burn', 'nothing', ''].map(kindOf), ['unknown', 'unknown', 'unknown'])
 })
 
-t.test('tools of enabled plugins count, even if they do not run here', t => {
+t.test('tools of enabled plugins are found, even if they are not loaded', t => {
   const states: Readonly<Record<string, string>> = { on: 'resolved', off: 'disabled' }
   const admin = {
     plugins: () => Object.entries(states).map(([name, state]) => ({ name, state })),

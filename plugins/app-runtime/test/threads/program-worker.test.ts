@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 
-/** A thread that only prepares statements, each a different one, and reports its start. */
+/** Thread that prepares a different statement each time, and reports its start. */
 const THREAD = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { NativeGuard } = require(workerData.contracts)
@@ -15,7 +15,7 @@ parentPort.postMessage('begun')
 for (let n = 0; ; n++) connection.rows('SELECT ' + n + ' AS n, ? AS given', [n])
 `
 
-/** Ends a hundred of them at random points; without protection, every third try crashed the process. */
+/** Ends a hundred such threads at random points. Without the guard, every third one crashed the process. */
 const PROCESS = `
 import { buildSync } from 'esbuild'
 import { once } from 'node:events'
@@ -38,7 +38,7 @@ rmSync(folder, { recursive: true })
 console.log('all were ended')
 `
 
-/** Runs a module in a child process, within the folder of the plugin. `output` is its complete output. */
+/** Runs a module in a child process, in the folder of the plugin. Returns its complete output. */
 async function runProcess(module: string): Promise<{ code: number | null; signal: string | null; output: string }> {
   const folder = fileURLToPath(new URL('../..', import.meta.url))
   const argv = [...CHILD_ARGUMENTS, '--input-type=module', '-e', module]
@@ -58,7 +58,7 @@ t.test('a thread can be ended at any point of its database work, without affecti
   t.same(await runProcess(PROCESS), { code: 0, signal: null, output: 'all were ended\n' })
 })
 
-/** A thread inside a native call of some hours, and a process that ends it twice and then exits. */
+/** Process with a thread in a native call of some hours. It ends the thread twice, and then exits. */
 const ENDLESS = `
 const { workerData, parentPort } = require('node:worker_threads')
 Atomics.store(new Int32Array(workerData.nativeGuard), 0, 1)
@@ -81,7 +81,7 @@ t.test('a thread with an endless database call blocks neither other threads nor 
   t.same({ signal, output }, { signal: 'SIGKILL', output: 'left behind\nover\n' })
 })
 
-t.test('a thread that ended itself during a call is reported immediately', async t => {
+t.test('`end` resolves immediately for a thread that has already exited', async t => {
   const { ProgramWorker } = await import('#threads')
   const script = `
 const guard = new Int32Array(require('node:worker_threads').workerData.nativeGuard)

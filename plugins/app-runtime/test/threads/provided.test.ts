@@ -3,7 +3,7 @@ import { type Ref, SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { provided } from '#threads'
 
-/** A service that becomes available when it is set. */
+/** Reference to a service that is available once `value` is set. */
 class Later implements Ref<BrowserAutomation> {
   value: BrowserAutomation | null = null
 
@@ -35,7 +35,7 @@ t.test('an available service is returned', async t => {
   t.equal(await provided('Browser', browserAutomation, reference, undefined)(), browser)
 })
 
-t.test('a missing service is activated with its plugin, at the first use', async t => {
+t.test('the plugin of a missing service is activated at the first use', async t => {
   const reference = new Later()
   const activated: string[] = []
   const admin = adminOf({ one: ['one@1'], chrome: ['browser.automation@1'] }, name => {
@@ -49,7 +49,7 @@ t.test('a missing service is activated with its plugin, at the first use', async
   t.same(activated, ['chrome'])
 })
 
-t.test('a service that cannot be activated is reported with what to do', async t => {
+t.test('a service that cannot be activated is reported with a remedy', async t => {
   const off = adminOf({ chrome: ['browser.automation@1'] }, () => undefined)
   await t.rejects(provided('Browser', browserAutomation, new Later(), off)(), {
     code: 'RUN_UNSUPPORTED',

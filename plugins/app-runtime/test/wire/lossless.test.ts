@@ -4,11 +4,11 @@ import { Callable, Decimal, Float, Json, NONE, ok, some, Tagged, Tuple, type Val
 import { losslessText, losslessValue } from '#wire'
 
 const handle = (): never => {
-  throw new Error('it contains no actor')
+  throw new Error('the value contains no actor')
 }
 const again = (value: Value): Value => losslessValue(losslessText(value), handle)
 
-t.test('values keep their kind, their digits and their order', async t => {
+t.test('values keep their type, digits and order', async t => {
   const kept: readonly Value[] = [
     9_007_199_254_740_993n,
     -9_223_372_036_854_775_808n,

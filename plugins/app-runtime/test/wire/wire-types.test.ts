@@ -40,7 +40,7 @@ const named = (name: string): HirType => ({ Named: name })
 const generic = (name: string, ...args: HirType[]): HirType => ({ Generic: [name, args] })
 const record = (members: Record<string, Value>): Value => new Map(Object.entries(members))
 
-/** A JSON text after decoding and encoding. */
+/** Decodes JSON, and encodes it again. */
 function through(text: string, type: HirType | null): string {
   return printJson(types.encode(types.decode(parseJson(text), type), type))
 }
@@ -106,7 +106,7 @@ t.test('every type is written as JSON and read unchanged', t => {
   t.end()
 })
 
-t.test('a mismatch is refused with its path, and the expected and found types', t => {
+t.test('a mismatch is rejected with its path, and the expected and found types', t => {
   const refusals: readonly (readonly [HirType, string, string])[] = [
     [named('int'), '1.5', 'the value: expected int, found 1.5'],
     [named('int'), '9223372036854775808', 'the value: expected int, found 9223372036854775808'],
@@ -182,7 +182,7 @@ t.test('only declared members are written', t => {
   t.end()
 })
 
-t.test('too deeply nested JSON is refused', t => {
+t.test('JSON that is nested too deeply is rejected', t => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   t.match(
     refusal(() => types.decode(parseJson(deep), null)),
@@ -192,7 +192,7 @@ t.test('too deeply nested JSON is refused', t => {
   for (let depth = 0; depth < 300; depth++) {
     tree = `{"_tag":"Node","left":${tree},"right":{"_tag":"Leaf","value":2}}`
   }
-  t.equal(through(tree, named('Tree')), tree, 'a realistic depth')
+  t.equal(through(tree, named('Tree')), tree, 'a realistic depth is accepted')
   t.end()
 })
 
@@ -238,7 +238,7 @@ t.test('untyped JSON is unchanged', t => {
   t.end()
 })
 
-t.test('ints of 64 bits keep their digits within any JSON', t => {
+t.test('64-bit ints keep all digits within any JSON', t => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.string(), (int, text) => {
       const json = `{"text":${JSON.stringify(text)},"ints":[${int},0]}`

@@ -21,7 +21,7 @@ workflow outer() to Result[int] {
 fn main() { w() with { id: "w" } }
 `
 
-/** Journal of a run whose step has the options, with the ids of its steps. */
+/** Returns the journal of a run whose step has these options, and the ids of its steps. */
 function journalOf(step: string, options: string): readonly JournalEntry[] {
   const durable = skippingDurable()
   durableProgram(PROGRAM(step, options), durable).call('main')
@@ -31,7 +31,7 @@ function journalOf(step: string, options: string): readonly JournalEntry[] {
 const delays = (journal: readonly JournalEntry[]): number[] =>
   journal.flatMap(each => (each.event === 'ActivityRetryScheduled' ? [each.delay_ms] : []))
 
-/** By option of an activity: its effect on the journal. */
+/** Expected effect on the journal, by option of an activity. */
 const EFFECTS: Readonly<Record<string, (t: Test) => void>> = {
   retries(t) {
     t.equal(delays(journalOf('work', 'retries: 2')).length, 2)
@@ -106,7 +106,7 @@ t.test('every option of a workflow has an effect', t => {
   t.end()
 })
 
-t.test('options without effect, and invalid values, are refused', t => {
+t.test('unknown options and invalid values are rejected', t => {
   for (const [of, option, value, message] of [
     ['activity', 'labels', ['gpu'], /^the activity f has no option labels; it has retries/],
     ['activity', 'detach', true, /^the activity f has no option detach/],

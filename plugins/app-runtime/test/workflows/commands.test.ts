@@ -45,7 +45,7 @@ t.test('runs are started, signalled, shown and cancelled from the command line',
     status: 0,
     stdout: /would delete 1 ended run/
   })
-  t.match(await svc(['workflow', 'prune']), { status: 0, stdout: /deleted 0 ended runs/ }, 'it is new')
+  t.match(await svc(['workflow', 'prune']), { status: 0, stdout: /deleted 0 ended runs/ }, 'a new run is not deleted')
   t.match(await svc(['workflow', 'prune', '--keep-days', '0', '--json']), { status: 0, stdout: /"runs":1/ })
   t.match(await svc(['workflow', 'inspect', 'o1']), { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })
   const ordered = (args: string) => svc(['run', 'order.vox'], { SVC_RUN_WORKFLOW: 'fails', SVC_WORKFLOW_ARGS: args })

@@ -4,7 +4,7 @@ import { Interpreter } from '#interpreter'
 import { databaseDurable } from '#workflows'
 import { hostOf, LIMITS, programFrom } from '../run-program.ts'
 
-/** Runs turns until the run has ended. Arguments: the database, the source, the file of lines, the run. */
+/** Runs turns until the run has ended. Arguments: database, source, file for output lines, run id. */
 const [, , file = '', source = '', lines = '', runId = ''] = process.argv
 const idle = new Int32Array(new SharedArrayBuffer(4))
 const sleep = (duration: number): void => void Atomics.wait(idle, 0, 0, duration)

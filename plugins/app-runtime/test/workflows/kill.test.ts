@@ -85,7 +85,7 @@ t.test('a killed process loses only the running attempt', async t => {
       const child = start(world, run)
       const exit = once(child, 'exit')
       await Promise.race([once(child.stdout as NonNullable<typeof child.stdout>, 'data'), exit])
-      // Every eighth process may end normally, so that the run ends.
+      // Every eighth process is not killed, so that the run ends.
       if (Math.random() < 7 / 8) {
         await sleep(Math.random() * 40)
         child.kill('SIGKILL')
@@ -119,7 +119,7 @@ t.test('a killed process loses only the running attempt', async t => {
   t.ok(recovered > 0, `${recovered} attempts were recovered in ${kills} kills of ${runs} runs`)
 })
 
-t.test('two processes alternate at a run, and never run it concurrently', async t => {
+t.test('two processes take turns at a run, and never run it concurrently', async t => {
   const world = await openWorld(t)
   const { workflows } = databaseDurable(world.connection, { program: 'p', metricSession: null }, () => undefined, null)
   for (const run of ['r1', 'r2', 'r3']) {

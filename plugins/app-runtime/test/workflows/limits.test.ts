@@ -61,7 +61,7 @@ async function runOf(
   return (body as { run: { status: string; error: string | null; completed_steps: number } }).run
 }
 
-t.test('endless runs and messages are abandoned, and block no others', async t => {
+t.test('endless runs and messages are abandoned, and do not block others', async t => {
   const app = await serveApp(t, SOURCE, settings)
   t.match(await app.post('/api/begin', {}), { body: 'never' })
   await app.post('/api/send', {})
@@ -81,15 +81,15 @@ t.test('endless runs and messages are abandoned, and block no others', async t =
   const left = (): unknown => connection.row('SELECT count(*) FROM actor_mailbox WHERE given_up_at_ms IS NULL')?.[0]
   for (let waits = 400; waits > 0 && left() !== 0; waits--) await sleep(50)
   t.equal(left(), 0)
-  const given = connection.rows('SELECT event, attempts FROM actor_mailbox WHERE given_up_at_ms IS NOT NULL')
-  t.same(given, [
+  const abandoned = connection.rows('SELECT event, attempts FROM actor_mailbox WHERE given_up_at_ms IS NOT NULL')
+  t.same(abandoned, [
     ['loops', 5],
     ['hangs', 5]
   ])
   t.match(await app.post('/api/well', {}), { status: 200, body: 3 }, 'the messages after them were handled')
 })
 
-t.test('a run may take longer than a turn if its steps do not, also across a reload', async t => {
+t.test('a run may exceed the time limit if its steps do not, even across a reload', async t => {
   const app = await serveApp(t, SOURCE, { ...settings, 'app-runtime.time_limit_ms': 1000 })
   await app.post('/api/begin_slow', {})
   let run = await runOf(app.url, 'slow')

@@ -19,10 +19,10 @@ const ALL = { runs: 0, days: 0 }
 
 interface World {
   readonly store: DatabaseStore
-  /** Of the program `p`. */
+  /** Store of the program `p`. */
   readonly runs: WorkflowStore
   of(program: string): WorkflowStore
-  /** Distinct ids in a table, in order. */
+  /** Returns the distinct run ids in a table, in order. */
   ids(table: string): Promise<unknown[]>
 }
 
@@ -88,7 +88,10 @@ t.test('runs are deleted by number and by age, with all their rows', async t => 
   t.equal(await pruneRuns(store, 'p', { runs: 100, days: 2 }, 10 * DAY), 2)
   t.same(await ids('workflow_run_log'), ['r8', 'r9'])
   t.equal(runs.find('r6'), null)
-  t.ok(runs.create({ runId: 'r6', workflow: 'w', args: '[]', parent: null, plannedSteps: 1 }, NOW), 'its id is free')
+  t.ok(
+    runs.create({ runId: 'r6', workflow: 'w', args: '[]', parent: null, plannedSteps: 1 }, NOW),
+    'the id of a deleted run can be used again'
+  )
 })
 
 t.test('active runs and their rows are kept', async t => {
@@ -112,7 +115,7 @@ t.test('active runs and their rows are kept', async t => {
   const kept = ['left', 'left/busy', 'pending', 'running', 'waiting', 'waiting/child']
   t.same(await ids('workflow_run_log'), kept)
   t.same(await ids('workflow_run_state'), kept)
-  t.match(runs.history('waiting').completed.get('a'), { result: '1' }, 'its journal is complete')
+  t.match(runs.history('waiting').completed.get('a'), { result: '1' }, 'the history of an active run is complete')
   t.equal(await pruneRuns(store, null, ALL, NOW + 2 * DAY), 1, 'an expired lease has no effect')
 })
 

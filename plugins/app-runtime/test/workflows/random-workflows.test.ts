@@ -5,7 +5,7 @@ import { memoryDurable, type RunRecord, type WorkflowStore } from '#workflows'
 import { durableProgram } from '../durable-program.ts'
 import { LIMITS } from '../run-program.ts'
 
-/** The end of the process, as the program sees it. */
+/** Thrown to simulate the end of the process. */
 class Killed extends Error {}
 
 type Step =
@@ -63,7 +63,7 @@ workflow child(name: str) to Result[int] {
 }
 `
 
-/** Names are ids of activities too, so that the output shows which activities ran. */
+/** Names are also the ids of activities, so that the output shows which activities ran. */
 function source(steps: readonly Step[]): string {
   const text = (each: Step, name: string): string => {
     switch (each.kind) {
@@ -98,7 +98,7 @@ interface Outcome {
 }
 
 /**
- * Runs to the end. Each of `kills` is the number of steps after which the process ends: before or after a write, or in
+ * Runs to the end. Each of `kills` is a number of points after which the process ends: before or after a write, or in
  * the middle of an activity.
  */
 function outcome(text: string, kills: readonly number[]): Outcome {
@@ -147,12 +147,12 @@ function outcome(text: string, kills: readonly number[]): Outcome {
     try {
       const end = interpreter.turn('r', LIMITS)
       if (end.kind === 'completed' || end.kind === 'failed') break
-      // It was killed after its last write.
+      // The process was killed after its last write.
       if (end.kind === 'taken' && end.run?.status === 'completed') break
       if (end.kind === 'waiting') ahead += Math.max(0, (end.wakeAt ?? 0) - durable.now())
     } catch (thrown) {
       if (!(thrown instanceof Killed)) throw thrown
-      // Until the lease of the process has expired.
+      // Waits until the lease of the process has expired.
       ahead += 100_000
       interpreter = open()
     }

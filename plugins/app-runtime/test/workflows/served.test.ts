@@ -134,7 +134,11 @@ t.test('a run survives the end of its process, and is signalled over HTTP', asyn
     { run: { status: 'completed' }, result: { $tag: ['Ok', ['told a']] } }
   )
   t.same(await notes(app), ['a begins', 'a goes on', 'a ends well'])
-  t.match(await app.post('/api/told', { name: 'a' }), { status: 200, body: 'told a' }, 'its result is stored')
+  t.match(
+    await app.post('/api/told', { name: 'a' }),
+    { status: 200, body: 'told a' },
+    'the result of the run is stored'
+  )
   t.match(await ask(`${app.url}/api/workflows/nobody`), { status: 404 })
   const rows = database(t, folder).rows(
     "SELECT session_id, metadata_json FROM research_metrics WHERE metric_type = 'workflow_journal_entry'"
@@ -166,7 +170,7 @@ t.test('a cancelled run stops', async t => {
   t.match(await app.post('/api/told', { name: 'b' }), { status: 500, body: { code: 'RUN_WORKFLOW_FAILED' } })
 })
 
-t.test('runs that a mutation starts are committed with it, or not at all', async t => {
+t.test('runs started by a mutation are committed with it, or not at all', async t => {
   const app = shared
   const told = async (): Promise<string[]> => (await notes(app)).filter(text => text.startsWith('d'))
   t.match(await app.post('/api/mutation/tell_and_wait', { name: 'c' }), {

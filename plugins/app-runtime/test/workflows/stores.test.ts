@@ -61,7 +61,7 @@ for (const [name, open] of Object.entries(STORES)) {
     t.throws(() => workflows.record('r', 'b', {}, 104), { code: 'RUN_WORKFLOW_LOST' })
   })
 
-  t.test(`runs in ${name}: a failed one is resumed only on request`, async t => {
+  t.test(`runs in ${name}: a failed run is resumed only on request`, async t => {
     const { workflows } = open(t).durable
     workflows.create(run('r'), 1)
     workflows.claim('r', { owner: 'a', now: 1, until: 100 })
@@ -97,10 +97,10 @@ for (const [name, open] of Object.entries(STORES)) {
     const { workflows } = durable
     for (const id of ['timer', 'signal', 'begun']) workflows.create(run(id), 1)
     workflows.create(run('child', 'timer'), 1)
-    t.same(new Set(workflows.due(2)), new Set(['timer', 'signal', 'begun']), 'but not the run of another owner')
+    t.same(new Set(workflows.due(2)), new Set(['timer', 'signal', 'begun']), 'a run with an owner is not due')
     for (const id of ['timer', 'signal', 'begun']) workflows.claim(id, { owner: 'a', now: 1, until: 100 })
     t.same(workflows.due(2), [])
-    t.same(workflows.due(101).length, 3, 'after their owner has lost them')
+    t.same(workflows.due(101).length, 3, 'runs are due when their lease has expired')
     workflows.record('timer', 'a', { turn: { status: 'waiting', wakeAt: 50, waitingFor: null } }, 3)
     workflows.record('signal', 'a', { turn: { status: 'waiting', wakeAt: null, waitingFor: 'go' } }, 3)
     workflows.record('begun', 'a', { turn: { status: 'completed', result: 'null' } }, 3)
@@ -170,7 +170,7 @@ for (const [name, open] of Object.entries(STORES)) {
   })
 }
 
-t.test('the lease of a process that has ended blocks no others', async t => {
+t.test('the lease of a process that has ended does not block others', async t => {
   const { workflows } = (STORES.database as (t: Test) => Opened)(t).durable
   workflows.create(run('r'), 1)
   const dead = ownerOf('x').replace(/^\d+/, '4194999')
@@ -180,7 +180,7 @@ t.test('the lease of a process that has ended blocks no others', async t => {
   t.same(workflows.due(3), [])
 })
 
-t.test('the row of a run names its plan step, if one is set', async t => {
+t.test('the row of a run has its plan step, if one is set', async t => {
   const connection = new FileConnection({
     file: join(t.testdir(), 'runs.db'),
     busyTimeoutMs: 1000,

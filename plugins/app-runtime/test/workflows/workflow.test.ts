@@ -41,7 +41,7 @@ fn main() {
 }
 `
 
-t.test('activities are steps of the workflow, also through functions', async t => {
+t.test('activities are steps of the workflow, even if called through functions', async t => {
   const durable = skippingDurable()
   const { lines, call } = durableProgram(ORDER, durable)
   call('main')
@@ -82,7 +82,7 @@ t.test('activities are steps of the workflow, also through functions', async t =
   t.ok(isJournal(journal), JSON.stringify(isJournal.errors))
 })
 
-t.test('outside of a workflow an activity is a function', async t => {
+t.test('outside a workflow, an activity is a plain function', async t => {
   t.same(
     run(`${ORDER}\nfn other() { print(1) }\n`.replace('print(order("cup") with { id: "run-1" })', 'print(both("x"))'))
       .lines,
@@ -183,7 +183,7 @@ fn main() { print(w().is_err()) }
   t.same(run(text, { limits: { steps: 1e9 } }).lines, ['true'])
 })
 
-t.test('non-deterministic code is refused in a workflow, and recorded by side_effect', async t => {
+t.test('non-deterministic code fails in a workflow, and is recorded by side_effect', async t => {
   const text = (body: string): string => `
 workflow w() to int {
     ${body}
@@ -198,7 +198,7 @@ fn main() { print(w()) }
   t.match(assigns.error?.message, 'write x = side_effect')
 })
 
-t.test('a replayed side effect has the same result, also after a jump', async t => {
+t.test('a replayed side effect has the same result, even after a jump', async t => {
   const durable = skippingDurable()
   let chance = 0
   const text = `
@@ -345,7 +345,7 @@ t.test('code that differs from the recorded steps is reported', async t => {
   })
 })
 
-t.test('a run has one owner at a time, and a cancelled run is not written', async t => {
+t.test('a run has one owner at a time, and a cancelled run accepts no writes', async t => {
   const { workflows } = skippingDurable()
   workflows.create({ runId: 'r', workflow: 'w', args: '[]', parent: null, plannedSteps: 0 }, 1)
   const first = workflows.claim('r', { owner: 'a', now: 1, until: 100 })
@@ -357,7 +357,7 @@ t.test('a run has one owner at a time, and a cancelled run is not written', asyn
   t.equal(workflows.claim('r', { owner: 'c', now: 300, until: 400 }), null)
 })
 
-t.test('values of every kind are recorded unchanged', async t => {
+t.test('values of every type are recorded unchanged', async t => {
   const text = `
 type Shape = | Circle(r: float) | Empty
 activity same(v: any) to Result[any] { Ok(v) }
