@@ -31,8 +31,8 @@ export interface Dependencies {
 }
 
 /**
- * The orchestrator that a call acts on. A call over RPC reached the daemon, so it stays in this process; the others may go to
- * the daemon.
+ * Returns the orchestrator for a call. A call over RPC has already reached the daemon, so it runs in this process; other
+ * calls may go to the daemon.
  */
 export function orchestratorOf(
   { orchestrator, local }: Dependencies,

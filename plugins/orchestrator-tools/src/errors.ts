@@ -6,7 +6,7 @@ export const toolErrors = errorTable({
     status: 503
   },
   OTL_QUESTION_NOT_FOUND: {
-    message: 'No question with that id waits for the agent: it was answered, or belongs to another agent.',
+    message: 'The agent has no pending question with that id: it was answered, or is for another agent.',
     status: 404
   }
 })

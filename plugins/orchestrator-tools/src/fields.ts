@@ -1,18 +1,18 @@
 import type { AgentActivity, FileAffinity, Priority, TaskCategory, TrustTier } from '@svc/contracts'
 import { type Infer, t } from '@svc/plugin-sdk'
 
-/** Fields that many operations share. */
+/** Fields and outputs shared by many operations. */
 
 const MAX_PATH = 4_096
 
 export const taskId = t.union([t.integer({ minimum: 1 }), t.string({ pattern: '^(T-)?[0-9]{1,15}$' })], {
-  description: 'The number of a task, also as T-0042.'
+  description: 'Id of a task, for example 42 or T-0042.'
 })
 export const agentId = t.union([t.integer({ minimum: 1 }), t.string({ pattern: '^(A-)?[0-9]{1,15}$' })], {
-  description: 'The number of an agent, also as A-03.'
+  description: 'Id of an agent, for example 3 or A-03.'
 })
 
-/** The number of an id in any spelling of {@link taskId} and {@link agentId}. */
+/** Returns the number of a {@link taskId} or {@link agentId} in any spelling. */
 export function numberOf(id: number | string): number {
   return typeof id === 'number' ? id : Number(id.replace(/^[TA]-/, ''))
 }
@@ -34,13 +34,13 @@ export function priorityOf(word: Infer<typeof priority>): Priority {
 
 export const files = t.array(
   t.object({
-    path: filePath('Relative to the repository, with forward slashes.'),
+    path: filePath('Path relative to the repository, with forward slashes.'),
     access: t.enum(['read', 'write'])
   }),
-  { description: 'Files that the task reads or writes; files that it writes are locked for its agent.' }
+  { description: 'Files that the task reads or writes; those that it writes are locked for its agent.' }
 )
 
-/** Forward slashes, and no `./` in front. */
+/** Normalises the paths: forward slashes, no leading `./`. */
 export function filesOf(list: readonly FileAffinity[]): readonly FileAffinity[] {
   return list.map(({ path, access }) => ({ path: normalPath(path), access }))
 }
@@ -54,20 +54,20 @@ export const attestationFields = {
   completion_summary: t.optional(
     t.string({
       maxLength: 131_072,
-      description: 'Summary of the work, in 24 characters or more; [[voxcite:REF]] cites evidence.'
+      description: 'Summary of the work, at least 24 characters; [[voxcite:REF]] cites evidence.'
     })
   ),
   checks_passed: t.optional(
     t.array(t.string({ maxLength: 1_024 }), {
       maxItems: 1_024,
-      description: 'Names of checks that passed, for example tests, peer_review_approved, human_review_approved.'
+      description: 'Names of passed checks, for example tests, peer_review_approved, human_review_approved.'
     })
   ),
   evidence_citations: t.optional(t.array(t.string({ maxLength: 4_096 }), { maxItems: 1_024 })),
   artifact_paths: t.optional(
-    t.array(filePath('A file that was created or changed.'), {
+    t.array(filePath('A created or changed file.'), {
       maxItems: 4_096,
-      description: 'Every file that was written.'
+      description: 'All files that were written.'
     })
   ),
   declared_non_placeholder: t.optional(t.boolean({ description: 'Whether the work contains no placeholders.' })),
@@ -75,7 +75,7 @@ export const attestationFields = {
   force_risky_reason: t.optional(t.string({ maxLength: 4_096 }))
 }
 
-/** Output of an operation that changes something: `ok` for programs, the message for people. */
+/** Output of an operation that changes something: `ok` for programs, `message` for users. */
 export const done = t.object({ ok: t.boolean(), message: t.string({ description: 'Result.' }) })
 
 const CATEGORIES: readonly TaskCategory[] = [
@@ -95,7 +95,7 @@ const CATEGORIES: readonly TaskCategory[] = [
 ]
 const categories = new Map(CATEGORIES.map(category => [category.toLowerCase(), category]))
 
-/** In any spelling: `CodeGen`, `code_gen`, `codegen`. Undefined for other texts. */
+/** Parses a category in any spelling: `CodeGen`, `code_gen`, `codegen`. Returns undefined for other words. */
 export function categoryOf(word: string): TaskCategory | undefined {
   return categories.get(word.replaceAll('_', '').toLowerCase())
 }
@@ -105,7 +105,7 @@ export const category = t.string({
   description: `One of ${CATEGORIES.join(', ')}, in any case, with or without underscores.`
 })
 
-/** A pattern for a word whatever its case, with an underscore before any capital. */
+/** Returns a pattern that matches a word in any case, with optional underscores before its capitals. */
 function anyCase(word: string): string {
   return [...word]
     .map((letter, at) => `${at > 0 && letter <= 'Z' ? '_?' : ''}[${letter.toLowerCase()}${letter.toUpperCase()}]`)

@@ -78,7 +78,7 @@ export default definePlugin({
     const sections = () => contributed
     for (const each of all) each.implement(ctx, { ...others, orchestrator, local, pilot, sections })
     ctx.command(topDescriptor.command, topCommand({ projectRoot: ctx.projectRoot, orchestrator: local }))
-    // A process that serves may be the daemon itself, which it knows once it listens: it asks at the first call.
+    // A serving process may become the daemon itself, so it checks only at the first call.
     if (others.admin?.serves !== false) return
     ctx.on(generationFlipped, async () => {
       if (pilot.isWanted) await pilot.probe()

@@ -1,6 +1,6 @@
 import type { McpExposure, RpcExposure } from '@svc/plugin-sdk'
 
-/** How tools of the orchestrator appear over MCP: in the envelope of results, in the product's lane `ai`. */
+/** Returns the MCP exposure of an orchestrator tool: results in the envelope, product lane `ai`. */
 export function tool(
   name: string,
   more: Pick<McpExposure, 'title' | 'aliases' | 'meta' | 'readRole' | 'lane' | 'answer'> = {}
@@ -8,7 +8,7 @@ export function tool(
   return { name: `svc_${name}`, result: 'tool-result', lane: 'ai', ...more }
 }
 
-/** A method with its names in the daemon's protocol, whose peers may be of another version. */
+/** Returns the RPC exposure with aliases of the daemon's protocol. They ignore unknown params of other versions. */
 export function method(...names: readonly string[]): RpcExposure {
   return { aliases: names.map(name => ({ name: `orch.${name}`, unknownParams: 'ignore' })) }
 }

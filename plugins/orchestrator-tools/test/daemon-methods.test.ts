@@ -7,14 +7,14 @@ const PATH = join(import.meta.dirname, '../../../contracts/orchestration/orch-da
 const schema = JSON.parse(readFileSync(PATH, 'utf8'))
 const isRequest = new Ajv2020({ strict: false }).compile(schema)
 
-/** Methods of the protocol. */
+/** Methods of the daemon's protocol. */
 const METHODS = [
   ...['ping', 'status', 'agent_ids', 'task_status', 'workspace_journey', 'submit_task', 'complete_task', 'fail_task'],
   ...['cancel_task', 'reorder_task', 'drain_agent', 'rebalance', 'spawn_agent', 'spawn_agent_ext', 'retire_agent'],
   ...['pause_agent', 'resume_agent']
 ].map(name => `orch.${name}`)
 
-t.test('the published schema has every method of the protocol, with params, result and errors', t => {
+t.test('the published schema contains every method of the protocol, with params, result and errors', t => {
   const plans = ['new', 'replan', 'status', 'execute'].map(name => `ai.plan.${name}`)
   for (const method of [...METHODS, ...plans]) {
     t.ok(schema.properties.method.enum.includes(method), method)
@@ -25,7 +25,7 @@ t.test('the published schema has every method of the protocol, with params, resu
   t.end()
 })
 
-t.test('the published schema separates requests from other values', t => {
+t.test('the published schema accepts valid requests, and rejects other values', t => {
   const submit = (params: object) => ({ id: '1', method: 'orch.submit_task', params })
   for (const [request, valid] of [
     [{ id: '1', method: 'orch.ping' }, true],

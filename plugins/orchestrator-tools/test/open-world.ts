@@ -31,23 +31,23 @@ export interface Envelope {
 export interface World {
   readonly kernel: TestKernel
   readonly orchestrator: Orchestrator
-  /** As an MCP client gets it; `svc_` may be left out. */
+  /** Calls a tool, and returns the result that an MCP client gets. The prefix `svc_` may be omitted. */
   tool(name: string, args?: object, role?: string): Promise<Envelope>
   readonly toolset: McpToolset
 }
 
-/** The tools over the real orchestrator, with its neighbours; in a temporary folder. */
+/** Opens the tools with the real orchestrator and related plugins, in a temporary folder. */
 export async function openWorld(
   t: Teardown,
   options: {
     readonly database?: boolean
     readonly without?: readonly string[]
-    /** Further plugins. */
+    /** Additional plugins. */
     readonly more?: readonly Plugin[]
     readonly settings?: object
-    /** Where the settings say that the daemon listens. */
+    /** Value of the setting `plugins.daemon.socket`. */
     readonly socket?: string
-    /** Where the daemon plugin listens, if it is among {@link more}. */
+    /** Address of the plugin daemon, if it is in {@link more}. */
     readonly daemon?: string
   } = {}
 ): Promise<World> {
@@ -93,7 +93,7 @@ function adminOf(socket = '', serves = false): KernelAdmin {
   return { serves, settings } as KernelAdmin
 }
 
-/** Waits for a condition. The limit of the test file is the only one. */
+/** Waits for a condition; only the timeout of the test file limits it. */
 export async function until<A>(look: () => A | null | undefined | false | Promise<A | null | undefined | false>) {
   for (;;) {
     const found = await look()

@@ -15,12 +15,12 @@ const task = { description: 'Do it', files: [] }
 const piloted = (t: Test, socket: string, pilots: object, more: object = {}): Promise<World> =>
   openWorld(t, { socket, without: ['a2a'], settings: { daemon_pilots: pilots, ...more } })
 
-t.test('with both general switches every allowed call goes to the daemon', async t => {
+t.test('every allowed call goes to the daemon if both general switches are on', async t => {
   const daemon = await secondDaemon(t)
   const { tool, orchestrator } = await piloted(t, `tcp://${daemon.state.socket}`, { reads: true, writes: true })
   const submitted = await tool('submit_task', { ...task, agent_name: 'far', capabilities: { min_vram_mb: 1 } })
   t.match(submitted, { success: true, data: { task_id: 1, agent_id: 1, original_prompt_hash: String } })
-  t.same(orchestrator.tasks(), [], 'nothing is here')
+  t.same(orchestrator.tasks(), [], 'the local orchestrator has no task')
   t.same(await tool('task_status', { task_id: 1 }), { success: true, data: 'Queued' })
   t.match(await tool('reorder_task', { task_id: 1, priority: 'urgent' }), { success: true })
   t.match(await tool('pause_agent', { agent_id: 1 }), { success: true })
@@ -55,11 +55,15 @@ t.test('with both general switches every allowed call goes to the daemon', async
     data: { daemon_status_rpc_error: String, daemon_agent_ids_rpc_error: String }
   })
   t.match(await tool('task_status', { task_id: 1 }), { success: false, error: 'task 1 not found' })
-  t.match(await tool('submit_task', task), { success: true, data: { status: 'Queued' } }, 'it runs locally then')
+  t.match(
+    await tool('submit_task', task),
+    { success: true, data: { status: 'Queued' } },
+    'a submit runs locally after the daemon has ended'
+  )
   t.equal(orchestrator.tasks().length, 1)
 })
 
-/** Requests that each switch allows. */
+/** Methods that each switch sends to the daemon. */
 const SWITCHES: Readonly<Record<string, readonly string[]>> = {
   task_status: ['orch.task_status'],
   start: ['orch.agent_ids', 'orch.status'],
@@ -94,37 +98,41 @@ for (const [name, methods] of Object.entries(SWITCHES)) {
     await tool('pause_agent', { agent_id: 1 })
     await tool('orchestrator_status')
     await tool('orchestrator_start')
-    t.equal(peer.asked.filter(method => method === 'orch.ping').length, 1, 'its repository is requested once')
-    t.same([...new Set(peer.asked)].filter(method => method !== 'orch.ping').sort(), methods)
+    t.equal(
+      peer.methods.filter(method => method === 'orch.ping').length,
+      1,
+      'the daemon’s repository is requested once'
+    )
+    t.same([...new Set(peer.methods)].filter(method => method !== 'orch.ping').sort(), methods)
   })
 }
 
-t.test('without a switch no daemon is asked', async t => {
+t.test('calls no daemon if all switches are off', async t => {
   const peer = await scriptedPeer(t, { 'orch.ping': OURS })
   const { tool } = await piloted(t, peer.address, {})
   t.match(await tool('submit_task', task), { success: true })
   t.match(await tool('task_status', { task_id: 1 }), { data: 'Queued' })
-  t.same(peer.asked, [])
+  t.same(peer.methods, [])
 })
 
-t.test('a daemon of another repository, or of another protocol, is warned about and not used', async t => {
+t.test('logs and ignores a daemon of another repository or protocol', async t => {
   for (const [pong, repository_id_strict, level, message] of [
-    [{ ...OURS, repository_id: 'theirs' }, false, 'warn', /of another repository.*theirs, not test/],
-    [{ ...OURS, repository_id: 'theirs' }, true, 'error', /of another repository.*theirs, not test/],
+    [{ ...OURS, repository_id: 'theirs' }, false, 'warn', /serves the repository theirs, not test/],
+    [{ ...OURS, repository_id: 'theirs' }, true, 'error', /serves the repository theirs, not test/],
     [{ ...OURS, protocol: 'other/v9' }, false, 'warn', /speaks other\/v9/],
-    [null, false, 'warn', /of another repository/]
+    [null, false, 'warn', /serves the repository undefined/]
   ] as const) {
     const peer = await scriptedPeer(t, { 'orch.ping': pong })
     const { tool, kernel, orchestrator } = await piloted(t, peer.address, { writes: true, repository_id_strict })
     const warned = () => kernel.log.find(line => message.test(line.message))
-    t.match(await until(warned), { level }, 'at the start')
+    t.match(await until(warned), { level }, 'the daemon is checked at the start')
     t.match(await tool('submit_task', task), { success: true, data: { task_id: 1 } })
     t.equal(orchestrator.tasks().length, 1)
-    t.same(peer.asked, ['orch.ping'])
+    t.same(peer.methods, ['orch.ping'])
   }
 })
 
-t.test('where nothing listens, or there is no address, tools work locally', async t => {
+t.test('tools run locally if there is no address or nothing listens', async t => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
@@ -138,7 +146,7 @@ t.test('where nothing listens, or there is no address, tools work locally', asyn
   }
 })
 
-t.test('a change that was lost in transit is reported, and not repeated locally', async t => {
+t.test('a change lost in transit is reported, and not repeated locally', async t => {
   const answers = {
     'orch.ping': OURS,
     'orch.submit_task': 'lost',
@@ -155,17 +163,17 @@ t.test('a change that was lost in transit is reported, and not repeated locally'
   t.equal(orchestrator.tasks().length, 1)
 })
 
-t.test('a lost or invalid status is read locally', async t => {
+t.test('reads the status locally if the daemon’s is lost or invalid', async t => {
   for (const answer of ['lost', 'junk', {}, { status: 'Strange' }]) {
     const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': answer })
     const { tool, orchestrator } = await piloted(t, peer.address, { reads: true })
     await orchestrator.submit(task)
     t.same(await tool('task_status', { task_id: 1 }), { success: true, data: 'Queued' })
-    t.ok(peer.asked.includes('orch.task_status'))
+    t.ok(peer.methods.includes('orch.task_status'))
   }
 })
 
-t.test('the daemon itself calls no daemon, and port 0 means the port in the state file of the project', async t => {
+t.test('reads the address for port 0 from the project’s state file; the daemon itself calls no daemon', async t => {
   for (const pid of [process.pid, process.ppid]) {
     const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': { status: 'Doubted' } })
     const { tool, orchestrator, kernel } = await openWorld(t, { socket: '127.0.0.1:0' })
@@ -183,6 +191,6 @@ t.test('the daemon itself calls no daemon, and port 0 means the port in the stat
     await orchestrator.submit(task)
     const itself = pid === process.pid
     t.match(await tool('task_status', { task_id: 1 }), { data: itself ? 'Queued' : 'Doubted' })
-    t.equal(peer.asked.length, itself ? 0 : 2)
+    t.equal(peer.methods.length, itself ? 0 : 2)
   }
 })

@@ -6,7 +6,7 @@ import { openWorld } from './open-world.ts'
 
 const DONE = { completion_summary: 'It is done, and a person has looked at it.', checks_passed: ['tests'] }
 
-/** The orchestrator, with methods over a real socket. */
+/** Opens the orchestrator, with methods over a real socket. */
 async function serve(t: Test) {
   const world = await openWorld(t, { more: [daemon as Plugin], daemon: '127.0.0.1:0' })
   const state = await readDaemonState(world.kernel.root)
@@ -18,7 +18,7 @@ async function serve(t: Test) {
   }
 }
 
-t.test('a client of the protocol submits with its own fields, unknown ones and nulls included', async t => {
+t.test('accepts submissions with the protocol’s field names, unknown fields and nulls', async t => {
   const { call, orchestrator } = await serve(t)
   const submitted = await call('orch.submit_task', {
     description: 'Greet every visitor',
@@ -44,7 +44,7 @@ t.test('a client of the protocol submits with its own fields, unknown ones and n
   t.match(await call('orch.submit_task', { description: 'Wait', ...nothing }), { task_id: 2 })
 })
 
-t.test('both spellings of a submission give the same task', async t => {
+t.test('both forms of a submission create the same task', async t => {
   const { call, orchestrator } = await serve(t)
   const files = [{ path: 'src/a.ts', access: 'read' }]
   await call('orch.submit_task', {
@@ -73,11 +73,11 @@ t.test('both spellings of a submission give the same task', async t => {
   t.same(first, second)
 })
 
-t.test('a task ends under either name with the same answer', async t => {
+t.test('both names of a task method return the same result', async t => {
   const { call } = await serve(t)
   const submit = async (): Promise<number> =>
     ((await call('orch.submit_task', { description: 'Do it' })) as { task_id: number }).task_id
-  for (const [names, params, answer] of [
+  for (const [names, params, message] of [
     [['orch.complete_task', 'orchestrator.completeTask'], { attestation: DONE }, 'task completed'],
     [['orch.complete_task', 'orchestrator.completeTask'], DONE, 'task completed'],
     [['orch.fail_task', 'orchestrator.failTask'], { reason: 'no luck' }, 'task failed'],
@@ -85,13 +85,13 @@ t.test('a task ends under either name with the same answer', async t => {
     [['orch.reorder_task', 'orchestrator.reorderTask'], { priority: 'Background' }, 'task reordered']
   ] as const)
     for (const name of names)
-      t.same(await call(name, { task_id: await submit(), ...params }), { ok: true, message: answer }, name)
+      t.same(await call(name, { task_id: await submit(), ...params }), { ok: true, message }, name)
   for (const name of ['orch.task_status', 'orchestrator.taskStatus'])
     for (const task_id of [1, 'T-0001'])
       t.same(await call(name, { task_id }), { status: 'Completed', detail: 'Completed' }, name)
 })
 
-t.test('agents are made, paused and retired under either name with the same answer', async t => {
+t.test('both names of an agent method return the same result', async t => {
   const { call, orchestrator } = await serve(t)
   const nulls = { dynamic: null, parent_agent_id: null, source_task_id: null, delegation_reason: null }
   for (const [at, name] of ['orch.spawn_agent', 'orch.spawn_agent_ext', 'orchestrator.spawnAgent'].entries())
@@ -114,7 +114,7 @@ t.test('agents are made, paused and retired under either name with the same answ
   )
 })
 
-t.test('the status has the fields of the protocol and of the tool under either name', async t => {
+t.test('both names of the status method return the fields of the protocol and of the tool', async t => {
   const { call, orchestrator } = await serve(t)
   const { id } = await orchestrator.spawnAgent({ name: 'one' })
   await orchestrator.bindSession(id, 's1')
@@ -130,7 +130,7 @@ t.test('the status has the fields of the protocol and of the tool under either n
     })
 })
 
-t.test('tools answer with the message or the status only, and do not list the spellings of the protocol', async t => {
+t.test('tools return only the message or the status, and do not list the protocol’s field names', async t => {
   const { tool, toolset } = await serve(t)
   const { task_id } = (await tool('submit_task', { description: 'Do it', target_agent: 'one' })).data as {
     task_id: number

@@ -7,7 +7,7 @@ import { openWorld } from './open-world.ts'
 const DONE = { checks_passed: ['tests', 'peer_review_approved'] }
 const writes = [{ path: 'src/a.ts', access: 'write' as const }]
 
-t.test('a contributed gate requeues a task and is named in its explanation', async t => {
+t.test('a contributed gate requeues a task, and appears in its explanation', async t => {
   const { orchestrator } = await openWorld(t, { more: [houseRules as Plugin] })
   const { task_id } = await orchestrator.submit({ description: 'Change it', files: writes })
   t.match(await orchestrator.complete(task_id, DONE), {
@@ -21,7 +21,7 @@ t.test('a contributed gate requeues a task and is named in its explanation', asy
   t.equal(orchestrator.explain(task_id)?.gates.at(-1)?.gate, 'changes')
 })
 
-t.test('a gate that throws refuses the completion', async t => {
+t.test('a gate that throws rejects the completion', async t => {
   const { orchestrator } = await openWorld(t, { more: [houseRules as Plugin] })
   for (const [description, message] of [
     ['[broken gate] Do it', /gate changes: the gate threw an error: the rules are contradictory/],
@@ -34,22 +34,28 @@ t.test('a gate that throws refuses the completion', async t => {
   }
 })
 
-t.test('a contributed routing term decides, is clipped and explained, and counts as 0 if it throws', async t => {
-  const { orchestrator } = await openWorld(t, { more: [houseRules as Plugin] })
-  await orchestrator.spawnAgent({ name: 'lark' })
-  const owl = await orchestrator.spawnAgent({ name: 'owl' })
-  const night = { description: '[night] Look after it', files: [] }
-  await orchestrator.submit({ ...night, agent_name: 'owl' })
-  const { task_id, agent_id } = await orchestrator.submit(night)
-  t.equal(agent_id, owl.id, 'although it has more to do')
-  const [best] = orchestrator.explain(task_id)?.routing.candidates ?? []
-  t.match(best, { agent_name: 'owl', terms: [{ term: 'load' }, { term: 'night_shift', because: 'it works at night' }] })
-  t.ok((best?.score ?? Infinity) <= 1_000)
-  t.not((await orchestrator.submit({ description: 'By day', files: [] })).agent_id, owl.id)
-  t.not((await orchestrator.submit({ ...night, description: '[night] [broken term]' })).agent_id, owl.id)
-})
+t.test(
+  'a contributed routing term affects routing, is clamped and explained, and counts as 0 if it throws',
+  async t => {
+    const { orchestrator } = await openWorld(t, { more: [houseRules as Plugin] })
+    await orchestrator.spawnAgent({ name: 'lark' })
+    const owl = await orchestrator.spawnAgent({ name: 'owl' })
+    const night = { description: '[night] Look after it', files: [] }
+    await orchestrator.submit({ ...night, agent_name: 'owl' })
+    const { task_id, agent_id } = await orchestrator.submit(night)
+    t.equal(agent_id, owl.id, 'the term outweighs the higher load')
+    const [best] = orchestrator.explain(task_id)?.routing.candidates ?? []
+    t.match(best, {
+      agent_name: 'owl',
+      terms: [{ term: 'load' }, { term: 'night_shift', because: 'it works at night' }]
+    })
+    t.ok((best?.score ?? Infinity) <= 1_000)
+    t.not((await orchestrator.submit({ description: 'By day', files: [] })).agent_id, owl.id)
+    t.not((await orchestrator.submit({ ...night, description: '[night] [broken term]' })).agent_id, owl.id)
+  }
+)
 
-t.test('contributed sections are fields of the status', async t => {
+t.test('contributed sections are fields of the status; a broken one contains its error', async t => {
   const { tool } = await openWorld(t, { more: [houseRules as Plugin] })
   t.match(await tool('orchestrator_status'), {
     data: {
@@ -61,7 +67,7 @@ t.test('contributed sections are fields of the status', async t => {
   })
 })
 
-t.test('messages go over a contributed plane', async t => {
+t.test('a contributed plane transports messages', async t => {
   const { orchestrator, tool } = await openWorld(t, { more: [houseRules as Plugin] })
   await orchestrator.spawnAgent({ name: 'one' })
   await orchestrator.spawnAgent({ name: 'two' })
@@ -78,7 +84,7 @@ t.test('messages go over a contributed plane', async t => {
   t.match(await tool('a2a_send', { ...message, route: 'mesh' }), { success: false, error: /the mesh plugin is off/ })
 })
 
-t.test('a gate or section with a name that is taken is a conflict', async t => {
+t.test('a gate or section with a name that is in use is a conflict', async t => {
   const approval = { name: 'approval', order: 1, counter: 'debug_iterations' } as CompletionGate
   for (const [point, item] of [
     [completionGates, approval],

@@ -13,13 +13,13 @@ interface Teardown {
 
 export interface SecondDaemon {
   readonly state: DaemonState
-  /** Folder of its project. */
+  /** Folder of the daemon's project. */
   readonly root: string
   readonly child: ChildProcess
   kill(): Promise<void>
 }
 
-/** The daemon of the same repository in another process. */
+/** Starts a daemon of the same repository in another process. */
 export async function secondDaemon(t: Teardown): Promise<SecondDaemon> {
   const child = spawn(process.execPath, [...CHILD_ARGUMENTS, join(import.meta.dirname, 'daemon-child.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -33,7 +33,7 @@ export async function secondDaemon(t: Teardown): Promise<SecondDaemon> {
   t.teardown(kill)
   const [line] = (await Promise.race([
     once(createInterface({ input: child.stdout }), 'line'),
-    ended.then(() => Promise.reject(new Error('the daemon ended at once')))
+    ended.then(() => Promise.reject(new Error('the daemon ended during its start')))
   ])) as [string]
   const { root, ...state } = JSON.parse(line) as DaemonState & { readonly root: string }
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
@@ -42,23 +42,23 @@ export async function secondDaemon(t: Teardown): Promise<SecondDaemon> {
 
 export interface ScriptedPeer {
   readonly address: string
-  /** Methods that were asked, in their order. */
-  readonly asked: string[]
+  /** Called methods, in order. */
+  readonly methods: string[]
   close(): Promise<void>
 }
 
-/** A scripted peer: answers with a result, with `lost` by closing the connection, with `junk` by invalid JSON. */
-export async function scriptedPeer(t: Teardown, answers: Readonly<Record<string, unknown>>): Promise<ScriptedPeer> {
-  const asked: string[] = []
+/** Starts a peer with scripted results by method; `lost` closes the connection, `junk` sends invalid JSON. */
+export async function scriptedPeer(t: Teardown, results: Readonly<Record<string, unknown>>): Promise<ScriptedPeer> {
+  const methods: string[] = []
   const server = createServer(socket => {
     socket.on('error', () => undefined)
     createInterface({ input: socket }).on('line', line => {
       const { id, method } = JSON.parse(line) as { id: string; method: string }
-      asked.push(method)
-      const answer = answers[method]
-      if (answer === 'lost') socket.destroy()
-      else if (answer === 'junk') socket.write('HTTP/1.1 400 Bad Request\n')
-      else socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: answer })}\n`)
+      methods.push(method)
+      const result = results[method]
+      if (result === 'lost') socket.destroy()
+      else if (result === 'junk') socket.write('HTTP/1.1 400 Bad Request\n')
+      else socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -70,5 +70,5 @@ export async function scriptedPeer(t: Teardown, answers: Readonly<Record<string,
   }
   t.teardown(close)
   const { port } = server.address() as { port: number }
-  return { address: `127.0.0.1:${port}`, asked, close }
+  return { address: `127.0.0.1:${port}`, methods, close }
 }

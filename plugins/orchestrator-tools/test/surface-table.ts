@@ -1,7 +1,7 @@
 import { type Operation, rpcMethodNames } from '@svc/plugin-sdk'
 import plugin from '#plugin'
 
-/** The tables of the README: what the operations are called on each surface. */
+/** Returns the tables of the README: the name of each operation on each surface. */
 export function surfaceTables(): string {
   const operations = (plugin.operations ?? []) as readonly Operation[]
   const own = operations.filter(({ id }) => !id.startsWith('orch.'))

@@ -19,7 +19,7 @@ import {
 import { openWorld, until } from './open-world.ts'
 import { secondDaemon } from './second-daemon.ts'
 
-/** A terminal that remembers what was written. */
+/** A terminal that records its output. */
 class FakeTerminal extends EventEmitter {
   readonly isTTY = true
   columns = 100
@@ -38,7 +38,7 @@ class FakeTerminal extends EventEmitter {
   press(keys: string): void {
     this.emit('data', Buffer.from(keys))
   }
-  /** The lines of the last frame. */
+  /** Lines of the last frame. */
   get lines(): string[] {
     const last = this.written.split('\x1b[?2026h\x1b[H').at(-1) ?? ''
     return (
@@ -56,7 +56,7 @@ function ioOf(stream: unknown, json = false): CommandIo & { readonly abort: () =
   return { ...(io as unknown as CommandIo), abort: () => controller.abort() }
 }
 
-/** Output to a pipe, as lines. */
+/** Opens a pipe whose output can be read as lines. */
 function pipe() {
   const stream = new PassThrough()
   let text = ''
@@ -66,21 +66,21 @@ function pipe() {
 
 const task = { description: 'Do it', files: [] }
 
-t.test('without a daemon it shows the orchestrator of its process, and says so', async t => {
+t.test('shows the orchestrator of its own process, with a note, if no daemon runs', async t => {
   const { orchestrator, kernel } = await openWorld(t)
   await orchestrator.submit({ ...task, agent_name: 'builder' })
   const { stream, lines } = pipe()
   const code = await topCommand({ projectRoot: kernel.root, orchestrator })({}, ioOf(stream))
   t.equal(code, 0)
   const text = lines().join('\n')
-  t.match(text, /no daemon runs: this is the orchestrator of only this process/)
+  t.match(text, /no daemon runs; this is the orchestrator of this process only/)
   t.match(text, /in memory: no database is attached/)
   t.match(text, /queued 1 {2}in progress 0/)
   t.match(text, /A-01 +builder +1 +- /)
   t.match(text, /task_submitted {2}T-0001 {2}A-01 {2}Do it/)
 })
 
-t.test('with --json it prints one object per line, for the requested count or until interrupted', async t => {
+t.test('--json prints one object per line, up to the requested count or until interrupted', async t => {
   const { orchestrator, kernel } = await openWorld(t)
   const top = topCommand({ projectRoot: kernel.root, orchestrator })
   const some = pipe()
@@ -103,7 +103,7 @@ t.test('with --json it prints one object per line, for the requested count or un
   t.equal(await running, 0)
 })
 
-t.test('a live view draws, pauses, continues, follows the size, and restores the terminal', async t => {
+t.test('the live view draws, pauses, continues, resizes, and restores the terminal', async t => {
   const { orchestrator, kernel } = await openWorld(t)
   const terminal = new FakeTerminal()
   const listeners = process.listenerCount('exit')
@@ -122,7 +122,7 @@ t.test('a live view draws, pauses, continues, follows the size, and restores the
   t.ok(terminal.lines.every(line => line.length <= 40))
   t.ok(
     terminal.lines.some(line => /queued 1/.test(line)),
-    'it stands still'
+    'a paused view does not change'
   )
   terminal.press('p')
   await shows(/queued 2/)
@@ -137,7 +137,7 @@ t.test('a live view draws, pauses, continues, follows the size, and restores the
   t.equal(process.listenerCount('exit'), listeners)
 })
 
-t.test('Ctrl-C ends it, as a key and as a signal', async t => {
+t.test('Ctrl-C ends the view, as a key and as a signal', async t => {
   const { orchestrator, kernel } = await openWorld(t)
   const top = topCommand({ projectRoot: kernel.root, orchestrator })
   for (const end of ['key', 'signal']) {
@@ -152,7 +152,7 @@ t.test('Ctrl-C ends it, as a key and as a signal', async t => {
   }
 })
 
-t.test('it follows the daemon, reports its loss, and finds the next one', async t => {
+t.test('follows the daemon, reports its loss, and finds the next one', async t => {
   const first = await secondDaemon(t)
   const { orchestrator } = await openWorld(t)
   const { stream, lines } = pipe()
@@ -161,7 +161,7 @@ t.test('it follows the daemon, reports its loss, and finds the next one', async 
   const snapshots = () => lines().map(line => JSON.parse(line) as Snapshot)
   const { callDaemon } = await import('@svc/contracts')
   await until(() => snapshots().length > 0)
-  // Rates cover five seconds: a slow machine may look only once that time is over. So tasks are completed until one shows.
+  // Rates cover only five seconds, which a slow machine may miss. So tasks are completed until a rate is shown.
   let completed = 0
   await until(async () => {
     const task = { description: 'Do it', target_agent: 'far' }
@@ -173,7 +173,7 @@ t.test('it follows the daemon, reports its loss, and finds the next one', async 
   const seen = await until(() => snapshots().find(({ status }) => status?.total_completed === completed))
   t.ok(
     await until(() => snapshots().some(({ events }) => events.some(({ kind }) => kind.type === 'task_completed'))),
-    'the events are there'
+    'the snapshots contain the events'
   )
   t.match(seen, {
     origin: { kind: 'daemon', address: first.state.socket, pid: first.child.pid },
@@ -197,13 +197,13 @@ t.test('it follows the daemon, reports its loss, and finds the next one', async 
   await running
 })
 
-t.test('a slow reader is waited for', async t => {
+t.test('waits for a slow reader', async t => {
   const { orchestrator, kernel } = await openWorld(t)
   const stream = new PassThrough({ highWaterMark: 1 })
   const io = ioOf(stream, true)
   const running = topCommand({ projectRoot: kernel.root, orchestrator })({ interval: 100, count: 3 }, io)
   await once(stream, 'readable')
-  t.ok(stream.readableLength < 2_000, 'one line waits')
+  t.ok(stream.readableLength < 2_000, 'only one line is buffered')
   stream.resume()
   t.equal(await running, 0)
 })
@@ -211,7 +211,7 @@ t.test('a slow reader is waited for', async t => {
 const event = (type: string, timestamp_ms: number): AgentEvent =>
   ({ id: 1, timestamp_ms, kind: { type } }) as unknown as AgentEvent
 
-t.test('an event that a stream repeats after a reconnection counts once', async t => {
+t.test('counts an event once if the stream repeats it after a reconnection', async t => {
   const ended = new AbortController()
   const submitted = event('task_submitted', Date.now() + 60_000)
   let streams = 0
@@ -234,7 +234,7 @@ t.test('an event that a stream repeats after a reconnection counts once', async 
   await running
 })
 
-t.test('rates cover the last five seconds, and at least one', t => {
+t.test('rates cover the last five seconds, or at least one second', t => {
   const rates = new RateCounter(10_000)
   for (let at = 0; at < 10; at++) rates.count(event('task_submitted', 10_000 + at))
   rates.count(event('task_completed', 9_000))
@@ -247,10 +247,10 @@ t.test('rates cover the last five seconds, and at least one', t => {
   t.end()
 })
 
-t.test('any text fits its columns exactly, and cannot control the terminal', t => {
+t.test('fits any text exactly into its columns, without control characters', t => {
   const property = fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 0, max: 40 }), (text, columns) => {
     const fitted = fit(text, columns)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that there are none is what is tested
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test asserts that there are none
     return stringWidth(fitted) === columns && !/[\u0000-\u001f\u007f-\u009f]/.test(fitted)
   })
   fc.assert(property)
@@ -260,7 +260,7 @@ t.test('any text fits its columns exactly, and cannot control the terminal', t =
   t.end()
 })
 
-t.test('a view has no more lines than there is room, with the busiest agents first', t => {
+t.test('a view fits the terminal, with the busiest agents first', t => {
   const agents = Array.from({ length: 100 }, (_, at) => ({
     id: at + 1,
     name: `agent\x1b[31m${at}`,
@@ -301,7 +301,7 @@ t.test('a view has no more lines than there is room, with the busiest agents fir
   t.end()
 })
 
-t.test('an event is one line, with what it is about in front', t => {
+t.test('formats an event as one line, with its task and agent first', t => {
   t.equal(
     eventLine({ type: 'task_failed', task_id: 42, agent_id: 3, error: 'no\nluck' }),
     'task_failed  T-0042  A-03  no\nluck'

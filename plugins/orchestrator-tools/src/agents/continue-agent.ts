@@ -13,7 +13,11 @@ const continueAgent = defineOperation({
   input: t.object({
     agent_id: agentId,
     prompt: t.optional(
-      t.string({ minLength: 1, maxLength: 65_536, description: 'Text of the task; default: the remaining work.' })
+      t.string({
+        minLength: 1,
+        maxLength: 65_536,
+        description: 'Description of the task; default: complete the remaining work.'
+      })
     )
   }),
   output: t.object({
@@ -34,20 +38,20 @@ const continueAgent = defineOperation({
 function continueAgentHandler({ orchestrator }: Dependencies): Handler<typeof continueAgent> {
   return async ({ agent_id, prompt }) => {
     const { id, name, paused, queued, current_task } = agentOf(orchestrator, agent_id)
-    const refused = paused
+    const obstacle = paused
       ? 'the agent is paused; resume it first'
       : current_task !== null || queued > 0
         ? 'the agent has work'
         : undefined
-    if (refused !== undefined) return { agent_id: id, continued: false, message: refused }
+    if (obstacle !== undefined) return { agent_id: id, continued: false, message: obstacle }
     const { task_id } = await orchestrator.submit({
-      description: `[Auto-Continuation] ${prompt ?? `Look at what ${name} has done, and do what is left of it.`}`,
+      description: `[Auto-Continuation] ${prompt ?? `Review the recent work of ${name}, and complete what remains.`}`,
       files: [],
       priority: 'Background',
       agent_name: name
     })
     orchestrator.emit({ type: 'continuation_triggered', agent_id: id, strategy: STRATEGY })
-    return { agent_id: id, continued: true, task_id, message: `${name} goes on with task ${task_id}` }
+    return { agent_id: id, continued: true, task_id, message: `agent ${name} got task ${task_id}` }
   }
 }
 

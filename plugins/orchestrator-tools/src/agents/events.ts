@@ -20,7 +20,9 @@ const pollEvents = defineOperation({
   output: t.object({
     events: t.array(event),
     last_event_id: t.integer(),
-    missed: t.boolean({ description: 'Whether events after `since` are no longer kept; the last 1,024 are.' })
+    missed: t.boolean({
+      description: 'Whether some events after `since` are no longer available; the last 1,024 are stored.'
+    })
   }),
   effect: 'read',
   expose: {
@@ -78,7 +80,7 @@ const followEvents = defineOperation({
       default: 20,
       minimum: 0,
       maximum: 1_024,
-      description: 'Number of earlier events to start with.'
+      description: 'Maximum number of past events to start with.'
     }),
     type: t.optional(t.string({ maxLength: 128, description: 'Only events of this type.' }))
   }),
@@ -96,16 +98,16 @@ const followEvents = defineOperation({
 
 function followEventsHandler({ orchestrator }: Dependencies): Handler<typeof followEvents> {
   return async ({ follow, limit, type }, call) => {
-    let told = 0
-    const tell = (event: AgentEvent): void => {
+    let count = 0
+    const emit = (event: AgentEvent): void => {
       if (type !== undefined && event.kind.type !== type) return
-      told++
+      count++
       call.emit(plain(event))
     }
-    const before = limit === 0 ? [] : orchestrator.recentEvents(limit)
-    for (const event of before) tell(event)
-    if (!follow) return { told }
-    const end = orchestrator.subscribe(tell)
+    const past = limit === 0 ? [] : orchestrator.recentEvents(limit)
+    for (const event of past) emit(event)
+    if (!follow) return { told: count }
+    const end = orchestrator.subscribe(emit)
     try {
       await new Promise<void>(resolve => {
         if (call.signal.aborted) resolve()
@@ -114,7 +116,7 @@ function followEventsHandler({ orchestrator }: Dependencies): Handler<typeof fol
     } finally {
       end()
     }
-    return { told }
+    return { told: count }
   }
 }
 

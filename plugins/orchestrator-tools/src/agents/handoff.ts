@@ -27,7 +27,9 @@ const agentHandoff = defineOperation({
     session_id: t.optional(t.string({ minLength: 1, maxLength: 2_048 })),
     a2a_context_uri: t.optional(t.string({ minLength: 1, maxLength: 4_096 })),
     obo_token: t.optional(t.secret({ minLength: 1, maxLength: 8_192 })),
-    created_at: t.optional(t.integer({ minimum: 0, description: 'Unix milliseconds.' })),
+    created_at: t.optional(
+      t.integer({ minimum: 0, description: 'Time of the handoff in Unix milliseconds; default: now.' })
+    ),
     timeout_ms: t.optional(t.integer({ minimum: 0, description: 'Milliseconds until the handoff is stale.' }))
   }),
   output: t.object({

@@ -82,7 +82,7 @@ function retireAgentHandler(dependencies: Dependencies): Handler<typeof retireAg
     const agent = numberOf(agent_id)
     const { remaining_tasks, tasks } = await orchestratorOf(dependencies, call).retireAgent(agent)
     return {
-      message: `agent ${agentLabel(agent)} retired; it had ${remaining_tasks} tasks`,
+      message: `agent ${agentLabel(agent)} retired; ${remaining_tasks} of its tasks were cancelled`,
       remaining_tasks,
       tasks: tasks.map(({ id, description }) => ({ task_id: id, description }))
     }
@@ -158,7 +158,7 @@ export const rebalance = defineOperation({
   id: 'orchestrator.rebalance',
   summary: 'Rebalance queued tasks over the agents',
   input: t.object({}),
-  output: t.object({ rebalanced: t.integer({ description: 'Tasks that were moved.' }) }),
+  output: t.object({ rebalanced: t.integer({ description: 'Number of moved tasks.' }) }),
   errors,
   expose: {
     mcp: tool('rebalance'),
@@ -214,12 +214,12 @@ function heartbeatHandler({ orchestrator }: Dependencies): Handler<typeof heartb
   }
 }
 
-/** Throws `ORC_AGENT_NOT_FOUND`. */
+/** Returns an agent. Throws `ORC_AGENT_NOT_FOUND`. */
 export function agentOf(orchestrator: Orchestrator, id: number | string): AgentView {
   const agent = orchestrator.agent(numberOf(id))
   if (agent !== null) return agent
   throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(numberOf(id))} not found`, {
-    hint: 'list the agents to see their numbers'
+    hint: 'list the agents to see their ids'
   })
 }
 

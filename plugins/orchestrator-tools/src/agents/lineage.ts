@@ -16,7 +16,7 @@ const handoffLineage = defineOperation({
     session_id: text('Only of this session.'),
     plan_session_id: text('Only of this plan.'),
     kind: text('Only of this kind, for example task_delegated.'),
-    before: t.optional(t.integer({ minimum: 1, description: 'Only rows before the one of this id.' })),
+    before: t.optional(t.integer({ minimum: 1, description: 'Only rows with a lower id than this.' })),
     limit: t.integer({ default: 50, minimum: 1, maximum: 1_000 })
   }),
   output: t.object({
@@ -30,7 +30,7 @@ const handoffLineage = defineOperation({
         workflow_id: t.nullable(t.string()),
         plan_session_id: t.nullable(t.string()),
         plan_node_id: t.nullable(t.string()),
-        payload: t.unknown({ description: 'Data of the kind; null for none.' }),
+        payload: t.unknown({ description: 'Data of the row, by kind; null if there is none.' }),
         created_at_ms: t.integer()
       })
     )
@@ -54,7 +54,7 @@ function handoffLineageHandler({ orchestrator, database }: Dependencies): Handle
     const store = database?.available
     if (store === undefined)
       throw orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached.', {
-        hint: 'lineage is kept only in the database: switch the plugin database on'
+        hint: 'lineage is stored only in a database; enable the plugin database'
       })
     return { events: await rowsOf(store, orchestrator.repositoryId, input) }
   }
@@ -71,10 +71,10 @@ async function rowsOf(store: DatabaseStore, repository: string, input: InputOf<t
     ['kind = ?', input.kind],
     ['id < ?', before]
   ]
-  const asked = conditions.filter(([, value]) => value !== undefined) as (readonly [string, SqlValue])[]
+  const used = conditions.filter(([, value]) => value !== undefined) as (readonly [string, SqlValue])[]
   const result = await store.query(
-    `SELECT * FROM orchestration_lineage_events WHERE ${asked.map(([sql]) => sql).join(' AND ')} ORDER BY id DESC LIMIT ?`,
-    [...asked.map(([, value]) => value), limit]
+    `SELECT * FROM orchestration_lineage_events WHERE ${used.map(([sql]) => sql).join(' AND ')} ORDER BY id DESC LIMIT ?`,
+    [...used.map(([, value]) => value), limit]
   )
   return rowsByName(result).map(row => ({
     id: Number(row.id),

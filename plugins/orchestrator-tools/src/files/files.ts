@@ -6,7 +6,7 @@ import { agentId, filePath, normalPath, numberOf } from '../fields.ts'
 import { tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
-const path = filePath('Relative to the repository.')
+const path = filePath('Path relative to the repository.')
 
 export const claimFile = defineOperation({
   id: 'orchestrator.claimFile',
@@ -91,7 +91,7 @@ const lockStatus = defineOperation({
         acquired_at_ms: t.integer()
       })
     ),
-    total_contention: t.integer({ description: 'Number of refused locks.' })
+    total_contention: t.integer({ description: 'Number of lock requests that conflicted.' })
   }),
   effect: 'read',
   expose: {
@@ -116,13 +116,15 @@ function lockStatusHandler({ orchestrator }: Dependencies): Handler<typeof lockS
 const fileGraph = defineOperation({
   id: 'orchestrator.fileGraph',
   summary: 'Show the agents and tasks that files connect',
-  input: t.object({ limit: t.integer({ default: 500, minimum: 1, maximum: 5_000, description: 'Files at most.' }) }),
+  input: t.object({
+    limit: t.integer({ default: 500, minimum: 1, maximum: 5_000, description: 'Maximum number of files.' })
+  }),
   output: t.object({
     files: t.array(
       t.object({
         path: t.string(),
         owner: t.nullable(t.integer()),
-        readers: t.array(t.integer({ description: 'Unfinished tasks.' })),
+        readers: t.array(t.integer({ description: 'Id of an unfinished task.' })),
         writers: t.array(t.integer())
       })
     )

@@ -21,7 +21,7 @@ const state = t.object(fields)
 
 const attentionSummary = defineOperation({
   id: 'orchestrator.attentionSummary',
-  summary: 'Show the attention budget of a person',
+  summary: 'Show the attention budget of the user',
   input: t.object({}),
   output: state,
   effect: 'read',

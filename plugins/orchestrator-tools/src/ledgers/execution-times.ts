@@ -5,9 +5,11 @@ import { tool } from '../tool.ts'
 const toolKey = t.string({
   minLength: 1,
   maxLength: 512,
-  description: 'Name of the tool, as in its records.'
+  description: 'Name of the tool under which its calls are recorded.'
 })
-const repository = t.optional(t.string({ minLength: 1, maxLength: 512, description: 'Default: this one.' }))
+const repository = t.optional(
+  t.string({ minLength: 1, maxLength: 512, description: 'Repository; default: the current one.' })
+)
 
 const recordExecutionTime = defineOperation({
   id: 'orchestrator.recordExecutionTime',

@@ -17,10 +17,14 @@ export const broadcast = defineOperation({
     message: t.string({ minLength: 1, maxLength: 131_072 }),
     msg_type: t.string({ default: 'free_form', minLength: 1, maxLength: 128 }),
     session_id: t.optional(
-      t.string({ minLength: 1, maxLength: 2_048, description: 'Required if the agent is bound to one.' })
+      t.string({
+        minLength: 1,
+        maxLength: 2_048,
+        description: 'Session of the caller; required if the agent is bound to one.'
+      })
     )
   }),
-  output: t.object({ receivers: t.integer({ description: 'Inboxes that accepted it.' }) }),
+  output: t.object({ receivers: t.integer({ description: 'Number of agents that received the message.' }) }),
   errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, OTL_NO_MESSAGES: toolErrors.specs.OTL_NO_MESSAGES },
   expose: {
     mcp: tool('broadcast'),

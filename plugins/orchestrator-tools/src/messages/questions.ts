@@ -18,8 +18,8 @@ const session = t.optional(
 )
 const QUESTION = 'clarification_request'
 const ANSWER = 'clarification_response'
-/** Maximum messages that are searched; the waiting ones are among them. */
-const LOOKED_THROUGH = 1_000
+/** Maximum messages that are searched for pending ones. */
+const MAX_SEARCHED = 1_000
 
 const askAgent = defineOperation({
   id: 'orchestrator.askAgent',
@@ -84,7 +84,7 @@ const pendingQuestions = defineOperation({
         answer: t.string(),
         answered_at_ms: t.integer()
       }),
-      { description: 'They stay until svc_a2a_ack acknowledges them.' }
+      { description: 'Answers to the agent’s questions; they remain until svc_a2a_ack acknowledges them.' }
     )
   }),
   errors,
@@ -135,7 +135,10 @@ const answerQuestion = defineOperation({
     answer: t.string({ minLength: 1, maxLength: 65_536 }),
     session_id: session
   }),
-  output: t.object({ question_id: t.string(), answered_agent_id: t.integer({ description: 'Who had asked.' }) }),
+  output: t.object({
+    question_id: t.string(),
+    answered_agent_id: t.integer({ description: 'Agent that asked the question.' })
+  }),
   errors,
   expose: {
     mcp: tool('answer_question'),
@@ -156,9 +159,9 @@ function answerQuestionHandler({ orchestrator, bus }: Dependencies): Handler<typ
     if (asked === undefined)
       throw toolErrors.create(
         'OTL_QUESTION_NOT_FOUND',
-        `no question ${question_id} waits for ${agentLabel(agent.id)}`,
+        `question ${question_id} is not pending for ${agentLabel(agent.id)}`,
         {
-          hint: 'list the questions that wait for this agent'
+          hint: 'list the pending questions of this agent'
         }
       )
     const id = idOf(asked)
@@ -170,7 +173,7 @@ function answerQuestionHandler({ orchestrator, bus }: Dependencies): Handler<typ
       payload: JSON.stringify(payload),
       route: 'db',
       correlation_id: id,
-      // A repeated answer after a failure in between counts once.
+      // If the acknowledgement below fails, a repeated answer is not delivered twice.
       idempotency_key: `answer-${id}`
     })
     if (asked.uuid !== undefined) await messages.ack(agent.id, asked.uuid)
@@ -179,7 +182,7 @@ function answerQuestionHandler({ orchestrator, bus }: Dependencies): Handler<typ
 }
 
 async function waitingFor(agent: number, bus: A2aBus): Promise<readonly A2aMessage[]> {
-  const messages = await bus.history({ limit: LOOKED_THROUGH })
+  const messages = await bus.history({ limit: MAX_SEARCHED })
   return messages.filter(({ receiver, acknowledged }) => receiver === agent && !acknowledged)
 }
 
@@ -187,7 +190,7 @@ function idOf({ correlation_id, uuid, id }: A2aMessage): string {
   return correlation_id ?? uuid ?? String(id)
 }
 
-/** A value that is not an object has no known fields. */
+/** Parses the payload of a message; an empty object if it is not a JSON object. */
 function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(payload)
@@ -197,22 +200,22 @@ function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Throws `OTL_NO_MESSAGES`. */
+/** Returns the message bus. Throws `OTL_NO_MESSAGES` if there is none. */
 export function busOf(bus: Dependencies['bus']): A2aBus {
   const messages = bus?.available
   if (messages !== undefined) return messages
-  throw toolErrors.create('OTL_NO_MESSAGES', 'agents cannot send messages: the plugin a2a does not run', {
-    hint: 'svc plugins why a2a gives the reason'
+  throw toolErrors.create('OTL_NO_MESSAGES', 'agents cannot send messages: the plugin a2a is not running', {
+    hint: 'svc plugins why a2a shows the reason'
   })
 }
 
-/** Throws `ORC_SESSION_MISMATCH` where the agent is bound to another session. */
+/** Throws `ORC_SESSION_MISMATCH` if the agent is bound to another session. */
 export function assertSpeaksFor({ id, session_id: bound }: AgentView, session: string | undefined): void {
   if (bound === undefined || bound === session) return
-  const what = session === undefined ? 'session_id is required' : 'session_id names another one'
+  const problem = session === undefined ? 'session_id is missing' : 'session_id names another one'
   throw orchestrationErrors.create(
     'ORC_SESSION_MISMATCH',
-    `Session mismatch: ${agentLabel(id)} is bound to a session, and ${what}`,
+    `Session mismatch: ${agentLabel(id)} is bound to a session, but ${problem}`,
     { hint: 'pass the session of the agent as session_id' }
   )
 }

@@ -13,7 +13,7 @@ import {
 } from '@svc/contracts'
 import type { DaemonPilot } from './daemon-pilot.ts'
 
-/** Sends writes to the daemon of the repository, and does in this process what the daemon does not take. */
+/** Orchestrator that sends writes to the daemon of the repository if it is used, and otherwise runs them locally. */
 export class PilotedOrchestrator extends DelegatingOrchestrator {
   readonly #pilot: DaemonPilot
 
@@ -22,7 +22,7 @@ export class PilotedOrchestrator extends DelegatingOrchestrator {
     this.#pilot = pilot
   }
 
-  /** Admitted here, since the taps of this process may refuse it, and again by the daemon. */
+  /** Submits a task. It is admitted here, since taps of this process may reject it, and again by the daemon. */
   override async submit(request: SubmitRequest, origin?: SubmitOrigin): Promise<Submitted> {
     if (origin === undefined || !(await this.#pilot.steers('task_writes'))) return super.submit(request, origin)
     const admission = await this.admit(request, origin)
@@ -88,7 +88,7 @@ export class PilotedOrchestrator extends DelegatingOrchestrator {
   }
 }
 
-/** The parameters of `orch.submit_task`. */
+/** Returns the params of `orch.submit_task` for a request. */
 function daemonRequest({ description, files, priority, agent_name, capabilities, session_id, hints }: SubmitRequest) {
   return {
     description,

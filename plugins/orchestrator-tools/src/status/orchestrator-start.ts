@@ -6,7 +6,7 @@ import { executionMode, fleetState } from './orchestrator-status.ts'
 
 const orchestratorStart = defineOperation({
   id: 'orchestrator.start',
-  summary: 'Start work, also after an emergency stop, and show which agents work',
+  summary: 'Start the orchestrator, also after an emergency stop',
   input: t.object({}),
   output: t.object({
     honest_message: t.string(),
@@ -37,13 +37,13 @@ function orchestratorStartHandler({ orchestrator, pilot, fleet }: Dependencies):
     const agents = orchestrator.agents().length
     return {
       honest_message: running
-        ? `${agents} agents take up tasks here; the work is done by ${processors.join(', ') || 'nobody'}.`
-        : `No agent takes up tasks here: ${agents} queues are kept, and workers complete their tasks themselves.`,
+        ? `${agents} agents claim tasks in this process; processors: ${processors.join(', ') || 'none'}.`
+        : `No agent claims tasks in this process; clients must complete the tasks in the queues of ${agents} agents.`,
       agent_count: agents,
       registered_worker_processes: workers,
       execution_mode: executionMode(running),
       agent_fleet_loop_running: running,
-      note: 'Submit a task to give it work; explain a task to see what became of it.',
+      note: 'Submit a task with svc orch submit; see its routing and gates with svc orch explain.',
       ...(await reported(pilot, signal))
     }
   }

@@ -94,7 +94,7 @@ export function reportOf({ agents, ...status }: OrchestratorStatus) {
   }
 }
 
-/** Whether agents of this process claim tasks, the number of such agents, and their workers. */
+/** Returns whether agents of this process claim tasks, their number, and their processors. */
 export function fleetState(fleet: Dependencies['fleet']): Pick<AgentFleet, 'running' | 'workers' | 'processors'> {
   return fleet?.available ?? { running: false, workers: 0, processors: [] }
 }
@@ -112,10 +112,10 @@ async function daemonStatus(pilot: DaemonPilot, signal: AbortSignal): Promise<Re
   }
 }
 
-function takers({ stopped, enabled }: OrchestratorStatus, running: boolean): string {
-  if (stopped) return 'no task is started until svc orch start'
-  if (!enabled) return 'nothing is accepted while [orchestrator] enabled is false'
-  return running ? 'agents take up tasks' : 'tasks wait until a client completes them'
+function workState({ stopped, enabled }: OrchestratorStatus, running: boolean): string {
+  if (stopped) return 'no task starts until svc orch start'
+  if (!enabled) return 'no task is accepted while [orchestrator] enabled is false'
+  return running ? 'agents claim tasks' : 'tasks wait until a client completes them'
 }
 
 function summaryLines(status: OrchestratorStatus, running: boolean): string[] {
@@ -124,7 +124,7 @@ function summaryLines(status: OrchestratorStatus, running: boolean): string[] {
     durability.kind === 'database' ? `durable in ${durability.location}` : `in memory only: ${durability.because}`
   const state = status.stopped ? 'Stopped' : status.enabled ? 'Running' : 'Disabled'
   const lines = [
-    `${state}, ${where}; ${takers(status, running)}.`,
+    `${state}, ${where}; ${workState(status, running)}.`,
     `${status.total_queued} queued, ${status.total_in_progress} in progress, ${status.total_blocked} blocked, ` +
       `${status.total_blocked_on_approval} wait for approval, ${status.total_doubted} doubted, ` +
       `${status.total_completed} completed, ${status.total_failed} failed; ${status.locked_files} files locked.`

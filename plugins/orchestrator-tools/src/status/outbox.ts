@@ -4,8 +4,8 @@ import { tool } from '../tool.ts'
 
 const outbox = t.object({
   pending: t.integer({ description: 'Changes that are not durable yet.' }),
-  oldest_ms: t.nullable(t.number({ description: 'Milliseconds that the oldest of them has waited.' })),
-  failing: t.nullable(t.string({ description: 'Last error of the database, while it fails.' }))
+  oldest_ms: t.nullable(t.number({ description: 'Milliseconds that the oldest pending change has waited.' })),
+  failing: t.nullable(t.string({ description: 'Last error of the database while writes fail.' }))
 })
 
 const outboxQueue = defineOperation({
@@ -19,7 +19,7 @@ const outboxQueue = defineOperation({
 
 const outboxLifecycle = defineOperation({
   id: 'orchestrator.outboxLifecycle',
-  summary: 'Show where changes are persisted, and whether it works',
+  summary: 'Show where changes are stored, and whether writing works',
   input: t.object({}),
   output: t.object({
     state: t.enum(['memory', 'idle', 'writing', 'failing']),

@@ -12,7 +12,7 @@ export function ownSections(orchestrator: Orchestrator): readonly StatusSection[
   ]
 }
 
-/** Reads all sections at once. One that throws, or is late, shows its error. */
+/** Reads all sections concurrently. A section that throws or times out contains its error. */
 export async function readSections(
   sections: readonly StatusSection[],
   signal: AbortSignal

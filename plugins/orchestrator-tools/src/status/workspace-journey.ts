@@ -18,7 +18,7 @@ const workspaceJourney = defineOperation({
   expose: { rpc: true }
 })
 
-/** Settings of the database that say where the store of a project is. */
+/** Settings of the plugin database for the location of the project's store. */
 const STORE_MODE = 'plugins.database.journey_store'
 const FALLBACK = 'plugins.database.journey_fallback_canonical'
 

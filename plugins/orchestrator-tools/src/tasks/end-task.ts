@@ -5,10 +5,10 @@ import { attestationFields, done, numberOf, taskId } from '../fields.ts'
 import { method, tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
-const told = t.string({ description: 'Result.' })
+const resultText = t.string({ description: 'Result.' })
 const view = { text: 'message' }
 const answer = 'message'
-const message = t.object({ message: told })
+const message = t.object({ message: resultText })
 
 export const completeTask = defineOperation({
   id: 'orchestrator.completeTask',
@@ -25,7 +25,7 @@ export const completeTask = defineOperation({
           },
           { additionalProperties: true }
         ),
-        { description: 'The evidence as one object. Its fields win over top-level fields.', 'x-hidden': true }
+        { description: 'The evidence as one object. Its fields override top-level fields.', 'x-hidden': true }
       )
     )
   }),
@@ -42,8 +42,8 @@ export const completeTask = defineOperation({
 function completeTaskHandler(dependencies: Dependencies): Handler<typeof completeTask> {
   return async ({ task_id, attestation, ...fields }, call) => {
     const orchestrator = orchestratorOf(dependencies, call)
-    const given = { ...fields, ...attestation } as Attestation
-    const evidence = Object.keys(given).length === 0 ? undefined : given
+    const merged = { ...fields, ...attestation } as Attestation
+    const evidence = Object.keys(merged).length === 0 ? undefined : merged
     const { completed, requeued } = await orchestrator.complete(numberOf(task_id), evidence)
     if (completed || requeued === undefined) return { ok: true, message: 'task completed' }
     const { gate, reason, iteration } = requeued
@@ -98,7 +98,7 @@ const retryTask = defineOperation({
   id: 'orchestrator.retryTask',
   summary: 'Retry a failed task',
   input: t.object({ task_id: taskId }),
-  output: told,
+  output: resultText,
   errors,
   expose: {
     mcp: tool('retry_task'),
@@ -117,7 +117,7 @@ function retryTaskHandler({ orchestrator }: Dependencies): Handler<typeof retryT
 
 const approveTask = defineOperation({
   id: 'orchestrator.approveTask',
-  summary: 'Approve a task that waits for a person',
+  summary: 'Approve a task that waits for approval',
   input: t.object({ task_id: taskId }),
   output: message,
   errors,
@@ -133,15 +133,15 @@ function approveTaskHandler({ orchestrator }: Dependencies): Handler<typeof appr
   return async ({ task_id }, { principal }) => {
     const task = numberOf(task_id)
     await orchestrator.approve(task, principal.id)
-    return { message: `${taskLabel(task)} may be worked on` }
+    return { message: `task ${taskLabel(task)} approved` }
   }
 }
 
 export const doubtTask = defineOperation({
   id: 'orchestrator.doubtTask',
-  summary: 'Flag a task or its result as doubtful; a person resolves it',
+  summary: 'Flag a task or its result as doubtful until a human resolves it',
   input: t.object({ task_id: taskId, reason: t.optional(t.string({ minLength: 1, maxLength: 4_096 })) }),
-  output: told,
+  output: resultText,
   errors,
   expose: {
     mcp: tool('doubt_task'),
@@ -165,9 +165,9 @@ export const resolveDoubt = defineOperation({
     task_id: taskId,
     outcome: t.enum(['validated', 'overruled'], {
       description:
-        'validated: the doubt was right, and the task continues. overruled: it was wrong, and the task is complete.'
+        'validated: the doubt was right; the task is queued again. overruled: it was wrong; the task is complete.'
     }),
-    report: t.string({ minLength: 1, maxLength: 131_072, description: 'What was found.' })
+    report: t.string({ minLength: 1, maxLength: 131_072, description: 'Findings of the review.' })
   }),
   output: message,
   errors,
@@ -184,7 +184,7 @@ function resolveDoubtHandler({ orchestrator }: Dependencies): Handler<typeof res
     const task = numberOf(task_id)
     await orchestrator.resolveDoubt(task, outcome, report)
     return {
-      message: `${taskLabel(task)} ${outcome === 'validated' ? 'goes on' : 'is complete: the doubt was overruled'}`
+      message: `task ${taskLabel(task)} is ${outcome === 'validated' ? 'queued again' : 'complete: the doubt was overruled'}`
     }
   }
 }

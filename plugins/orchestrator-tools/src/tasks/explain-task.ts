@@ -15,7 +15,7 @@ export const explainTask = defineOperation({
     test_decision: t.object({ decision: t.string(), rationale: t.string() }),
     gates: t.array(t.record(t.unknown())),
     trace: t.array(t.record(t.unknown())),
-    text: t.string({ description: 'All of it for a person.' })
+    text: t.string({ description: 'The explanation as readable text.' })
   }),
   errors: orchestrationErrors.specs,
   effect: 'read',
@@ -34,7 +34,7 @@ function explainTaskHandler({ orchestrator }: Dependencies): Handler<typeof expl
     if (explanation === null)
       throw orchestrationErrors.create(
         'ORC_TASK_NOT_FOUND',
-        `${taskLabel(task.id)} not found: its routing reasons are no longer stored`
+        `task ${taskLabel(task.id)} not found: its routing reasons are no longer stored`
       )
     const { routing, test_decision, gates, trace } = explanation
     return {
@@ -49,16 +49,16 @@ function explainTaskHandler({ orchestrator }: Dependencies): Handler<typeof expl
 }
 
 const RULES: Readonly<Record<TaskExplanation['routing']['rule'], string>> = {
-  target_agent: 'it was requested by name',
-  least_loaded: 'it has the least to do, and the task names no files',
-  highest_score: 'it has the highest score',
-  exploration: 'it was picked at random, to learn its reliability',
-  spawn_for_group: 'it was created for the group of the files',
-  fallback_single: 'no agent had a score, and it has the least to do',
-  spawn_general: 'no agent had a score, and it was created',
-  spawn_default: 'there was no agent, and it was created',
+  target_agent: 'requested by name',
+  least_loaded: 'the least loaded agent, since the task names no files',
+  highest_score: 'the highest score',
+  exploration: 'chosen at random, to learn its reliability',
+  spawn_for_group: 'created for the group of the files',
+  fallback_single: 'the least loaded agent, since no agent had a score',
+  spawn_general: 'created, since no agent had a score',
+  spawn_default: 'created, since there was no agent',
   handoff: 'another agent handed the task over',
-  rebalance: 'the load was rebalanced'
+  rebalance: 'moved to balance the load'
 }
 
 function explanationText(task: TaskView, explanation: TaskExplanation, orchestrator: Orchestrator): string {
@@ -74,9 +74,9 @@ function explanationText(task: TaskView, explanation: TaskExplanation, orchestra
     for (const { term, value, because } of terms) lines.push(`    ${signed(value).padStart(10)}  ${term}: ${because}`)
   }
   lines.push('', `Tests: ${test_decision.decision}. ${test_decision.rationale}`)
-  lines.push('', gates.length === 0 ? 'Gates: it has not been completed yet.' : 'Gates, at the last attempt:')
+  lines.push('', gates.length === 0 ? 'Gates: no attempt to complete the task yet.' : 'Gates, at the last attempt:')
   for (const { gate, verdict, detail } of gates) lines.push(`  ${gate.padEnd(11)} ${verdict.padEnd(13)} ${detail}`)
-  lines.push('', 'What happened:')
+  lines.push('', 'History:')
   for (const { stage, timestamp_ms, detail } of trace)
     lines.push(`  ${new Date(timestamp_ms).toISOString()}  ${stage}  ${detail}`.trimEnd())
   return lines.join('\n')

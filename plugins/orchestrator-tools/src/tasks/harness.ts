@@ -4,13 +4,13 @@ import { type SchemaError, schemaCheck } from '@svc/plugin-sdk/check'
 
 const check = schemaCheck(schema)
 
-/** Throws `ORC_HARNESS_INVALID`, naming the field, for a text that is not an agent harness of version 1. */
+/** Throws `ORC_HARNESS_INVALID`, naming the field, if JSON is not an agent harness of version 1. */
 export function checkHarness(json: string): void {
   let value: unknown
   try {
     value = JSON.parse(json)
   } catch (cause) {
-    throw invalid(`it is not JSON: ${(cause as Error).message}`)
+    throw invalid(`it is not valid JSON: ${(cause as Error).message}`)
   }
   const checked = check(value)
   if (!checked.ok) throw invalid(problem(checked.errors[0]))
@@ -21,9 +21,9 @@ function problem(error: SchemaError | undefined): string {
   const { instancePath, keyword, message, params } = error
   const at = instancePath.slice(1).replaceAll('/', '.') || 'it'
   if (keyword === 'additionalProperties')
-    return `${at} has ${JSON.stringify(params.additionalProperty)}, which is unknown`
-  if (keyword === 'const') return `${at} is not ${JSON.stringify(params.allowedValue)}`
-  if (keyword === 'enum') return `${at} is none of ${(params.allowedValues as readonly unknown[]).join(', ')}`
+    return `${at} has the unknown field ${JSON.stringify(params.additionalProperty)}`
+  if (keyword === 'const') return `${at} must be ${JSON.stringify(params.allowedValue)}`
+  if (keyword === 'enum') return `${at} must be one of ${(params.allowedValues as readonly unknown[]).join(', ')}`
   return `${at} ${message}`
 }
 

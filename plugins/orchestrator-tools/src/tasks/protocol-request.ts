@@ -2,18 +2,18 @@ import { capabilityHints, coreHintFields, type EnqueueHints, hintFields, type Su
 import { defined, type Infer, type JsonSchema, t } from '@svc/plugin-sdk'
 import { category, categoryOf, filesOf } from '../fields.ts'
 
-/** Params of a submission as clients of the daemon's protocol spell them. */
+/** Params of a submission with the names of the daemon's protocol. */
 
 const open = { additionalProperties: true }
 const hidden = { 'x-hidden': true } as const
-/** Older clients send empty texts. */
+/** Makes fields optional and accepts empty strings, which older clients send. */
 const lenient = <F extends Readonly<Record<string, JsonSchema>>>(fields: F): F =>
   Object.fromEntries(
-    Object.entries(fields).map(([key, field]) => [key, t.optional(withEmptyTexts(field))])
+    Object.entries(fields).map(([key, field]) => [key, t.optional(allowEmptyStrings(field))])
   ) as unknown as F
 
-function withEmptyTexts({ minLength, items, ...schema }: JsonSchema): JsonSchema {
-  return items === undefined ? schema : { ...schema, items: withEmptyTexts(items as JsonSchema) }
+function allowEmptyStrings({ minLength, items, ...schema }: JsonSchema): JsonSchema {
+  return items === undefined ? schema : { ...schema, items: allowEmptyStrings(items as JsonSchema) }
 }
 
 const { qgate, attachment_manifest, ...sent } = hintFields
@@ -35,13 +35,13 @@ export const protocolFields = {
   ),
   capability_requirements: t.optional(t.nullable(capabilityHints, { description: 'Like capabilities.', ...hidden })),
   enqueue_hints: t.optional(
-    t.nullable(hints, { description: 'Fields of the task as one object. Top-level fields win.', ...hidden })
+    t.nullable(hints, { description: 'Fields of the task as one object. Top-level fields override them.', ...hidden })
   )
 }
 
 const protocolInput = t.object(protocolFields)
 
-/** Converts these params to a task request. */
+/** Converts the params to a task request. */
 export function protocolRequest(
   input: Infer<typeof protocolInput>
 ): Pick<SubmitRequest, 'files' | 'agent_name' | 'capabilities' | 'hints'> {
@@ -55,8 +55,8 @@ export function protocolRequest(
   })
 }
 
-function hintsOf(given: EnqueueHints): EnqueueHints {
-  const known = HINTS.flatMap(key => (given[key] === undefined ? [] : [[key, given[key]] as const]))
-  const category = given.task_category === undefined ? undefined : categoryOf(given.task_category)
+function hintsOf(input: EnqueueHints): EnqueueHints {
+  const known = HINTS.flatMap(key => (input[key] === undefined ? [] : [[key, input[key]] as const]))
+  const category = input.task_category === undefined ? undefined : categoryOf(input.task_category)
   return { ...Object.fromEntries(known), ...defined({ task_category: category }) }
 }

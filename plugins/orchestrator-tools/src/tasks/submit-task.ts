@@ -66,7 +66,9 @@ export const submitTask = defineOperation({
   }),
   output: t.object({
     task_id: t.integer(),
-    agent_id: t.optional(t.integer({ description: 'Absent if a daemon accepted the task and does not report it.' })),
+    agent_id: t.optional(
+      t.integer({ description: 'Agent of the task; absent if a daemon accepted the task and does not report it.' })
+    ),
     status: t.optional(t.enum(['Queued', 'Blocked', 'BlockedOnApproval'])),
     prompt_canonicalized: t.boolean(),
     conflict_warnings: t.array(t.string()),
@@ -97,7 +99,7 @@ function submitTaskHandler(dependencies: Dependencies): Handler<typeof submitTas
     const { task_id, agent_id, status, admission, plan, remote } = submitted
     const { durability, policy } = orchestrator
     if (remote !== true && admin?.serves === false && call.surface === 'cli' && durability.kind === 'memory')
-      call.log.warn(`the task ends with this command: no daemon runs, and ${durability.because}`)
+      call.log.warn(`the task is lost when this command ends: no daemon runs, and ${durability.because}`)
     return {
       task_id,
       agent_id,
@@ -131,8 +133,8 @@ async function requestOf(
   if (envelope !== undefined && retrieval !== undefined)
     throw orchestrationErrors.create(
       'ORC_ENVELOPE_INVALID',
-      'Context envelope: retrieval and context_envelope_json are given, and both say what is known',
-      { at: { path: 'retrieval' }, hint: 'give one of them' }
+      'Context envelope: retrieval and context_envelope_json are both set, and both contain evidence',
+      { at: { path: 'retrieval' }, hint: 'set only one of them' }
     )
   if (harness !== undefined) checkHarness(harness)
   const qgate = await evidenceOf(input, orchestrator, sessions)
@@ -149,7 +151,7 @@ async function requestOf(
   })
 }
 
-/** Evidence for the quality gate, from the envelope or the task. */
+/** Returns evidence for the quality gate, from the envelope or from `retrieval`. */
 async function evidenceOf(
   { context_envelope_json: json, retrieval, session_id }: Input,
   orchestrator: Orchestrator,
@@ -157,9 +159,13 @@ async function evidenceOf(
 ): Promise<EnqueueHints['qgate']> {
   if (sessions === undefined) {
     if (json === undefined && retrieval === undefined) return undefined
-    throw orchestrationErrors.create('ORC_ENVELOPE_INVALID', 'Context envelope: nothing here reads envelopes', {
-      hint: 'switch the plugin sessions on, or leave the envelope out'
-    })
+    throw orchestrationErrors.create(
+      'ORC_ENVELOPE_INVALID',
+      'Context envelope: the plugin sessions, which reads envelopes, is off',
+      {
+        hint: 'enable the plugin sessions, or omit the envelope'
+      }
+    )
   }
   if (json === undefined) return retrieval === undefined ? undefined : sessions.evidence(retrieval)
   const { envelope } = await sessions.ingest(json, {
@@ -176,7 +182,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 const DECLARED = submitTask.input.properties as object
-/** Hints that this operation takes under their names. */
+/** Hints that are also top-level fields of this operation. */
 const HINTS = Object.keys({ ...coreHintFields, ...hintFields }).filter(
   field => field in DECLARED
 ) as (keyof EnqueueHints & keyof Input)[]

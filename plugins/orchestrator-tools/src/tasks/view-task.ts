@@ -50,15 +50,15 @@ function taskStatusHandler({ local, pilot }: Dependencies): Handler<typeof taskS
   }
 }
 
-/** Returns the daemon's status of a task; undefined if no daemon gives a valid one. */
+/** Requests a task's status from the daemon; undefined if there is no valid response. */
 async function askStatus(
   pilot: Dependencies['pilot'],
   task: number,
   signal: AbortSignal
 ): Promise<OutputOf<typeof taskStatus> | undefined> {
   try {
-    const answer = await pilot.ask('task_status', 'orch.task_status', { task_id: task }, signal)
-    const { status, detail } = (answer ?? {}) as { readonly status?: unknown; readonly detail?: unknown }
+    const response = await pilot.ask('task_status', 'orch.task_status', { task_id: task }, signal)
+    const { status, detail } = (response ?? {}) as { readonly status?: unknown; readonly detail?: unknown }
     const kind = STATUSES.find(each => each === status)
     return kind === undefined ? undefined : { status: kind, detail: detail ?? kind }
   } catch {
@@ -66,12 +66,12 @@ async function askStatus(
   }
 }
 
-/** Throws `ORC_TASK_NOT_FOUND` with the words that clients of the protocol know. */
+/** Returns a task. Throws `ORC_TASK_NOT_FOUND` with the message that clients of the protocol expect. */
 export function found(orchestrator: Orchestrator, id: number | string): TaskView {
   const task = orchestrator.task(numberOf(id))
   if (task !== null) return task
   throw orchestrationErrors.create('ORC_TASK_NOT_FOUND', `task ${numberOf(id)} not found`, {
-    hint: 'list the tasks to see their numbers; of ended tasks the last 1,000 are kept'
+    hint: 'list the tasks to see their ids; only the last 1,000 ended tasks are remembered'
   })
 }
 
@@ -130,7 +130,7 @@ const listTasks = defineOperation({
         priority: t.string(),
         agent_id: t.integer(),
         created_at_ms: t.integer(),
-        description: t.string({ description: 'Its first line, at most 120 characters.' })
+        description: t.string({ description: 'First line of the description, at most 120 characters.' })
       })
     )
   }),
@@ -217,7 +217,7 @@ const testDecision = defineOperation({
 function testDecisionHandler({ orchestrator }: Dependencies): Handler<typeof testDecision> {
   return ({ task_id }) => {
     const { id } = found(orchestrator, task_id)
-    return orchestrator.explain(id)?.test_decision ?? { decision: 'Unknown', rationale: 'nothing is known of it' }
+    return orchestrator.explain(id)?.test_decision ?? { decision: 'Unknown', rationale: 'the task is not known' }
   }
 }
 

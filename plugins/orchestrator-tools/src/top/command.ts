@@ -8,7 +8,7 @@ import { daemonSource, localSource } from './source.ts'
 import { Watcher } from './watcher.ts'
 
 const INTERVAL_MS = 500
-/** For output that is not a terminal. */
+/** Size of a frame if the output is not a terminal. */
 const PLAIN_SIZE = { columns: 160, rows: 1_000 }
 
 export const topDescriptor: CommandDescriptor = {
@@ -62,12 +62,12 @@ export function topCommand({ projectRoot, orchestrator }: TopPlace): CommandHand
 
 interface Every {
   readonly looks: number
-  /** Milliseconds. */
+  /** Milliseconds between two updates. */
   readonly interval: number
 }
 
 async function printLooks(watcher: Watcher, io: CommandIo, { looks, interval }: Every, signal: AbortSignal) {
-  // The last events come over a separate connection: the first look waits for them a little.
+  // Events arrive over a separate connection, so the first snapshot waits for them briefly.
   await pause(Math.min(interval, INTERVAL_MS), signal)
   for (let look = 0; look < looks && !signal.aborted; look++) {
     if (look > 0) await pause(interval, signal)
@@ -75,7 +75,7 @@ async function printLooks(watcher: Watcher, io: CommandIo, { looks, interval }: 
     const snapshot = await watcher.look(signal)
     if (signal.aborted) return
     const text = io.json ? JSON.stringify(snapshot) : frame(snapshot, PLAIN_SIZE).join('\n')
-    // Waits for a slow reader, so that lines do not accumulate.
+    // Wait for a slow reader, so that lines do not accumulate.
     if (!io.stdout.write(`${text}\n`)) await drained(io.stdout, signal)
   }
 }

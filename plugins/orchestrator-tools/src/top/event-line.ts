@@ -3,14 +3,14 @@ import { type AgentEventKind, agentLabel, taskLabel } from '@svc/contracts'
 /** Fields that identify an event's subject, printed first. */
 const IDS: Readonly<Record<string, (id: number) => string>> = { task_id: taskLabel, agent_id: agentLabel }
 
-/** An event in one line: its type, what it is about, and the rest in short. */
+/** Formats an event as one line: its type, its task or agent, and its other fields. */
 export function eventLine({ type, ...fields }: AgentEventKind): string {
   const entries = Object.entries(fields as Readonly<Record<string, unknown>>)
-  const about = entries.flatMap(([name, value]) =>
+  const subjects = entries.flatMap(([name, value]) =>
     typeof value === 'number' && name in IDS ? [IDS[name]?.(value) ?? ''] : []
   )
   const rest = entries.flatMap(([name, value]) => (name in IDS || value === undefined ? [] : [shown(value)]))
-  return [type, ...about, ...rest].join('  ')
+  return [type, ...subjects, ...rest].join('  ')
 }
 
 function shown(value: unknown): string {

@@ -8,15 +8,15 @@ export interface FrameSize {
   readonly rows: number
 }
 
-/** `live` and `paused` determine the shown keys. */
+/** Mode of the view; `live` and `paused` show the available keys. */
 export type FrameMode = 'plain' | 'live' | 'paused'
 
 const AGENT_COLUMNS = ['agent', 'name', 'queued', 'works on', 'does', 'done', 'files', 'load'] as const
 const WIDTHS = [6, 16, 7, 8, 17, 7, 6, 6] as const
-/** Lines of the head, with the heading of the agents. */
+/** Number of lines above the agents, including their heading. */
 const HEAD = 8
 
-/** The view as lines of exactly the width of the terminal, and no more of them than it has. */
+/** Renders the view as lines that fit the terminal's width and height. */
 export function frame(snapshot: Snapshot, size: FrameSize, mode: FrameMode = 'plain'): string[] {
   const { status, events } = snapshot
   const lines = [headLine(snapshot, mode), ...stateLines(snapshot)]
@@ -40,18 +40,18 @@ const MODE_TEXTS: Readonly<Record<FrameMode, string>> = {
 
 function headLine({ at_ms, origin, lost }: Snapshot, mode: FrameMode): string {
   const state = lost === null ? MODE_TEXTS[mode] : `  LOST: ${lost}`
-  // The state comes first, where the terminal is narrow.
+  // The state comes before the origin, so that a narrow terminal still shows it.
   return `svc orch top  ${time(at_ms)}${state}  ${originText(origin)}`
 }
 
 function originText(origin: Origin): string {
   return origin.kind === 'daemon'
     ? `daemon at ${origin.address}, process ${origin.pid}`
-    : 'no daemon runs: this is the orchestrator of only this process'
+    : 'no daemon runs; this is the orchestrator of this process only'
 }
 
 function stateLines({ status, rates }: Snapshot): string[] {
-  if (status === null) return ['nothing has been heard yet']
+  if (status === null) return ['no status received yet']
   return [
     `${stateText(status)}, ${durabilityText(status)}`,
     `queued ${status.total_queued}  in progress ${status.total_in_progress}  blocked ${status.total_blocked}  ` +
@@ -66,17 +66,17 @@ function stateText({ stopped, enabled }: StatusReport): string {
 }
 
 function durabilityText({ durability, outbox }: StatusReport): string {
-  const place =
+  const storage =
     durability.kind === 'database' ? `durable in ${durability.location}` : `in memory: ${durability.because}`
-  if (outbox.failing !== null) return `${place}, ${outbox.pending} changes wait: ${outbox.failing}`
-  return outbox.pending === 0 ? place : `${place}, ${outbox.pending} changes on their way`
+  if (outbox.failing !== null) return `${storage}, ${outbox.pending} changes wait: ${outbox.failing}`
+  return outbox.pending === 0 ? storage : `${storage}, ${outbox.pending} changes pending`
 }
 
 function agentHeading(): string {
   return row(AGENT_COLUMNS)
 }
 
-/** The busiest ones where not all have room. */
+/** Returns one line per agent; only the busiest ones if there is not enough room. */
 function agentLines(agents: readonly AgentReport[], room: number): string[] {
   const busiest = agents.length <= room ? agents : [...agents].sort(byLoad).slice(0, Math.max(0, room - 1))
   const lines = busiest.map(agent =>

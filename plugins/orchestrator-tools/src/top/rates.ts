@@ -15,7 +15,7 @@ const COUNTED: Readonly<Record<string, keyof Rates>> = {
   task_failed: 'failed'
 }
 
-/** Counts events by half seconds, so that a hundred thousand of them cost no more than one. Times are Unix milliseconds. */
+/** Counts events per half second, so that memory does not grow with their number. Times are Unix milliseconds. */
 export class RateCounter {
   readonly #begun: number
   readonly #buckets = new Map<number, Record<keyof Rates, number>>()
@@ -25,15 +25,15 @@ export class RateCounter {
   }
 
   count({ kind, timestamp_ms }: AgentEvent): void {
-    const what = COUNTED[kind.type]
-    if (what === undefined || timestamp_ms < this.#begun) return
+    const rate = COUNTED[kind.type]
+    if (rate === undefined || timestamp_ms < this.#begun) return
     const at = Math.floor(timestamp_ms / BUCKET_MS)
     const bucket = this.#buckets.get(at) ?? { submitted: 0, completed: 0, failed: 0 }
-    bucket[what]++
+    bucket[rate]++
     this.#buckets.set(at, bucket)
   }
 
-  /** Over the window, or since the beginning where that was later; no less than one second. */
+  /** Returns the rates over the last five seconds, or since the start if that is less, but over at least one second. */
   rates(now: number): Rates {
     const since = Math.max(now - WINDOW_MS, this.#begun)
     const seconds = Math.max(now - since, 1_000) / 1_000

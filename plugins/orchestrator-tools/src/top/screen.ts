@@ -2,7 +2,7 @@ import type { CommandIo } from '@svc/plugin-sdk'
 
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[2J'
 const LEAVE = '\x1b[?25h\x1b[?1049l'
-/** Terminals that know it show all of a frame at once. */
+/** Synchronized output: terminals that support it show a frame only once it is complete. */
 const BEGIN_FRAME = '\x1b[?2026h\x1b[H'
 const END_FRAME = '\x1b[J\x1b[?2026l'
 const END_LINE = '\x1b[K'
@@ -12,7 +12,7 @@ const DEFAULT_SIZE = { columns: 80, rows: 24 }
 type Input = CommandIo['stdin'] & { setRawMode?(on: boolean): unknown }
 type Output = CommandIo['stdout'] & { readonly rows?: number }
 
-/** The terminal's other screen: what was on it is there again when it is closed. */
+/** Alternate screen of the terminal; closing it restores the previous contents. */
 export class Screen {
   readonly #input: Input
   readonly #output: Output
@@ -42,7 +42,7 @@ export class Screen {
     return { columns: this.#output.columns || DEFAULT_SIZE.columns, rows: this.#output.rows || DEFAULT_SIZE.rows }
   }
 
-  /** Overwrites what is there line by line, so that nothing flickers. */
+  /** Overwrites the screen line by line, without clearing it first, so that it does not flicker. */
   draw(lines: readonly string[]): void {
     this.#output.write(`${BEGIN_FRAME}${lines.map(line => line + END_LINE).join('\r\n')}${END_FRAME}`)
   }

@@ -31,20 +31,20 @@ export interface AgentReport {
   readonly weighted_load: number
 }
 
-/** Where the numbers come from. */
+/** Orchestrator that a snapshot is from. */
 export type Origin =
   | { readonly kind: 'daemon'; readonly address: string; readonly pid: number }
   | { readonly kind: 'in_process' }
 
-/** One look at an orchestrator; a line of `--json`. */
+/** Snapshot of an orchestrator; one line of `--json`. */
 export interface Snapshot {
   readonly at_ms: number
   readonly origin: Origin
-  /** Problem of the connection; the rest is from the last look then. Null for none. */
+  /** Error of the connection; then the other fields are from the last successful request. Null if there is none. */
   readonly lost: string | null
-  /** Null before the first answer. */
+  /** Null before the first response. */
   readonly status: StatusReport | null
   readonly rates: Rates
-  /** The last ones, the newest last. */
+  /** Last events, newest last. */
   readonly events: readonly AgentEvent[]
 }

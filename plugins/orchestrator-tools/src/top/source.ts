@@ -10,23 +10,26 @@ import { isSvcError } from '@svc/plugin-sdk'
 import { reportOf } from '../status/orchestrator-status.ts'
 import type { Origin, StatusReport } from './snapshot.ts'
 
-/** Number of earlier events requested at the beginning. */
-export const EARLIER = 10
+/** Number of past events to show. */
+export const MAX_EVENTS = 10
 
-/** An orchestrator that is looked at. */
+/** Source of status and events. */
 export interface Source {
   readonly origin: Origin
   status(signal: AbortSignal): Promise<StatusReport>
-  /** Emits the last events and every further one, until `signal` is aborted; then it resolves. Throws when the connection is lost. */
-  follow(tell: (event: AgentEvent) => void, signal: AbortSignal): Promise<void>
+  /**
+   * Calls `onEvent` for the last events and every new one. Resolves when `signal` is aborted; throws if the connection is
+   * lost.
+   */
+  follow(onEvent: (event: AgentEvent) => void, signal: AbortSignal): Promise<void>
 }
 
-/** The daemon of the project, or null if none runs. */
+/** Returns the daemon of the project; null if none runs. */
 export async function daemonSource(projectRoot: string, token: string | undefined): Promise<Source | null> {
   const state = await readDaemonState(projectRoot)
   if (state === null) return null
   const source = new DaemonSource(state, token)
-  return (await source.answers()) ? source : null
+  return (await source.isAvailable()) ? source : null
 }
 
 const CALL_MS = 5_000
@@ -42,11 +45,11 @@ class DaemonSource implements Source {
     this.origin = { kind: 'daemon', address: state.socket, pid: state.pid }
   }
 
-  /** Throws `DMN_UNAUTHORIZED`: another source would not be the one that was meant. */
-  async answers(): Promise<boolean> {
+  /** Returns true if the daemon responds. Throws `DMN_UNAUTHORIZED`, so that the local orchestrator is not shown instead. */
+  async isAvailable(): Promise<boolean> {
     try {
-      const answer = await callDaemon(this.#state, orchPing.id, {}, { timeoutMs: CALL_MS, ...this.#token })
-      return (answer as { readonly repository_id?: unknown } | null)?.repository_id === this.#state.repository_id
+      const pong = await callDaemon(this.#state, orchPing.id, {}, { timeoutMs: CALL_MS, ...this.#token })
+      return (pong as { readonly repository_id?: unknown } | null)?.repository_id === this.#state.repository_id
     } catch (error) {
       if (isSvcError(error, 'DMN_UNAUTHORIZED')) throw error
       return false
@@ -58,14 +61,13 @@ class DaemonSource implements Source {
     return (await callDaemon(this.#state, 'orch.status', {}, options)) as StatusReport
   }
 
-  async follow(tell: (event: AgentEvent) => void, signal: AbortSignal): Promise<void> {
-    const onEvent = (event: unknown): void => tell(event as AgentEvent)
+  async follow(onEvent: (event: AgentEvent) => void, signal: AbortSignal): Promise<void> {
     try {
       await callDaemon(
         this.#state,
         'orch.events',
-        { follow: true, limit: EARLIER },
-        { signal, onEvent, ...this.#token }
+        { follow: true, limit: MAX_EVENTS },
+        { signal, onEvent: event => onEvent(event as AgentEvent), ...this.#token }
       )
     } catch (error) {
       if (!signal.aborted) throw error
@@ -73,14 +75,14 @@ class DaemonSource implements Source {
   }
 }
 
-/** The orchestrator of this process. */
+/** Returns the orchestrator of this process as a source. */
 export function localSource(orchestrator: Orchestrator): Source {
   return {
     origin: { kind: 'in_process' },
     status: async () => reportOf(orchestrator.status()),
-    async follow(tell, signal) {
-      for (const event of orchestrator.recentEvents(EARLIER)) tell(event)
-      const end = orchestrator.subscribe(tell)
+    async follow(onEvent, signal) {
+      for (const event of orchestrator.recentEvents(MAX_EVENTS)) onEvent(event)
+      const end = orchestrator.subscribe(onEvent)
       if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
       end()
     }

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentEvent } from '@svc/contracts'
 import { RateCounter } from './rates.ts'
 import type { Snapshot, StatusReport } from './snapshot.ts'
-import { EARLIER, type Source } from './source.ts'
+import { MAX_EVENTS, type Source } from './source.ts'
 
 const RETRY_MS = 500
 
-/** Follows a source, and reconnects after a loss. */
+/** Follows a source, and reconnects if the connection is lost. */
 export class Watcher {
   readonly #find: () => Promise<Source | null>
   readonly #rates = new RateCounter(Date.now())
@@ -15,19 +15,19 @@ export class Watcher {
   #status: StatusReport | null = null
   #lost: string | null = null
 
-  /** `find` looks for the source again. */
+  /** `find`: finds the source again after a loss. */
   constructor(source: Source, find: () => Promise<Source | null>) {
     this.#source = source
     this.#find = find
   }
 
-  /** Follows the events until `signal` is aborted. Throws nothing. */
+  /** Follows the events until `signal` is aborted. Does not throw. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const source = this.#source
       try {
-        await source.follow(event => this.#take(event), signal)
-        if (!signal.aborted) this.#lost = 'the daemon has ended its events'
+        await source.follow(event => this.#add(event), signal)
+        if (!signal.aborted) this.#lost = 'the daemon has ended the event stream'
       } catch (error) {
         this.#lost = (error as Error).message
       }
@@ -40,7 +40,7 @@ export class Watcher {
     }
   }
 
-  /** Reads one snapshot. Does not throw: problems are in `lost`. */
+  /** Reads one snapshot. Does not throw: an error is in `lost`. */
   async look(signal: AbortSignal): Promise<Snapshot> {
     try {
       this.#status = await this.#source.status(signal)
@@ -59,12 +59,12 @@ export class Watcher {
     }
   }
 
-  #take(event: AgentEvent): void {
-    // A stream that begins again repeats the last events.
+  #add(event: AgentEvent): void {
+    // A restarted stream repeats the last events.
     if (event.id <= (this.#events.at(-1)?.id ?? 0)) return
     this.#rates.count(event)
     this.#events.push(event)
-    if (this.#events.length > EARLIER) this.#events.shift()
+    if (this.#events.length > MAX_EVENTS) this.#events.shift()
   }
 }
 
