@@ -224,11 +224,11 @@ async function replacedByUser(
   const candidates = web.module.items.flatMap(item => (item.kind === 'V0' ? [`${item.name.text}.tsx`] : []))
   const users = new Set<string>()
   for (const path of candidates) {
-    const isThere = await readFile(join(out, path)).then(
+    const exists = await readFile(join(out, path)).then(
       () => true,
       () => false
     )
-    if (isThere && !listed.has(path)) users.add(path)
+    if (exists && !listed.has(path)) users.add(path)
   }
   const fetched =
     v0ApiUrl === undefined ? [] : await fetchV0Components(web.module, v0ApiUrl, path => users.has(path), signal)

@@ -14,7 +14,7 @@ const UNITS: Readonly<Record<string, RegExp>> = {
   d: /^(d|days?)$/i
 }
 
-const HELP = 'a duration is a number with a unit (`ms`, `s`, `m`, `h` or `d`), such as "500ms" or "5m"'
+const DURATION_HELP = 'a duration is a number with a unit (`ms`, `s`, `m`, `h` or `d`), such as "500ms" or "5m"'
 
 /** Reports `@scheduled` functions without a valid interval; they could not be scheduled. */
 export function checkSchedules({ items }: Module): Diagnostic[] {
@@ -30,7 +30,7 @@ function scheduleOf(item: Declaration): Diagnostic[] {
   const value = interval?.value ?? decorator.strings[0]
   const of = `of \`${item.name.text}\``
   if (value === undefined) {
-    const suggestions = ['write `@scheduled("5m")`', HELP]
+    const suggestions = ['write `@scheduled("5m")`', DURATION_HELP]
     return [diagnostic('typecheck.duration', `the schedule ${of} has no interval`, decorator, { suggestions })]
   }
   // The compiler does not evaluate expressions, and numbers have no unit.
@@ -41,16 +41,16 @@ function scheduleOf(item: Declaration): Diagnostic[] {
 /** Checks `value` if it is a string literal. `label` names the value in messages. */
 export function durationProblems(label: string, value: Expression): Diagnostic[] {
   if (value.kind !== 'String' || DURATION.test(value.value)) return []
-  return [wrong(`${label} is "${value.value}", which is not a duration`, value, meant(value))]
+  return [wrong(`${label} is "${value.value}", which is not a duration`, value, suggestedDuration(value))]
 }
 
 function wrong(message: string, at: Span, replacement: string | null = null): Diagnostic {
   const fixes = replacement === null ? [] : [{ label: `write ${replacement}`, span: at, replacement }]
-  return diagnostic('typecheck.duration', message, at, { suggestions: [HELP], fixes })
+  return diagnostic('typecheck.duration', message, at, { suggestions: [DURATION_HELP], fixes })
 }
 
 /** Returns the literal for a common spelling: `"5m"` for `"5 minutes"`; null if the unit is unknown. */
-function meant({ value }: StringLiteral): string | null {
+function suggestedDuration({ value }: StringLiteral): string | null {
   const [, number = '', word = ''] = /^\s*(\d+)\s*([a-z]+)\s*$/i.exec(value) ?? []
   const unit = Object.keys(UNITS).find(each => UNITS[each]?.test(word))
   return unit === undefined ? null : `"${number}${unit}"`

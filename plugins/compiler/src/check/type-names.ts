@@ -14,7 +14,7 @@ const BUILTIN_TYPES: ReadonlySet<string> = new Set(
 )
 
 /** Maximum number of findings with a "did you mean" suggestion. */
-const COMPARED = 100
+const MAX_SUGGESTIONS = 100
 
 /**
  * Reports unresolved type names and deprecated types. A value of an unknown type fits everywhere, so an unresolved name
@@ -47,7 +47,7 @@ export class TypeNamesRule implements NodeRule {
       this.found.push(diagnostic('typecheck.deprecated_ident', `\`${name.text}\` is deprecated`, name))
     }
     if (this.#known.has(name.text)) return
-    const near = this.found.length < COMPARED ? nearName(name.text, [...this.#known]) : undefined
+    const near = this.found.length < MAX_SUGGESTIONS ? nearName(name.text, [...this.#known]) : undefined
     this.found.push(
       diagnostic('typecheck.undefined_type', `there is no type \`${name.text}\``, name, {
         ...(near === undefined

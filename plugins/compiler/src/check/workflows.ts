@@ -5,7 +5,7 @@ import { walk } from '../syntax/walk.ts'
 import { memberPath } from './member-path.ts'
 
 /** Non-deterministic functions and functions with effects: names, or prefixes of paths. */
-const UNSTEADY =
+const NON_DETERMINISTIC =
   /^(std\.(time|random|fs|io|http|process|env|now_ms|uuid|crypto\.uuid)|fs|process|env|http|HTTP|Browser|OpenClaw|Speech|secrets|sleep)(\.|$)/
 
 /** Reports calls in workflows whose result differs when the workflow is replayed. */
@@ -19,7 +19,7 @@ export function checkWorkflows({ items }: Module): Diagnostic[] {
       if (node.kind === 'SideEffect') return false
       if (node.kind !== 'Call') return true
       const path = memberPath((node as Call).callee)
-      if (path === null || own.has(path[0] ?? '') || !UNSTEADY.test(path.join('.'))) return true
+      if (path === null || own.has(path[0] ?? '') || !NON_DETERMINISTIC.test(path.join('.'))) return true
       const message = `\`${path.join('.')}\` may return another value when the workflow is replayed`
       const suggestions = ['call it in an activity, or in `side_effect { … }`']
       found.push(diagnostic('vox/workflow/non-deterministic-call', message, node, { suggestions }))

@@ -9,7 +9,7 @@ import type { Span } from '../syntax/node.ts'
 import { KEYWORDS } from '../syntax/token.ts'
 import { walk } from '../syntax/walk.ts'
 import type { Analysis } from './analysis.ts'
-import { meantAt, type Named, namedEverywhere } from './workspace/everywhere.ts'
+import { type Named, occurrencesEverywhere, resolveAt } from './workspace/everywhere.ts'
 import { exported, linksOf } from './workspace/links.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
@@ -39,7 +39,7 @@ export function rename(
   if (name === symbol.name) return {}
   requireName(name, symbol)
   if (symbol.kind === 'parameter') requireNoHookParameter(symbol, name, home)
-  const files = namedEverywhere(home, symbol, workspace)
+  const files = occurrencesEverywhere(home, symbol, workspace)
   if (symbol.kind === 'handler') requireKnownCalls(symbol, home, workspace)
   if (files.length > 1 && exported(home, symbol.name).length > 1) {
     throw new RenameRefused(`two symbols are called \`${symbol.name}\`, and other files import both`)
@@ -87,9 +87,9 @@ function renamed(
   if (occurrence?.symbol.kind === 'import' && hasAlias(occurrence.symbol)) {
     return { analysis, symbol: occurrence.symbol, at: occurrence }
   }
-  const meant = meantAt(analysis, offset, workspace)
-  if (meant === null) throw new RenameRefused('no name at the cursor is declared in a file')
-  const { symbol } = meant
+  const resolved = resolveAt(analysis, offset, workspace)
+  if (resolved === null) throw new RenameRefused('no name at the cursor is declared in a file')
+  const { symbol } = resolved
   if (symbol === null) throw new RenameRefused('this is the name of a file; rename the file instead')
   if (symbol.kind === 'field') {
     throw new RenameRefused(`\`${symbol.name}\` is the name of stored or sent data; rename it in the data first`)
@@ -97,7 +97,7 @@ function renamed(
   if (symbol.kind === 'import' && !hasAlias(symbol)) {
     throw new RenameRefused(`\`${symbol.name}\` is declared elsewhere; rename it here with \`as\``)
   }
-  return { analysis: meant.analysis, symbol, at: meant.at }
+  return { analysis: resolved.analysis, symbol, at: resolved.at }
 }
 
 /** True if the file declares an alias for the import. */

@@ -59,9 +59,9 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
 }
 
 /** Debounce between a change and its check, in milliseconds. */
-const GATHER_MILLISECONDS = 10
+const DEBOUNCE_MS = 10
 /** Interval of the check whether the editor still runs, in milliseconds. */
-const PARENT_MILLISECONDS = 3_000
+const PARENT_CHECK_MS = 3_000
 
 /**
  * Serves the language server protocol until the client sends `exit`, disconnects, or its process ends. Returns the exit
@@ -104,7 +104,7 @@ class ParentWatch implements WatchDog {
     if (processId === null) return
     this.#timer = setInterval(() => {
       if (!isRunning(processId)) this.exit(this.shutdownReceived ? 0 : 1)
-    }, PARENT_MILLISECONDS).unref()
+    }, PARENT_CHECK_MS).unref()
   }
 
   stop(): void {
@@ -206,7 +206,7 @@ class EditorSession {
     const timer = setTimeout(() => {
       this.#waiting.delete(uri)
       this.#publish(uri)
-    }, GATHER_MILLISECONDS)
+    }, DEBOUNCE_MS)
     this.#waiting.set(uri, timer)
   }
 

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { runNew } from '#root'
-import { addressesOf, givenApp, launched, noBrowser, opened, photograph } from './browsing.ts'
+import { addressesOf, configuredApp, launched, noBrowser, opened, takeScreenshot } from './browsing.ts'
 import { build, install, ROOT, run } from './building.ts'
 import { serve, unbuilt } from './serving.ts'
 
 const exec = promisify(execFile)
-const app = givenApp()
+const app = configuredApp()
 
 t.test(
   'the pages of a new project are built, served and used',
@@ -38,7 +38,7 @@ t.test(
       await page.waitForSelector('text=Count: 2')
       await page.click('text=Reset')
       await page.waitForSelector('text=Count: 0')
-      await photograph(page, 'counter')
+      await takeScreenshot(page, 'counter')
     })
 
     await t.test('a form calls a mutation, and the list shows the new row', async t => {
@@ -51,7 +51,7 @@ t.test(
         await page.waitForSelector(`li >> text=${title.slice(0, 5)}`)
         t.equal(await page.inputValue('[aria-label="New task"]'), '')
       }
-      await photograph(page, 'tasks')
+      await takeScreenshot(page, 'tasks')
       await page.reload()
       await page.waitForSelector('li')
       t.same(await page.locator('li').allInnerTexts(), ['Water the plantsDone', 'Say "hello" & <b>wave</b>Done'])
@@ -90,7 +90,7 @@ t.test(
     for (const address of addresses) {
       await page.goto(url + address)
       await page.waitForFunction('document.body.innerText.trim() !== ""')
-      await photograph(page, `page${address.replaceAll('/', '-')}`)
+      await takeScreenshot(page, `page${address.replaceAll('/', '-')}`)
     }
     t.same(problems, [])
   }

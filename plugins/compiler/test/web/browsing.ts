@@ -28,7 +28,7 @@ export interface BuiltApp {
 }
 
 /** Returns the application in SVC_PLAYWRIGHT_APP_DIR; null if the variable is not set. */
-export function givenApp(): BuiltApp | null {
+export function configuredApp(): BuiltApp | null {
   if (HARNESS.application === '') return null
   const folder = resolve(HARNESS.application)
   const web = existsSync(join(folder, ROUTES)) ? folder : join(folder, 'web')
@@ -47,7 +47,7 @@ export function addressesOf({ web }: BuiltApp): string[] {
 }
 
 /** Stores a screenshot if SVC_PLAYWRIGHT_OUT_DIR is set. */
-export async function photograph(page: Page, name: string): Promise<void> {
+export async function takeScreenshot(page: Page, name: string): Promise<void> {
   if (HARNESS.pictures === '') return
   mkdirSync(HARNESS.pictures, { recursive: true })
   await page.screenshot({ path: join(HARNESS.pictures, `${name}.png`) })

@@ -4,7 +4,7 @@ import { nearName } from '../../syntax/near-name.ts'
 import type { BodyPosition, BodyRule } from './body-rule.ts'
 
 /** Maximum number of findings with a "did you mean" suggestion. */
-const COMPARED = 100
+const MAX_SUGGESTIONS = 100
 
 /** Reports spawned values that are not actors. */
 export class ActorsRule implements BodyRule {
@@ -15,7 +15,8 @@ export class ActorsRule implements BodyRule {
     const named = target.kind === 'Call' ? target.callee : target
     const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
     if (meaning?.kind === 'module' && (meaning.entry.kind === 'actor' || meaning.entry.kind === 'import')) return
-    const near = named.kind === 'Identifier' && this.found.length < COMPARED ? nearActor(named.name, place) : undefined
+    const near =
+      named.kind === 'Identifier' && this.found.length < MAX_SUGGESTIONS ? nearActor(named.name, place) : undefined
     const shown = named.kind === 'Identifier' ? `\`${named.name}\` is not an actor` : 'only an actor can be spawned'
     this.found.push(
       diagnostic('typecheck.actor.spawn_target', shown, named, {

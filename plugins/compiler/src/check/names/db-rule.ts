@@ -10,7 +10,7 @@ import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
 
 /** Maximum number of findings with a "did you mean" suggestion. */
-const COMPARED = 100
+const MAX_SUGGESTIONS = 100
 
 /** Checks uses of `db`: tables, columns, chains and raw SQL. */
 export class DbRule implements BodyRule {
@@ -70,7 +70,7 @@ export class DbRule implements BodyRule {
     this.#read.add(expression)
     const table = tableOf(expression)
     if (table === null || this.#tables.has(table.text)) return true
-    const near = this.found.length < COMPARED ? this.#nearTable(table.text) : undefined
+    const near = this.found.length < MAX_SUGGESTIONS ? this.#nearTable(table.text) : undefined
     this.found.push(
       diagnostic('typecheck.db.unknown_table', `there is no table \`${table.text}\``, table, {
         suggestions: [`declare it: \`@table type ${table.text} { … }\``],

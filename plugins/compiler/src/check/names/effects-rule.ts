@@ -91,7 +91,7 @@ export class EffectsRule implements BodyRule {
     for (const fn of functions) {
       for (const { text } of rowOf(fn) ?? []) this.#add(fn, text, { action: `declares \`${text}\``, span: fn.name })
     }
-    this.#spread()
+    this.#propagate()
     return functions.flatMap(fn => [...wrongRow(fn), ...this.#undeclared(fn), ...this.#impure(fn)])
   }
 
@@ -104,7 +104,7 @@ export class EffectsRule implements BodyRule {
   }
 
   /** Propagates effects from callees to callers. */
-  #spread(): void {
+  #propagate(): void {
     const open = [...this.#effects].flatMap(([item, effects]) => [...effects.keys()].map(effect => ({ item, effect })))
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const { item: callee, effect } = next

@@ -14,7 +14,7 @@ import type { LocalName } from './scopes.ts'
  * Maximum number of findings with a suggestion. Each suggestion compares a name with all others, which is slow in a
  * file with many errors.
  */
-const COMPARED_NAMES = 100
+const MAX_SUGGESTIONS = 100
 
 /** Reports unresolved names, deprecated names, and assignments to immutable variables. */
 export class NamesRule implements BodyRule {
@@ -84,7 +84,7 @@ export class NamesRule implements BodyRule {
 
   #undefined(name: string, span: Span, place: BodyPosition): void {
     if (name === '_' || name === 'db' || (!this.#strict && isSupplied(name, place)) || isTag(name, place)) return
-    const near = this.#compared++ < COMPARED_NAMES ? nearName(name, place.known()) : undefined
+    const near = this.#compared++ < MAX_SUGGESTIONS ? nearName(name, place.known()) : undefined
     this.found.push(
       diagnostic('typecheck.undefined', `\`${name}\` is not declared`, span, {
         // The worker that runs the workflow may have registered the activity.

@@ -65,7 +65,7 @@ export class PurityRule implements BodyRule {
 
   /** Returns the diagnostics. Call it after the walk. */
   result(items: readonly Declaration[]): Diagnostic[] {
-    this.#spread()
+    this.#propagate()
     for (const item of items) if (item.kind === 'Function' && item.role === 'query') this.#queries.push(item)
     return this.#queries.flatMap(query => {
       const write = this.#writes.get(query)
@@ -74,7 +74,7 @@ export class PurityRule implements BodyRule {
   }
 
   /** Propagates writes from callees to callers. */
-  #spread(): void {
+  #propagate(): void {
     const open = [...this.#writes.keys()]
     for (let callee = open.pop(); callee !== undefined; callee = open.pop()) {
       for (const [caller, span] of this.#callers.get(callee) ?? []) {

@@ -12,13 +12,13 @@ import { type Flows, NOWHERE, type Origins, SECRET, union } from './flow.ts'
 const SECRETS = /^(secrets\.\w+|std\.secrets\.\w+|(std\.)?env\.get)$/
 
 /** Builtin functions whose result contains their arguments. */
-const HOLDS: ReadonlySet<string> = new Set(['str', 'to_string', 'Some', 'Ok', 'Error', 'Err'])
+const CONTAINING_FUNCTIONS: ReadonlySet<string> = new Set(['str', 'to_string', 'Some', 'Ok', 'Error', 'Err'])
 
 /** Standard library functions that return their arguments in another form. */
-const REWRITES = /^(std\.)?(json|csv|toml|yaml|path|list)\./
+const CONVERTING_FUNCTIONS = /^(std\.)?(json|csv|toml|yaml|path|list)\./
 
 /** Methods that return a property of a value, such as its length, but not the value itself. */
-const MEASURES: ReadonlySet<string> = new Set(
+const PROPERTY_METHODS: ReadonlySet<string> = new Set(
   'len length chars_count is_empty contains starts_with ends_with index_of is_some is_none is_ok is_err any all'.split(
     ' '
   )
@@ -189,12 +189,12 @@ export class BodyFlow {
     if (path !== null && this.#isHost(path[0] ?? '')) {
       const name = path.join('.')
       if (SECRETS.test(name)) return new Set([SECRET])
-      return REWRITES.test(name) ? union(argumentOrigins) : NOWHERE
+      return CONVERTING_FUNCTIONS.test(name) ? union(argumentOrigins) : NOWHERE
     }
     const object = this.origins(callee.object)
     // A lambda argument receives elements of the receiver.
     for (const { value } of args) if (value.kind === 'Lambda') this.#params(value.params, object)
-    return MEASURES.has(callee.property.text) ? NOWHERE : union([object, ...argumentOrigins])
+    return PROPERTY_METHODS.has(callee.property.text) ? NOWHERE : union([object, ...argumentOrigins])
   }
 
   #function(
@@ -204,7 +204,7 @@ export class BodyFlow {
   ): Origins {
     const { names, flows, modelBacked } = this.#context
     const entry = this.#locals.has(name) ? undefined : names.get(name)
-    if (entry === undefined) return HOLDS.has(name) ? union(argumentOrigins) : NOWHERE
+    if (entry === undefined) return CONTAINING_FUNCTIONS.has(name) ? union(argumentOrigins) : NOWHERE
     if (entry.kind === 'constructor') return union(argumentOrigins)
     const isModelBacked = modelBacked.has(entry.declaration)
     const flow = flows.get(entry.declaration)

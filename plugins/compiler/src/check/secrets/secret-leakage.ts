@@ -22,7 +22,7 @@ export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagn
   if (modelBacked.size === 0) return []
   const flows = new Map<Declaration, Flow>(items.map(item => [item, { result: NOWHERE, leaked: new Set<number>() }]))
   const context: FlowContext = { names, flows, modelBacked }
-  spread(items, context, flows)
+  propagate(items, context, flows)
   const found = new Map<Expression, Diagnostic>()
   const report: OnLeak = (value, origins, to) => {
     if (!origins.has(SECRET)) return
@@ -37,7 +37,7 @@ export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagn
 }
 
 /** Computes the summaries of all functions, until a fixed point is reached. */
-function spread(items: readonly Declaration[], context: FlowContext, flows: ReadonlyMap<Declaration, Flow>): void {
+function propagate(items: readonly Declaration[], context: FlowContext, flows: ReadonlyMap<Declaration, Flow>): void {
   const users = usersOf(items, context.names)
   const open = new Set(items)
   for (const item of open) {

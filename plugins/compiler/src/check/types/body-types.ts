@@ -106,7 +106,7 @@ export class BodyTypes extends PlainTypes {
         return this.infer(statement.expression, tail)
       case 'Let': {
         const found = this.declared(statement.value, statement.type, 'typecheck.let_mismatch', 'the value')
-        this.pattern(statement.pattern, statement.isMutable && statement.type === null ? settled(found) : found)
+        this.pattern(statement.pattern, statement.isMutable && statement.type === null ? mutableType(found) : found)
         return UNIT
       }
       case 'Assign':
@@ -191,6 +191,6 @@ function isUnit(type: ValueType): boolean {
  * Returns the type of a mutable variable. It is any for records, tuples and database results, since later values may
  * differ.
  */
-function settled(type: ValueType): ValueType {
+function mutableType(type: ValueType): ValueType {
   return type.kind === 'record' || type.kind === 'tuple' || type.kind === 'dbResult' ? ANY : type
 }

@@ -15,10 +15,10 @@ import { namespaceResult } from './namespace-results.ts'
 import { ANY, show, type ValueType } from './type.ts'
 
 /** List methods that call a function with each element. */
-const TAKE_ITEMS: ReadonlySet<string> = new Set(['map', 'filter', 'any', 'all', 'find'])
+const CALLBACK_METHODS: ReadonlySet<string> = new Set(['map', 'filter', 'any', 'all', 'find'])
 
 /** List methods that take an element as argument. */
-const GIVEN_ITEMS: ReadonlySet<string> = new Set(['push', 'append', 'contains'])
+const ELEMENT_METHODS: ReadonlySet<string> = new Set(['push', 'append', 'contains'])
 
 /**
  * Infers the types of calls and checks their arguments: functions, methods, handlers, actors, components, constructors.
@@ -33,7 +33,7 @@ export abstract class CallTypes extends AccessTypes {
     const { callee } = call
     const isMethod = callee.kind === 'Member'
     const object = isMethod ? this.infer(callee.object) : ANY
-    if (isMethod && isList(object) && TAKE_ITEMS.has(callee.property.text)) {
+    if (isMethod && isList(object) && CALLBACK_METHODS.has(callee.property.text)) {
       for (const { value } of call.args) this.items.set(value, itemOf(object))
     }
     const argumentTypes = call.args.map(({ value }) => this.infer(value))
@@ -159,7 +159,7 @@ export abstract class CallTypes extends AccessTypes {
 
 /** Returns the parameter type of a method for this receiver type. */
 function argumentType(object: ValueType, method: string): ValueType {
-  if (isList(object) && GIVEN_ITEMS.has(method)) return itemOf(object)
+  if (isList(object) && ELEMENT_METHODS.has(method)) return itemOf(object)
   if (method !== 'unwrap_or') return ANY
   if (object.kind === 'dbResult') return object.value
   return object.kind === 'generic' ? (object.args[0] ?? ANY) : ANY

@@ -105,7 +105,7 @@ export abstract class PlainTypes extends CallTypes {
         this.infer(expression.index)
         return itemOf(this.infer(expression.object))
       case 'Try':
-        return this.#tried(expression.operand, expression)
+        return this.#tryOperator(expression.operand, expression)
       case 'Element':
         this.attributes(expression)
         for (const child of expression.children ?? []) this.infer(child)
@@ -131,7 +131,7 @@ export abstract class PlainTypes extends CallTypes {
     return isWrong ? ANY : value
   }
 
-  #tried(operand: Expression, at: Span): ValueType {
+  #tryOperator(operand: Expression, at: Span): ValueType {
     const found = this.infer(operand)
     // Any function may use `?` on a database operation: a failure throws if the function cannot return it.
     if (found.kind === 'dbResult') return found.value

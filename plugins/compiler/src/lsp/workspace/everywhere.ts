@@ -7,7 +7,7 @@ import { isExported, type Link, linksOf } from './links.ts'
 import type { Workspace } from './workspace.ts'
 
 /** A resolved symbol, with the file that declares it. */
-export interface Meant {
+export interface ResolvedSymbol {
   readonly analysis: Analysis
   /** null for a whole file. */
   readonly symbol: LanguageSymbol | null
@@ -26,7 +26,7 @@ export interface Named {
 }
 
 /** Resolves the word at an offset through all imports; null if it is unresolved. */
-export function meantAt(analysis: Analysis, offset: number, workspace: Workspace): Meant | null {
+export function resolveAt(analysis: Analysis, offset: number, workspace: Workspace): ResolvedSymbol | null {
   const occurrence = analysis.symbols.at(offset)
   if (occurrence !== undefined && occurrence.symbol.kind !== 'import') {
     return { analysis, symbol: occurrence.symbol, at: occurrence }
@@ -47,7 +47,7 @@ export function meantAt(analysis: Analysis, offset: number, workspace: Workspace
 }
 
 /** Follows a link to its final target, since an imported file may itself import the name. */
-function origin(link: Link, workspace: Workspace): Pick<Meant, 'analysis' | 'symbol'> {
+function origin(link: Link, workspace: Workspace): Pick<ResolvedSymbol, 'analysis' | 'symbol'> {
   const seen = new Set<LanguageSymbol>()
   let { target: analysis, symbol } = link
   while (symbol?.kind === 'import' && !seen.has(symbol)) {
@@ -62,7 +62,7 @@ function origin(link: Link, workspace: Workspace): Pick<Meant, 'analysis' | 'sym
 }
 
 /** Returns all occurrences of a symbol, file by file; the declaring file is first. */
-export function namedEverywhere(analysis: Analysis, symbol: LanguageSymbol, workspace: Workspace): Named[] {
+export function occurrencesEverywhere(analysis: Analysis, symbol: LanguageSymbol, workspace: Workspace): Named[] {
   const own = ownerOf(symbol, analysis)
   if (!isExported(symbol) && own === null) return [inFile(analysis, symbol)]
   const files = workspace.around(analysis).map(file => ({ file, links: linksOf(file, workspace) }))

@@ -12,7 +12,7 @@ import { argumentList, call, code, Level, operand, stable, type TypeScriptCode }
 import { elementOfCall } from './element-calls.ts'
 import { MatchTranslator } from './match-translator.ts'
 import { translateMethod } from './methods.ts'
-import { AT_ONCE } from './translator.ts'
+import { SYNCHRONOUS } from './translator.ts'
 import { isGeneric, itemOf } from './value-types.ts'
 
 /** Module with the device functions. */
@@ -135,7 +135,7 @@ export abstract class CallTranslator extends MatchTranslator {
   #mobile(node: Call, name: string): TypeScriptCode {
     const args = this.#argumentCodes(node.args, [])
     const made = call(`${this.file.imports.value(MOBILE_MODULE, 'mobile')}.${name}`, ...args.map(each => each.doc))
-    return this.frame.mayAwait && !AT_ONCE.has(name) ? this.awaited(made) : made
+    return this.frame.mayAwait && !SYNCHRONOUS.has(name) ? this.awaited(made) : made
   }
 
   #argumentCodes(

@@ -29,7 +29,7 @@ export interface FunctionFrame {
 }
 
 /** Synchronous device functions. */
-export const AT_ONCE: ReadonlySet<string> = new Set(['platform', 'has_camera'])
+export const SYNCHRONOUS: ReadonlySet<string> = new Set(['platform', 'has_camera'])
 
 /** Adds a value that is requested from the server during a render. Returns its name. */
 export type RemoteValues = (call: Call, translated: TypeScriptCode, type: ValueType) => string | null
@@ -221,7 +221,7 @@ export abstract class Translator {
       // A method calls its function argument synchronously.
       const waits = ({ value }: Argument): boolean => value.kind === 'Lambda' && this.hasToWait(value.body)
       if (callee.kind === 'Member' && args.some(waits)) return true
-      if (callee.kind === 'Member') return this.isMobile(callee.object) && !AT_ONCE.has(callee.property.text)
+      if (callee.kind === 'Member') return this.isMobile(callee.object) && !SYNCHRONOUS.has(callee.property.text)
       return callee.kind === 'Identifier' && this.waits(callee.name)
     })
   }
