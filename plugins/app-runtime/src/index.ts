@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { grantedTo } from './capabilities.ts'
 export { runErrors } from './errors.ts'
 export { evaluateHandler } from './operations.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { Chromium } from './chromium.ts'
 export { findExecutable } from './executable.ts'
 export { Pages } from './pages.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { ControlConnection } from './control-connection.ts'
 export { Discovery } from './discovery.ts'
 export { OpenClawGateway } from './gateway.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { pluginErrors } from './errors.ts'
 export { languageHint } from './language-hint.ts'
 export { ModelDownload } from './model-download.ts'

@@ -98,7 +98,7 @@ t.test('settings override the file, and the file overrides the defaults', async 
   })
   t.match(groupsOf(tunables), { session_timing: { max_duration_ms: 9_000 }, stream: { max_buffer_ms: 300_000 } })
   for (const [text, why] of [
-    ['[session_timing]\nmax = 1', /no session_timing\.max/],
+    ['[session_timing]\nmax = 1', /session_timing\.max is unknown/],
     ['[llm]\nrefinement_default = 1', /llm\.refinement_default cannot be 1/],
     ['[refine]\npenalty_cap = 2.0', /cannot be 2/],
     ['[hf]\nretry_attempts = 1.5', /cannot be 1\.5/],

@@ -6,7 +6,7 @@ import { runErrors } from '../errors.ts'
 import type { ProcessReply, ProcessStart } from './database-process.ts'
 import type { ProcessQuestion } from './out-of-process-connection.ts'
 
-/** Ends this process if its parent is killed. A thread, because a running statement blocks the main thread. */
+/** Script of a thread that ends this process if the parent is killed. A running statement blocks the main thread. */
 const WATCH = `
 const parent = require('node:worker_threads').workerData
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000)`

@@ -21,7 +21,7 @@ export interface OutOfProcess {
  */
 export class LazyConnection implements ThreadConnection {
   readonly #own: ThreadConnection
-  /** Runs SQL that may not terminate; null if all SQL runs on one connection. */
+  /** Connection for SQL that may not terminate; null if all SQL runs on one connection. */
   readonly #outOfProcess: OutOfProcess | null
   /** True while the open transaction runs in the other process. */
   #isOutOfProcess = false

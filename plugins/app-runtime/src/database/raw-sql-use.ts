@@ -2,11 +2,11 @@ import type { Program } from '@svc/contracts'
 
 /** Declarations that may reach raw SQL. */
 export interface RawSqlUse {
-  /** True if any declaration may. */
+  /** True if any declaration may reach raw SQL. */
   readonly isUsed: boolean
-  /** True if this function, or this route by method and path, may. */
+  /** True if this function, or this route by method and path, may reach raw SQL. */
   reaches(name: string): boolean
-  /** True if handlers of actors or agents may. */
+  /** True if handlers of actors or agents may reach raw SQL. */
   readonly isInActors: boolean
 }
 

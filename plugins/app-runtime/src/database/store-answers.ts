@@ -65,7 +65,7 @@ function beginTransaction(store: DatabaseStore): Promise<OpenTransaction> {
     const decided = new Promise<void>((commit, abandon) => {
       settle = { commit, rollback: () => abandon(new Abandoned()) }
     })
-    // `ended` reports the failure.
+    // Not handled here: `ended` reports the failure.
     decided.catch(() => undefined)
     const ended = store.transaction(
       tx => {

@@ -14,7 +14,7 @@ export interface TableColumn extends ColumnType {
   readonly codec: ColumnCodec
   /** JSON codec of the declared type. */
   readonly document: Codec
-  /** Default value; null for a required column, unless None is allowed. */
+  /** Default value; null if there is none: an optional column is then None, another one is required. */
   readonly fallback: HirColumn['default'] | null
 }
 

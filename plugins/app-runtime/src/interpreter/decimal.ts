@@ -6,7 +6,7 @@ const QUOTIENT_SCALE = 28
 /** Maximum decimal places of a product, so that it cannot grow without bound in a loop. */
 const MAX_SCALE = 10_000
 
-/** A decimal number: `digits` / 10^`scale`. `1.50` and `1.5` are equal, but are printed as written. */
+/** A decimal number: `digits` / 10^`scale`. `1.50` and `1.5` are equal, but are printed with their own scale. */
 export class Decimal {
   readonly digits: bigint
   readonly scale: number
@@ -83,7 +83,7 @@ export class Decimal {
     return Number(this.toString())
   }
 
-  /** Truncated to an integer. */
+  /** Returns the value truncated to an integer. */
   truncated(): bigint {
     return this.digits / 10n ** BigInt(this.scale)
   }

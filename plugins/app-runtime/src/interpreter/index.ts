@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { Decimal } from './decimal.ts'
 export { display } from './display.ts'
 export type { Durable } from './durable.ts'

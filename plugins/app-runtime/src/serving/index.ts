@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { type EndpointResponse, EndpointRunner } from './endpoint-runner.ts'
 export { endpointsOf } from './endpoints.ts'
 export { LoadingThread } from './loading-thread.ts'

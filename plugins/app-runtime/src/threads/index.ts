@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { answerBridge, type BridgeAnswers, type BridgeEnd, bridgeTo } from './bridge.ts'
 export { HTTP_ANSWERS } from './http-requests.ts'
 export { mutationKindOf } from './mutation-kind.ts'

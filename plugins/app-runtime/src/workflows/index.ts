@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { callOptions, OPTIONS_OF } from './call-options.ts'
 export { databaseDurable } from './database-durable.ts'
 export { entry, type JournalEntry } from './journal.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { convert, samplesOf } from './ffmpeg.ts'
 export { formatOf } from './formats.ts'
 export { normalised, rms } from './loudness.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { DEFAULT_THRESHOLDS } from './fallback.ts'
 export { Fft } from './fft.ts'
 export { LogMel } from './log-mel.ts'

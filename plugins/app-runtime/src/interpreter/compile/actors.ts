@@ -123,7 +123,7 @@ function withFields(
     const local: Local = scope.declare(field.name, field, true)
     return [{ name: field.name, bind: bindLocal(local), read: readLocal(local) }]
   })
-  const run = body.caught(compile)
+  const run = body.catchJumps(compile)
   return (frame: CallFrame) => {
     const turn = machine.actors?.turn ?? fail('RUN_UNSUPPORTED', 'a handler runs only inside its actor')
     for (const { index, bind } of spawned) bind(frame, turn.args[index] ?? null)

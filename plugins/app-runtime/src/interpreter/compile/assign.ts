@@ -14,7 +14,7 @@ interface Assignment {
 
 /** Compiles an assignment. Values are immutable: `xs[0] = 1` assigns a new list to `xs`. */
 export function compileAssign(body: BodyCompiler, { target, value, span }: Assignment): Eval {
-  const [run, jumps] = body.observed(() => body.statement(value))
+  const [run, jumps] = body.trackJumps(() => body.statement(value))
   const write = writer(body, target, span.start)
   return frame => {
     const assigned = run(frame)

@@ -47,7 +47,7 @@ export class BodyCompiler {
   }
 
   /** Compiles a basic block, whose steps are charged when it runs. `at` is the position of a step-limit error. */
-  stretch(compile: () => Eval, at = -1): Eval {
+  metered(compile: () => Eval, at = -1): Eval {
     const before = this.weight
     this.weight = 1
     const run = compile()
@@ -61,7 +61,7 @@ export class BodyCompiler {
   }
 
   /** Compiles, and reports if the compiled part may return {@link JUMP}. */
-  observed(compile: () => Eval): readonly [run: Eval, jumps: boolean] {
+  trackJumps(compile: () => Eval): readonly [run: Eval, jumps: boolean] {
     const before = this.jumps
     this.jumps = false
     const run = compile()
@@ -71,7 +71,7 @@ export class BodyCompiler {
   }
 
   /** Compiles the body of a loop or a function: a thrown {@link JUMP} is returned instead. */
-  caught(compile: () => Eval): Eval {
+  catchJumps(compile: () => Eval): Eval {
     const before = this.throwsJump
     this.throwsJump = false
     const run = compile()
@@ -114,7 +114,7 @@ export class BodyCompiler {
   /** Compiles a block with its own scope. */
   block(statements: HirBlock): Eval {
     this.scope.enter()
-    const run = this.stretch(() => this.forms.sequence(this, statements))
+    const run = this.metered(() => this.forms.sequence(this, statements))
     this.scope.leave()
     return run
   }

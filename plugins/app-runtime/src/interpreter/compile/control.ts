@@ -14,7 +14,7 @@ import { compilePattern } from './patterns.ts'
 export function sequence(body: BodyCompiler, statements: HirBlock): Eval {
   const last = statements.at(-1)
   const parts = statements.map(statement => {
-    return body.observed(() => compileStatement(body, statement, statement !== last))
+    return body.trackJumps(() => compileStatement(body, statement, statement !== last))
   })
   const [first, second] = parts
   if (first === undefined) return () => null
@@ -54,7 +54,7 @@ function compileStatement(body: BodyCompiler, statement: HirStatement, isDiscard
   if ('Assign' in statement) return compileAssign(body, statement.Assign)
   if ('Return' in statement) {
     const { value } = statement.Return
-    const [run, valueJumps] = body.observed(() => (value === null ? () => null : body.statement(value)))
+    const [run, valueJumps] = body.trackJumps(() => (value === null ? () => null : body.statement(value)))
     body.jumps = true
     return frame => {
       const returned = run(frame)
@@ -76,7 +76,7 @@ function compileStatement(body: BodyCompiler, statement: HirStatement, isDiscard
 
 function compileLet(body: BodyCompiler, { pattern, value, mutable, span }: LetStatement): Eval {
   // A `?` around the whole value can return JUMP, which is cheaper than to throw it.
-  const [run, jumps] = body.observed(() => body.statement(value))
+  const [run, jumps] = body.trackJumps(() => body.statement(value))
   const bind = compilePattern(body, pattern, mutable)
   return frame => {
     const bound = run(frame)
@@ -118,7 +118,7 @@ export function compileMatch(
     body.scope.enter()
     const bind = compilePattern(body, arm.pattern, false)
     const guard = arm.guard === null ? null : body.value(arm.guard)
-    const run = body.stretch(() => body.statement(arm.body))
+    const run = body.metered(() => body.statement(arm.body))
     body.scope.leave()
     return { bind, guard, run, at: arm.span.start }
   })

@@ -96,7 +96,7 @@ const JUMP_TAG = 'left by '
 export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: number): Eval {
   const { machine } = body
   const assigned = assignedOutside(statements)
-  const [run, jumps] = body.observed(() => body.caught(() => body.block(statements)))
+  const [run, jumps] = body.trackJumps(() => body.catchJumps(() => body.block(statements)))
   body.jumps ||= jumps
   return frame => {
     const { workflow } = machine

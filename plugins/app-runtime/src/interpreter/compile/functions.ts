@@ -32,7 +32,7 @@ export function compileFunction(
   for (const param of params) scope.declare(param.name, param)
   const defaults = params.map(param => (param.default === null ? null : body.value(param.default)))
   const before = conditions.filter(({ kind }) => kind !== 'ensure').map(each => compileCondition(body, unit, each))
-  let run = body.caught(() => body.stretch(compileBody, unit.at))
+  let run = body.catchJumps(() => body.metered(compileBody, unit.at))
   const ends = conditions.filter(({ kind }) => kind !== 'require')
   if (before.length > 0 || ends.length > 0) {
     const inner = run

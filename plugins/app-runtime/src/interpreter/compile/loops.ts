@@ -30,7 +30,7 @@ function repeated(body: BodyCompiler, test: (frame: CallFrame) => boolean, state
   // Each iteration charges 2 steps for loop and condition. The enclosing block charges the last check.
   body.weight = 2
   body.scope.enter()
-  const [run, jumps] = body.observed(() => body.caught(() => body.forms.sequence(body, statements)))
+  const [run, jumps] = body.trackJumps(() => body.catchJumps(() => body.forms.sequence(body, statements)))
   body.scope.leave()
   const { weight } = body
   body.weight = before
@@ -98,7 +98,7 @@ function turn(
   isDiscarded: boolean
 ): (frame: CallFrame, over: Value) => Value {
   const { machine } = body
-  const run = body.caught(() => body.stretch(() => body.statement(repeats, isDiscarded), at))
+  const run = body.catchJumps(() => body.metered(() => body.statement(repeats, isDiscarded), at))
   return (frame, over) => {
     const results: Value[] = []
     let index = 0

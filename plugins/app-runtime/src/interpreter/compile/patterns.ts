@@ -52,7 +52,7 @@ export function compilePattern(
   )
 }
 
-/** Compiles a constructor pattern. Without arguments, it matches any. */
+/** Compiles a constructor pattern. A pattern without arguments matches any arguments. */
 function constructorPattern(tag: string, args: readonly Bind[]): Bind {
   const [only] = args
   if (only === undefined) {

@@ -43,7 +43,7 @@ export class ProgramCompiler implements ProgramNames {
   readonly #routes = new Map<string, Declared>()
   readonly #constructors = new Map<string, readonly string[]>()
   readonly #constants = new Map<string, { value: Value | undefined }>()
-  readonly #elsewhere = new Map<string, string>()
+  readonly #unavailable = new Map<string, string>()
   /** Options of activities after `with`. */
   readonly #options = new Map<FunctionUnit, Eval>()
   readonly #begin: (() => void)[] = []
@@ -71,7 +71,7 @@ export class ProgramCompiler implements ProgramNames {
   /** Compiles an expression outside functions. */
   expression(expression: HirExpression): () => Value {
     const body = new BodyCompiler(this.#machine, this, FORMS, new Set())
-    const run = body.stretch(() => body.value(expression))
+    const run = body.metered(() => body.value(expression))
     return () => run(new Array(body.scope.size))
   }
 
@@ -113,8 +113,8 @@ export class ProgramCompiler implements ProgramNames {
     return NATIVES.get(path) ?? NATIVES.get(`std.${path}`)
   }
 
-  elsewhere(name: string): string | undefined {
-    return this.#elsewhere.get(name)
+  unavailable(name: string): string | undefined {
+    return this.#unavailable.get(name)
   }
 
   isHost(body: BodyCompiler, root: string): boolean {
@@ -131,7 +131,7 @@ export class ProgramCompiler implements ProgramNames {
   read(name: string, at: number): Eval {
     const constantCell = this.#constants.get(name)
     if (constantCell !== undefined) {
-      return () => this.#early(constantCell.value, name, at)
+      return () => this.#initialised(constantCell.value, name, at)
     }
     const unit = this.#functions.get(name)?.unit
     if (unit !== undefined) return constant(callableOf(this.#machine, unit))
@@ -140,13 +140,13 @@ export class ProgramCompiler implements ProgramNames {
     if (BUILTINS.has(name)) return constant(BUILTINS.get(name) as Value)
     const host = NATIVES.get(name)
     if (host !== undefined) return this.#nativeValue(name, host)
-    const elsewhere = this.#elsewhere.get(name)
-    if (elsewhere !== undefined) return unsupported(elsewhere, at)
+    const unavailable = this.#unavailable.get(name)
+    if (unavailable !== undefined) return unsupported(unavailable, at)
     if (HOST_NAMESPACES.has(name)) return unsupported(`${name} as a value`, at)
     return () => fail('RUN_UNDEFINED', `${name} is not defined`, at)
   }
 
-  #early(value: Value | undefined, name: string, at: number): Value {
+  #initialised(value: Value | undefined, name: string, at: number): Value {
     return value === undefined ? fail('RUN_UNDEFINED', `${name} is used before it has a value`, at) : value
   }
 
@@ -169,14 +169,14 @@ export class ProgramCompiler implements ProgramNames {
     for (const fn of [...module.functions, ...endpoints, ...tools]) this.#functions.set(fn.name, declared(fn))
     for (const fn of tests) this.#tests.set(fn.name, declared(fn))
     for (const route of module.routes) this.#routes.set(route.route_contract, declared(routeFunction(route)))
-    for (const { name } of [...module.actors, ...module.agents]) this.#elsewhere.set(name, `${name} without spawn`)
+    for (const { name } of [...module.actors, ...module.agents]) this.#unavailable.set(name, `${name} without spawn`)
     for (const process of [...module.workflows, ...module.activities]) {
       const { unit, ...rest } = declared(process)
       this.#functions.set(process.name, { ...rest, unit: { ...unit, takesOptions: true } })
     }
-    for (const { item } of module.imports) this.#elsewhere.set(item, `the import ${item}`)
-    for (const { alias } of module.rust_imports) this.#elsewhere.set(alias, `the import ${alias}`)
-    this.#elsewhere.set('db', 'the database')
+    for (const { item } of module.imports) this.#unavailable.set(item, `the import ${item}`)
+    for (const { alias } of module.rust_imports) this.#unavailable.set(alias, `the import ${alias}`)
+    this.#unavailable.set('db', 'the database')
     for (const statement of constants) this.#constant(statement)
   }
 
@@ -192,15 +192,15 @@ export class ProgramCompiler implements ProgramNames {
     let run: Eval | null = null
     this.#begin.push(() => {
       const own = new BodyCompiler(this.#machine, this, FORMS, new Set())
-      run ??= own.stretch(() => own.value(value))
+      run ??= own.metered(() => own.value(value))
       const frame: CallFrame = []
-      bind(frame, this.#named(name, run, own.scope.size))
+      bind(frame, this.#evaluateConstant(name, run, own.scope.size))
       for (const { read, cell } of locals) cell.value = read(frame)
     })
   }
 
   /** Evaluates a constant. `spawn` in it returns the same instance each time, because its id is the constant's name. */
-  #named(constant: string, run: Eval, size: number): Value {
+  #evaluateConstant(constant: string, run: Eval, size: number): Value {
     const { actors } = this.#machine
     if (actors !== null) actors.naming = { constant, count: 0 }
     try {

@@ -21,7 +21,7 @@ export interface ProgramNames {
   /** A builtin or host function, by name or path. */
   native(path: string): Native | undefined
   /** Describes a name that is declared but has no value here: `Counter without spawn`, `the import x`. */
-  elsewhere(name: string): string | undefined
+  unavailable(name: string): string | undefined
   /** Code that reads the value of a name. */
   read(name: string, at: number): Eval
   /** A host function or namespace as a value; null for an unknown path. */
