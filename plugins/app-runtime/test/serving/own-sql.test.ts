@@ -68,7 +68,7 @@ t.test('endless SQL is stopped and logged, while other calls return', async t =>
     'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) SELECT count(*) FROM n a, n b, n c'
   const read = (sql: string): Promise<Answer> => app.post('/api/read', { sql })
   t.match(await beside(t, app, read(one)), stopped)
-  t.match(await app.line(/server read/), /RUN_TIME_LIMIT/, 'the log names it')
+  t.match(await app.line(/server read/), /RUN_TIME_LIMIT/, 'the log names the call')
   t.match(await beside(t, app, app.post('/api/ask', { sql: join })), stopped)
   // Endless rows exceed the time or the memory limit, whichever comes first.
   const { body } = await beside(t, app, read(`${ENDLESS} SELECT i, hex(randomblob(1000)) FROM n`))
