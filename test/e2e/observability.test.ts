@@ -14,13 +14,18 @@ const broken = defineOperation({
   id: 'demo.broken', summary: 'Fail', input: t.object({}), output: t.object({}), effect: 'read',
   expose: { http: { method: 'GET', path: '/v1/broken' } }
 })
+const open = defineOperation({
+  id: 'demo.open', summary: 'Take a secret', input: t.object({ key: t.secret() }), output: t.object({}), effect: 'read',
+  expose: { http: { method: 'GET', path: '/v1/vault/:key' } }
+})
 export default definePlugin({
   name: 'demo',
-  operations: [inner, outer, broken],
+  operations: [inner, outer, broken, open],
   activate(ctx) {
     ctx.implement(inner, (_input, call) => { call.log.info('deep inside'); return {} })
     ctx.implement(outer, (_input, call) => ctx.call(inner, {}, { parent: call }))
     ctx.implement(broken, () => { throw new Error('by accident') })
+    ctx.implement(open, ({ key }) => { throw new Error('no vault for ' + key) })
   }
 })
 `
@@ -37,6 +42,7 @@ t.test('an x-request-id finds the lines and the record of its request', async t 
   t.equal((await get('/v1/outer', 't-1')).status, 200)
   t.equal((await get('/v1/broken', 't-2')).status, 500)
   t.equal((await get('/nowhere?token=1', 't-3')).status, 404)
+  t.equal((await get('/v1/vault/HIDDEN-KEY', 't-5')).status, 500)
 
   const logs = async (...argv: string[]) => JSON.parse((await runSvc(folder, ['logs', '--json', ...argv])).stdout).lines
   t.match(await logs('--request', 't-1'), [{ plugin: 'demo', message: 'deep inside', fields: { request_id: 't-1' } }])
@@ -53,9 +59,13 @@ t.test('an x-request-id finds the lines and the record of its request', async t 
   t.match(await requests('--failed'), {
     requests: [
       { request_id: 't-2', path: '/v1/broken' },
-      { request_id: 't-3', path: '/nowhere' }
+      { request_id: 't-3', path: '/nowhere' },
+      { request_id: 't-5', path: '/v1/vault/:key' }
     ]
   })
+  const everything =
+    (await runSvc(folder, ['logs', '--json'])).stdout + (await runSvc(folder, ['requests', '--json'])).stdout
+  t.notMatch(everything, /HIDDEN-KEY/, 'a secret from the path is in no line and no record')
   const table = await runSvc(folder, ['requests'])
   t.match(table.stdout, /t-2.*GET.*\/v1\/broken.*500.*demo.*OPR_FAILED/)
 
@@ -78,5 +88,5 @@ t.test('an x-request-id finds the lines and the record of its request', async t 
 
   await server.stop()
   t.match(await logs('--request', 't-1'), [{ message: 'deep inside' }], 'from the file')
-  t.match(await requests(), { requests: [{ request_id: 't-2' }, { request_id: 't-3' }], note: /no server runs/ })
+  t.match(await requests(), { requests: [{ request_id: 't-2' }, {}, { request_id: 't-5' }], note: /no server runs/ })
 })

@@ -45,8 +45,6 @@ export class AccessLog {
 
 function recordOf(listener: string, exchange: Exchange, status: number, ms: number): AccessRecord {
   const { request, requestId, trace, route, principal, errorCode } = exchange
-  const url = request.url as string
-  const query = url.indexOf('?')
   return {
     time: Date.now(),
     request_id: requestId,
@@ -56,7 +54,7 @@ function recordOf(listener: string, exchange: Exchange, status: number, ms: numb
     listener,
     method: request.method as string,
     route: route?.path ?? null,
-    path: query < 0 ? url : url.slice(0, query),
+    path: exchange.path,
     status,
     ms,
     bytes: takeSent(request.socket),

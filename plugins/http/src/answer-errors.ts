@@ -14,8 +14,8 @@ export function answerErrors(app: FastifyInstance, report: LogError, form: HttpE
     const { status, code, body, headers } = errorReply(error, exchange.requestId, form)
     exchange.errorCode = code
     if (status >= 500 && !isSvcError(error)) {
-      const { method, url } = raw
-      report('a request failed', { error, request_id: exchange.requestId, method, url, plugin: exchange.route?.owner })
+      const { requestId, path, route } = exchange
+      report('a request failed', { error, request_id: requestId, method: raw.method, path, plugin: route?.owner })
     }
     // Fastify closes the connection after an unread body; a client that is still writing would see a reset instead of
     // the response. So the rest is read and discarded within the request's time limit.

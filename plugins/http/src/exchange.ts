@@ -52,6 +52,14 @@ export class Exchange extends Caller implements Invocation, SocketRequest {
     return this.match?.store.operation ?? null
   }
 
+  /** Path for logs and records, without the query; the route's pattern if the path contains a secret. */
+  get path(): string {
+    if (this.operation?.plan.secretPath === true) return (this.route as Route).path
+    const url = this.request.url as string
+    const query = url.indexOf('?')
+    return query < 0 ? url : url.slice(0, query)
+  }
+
   /** True if values are strings to convert, as in a query. */
   get coerce(): boolean {
     return this.operation?.plan.query ?? false

@@ -156,7 +156,9 @@ export class Front {
   }
 
   #complain(error: unknown, { requestId }: Caller, { method, url }: IncomingMessage): void {
-    if (!isSvcError(error)) this.#report('a request failed', { error, request_id: requestId, method, url })
+    if (isSvcError(error)) return
+    const [path] = (url ?? '').split('?', 1)
+    this.#report('a request failed', { error, request_id: requestId, method, path })
   }
 }
 

@@ -104,8 +104,9 @@ class HandledExchange implements HttpExchange {
     this.#isAnswered = true
     const { request, response, requestId, route } = this.#exchange
     if (!isSvcError(error)) {
-      const { method, url } = request
-      this.#options.report('a request failed', { error, request_id: requestId, method, url, plugin: route?.owner })
+      const { path } = this.#exchange
+      const { method } = request
+      this.#options.report('a request failed', { error, request_id: requestId, method, path, plugin: route?.owner })
     }
     if (response.destroyed || response.headersSent) response.destroy()
     else {

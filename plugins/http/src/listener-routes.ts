@@ -138,13 +138,13 @@ async function serveBuiltIn(
   report: LogError,
   form: HttpErrorForm
 ): Promise<void> {
-  const { request, response, requestId } = exchange
+  const { response, requestId } = exchange
   try {
     const answer = await builtIn.answer(exchange)
     exchange.label()
     writeResponse(response, answer)
   } catch (error) {
-    report('a request failed', { error, request_id: requestId, url: request.url })
+    report('a request failed', { error, request_id: requestId, path: exchange.path })
     exchange.errorCode = writeError(response, error, requestId, form)
   }
   exchange.answered()

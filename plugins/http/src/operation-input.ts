@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type JsonSchema, type OperationDescriptor, parseStrictJson } from '@svc/plugin-sdk'
+import { hasSecrets } from '@svc/plugin-sdk/check'
 import { parse } from 'fast-querystring'
 import { httpErrors } from './errors.ts'
 import { hasBody } from './read-body.ts'
@@ -11,6 +12,8 @@ export interface InputPlan {
   readonly query: boolean
   /** Fields from the path. */
   readonly path: readonly string[]
+  /** True if a field from the path is a secret. */
+  readonly secretPath: boolean
   /** Accepted types of each declared field. */
   readonly types: ReadonlyMap<string, ReadonlySet<string>>
 }
@@ -28,9 +31,11 @@ export function planInput(descriptor: OperationDescriptor): InputPlan {
 function newPlan(descriptor: OperationDescriptor): InputPlan {
   const { method, path } = descriptor.expose.http as { method: string; path: string }
   const properties = (descriptor.input.properties ?? {}) as Readonly<Record<string, JsonSchema>>
+  const fields = [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(match => match[1] as string)
   return {
     query: method === 'GET' || method === 'DELETE',
-    path: [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(match => match[1] as string),
+    path: fields,
+    secretPath: fields.some(name => hasSecrets(properties[name])),
     types: new Map(
       Object.entries(properties).map(([name, schema]) => [name, new Set(acceptedTypes(schema, descriptor.input))])
     )

@@ -124,8 +124,8 @@ function writeResult(exchange: Exchange, result: unknown): void {
 function fail(error: unknown, exchange: Exchange, report: LogError): void {
   const { request, response, requestId } = exchange
   if (!isSvcError(error)) {
-    const { method, url } = request
-    report('a request failed', { error, request_id: requestId, method, url, plugin: exchange.route?.owner })
+    const { path, route } = exchange
+    report('a request failed', { error, request_id: requestId, method: request.method, path, plugin: route?.owner })
   }
   if (response.destroyed || response.headersSent) {
     response.destroy()
