@@ -25,7 +25,7 @@ async function readExpected(name: string) {
 for (const name of ['genai', 'optimum', 'genai-int4']) {
   for (const runtime of ['native', 'worker'] as const) {
     for (const promptChunk of [64, 16, 1]) {
-      t.test(`${name}, ${runtime} runtime, ${promptChunk} tokens at once: logits equal the reference`, async t => {
+      t.test(`${name}, ${runtime} runtime, ${promptChunk} tokens per run: logits match the reference`, async t => {
         const { tokens, positions, continuation, logits: wanted } = await readExpected(name)
         const engine = await openEngine(t, { runtime, promptChunk })
         const model = await engine.load({ runDirectory: join(folder, name) })
@@ -43,7 +43,7 @@ for (const name of ['genai', 'optimum', 'genai-int4']) {
   }
 }
 
-t.test('the model reports the facts of its graph and configuration', async t => {
+t.test('the model reports the properties of its graph and configuration', async t => {
   const load = async (name: string) => {
     const model = await (await openEngine(t)).load({ runDirectory: join(folder, name) })
     t.teardown(() => model.close())
@@ -73,7 +73,7 @@ t.test('a graph that appends in place supports batches and prefix reuse', async 
   t.ok(model.statistics().cachedPromptTokens > 0)
 })
 
-t.test('a graph that appends to a copy has one slot, with a notice', async t => {
+t.test('a graph that appends to a copy of the cache gets one slot, with a notice', async t => {
   const { tokens, continuation } = await readExpected('optimum')
   const notes: string[] = []
   const engine = await openEngine(t, { onNote: note => void notes.push(note) })
@@ -88,14 +88,14 @@ t.test('a graph that appends to a copy has one slot, with a notice', async t => 
   )
 })
 
-/** A modifiable copy of an export. */
+/** Returns a writable copy of an export. */
 async function copyOf(t: Parameters<typeof temporaryFolder>[0], name: string): Promise<string> {
   const copy = join(await temporaryFolder(t), name)
   await cp(join(folder, name), copy, { recursive: true })
   return copy
 }
 
-t.test('an unsupported part of an export is refused with its name', async t => {
+t.test('rejects an unsupported part of an export by name', async t => {
   const engine = await openEngine(t)
   const runDirectory = await copyOf(t, 'genai')
   const load = (options: Partial<LoadOptions> = {}) => engine.load({ runDirectory, ...options })
@@ -118,7 +118,7 @@ t.test('an unsupported part of an export is refused with its name', async t => {
 
 type Type = 'float32' | 'float16' | 'int64'
 
-/** A graph with the inputs and outputs of a decoder, and only the given nodes. */
+/** Returns a graph with the inputs and outputs of a decoder, plus `extra` and minus `without`. */
 function graphOf(extra: Readonly<Record<string, Type>> = {}, without: readonly string[] = []): OnnxGraph {
   const graph = new OnnxGraph('test')
   const inputs = {
@@ -143,15 +143,11 @@ for (const [what, graph, says] of [
   ['no logits', graphOf({}, ['logits']), /outputs .*logits among them/],
   ['a past without a matching output', graphOf({}, ['present.0.value']), /present\.0\.value among them/],
   ['outputs that nothing computes', graphOf({}, ['node of logits']), /output "logits"/],
-  [
-    'a cache of whole numbers',
-    graphOf({ 'past_key_values.0.key': 'int64' }),
-    /past_key_values\.0\.key of element type 7/
-  ],
+  ['an integer cache', graphOf({ 'past_key_values.0.key': 'int64' }), /past_key_values\.0\.key of element type 7/],
   ['a cache of two types', graphOf({ 'past_key_values.0.value': 'float16' }), /0\.value of element type 10/],
-  ['a cache in half precision, on the CPU,', graphOf(half), /past_key_values in float16 .* cpu/]
+  ['a half-precision cache on the CPU', graphOf(half), /past_key_values in float16 .* cpu/]
 ] as const) {
-  t.test(`a graph with ${what} is refused`, async t => {
+  t.test(`a graph with ${what} is rejected`, async t => {
     const runDirectory = await copyOf(t, 'genai')
     await writeFile(join(runDirectory, 'model.onnx'), graph.toBytes())
     const engine = await openEngine(t)
@@ -159,7 +155,7 @@ for (const [what, graph, says] of [
   })
 }
 
-t.test('weights outside the run directory are refused', async t => {
+t.test('weights outside the run directory are rejected', async t => {
   const runDirectory = await copyOf(t, 'genai')
   for (const location of ['../secret', '/etc/passwd']) {
     const graph = graphOf()
@@ -170,12 +166,12 @@ t.test('weights outside the run directory are refused', async t => {
   }
 })
 
-t.test('a truncated graph is an error, not a crash', async t => {
+t.test('a truncated graph causes an error, not a crash', async t => {
   const bytes = await readFile(join(folder, 'genai', 'model.onnx'))
   for (let length = 1; length < bytes.length; length += 97) {
     try {
       readOnnx(bytes.subarray(0, length))
-      t.fail(`${length} bytes were accepted as a whole model`)
+      t.fail(`${length} bytes were accepted as a complete model`)
     } catch (error) {
       if (!(error instanceof Error)) throw error
     }
@@ -183,7 +179,7 @@ t.test('a truncated graph is an error, not a crash', async t => {
   t.ok(readOnnx(bytes).nodes.length > 10)
 })
 
-t.test('a graph may be in a separate folder, named by the configuration', async t => {
+t.test('the configuration may name a graph in a subfolder', async t => {
   const runDirectory = await copyOf(t, 'genai')
   await mkdir(join(runDirectory, 'cpu'))
   for (const name of ['model.onnx', 'model.onnx.data']) {
@@ -200,7 +196,7 @@ t.test('a graph may be in a separate folder, named by the configuration', async 
   t.same((await collect(model.generate(greedy(tokens, 4)))).tokens, continuation.slice(0, 4))
 })
 
-t.test('a graph with damaged bytes is read or is an error', async t => {
+t.test('a graph with damaged bytes is either read or causes a typed error', async t => {
   const bytes = await readFile(join(folder, 'genai', 'model.onnx'))
   const damage = fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 })
   t.doesNotThrow(() =>

@@ -4,7 +4,7 @@ import { collect, greedy, openEngine, temporaryFolder } from './support/models.t
 
 const TOLERANCE = 1e-3
 
-/** The largest difference between the logits of a model and the reference of a prompt. */
+/** Returns the largest difference between the logits of a model and the reference. */
 function difference({ positions, logits: wanted }: FamilyPrompt, logits: readonly Float32Array[]): number {
   const rows = positions.map((position, row) =>
     wanted[row]!.map((value, id) => Math.abs(value - logits[position]![id]!))
@@ -12,7 +12,7 @@ function difference({ positions, logits: wanted }: FamilyPrompt, logits: readonl
   return Math.max(...rows.map(row => Math.max(...row)))
 }
 
-/** Kullback-Leibler divergence of the second distribution from the first, in nats. */
+/** Returns the Kullback-Leibler divergence of the second distribution from the first, in nats. */
 function divergence(reference: Float32Array, other: Float32Array): number {
   const [p, q] = [reference, other].map(logits => {
     const peak = Math.max(...logits)
@@ -31,7 +31,7 @@ const prefills = [
 
 for (const name of families) {
   for (const dtype of ['BF16', 'F32'] as const) {
-    t.test(`${name}, ${dtype}: logits and greedy tokens equal PyTorch's`, async t => {
+    t.test(`${name}, ${dtype}: logits and greedy tokens match PyTorch`, async t => {
       const runDirectory = await familyDirectory(t, name, { dtype })
       const cacheDirectory = await temporaryFolder(t)
       for (const [how, promptChunk] of prefills) {
@@ -51,12 +51,12 @@ for (const name of families) {
 }
 
 for (const name of families) {
-  t.test(`${name}: sequences of several lengths computed together equal those computed separately`, async t => {
+  t.test(`${name}: sequences of different lengths give the same results in one batch as separately`, async t => {
     const runDirectory = await familyDirectory(t, name)
     const model = await (await openEngine(t)).load({ runDirectory, slots: 3 })
     t.teardown(() => model.close())
     const [prompt] = await readFamily(name)
-    // Without reuse, each is computed in a separate row.
+    // Without prefix reuse, each sequence is computed in a separate row.
     const requests = [40, 21, 5].map(length => ({
       ...greedy(prompt!.tokens.slice(-length), 16),
       reusePrefix: false
@@ -70,7 +70,7 @@ for (const name of families) {
     )
   })
 
-  t.test(`${name}: with weights in 8 bits the distributions stay close to PyTorch's`, async t => {
+  t.test(`${name}: with 8-bit weights, distributions stay close to PyTorch's`, async t => {
     const runDirectory = await familyDirectory(t, name)
     const model = await (await openEngine(t)).load({ runDirectory, quantization: 'q8' })
     t.teardown(() => model.close())
@@ -82,7 +82,7 @@ for (const name of families) {
   })
 }
 
-t.test('the decoder of a multimodal model is found one level deeper', async t => {
+t.test('finds the decoder of a multimodal checkpoint one level deeper', async t => {
   const [prompt] = await readFamily('gemma3')
   for (const prefix of ['model.language_model.', 'language_model.model.']) {
     const runDirectory = await familyDirectory(t, 'gemma3', {
@@ -115,7 +115,7 @@ for (const [name, change] of [
   ['phi3-longrope', { partial_rotary_factor: 1, rope_scaling: null }],
   ['phi3-longrope', { original_max_position_embeddings: 128 }]
 ] as const) {
-  t.test(`${name} with ${JSON.stringify(change)} is another model, so the reference covers it`, async t => {
+  t.test(`${name}: ${JSON.stringify(change)} changes the logits, so the reference covers the setting`, async t => {
     const runDirectory = await familyDirectory(t, name, { config: config => ({ ...config, ...change }) })
     const model = await (await openEngine(t)).load({ runDirectory })
     t.teardown(() => model.close())

@@ -5,7 +5,7 @@ import { collect, greedy, loadModel, readExpected } from './support/models.ts'
 
 const prompts = async () => (await readExpected('llama-tiny-bf16')).prompts.map(prompt => prompt.tokens)
 
-/** Number of event loop turns until a promise settles. */
+/** Returns the number of event loop turns until a promise settles. */
 async function turnsUntil(work: Promise<unknown>): Promise<number> {
   let turns = 0
   let running = true
@@ -20,7 +20,7 @@ async function turnsUntil(work: Promise<unknown>): Promise<number> {
   return turns
 }
 
-t.test('the last event has the finish reason and the usage', async t => {
+t.test('the final event contains the finish reason and the usage', async t => {
   const model = await loadModel(t)
   const [tokens = []] = await prompts()
   const { done } = await collect(model.generate(greedy(tokens, 5)))
@@ -29,7 +29,7 @@ t.test('the last event has the finish reason and the usage', async t => {
   t.ok(done.usage.completionNs > 0)
 })
 
-t.test('an end-of-sequence token stops the sequence and is not part of it', async t => {
+t.test('an end token stops the sequence and is not part of it', async t => {
   const model = await loadModel(t, { name: 'qwen2-tiny' })
   const end = 0
   const request = { tokens: [5, 6], sampling: { temperature: 0, logitBias: new Map([[end, 1000]]) } }
@@ -39,7 +39,7 @@ t.test('an end-of-sequence token stops the sequence and is not part of it', asyn
   t.match(ignored, { text: '', tokens: [end, end, end], done: { finishReason: 'length' } })
 })
 
-t.test('a stop string ends the text before it, across tokens', async t => {
+t.test('the text ends before a stop string, even if the string spans several tokens', async t => {
   const model = await loadModel(t)
   const [tokens = []] = await prompts()
   const whole = await collect(model.generate(greedy(tokens, 20)))
@@ -52,7 +52,7 @@ t.test('a stop string ends the text before it, across tokens', async t => {
   }
 })
 
-t.test('pieces contain whole characters, and together the text of the tokens', async t => {
+t.test('pieces contain whole characters, and join to the text of the tokens', async t => {
   const model = await loadModel(t)
   const { pieces, text, tokens } = await collect(
     model.generate({ tokens: [5, 6, 7], maxTokens: 60, ignoreEos: true, sampling: { temperature: 3, seed: 11 } })
@@ -63,7 +63,7 @@ t.test('pieces contain whole characters, and together the text of the tokens', a
   t.equal(text, model.detokenize(visible))
 })
 
-t.test('equal seeds produce equal texts, and different seeds different texts', async t => {
+t.test('equal seeds produce equal text, and different seeds different text', async t => {
   const model = await loadModel(t)
   const run = async (seed: number) =>
     (
@@ -75,14 +75,14 @@ t.test('equal seeds produce equal texts, and different seeds different texts', a
   t.notSame(await run(7), await run(8))
 })
 
-t.test('a request without a seed is different every time', async t => {
+t.test('requests without a seed produce different text each time', async t => {
   const model = await loadModel(t)
   const request = { tokens: [9, 8], maxTokens: 30, ignoreEos: true, sampling: { temperature: 2 } }
   const [first, second] = [await collect(model.generate(request)), await collect(model.generate(request))]
   t.notSame(first?.tokens, second?.tokens)
 })
 
-t.test('chunks do not change the result of a prompt', async t => {
+t.test('the chunk size does not change the result of a prompt', async t => {
   const [long = []] = (await prompts()).sort((a, b) => b.length - a.length)
   const whole = await loadModel(t)
   const wanted = await collect(whole.generate(greedy(long, 12)))
@@ -109,7 +109,7 @@ t.test('a cancelled sequence ends within one token', async t => {
   }
 })
 
-t.test('a prompt that is being read can be cancelled', async t => {
+t.test('a request can be cancelled while its prompt is read', async t => {
   const model = await loadModel(t, { engine: { promptChunk: 1 } })
   const abort = new AbortController()
   const events = model.generate({ ...greedy(Array(200).fill(9), 10), signal: abort.signal })
@@ -133,7 +133,7 @@ t.test('a consumer that stops reading frees its slot', async t => {
   t.same(model.capacity(), { slots: 1, active: 0, waiting: 0 })
 })
 
-t.test('concurrent sequences alternate, and have the same results as separately', async t => {
+t.test('concurrent sequences alternate, and give the same results as separately', async t => {
   const model = await loadModel(t, { slots: 3 })
   const requests: GenerateRequest[] = (await prompts())
     .slice(0, 3)
@@ -152,7 +152,7 @@ t.test('concurrent sequences alternate, and have the same results as separately'
   t.ok(changes > order.length / 3, `${changes} alternations in ${order.length} pieces`)
 })
 
-t.test('requests wait for a slot in order, and further ones are refused', async t => {
+t.test('requests wait for a slot in order; if the queue is full, they are rejected', async t => {
   const model = await loadModel(t, { engine: { maxWaiting: 2 } })
   const order: string[] = []
   const run = async (name: string) => {
@@ -183,7 +183,7 @@ t.test('many concurrent and sequential requests leak no resources', async t => {
   t.same(warnings, [])
 })
 
-t.test('a waiting request can be cancelled', async t => {
+t.test('a queued request can be cancelled', async t => {
   const model = await loadModel(t)
   const first = collect(model.generate(greedy([9, 8], 20)))
   const abort = new AbortController()
@@ -195,7 +195,7 @@ t.test('a waiting request can be cancelled', async t => {
   t.equal(model.capacity().waiting, 0)
 })
 
-t.test('a prompt that does not fit is refused with both numbers, before any event', async t => {
+t.test('a prompt that does not fit is rejected before any event, with its length and the limit', async t => {
   const model = await loadModel(t, { maxContext: 32 })
   t.equal(model.info.contextLength, 32)
   await t.rejects(collect(model.generate({ tokens: Array(32).fill(5) })), {
@@ -210,7 +210,7 @@ t.test('a prompt that does not fit is refused with both numbers, before any even
   t.equal((await model.logits(Array(32).fill(5))).length, 32)
 })
 
-t.test('the context never exceeds that of the model', async t => {
+t.test("maxContext cannot exceed the model's context", async t => {
   const model = await loadModel(t, { maxContext: 100_000 })
   t.equal(model.info.contextLength, 256)
 })
@@ -224,15 +224,15 @@ t.test('the whole context can be filled', async t => {
 for (const [what, request] of [
   ['an empty prompt', { tokens: [] }],
   ['a token outside the vocabulary', { tokens: [5, 300] }],
-  ['a token that is not a whole number', { tokens: [1.5] }],
+  ['a token that is not an integer', { tokens: [1.5] }],
   ['a negative temperature', { tokens: [5], sampling: { temperature: -1 } }],
   ['a temperature that is not a number', { tokens: [5], sampling: { temperature: Number.NaN } }],
-  ['a share above one', { tokens: [5], sampling: { topP: 1.1 } }],
-  ['half a candidate', { tokens: [5], sampling: { topK: 0.5 } }],
+  ['a top-p above 1', { tokens: [5], sampling: { topP: 1.1 } }],
+  ['a fractional top-k', { tokens: [5], sampling: { topK: 0.5 } }],
   ['a bias for an unknown token', { tokens: [5], sampling: { logitBias: new Map([[300, 1]]) } }],
-  ['a negative limit', { tokens: [5], maxTokens: -1 }]
+  ['a negative token limit', { tokens: [5], maxTokens: -1 }]
 ] as const) {
-  t.test(`${what} is refused, and the slot stays free`, async t => {
+  t.test(`${what} is rejected, and the slot stays free`, async t => {
     const model = await loadModel(t)
     await t.rejects(collect(model.generate(request)), { code: 'INF_OPTION_INVALID', status: 400, at: { path: String } })
     t.equal(model.capacity().active, 0)
@@ -263,7 +263,7 @@ t.test('logprobs describe the chosen token and its alternatives, without tempera
   t.match(silent.value, { logprobs: [{ top: [] }] })
 })
 
-t.test('any valid options generate a text', async t => {
+t.test('generates text with any valid options', async t => {
   const model = await loadModel(t)
   const sampling = fc.record(
     {
@@ -301,7 +301,7 @@ t.test('prompts and tokens are computed without blocking the event loop', async 
   t.ok(generating > 64, `${generating} turns during 32 tokens`)
 })
 
-t.test('a closed model ends its sequences, also waiting ones, and refuses new ones', async t => {
+t.test('closing a model ends running and queued sequences, and new ones are rejected', async t => {
   const model = await loadModel(t)
   const running = collect(model.generate(greedy([9, 8], 200)), async count => {
     if (count === 3) await model.close()
@@ -314,7 +314,7 @@ t.test('a closed model ends its sequences, also waiting ones, and refuses new on
   await model.close()
 })
 
-t.test('a closed model ends requests for logits', async t => {
+t.test('closing a model ends pending logits() calls', async t => {
   const model = await loadModel(t)
   const asked = [model.logits([9, 8]), model.logits([7, 6])]
   const closing = model.close()

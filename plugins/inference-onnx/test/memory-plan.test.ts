@@ -13,7 +13,7 @@ import { fixtures, openEngine } from './support/models.ts'
 
 const GIB = 2 ** 30
 
-/** The shape of Qwen2.5-0.5B. */
+/** Configuration with the shape of Qwen2.5-0.5B. */
 const config: DecoderConfig = parseModelConfig(
   'config.json',
   {
@@ -43,7 +43,7 @@ const question: MemoryQuestion = {
   available: { bytes: 16 * GIB, source: 'free memory of the machine' }
 }
 
-t.test('bytes of the weights, by representation', async t => {
+t.test('computes the size of the weights, by representation', async t => {
   const parameters = 494_032_768
   const none = planMemory(question).weightBytes
   t.ok(Math.abs(none / (parameters * 4) - 1) < 0.01, `${none}`)
@@ -56,11 +56,11 @@ t.test('bytes of the weights, by representation', async t => {
   t.equal(planMemory({ ...question, ownHead: true }).weightBytes, none + vocabulary * 4)
 })
 
-t.test('bytes of a slot', async t => {
+t.test('computes the size of a slot', async t => {
   t.equal(planMemory(question).slotBytes, 4 * 2 * 24 * 2 * 64 * 32_768)
 })
 
-t.test('rotary tables cover the whole context, one for each embedding of the model', async t => {
+t.test('includes rotary tables for the whole context, one per rotary embedding', async t => {
   const workspace = (contextLength: number, of = config) =>
     planMemory({ ...question, config: of, contextLength }).workspaceBytes
   t.equal(workspace(32_768) - workspace(4096), 2 * 32 * 4 * (32_768 - 4096))
@@ -80,10 +80,10 @@ t.test('auto selects as many slots with full contexts as fit', async t => {
   t.ok(some > 1 && some < MAX_SLOTS, `${some}`)
   t.ok(slots(4) < some)
   t.equal(slots(3), 1)
-  t.equal(slots(null), 1, 'and one slot if the memory is unknown')
+  t.equal(slots(null), 1, 'one slot if the memory is unknown')
 })
 
-t.test('a model that does not fit is refused with the numbers before any allocation', async t => {
+t.test('a model that does not fit is rejected with the numbers before any allocation', async t => {
   const available = { bytes: 1.5 * GIB, source: 'the rest of the cgroup limit' }
   t.throws(() => planMemory({ ...question, available }), {
     code: 'INF_OUT_OF_MEMORY',
@@ -116,7 +116,7 @@ t.test('uses the free memory of the machine or the rest of the cgroup limit', as
     '/sys/fs/cgroup/a/memory.current': '3000\n',
     '/sys/fs/cgroup/a/memory.stat': 'active_file 5\ninactive_file 500\n'
   }
-  t.same(await read(limited), [1500, true], 'a limit of a parent group; droppable pages count as free')
+  t.same(await read(limited), [1500, true], 'the limit of a parent cgroup applies; reclaimable pages count as free')
   const one = {
     '/proc/meminfo': meminfo,
     '/proc/self/cgroup': '5:cpu:/x\n4:memory:/docker/c\n',

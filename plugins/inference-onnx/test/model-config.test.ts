@@ -16,7 +16,7 @@ const base = {
 const parse = (change: object, generation: Record<string, unknown> | null = null) =>
   parseModelConfig('config.json', { ...base, ...change }, generation)
 
-t.test('missing fields have the defaults of the family', async t => {
+t.test('missing fields get the defaults of the family', async t => {
   t.match(parse({}), {
     family: 'llama',
     headSize: 16,
@@ -35,7 +35,7 @@ t.test('end tokens come from both configuration files', async t => {
   t.same(parse({ eos_token_id: null }, { eos_token_id: 3 }).endTokens, [3])
 })
 
-t.test('a sliding window applies to the layers of the family', async t => {
+t.test('a sliding window applies to the layers that the family defines', async t => {
   const windows = (change: object) => parse({ num_hidden_layers: 4, sliding_window: 512, ...change }).windows
   const [all, none] = [Array(4).fill(512), Array(4).fill(null)]
   t.same(windows({ model_type: 'llama' }), none)
@@ -43,17 +43,25 @@ t.test('a sliding window applies to the layers of the family', async t => {
   t.same(windows({ model_type: 'mistral', sliding_window: null }), none)
   t.same(windows({ model_type: 'phi3' }), all)
   t.same(windows({ model_type: 'qwen2' }), none)
-  t.same(windows({ model_type: 'qwen2', use_sliding_window: true }), none, 'layers below max_window_layers do not')
+  t.same(
+    windows({ model_type: 'qwen2', use_sliding_window: true }),
+    none,
+    'layers below max_window_layers have full attention'
+  )
   const late = { use_sliding_window: true, max_window_layers: 3 }
   t.same(windows({ model_type: 'qwen3', ...late }), [null, null, null, 512])
   t.same(windows({ model_type: 'gemma2' }), [512, null, 512, null])
   t.same(windows({ model_type: 'gemma3_text', sliding_window_pattern: 3 }), [512, 512, null, 512])
   const types = ['full_attention', 'sliding_attention', 'full_attention', 'full_attention']
   t.same(windows({ model_type: 'gemma3_text', layer_types: types }), [null, 512, null, null])
-  t.equal(parse({ model_type: 'mistral', sliding_window: 512 }).contextLength, 2048, 'and the context is longer')
+  t.equal(
+    parse({ model_type: 'mistral', sliding_window: 512 }).contextLength,
+    2048,
+    'the context may be longer than the window'
+  )
 })
 
-t.test('each family has its own norms, scales, caps and biases', async t => {
+t.test('each family defines its norms, scales, caps and biases', async t => {
   t.match(parse({ model_type: 'qwen3' }), { headSize: 128, headNorms: true, outputNorms: false, activation: 'silu' })
   t.match(parse({ model_type: 'gemma2' }), {
     headSize: 256,
@@ -86,7 +94,7 @@ t.test('the text part of a multimodal model is used', async t => {
   })
 })
 
-t.test('rotary frequencies follow theta at every position in the configuration', async t => {
+t.test('reads theta from every field that may contain it', async t => {
   for (const change of [
     { rope_theta: 1000 },
     { rope_parameters: { rope_theta: 1000 } },
@@ -101,7 +109,7 @@ t.test('rotary frequencies follow theta at every position in the configuration',
   }
 })
 
-t.test('linear scaling divides all frequencies, llama3 scaling the low ones', async t => {
+t.test('linear scaling divides all frequencies; llama3 scaling divides only low ones', async t => {
   const plain = parse({ head_dim: 128, rope_theta: 500_000 }).rope.inverseFrequencies
   const linear = parse({ head_dim: 128, rope_theta: 500_000, rope_scaling: { rope_type: 'linear', factor: 4 } }).rope
   t.ok(linear.inverseFrequencies.every((value, i) => Math.abs(value - plain[i]! / 4) < 1e-12))
@@ -115,10 +123,10 @@ t.test('linear scaling divides all frequencies, llama3 scaling the low ones', as
   }
   const llama3 = parse({ head_dim: 128, rope_parameters: parameters }).rope.inverseFrequencies
   t.equal(llama3[0], plain[0], 'the highest frequency is unchanged')
-  t.equal(llama3[63], plain[63]! / 32, 'the lowest is divided')
+  t.equal(llama3[63], plain[63]! / 32, 'the lowest frequency is divided')
   t.ok(
     llama3.every((value, i) => i === 0 || value < llama3[i - 1]!),
-    'and the transition between them is monotonic'
+    'frequencies in between decrease monotonically'
   )
   t.ok(llama3.some((value, i) => value < plain[i]! && value > plain[i]! / 32))
 })
@@ -135,12 +143,12 @@ t.test('rotary tables contain cosine and sine of position times frequency', asyn
   )
 })
 
-t.test('a context with tables beyond the limit of a model file is refused with a hint', async t => {
+t.test('rejects a context whose rotary tables exceed the limit of a model file, with a hint', async t => {
   const { rope } = parse({ head_dim: 128 })
   t.throws(() => rotaryTables(rope, 100_000_000), { code: 'INF_OUT_OF_MEMORY', hint: /maxContext/ })
 })
 
-t.test('layers with a window have a separate rotary base in Gemma 3, in either spelling', async t => {
+t.test('layers with a window have a separate rotary base in Gemma 3, with old and new field names', async t => {
   const older = { model_type: 'gemma3_text', rope_theta: 1e6, rope_local_base_freq: 1e4 }
   const newer = {
     model_type: 'gemma3_text',
@@ -160,7 +168,7 @@ t.test('a configuration can rotate a part of each head', async t => {
   t.equal(parse({ head_dim: 128, partial_rotary_factor: 0.75 }).rope.inverseFrequencies.length, 48)
 })
 
-t.test('yarn keeps fast frequencies, divides slow ones, and makes the context longer', async t => {
+t.test('yarn keeps high frequencies, divides low ones, and extends the context', async t => {
   const plain = parse({ head_dim: 128 }).rope.inverseFrequencies
   const scaling = { type: 'yarn', factor: 4, original_max_position_embeddings: 2048 }
   const { rope, contextLength } = parse({ head_dim: 128, rope_scaling: scaling })
@@ -172,7 +180,7 @@ t.test('yarn keeps fast frequencies, divides slow ones, and makes the context lo
   t.equal(parse({ rope_scaling: { ...scaling, mscale: 1, mscale_all_dim: 1 } }).rope.magnitude, 1)
 })
 
-t.test('longrope uses its long factors if the context exceeds the original one', async t => {
+t.test('longrope uses its long factors if the context exceeds the original length', async t => {
   const short_factor = Array(8).fill(1)
   const long_factor = Array(8).fill(4)
   const rope_scaling = { type: 'su', short_factor, long_factor }
@@ -180,7 +188,7 @@ t.test('longrope uses its long factors if the context exceeds the original one',
   const { rope } = parse({ ...change, max_position_embeddings: 16 })
   t.same(rotaryTables(rope, 5).cos[8], Math.fround(Math.cos(0.25) * rope.magnitude))
   t.same(rotaryTables(rope, 4).cos[8], Math.fround(Math.cos(1) * rope.magnitude))
-  t.equal(rope.magnitude, Math.sqrt(2), 'and both grow by sqrt(1 + ln(extension) / ln(original))')
+  t.equal(rope.magnitude, Math.sqrt(2), 'cosines and sines are scaled by sqrt(1 + ln(extension) / ln(original))')
 })
 
 for (const [change, code, path] of [
@@ -220,12 +228,12 @@ for (const [change, code, path] of [
   [{ rope_scaling: { type: 'linear', factor: 5e-324 } }, 'INF_RUN_DIR_MALFORMED', 'rope_scaling.rope_type'],
   [{ rope_scaling: { type: 'linear' } }, 'INF_RUN_DIR_MALFORMED', 'rope_scaling.factor']
 ] as const) {
-  t.test(`${JSON.stringify(change)} is refused at ${path}`, async t => {
+  t.test(`${JSON.stringify(change)} is rejected at ${path}`, async t => {
     t.throws(() => parse(change), { code, at: { file: 'config.json', path } })
   })
 }
 
-t.test('configurations of public checkpoints are read', async t => {
+t.test('parses configurations of public checkpoints', async t => {
   const phi4mini = {
     model_type: 'phi3',
     hidden_size: 3072,
@@ -272,7 +280,7 @@ t.test('configurations of public checkpoints are read', async t => {
   t.match(parse(qwen), { contextLength: 131_072, windows: [null, null] })
 })
 
-t.test('any configuration is read, or refused with its file', async t => {
+t.test('any configuration is either parsed or rejected, naming the file', async t => {
   const names = [
     'model_type hidden_size num_attention_heads num_key_value_heads head_dim num_hidden_layers hidden_act text_config',
     'hidden_activation layer_types sliding_window use_sliding_window max_window_layers sliding_window_pattern rope_theta',

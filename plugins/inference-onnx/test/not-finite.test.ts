@@ -9,7 +9,7 @@ import { floats, safetensors } from './support/safetensors.ts'
 const NAN = { F32: [0, 0, 0xc0, 0x7f], BF16: [0xc0, 0x7f] } as const
 const INFINITY = { F32: [0, 0, 0x80, 0xff], BF16: [0x80, 0x7f] } as const
 
-/** A copy of a fixture with one replaced value. */
+/** Returns a copy of a fixture with one value replaced. */
 async function brokenCopy(t: Test, name: string, file: string, tensor: string, value = NAN): Promise<string> {
   const folder = join(await temporaryFolder(t), name)
   await cp(join(fixtures, name), folder, { recursive: true })
@@ -32,7 +32,7 @@ for (const [name, file, tensor, quantization, value] of [
   [QWEN, 'model-00001-of-00002.safetensors', 'model.embed_tokens.weight', 'none', NAN],
   [QWEN, 'model-00002-of-00002.safetensors', 'model.norm.weight', 'none', INFINITY]
 ] as const) {
-  t.test(`${name}, ${quantization}: ${tensor} with a non-finite value is refused with its name`, async t => {
+  t.test(`${name}, ${quantization}: rejects a non-finite value in ${tensor} by name`, async t => {
     const runDirectory = await brokenCopy(t, name, file, tensor, value as typeof NAN)
     const engine = await openEngine(t)
     for (const _ of ['new', 'cached']) {
@@ -45,7 +45,7 @@ for (const [name, file, tensor, quantization, value] of [
   })
 }
 
-t.test('a run directory adapter with NaN is refused with the name of its tensor', async t => {
+t.test('rejects NaN in the adapter of a run directory, naming the tensor', async t => {
   const file = 'candle_qlora_adapter.safetensors'
   const [tensor = ''] = (await readSafetensors(join(fixtures, LLAMA, file))).tensors.keys()
   const runDirectory = await brokenCopy(t, LLAMA, file, tensor)
@@ -53,7 +53,7 @@ t.test('a run directory adapter with NaN is refused with the name of its tensor'
   await t.rejects(engine.load({ runDirectory }), { code: 'INF_ADAPTER_INVALID', message: `${tensor} holds NaN` })
 })
 
-t.test('an added adapter with NaN is refused, and the model continues to serve', async t => {
+t.test('rejects NaN in an added adapter, and the model continues to serve', async t => {
   const model = await loadModel(t, { adapter: false })
   const directory = await temporaryFolder(t)
   const path = 'base_model.model.model.layers.0.self_attn.q_proj'
@@ -73,7 +73,7 @@ t.test('an added adapter with NaN is refused, and the model continues to serve',
   t.equal((await collect(model.generate(greedy([9, 8], 2)))).tokens.length, 2)
 })
 
-t.test('non-finite logits are refused, but forbidden tokens may have minus infinity', t => {
+t.test('rejects non-finite logits, except minus infinity for forbidden tokens', t => {
   const { NEGATIVE_INFINITY: low, POSITIVE_INFINITY: high, NaN: none } = Number
   checkLogits(Float32Array.of(1, low, -3))
   for (const [values, token] of [

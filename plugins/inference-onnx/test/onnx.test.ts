@@ -12,7 +12,7 @@ t.test('protobuf fields match the encoding guide', async t => {
   t.equal(hex(new ProtoWriter().float(20, 1)), 'a5010000803f')
 })
 
-t.test('whole numbers of any size take the minimum number of bytes', async t => {
+t.test('encodes integers of any size in the minimum number of bytes', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), value => {

@@ -12,7 +12,7 @@ import { collect, fixtures, greedy, temporaryFolder } from './support/models.ts'
 
 const runDirectory = join(fixtures, 'qwen2-tiny')
 
-/** A plugin that keeps a model, like a model server. */
+/** Returns a plugin that keeps a model across reloads, like a model server. */
 function consumer(onModel: (model: LoadedModel) => void) {
   return definePlugin({
     name: 'consumer',
@@ -24,7 +24,7 @@ function consumer(onModel: (model: LoadedModel) => void) {
   })
 }
 
-t.test('the plugin provides an engine, and a kept model survives a reload', async t => {
+t.test('provides an engine, and a model that is kept survives a reload', async t => {
   const models: LoadedModel[] = []
   const kernel = await testKernel([plugin, consumer(model => models.push(model))], {
     settings: { 'inference-onnx': { threads: 1 } }
@@ -35,17 +35,17 @@ t.test('the plugin provides an engine, and a kept model survives a reload', asyn
   await kernel.replace(plugin)
   t.equal((await running).tokens.length, 100)
   t.equal(models.length, 2, 'the consumer was activated again')
-  t.equal(models[1], models[0], 'with the same model')
+  t.equal(models[1], models[0], 'the consumer gets the same model')
   t.equal((await collect(models[1]!.generate(greedy([9, 8], 3)))).tokens.length, 3)
 })
 
-t.test('settings outside their ranges are refused', async t => {
+t.test('settings outside their ranges are rejected', async t => {
   for (const settings of [{ device: 'abacus' }, { threads: 0 }, { runtime: 'magic' }, { unknown: 1 }]) {
     await t.rejects(testKernel([plugin], { settings: { 'inference-onnx': settings } }), JSON.stringify(settings))
   }
 })
 
-t.test('settings are named in snake_case and reach the engine', async t => {
+t.test('settings in snake_case reach the engine', async t => {
   const cache = join(await temporaryFolder(t), 'weights')
   const models: LoadedModel[] = []
   const kernel = await testKernel([plugin, consumer(model => models.push(model))], {

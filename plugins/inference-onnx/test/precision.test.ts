@@ -10,7 +10,7 @@ import { cpuTarget } from './support/cpu-target.ts'
 import { families, familyDirectory } from './support/families.ts'
 import { fixtures, openEngine, temporaryFolder } from './support/models.ts'
 
-t.test('CUDA uses the half precision of the checkpoint, and others float32 by default', async t => {
+t.test("CUDA uses the checkpoint's half precision, and other devices float32 by default", async t => {
   t.equal(precisionOf('cuda:0', 'BF16', 'auto'), 'bfloat16')
   t.equal(precisionOf('cuda:1', 'F16', 'auto'), 'float16')
   t.equal(precisionOf('cuda:0', 'F32', 'auto'), 'float16')
@@ -24,7 +24,7 @@ function api(): OrtApi {
   return new OrtApi(ownRequire()('koffi') as Koffi, findLibrary(ownRequire()))
 }
 
-/** Logits of two sequences, read one after the other, moved, and continued in one run. */
+/** Returns the logits of two sequences, which are read one after the other, moved, and continued in one run. */
 async function logits(
   t: { teardown(run: () => Promise<void>): void },
   runDirectory: string,
@@ -69,7 +69,7 @@ async function logits(
 }
 
 for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
-  t.test(`${name}: half precision computes nearly the same, with its cache in half precision too`, async t => {
+  t.test(`${name}: half precision, with a half-precision cache, gives nearly the same logits`, async t => {
     const runDirectory = join(fixtures, name)
     const [wide, half] = [await logits(t, runDirectory, 'float32'), await logits(t, runDirectory, 'float16')]
     const peak = wide.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
@@ -81,13 +81,13 @@ for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
     const [first, second] = [await model.logits([4, 3, 2, 11]), await model.logits([9, 8, 7, 6, 5, 12])]
     const reference = [...(first.at(-1) ?? []), ...(second.at(-1) ?? [])]
     const wrong = reference.reduce((most, value, index) => Math.max(most, Math.abs(value - (wide[index] as number))), 0)
-    t.ok(wrong < 1e-3, 'and in float32 the same as on the CPU')
+    t.ok(wrong < 1e-3, 'float32 gives the same logits as on the CPU')
     await model.close()
   })
 }
 
-t.test('the capacity instead of the total length, as in captures, does not change the result', async t => {
-  // This device captures nothing, but reads all inputs on the host.
+t.test('passing the capacity instead of the total length, as captures do, does not change the result', async t => {
+  // This device does not capture runs, but reads all inputs on the host.
   for (const precision of ['float32', 'float16'] as const) {
     const runDirectory = join(fixtures, 'qwen2-tiny')
     const as = async (capture: boolean) => [...(await logits(t, runDirectory, precision, capture))]
@@ -96,7 +96,7 @@ t.test('the capacity instead of the total length, as in captures, does not chang
 })
 
 for (const name of families) {
-  t.test(`${name} in half precision computes nearly the same`, async t => {
+  t.test(`${name} gives nearly the same logits in half precision`, async t => {
     const runDirectory = await familyDirectory(t, name, { dtype: 'BF16' })
     const [wide, half] = [await logits(t, runDirectory, 'float32'), await logits(t, runDirectory, 'float16')]
     const peak = wide.reduce((most, value) => Math.max(most, Math.abs(value)), 0)

@@ -9,7 +9,7 @@ async function open(name: string): Promise<Tokenizer> {
   return new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
 }
 
-/** The relevant parts of a run directory. */
+/** Returns the parts of a run directory that are relevant for prompts. */
 function directory(tokenizerConfiguration: Record<string, unknown>, chatTemplate: string | null = null): RunDirectory {
   return { tokenizerConfiguration, chatTemplate } as RunDirectory
 }
@@ -24,7 +24,7 @@ const config = {
   endTokens: [7]
 }
 
-t.test('a sequence ends at the end of a turn, also if the configuration lacks the token', async t => {
+t.test('end-of-turn tokens end a sequence, even if the configuration omits them', async t => {
   for (const [name, token] of [
     ['gemma', '<end_of_turn>'],
     ['llama3', '<|eot_id|>'],
@@ -38,7 +38,7 @@ t.test('a sequence ends at the end of a turn, also if the configuration lacks th
   t.ok(endTokens(config, directory({ eos_token: { content: '</s>' } }), tokenizer).has(tokenizer.id('</s>')!))
 })
 
-t.test('of several templates the default is used, and the tool template with tools', async t => {
+t.test('uses the `default` template, or `tool_use` if the request has tools', async t => {
   const tokenizer = await open('llama3')
   const templates = [
     { name: 'tool_use', template: 'tools' },

@@ -29,7 +29,7 @@ async function template(name: string): Promise<ChatTemplate> {
   return new ChatTemplate({ source, variables, specialNames: [], now })
 }
 
-t.test('every template has expected output', async t => {
+t.test('every template has expected results', async t => {
   const names = (await readdir(folder)).filter(name => name.endsWith('.jinja')).map(name => name.slice(0, -6))
   t.same(names.sort(), Object.keys(expected).sort())
 })
@@ -50,7 +50,7 @@ for (const [name, results] of Object.entries(expected)) {
   })
 }
 
-t.test('tool and thinking support are detected from the template', async t => {
+t.test('detects tool and thinking support from the template', async t => {
   for (const [name, abilities] of Object.entries({
     'qwen2.5': { tools: true, thinking: false },
     qwen3: { tools: true, thinking: true },

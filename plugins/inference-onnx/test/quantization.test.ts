@@ -14,7 +14,7 @@ function numbers(count: number, seed: number, scale = 1): Float32Array {
   return Float32Array.from({ length: count }, () => (random() + random() + random() - 1.5) * scale)
 }
 
-/** Runs one projection with packed weights, whose rows arrive in parts. */
+/** Packs the weights of a projection, whose rows arrive in parts, and runs it. */
 async function project(
   quantization: Quantization,
   weight: Float32Array,
@@ -72,7 +72,7 @@ for (const [quantization, bound] of [
     [16, 640, 64]
   ] as const) {
     t.test(
-      `${quantization}: a projection ${inputs} to ${outputs} of ${rows} rows errs by less than ${bound}`,
+      `${quantization}: the error of a projection from ${inputs} to ${outputs}, ${rows} rows, is below ${bound}`,
       async t => {
         const weight = numbers(inputs * outputs, 1, 0.05)
         const input = numbers(rows * inputs, 2)
@@ -90,19 +90,19 @@ for (const [quantization, bound] of [
   }
 }
 
-t.test('q8: an outlier of a row hardly affects the other inputs', async t => {
+t.test('q8: an outlier in a row hardly affects the precision of the other inputs', async t => {
   const [inputs, outputs] = [640, 48]
   const [weight, input] = [numbers(inputs * outputs, 9, 0.05), numbers(inputs, 10)]
   input[77] = 100
   const exact = await project('none', weight, input, [1, inputs, outputs])
   const rounded = await project('q8', weight, input, [1, inputs, outputs])
-  // With one scale for all, steps would be 100 / 127: an error of 0.23 for each input.
+  // Without rotation, the outlier would set steps of 100 / 127: an error of 0.23 for each input.
   const usual = 0.23 * norm(weight)
   const error = norm(rounded.map((value, i) => value - exact[i]!))
   t.ok(error < usual * 0.3, `${error} instead of ${usual}`)
 })
 
-t.test('q8: a row has the same bits by itself and in a batch', async t => {
+t.test('q8: a row has the same bits alone and in a batch', async t => {
   const [inputs, outputs] = [256, 96]
   const weight = numbers(inputs * outputs, 3)
   const input = numbers(8 * inputs, 4)
@@ -113,7 +113,7 @@ t.test('q8: a row has the same bits by itself and in a batch', async t => {
   }
 })
 
-t.test('q8: the number of strips does not change a tensor', async t => {
+t.test('q8: the number of buffered strips does not change a tensor', async t => {
   const sizes = [3, 64, 50] as const
   const [weight, input] = [numbers(64 * 50, 5), numbers(3 * 64, 6)]
   const whole = await project('q8', weight, input, sizes)
@@ -134,7 +134,7 @@ for (const quantization of quantized) {
   })
 }
 
-/** Mean over positions of KL(fp32 || quantised), in nats. */
+/** Returns the mean of KL(F32 || quantised) over all positions, in nats. */
 function divergence(exact: readonly Float32Array[], rounded: readonly Float32Array[]): number {
   const logSoftmax = (logits: Float32Array) => {
     const largest = Math.max(...logits)
@@ -148,7 +148,7 @@ function divergence(exact: readonly Float32Array[], rounded: readonly Float32Arr
   return each.reduce((a, b) => a + b, 0) / each.length
 }
 
-/** Random weights spread their errors over every logit, so these bounds are higher than in real use. */
+/** Bounds on the divergence. Errors of random weights spread over all logits, so they are higher than in real use. */
 const bounds = {
   'qwen2-tiny': { q8: 0.02, q4: 0.6 },
   'llama-tiny-bf16': { q8: 0.02, q4: 0.6 },
@@ -157,7 +157,7 @@ const bounds = {
 
 for (const [name, bound] of Object.entries(bounds)) {
   for (const quantization of quantized) {
-    t.test(`${name}, ${quantization}: predictions stay close to fp32 with both runtimes`, async t => {
+    t.test(`${name}, ${quantization}: predictions stay close to F32 with both runtimes`, async t => {
       const { prompts, runDirectory } = await readExpected(name)
       const { tokens } = prompts.at(-1)!
       const load = { name: runDirectory, quantization }
@@ -177,7 +177,7 @@ for (const [name, bound] of Object.entries(bounds)) {
   }
 }
 
-t.test('the quantised bundled model still answers with valid programs', async t => {
+t.test('the quantised bundled model still generates valid programs', async t => {
   const { runDirectory: name } = await readExpected('vox-tiny')
   for (const quantization of quantized) {
     const model = await loadModel(t, { name, quantization })
@@ -195,7 +195,7 @@ t.test('auto quantises only large models on a processor', async t => {
   t.equal(chooseQuantization('q4', { parameters: 4e6, device: 'cpu' }), 'q4')
 })
 
-t.test('the quantisation of a load overrides the setting, and unknown ones are refused', async t => {
+t.test('the load option overrides the setting, and unknown values are rejected', async t => {
   const asked = await loadModel(t, { engine: { quantization: 'q4' }, quantization: 'none' })
   t.equal(asked.info.quantization, 'none')
   const set = await loadModel(t, { engine: { quantization: 'q4' } })

@@ -12,7 +12,7 @@ const names = ['qwen2-tiny', 'llama-tiny-bf16', 'vox-tiny'].filter(name =>
 for (const runtime of ['native', 'worker'] as const) {
   for (const name of names) {
     for (const variant of ['base', 'adapter'] as const) {
-      t.test(`${name}, ${variant}, ${runtime} runtime: logits and greedy text equal PyTorch's`, async t => {
+      t.test(`${name}, ${variant}, ${runtime} runtime: logits and greedy text match PyTorch`, async t => {
         const expected = await readExpected(name)
         const prompts = expected.prompts.filter(prompt => prompt.variants[variant] !== undefined)
         if (prompts.length === 0) return t.pass('the fixture has no such variant')

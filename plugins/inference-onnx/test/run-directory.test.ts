@@ -24,7 +24,7 @@ async function editJson(file: string, edit: (value: any) => void): Promise<void>
 
 const read = (folder: string) => readRunDirectory(folder, { adapter: true })
 
-t.test('a missing directory, and a file at its path, are named', async t => {
+t.test('the error about a missing directory, or a file at its path, names the path', async t => {
   const folder = await temporaryFolder(t)
   await t.rejects(read(join(folder, 'nothing')), { code: 'INF_RUN_DIR_NOT_FOUND', message: /nothing does not exist/ })
   await writeFile(join(folder, 'file'), '')
@@ -40,14 +40,14 @@ for (const [name, file] of [
   [QWEN, 'model-00001-of-00002.safetensors'],
   [QWEN, 'model-00002-of-00002.safetensors']
 ] as const) {
-  t.test(`a ${name} without ${file} is refused with that name`, async t => {
+  t.test(`rejects a ${name} without ${file}, naming the file`, async t => {
     const folder = await copyOf(t, name)
     await rm(join(folder, file))
     await t.rejects(read(folder), { code: 'INF_RUN_DIR_FILE_MISSING', message: join(folder, file), hint: String })
   })
 }
 
-t.test('a numbered shard that is missing is named without an index, too', async t => {
+t.test('names a missing numbered shard, even if there is no index', async t => {
   const folder = await copyOf(t, QWEN)
   await rm(join(folder, 'model.safetensors.index.json'))
   t.equal((await read(folder)).tensors.size, 26)
@@ -56,7 +56,7 @@ t.test('a numbered shard that is missing is named without an index, too', async 
 })
 
 for (const target of ['../model.safetensors', '/etc/passwd', 'a/../../b.safetensors', '', 7, 'x\0y']) {
-  t.test(`an index that refers to ${JSON.stringify(target)} is refused`, async t => {
+  t.test(`an index that refers to ${JSON.stringify(target)} is rejected`, async t => {
     const folder = await copyOf(t, QWEN)
     await editJson(join(folder, 'model.safetensors.index.json'), index => {
       index.weight_map['model.norm.weight'] = target
@@ -65,7 +65,7 @@ for (const target of ['../model.safetensors', '/etc/passwd', 'a/../../b.safetens
   })
 }
 
-t.test('a relative path and a trailing slash name the same directory', async t => {
+t.test('accepts a relative path and a trailing slash', async t => {
   const engine = await openEngine(t)
   for (const runDirectory of [`${relative(process.cwd(), join(fixtures, QWEN))}/`, `${join(fixtures, QWEN)}/`]) {
     const model = await engine.load({ runDirectory })
@@ -74,7 +74,7 @@ t.test('a relative path and a trailing slash name the same directory', async t =
   }
 })
 
-t.test('an index with a missing shard or tensor is refused', async t => {
+t.test('an index with a missing shard or tensor is rejected', async t => {
   const folder = await copyOf(t, QWEN)
   const index = join(folder, 'model.safetensors.index.json')
   await editJson(index, value => {
@@ -89,7 +89,7 @@ t.test('an index with a missing shard or tensor is refused', async t => {
   await t.rejects(read(folder), { code: 'INF_RUN_DIR_MALFORMED', message: /weight_map/ })
 })
 
-t.test('a tensor in two shards without an index is refused, naming both', async t => {
+t.test('rejects a tensor in two shards without an index, naming both files', async t => {
   const folder = await copyOf(t, LLAMA)
   await cp(join(folder, 'model.safetensors'), join(folder, 'model-copy.safetensors'))
   await t.rejects(read(folder), {
@@ -98,7 +98,7 @@ t.test('a tensor in two shards without an index is refused, naming both', async 
   })
 })
 
-t.test('a truncated shard is refused before anything is computed', async t => {
+t.test('a truncated shard is rejected before anything is computed', async t => {
   const folder = await copyOf(t, LLAMA)
   await truncate(join(folder, 'model.safetensors'), 100_000)
   const engine = await openEngine(t)
@@ -108,7 +108,7 @@ t.test('a truncated shard is refused before anything is computed', async t => {
   })
 })
 
-t.test('JSON that is invalid or not an object is refused with its file', async t => {
+t.test('rejects JSON that is invalid or not an object, naming the file', async t => {
   for (const file of ['config.json', 'tokenizer.json', 'generation_config.json', 'adapter_manifest.json']) {
     const folder = await copyOf(t, LLAMA)
     await writeFile(join(folder, file), '{"a":')
@@ -118,7 +118,7 @@ t.test('JSON that is invalid or not an object is refused with its file', async t
   }
 })
 
-t.test('weights are read from the base_model folder of the adapter metadata', async t => {
+t.test('reads weights from the base_model folder of the adapter metadata', async t => {
   const folder = await copyOf(t, LLAMA)
   const base = join(folder, '..', 'base')
   await mkdir(base)
@@ -131,7 +131,7 @@ t.test('weights are read from the base_model folder of the adapter metadata', as
   t.equal(directory.tensors.get('lm_head.weight')?.file, join(base, 'model.safetensors'))
 })
 
-t.test('older names of the adapter metadata are read', async t => {
+t.test('reads adapter metadata from files with older names', async t => {
   for (const name of ['populi_adapter_manifest_v3.json', 'adapter_meta_v2.json', 'meta.json']) {
     const folder = await copyOf(t, LLAMA)
     await rename(join(folder, 'adapter_manifest.json'), join(folder, name))
@@ -139,7 +139,7 @@ t.test('older names of the adapter metadata are read', async t => {
   }
 })
 
-t.test('metadata of version 2 need neither labels nor a key map', async t => {
+t.test('accepts metadata of version 2 without labels and key map', async t => {
   const folder = await copyOf(t, LLAMA)
   await rm(join(folder, 'adapter_manifest.json'))
   await writeFile(join(folder, 'meta.json'), JSON.stringify({ version: 2, rank: 4, alpha: 6 }))
@@ -155,7 +155,7 @@ for (const [what, edit, says] of [
   ['a label without tensors', (m: any) => m.layer_order.push('l9.q'), /l9\.q\.lora_a\.weight is missing/],
   ['a key map of numbers', (m: any) => (m.base_key_map = { 'l0.q': 1 }), /base_key_map/]
 ] as const) {
-  t.test(`adapter metadata with ${what} are refused`, async t => {
+  t.test(`rejects adapter metadata with ${what}`, async t => {
     const folder = await copyOf(t, LLAMA)
     await editJson(join(folder, 'adapter_manifest.json'), edit)
     await t.rejects(read(folder), { code: 'INF_ADAPTER_INVALID', message: says })
@@ -163,7 +163,7 @@ for (const [what, edit, says] of [
 }
 
 for (const [what, tensors, says] of [
-  ['a strange name', { x: floats([4, 64], () => 0) }, /tensor x is not named/],
+  ['an unknown tensor name', { x: floats([4, 64], () => 0) }, /tensor x is not named/],
   ['half an update', { 'l0.q.lora_a.weight': floats([4, 64], () => 0) }, /l0\.q\.lora_b\.weight is missing/],
   [
     'tensors that are not F32',
@@ -174,7 +174,7 @@ for (const [what, tensors, says] of [
     /adapters must be F32/
   ]
 ] as const) {
-  t.test(`an adapter file with ${what} is refused`, async t => {
+  t.test(`an adapter file with ${what} is rejected`, async t => {
     const folder = await copyOf(t, LLAMA)
     await editJson(join(folder, 'adapter_manifest.json'), metadata => {
       metadata.layer_order = []
@@ -195,7 +195,7 @@ for (const [what, label, a, b, says] of [
   ['a layer that the model lacks', 'l7.q', [4, 64], [128, 4], /l7\.q is unknown/],
   ['an unknown projection', 'l0.lin_qkv', [4, 64], [128, 4], /l0\.lin_qkv is unknown/]
 ] as const) {
-  t.test(`an adapter made for ${what} is refused when the model is built`, async t => {
+  t.test(`an adapter made for ${what} is rejected when the model is built`, async t => {
     const folder = await copyOf(t, LLAMA)
     await editJson(join(folder, 'adapter_manifest.json'), metadata => {
       metadata.layer_order = []
@@ -211,7 +211,7 @@ for (const [what, label, a, b, says] of [
   })
 }
 
-t.test('tensor names without .weight mean the same', async t => {
+t.test('accepts tensor names without .weight', async t => {
   const folder = await copyOf(t, LLAMA)
   await editJson(join(folder, 'adapter_manifest.json'), metadata => {
     metadata.layer_order = ['l0.q']
@@ -221,7 +221,7 @@ t.test('tensor names without .weight mean the same', async t => {
   t.same([...((await read(folder)).adapter?.factors.keys() ?? [])], ['l0.q'])
 })
 
-t.test('merged.safetensors shadows base tensors, and the adapter is not applied to them again', async t => {
+t.test('merged.safetensors replaces base tensors, and the adapter is not applied to them again', async t => {
   const folder = await copyOf(t, LLAMA)
   const merged = { 'model.norm.weight': floats([64], () => 0.5), 'lm_head.weight': floats([300, 64], () => 0) }
   await writeFile(join(folder, 'merged.safetensors'), safetensors(merged))
@@ -242,7 +242,7 @@ t.test('merged.safetensors shadows base tensors, and the adapter is not applied 
   )
 })
 
-t.test('shards that are symbolic links out of the directory are served', async t => {
+t.test('serves shards that are symbolic links out of the directory', async t => {
   const folder = await copyOf(t, QWEN)
   for (const name of ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors']) {
     const blob = join(await temporaryFolder(t), 'blob')
@@ -258,7 +258,7 @@ t.test('shards that are symbolic links out of the directory are served', async t
   t.same(generated.tokens, variants.base!.greedy.slice(0, 8))
 })
 
-t.test('a handoff is read, and one that breaks its schema is refused with the field', async t => {
+t.test('reads a handoff, and rejects one that violates its schema, naming the field', async t => {
   const folder = await copyOf(t, LLAMA)
   const file = join(folder, 'external_serving_handoff_v1.json')
   t.equal((await read(folder)).handoff?.prompt_format, 'qwen_chatml_im_start')
@@ -305,7 +305,7 @@ for (const [what, edit, code, says] of [
     /embed_tokens\.weight at byte \d+ is BF16 \[300, 64\], not \[301, 64\]/
   ]
 ] as const) {
-  t.test(`a configuration with ${what} is refused`, async t => {
+  t.test(`a configuration with ${what} is rejected`, async t => {
     const folder = await copyOf(t, LLAMA)
     await editJson(join(folder, 'config.json'), edit)
     const engine = await openEngine(t)
@@ -313,7 +313,7 @@ for (const [what, edit, code, says] of [
   })
 }
 
-t.test('an invalid tokenizer, or one with an unknown decoder, is refused', async t => {
+t.test('an invalid tokenizer, or one with an unknown decoder, is rejected', async t => {
   const engine = await openEngine(t)
   const folder = await copyOf(t, LLAMA)
   const file = join(folder, 'tokenizer.json')
@@ -325,7 +325,7 @@ t.test('an invalid tokenizer, or one with an unknown decoder, is refused', async
   await t.rejects(engine.load({ runDirectory: folder }), { code: 'INF_RUN_DIR_MALFORMED', message: file })
 })
 
-t.test('the digest follows names and contents, and nothing else', async t => {
+t.test('the digest depends only on names and contents', async t => {
   const first = await loadModel(t, { name: QWEN })
   const folder = await copyOf(t, QWEN)
   const engine = await openEngine(t)
@@ -335,7 +335,7 @@ t.test('the digest follows names and contents, and nothing else', async t => {
     return model.info.digest
   }
   t.equal(await digest(), first.info.digest)
-  t.equal(await digest(), first.info.digest, 'again, with cached hashes')
+  t.equal(await digest(), first.info.digest, 'cached hashes give the same digest')
   await editJson(join(folder, 'config.json'), config => {
     config.note = 'changed'
   })

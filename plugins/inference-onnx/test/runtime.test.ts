@@ -7,7 +7,7 @@ import { openRuntime, ownRequire } from '#ort'
 import { bareHost } from './support/hosts.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
 
-t.test('an unavailable device is refused by name, and best and auto select an available one', async t => {
+t.test('rejects an unavailable device by name; best and auto select an available one', async t => {
   const gpu = { host: await bareHost(t) }
   const notes: string[] = []
   const engine = await openEngine(t, { gpu, onNote: note => void notes.push(note) })
@@ -25,7 +25,7 @@ t.test('an unavailable device is refused by name, and best and auto select an av
     t.equal(model.info.device, 'cpu')
     await model.close()
   }
-  t.match(notes, [/^Models run on the CPU: /], 'and it is logged once')
+  t.match(notes, [/^Models run on the CPU: /], 'the fallback is logged once')
   const forced = await openEngine(t, { device: 'cuda', gpu })
   await t.rejects(forced.load({ runDirectory }), { code: 'INF_DEVICE_UNAVAILABLE' })
 })
@@ -35,7 +35,7 @@ for (const [option, value] of [
   ['threads', 1.5],
   ['maxContext', -1]
 ] as const) {
-  t.test(`${option} ${value} is refused`, async t => {
+  t.test(`${option} ${value} is rejected`, async t => {
     const engine = await openEngine(t)
     await t.rejects(engine.load({ runDirectory: join(fixtures, 'qwen2-tiny'), [option]: value }), {
       code: 'INF_OPTION_INVALID',
@@ -45,7 +45,7 @@ for (const [option, value] of [
 }
 
 for (const runtime of ['native', 'worker'] as const) {
-  t.test(`${runtime}: the message of the library reaches the caller`, async t => {
+  t.test(`${runtime}: the library's error message reaches the caller`, async t => {
     const opened = openRuntime(runtime, ownRequire(), () => {})
     t.teardown(() => opened.close())
     t.match(opened.name, /^onnxruntime 1\.\d+\.\d+/)
@@ -53,7 +53,7 @@ for (const runtime of ['native', 'worker'] as const) {
     await t.rejects(opened.createSession(broken), { code: 'INF_RUNTIME_FAILED', message: /protobuf|parse|[Ll]oad/ })
   })
 
-  t.test(`${runtime}: bound memory is read and written by every run`, async t => {
+  t.test(`${runtime}: every run reads and writes the bound memory`, async t => {
     const opened = openRuntime(runtime, ownRequire(), () => {})
     t.teardown(() => opened.close())
     const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
@@ -75,7 +75,7 @@ for (const runtime of ['native', 'worker'] as const) {
   })
 }
 
-t.test('without the C interface, a worker thread computes the same tokens', async t => {
+t.test('if the C interface cannot be called, a worker thread computes the same tokens', async t => {
   const root = await temporaryFolder(t)
   const packages = join(root, 'node_modules')
   await mkdir(join(packages, 'koffi'), { recursive: true })
@@ -110,12 +110,12 @@ t.test('without the C interface, a worker thread computes the same tokens', asyn
   })
 })
 
-t.test('a dead worker fails its runs instead of leaving them waiting', async t => {
+t.test('if the worker ends, its runs fail instead of waiting forever', async t => {
   const opened = openRuntime('worker', ownRequire(), () => {})
   const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
   const one = opened.host('float32', [1, 1])
   const binding = session.bind({ weight: one, a: one, b: one }, { merged: opened.host('float32', [1, 1]) })
-  // The first may be answered already; with so many in the queue, the last cannot.
+  // The first run may have ended already; with so many in the queue, the last one cannot.
   const runs = Array.from({ length: 500 }, () => binding.run())
   const settled = Promise.allSettled(runs)
   await opened.close()
@@ -139,7 +139,7 @@ for (const runtime of ['native', 'worker'] as const) {
   })
 }
 
-t.test('a native run can be interrupted, and its binding used again', async t => {
+t.test('a native run can be aborted, and its binding can be used again', async t => {
   const opened = openRuntime('native', ownRequire(), () => {})
   const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
   const [rows, rank, columns] = [2000, 64, 2000]
@@ -149,7 +149,7 @@ t.test('a native run can be interrupted, and its binding used again', async t =>
   const abort = new AbortController()
   const run = binding.run(abort.signal)
   abort.abort()
-  // The library may notice only at its last operator, but it must end and recover.
+  // The library may notice the abort only at its last operator; the binding must work afterwards.
   await run.catch(() => {})
   weight.data.fill(2)
   await binding.run()

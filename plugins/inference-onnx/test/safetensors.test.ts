@@ -13,7 +13,7 @@ function entry(dtype: string, shape: number[], begin: number, end: number) {
   return { dtype, shape, data_offsets: [begin, end] }
 }
 
-t.test('a well-formed file yields its tensors with offsets counted from the start of the file', async t => {
+t.test('returns the tensors of a valid file, with offsets from the start of the file', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   const bytes = safetensors(two, { format: 'pt' })
   await writeFile(file, bytes)
@@ -32,7 +32,7 @@ const hostile: Readonly<Record<string, { header: string; bytes?: number; code: s
     code: 'INF_RUN_DIR_MALFORMED',
     says: /tensor "b" overlaps/
   },
-  'a hole between tensors': {
+  'a gap between tensors': {
     header: JSON.stringify({ a: entry('F32', [1], 0, 4), b: entry('F32', [1], 8, 12) }),
     bytes: 12,
     code: 'INF_RUN_DIR_MALFORMED',
@@ -50,7 +50,7 @@ const hostile: Readonly<Record<string, { header: string; bytes?: number; code: s
     code: 'INF_RUN_DIR_TRUNCATED',
     says: /tensor "a" ends at byte/
   },
-  'offsets that are not whole': {
+  'offsets that are not integers': {
     header: '{"a":{"dtype":"F32","shape":[1],"data_offsets":[0.5,4.5]}}',
     bytes: 8,
     code: 'INF_RUN_DIR_MALFORMED',
@@ -61,7 +61,7 @@ const hostile: Readonly<Record<string, { header: string; bytes?: number; code: s
     code: 'INF_RUN_DIR_MALFORMED',
     says: /data_offsets/
   },
-  'offsets that run backwards': {
+  'offsets in reverse order': {
     header: JSON.stringify({ a: entry('F32', [1], 8, 4) }),
     bytes: 8,
     code: 'INF_RUN_DIR_MALFORMED',
@@ -102,7 +102,7 @@ const hostile: Readonly<Record<string, { header: string; bytes?: number; code: s
 }
 
 for (const [name, { header, bytes = 0, code, says }] of Object.entries(hostile)) {
-  t.test(`${name} is refused, naming the file and the offset`, async t => {
+  t.test(`rejects ${name}, naming the file and the offset`, async t => {
     const file = join(await temporaryFolder(t), 'model.safetensors')
     await writeFile(file, withHeader(header, new Uint8Array(bytes)))
     await t.rejects(readSafetensors(file), { code, message: says, data: { file, offset: Number } })
@@ -110,7 +110,7 @@ for (const [name, { header, bytes = 0, code, says }] of Object.entries(hostile))
   })
 }
 
-t.test('an excessive header length is refused before anything is allocated', async t => {
+t.test('rejects an excessive header length before allocating memory', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   await writeFile(file, Buffer.alloc(64, 0xff))
   await t.rejects(readSafetensors(file), {
@@ -119,7 +119,7 @@ t.test('an excessive header length is refused before anything is allocated', asy
   })
 })
 
-t.test('a header that is not UTF-8 is refused', async t => {
+t.test('a header that is not UTF-8 is rejected', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   const bytes = Buffer.from(withHeader('{"aa":1}', new Uint8Array()))
   bytes[10] = 0xff
@@ -127,18 +127,18 @@ t.test('a header that is not UTF-8 is refused', async t => {
   await t.rejects(readSafetensors(file), { code: 'INF_RUN_DIR_MALFORMED', message: /not UTF-8/ })
 })
 
-t.test('a folder instead of the file is refused', async t => {
+t.test('a folder instead of the file is rejected', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   await mkdir(file)
   await t.rejects(readSafetensors(file), { code: 'INF_RUN_DIR_MALFORMED', message: /not a regular file/ })
 })
 
-t.test('a missing file is named', async t => {
+t.test('the error about a missing file names it', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   await t.rejects(readSafetensors(file), { code: 'INF_RUN_DIR_FILE_MISSING', message: file })
 })
 
-t.test('a file cut at any byte is refused with a typed error', async t => {
+t.test('a file truncated at any byte is rejected with a typed error', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   const bytes = safetensors(two)
   for (let length = 0; length < bytes.byteLength; length++) {
@@ -151,7 +151,7 @@ t.test('a file cut at any byte is refused with a typed error', async t => {
   }
 })
 
-t.test('any bytes are either tensors inside the file or a typed error', async t => {
+t.test('any bytes give either tensors inside the file or a typed error', async t => {
   const valid = safetensors(two)
   const header = valid.subarray(8, 8 + Number(Buffer.from(valid).readBigUInt64LE()))
   const mutated = fc
@@ -180,7 +180,7 @@ t.test('any bytes are either tensors inside the file or a typed error', async t 
   )
 })
 
-t.test('every layout that the format allows is read back as it was written', async t => {
+t.test('reads every valid layout as it was written', async t => {
   const sizes: Readonly<Record<string, number>> = { F32: 4, BF16: 2, F16: 2, U8: 1, I64: 8, BOOL: 1 }
   const tensor = fc
     .record({ dtype: fc.constantFrom(...Object.keys(sizes)), shape: fc.array(fc.nat(4), { maxLength: 3 }) })

@@ -5,7 +5,7 @@ import { argmax, largest, logprobs, Sampler, seededRandom, sumOfWeights } from '
 const logits = (values: readonly number[]) => Float32Array.from(values)
 const logitArray = fc.array(fc.float({ noNaN: true, min: -50, max: 50 }), { minLength: 1, maxLength: 300 })
 
-/** Number of samples of each token. */
+/** Samples `times` tokens, and returns how often each was chosen. */
 function draw(options: ConstructorParameters<typeof Sampler>[0], values: readonly number[], times = 4000) {
   const sampler = new Sampler(options, seededRandom(1))
   const counts = new Map<number, number>()
@@ -18,8 +18,8 @@ function draw(options: ConstructorParameters<typeof Sampler>[0], values: readonl
 
 const drawn = (counts: Map<number, number>) => [...counts.keys()].sort((a, b) => a - b)
 
-t.test('temperature 0 selects the largest logit, and the first of equal ones', async t => {
-  const sampler = new Sampler({ temperature: 0 }, () => t.fail('the result is deterministic') as never)
+t.test('temperature 0 selects the largest logit, in a tie the smallest id', async t => {
+  const sampler = new Sampler({ temperature: 0 }, () => t.fail('greedy sampling must not use random numbers') as never)
   t.equal(sampler.sample(logits([1, 3, 2]), []), 1)
   t.equal(sampler.sample(logits([1, 3, 3]), []), 1)
   t.equal(sampler.sample(logits([Number.NaN, 3, Number.POSITIVE_INFINITY]), []), 2)
@@ -55,8 +55,8 @@ t.test('top-k, top-p and min-p keep the specified tokens', async t => {
   )
 })
 
-t.test('typical-p keeps the tokens whose surprise is closest to the expected one', async t => {
-  // Entropy 1.39: the surprises 0.92, 1.20, 1.90, 2.30, 3.00 are 0.48, 0.19, 0.51, 0.91, 1.60 away from it.
+t.test('typical-p keeps the tokens whose surprisal is closest to the entropy', async t => {
+  // The entropy is 1.39. The surprisals 0.92, 1.20, 1.90, 2.30, 3.00 differ from it by 0.48, 0.19, 0.51, 0.91, 1.60.
   const values = [0.4, 0.3, 0.15, 0.1, 0.05].map(Math.log)
   t.same(drawn(draw({ temperature: 1, typicalP: 0 }, values)), [1])
   t.same(drawn(draw({ temperature: 1, typicalP: 0.29 }, values)), [1])
@@ -67,13 +67,13 @@ t.test('typical-p keeps the tokens whose surprise is closest to the expected one
   t.same(
     drawn(draw({ temperature: 1, typicalP: 0.8, topP: 0.4 }, values)),
     [0],
-    'top-p applies to the tokens that it kept'
+    'top-p applies to the tokens that typical-p kept'
   )
-  t.same(drawn(draw({ temperature: 1, typicalP: 0.8, minP: 0.5 }, values)), [0, 1], 'min-p follows it')
-  t.same(drawn(draw({ temperature: 1, typicalP: 0.5, topK: 2 }, values)), [0], 'top-k precedes it')
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.8, minP: 0.5 }, values)), [0, 1], 'min-p applies after typical-p')
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.5, topK: 2 }, values)), [0], 'top-k applies before typical-p')
 })
 
-t.test('typical-p equals a full sort by surprise, for any number of tokens', async t => {
+t.test('typical-p gives the same result as a full sort by surprisal, for any number of tokens', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(logitArray, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (values, typicalP) => {
@@ -82,7 +82,7 @@ t.test('typical-p equals a full sort by surprise, for any number of tokens', asy
         const entropy = weights.reduce((sum, weight) => sum - (weight / total) * Math.log(weight / total), 0)
         const distances = weights.map(weight => Math.abs(-Math.log(weight / total) - entropy))
         const token = new Sampler({ temperature: 1, typicalP }, Math.random).sample(logits(values), [])
-        // The tokens that are strictly closer than the chosen one do not reach the share without it.
+        // The tokens that are closer than the chosen one must not reach the probability on their own.
         const closer = weights.filter((_, i) => distances[i]! < distances[token]! - 1e-4).reduce((a, b) => a + b, 0)
         return closer / total < typicalP + 1e-6
       })
@@ -90,7 +90,7 @@ t.test('typical-p equals a full sort by surprise, for any number of tokens', asy
   )
 })
 
-t.test('a token without its bit in the mask is never chosen', async t => {
+t.test('never chooses a token whose mask bit is not set', async t => {
   const options = [{ temperature: 0 }, { temperature: 1 }, { topK: 3 }, { topP: 0.5 }, { typicalP: 0.5 }, { minP: 0.1 }]
   t.doesNotThrow(() =>
     fc.assert(
@@ -113,7 +113,7 @@ t.test('a token without its bit in the mask is never chosen', async t => {
   )
 })
 
-t.test('top-p keeps the smallest set that reaches its share, of any size', async t => {
+t.test('top-p keeps the smallest set of tokens that reaches the probability, of any size', async t => {
   const values = Array.from({ length: 2000 }, (_, i) => -i / 1000)
   const total = values.reduce((sum, value) => sum + Math.exp(value), 0)
   let expected = 0
@@ -123,20 +123,24 @@ t.test('top-p keeps the smallest set that reaches its share, of any size', async
   t.ok(counts.size > 200)
 })
 
-t.test('repeated tokens are penalised within the window', async t => {
+t.test('penalises repeated tokens within the window', async t => {
   const greedy = (options: object, history: number[]) =>
     new Sampler({ temperature: 0, ...options }, Math.random).sample(logits([2, 1.9, -1]), history)
   t.equal(greedy({ repeatPenalty: 1.1 }, [0]), 1)
   t.equal(greedy({ presencePenalty: 0.2 }, [0]), 1)
   t.equal(greedy({ frequencyPenalty: 0.06 }, [0]), 0)
   t.equal(greedy({ frequencyPenalty: 0.06 }, [0, 0]), 1)
-  t.equal(greedy({ presencePenalty: 0.2, repeatLastN: 1 }, [0, 2]), 0, 'outside the window')
-  t.equal(greedy({ presencePenalty: 0.2, repeatLastN: 0 }, [0]), 0, 'no window')
-  t.equal(greedy({ presencePenalty: 0.2 }, [0, ...Array(64).fill(2)]), 0, 'the window is 64 wide')
-  t.equal(greedy({ presencePenalty: 0.2, repeatLastN: -1 }, [0, ...Array(64).fill(2)]), 1, 'the whole context')
+  t.equal(greedy({ presencePenalty: 0.2, repeatLastN: 1 }, [0, 2]), 0, 'a token outside the window is not penalised')
+  t.equal(greedy({ presencePenalty: 0.2, repeatLastN: 0 }, [0]), 0, 'a window of 0 disables penalties')
+  t.equal(greedy({ presencePenalty: 0.2 }, [0, ...Array(64).fill(2)]), 0, 'the default window is 64 tokens')
+  t.equal(
+    greedy({ presencePenalty: 0.2, repeatLastN: -1 }, [0, ...Array(64).fill(2)]),
+    1,
+    'a window of -1 is the whole context'
+  )
 })
 
-t.test('a bias moves a token up or bans it', async t => {
+t.test('a bias promotes or bans a token', async t => {
   const sampler = (entries: [number, number][]) =>
     new Sampler({ temperature: 0, logitBias: new Map(entries) }, Math.random).sample(logits([2, 1, 0]), [])
   t.equal(sampler([[2, 5]]), 2)
@@ -156,7 +160,7 @@ t.test('random numbers are in [0, 1) and evenly distributed', async t => {
   for (const count of buckets) t.ok(Math.abs(count - 2000) < 200)
 })
 
-t.test('the largest logits are in the order of a full sort', async t => {
+t.test('returns the largest logits in the order of a full sort', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(logitArray, fc.nat(400), (values, count) => {
@@ -171,7 +175,7 @@ t.test('the largest logits are in the order of a full sort', async t => {
   )
 })
 
-t.test('logprobs are logarithms of a distribution, most likely first', async t => {
+t.test('logprobs are logarithms of a probability distribution, most likely first', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(logitArray, values => {
@@ -190,7 +194,7 @@ t.test('logprobs are logarithms of a distribution, most likely first', async t =
   t.same(logprobs(logits([0, 0]), 1, 0, String), { token: 1, text: '1', logprob: -Math.LN2, top: [] })
 })
 
-t.test('weights are exponential functions of the distance to the best logit', async t => {
+t.test('weights equal exp of the distance to the best logit', async t => {
   const logits = Float32Array.from({ length: 30_000 }, (_, i) => 20 - i * 0.002)
   for (const temperature of [0.1, 0.7, 1, 5]) {
     const weights = new Float64Array(logits.length)

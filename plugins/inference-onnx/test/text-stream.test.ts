@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { TextStream } from '#root'
 
-/** Splits bytes at the given positions. */
-function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
-  const sorted = [...new Set(places.map(place => place % (bytes.byteLength + 1)))].sort((a, b) => a - b)
+/** Splits bytes at these positions. */
+function cut(bytes: Uint8Array, positions: readonly number[]): Uint8Array[] {
+  const sorted = [...new Set(positions.map(position => position % (bytes.byteLength + 1)))].sort((a, b) => a - b)
   return [0, ...sorted].map((start, i) => bytes.subarray(start, sorted[i] ?? bytes.byteLength))
 }
 
-/** Streams tokens numbered from 0; returns the pieces and whether a stop string ended it. */
+/** Streams tokens, numbered from 0. Returns the pieces, and whether a stop string ended the stream. */
 function stream(tokens: readonly Uint8Array[], stops: readonly string[]) {
   const text = new TextStream<number>(stops)
   const pieces = []
@@ -23,10 +23,10 @@ function stream(tokens: readonly Uint8Array[], stops: readonly string[]) {
 }
 
 const joined = (pieces: readonly { text: string }[]) => pieces.map(piece => piece.text).join('')
-const places = fc.array(fc.nat(200), { maxLength: 40 })
+const cutPositions = fc.array(fc.nat(200), { maxLength: 40 })
 const anyText = fc.string({ unit: fc.constantFrom('a', 'b', 'ä', '€', '😀', '\n', '<'), maxLength: 30 })
 
-/** The text up to the first complete stop string, as a simple reference. */
+/** Returns the text up to the first complete stop string: a simple reference implementation. */
 function cutAtStop(text: string, stops: readonly string[]): string {
   for (let end = 1; end <= text.length; end++) {
     const hits = stops.filter(stop => stop !== '' && text.slice(0, end).endsWith(stop))
@@ -38,7 +38,7 @@ function cutAtStop(text: string, stops: readonly string[]): string {
 t.test('joined pieces equal the decoded bytes, for any bytes and splits', async t => {
   t.doesNotThrow(() =>
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 60 }), places, (bytes, at) => {
+      fc.property(fc.uint8Array({ maxLength: 60 }), cutPositions, (bytes, at) => {
         const { pieces } = stream(cut(bytes, at), [])
         return joined(pieces) === new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
       }),
@@ -47,10 +47,10 @@ t.test('joined pieces equal the decoded bytes, for any bytes and splits', async 
   )
 })
 
-t.test('no piece of a valid text contains half a character', async t => {
+t.test('no piece of valid text splits a character', async t => {
   t.doesNotThrow(() =>
     fc.assert(
-      fc.property(anyText, places, (text, at) => {
+      fc.property(anyText, cutPositions, (text, at) => {
         const { pieces } = stream(cut(Buffer.from(text), at), [])
         return (
           joined(pieces) === text &&
@@ -62,13 +62,13 @@ t.test('no piece of a valid text contains half a character', async t => {
   )
 })
 
-t.test('text ends before the first stop string, for any split into tokens', async t => {
+t.test('the text ends before the first stop string, for any split into tokens', async t => {
   const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', '€'), minLength: 1, maxLength: 4 }), {
     maxLength: 3
   })
   t.doesNotThrow(() =>
     fc.assert(
-      fc.property(anyText, stops, places, (text, stop, at) => {
+      fc.property(anyText, stops, cutPositions, (text, stop, at) => {
         const expected = cutAtStop(text, stop)
         const { pieces, stopped } = stream(cut(Buffer.from(text), at), stop)
         return joined(pieces) === expected && stopped === expected.length < text.length
@@ -78,7 +78,7 @@ t.test('text ends before the first stop string, for any split into tokens', asyn
   )
 })
 
-t.test('only a possible prefix of a stop string is held back', async t => {
+t.test('delays only a possible prefix of a stop string', async t => {
   const text = new TextStream<number>(['END.'])
   const push = (part: string, data: number) => text.push({ bytes: Buffer.from(part), data })
   t.same(push('the ', 0), { text: 'the ', data: [0] })
@@ -90,7 +90,7 @@ t.test('only a possible prefix of a stop string is held back', async t => {
   t.equal(text.finish(), null)
 })
 
-t.test('a token across a stop string belongs to the text before it', async t => {
+t.test('a token that reaches into a stop string belongs to the text before it', async t => {
   const text = new TextStream<number>(['##'])
   t.same(text.push({ bytes: Buffer.from('end##rest'), data: 7 }), { text: 'end', data: [7] })
   t.equal(text.stopped, true)
@@ -105,7 +105,7 @@ t.test('tokens without text belong to the next piece, or to the end', async t =>
   t.same(text.finish(), { text: '', data: [2] })
 })
 
-t.test('a sequence that ends inside a character shows U+FFFD', async t => {
+t.test('a sequence that ends inside a character ends with U+FFFD', async t => {
   const text = new TextStream<number>([])
   t.equal(text.push({ bytes: Uint8Array.of(0xe2, 0x82), data: 0 }), null)
   t.same(text.finish(), { text: '\ufffd', data: [0] })

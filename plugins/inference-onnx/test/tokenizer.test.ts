@@ -15,7 +15,7 @@ async function open(folder: string): Promise<Tokenizer> {
 }
 
 for (const name of ['qwen2-tiny', 'llama-tiny-bf16', 'vox-tiny']) {
-  t.test(`${name}: tokens and text equal those of the reference implementation`, async t => {
+  t.test(`${name}: tokens and text match the reference implementation`, async t => {
     const expected = await readExpected(name)
     const tokenizer = await open(expected.runDirectory)
     for (const { text, ordinary, special, decoded } of expected.tokenizations) {
@@ -44,7 +44,7 @@ for (const [name, texts] of Object.entries<any[]>(families)) {
   })
 }
 
-t.test('the start tokens of a text follow the post-processor or the configuration', async t => {
+t.test('reads begin-of-text tokens from the post-processor or the configuration', async t => {
   const file = join(fixtures, 'tokenizers', 'llama3.json')
   const definition = JSON.parse(await readFile(file, 'utf8'))
   const beginning = (postProcessor: unknown, configuration: object = {}) =>
@@ -65,7 +65,7 @@ t.test('the start tokens of a text follow the post-processor or the configuratio
   t.same(beginning(bytes, { add_bos_token: true, bos_token: { content: '<|begin_of_text|>' } }), [0])
 })
 
-t.test('every text is restored from its tokens', async t => {
+t.test('decoding the tokens of any text restores it', async t => {
   const tokenizer = await open('llama-tiny-bf16')
   const text = fc.oneof(
     fc.string({ unit: 'grapheme' }),
@@ -111,7 +111,7 @@ t.test('a SentencePiece decoder maps space markers and byte tokens, and drops th
   t.equal(tokenDecoder(null), null)
 })
 
-t.test('a model prepends the start token on request, and never twice', async t => {
+t.test('adds the begin-of-text token on request, and never twice', async t => {
   const runDirectory = join(await temporaryFolder(t), 'model')
   await cp(join(fixtures, 'llama-tiny-bf16'), runDirectory, { recursive: true })
   const file = join(runDirectory, 'tokenizer_config.json')

@@ -19,7 +19,7 @@ async function cachedFiles(folder: string): Promise<string[]> {
   return names.filter(name => /\.(f32|q8|q4)$/.test(name)).map(name => join(folder, name))
 }
 
-/** Loads with a cache; returns the first tokens and the load steps. */
+/** Loads with a cache; returns the first tokens, and whether the weights were packed. */
 async function load(t: Test, cacheDirectory: string, quantization: Quantization) {
   const steps = new Set<string>()
   const model = await loadModel(t, {
@@ -32,7 +32,7 @@ async function load(t: Test, cacheDirectory: string, quantization: Quantization)
   return { tokens, made: steps.has('quantising the weights') || steps.has('converting the weights') }
 }
 
-/** Loads in a separate process. */
+/** Loads the model in a separate process. */
 async function runLoad(cacheDirectory: string, quantization: Quantization): Promise<Loaded> {
   const { stdout } = await run(process.execPath, [
     ...process.execArgv,
@@ -46,7 +46,7 @@ async function runLoad(cacheDirectory: string, quantization: Quantization): Prom
 
 interface Loaded {
   readonly tokens: readonly number[]
-  /** True if it packed the weights itself. */
+  /** True if the process packed the weights itself. */
   readonly packed: boolean
 }
 
@@ -59,10 +59,10 @@ const damages: Readonly<Record<string, Damage>> = {
     return other
   },
   'a truncated file': (bytes, at) => bytes.subarray(0, at >> 3),
-  'something follows': (bytes, at) => Buffer.concat([bytes, bytes.subarray(0, 1 + (at >> 3))])
+  'appended bytes': (bytes, at) => Buffer.concat([bytes, bytes.subarray(0, 1 + (at >> 3))])
 }
 
-/** Writes into a file and restores its modification time. Waits first, so that its change time differs. */
+/** Overwrites a file and restores its modification time. Waits first, so that its change time differs. */
 async function overwrite(file: string, bytes: Uint8Array): Promise<void> {
   const { atime, mtime, ctimeMs } = await stat(file)
   do {
@@ -106,13 +106,13 @@ for (const quantization of ['none', 'q8', 'q4'] as const) {
     for (const damaged of [damages['a flipped bit']!(bytes, 4 * bytes.length), bytes.subarray(0, -40)]) {
       await overwrite(file!, damaged)
       t.match(await load(t, cacheDirectory, quantization), { made: true, tokens: first.tokens })
-      t.ok(bytes.equals(await readFile(file!)), 'it is created again with the same content')
+      t.ok(bytes.equals(await readFile(file!)), 'the file is written again with the same contents')
     }
-    t.match(await load(t, cacheDirectory, quantization), { made: false }, 'and then reused')
+    t.match(await load(t, cacheDirectory, quantization), { made: false }, 'the rewritten file is reused')
   })
 }
 
-t.test('every representation of the weights has a separate file, with and without the adapter', async t => {
+t.test('each representation of the weights, with and without the adapter, has a separate file', async t => {
   const cacheDirectory = await temporaryFolder(t)
   for (const quantization of ['none', 'q8', 'q4'] as const) {
     await loadModel(t, { engine: { cacheDirectory }, quantization })
@@ -148,7 +148,7 @@ t.test('a process that is killed during a write does not affect the next one', a
   t.equal((await cachedFiles(cacheDirectory)).length, 1)
 })
 
-t.test('of several processes that load one model, one packs its weights for all', async t => {
+t.test('if several processes load one model, one packs the weights for all', async t => {
   const cacheDirectory = await temporaryFolder(t)
   const outputs = await Promise.all([1, 2, 3].map(() => runLoad(cacheDirectory, 'q4')))
   t.equal(outputs.filter(({ packed }) => packed).length, 1)
@@ -182,6 +182,6 @@ t.test('a writer waits only for a live writer', async t => {
   await (await lockForWriting(file)).release()
   t.same(await readdir(dirname(file)), [])
   const nowhere = await lockForWriting(join(file, 'nowhere'))
-  t.equal(nowhere.waited, false, 'without a writable lock folder, there is no wait')
+  t.equal(nowhere.waited, false, 'does not wait if the lock folder is not writable')
   await nowhere.release()
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { locateFiles, widen } from '#weights'
 import { collect, fixtures, greedy, loadModel, openEngine, readExpected, temporaryFolder } from './support/models.ts'
 
-t.test('every half-precision number is widened exactly', async t => {
+t.test('converts every float16 number exactly', async t => {
   const bits = Uint16Array.from({ length: 65536 }, (_, i) => i)
   const wide = new Float32Array(65536)
   widen('F16', new Uint8Array(bits.buffer), wide)
@@ -16,7 +16,7 @@ t.test('every half-precision number is widened exactly', async t => {
   t.ok(bits.every((_, half) => Object.is(wide[half], reference(half))))
 })
 
-t.test('every bfloat16 number is widened exactly', async t => {
+t.test('converts every bfloat16 number exactly', async t => {
   const bits = Uint16Array.from({ length: 65536 }, (_, i) => i)
   const wide = new Float32Array(65536)
   widen('BF16', new Uint8Array(bits.buffer), wide)
@@ -33,7 +33,7 @@ t.test('F32 weights without an adapter are used in place, and nothing is written
   )
 })
 
-t.test('converted weights are written once and reused', async t => {
+t.test('writes converted weights once, and reuses them', async t => {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   const weights = async () => (await readdir(cacheDirectory)).filter(name => name.endsWith('.f32'))
   const steps: string[] = []
@@ -75,7 +75,7 @@ t.test('files of a crashed process are removed after a day', async t => {
 })
 
 for (const runtime of ['native', 'worker'] as const) {
-  t.test(`without a writable cache, converted weights stay in memory (${runtime} runtime)`, async t => {
+  t.test(`converted weights stay in memory if the cache is not writable (${runtime} runtime)`, async t => {
     const blocked = join(await temporaryFolder(t), 'file')
     await writeFile(blocked, '')
     const warnings: string[] = []
@@ -137,7 +137,7 @@ t.test('files are located relative to their deepest common folder', async t => {
   t.equal(locations.of('/elsewhere'), null)
 })
 
-t.test('parameters, size and adapter match the files', async t => {
+t.test('reports parameters, size and adapter of the files', async t => {
   const { info } = await loadModel(t)
   t.match(info, {
     family: 'llama',

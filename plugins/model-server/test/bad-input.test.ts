@@ -32,7 +32,7 @@ for (const path of CHATS) {
       t.match(await errorOf(t, path, reply), message)
     }
     await refuse('', 400, /missing request body/)
-    await refuse('{"model": ', 400, /not JSON/)
+    await refuse('{"model": ', 400, /not valid JSON/)
     for (const body of ['null', '[]', '"text"', '3', 'true']) await refuse(body, 400, /must be a JSON object/)
     await refuse({ prompt: 'hi', messages: [{ role: 'user' }], model: 3 }, 400, /'model' must be a string, got 3/)
     await refuse(

@@ -6,7 +6,7 @@ import { floats, type Source, safetensors } from '../support/safetensors.ts'
 
 const model = await loadModel(t, { adapter: false })
 const q = 'base_model.model.model.layers.0.self_attn.q_proj'
-/** `llama-tiny-bf16`: hidden 64, queries 128. */
+/** Factors that fit a projection of `llama-tiny-bf16`: hidden size 64, 128 query outputs. */
 const pair = (
   path = q,
   rank = 4,
@@ -26,7 +26,7 @@ async function peft(t: Test, changes: object = {}, tensors: Record<string, Sourc
 
 const add = (directory: string, name = 'x') => model.adapters!.add({ name, directory })
 
-t.test('a plain PEFT adapter is accepted, with any fields without effect', async t => {
+t.test('accepts a plain PEFT adapter, and ignores fields without effect', async t => {
   const changes = {
     use_dora: false,
     modules_to_save: null,
@@ -41,7 +41,7 @@ t.test('a plain PEFT adapter is accepted, with any fields without effect', async
   await model.adapters!.remove('x')
 })
 
-const refused: readonly (readonly [
+const rejected: readonly (readonly [
   what: string,
   changes: object,
   message: RegExp,
@@ -55,7 +55,7 @@ const refused: readonly (readonly [
   ['an invalid rank', { r: 0 }, /r is 0/],
   ['a rank that differs from the tensors', { r: 8 }, /is \[4, 64\], .*states rank 8/],
   ['an invalid pattern', { rank_pattern: { q_proj: 'a' } }, /rank_pattern of "q_proj" is "a"/],
-  ['a broken expression', { target_modules: '(' }, /target_modules holds "\("/],
+  ['an invalid expression', { target_modules: '(' }, /target_modules contains "\("/],
   ['tensors that no target names', { target_modules: ['v_proj'] }, /target_modules does not name .*q_proj/],
   ['half a pair', {}, /lora_B\.weight is missing/, { [`${q}.lora_A.weight`]: floats([4, 64], () => 0) }],
   ['no tensors', {}, /it contains no tensor/, {}],
@@ -96,14 +96,14 @@ const refused: readonly (readonly [
     )
   ]
 ]
-for (const [what, changes, message, tensors] of refused) {
-  t.test(`refused by name: ${what}`, async t => {
+for (const [what, changes, message, tensors] of rejected) {
+  t.test(`rejects by name: ${what}`, async t => {
     await t.rejects(add(await peft(t, changes, tensors)), { code: 'INF_ADAPTER_INVALID', message })
     t.same(model.adapters!.list(), [])
   })
 }
 
-t.test('folders without an adapter and damaged files are refused with the file', async t => {
+t.test('rejects folders without an adapter and damaged files, naming the file', async t => {
   const empty = await temporaryFolder(t)
   await t.rejects(add(empty), { code: 'INF_ADAPTER_INVALID', message: /it contains neither adapter_config\.json nor/ })
   await t.rejects(add(join(empty, 'nowhere')), { code: 'INF_ADAPTER_INVALID' })
@@ -145,7 +145,7 @@ t.test('the tensors of a run directory may omit .weight', async t => {
   t.same(await model.logits(tokens, { adapter: 'short' }), await model.logits(tokens, { adapter: 'long' }))
 })
 
-t.test('an exported graph accepts no adapters', async t => {
+t.test('an exported graph does not support adapters', async t => {
   const exported = await loadModel(t, { name: 'exported/genai' })
   t.equal(exported.adapters, undefined)
   const tokens = [9, 8]

@@ -23,7 +23,7 @@ for (const runtime of ['native', 'worker'] as const) {
   for (const name of ['llama-tiny-bf16', 'vox-tiny']) {
     for (const merged of [true, false]) {
       t.test(
-        `${name}, loaded ${merged ? 'with' : 'without'} its adapter, ${runtime} runtime: the same adapter added, and the base model, equal PyTorch's`,
+        `${name}, loaded ${merged ? 'with' : 'without'} its adapter, ${runtime} runtime: added adapter and base model match PyTorch`,
         async t => {
           const expected = await readExpected(name)
           const model = await loadModel(t, { name: expected.runDirectory, adapter: merged, engine: { runtime } })
@@ -58,7 +58,7 @@ for (const runtime of ['native', 'worker'] as const) {
 }
 
 for (const { name, runDirectory, tokens, offset, greedy: continuation } of adapters) {
-  t.test(`PEFT adapter ${name}: logits and greedy tokens equal PEFT's`, async t => {
+  t.test(`PEFT adapter ${name}: logits and greedy tokens match PEFT`, async t => {
     const folder = runDirectory.startsWith('families/')
       ? await familyDirectory(t, runDirectory.slice('families/'.length))
       : join(fixtures, runDirectory)
@@ -79,7 +79,7 @@ for (const { name, runDirectory, tokens, offset, greedy: continuation } of adapt
     const base = await model.logits(tokens)
     t.ok(
       base.some((row, i) => row.some((value, id) => Math.abs(value - logits[i]![id]!) > 0.1)),
-      'it has an effect'
+      'the adapter has an effect'
     )
   })
 }

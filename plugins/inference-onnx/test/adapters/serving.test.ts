@@ -8,7 +8,7 @@ import { collect, fixtures, greedy, loadModel } from '../support/models.ts'
 
 const peft = (name: string) => join(fixtures, 'peft', name)
 const range = (length: number, first = 10) => Array.from({ length }, (_, i) => first + ((i * 7) % 200))
-/** Adapter names for a request, and their folders. The model has a merged adapter. */
+/** Weights that a request can select, and the folders of adapters. The model has a merged adapter. */
 const folders = { loaded: undefined, base: null, a: peft('patterns'), b: peft('all-linear') } as const
 type Name = keyof typeof folders
 const names = Object.keys(folders) as readonly Name[]
@@ -21,7 +21,7 @@ async function load(
 ): Promise<LoadedModel & Required<Pick<LoadedModel, 'adapters'>>> {
   const model = await loadModel(t, options)
   const { adapters } = model
-  if (adapters === undefined) throw new Error('the model accepts no adapters')
+  if (adapters === undefined) throw new Error('the model does not support adapters')
   for (const name of added) await adapters.add({ name, directory: folders[name] ?? '' })
   return Object.assign(model, { adapters })
 }
@@ -32,7 +32,7 @@ async function alone(model: LoadedModel, request: GenerateRequest): Promise<read
 
 for (const quantization of ['none', 'q8', 'q4'] as const satisfies LoadOptions['quantization'][]) {
   t.test(
-    `several adapters, the loaded weights and the base model have the same results together and separately (${quantization})`,
+    `adapters, loaded weights and base model give the same results in one batch as separately (${quantization})`,
     async t => {
       const model = await load(t, { slots: 8, quantization })
       const requests = names.flatMap((name, i) =>
@@ -42,16 +42,16 @@ for (const quantization of ['none', 'q8', 'q4'] as const satisfies LoadOptions['
       const together = await Promise.all(requests.map(request => collect(model.generate(request))))
       const { decodeRuns, decodedSequences } = model.statistics()
       const mean = (decodedSequences - before.decodedSequences) / (decodeRuns - before.decodeRuns)
-      // They start one after the other, and two share each adapter.
+      // Sequences start one after the other; two share each adapter.
       t.ok(mean > 1.8 && mean <= 2, `${mean} sequences a run`)
       for (const [i, request] of requests.entries()) t.same(together[i]?.tokens, await alone(model, request))
       const texts = await Promise.all(names.map(name => alone(model, { ...greedy(range(20), 30), ...adapterOf(name) })))
-      t.equal(new Set(texts.map(String)).size, names.length, 'and differ from each other')
+      t.equal(new Set(texts.map(String)).size, names.length, 'the results of different weights differ')
     }
   )
 }
 
-t.test('a prefix is reused only by the adapter that computed it', async t => {
+t.test('a prefix is reused only with the adapter that computed it', async t => {
   const model = await load(t, { slots: 6 })
   const prompt = range(60)
   for (const name of names) {
@@ -62,7 +62,7 @@ t.test('a prefix is reused only by the adapter that computed it', async t => {
   }
 })
 
-t.test('a new adapter of the same name does not reuse prefixes of the removed one', async t => {
+t.test('a new adapter does not reuse prefixes of a removed adapter with the same name', async t => {
   const model = await load(t, {}, ['a'])
   const request = { ...greedy(range(40), 8), adapter: 'a' }
   await collect(model.generate(request))
@@ -73,7 +73,7 @@ t.test('a new adapter of the same name does not reuse prefixes of the removed on
   t.same(tokens, await alone(await load(t, {}, ['b']), { ...request, adapter: 'b' }))
 })
 
-t.test('a request without an adapter has the same runs and results as before', async t => {
+t.test('adding an adapter does not change runs and results of requests without one', async t => {
   const model = await loadModel(t, { slots: 2 })
   const request = greedy(range(20), 40)
   const before = { tokens: await alone(model, request), logits: await model.logits(range(20)) }
@@ -83,7 +83,7 @@ t.test('a request without an adapter has the same runs and results as before', a
   t.same(model.info.adapter?.rank, 4)
 })
 
-t.test('a removed adapter serves its current users, accepts no new ones, and is freed after them', async t => {
+t.test('a removed adapter finishes its requests, accepts no new ones, and is then freed', async t => {
   const model = await load(t, { slots: 1 }, ['a'])
   const request = { ...greedy(range(12), 60), adapter: 'a' }
   const expected = await alone(model, request)
@@ -97,7 +97,7 @@ t.test('a removed adapter serves its current users, accepts no new ones, and is 
   })
   await removed
   t.same(tokens, expected)
-  t.same((await waiting).tokens, expected, 'it was requested before the removal')
+  t.same((await waiting).tokens, expected, 'a request from before the removal gets the adapter')
   while (model.statistics().weightBytes !== model.info.sizeBytes) await turn()
   t.ok(with1 > model.info.sizeBytes)
   t.same(model.adapters.list(), [])
@@ -110,7 +110,7 @@ t.test('a removed adapter serves its current users, accepts no new ones, and is 
   await t.rejects(model.adapters.remove('a'), { code: 'INF_ADAPTER_UNKNOWN' })
 })
 
-t.test('adapters are listed in order of addition, and a name is reserved by its first request', async t => {
+t.test('lists adapters in order of addition, and rejects a name that is being added', async t => {
   const model = await load(t, {}, [])
   const add = (name: string) => model.adapters.add({ name, directory: peft('patterns') })
   const [first, second] = await Promise.allSettled([add('a'), add('a')])
@@ -124,7 +124,7 @@ t.test('adapters are listed in order of addition, and a name is reserved by its 
   t.ok((model.adapters.list()[0]?.sizeBytes ?? 0) > 0)
 })
 
-t.test('an addition can be cancelled, and ends with the model', async t => {
+t.test('adding an adapter can be cancelled, and fails if the model is closed', async t => {
   const model = await load(t, {}, [])
   const controller = new AbortController()
   const cancelled = model.adapters.add({ name: 'a', directory: peft('patterns'), signal: controller.signal })
@@ -139,7 +139,7 @@ t.test('an addition can be cancelled, and ends with the model', async t => {
 
 for (const runtime of ['native', 'worker'] as const) {
   t.test(
-    `every sequence has the same result as by itself while adapters and sequences come and go (${runtime} runtime)`,
+    `adapters and sequences that start and end do not change the results of others (${runtime} runtime)`,
     async t => {
       const oracle = await load(t)
       const known = new Map<string, readonly number[]>()
@@ -181,7 +181,7 @@ for (const runtime of ['native', 'worker'] as const) {
                   const change = there
                     ? adapters.remove(step.name)
                     : adapters.add({ name: step.name, directory: folders[step.name] })
-                  // Two concurrent changes of one name are possible; one of them is refused.
+                  // Two changes of one name may run concurrently; one of them is rejected.
                   return change.then(
                     () => undefined,
                     (error: { code: string }) => {

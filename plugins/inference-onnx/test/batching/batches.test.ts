@@ -16,7 +16,7 @@ async function alone(model: LoadedModel, request: GenerateRequest): Promise<read
   return (await collect(model.generate({ ...request, reusePrefix: false }))).tokens
 }
 
-t.test('sequences of different lengths in one run have the same results as separately', async t => {
+t.test('sequences of different lengths give the same results in one run as separately', async t => {
   const model = await loadModel(t, { slots: 6 })
   const requests = [3, 50, 17, 120, 1, 80].map((length, seed) => sampled(range(length, seed), 40, seed))
   const together = await Promise.all(requests.map(request => collect(model.generate(request))))
@@ -40,7 +40,7 @@ t.test('sequences that start or end do not affect the others', async t => {
   for (const [i, request] of requests.entries()) t.same(results[i]?.tokens, await alone(model, request))
 })
 
-t.test('a cancelled sequence does not affect the others of its run', async t => {
+t.test('a cancelled sequence does not affect the others in its run', async t => {
   const model = await loadModel(t, { slots: 3 })
   const abort = new AbortController()
   const kept = [sampled(range(9), 40, 1), sampled(range(30, 4), 40, 2)]
@@ -56,7 +56,7 @@ t.test('a cancelled sequence does not affect the others of its run', async t => 
   t.same(three.tokens, await alone(model, kept[1]!))
 })
 
-t.test('a consumer that does not read its events blocks no other', async t => {
+t.test('a consumer that does not read its events does not block others', async t => {
   const model = await loadModel(t, { slots: 2 })
   const idle = model.generate(greedy([9, 8], 200))[Symbol.asyncIterator]()
   t.equal((await idle.next()).value?.type, 'text')
@@ -95,7 +95,7 @@ t.test('a short prompt does not wait for a long one', async t => {
   t.same(order, ['short', 'long'])
 })
 
-t.test('the waiting room is fair, and a flood from one client gives way to another client', async t => {
+t.test('a client that floods the queue gives way to other clients', async t => {
   const model = await loadModel(t, { engine: { maxWaiting: 3 } })
   const order: string[] = []
   const run = async (client: string) => {
@@ -142,7 +142,7 @@ t.test('a cache that cannot grow fails only the sequence that needs it', async t
   t.equal((await collect(model.generate(greedy([9, 8], 3)))).tokens.length, 3)
 })
 
-t.test('lost rows fail the current run; other sequences in them are read again', async t => {
+t.test('a failed swap fails the sequences of the run; others in the lost rows are read again', async t => {
   const model = await loadModel(t, { slots: 3 })
   const idle = model.generate(greedy([9, 8], 60))[Symbol.asyncIterator]()
   const got: number[] = []
@@ -153,7 +153,7 @@ t.test('lost rows fail the current run; other sequences in them are read again',
   }
   const before = collect(model.generate(greedy(range(9), 220)))
   await take()
-  // Its consumer pauses now, so its row is between the rows of the two active sequences.
+  // The consumer pauses, so that the idle row lies between the rows of the two active sequences.
   while (model.statistics().completionTokens < 60) await turn()
   const { swap } = CachePool.prototype
   CachePool.prototype.swap = () => Promise.reject(new Error('the device is full'))
@@ -169,7 +169,7 @@ t.test('lost rows fail the current run; other sequences in them are read again',
 })
 
 for (const runtime of ['native', 'worker'] as const) {
-  t.test(`every sequence has the same result as by itself while others come and go (${runtime} runtime)`, async t => {
+  t.test(`sequences that start and end do not change the results of others (${runtime} runtime)`, async t => {
     const oracle = await loadModel(t)
     const known = new Map<string, readonly number[]>()
     const expected = async (request: GenerateRequest): Promise<readonly number[]> => {

@@ -21,7 +21,7 @@ class State implements Tensor {
   }
 }
 
-/** Keeps states in plain arrays, with a given capacity in numbers. */
+/** Runtime that stores states in plain arrays, with a limited number of elements. */
 class Memory {
   readonly states: State[] = []
   room = Number.POSITIVE_INFINITY
@@ -64,7 +64,7 @@ class Memory {
     }
   }
 
-  /** The common value of all states at a position. */
+  /** Returns the value of all states at a position; null if they differ. */
   read(row: number, position: number): number | null {
     const found = this.living.flatMap(({ shape, values }) => {
       const [, heads = 0, capacity = 0] = shape
@@ -100,7 +100,7 @@ t.test('a single slot has no spare row', async t => {
   t.equal(pool.bytes, 100 * 2 * 2 * 2 * 4)
 })
 
-t.test('growth needs memory for one more state, and keeps the rows', async t => {
+t.test('growing needs memory for only one additional state, and keeps the rows', async t => {
   const { pool, memory } = open(2)
   await pool.reserve(500, [0, 0])
   memory.write(1, 499, 7)
@@ -110,7 +110,7 @@ t.test('growth needs memory for one more state, and keeps the rows', async t => 
   t.equal(memory.living.length, 4)
 })
 
-t.test('a failed growth changes nothing', async t => {
+t.test('a failed resize changes nothing', async t => {
   const { pool, memory } = open(2)
   await pool.reserve(500, [0, 0])
   memory.write(0, 3, 7)
@@ -133,7 +133,7 @@ t.test('a failed first allocation frees all states', async t => {
   t.equal(pool.capacity, 0)
 })
 
-t.test('rows keep written, copied and swapped contents across growth', async () => {
+t.test('rows keep written, copied and swapped contents when the cache grows', async () => {
   const action = fc.record({
     act: fc.constantFrom('write', 'write', 'copy', 'swap', 'grow'),
     a: fc.nat(3),

@@ -20,7 +20,7 @@ t.test('a gap is closed with the fewest copies', async t => {
   t.same(places(gather(all, [all[0]!, all[2]!, all[3]!])), [[3, 1]])
 })
 
-t.test('after the swaps, the requested rows are adjacent and each row has one position', async () => {
+t.test('gather: after the swaps, the requested rows are adjacent and indexes are unique', async () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(50), fc.boolean()), { minLength: 1, maxLength: 12 }), entries => {
       const all = rows(entries.map(([length]) => length))
@@ -36,7 +36,7 @@ t.test('after the swaps, the requested rows are adjacent and each row has one po
   )
 })
 
-t.test('several groups are arranged together, and each row has one position', async () => {
+t.test('arrange: after the swaps, each group is adjacent and indexes are unique', async () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(50), fc.nat(4)), { minLength: 1, maxLength: 12 }), entries => {
       const all = rows(entries.map(([length]) => length))

@@ -17,7 +17,7 @@ t.test('the next turn of a conversation computes only the new tokens', async t =
   t.same([promptTokens, cachedPromptTokens, completionTokens], [40 + 6, 49, 14])
 })
 
-t.test('of a fully cached prompt, only the last token is computed', async t => {
+t.test('a fully cached prompt computes only its last token', async t => {
   const model = await loadModel(t)
   const request = greedy(range(30), 6)
   const first = await collect(model.generate(request))
@@ -42,7 +42,7 @@ t.test('a different prefix is not reused', async t => {
   t.same(tokens, (await collect((await loadModel(t)).generate(greedy(other, 8)))).tokens)
 })
 
-t.test('conversations with one prefix keep their own rows, and new ones copy the prefix', async t => {
+t.test('conversations with a common prefix keep separate rows, and new ones copy the prefix', async t => {
   const model = await loadModel(t, { slots: 3 })
   const system = range(10)
   const conversations = [1, 2, 3].map(number => [...system, ...range(20, number)])
@@ -66,7 +66,7 @@ t.test('the least recently used row is evicted', async t => {
   t.equal(await cached(range(20, 2)), 0)
 })
 
-t.test('concurrent prompts with one prefix compute it once', async t => {
+t.test('concurrent prompts with a common prefix compute it once', async t => {
   const model = await loadModel(t, { slots: 4, engine: { promptChunk: 16 } })
   const beginning = range(120)
   const requests: GenerateRequest[] = [1, 2, 3, 4].map(number => greedy([...beginning, number, number + 1], 6))
@@ -80,17 +80,17 @@ t.test('concurrent prompts with one prefix compute it once', async t => {
   }
 })
 
-t.test('a cancelled sequence leaves its computed prefix', async t => {
+t.test('the computed prefix of a cancelled sequence can be reused', async t => {
   const model = await loadModel(t)
   const abort = new AbortController()
   const { tokens } = await collect(model.generate({ ...greedy(range(25), 50), signal: abort.signal }), count => {
     if (count === 5) abort.abort()
   })
   const { done } = await collect(model.generate(greedy([...range(25), ...tokens, 9], 2)))
-  t.ok(done.usage.cachedTokens >= 25, `${done.usage.cachedTokens} tokens were kept`)
+  t.ok(done.usage.cachedTokens >= 25, `${done.usage.cachedTokens} tokens were reused`)
 })
 
-t.test('logits of a text are computed again despite cached prefixes', async t => {
+t.test('logits() computes all positions, even if prefixes are cached', async t => {
   const model = await loadModel(t)
   await collect(model.generate(greedy(range(20), 5)))
   t.equal((await model.logits(range(20))).length, 20)

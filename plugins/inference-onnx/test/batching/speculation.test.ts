@@ -10,7 +10,7 @@ function costs(single: number, further: number): RunCosts {
   return known
 }
 
-t.test('a draft repeats the tokens after the last occurrence of the latest n-gram', async t => {
+t.test('drafts the tokens that followed the last occurrence of the latest n-gram', async t => {
   const tokens = [1, 2, 3, 4, 5, 9, 2, 3]
   const lookup = new PromptLookup(tokens)
   t.same(lookup.draft(2), [4, 5])
@@ -60,7 +60,7 @@ t.test('drafts grow while they are accepted', async t => {
   t.equal(speculation.draft(0).length, 0)
 })
 
-t.test('rejected drafts stop, except for an occasional attempt', async t => {
+t.test('stops drafting while drafts are rejected, except for occasional attempts', async t => {
   const speculation = new Speculation([1, 2, 1, 2, 1, 2], costs(10, 2), 8)
   let drafted = 0
   for (let step = 0; step < 1000; step++) {
@@ -72,23 +72,23 @@ t.test('rejected drafts stop, except for an occasional attempt', async t => {
   t.ok(drafted < 100, `${drafted} tokens were drafted in 1000 steps`)
 })
 
-t.test('almost nothing is drafted if further tokens cost as much as single ones', async t => {
+t.test('drafts almost nothing if each additional token costs as much as a run for one', async t => {
   const speculation = new Speculation([1, 2, 1, 2, 1, 2], costs(10, 10), 8)
   let drafted = 0
   for (let step = 0; step < 100; step++) drafted += speculation.draft(100).length
   t.ok(drafted <= 4)
 })
 
-t.test('nothing is drafted before the cost of a token is measured', async t => {
+t.test('drafts nothing before the cost of a token is measured', async t => {
   t.same(new Speculation([1, 2, 1, 2, 1, 2], new RunCosts(), 8).draft(100), [])
 })
 
 const repeating = Array.from({ length: 60 }, (_, i) => 20 + (i % 6))
 
-t.test('speculation does not change the sequence', async t => {
+t.test('speculation does not change the generated tokens', async t => {
   const plain = await loadModel(t, { engine: { speculation: 0 } })
   const guessing = await loadModel(t, { engine: { speculation: 6 } })
-  // A bias produces texts of few different tokens, which are predictable.
+  // A bias limits the text to few different tokens, which makes it predictable.
   const few = (...tokens: number[]) => new Map(tokens.map(token => [token, 1000]))
   const requests: GenerateRequest[] = [
     { ...greedy(repeating, 150), sampling: { temperature: 0, logitBias: few(20) } },
@@ -140,7 +140,7 @@ t.test('rejected drafts are not reused from the cache', async t => {
   }
 })
 
-t.test('nothing is drafted while several sequences are computed', async t => {
+t.test('drafts nothing while several sequences run', async t => {
   const model = await loadModel(t, { slots: 2 })
   await Promise.all([1, 2].map(last => collect(model.generate(greedy([...repeating, last], 60)))))
   const { draftedTokens, decodeRuns } = model.statistics()

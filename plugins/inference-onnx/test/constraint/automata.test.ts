@@ -19,7 +19,7 @@ import { patterns } from '../support/patterns.ts'
 
 const whole = (pattern: string) => compileRegex(pattern, { path: 'pattern', match: 'whole' })
 
-/** Null if the automaton would be too large, too. */
+/** Compiles a pattern; null if nothing matches it or the automaton is too large. */
 function compile(pattern: string, options: Omit<Parameters<typeof compileRegex>[1], 'path'>) {
   try {
     return { dfa: compileRegex(pattern, { path: 'pattern', ...options }) }
@@ -31,7 +31,7 @@ function compile(pattern: string, options: Omit<Parameters<typeof compileRegex>[
 const codePoint = fc.oneof(fc.nat(0x10ffff), fc.constantFrom(0x7f, 0x80, 0x7ff, 0x800, 0xffff, 0x10000, 0x10ffff))
 const scalar = codePoint.filter(point => point < 0xd800 || point > 0xdfff)
 
-t.test('ranges of code points become exactly their UTF-8 bytes', async t => {
+t.test('ranges of code points are encoded to exactly their UTF-8 bytes', async t => {
   const set = fc.array(fc.tuple(codePoint, fc.nat(3000)), { minLength: 1, maxLength: 4 })
   t.doesNotThrow(() =>
     fc.assert(
@@ -55,7 +55,7 @@ t.test('ranges of code points become exactly their UTF-8 bytes', async t => {
   )
 })
 
-t.test('sets of code points and their complements split all characters', async t => {
+t.test('a set of code points and its complement partition all characters', async t => {
   const set = codePoints([
     [0x41, 0x5a],
     [0xd000, 0xe100],
@@ -80,7 +80,7 @@ const subject = fc.array(
   }
 )
 
-t.test('a pattern matches what RegExp matches, as a whole and anywhere', async t => {
+t.test('a pattern matches the same strings as RegExp, as a whole and anywhere', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(patterns, fc.array(subject, { minLength: 1, maxLength: 12 }), (source, subjects) => {
@@ -109,7 +109,7 @@ t.test('anchors match at the end of a pattern', async t => {
   }
 })
 
-t.test('a pattern in JSON applies to the decoded text', async t => {
+t.test('a pattern for JSON strings applies to the decoded string', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(patterns, fc.array(subject, { minLength: 1, maxLength: 12 }), (source, subjects) => {
@@ -123,7 +123,7 @@ t.test('a pattern in JSON applies to the decoded text', async t => {
   )
 })
 
-t.test('an unsupported feature is refused by name', async t => {
+t.test('an unsupported feature is rejected by name', async t => {
   const cases: Record<string, RegExp> = {
     'a(?=b)': /look-around/,
     '(?<!a)b': /look-around/,
@@ -167,10 +167,10 @@ t.test('additional property names exclude the known ones', async t => {
   const others = otherNames(['a', 'ab', 'é"', ''])
   for (const name of ['a', 'ab', '', 'é"']) t.notOk(others?.matches(JSON.stringify(name)), name)
   for (const name of ['b', 'abc', 'é', 'aa']) t.ok(others?.matches(JSON.stringify(name)), name)
-  t.notOk(others?.matches('"\\u0061"'), 'also in escaped form')
+  t.notOk(others?.matches('"\\u0061"'), 'a known name in escaped form is excluded too')
 })
 
-t.test('automata are combined as sets', async t => {
+t.test('combines automata by intersection and difference', async t => {
   const [a, b] = [whole('[ab]{1,3}'), whole('a+')]
   if (a === null || b === null) throw new Error('both accept something')
   const [both, without] = [combine(a, b, 'both'), combine(a, b, 'without')]
@@ -182,7 +182,7 @@ t.test('automata are combined as sets', async t => {
   t.equal(literals([]), null)
 })
 
-t.test('numbers stay within their bounds, and every number of few digits is accepted', async t => {
+t.test('accepts exactly the numbers within the bounds, for numbers of few digits', async t => {
   const bound = fc.option(
     fc.oneof(
       fc.integer({ min: -2000, max: 2000 }),
@@ -232,7 +232,7 @@ t.test('unsatisfiable bounds are reported before generation', async t => {
   t.ok(numbers(true, { maximum: 1e300 })?.matches('999999999999999'))
 })
 
-t.test('formats accept valid texts and reject invalid ones', async t => {
+t.test('formats accept valid strings and reject invalid ones', async t => {
   const cases: Record<string, readonly [right: string[], wrong: string[]]> = {
     date: [
       ['2024-02-29', '2000-02-29', '1999-12-31', '2023-04-30'],

@@ -30,7 +30,7 @@ const person: OutputConstraint = {
   }
 }
 
-t.test('a model answers in the form of a constraint, and stops', async t => {
+t.test('an answer satisfies the constraint, and then stops', async t => {
   const model = await bundled(t)
   for (const sampling of [{ temperature: 0 }, { temperature: 1.5, seed: 1 }, { temperature: 2, topK: 40, seed: 2 }]) {
     const { text, done } = await collect(model.generate(ask(model, person, { sampling })))
@@ -45,7 +45,7 @@ t.test('a model answers in the form of a constraint, and stops', async t => {
   t.equal(done.finishReason, 'stop')
 })
 
-t.test('constrained and free sequences run side by side', async t => {
+t.test('constrained and unconstrained sequences run concurrently', async t => {
   const model = await bundled(t)
   const free: GenerateRequest = { tokens: [9, 8, 7], maxTokens: 40, ignoreEos: true, sampling: { temperature: 0 } }
   const alone = await collect(model.generate(free))
@@ -58,14 +58,14 @@ t.test('constrained and free sequences run side by side', async t => {
   )
 })
 
-t.test('an answer at its token limit is truncated with that reason', async t => {
+t.test('an answer that reaches its token limit is truncated, with finish reason length', async t => {
   const model = await bundled(t)
   const { text, done } = await collect(model.generate(ask(model, person, { maxTokens: 3 })))
   t.ok('{"name": "'.startsWith(text) || /^\{"name": ?"/.test(text), text)
   t.match(done, { finishReason: 'length', usage: { completionTokens: 3 } })
 })
 
-t.test('an answer that is complete with its last token is not truncated', async t => {
+t.test('an answer that is complete at its last token has finish reason stop', async t => {
   const model = await bundled(t)
   const one = { type: 'regex', pattern: 'a' } as const
   t.match(await collect(model.generate(ask(model, one, { maxTokens: 1 }))), {
@@ -79,7 +79,7 @@ t.test('an answer that is complete with its last token is not truncated', async 
   t.match(ignoring, { text: 'a', done: { finishReason: 'stop' } })
 })
 
-t.test('an unenforceable constraint is refused before the first event', async t => {
+t.test('an unenforceable constraint is rejected before the first event', async t => {
   const model = await bundled(t)
   const request = ask(model, { type: 'json-schema', schema: { type: 'object', properties: { a: { not: {} } } } })
   await t.rejects(collect(model.generate(request)), {
@@ -98,7 +98,7 @@ t.test('a bias that bans all allowed tokens fails only its sequence', async t =>
   t.match(await collect(model.generate(ask(model, one))), { text: 'a' })
 })
 
-t.test('reported probabilities are those of the model without the constraint', async t => {
+t.test('reports log probabilities of the model without the constraint', async t => {
   const model = await bundled(t)
   const one = { type: 'regex', pattern: 'z' } as const
   for await (const event of model.generate(ask(model, one, { logprobs: 1 }))) {

@@ -6,7 +6,7 @@ import { patterns } from '../support/patterns.ts'
 import { schemas } from '../support/schemas.ts'
 import { byteVocabulary, OutputConstraints, vocabularyOf, write } from '../support/writers.ts'
 
-/** Pieces that cross the boundaries of strings, numbers and brackets, with duplicates and long ones. */
+/** Token strings that cross the boundaries of strings, numbers and brackets, with duplicates and long ones. */
 const pieces = [
   ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
   ...[
@@ -50,7 +50,7 @@ const constraints = new OutputConstraints(vocabulary)
 const bytewise = new OutputConstraints(byteVocabulary)
 const isSet = (mask: Uint32Array, token: number) => ((mask[token >> 5] ?? 0) & (1 << (token & 31))) !== 0
 
-/** True if every byte of a token may follow, one by one. */
+/** True if the bytes of a token may follow one by one. */
 async function follows(constraint: OutputConstraint, bytes: Uint8Array): Promise<boolean> {
   const matcher = await bytewise.matcher(constraint, { ignoreEnd: false })
   for (const byte of bytes) {
@@ -60,7 +60,7 @@ async function follows(constraint: OutputConstraint, bytes: Uint8Array): Promise
   return true
 }
 
-/** Compares masks with single bytes, along a text. */
+/** Generates text, and at each step compares the mask with the result for single bytes. */
 async function compareMasks(constraint: OutputConstraint, seed: number, length: number): Promise<void> {
   const matcher = await constraints.matcher(constraint, { ignoreEnd: false })
   const random = seededRandom(seed)
@@ -69,7 +69,7 @@ async function compareMasks(constraint: OutputConstraint, seed: number, length: 
     const mask = matcher.allowed()
     const allowed = pieces.map((_, token) => token).filter(token => isSet(mask, token))
     for (const [token] of pieces.entries()) {
-      // Single bytes are the reference; all other tokens are compared.
+      // Single-byte tokens are only sampled; all other tokens are compared.
       if (token < 256 && token % 16 !== step % 16) continue
       const expected = await follows(constraint, Buffer.concat([written, vocabulary.bytes(token)]))
       if (expected !== isSet(mask, token)) {
@@ -85,7 +85,7 @@ async function compareMasks(constraint: OutputConstraint, seed: number, length: 
   }
 }
 
-t.test('a token is allowed exactly when its bytes are, one by one', async t => {
+t.test('allows a token exactly if its bytes may follow one by one', async t => {
   await fc.assert(
     fc.asyncProperty(schemas, fc.nat(2 ** 30), async (schema, seed) => {
       try {
@@ -101,10 +101,10 @@ t.test('a token is allowed exactly when its bytes are, one by one', async t => {
   for (let seed = 0; seed < 5; seed++) await compareMasks({ type: 'json-schema', schema: bounded }, seed, 12)
   for (let seed = 0; seed < 5; seed++) await compareMasks({ type: 'json-object' }, seed, 12)
   await compareMasks({ type: 'regex', pattern: '(?:a{1,30}b?|x+"|é|漢)*' }, 7, 10)
-  t.pass('all along random texts')
+  t.pass('masks agree along random texts')
 })
 
-t.test('an end token is allowed exactly where the text may end, special tokens never', async t => {
+t.test('allows end tokens exactly if the text may end, and never special tokens', async t => {
   const special = { ...vocabularyOf(['a', 'b', '<|tool|>', '<|end|>']), isSpecial: (token: number) => token >= 2 }
   const ends = { ...special, size: 4, endTokens: new Set([3]) }
   const constraint = { type: 'regex', pattern: 'ab?|<.*' } as const
@@ -112,7 +112,7 @@ t.test('an end token is allowed exactly where the text may end, special tokens n
   t.same([...matcher.allowed()], [0b0001])
   matcher.accept(0)
   t.same([...matcher.allowed()], [0b1010])
-  t.notOk(matcher.isFinished(), 'a b may follow')
+  t.notOk(matcher.isFinished(), '"b" may follow')
   matcher.accept(1)
   t.ok(matcher.isFinished(), 'nothing may follow')
   const ignoring = await new OutputConstraints(ends).matcher(constraint, { ignoreEnd: true })
@@ -120,7 +120,7 @@ t.test('an end token is allowed exactly where the text may end, special tokens n
   t.same([...ignoring.allowed()], [0b0010])
 })
 
-t.test('a constraint that the vocabulary cannot express has a separate error code', async t => {
+t.test('throws INF_CONSTRAINT_IMPASSE if the vocabulary cannot express the constraint', async t => {
   const few = vocabularyOf(['a', 'b'])
   const matcher = await new OutputConstraints(few).matcher({ type: 'regex', pattern: 'ac|xy' }, { ignoreEnd: false })
   matcher.accept(0)
@@ -129,7 +129,7 @@ t.test('a constraint that the vocabulary cannot express has a separate error cod
   t.throws(() => other.accept(1), { code: 'INF_CONSTRAINT_IMPASSE', data: { token: 1 } })
 })
 
-t.test('with any logits, a text matches its regular expression', async t => {
+t.test('with any logits, the text matches its regular expression', async t => {
   let complete = 0
   await fc.assert(
     fc.asyncProperty(patterns, fc.nat(2 ** 30), async (pattern, seed) => {
@@ -144,10 +144,10 @@ t.test('with any logits, a text matches its regular expression', async t => {
     }),
     { numRuns: 60 }
   )
-  t.ok(complete > 20, `${complete} texts were complete`)
+  t.ok(complete > 20, `${complete} answers were complete`)
 })
 
-t.test('a grammar of the caller decides on bytes', async t => {
+t.test("enforces a caller's grammar over bytes", async t => {
   // Balanced brackets: neither regular nor JSON.
   const state = (depth: number): TextGrammarState => ({
     key: String(depth),
@@ -171,7 +171,7 @@ t.test('a grammar of the caller decides on bytes', async t => {
   t.ok(complete > 5)
 })
 
-t.test('a grammar is called once per state, not once per sequence', async t => {
+t.test('calls a grammar once per state, not once per sequence', async t => {
   let asked = 0
   const loop: TextGrammarState = {
     key: 'loop',
@@ -190,8 +190,8 @@ t.test('a grammar is called once per state, not once per sequence', async t => {
   t.equal(asked, first)
 })
 
-t.test('evicted states and masks are recomputed with the same result', async t => {
-  // More states than the cache holds: one for each length of the list, in each of its strings.
+t.test('recomputes evicted states and masks with the same result', async t => {
+  // More states than the cache can hold: one for each length of the list, within each of its strings.
   const schema = { type: 'array', items: { enum: ['ab', 'cd'] }, minItems: 900, maxItems: 900 }
   const once = await write(constraints, vocabulary, { type: 'json-schema', schema }, { seed: 3, maxTokens: 20_000 })
   t.equal(JSON.parse(once.text).length, 900)
@@ -199,7 +199,7 @@ t.test('evicted states and masks are recomputed with the same result', async t =
   t.equal(again.text, once.text)
 })
 
-t.test('only constraints above the memory limit are refused', async t => {
+t.test('only constraints above the memory limit are rejected', async t => {
   const names = Array.from({ length: 1000 }, (_, i) => `value number ${i}`)
   const written = await write(
     bytewise,

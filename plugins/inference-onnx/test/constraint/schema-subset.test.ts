@@ -5,7 +5,7 @@ type Schema = Record<string, unknown>
 
 const constraints = new OutputConstraints(byteVocabulary)
 
-/** True if a schema accepts the text; `begin` if it is the prefix of an accepted text. */
+/** Returns true if a schema accepts the text; `begin` if the text is the prefix of an accepted one. */
 async function accepts(schema: Schema, text: string): Promise<boolean | 'begin'> {
   const matcher = await constraints.matcher({ type: 'json-schema', schema }, { ignoreEnd: false })
   for (const byte of Buffer.from(text)) {
@@ -17,12 +17,12 @@ async function accepts(schema: Schema, text: string): Promise<boolean | 'begin'>
   return (matcher.allowed()[end >> 5] ?? 0) >>> (end & 31) === 1 ? true : 'begin'
 }
 
-/** Checks which texts a schema accepts. */
+/** Checks for each text whether the schema accepts it. */
 async function check(t: Test, schema: Schema, texts: Readonly<Record<string, boolean | 'begin'>>): Promise<void> {
   for (const [text, expected] of Object.entries(texts)) t.equal(await accepts(schema, text), expected, text)
 }
 
-t.test('properties are in schema order, and optional ones may be omitted', async t => {
+t.test('requires properties in schema order; optional ones may be omitted', async t => {
   const properties = { a: { type: 'null' }, b: { type: 'null' }, c: { type: 'null' } }
   await check(
     t,
@@ -39,7 +39,7 @@ t.test('properties are in schema order, and optional ones may be omitted', async
   await check(t, { type: 'object', properties }, { '{}': true, '{"c":null}': true, '{"c":null,': false })
 })
 
-t.test('only a colon or a comma may be followed by one space', async t => {
+t.test('allows one space after a colon or a comma, and no other white space', async t => {
   const schema = { type: 'object', properties: { a: { type: 'array' }, b: {} }, required: ['a', 'b'] }
   await check(t, schema, {
     '{"a": [1, 2], "b": 3}': true,
@@ -54,7 +54,7 @@ t.test('only a colon or a comma may be followed by one space', async t => {
   })
 })
 
-t.test('an object with properties has additional ones only if the schema allows them', async t => {
+t.test('if a schema has properties, additional ones must be allowed explicitly', async t => {
   const properties = { a: { type: 'integer' } }
   await check(t, { type: 'object', properties }, { '{"a":1}': true, '{"b"': false })
   await check(
@@ -79,7 +79,7 @@ t.test('an object with properties has additional ones only if the schema allows 
   )
 })
 
-t.test('lists have the number of items in the schema', async t => {
+t.test('enforces the number of items of a list', async t => {
   await check(
     t,
     { type: 'array', items: { type: 'boolean' }, minItems: 1, maxItems: 2 },
@@ -187,7 +187,7 @@ t.test('schemas may contain local references', async t => {
   })
 })
 
-t.test('an unsupported keyword is refused with its name and path', async t => {
+t.test('rejects an unsupported keyword, naming it and its path', async t => {
   const cases: readonly [schema: Schema, path: string, message: RegExp][] = [
     [{ type: 'object', properties: { 'a/b': { not: {} } } }, '#/properties/a~1b/not', /"not"/],
     [{ type: 'array', items: { multipleOf: 2 } }, '#/items/multipleOf', /"multipleOf"/],
@@ -206,11 +206,11 @@ t.test('an unsupported keyword is refused with its name and path', async t => {
     [{ type: 'object', required: 'a' }, '#/required', /list of names/],
     [{ properties: { a: 3 } }, '#/properties/a', /an object or a boolean/],
     [{ enum: [[1]], minItems: 1 }, '#/minItems', /"minItems" next to an array/],
-    [{ anyOf: [{ $ref: '#' }, { type: 'null' }] }, '#', /refers to itself/],
-    [{ type: 'string', enum: [1] }, '#', /no text/],
-    [{ allOf: [{ type: 'string' }, { type: 'null' }] }, '#', /no text/],
-    [{ type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }, '#', /no text/],
-    [{ type: 'string', pattern: 'x{5}', maxLength: 3 }, '#', /no text/]
+    [{ anyOf: [{ $ref: '#' }, { type: 'null' }] }, '#', /leads back to itself/],
+    [{ type: 'string', enum: [1] }, '#', /no value/],
+    [{ allOf: [{ type: 'string' }, { type: 'null' }] }, '#', /no value/],
+    [{ type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }, '#', /no value/],
+    [{ type: 'string', pattern: 'x{5}', maxLength: 3 }, '#', /no value/]
   ]
   for (const [schema, path, message] of cases) {
     await t.rejects(
@@ -221,7 +221,7 @@ t.test('an unsupported keyword is refused with its name and path', async t => {
   }
 })
 
-t.test('annotations and extensions change nothing', async t => {
+t.test('ignores annotations and extensions', async t => {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'https://example.org/s.json',

@@ -35,7 +35,7 @@ function devicesOf(host: Host, libraryDirectory: string, more: { native?: boolea
   return { devices, notes }
 }
 
-t.test('names of devices', async t => {
+t.test('parses device names', async t => {
   t.same(parseDevice('auto'), { kind: 'auto' })
   t.same(parseDevice('best'), { kind: 'auto' })
   t.same(parseDevice('cuda'), { kind: 'cuda', index: 0 })
@@ -46,7 +46,7 @@ t.test('names of devices', async t => {
   }
 })
 
-t.test('without a driver CUDA is refused, and auto selects the CPU with one notice', linux, async t => {
+t.test('without a driver, rejects cuda, and auto selects the CPU with one notice', linux, async t => {
   const card = { '/sys/bus/pci/devices/0000:01:00.0/vendor': '0x10de\n', '/etc/os-release': 'ID=ubuntu\n' }
   const { devices, notes } = devicesOf(await bareHost(t, { files: card }), await temporaryFolder(t))
   await t.rejects(devices.open('cuda'), {
@@ -59,13 +59,13 @@ t.test('without a driver CUDA is refused, and auto selects the CPU with one noti
   t.match(notes, [/^Models run on the CPU: there is no NVIDIA driver .*sudo ubuntu-drivers install$/])
 })
 
-t.test('no driver is suggested for a machine without a card', linux, async t => {
+t.test('does not suggest a driver for a machine without an NVIDIA card', linux, async t => {
   const files = { '/sys/bus/pci/devices/0000:00:02.0/vendor': '0x8086\n' }
   const { devices } = devicesOf(await bareHost(t, { files }), await temporaryFolder(t))
   await t.rejects(devices.open('cuda:1'), { message: /no NVIDIA GPU/, hint: /^Use one of cpu, or auto/ })
 })
 
-t.test('with a driver but no provider, the install command is named', linux, async t => {
+t.test('with a driver but no provider, names the install command', linux, async t => {
   const folder = await temporaryFolder(t)
   const { devices } = devicesOf(await nvidiaHost(t), folder)
   await t.rejects(devices.open('cuda:1'), {
@@ -82,7 +82,7 @@ t.test('with a driver but no provider, the install command is named', linux, asy
   )
 })
 
-t.test('missing libraries of the provider are named', linux, async t => {
+t.test('names missing libraries of the provider', linux, async t => {
   const folder = await temporaryFolder(t)
   const needed = ['libcudart.so.13', 'libcublas.so.13', 'libcublasLt.so.13', 'libcuda.so.1', 'libc.so.6']
   await writeFile(join(folder, providerFiles.plugin), sharedLibrary(needed))
@@ -110,12 +110,12 @@ t.test('missing libraries of the provider are named', linux, async t => {
     'cuda:0 NVIDIA H200, 143771 MB',
     'cuda:1 NVIDIA L4, 23034 MB'
   ])
-  // The files are empty, so loading fails; by name that is an error, and auto falls back.
+  // The files are empty, so loading fails: cuda throws, and auto falls back to the CPU.
   await t.rejects(devices.open('cuda'), { code: 'INF_DEVICE_UNAVAILABLE', hint: 'Run: svc doctor gpu' })
   t.equal((await devices.open('auto')).id, 'cpu')
 })
 
-t.test('a stated GPU is not queried', linux, async t => {
+t.test('does not query the driver if the settings describe the GPU', linux, async t => {
   const host = await nvidiaHost(t)
   const { devices } = devicesOf(host, await temporaryFolder(t), { stated: { model: 'H200', memoryMb: 1000 } })
   const { driver } = await devices.survey()
@@ -123,7 +123,7 @@ t.test('a stated GPU is not queried', linux, async t => {
   t.notOk(host.started.includes('nvidia-smi'))
 })
 
-t.test('the bundled provider needs its shared library, and a failed load is reported', linux, async t => {
+t.test('the bundled provider needs its shared library, and reports a failed load', linux, async t => {
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, providerFiles.bundled), sharedLibrary([]))
   const { devices } = devicesOf(await nvidiaHost(t), folder)
@@ -133,7 +133,7 @@ t.test('the bundled provider needs its shared library, and a failed load is repo
   await t.rejects(devices.open('cuda'), { code: 'INF_DEVICE_UNAVAILABLE', message: /Cuda|CUDA/ })
 })
 
-t.test('the worker runtime has no GPU', async t => {
+t.test('the worker runtime does not support GPUs', async t => {
   const { devices, notes } = devicesOf(await nvidiaHost(t), await temporaryFolder(t), { native: false })
   t.equal((await devices.open('auto')).id, 'cpu')
   t.same(notes, [])
@@ -142,7 +142,7 @@ t.test('the worker runtime has no GPU', async t => {
   }
 })
 
-t.test('obstacles to WebGPU', async t => {
+t.test('reports obstacles to WebGPU', async t => {
   const loader = { name: 'libvulkan.so.1', path: '/usr/lib/libvulkan.so.1', version: '1.3.239', onLoaderPath: true }
   const survey = (vulkan: Survey['vulkan']): Survey => ({
     card: null,
@@ -159,7 +159,7 @@ t.test('obstacles to WebGPU', async t => {
   t.match(cudaObstacle(survey({ loader, drivers: [] }), 0, 'darwin'), { reason: /Linux/ })
 })
 
-t.test('Vulkan drivers are found in the search path of the loader', linux, async t => {
+t.test("finds Vulkan drivers in the loader's search path", linux, async t => {
   const files = { '/usr/share/vulkan/icd.d/nvidia_icd.json': '{}', '/usr/lib64/libvulkan.so.1': '' }
   const installed = devicesOf(await bareHost(t, { files }), await temporaryFolder(t))
   t.match((await installed.devices.survey()).vulkan.drivers, ['/usr/share/vulkan/icd.d/nvidia_icd.json'])
@@ -168,7 +168,7 @@ t.test('Vulkan drivers are found in the search path of the loader', linux, async
   t.same((await named.devices.survey()).vulkan.drivers, ['/a.json', '/b.json'])
 })
 
-t.test('packages with libraries of CUDA 12 and 13', async t => {
+t.test('names the PyPI packages of CUDA 12 and 13 libraries', async t => {
   const twelve = libraryCommand(['libcudart.so.12', 'libcurand.so.10'], '/g')
   t.equal(twelve, 'pip install --target /g nvidia-cuda-runtime-cu12 nvidia-curand-cu12')
   t.equal(libraryCommand(['libcudnn.so.9'], '/g'), 'pip install --target /g nvidia-cudnn-cu13')
@@ -185,7 +185,7 @@ t.test('packages with libraries of CUDA 12 and 13', async t => {
   t.match(cudaObstacle(found, 0, 'linux'), { missing: ['libcuda.so.1'], command: 'sudo dnf install akmod-nvidia' })
 })
 
-t.test('the dependencies of a library are read from its file', async t => {
+t.test('reads the dependencies of a library from its file', async t => {
   const file = join(await temporaryFolder(t), 'lib.so')
   await writeFile(file, sharedLibrary(['libone.so.1', 'libtwo.so']))
   t.same(await neededLibraries(file), ['libone.so.1', 'libtwo.so'])
@@ -197,7 +197,7 @@ t.test('the dependencies of a library are read from its file', async t => {
   t.ok((await neededLibraries(findLibrary(ownRequire())))?.includes('libc.so.6'))
 })
 
-t.test('runs are captured on known devices, or on request', async t => {
+t.test('captures runs on WebGPU by default, and on CUDA on request', async t => {
   const table = (['auto', 'on', 'off'] as const).map(choice => [
     capturesRuns(choice, 'webgpu'),
     capturesRuns(choice, 'cuda')

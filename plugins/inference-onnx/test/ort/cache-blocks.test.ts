@@ -17,9 +17,9 @@ t.test('blocks cover each position to copy exactly once', async t => {
     const unit = [1, 8, 64, 512][aligned] as number
     const sourcePositions = Math.ceil(geometry.sourcePositions / unit) * unit
     const targetPositions = Math.ceil(geometry.targetPositions / unit) * unit
-    const most = Math.min(sourcePositions, targetPositions)
-    const start = Math.min(first, most)
-    const end = Math.min(start + length, most)
+    const limit = Math.min(sourcePositions, targetPositions)
+    const start = Math.min(first, limit)
+    const end = Math.min(start + length, limit)
     const { heads } = geometry
     const moved = new Map<number, number>()
     for (const { positions, sourceRows, targetRows } of blockCopies(
@@ -49,7 +49,7 @@ t.test('blocks cover each position to copy exactly once', async t => {
   t.doesNotThrow(() => assert(holds))
 })
 
-t.test('long ranges take few blocks', async t => {
+t.test('long ranges are split into few blocks', async t => {
   const copies = blockCopies({ heads: 2, sourcePositions: 4096, targetPositions: 8192 }, 0, 0, 0, 4000)
   t.same(
     copies.map(({ positions, sourceRows }) => [positions, sourceRows.length]),

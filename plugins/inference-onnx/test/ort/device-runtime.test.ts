@@ -11,7 +11,7 @@ t.setTimeout(300_000)
 const problem = await webgpuProblem()
 const gpu = problem === null ? {} : { skip: problem }
 
-/** y = x + 1, of any four-dimensional shape. */
+/** Builds y = x + 1, for any four-dimensional shape. */
 function increment(): Uint8Array {
   const graph = new OnnxGraph('increment')
   const shape = ['a', 'b', 'c', 'd']
@@ -20,7 +20,7 @@ function increment(): Uint8Array {
   return graph.toBytes()
 }
 
-/** Moves numbers between the host and a device, and adds one each time. */
+/** Copies numbers between the host and a device, and adds one each time. */
 class Shuttle {
   readonly #runtime: Runtime
   readonly #session: OrtSession
@@ -63,7 +63,7 @@ async function shuttle(t: {
   return { runtime, shuttle: new Shuttle(runtime, session) }
 }
 
-t.test('states on a device are zeros initially, and keep the writes of runs', gpu, async t => {
+t.test('states on a device are initially zero, and keep what runs write', gpu, async t => {
   const { runtime, shuttle: numbers } = await shuttle(t)
   t.match(runtime.name, /webgpu/)
   const state = await runtime.state([2, 3, 5, 4])
@@ -133,7 +133,7 @@ for (const [name, runDirectory] of [
   ['the bundled model', join(models, 'vox-tiny')],
   ['a model with biases and tied weights', join(fixtures, 'qwen2-tiny')]
 ] as const) {
-  t.test(`${name} computes the same on a device as on the CPU, separately and in a batch`, gpu, async t => {
+  t.test(`${name} gives the same results on a device as on the CPU, separately and in a batch`, gpu, async t => {
     const engine = await openEngine(t)
     const open = (device: string): Promise<LoadedModel> => engine.load({ runDirectory, device, slots: 3 })
     const [cpu, device] = [await open('cpu'), await open('webgpu')]
@@ -156,7 +156,7 @@ for (const [name, runDirectory] of [
   })
 }
 
-t.test('added adapters have the same results on a device', gpu, async t => {
+t.test('added adapters give the same results on a device as on the CPU', gpu, async t => {
   const engine = await openEngine(t)
   const runDirectory = join(fixtures, 'llama-tiny-bf16')
   const directory = join(fixtures, 'peft', 'all-linear')
@@ -181,7 +181,7 @@ t.test('added adapters have the same results on a device', gpu, async t => {
   t.ok(distance(adapted, base) > 1e-3, 'the adapter has an effect')
 })
 
-t.test('several models on one device do not interfere, also when one gets an adapter', gpu, async t => {
+t.test('several models on one device do not interfere, even while an adapter is added', gpu, async t => {
   const engine = await openEngine(t)
   const load = (name: string) => engine.load({ runDirectory: join(fixtures, name), device: 'webgpu' })
   const [one, other] = [await load('llama-tiny-bf16'), await load('qwen2-tiny')]
@@ -195,7 +195,7 @@ t.test('several models on one device do not interfere, also when one gets an ada
   await Promise.all([one.close(), other.close()])
 })
 
-t.test('weights in 8 bits are only for the CPU', gpu, async t => {
+t.test('8-bit weights are supported only on the CPU', gpu, async t => {
   const engine = await openEngine(t)
   const load = { runDirectory: join(fixtures, 'qwen2-tiny'), device: 'webgpu' }
   await t.rejects(engine.load({ ...load, quantization: 'q8' }), {

@@ -19,10 +19,10 @@ interface Test {
   teardown(run: () => Promise<void>): void
 }
 
-/** The same model on the CPU and, with captures, on the device; and the notices about captures. */
+/** Loads a model on the CPU and, with captures, on WebGPU. `notes`: notices about captures. */
 async function pair(t: Test, runDirectory: string, slots: number) {
   const notes: string[] = []
-  // On devices with subgroups of four, attention over 32 tokens at once is wrong.
+  // On devices with subgroups of four threads, attention over 32 tokens in one run is wrong.
   const engine = await openEngine(t, { promptChunk: 16, speculation: 0, onNote: note => void notes.push(note) })
   const load = async (device: string): Promise<LoadedModel> => {
     const model = await engine.load({ runDirectory, device, slots })
@@ -37,21 +37,21 @@ async function tokens(model: LoadedModel, prompt: readonly number[], count: numb
   return generated
 }
 
-t.test('captured runs give the tokens of the CPU while texts and the cache grow', gpu, async t => {
+t.test('captured runs give the same tokens as the CPU while sequences and the cache grow', gpu, async t => {
   const runDirectory = await familyDirectory(t, 'qwen3', {
     config: config => ({ ...config, max_position_embeddings: 1024 })
   })
   const { cpu, device, notes } = await pair(t, runDirectory, 1)
   const prompt = [9, 8, 7]
   t.same(await tokens(device, prompt, 40), await tokens(cpu, prompt, 40))
-  // Beyond 512 positions the cache is created again.
+  // Beyond 512 positions, the cache is reallocated.
   const long = Array.from({ length: 500 }, (_, index) => 5 + ((index * 7) % 250))
   t.same(await tokens(device, long, 24), await tokens(cpu, long, 24))
-  t.same(await tokens(device, prompt, 12), await tokens(cpu, prompt, 12), 'and afterwards')
+  t.same(await tokens(device, prompt, 12), await tokens(cpu, prompt, 12), 'also after the reallocation')
   t.same(notes, [])
 })
 
-t.test('captured runs give the tokens of the CPU in batches whose size changes', gpu, async t => {
+t.test('captured runs give the same tokens as the CPU in batches of changing size', gpu, async t => {
   const { cpu, device, notes } = await pair(t, join(fixtures, 'qwen2-tiny'), 3)
   const requests = [
     [[9, 8, 7, 6], 24],
@@ -61,7 +61,7 @@ t.test('captured runs give the tokens of the CPU in batches whose size changes',
   ] as const
   const run = (model: LoadedModel) => Promise.all(requests.map(([prompt, count]) => tokens(model, prompt, count)))
   const wanted = await run(cpu)
-  // In a batch with a sampling sequence, the others also get their tokens from the logits.
+  // If one sequence of a batch samples, the others get their tokens from logits too.
   const drawn = { ...greedy([7, 7, 9], 12), sampling: { temperature: 0.7, topK: 4, seed: 5 } }
   const mixed = async (model: LoadedModel) => {
     const [one, other] = await Promise.all([collect(model.generate(drawn)), tokens(model, [9, 8, 7, 6], 12)])
@@ -72,7 +72,7 @@ t.test('captured runs give the tokens of the CPU in batches whose size changes',
   t.same(notes, [])
 })
 
-t.test('captured runs of adapters and of the base do not mix', gpu, async t => {
+t.test('captured runs of adapters and of the base model do not interfere', gpu, async t => {
   const { cpu, device, notes } = await pair(t, join(fixtures, 'llama-tiny-bf16'), 2)
   const names = ['patterns', 'all-linear']
   for (const model of [cpu, device]) {
@@ -112,7 +112,7 @@ t.test('a 4-bit model is captured, with and without a separate head, in half and
 const shape = [1, 2, 4]
 const identity = new Uint8Array(Float32Array.from({ length: 16 }, (_, i) => (i % 5 === 0 ? 1 : 0)).buffer)
 
-/** out = x + x */
+/** Builds out = x + x. */
 function double(): Uint8Array {
   const graph = new OnnxGraph('double')
   const x = graph.input('x', 'float32', ['a', 'b', 'c'])
@@ -121,7 +121,7 @@ function double(): Uint8Array {
   return graph.toBytes()
 }
 
-/** The same model with an operator that WebGPU does not support. */
+/** Builds the same model with an operator that WebGPU does not support. */
 function doubleOnHost(): Uint8Array {
   const graph = new OnnxGraph('double')
   const x = graph.input('x', 'float32', ['a', 'b', 'c'])
@@ -134,7 +134,7 @@ function doubleOnHost(): Uint8Array {
   return graph.toBytes()
 }
 
-/** An attention with heads too narrow for a capture, which fails at the first run. */
+/** Builds an attention whose heads are too narrow for a capture, which fails at the first run. */
 function narrowAttention(): Uint8Array {
   const graph = new OnnxGraph('narrow')
   const x = graph.input('x', 'float32', shape)
@@ -143,7 +143,7 @@ function narrowAttention(): Uint8Array {
   return graph.toBytes()
 }
 
-/** Output of a model for inputs that change in each run. */
+/** Returns the outputs of a model for inputs that change in each run. */
 async function runs(runtime: Runtime, model: Uint8Array, count: number): Promise<number[][]> {
   const session = await runtime.createSession({ model, weights: null, threads: 1 })
   const [x, out] = [runtime.host('float32', shape), runtime.host('float32', shape)]
@@ -163,7 +163,7 @@ async function runs(runtime: Runtime, model: Uint8Array, count: number): Promise
 
 const wanted = Array.from({ length: 8 }, (_, run) => Array.from({ length: 8 }, (_, index) => 2 * (run - index)))
 
-t.test('inputs and outputs in host memory are current in each run', gpu, async t => {
+t.test('each run reads current inputs and writes current outputs in host memory', gpu, async t => {
   const notes: string[] = []
   const runtime = await openWebgpuRuntime({ capture: true, onUncaptured: note => void notes.push(note) })
   t.teardown(() => runtime.close())
@@ -171,7 +171,7 @@ t.test('inputs and outputs in host memory are current in each run', gpu, async t
   t.same(notes, [])
 })
 
-t.test('a model that the provider refuses to capture runs without capture', gpu, async t => {
+t.test('a model that the provider cannot capture runs without capture', gpu, async t => {
   const notes: string[] = []
   const runtime = await openWebgpuRuntime({ capture: true, onUncaptured: note => void notes.push(note) })
   t.teardown(() => runtime.close())
@@ -191,7 +191,7 @@ t.test('if an operator cannot be captured, the session is created again without 
   t.match(notes, [/Graph capture not implemented/])
 })
 
-t.test('of equal logits the first one is the argmax, as on the host', gpu, async t => {
+t.test('in a tie of logits, the argmax is the smallest id, as on the host', gpu, async t => {
   const graph = new OnnxGraph('argmax')
   const scale = graph.scalar('scale', 2)
   addArgmax(graph, graph.node('Mul', [graph.input('x', 'float32', ['n', 'v']), scale], 'logits'), 'n')
@@ -215,8 +215,8 @@ t.test('of equal logits the first one is the argmax, as on the host', gpu, async
 })
 
 t.test('runs are replayed, not only captured', gpu, async t => {
-  // At this level ONNX Runtime logs every replay.
-  const script = join(import.meta.dirname, '../support/record-aloud.ts')
+  // At this log level, ONNX Runtime logs every replay.
+  const script = join(import.meta.dirname, '../support/verbose-capture.ts')
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [...process.execArgv.filter(argument => !argument.startsWith('--test')), script],
@@ -224,6 +224,6 @@ t.test('runs are replayed, not only captured', gpu, async t => {
   )
   t.equal(stdout.trim(), 'done')
   const replayed = stderr.split('\n').filter(line => line.includes('Replaying the captured'))
-  // Of eight runs, two are ordinary, and the third one is captured.
+  // Of eight runs, two are ordinary and the third is captured.
   t.equal(replayed.length, 5)
 })

@@ -14,7 +14,7 @@ const shared = sharedLibrary(['libc.so.6'])
 const gpuWheel = {
   [`onnxruntime/capi/${providerFiles.bundled}`]: bundled,
   [`onnxruntime/capi/${providerFiles.shared}`]: shared,
-  'onnxruntime/capi/libonnxruntime.so.1.30.0': 'not taken',
+  'onnxruntime/capi/libonnxruntime.so.1.30.0': 'not installed',
   'onnxruntime/__init__.py': 'import nothing'
 }
 const epWheel = { [`onnxruntime_ep_cuda/${providerFiles.plugin}`]: plugin, 'onnxruntime_ep_cuda/__init__.py': '' }
@@ -51,7 +51,7 @@ async function place(t: { teardown(run: () => Promise<void>): void }): Promise<P
   }
 }
 
-t.test('a wheel of the plug-in provider is verified and installed', async t => {
+t.test('verifies and installs a wheel of the plug-in provider', async t => {
   const { archive, install, directory } = await place(t)
   const content = wheel('onnxruntime_ep_cuda13-0.2.0', epWheel)
   const source = await archive('x.whl', content)
@@ -76,7 +76,7 @@ t.test('a wheel of the plug-in provider is verified and installed', async t => {
   t.same(seen.at(-1), [plugin.length, plugin.length, `unpacking ${providerFiles.plugin}`])
 })
 
-t.test('the bundled provider is installed with its core library, and replaces the plug-in', async t => {
+t.test("installs the bundled provider with ONNX Runtime's library, replacing the plug-in", async t => {
   const { archive, install, directory } = await place(t)
   await install(await archive('a.whl', wheel('onnxruntime_ep_cuda13-0.2.0', epWheel)))
   const installed = await install(await archive('b.whl', wheel('onnxruntime_gpu-1.30.0', gpuWheel)))
@@ -85,7 +85,7 @@ t.test('the bundled provider is installed with its core library, and replaces th
   t.equal(await readFile(join(directory, 'libonnxruntime.so.1'), 'utf8'), 'the core')
 })
 
-t.test('tar files and folders are accepted, too', async t => {
+t.test('accepts tar files and folders', async t => {
   const { folder, install, directory } = await place(t)
   const release = 'onnxruntime-linux-x64-gpu_cuda13-1.30.0'
   const tree: Contents = {
@@ -101,7 +101,7 @@ t.test('tar files and folders are accepted, too', async t => {
   t.match(await install(join(folder, 'tree')), { form: 'bundled', version: '1.30.0', sha256: '' })
 })
 
-t.test('an unsuitable archive is refused without changes', async t => {
+t.test('rejects an unsuitable archive and changes nothing', async t => {
   const { archive, install, directory, folder } = await place(t)
   await install(await archive('good.whl', wheel('onnxruntime_ep_cuda13-0.2.0', epWheel)))
   const good = wheel('onnxruntime_gpu-1.30.0', gpuWheel)
@@ -143,7 +143,7 @@ t.test('a cancelled installation leaves no files', async t => {
 })
 
 t.test(
-  'pip downloads a wheel, and the end of its output is reported on failure',
+  'downloads a wheel with pip, and reports the end of its output on failure',
   { skip: process.platform === 'win32' },
   async t => {
     const folder = await temporaryFolder(t)
@@ -153,7 +153,7 @@ t.test(
       await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`)
       await chmod(join(programs, name), 0o755)
     }
-    const said: string[] = []
+    const output: string[] = []
     const download = (use: (wheel: string) => Promise<string>) =>
       withDownload(
         {
@@ -161,7 +161,7 @@ t.test(
           directory: join(folder, 'gpu'),
           environment: { PATH: `${programs}:/usr/bin:/bin` },
           signal: new AbortController().signal,
-          onProgress: line => void said.push(line)
+          onProgress: line => void output.push(line)
         },
         use
       )
@@ -176,7 +176,7 @@ t.test(
     )
     await pip('pip3', 'echo "Collecting $*"; for last; do prev=$dest; dest=$last; done; echo wheel > "$prev/a.whl"')
     t.equal(await download(wheel => readFile(wheel, 'utf8')), 'wheel\n')
-    t.match(said.at(-1), /^Collecting download --no-deps --only-binary=:all: .* onnxruntime-gpu==1\.30\.0$/)
+    t.match(output.at(-1), /^Collecting download --no-deps --only-binary=:all: .* onnxruntime-gpu==1\.30\.0$/)
     await pip('pip3', 'exit 0')
     await t.rejects(
       download(async () => ''),

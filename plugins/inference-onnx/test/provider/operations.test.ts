@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/models.ts'
 
 const core = packageVersion(ownRequire())
 
-t.test('svc gpu install installs a wheel of the project, and reports the result', async t => {
+t.test('svc gpu install installs a wheel from the project, and reports the result', async t => {
   const kernel = await testKernel([plugin])
   t.teardown(() => kernel.close())
   const capi = 'onnxruntime/capi'
@@ -33,7 +33,7 @@ t.test('svc gpu install installs a wheel of the project, and reports the result'
   })
 })
 
-t.test('svc doctor gpu reports the device in use, and is healthy on a requested CPU', async t => {
+t.test('svc doctor gpu reports the device in use; a requested CPU is healthy', async t => {
   const settings = { 'inference-onnx': { device: 'cpu', gpu_library_directory: await temporaryFolder(t) } }
   const kernel = await testKernel([plugin], { settings })
   t.teardown(() => kernel.close())
@@ -52,7 +52,7 @@ const bare: Survey = {
 }
 const linux = process.platform === 'linux' ? {} : { skip: 'missing parts are reported on Linux' }
 
-t.test('an unusable GPU is unhealthy, with the next command', linux, async t => {
+t.test('an unusable GPU is unhealthy, and the report names the next command', linux, async t => {
   const facts = { requested: 'auto', request: { kind: 'auto' } as const, opened: { id: 'cpu' }, runtime: 'onnxruntime' }
   t.match(diagnose({ ...facts, survey: bare }), {
     healthy: true,
@@ -103,7 +103,7 @@ t.test('a requested device that fails is unhealthy', async t => {
   t.match(diagnose(facts), { healthy: false, device: '', findings: [{ status: 'error', detail: /crashed/ }] })
 })
 
-t.test('a GPU is set by model and memory together', async t => {
+t.test('the settings describe a GPU only if both model and memory are set', async t => {
   t.same(gpuOptions('/gpu', {}), { libraryDirectory: '/gpu' })
   t.same(gpuOptions('/gpu', { gpu_model: 'H200' }), { libraryDirectory: '/gpu' })
   t.same(gpuOptions('/gpu', { gpu_model: 'H200', gpu_vram_mb: 1000, vram_override_gb: 1.5 }), {
@@ -113,7 +113,7 @@ t.test('a GPU is set by model and memory together', async t => {
   })
 })
 
-t.test('svc gpu install without an NVIDIA GPU downloads only after confirmation', linux, async t => {
+t.test('svc gpu install without an NVIDIA GPU downloads only with --without-gpu', linux, async t => {
   const survey = async () => bare
   const options = {
     engine: { surveyDevices: survey },

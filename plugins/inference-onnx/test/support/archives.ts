@@ -6,7 +6,7 @@ import { create } from 'tar'
 
 export type Contents = Readonly<Record<string, string | Uint8Array>>
 
-/** A zip file with deflated entries. */
+/** Returns a zip file with deflated entries. */
 export function zip(contents: Contents): Buffer {
   const [local, central]: [Buffer[], Buffer[]] = [[], []]
   let offset = 0
@@ -37,7 +37,7 @@ export function zip(contents: Contents): Buffer {
   return Buffer.concat([...local, directory, end])
 }
 
-/** A wheel: a zip file with a list of its files and their hashes. */
+/** Returns a wheel: a zip file with a list of its files and their hashes. */
 export function wheel(name: string, contents: Contents): Buffer {
   const lines = Object.entries(contents).map(([path, content]) => {
     const digest = createHash('sha256').update(content).digest('base64url')
@@ -53,7 +53,7 @@ export async function writeTree(folder: string, contents: Contents): Promise<voi
   }
 }
 
-/** A compressed tar file of a folder's entries. */
+/** Writes a compressed tar file of a folder's entries. */
 export async function tarball(file: string, folder: string, entries: readonly string[]): Promise<void> {
   await create({ gzip: true, cwd: folder, file }, [...entries])
 }

@@ -1,7 +1,7 @@
 import type { ExecutionTarget } from '#ort'
 
 /**
- * The CPU, treated as if it were a device: its memory has addresses, as on CUDA, and it supports half precision, unlike
- * WebGPU software drivers.
+ * CPU as a device. Like CUDA, and unlike WebGPU software drivers, its memory has addresses and it supports half
+ * precision.
  */
 export const cpuTarget: ExecutionTarget = { id: 'cpu-as-device', addressable: true, concurrent: true, append() {} }

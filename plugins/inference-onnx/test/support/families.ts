@@ -10,7 +10,7 @@ export const families = ['llama3', 'mistral', 'qwen2', 'qwen3', 'gemma2', 'gemma
 
 export interface FamilyPrompt {
   readonly name: string
-  /** Load options for which the reference holds; null for the whole model. */
+  /** Load option for which the reference is valid; null for the full context. */
   readonly maxContext: number | null
   readonly tokens: readonly number[]
   readonly positions: readonly number[]
@@ -19,7 +19,7 @@ export interface FamilyPrompt {
   readonly logits: readonly Float32Array[]
 }
 
-/** Outputs of the reference implementation for a family's fixture. */
+/** Reads the outputs of the reference implementation for a family's fixture. */
 export async function readFamily(name: string): Promise<readonly FamilyPrompt[]> {
   const folder = join(fixtures, 'families', name)
   const { prompts } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'))
@@ -39,7 +39,7 @@ export interface Change {
   readonly tensorName?: (name: string) => string
 }
 
-/** A run directory from a family's fixture. */
+/** Creates a run directory from a family's fixture. */
 export async function familyDirectory(
   t: Parameters<typeof temporaryFolder>[0],
   name: string,

@@ -8,7 +8,7 @@ interface Teardown {
 }
 
 export interface HostContents {
-  /** Contents by absolute path. */
+  /** File contents by absolute path. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>
   /** Output of programs by name. */
   readonly programs?: Readonly<Record<string, string>>
@@ -16,11 +16,11 @@ export interface HostContents {
 }
 
 export interface FakeHost extends Host {
-  /** Started programs. */
+  /** Programs that were started. */
   readonly started: readonly string[]
 }
 
-/** A machine with only the given files and programs. */
+/** Creates a machine with only these files and programs. */
 export async function bareHost(t: Teardown, contents: HostContents = {}): Promise<FakeHost> {
   const root = await temporaryFolder(t)
   for (const [path, content] of Object.entries(contents.files ?? {})) {
@@ -41,7 +41,7 @@ export async function bareHost(t: Teardown, contents: HostContents = {}): Promis
 
 const DRIVER = 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 07:17:28 UTC 2025\n'
 
-/** A machine with a driver and two NVIDIA GPUs. */
+/** Creates a machine with a driver and two NVIDIA GPUs. */
 export function nvidiaHost(t: Teardown, contents: HostContents = {}): Promise<FakeHost> {
   return bareHost(t, {
     ...contents,
@@ -53,7 +53,7 @@ export function nvidiaHost(t: Teardown, contents: HostContents = {}): Promise<Fa
   })
 }
 
-/** A minimal 64-bit ELF library with dependencies. */
+/** Returns a minimal 64-bit ELF library with dependencies. */
 export function sharedLibrary(needed: readonly string[]): Buffer {
   const strings = Buffer.from(`\0${needed.map(name => `${name}\0`).join('')}`)
   const [programHeaders, tables] = [64, 64 + 2 * 56]

@@ -1,6 +1,6 @@
 import { OnnxEngine } from '#root'
 
-/** A process that kills itself, as with `kill -9`, at a given progress while it quantises a run directory. */
+/** Program that quantises a run directory, and kills itself, as with `kill -9`, at this progress. */
 const [runDirectory = '', cacheDirectory = '', progress = ''] = process.argv.slice(2)
 await new OnnxEngine({ cacheDirectory, threads: 1 }).load({
   runDirectory,

@@ -1,7 +1,7 @@
 import type { Quantization } from '@svc/contracts'
 import { OnnxEngine } from '#root'
 
-/** A process that loads a run directory with a cache, prints the first tokens and whether it packed weights, and ends. */
+/** Program that loads a run directory with a cache, and prints the first tokens and whether it packed weights. */
 const [runDirectory = '', cacheDirectory = '', quantization = 'none'] = process.argv.slice(2)
 let packed = false
 const model = await new OnnxEngine({ cacheDirectory, threads: 1 }).load({

@@ -12,14 +12,14 @@ interface Teardown {
   teardown(run: () => Promise<void>): void
 }
 
-/** A folder that is removed when the test ends. */
+/** Creates a folder that is removed when the test ends. */
 export async function temporaryFolder(t: Teardown): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-inference-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** An engine with a separate cache, on the processor, so that loads start no programs to find GPUs. */
+/** Opens an engine on the CPU with a separate cache. On the CPU, loads start no programs to find GPUs. */
 export async function openEngine(t: Teardown, options: Partial<OnnxEngineOptions> = {}): Promise<OnnxEngine> {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   const engine = new OnnxEngine({ cacheDirectory, threads: 1, device: 'cpu', ...options })
@@ -27,7 +27,7 @@ export async function openEngine(t: Teardown, options: Partial<OnnxEngineOptions
   return engine
 }
 
-/** A loaded fixture; `llama-tiny-bf16` unless another is named. */
+/** Loads a fixture; default: `llama-tiny-bf16`. */
 export async function loadModel(
   t: Teardown,
   options: Partial<LoadOptions> & { readonly engine?: Partial<OnnxEngineOptions>; readonly name?: string } = {}
@@ -64,7 +64,7 @@ export interface Expected {
   }[]
 }
 
-/** Outputs of the reference implementation for a run directory. */
+/** Reads the outputs of the reference implementation for a run directory. */
 export async function readExpected(name: string): Promise<Expected & { readonly logitValues: Float32Array }> {
   const expected = JSON.parse(await readFile(join(fixtures, `${name}.expected.json`), 'utf8'))
   const bytes = await readFile(join(fixtures, expected.logits))
@@ -95,11 +95,11 @@ export async function collect(
       await onText(pieces.length)
     }
   }
-  if (done === undefined) throw new Error('the sequence ended without its last event')
+  if (done === undefined) throw new Error('the sequence ended without its final event')
   return { text: pieces.join(''), tokens, pieces, done }
 }
 
-/** A greedy request that runs to its limit. */
+/** Returns a greedy request that runs to its token limit. */
 export function greedy(tokens: readonly number[], maxTokens: number): GenerateRequest {
   return { tokens, maxTokens, ignoreEos: true, sampling: { temperature: 0 } }
 }

@@ -17,7 +17,7 @@ const { pattern } = fc.letrec<{ pattern: string; term: string; group: string }>(
     .map(alternatives => alternatives.map(terms => terms.join('')).join('|'))
 }))
 /**
- * Random patterns of the subset, short enough for small automata. Group names may be duplicate, which RegExp refuses.
+ * Random supported patterns, short enough for small automata. Filters out duplicate group names, which RegExp rejects.
  */
 export const patterns = pattern.filter(source => {
   try {

@@ -1,13 +1,13 @@
-/** A tensor to write. */
+/** Tensor to write. */
 export interface Source {
   readonly dtype: string
   readonly shape: readonly number[]
   readonly data: Uint8Array
 }
 
-/** The bytes of a safetensors file. */
+/** Returns the bytes of a safetensors file. */
 export function safetensors(tensors: Readonly<Record<string, Source>>, metadata?: Record<string, string>): Uint8Array {
-  // Without a prototype, so that a tensor may be called `__proto__`.
+  // The object has no prototype, so that a tensor may be called `__proto__`.
   const header: Record<string, unknown> = Object.create(null)
   if (metadata !== undefined) header.__metadata__ = metadata
   let offset = 0
@@ -18,7 +18,7 @@ export function safetensors(tensors: Readonly<Record<string, Source>>, metadata?
   return withHeader(JSON.stringify(header), Buffer.concat(Object.values(tensors).map(({ data }) => data)))
 }
 
-/** A file with any header. */
+/** Returns the bytes of a file with any header. */
 export function withHeader(header: string, data: Uint8Array): Uint8Array {
   const text = Buffer.from(header)
   const prefix = Buffer.alloc(8)

@@ -17,7 +17,7 @@ const json = fc.oneof(
   fc.dictionary(fc.string({ maxLength: 2 }), scalar, { maxKeys: 2, noNullPrototype: true })
 )
 
-/** Two optional numbers in order. */
+/** Generates two optional numbers, the lower one first. */
 function range(low: string, high: string, min: number, max: number): fc.Arbitrary<Schema> {
   return fc.tuple(fc.option(fc.integer({ min, max })), fc.option(fc.nat(6))).map(([first, size]) => ({
     ...(first === null ? {} : { [low]: first }),
@@ -91,7 +91,7 @@ const { schema } = fc.letrec<{ schema: unknown; object: Schema; array: Schema; c
   schema: fc.oneof({ depthSize: 'small' }, plain, tie('object'), tie('array'), tie('choice')) as fc.Arbitrary<unknown>
 }))
 
-/** Random schemas of the subset, with a recursive definition. */
+/** Random schemas of the supported subset, with a recursive definition. */
 export const schemas: fc.Arbitrary<Schema> = fc.tuple(schema, schema).map(([root, inner]) => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $defs: {

@@ -14,7 +14,7 @@ export async function openWebgpuRuntime(options?: DeviceRuntimeOptions): Promise
 }
 
 /**
- * Reason why WebGPU is not available here; null if it is. A software driver is enough: VK_DRIVER_FILES names its
+ * Returns the reason why WebGPU is not available; null if it is. A software driver is enough; VK_DRIVER_FILES names its
  * manifest.
  */
 export async function webgpuProblem(): Promise<string | null> {

@@ -5,7 +5,7 @@ import { type ConstraintVocabulary, OutputConstraints } from '#constraint'
 import { Sampler, seededRandom, Tokenizer } from '#root'
 import { models } from './models.ts'
 
-/** A vocabulary of texts and one token, the last one, that ends a text. */
+/** Returns a vocabulary of these strings; the last token is the end token. */
 export function vocabularyOf(texts: readonly (string | Uint8Array)[]): ConstraintVocabulary {
   const bytes = texts.map(text => Buffer.from(text as string))
   const end = bytes.length
@@ -17,10 +17,10 @@ export function vocabularyOf(texts: readonly (string | Uint8Array)[]): Constrain
   }
 }
 
-/** One token for each byte. */
+/** Vocabulary with one token for each byte. */
 export const byteVocabulary = vocabularyOf(Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)))
 
-/** The vocabulary of the bundled model. */
+/** Returns the vocabulary of the bundled model. */
 export async function bundledVocabulary(): Promise<ConstraintVocabulary> {
   const file = join(models, 'vox-tiny', 'tokenizer.json')
   const tokenizer = new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
@@ -46,11 +46,11 @@ export interface WriteOptions {
   readonly seed: number
   readonly maxTokens: number
   readonly temperature?: number
-  /** Logit of a token's text after the text so far. Default: random, but constant for each token. */
-  taste?(text: string, written: string): number
+  /** Returns the logit of a token with `text` after `written`. Default: random, but constant for each token. */
+  logitOf?(text: string, written: string): number
 }
 
-/** Generates with random logits, so that only the constraint determines the form. */
+/** Generates text from random logits, so that only the constraint determines its form. */
 export async function write(
   constraints: OutputConstraints,
   vocabulary: ConstraintVocabulary,
@@ -63,15 +63,15 @@ export async function write(
   const texts = Array.from({ length: vocabulary.size }, (_, token) =>
     Buffer.from(vocabulary.bytes(token)).toString('latin1')
   )
-  const liked = Float32Array.from(texts, () => random() * 12)
-  const { taste } = options
+  const defaultLogits = Float32Array.from(texts, () => random() * 12)
+  const { logitOf } = options
   const matcher = await constraints.matcher(constraint, { ignoreEnd: false })
   const tokens: number[] = []
   const parts: Uint8Array[] = []
   let complete = matcher.isFinished()
   while (!complete && tokens.length < maxTokens) {
-    const written = taste === undefined ? '' : Buffer.concat(parts).toString('latin1')
-    const logits = liked.map((value, token) => (taste?.(texts[token] ?? '', written) ?? value) + random() * 4)
+    const written = logitOf === undefined ? '' : Buffer.concat(parts).toString('latin1')
+    const logits = defaultLogits.map((value, token) => (logitOf?.(texts[token] ?? '', written) ?? value) + random() * 4)
     const token = sampler.sample(logits, tokens, matcher.allowed())
     matcher.accept(token)
     if (vocabulary.endTokens.has(token)) {
@@ -87,10 +87,10 @@ export async function write(
 }
 
 /**
- * Prefers tokens that end a JSON text to tokens that open a value. In a recursive definition, it prefers `next` to
- * `value`, which may be recursive several times.
+ * Returns logits that prefer tokens that end a JSON value to tokens that open one. In a recursive definition, `next` is
+ * preferred to `value`, which may be recursive several times.
  */
-export function closingTaste(text: string, written: string): number {
+export function closingLogit(text: string, written: string): number {
   if (text === '') return 60
   const quotes = written.replaceAll(/\\./g, '').split('"').length - 1
   if (quotes % 2 === 1) return text === '"' ? 50 : text === 'n' && /[{,] ?"$/.test(written) ? 10 : 0
