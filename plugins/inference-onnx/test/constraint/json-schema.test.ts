@@ -2,7 +2,7 @@ import Ajv2020 from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { schemas } from '../support/schemas.ts'
-import { bundledVocabulary, byteVocabulary, closingTaste, OutputConstraints, write } from '../support/writers.ts'
+import { bundledVocabulary, byteVocabulary, closingLogit, OutputConstraints, write } from '../support/writers.ts'
 
 type Schema = Record<string, unknown>
 
@@ -15,7 +15,7 @@ function isValid(schema: Schema, text: string): boolean {
   return ajv.validate(schema, JSON.parse(text)) === true
 }
 
-/** Contradictory schemas, and values that need a search, are reported before generation. */
+/** Returns true if the schema is rejected before generation: contradictory, or with values that would need a search. */
 async function isRefused(constraints: OutputConstraints, schema: Schema): Promise<boolean> {
   try {
     await constraints.matcher({ type: 'json-schema', schema }, { ignoreEnd: false })
@@ -31,7 +31,7 @@ for (const [name, constraints, vocabulary] of [
   ['bytes', byBytes, byteVocabulary],
   ['the tokens of the bundled model', byTokens, bundled]
 ] as const) {
-  t.test(`with any logits, a text of ${name} is valid against its schema`, async t => {
+  t.test(`with any logits, text from ${name} is valid against its schema`, async t => {
     let complete = 0
     await fc.assert(
       fc.asyncProperty(schemas, fc.nat(2 ** 30), fc.constantFrom(0, 1, 3), async (schema, seed, temperature) => {
@@ -44,11 +44,11 @@ for (const [name, constraints, vocabulary] of [
       }),
       { numRuns: 40 }
     )
-    t.ok(complete > 8, `${complete} texts were complete`)
+    t.ok(complete > 8, `${complete} answers were complete`)
   })
 }
 
-t.test('a text that ends as soon as possible is valid against its schema', async t => {
+t.test('text that ends as soon as possible is valid against its schema', async t => {
   await fc.assert(
     fc.asyncProperty(schemas, fc.nat(2 ** 30), async (schema, seed) => {
       if (await isRefused(byBytes, schema)) return
@@ -56,12 +56,12 @@ t.test('a text that ends as soon as possible is valid against its schema', async
         byBytes,
         byteVocabulary,
         { type: 'json-schema', schema },
-        { seed, maxTokens: 3000, taste: closingTaste, temperature: 0 }
+        { seed, maxTokens: 3000, logitOf: closingLogit, temperature: 0 }
       )
-      if (!written.complete) throw new Error(`no end: ${written.text.slice(0, 200)}`)
+      if (!written.complete) throw new Error(`the answer did not end: ${written.text.slice(0, 200)}`)
       if (!isValid(schema, written.text)) throw new Error(written.text)
     }),
     { numRuns: 40 }
   )
-  t.pass('all of them')
+  t.pass('all answers were valid')
 })
