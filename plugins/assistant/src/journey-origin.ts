@@ -1,6 +1,6 @@
 import type { JourneyEnvelope } from '@svc/contracts'
 
-/** Origin of a call, as a journey records it. Editors and chats both come over MCP and HTTP. */
+/** Returns the origin surface of a journey. Calls over HTTP count as `mcp`: editors and chats use either. */
 export function originOf(surface: string): JourneyEnvelope['origin_surface'] {
   if (surface === 'cli') return 'cli'
   if (surface === 'rpc') return 'daemon'

@@ -1,6 +1,6 @@
 import { isSvcError, type Ref } from '@svc/plugin-sdk'
 
-/** The service of the serving generation; undefined if no plugin provides it. */
+/** Returns the service of the serving generation; undefined if no plugin provides it. */
 export function provided<A>(service: Ref<A> | undefined): A | undefined {
   try {
     return service?.current

@@ -14,11 +14,11 @@ export const settings = t.object({
   retrieval: t.boolean({
     default: true,
     'x-reload': 'live',
-    description: 'Whether files and stored knowledge of the project are searched for what a message is about.'
+    description: "Whether the project's files and stored knowledge are searched for each message."
   }),
-  retrieval_files: count('Files that one search of the project reads at most.', 5_000, 100_000),
-  context_bytes: count('Bytes of files and of what was found that go into one prompt at most.', 24_576, 1_048_576),
-  history_turns: count('Earlier turns of the session that go into one prompt at most.', 20, 100)
+  retrieval_files: count('Maximum files that one search of the project reads.', 5_000, 100_000),
+  context_bytes: count('Maximum bytes of files and search results in one prompt.', 24_576, 1_048_576),
+  history_turns: count('Maximum earlier turns of the session in one prompt.', 20, 100)
 })
 
 export type Settings = Infer<typeof settings>

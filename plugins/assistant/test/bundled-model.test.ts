@@ -21,7 +21,9 @@ import assistant from '#plugin'
 
 const BUNDLED = fileURLToPath(new URL('../../model-server/models/vox-tiny', import.meta.url))
 
-/** The assistant over the bundled model, which a second kernel serves on a real socket, with the grammar that the plugin offers. */
+/**
+ * Opens the assistant with the bundled model, which a second kernel serves on a real socket with the plugin's grammar.
+ */
 async function open(t: Test, settings: object) {
   let server: HttpServer | undefined
   const probe = definePlugin({
@@ -44,7 +46,7 @@ async function open(t: Test, settings: object) {
   return kernel
 }
 
-t.test('the model that ships with the project writes a program that compiles, and is chatted with', async t => {
+t.test('the bundled model writes a program that compiles, and answers a chat message', async t => {
   const kernel = await open(t, { grammar_mask: true })
   const made = await kernel.call(generateCode, {
     prompt: 'make a table of books with a title and a price',
@@ -58,7 +60,7 @@ t.test('the model that ships with the project writes a program that compiles, an
   t.equal(said.history.length, 2)
 })
 
-t.test('the mask admits only texts of the grammar and their prefixes, independent of the model', async t => {
+t.test('the grammar mask allows only prefixes of valid texts, for any prompt', async t => {
   const kernel = await open(t, { grammar_mask: true })
   for (const prompt of ['hello', 'explain in prose what a table is']) {
     const { code } = await kernel.call(generateCode, { prompt, validate: false })

@@ -45,7 +45,7 @@ t.test('a program is printed, and progress goes to standard error', async t => {
   )
 })
 
-t.test('the difference to a file is shown, and a preview writes nothing', async t => {
+t.test('prints the diff of the output file; --preview writes nothing', async t => {
   const { run, root } = await open(t, [RIGHT])
   const file = join(root, 'a.vox')
   t.match((await run({ prompt: 'one', output: 'a.vox', preview: true })).stdout, /\+fn one\(\) to int/)
@@ -58,12 +58,12 @@ t.test('the difference to a file is shown, and a preview writes nothing', async 
   t.equal(readFileSync(file, 'utf8'), RIGHT)
 })
 
-t.test('a preview of a file that may not be written is refused too', async t => {
+t.test('rejects a preview of a file that may not be written', async t => {
   const { run } = await open(t, [RIGHT])
   await t.rejects(run({ prompt: 'one', output: '../a.vox', preview: true }), { code: 'ASI_PATH_REFUSED' })
 })
 
-t.test('a program that never passes ends with 1 and its findings', async t => {
+t.test('if no program compiles, exits with 1 and prints the diagnostics', async t => {
   const { run } = await open(t, [WRONG])
   const told = await run({ prompt: 'one', retries: 0 })
   t.equal(told.code, 1)
@@ -73,7 +73,7 @@ t.test('a program that never passes ends with 1 and its findings', async t => {
   t.match(JSON.parse(stdout), { valid: false, code: WRONG, data: { attempts: 1 } })
 })
 
-t.test('with --json the result is one document', async t => {
+t.test('--json prints the result as one JSON document', async t => {
   const { run } = await open(t, [RIGHT])
   const { stdout, stderr } = await run({ prompt: 'one' }, true)
   t.match(JSON.parse(stdout), { code: RIGHT, valid: true })

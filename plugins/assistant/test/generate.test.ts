@@ -8,7 +8,7 @@ import { openAssistant, say } from './open-assistant.ts'
 const RIGHT = 'fn double(n: int) to int {\n    n * 2\n}\n'
 const WRONG = 'fn double(n: int) to int {\n    n * nothing_of_that_name\n}\n'
 
-t.test('a program that compiles is the answer', async t => {
+t.test('returns a program that compiles', async t => {
   const { kernel, transcripts, store } = await openAssistant(t, {
     answers: [`Here you are:\n\`\`\`vox\n${RIGHT}\`\`\`\n`]
   })
@@ -22,7 +22,7 @@ t.test('a program that compiles is the answer', async t => {
   t.same(rows, [['svc_generate_code', 'j']])
 })
 
-t.test('diagnostics are sent to the model, and the repaired program is the answer', async t => {
+t.test('sends diagnostics to the model, and returns the repaired program', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG, RIGHT] })
   const events: { type: string }[] = []
   const made = await kernel.call(
@@ -37,11 +37,11 @@ t.test('diagnostics are sent to the model, and the repaired program is the answe
   t.same([...new Set(events.map(({ type }) => type))], ['attempt', 'text', 'diagnostics'])
 })
 
-t.test('without a valid program, the call fails with the last one and its diagnostics, and writes no file', async t => {
+t.test('if no program compiles, the error has the last one with its diagnostics, and no file is written', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG] })
   const input = { prompt: 'x', max_retries: 1, output_path: 'a.vox' }
   const error = await kernel.call(generateCode, input).then(
-    () => t.fail('it should not pass'),
+    () => t.fail('the call succeeded'),
     (failure: unknown) => failure
   )
   t.match(error, { code: 'ASI_CODE_INVALID', data: { attempts: 2, code: WRONG, model_used: 'toy' } })
@@ -51,13 +51,13 @@ t.test('without a valid program, the call fails with the last one and its diagno
   t.notOk(existsSync(join(kernel.root, 'a.vox')))
 })
 
-t.test('without validation the first answer counts, and is not reported as valid', async t => {
+t.test('without validation the first answer is returned, and not reported as valid', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG] })
   t.match(await kernel.call(generateCode, { prompt: 'x', validate: false }), { code: WRONG, valid: null, attempts: 1 })
   t.equal(asked().length, 1)
 })
 
-t.test('a file is written whole into the project, with its folders', async t => {
+t.test('writes the file atomically, and creates missing folders', async t => {
   const { kernel, orchestrator } = await openAssistant(t, { database: false, answers: [RIGHT] })
   const { id } = await orchestrator.spawnAgent({ name: 'writer' })
   const input = { prompt: 'x', output_path: 'src/deep/double.vox', vcs_agent_id: id }
@@ -74,7 +74,7 @@ t.test('a file is written whole into the project, with its folders', async t => 
   t.equal(orchestrator.fileOwner('src/deep/double.vox'), id)
 })
 
-t.test('paths that lead elsewhere are refused before the model is asked', async t => {
+t.test('rejects paths outside the project before any request to the model', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, answers: [RIGHT] })
   const outside = t.testdir({ 'there.vox': 'theirs' })
   symlinkSync(outside, join(kernel.root, 'out'))
@@ -97,7 +97,7 @@ t.test('paths that lead elsewhere are refused before the model is asked', async 
   t.same(readdirSync(outside), ['there.vox'])
 })
 
-t.test('a link of that name is replaced, not followed', async t => {
+t.test('a symbolic link at the output path is replaced, not followed', async t => {
   const { kernel } = await openAssistant(t, { database: false, answers: [RIGHT] })
   const outside = t.testdir({ 'there.vox': 'theirs' })
   symlinkSync(join(outside, 'there.vox'), join(kernel.root, 'a.vox'))
@@ -106,7 +106,7 @@ t.test('a link of that name is replaced, not followed', async t => {
   t.equal(readFileSync(join(kernel.root, 'a.vox'), 'utf8'), RIGHT)
 })
 
-t.test('a file that an agent works on is left alone', async t => {
+t.test('does not write a file that an agent has locked', async t => {
   const { kernel, orchestrator } = await openAssistant(t, { database: false, answers: [RIGHT] })
   writeFileSync(join(kernel.root, 'a.vox'), 'old')
   const { agent_id } = await orchestrator.submit({
@@ -122,7 +122,7 @@ t.test('a file that an agent works on is left alone', async t => {
   t.equal(readFileSync(join(kernel.root, 'a.vox'), 'utf8'), 'old')
 })
 
-t.test('the grammar is requested if enabled, and the outcome is reported', async t => {
+t.test('requests the grammar if enabled, and reports whether it was applied', async t => {
   const settings = { grammar_mask: true }
   const kept = await openAssistant(t, { database: false, settings, answers: [RIGHT] })
   const made = await kept.kernel.call(generateCode, { prompt: 'x' })
@@ -140,7 +140,7 @@ t.test('the grammar is requested if enabled, and the outcome is reported', async
     settings,
     server: {
       chat: (body, response) =>
-        body.format === undefined ? say(body, response, RIGHT) : refuse(response, 400, 'there is no grammar')
+        body.format === undefined ? say(body, response, RIGHT) : refuse(response, 400, 'grammars are not supported')
     }
   })
   const { valid, meta } = await refusing.kernel.call(generateCode, { prompt: 'x' })
@@ -152,7 +152,7 @@ t.test('the grammar is requested if enabled, and the outcome is reported', async
   })
 })
 
-t.test('a server of the other format gets the grammar in its own form', async t => {
+t.test('an OpenAI server receives the grammar as response_format', async t => {
   const { kernel, server } = await openAssistant(t, {
     database: false,
     settings: { grammar_mask: true },

@@ -83,7 +83,7 @@ t.test('the grammar accepts every mutated program that compiles', async () => {
   )
 })
 
-t.test('invalid texts are refused at the first possible byte', async t => {
+t.test('rejects invalid texts at the first possible byte', async t => {
   for (const [good, bad] of [
     ['fn f() { ', ')'],
     ['fn f() { 1 + ', '}'],
@@ -113,7 +113,7 @@ t.test('invalid texts are refused at the first possible byte', async t => {
   }
 })
 
-t.test('a text ends only where everything is closed', async t => {
+t.test('a text may end only if all brackets, strings and declarations are closed', async t => {
   for (const open of [
     'fn f() {',
     'let a = "b',
@@ -132,7 +132,7 @@ t.test('a text ends only where everything is closed', async t => {
     t.ok(isText(whole), whole)
 })
 
-t.test('strings and comments hold UTF-8 and nothing else', async () => {
+t.test('strings and comments accept only valid UTF-8', async () => {
   const accepts = (bytes: Buffer): boolean => {
     let state: ReturnType<ReturnType<typeof voxGrammar>['start']> | null = voxGrammar().start()
     for (const byte of bytes) state = state === null ? null : state.advance(byte)

@@ -28,7 +28,7 @@ export interface OpenAssistant {
   readonly transcripts: Transcripts
   /** Undefined without a database. */
   readonly store: PrimaryDatabase | undefined
-  /** Requests to the model, in order. */
+  /** Returns the conversations sent to the model, in order. */
   asked(): { role: string; content: string }[][]
 }
 
@@ -40,7 +40,7 @@ export interface OpenOptions {
   readonly answers?: readonly string[]
 }
 
-/** The plugin with its real dependencies, and a scripted model server on a real socket. */
+/** Opens the plugin with its real dependencies and a scripted model server on a real socket. */
 export async function openAssistant(t: Test, options: OpenOptions = {}): Promise<OpenAssistant> {
   const { answers = ['all right'], settings = {} } = options
   const server = await fakeServer(t, { chat: scripted(answers), ...options.server })
@@ -90,7 +90,7 @@ export async function openAssistant(t: Test, options: OpenOptions = {}): Promise
   }
 }
 
-/** A chat in Ollama's format with one text per request. */
+/** Returns a chat handler in Ollama's format that gives one answer per request. */
 export function scripted(answers: readonly string[]): NonNullable<FakeOptions['chat']> {
   let next = 0
   return (body, response) => {

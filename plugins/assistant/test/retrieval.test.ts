@@ -11,7 +11,7 @@ import { queryTerms, searchKnowledge, searchRepository } from '#retrieval'
 const { signal } = new AbortController()
 const LIMITS = { files: 100, results: 5 }
 
-t.test('ignored files are not read, and without git, built files are not', async t => {
+t.test('does not read ignored files, and without git no built files', async t => {
   const files = {
     'a.ts': 'const zebra = 1',
     'ignored.ts': 'zebra',
@@ -34,7 +34,7 @@ t.test('a walk skips built, hidden and linked folders', async t => {
   const root = join(outside, 'in')
   symlinkSync(join(outside, 'out'), join(root, 'link'))
   symlinkSync(join(outside, 'out/far.ts'), join(root, 'far.ts'))
-  // Git looks for a repository above, and this one is within that of the project itself.
+  // The test folder is inside this repository, which git would find.
   const PATH = process.env.PATH
   process.env.PATH = ''
   t.teardown(() => {
@@ -56,7 +56,7 @@ t.test('a reached limit is reported', async t => {
   t.equal((await searchRepository(root, ['zebra'], LIMITS, signal)).truncated, false)
 })
 
-t.test('the best piece comes first, with its line', async t => {
+t.test('returns the best passage first, with its line', async t => {
   const filler = 'nothing of it here\n'.repeat(200)
   const root = t.testdir({ 'long.txt': `${filler}the quagga and the zebra\n${filler}`, 'short.txt': 'a zebra\n' })
   execFileSync('git', ['init', '-q'], { cwd: root })
@@ -66,7 +66,7 @@ t.test('the best piece comes first, with its line', async t => {
   t.match((first?.text ?? '').split('\n')[201 - (first?.line ?? 0)], /the quagga/)
 })
 
-t.test('an engine without an index is scanned', async t => {
+t.test('scans an engine without a full-text index', async t => {
   const asked: string[] = []
   const store = {
     capabilities: async () => ({ fts: false }),
@@ -80,7 +80,7 @@ t.test('an engine without an index is scanned', async t => {
   t.match(await searchKnowledge(store, [], 3), { by: null, found: [] })
 })
 
-t.test('terms are words except stop words, and the parts of names', async t => {
+t.test('search terms are words except stop words, and the parts of compound names', async t => {
   t.same(queryTerms('Where is the retryBackoff of parse_file?'), [
     'retrybackoff',
     'retry',
@@ -112,7 +112,7 @@ t.test('no text ends its own quotation, and none exceeds the limit', async t => 
   t.notSame(quote([{ label: 'a', text: 'b' }], 10).text, quote([{ label: 'a', text: 'b' }], 10).text)
 })
 
-t.test('the program in an answer is found, however it is wrapped', async t => {
+t.test('extracts the program from an answer in any kind of wrapping', async t => {
   const code = 'fn f() {}\n'
   for (const answer of [
     code,

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Milliseconds between two reads. */
 const POLL_MS = 250
 
-/** Follows lines appended to a file, also across rotations and before it exists. */
+/** Follows the lines appended to a file, across rotations; the file need not exist yet. */
 export class FileTail {
   readonly #path: string
   #inode: number | null = null

@@ -9,7 +9,7 @@ export interface LogFilter {
   readonly since?: string | undefined
 }
 
-/** Returns the test for entries of the log. Throws `OBS_SINCE_INVALID`. */
+/** Returns a predicate for log entries. Throws `OBS_SINCE_INVALID`. */
 export function logFilter(
   { plugin, level, request, since }: LogFilter,
   now = Date.now()
@@ -30,7 +30,7 @@ export interface RequestFilter {
   readonly failed?: boolean | undefined
 }
 
-/** Returns the test for access records. Throws `OBS_SINCE_INVALID`. */
+/** Returns a predicate for access records. Throws `OBS_SINCE_INVALID`. */
 export function requestFilter(
   { request, plugin, since, failed }: RequestFilter,
   now = Date.now()
@@ -45,7 +45,7 @@ export function requestFilter(
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** `10m` before now, or a time; null for no limit. */
+/** Parses `since`, a duration before now or a time, to Unix milliseconds; null for no limit. */
 function sinceMs(since: string | undefined, now: number): number | null {
   if (since === undefined) return null
   const [, amount, unit = ''] = /^(\d+)([smhd])$/.exec(since) ?? []

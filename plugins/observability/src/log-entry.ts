@@ -33,7 +33,7 @@ export function parseLogEntry(line: string): LogEntry | null {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: text of clients must not control a terminal
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
-/** Renders an entry for a person; hints and stacks follow on separate lines. */
+/** Formats an entry for a terminal; hints and stacks follow on separate lines. */
 export function renderLogEntry({ time, level, plugin, message, fields }: LogEntry): string {
   const { hint, error, ...rest } = fields
   const owner = plugin === null ? '' : `[${plugin}] `

@@ -15,7 +15,7 @@ import { makeFolder } from '@svc/plugin-sdk/folders'
 
 export interface LogFileOptions {
   readonly path: string
-  /** Size at which the file becomes `PATH.1`. */
+  /** Size at which the file is renamed to `PATH.1`. */
   readonly maxBytes: number
   /** Number of files, including the current one. */
   readonly maxFiles: number
@@ -31,7 +31,7 @@ export class LogFile {
     this.#options = options
   }
 
-  /** Throws the error of the file system. */
+  /** Appends a line. Throws errors of the file system. */
   append(line: string): void {
     const bytes = Buffer.from(line.endsWith('\n') ? line : `${line}\n`)
     const { maxBytes } = this.#options
@@ -57,7 +57,7 @@ export class LogFile {
     const { path, maxFiles } = this.#options
     const isOurs = this.#isOurs(path)
     this.close()
-    // Another process has rotated it already.
+    // Another process has already rotated the file.
     if (!isOurs) return
     for (let number = maxFiles - 1; number >= 1; number--) {
       const from = number === 1 ? path : `${path}.${number - 1}`

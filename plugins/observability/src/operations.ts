@@ -12,7 +12,7 @@ const nullable = t.nullable(t.string())
 export const logs = defineOperation({
   id: 'observability.logs',
   summary: 'Show log lines of this project',
-  description: 'Answered by the server, or from its log file when no server runs.',
+  description: 'Shows the log of the running server, or its log file if no server runs.',
   input: t.object({
     follow: t.boolean({ default: false, description: 'Continue with new lines until interrupted' }),
     plugin: t.optional(t.string({ minLength: 1, description: 'Only lines of this plugin', 'x-complete': 'plugins' })),
@@ -47,7 +47,7 @@ export const logs = defineOperation({
 export const requests = defineOperation({
   id: 'observability.requests',
   summary: 'Show HTTP requests that the server answered',
-  description: 'When no server runs, only requests that the access log names, see the setting http.access_log.',
+  description: 'If no server runs, shows only requests of the access log; see the setting http.access_log.',
   input: t.object({
     request,
     plugin: t.optional(
@@ -99,13 +99,13 @@ export const requests = defineOperation({
 
 export const trace = defineOperation({
   id: 'observability.trace',
-  summary: 'Show the steps of one request or trace',
-  description: 'Only a running server has them. Each step has the time that it took and its place in the trace.',
+  summary: 'Show the spans of one request or trace',
+  description: 'Needs a running server. Each span has its duration and its depth in the trace.',
   input: t.object({
     id: t.string({
       minLength: 1,
       maxLength: 128,
-      description: 'A trace id, a span id, or a request id: the x-request-id of an answer'
+      description: 'A trace id, a span id, or a request id from the response header x-request-id'
     })
   }),
   output: t.object({
@@ -119,9 +119,9 @@ export const trace = defineOperation({
         kind: t.enum(['request', 'operation', 'step']),
         plugin: nullable,
         start: t.string(),
-        offset: t.number({ description: 'Milliseconds after the first step' }),
+        offset: t.number({ description: 'Milliseconds after the first span' }),
         ms: t.number(),
-        depth: t.integer({ description: 'Place in the tree: 0 for the first step' }),
+        depth: t.integer({ description: 'Depth in the tree: 0 for the first span' }),
         error: nullable,
         attributes: t.record(t.unknown())
       })

@@ -38,7 +38,7 @@ const settings = t.object({
     default: 20_000,
     minimum: 1,
     maximum: 1_000_000,
-    description: 'Steps of traces that are kept in memory'
+    description: 'Number of spans kept in memory'
   }),
   file: t.boolean({
     default: true,
@@ -128,7 +128,7 @@ export default definePlugin({
           file?.append(line)
         } catch (error) {
           writes = false
-          ctx.log.error(`cannot write ${path}; the log is kept in memory only`, { reason: errorMessage(error) })
+          ctx.log.error(`cannot write ${path}; the log is only kept in memory`, { reason: errorMessage(error) })
         }
       })
       ctx.effect('log lines', () => {
@@ -157,10 +157,10 @@ export default definePlugin({
     ctx.implement(trace, ({ id }) => {
       const steps = traceOf(spans.items(), id)
       if (steps === undefined)
-        throw observabilityErrors.create('OBS_TRACE_UNKNOWN', `no recorded step belongs to ${id}`, {
+        throw observabilityErrors.create('OBS_TRACE_UNKNOWN', `no recorded span belongs to ${id}`, {
           hint: serves
-            ? `svc requests lists the requests; the newest ${config.spans} steps are kept`
-            : 'start svc serve: only a running server records steps'
+            ? `svc requests lists the requests; the newest ${config.spans} spans are kept`
+            : 'start svc serve: only a running server records spans'
         })
       const shownSteps = steps.map(({ trace_id: _trace, start, offset, ms, attributes, ...step }) => ({
         ...step,
@@ -179,10 +179,10 @@ export default definePlugin({
   }
 })
 
-/** Outlives a reload. */
+/** Log state that outlives a reload. */
 interface KeptLog {
   readonly lines: Ring<string>
-  /** The activation that writes the file: during a reload there are two. */
+  /** The plugin instance that writes the file: during a reload there are two. */
   writer: object | null
 }
 
@@ -207,7 +207,7 @@ function shown({ time, ms, ...record }: AccessRecord) {
   return { ...record, time: new Date(time).toISOString(), ms: Math.round(ms * 10) / 10 }
 }
 
-/** Microseconds are enough. */
+/** Rounds milliseconds to microseconds. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000
 }

@@ -5,7 +5,7 @@ export interface RingLimits<A> {
   readonly bytesOf?: (item: A) => number
 }
 
-/** Keeps the newest items within a number and a size. */
+/** Ring buffer: keeps the newest items within a maximum count and size. */
 export class Ring<A> {
   readonly #limits: RingLimits<A>
   #items: A[] = []
@@ -33,7 +33,7 @@ export class Ring<A> {
     return this.#items.length - this.#first
   }
 
-  /** Oldest first. */
+  /** Returns the items, oldest first. */
   items(): readonly A[] {
     return this.#items.slice(this.#first)
   }

@@ -1,11 +1,11 @@
 import type { AccessRecord, OperationEnd, SpanRecord } from '@svc/contracts'
 
-/** Milliseconds since 1970, with fractions. Steps of this process are compared with each other. */
+/** Returns Unix milliseconds with fractions, so that times of spans in this process can be compared. */
 export function now(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** Call it when the answer is complete. Null for a record without ids. */
+/** Returns the span of a request that has just ended; null for a record without ids. */
 export function spanOfRequest(record: AccessRecord): SpanRecord | null {
   const { trace_id, span_id, parent_span_id, request_id, method, route, path, plugin, ms, status, error_code } = record
   if (trace_id === null || span_id === null) return null
@@ -24,7 +24,7 @@ export function spanOfRequest(record: AccessRecord): SpanRecord | null {
   }
 }
 
-/** Call it when the operation has ended. */
+/** Returns the span of an operation that has just ended. */
 export function spanOfOperation(end: OperationEnd): SpanRecord {
   const { traceId, spanId, parentSpanId, requestId, operation, plugin, durationMs, error, surface } = end
   return {

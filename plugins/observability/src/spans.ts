@@ -2,7 +2,7 @@ import type { Span, SpanAttributes, SpanRecord } from '@svc/contracts'
 import { errorMessage, isSvcError, randomHex, type TraceContext } from '@svc/plugin-sdk'
 import { now } from './span-record.ts'
 
-/** A step that a plugin started. It goes to `record` when it ends. */
+/** Span that a plugin started. Passed to `record` when it ends. */
 export class RunningSpan implements Span {
   readonly traceId: string
   readonly spanId = randomHex(8)

@@ -1,16 +1,17 @@
 import type { SpanRecord } from '@svc/contracts'
 
-/** A step with its place in the tree. */
+/** Span with its position in the tree. */
 export interface TraceStep extends SpanRecord {
-  /** 0 for the first step. */
+  /** Depth in the tree, 0 for the first span. */
   readonly depth: number
-  /** Milliseconds after the first step of the trace. */
+  /** Milliseconds after the first span of the trace. */
   readonly offset: number
 }
 
 /**
- * The steps of the trace that an id names: a trace id, a span id or a request id. Parents come before their children, and
- * children in the order of their start. Undefined if no step has the id. Of several traces of one request id the newest counts.
+ * Returns the spans of the trace with an id: a trace id, a span id or a request id. Parents come before their children,
+ * and children in the order of their start. Undefined if no span has the id. If a request id has several traces,
+ * returns the newest.
  */
 export function traceOf(spans: readonly SpanRecord[], id: string): readonly TraceStep[] | undefined {
   const found = spans.findLast(span => span.trace_id === id || span.request_id === id || span.span_id === id)
@@ -40,7 +41,7 @@ const BAR_WIDTH = 30
 // biome-ignore lint/suspicious/noControlCharactersInRegex: text of clients must not control a terminal
 const CONTROL = /[\x00-\x1f\x7f-\x9f]/g
 
-/** Draws a trace: one line a step, with a bar on the time of the whole trace. */
+/** Draws a trace: one line per span, with a bar on the time axis of the trace. */
 export function renderTrace(steps: readonly TraceStep[]): string {
   const [first] = steps
   if (first === undefined) return ''

@@ -50,7 +50,7 @@ const outer = defineOperation({
   output: s.object({ trace: s.string() })
 })
 
-/** The plugin with a log that the test writes. */
+/** Opens the plugin with a log that the test writes. */
 async function open(settings: object = {}) {
   const listeners = new Set<(line: string) => void>()
   const lines: LogLines = {
@@ -133,7 +133,7 @@ t.test('a reload keeps lines and records', async t => {
   t.same((await requests({ failed: true, plugin: 'other' })).requests, [])
 })
 
-t.test('a trace shows operations and steps of plugins under what called them', async t => {
+t.test('a trace shows operations and spans of plugins below their callers', async t => {
   const { kernel, trace } = await open()
   t.teardown(() => kernel.close())
   const { trace: id } = (await kernel.callById('probe.outer', {})) as { trace: string }
@@ -149,10 +149,10 @@ t.test('a trace shows operations and steps of plugins under what called them', a
   t.same(steps[1].attributes, { rows: 2 })
   t.equal(steps[1].parent_id, steps[0].span_id)
   t.match(text, new RegExp(`^trace ${id}  request .*\\nprobe\\.outer .*\\n {2}probe\\.work .*\\n {2}probe\\.inner `))
-  t.same((await trace(steps[2].span_id)).steps, steps, 'the id of a step finds its trace')
+  t.same((await trace(steps[2].span_id)).steps, steps, 'the id of a span finds its trace')
 })
 
-t.test('a failed operation is marked with its code, and a failed step with its message', async t => {
+t.test('a failed operation is marked with its code, and a failed span with its message', async t => {
   const { kernel, trace, spans } = await open()
   t.teardown(() => kernel.close())
   const { trace: id } = (await kernel.callById('probe.outer', { fails: true })) as { trace: string }
@@ -167,7 +167,7 @@ t.test('a failed operation is marked with its code, and a failed step with its m
     t.notOk(alone.text.includes(control), 'a name cannot control the terminal')
 })
 
-t.test('a request is the first step of its trace, whatever ended first', async t => {
+t.test('a request is the first span of its trace, even if others end first', async t => {
   const { kernel, record, spans, trace } = await open()
   t.teardown(() => kernel.close())
   const request = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }
@@ -185,7 +185,7 @@ t.test('a request is the first step of its trace, whatever ended first', async t
   await t.rejects(trace('unknown'), { code: 'OBS_TRACE_UNKNOWN', hint: /svc requests|svc serve/ })
 })
 
-t.test('only the newest steps are kept', async t => {
+t.test('only the newest spans are kept', async t => {
   const { kernel, spans, trace } = await open({ spans: 2 })
   t.teardown(() => kernel.close())
   const [first, ...others] = [1, 2, 3].map(() => {
@@ -197,7 +197,7 @@ t.test('only the newest steps are kept', async t => {
   await t.rejects(trace(first as string), { code: 'OBS_TRACE_UNKNOWN' })
 })
 
-t.test('without a server, lines and requests come from the log file', async t => {
+t.test('if no server runs, lines and requests are read from the log file', async t => {
   const first = await open()
   const { time: _time, plugin: served_by, trace_id: _none, ...fields } = RECORD
   first.write(line('request', { plugin: 'http', ...fields, served_by }))
@@ -207,7 +207,11 @@ t.test('without a server, lines and requests come from the log file', async t =>
 
   const alone = await testKernel([plugin])
   t.teardown(() => alone.close())
-  t.same(((await alone.callById('observability.logs', {})) as { lines: unknown[] }).lines, [], 'there is no file')
+  t.same(
+    ((await alone.callById('observability.logs', {})) as { lines: unknown[] }).lines,
+    [],
+    'a missing file has no lines'
+  )
   const file = new LogFile({ path: join(alone.root, '.vox', 'logs', 'svc.jsonl'), maxBytes: 1e6, maxFiles: 2 })
   for (const each of text.split('\n').filter(Boolean)) file.append(each)
   file.close()
@@ -249,7 +253,7 @@ t.test('the log file is rotated at its maximum size, and only the configured num
   t.same(
     numbers,
     [...numbers].sort((a, b) => a - b),
-    'oldest first'
+    'lines are returned oldest first'
   )
   t.equal(numbers.at(-1), 19)
   t.ok(numbers.length <= 6)
@@ -263,5 +267,5 @@ t.test('a ring keeps the newest items within its count and byte limits', async t
   for (const text of ['aaaa', 'bbbb', 'cccc']) byBytes.push(text)
   t.same(byBytes.items(), ['bbbb', 'cccc'])
   byBytes.push('x'.repeat(50))
-  t.equal(byBytes.size, 1, 'the newest item stays, even if it is over the limit')
+  t.equal(byBytes.size, 1, 'the newest item is kept, even if it exceeds the limit')
 })

@@ -1,12 +1,12 @@
 export interface BatchOptions<A> {
-  /** Items that can wait. */
+  /** Maximum items in the queue. */
   readonly maxQueue: number
-  /** Items of one batch. */
+  /** Maximum items of one batch. */
   readonly maxBatch: number
   readonly delayMs: number
-  /** Sends a batch. Rejects when it is lost. */
+  /** Sends a batch. Rejects if the batch is lost. */
   send(items: readonly A[]): Promise<void>
-  /** Called when items were lost: the queue was full, or `send` rejected. */
+  /** Called after items were lost, because the queue was full or `send` rejected. */
   onLost(count: number, error: unknown): void
 }
 
@@ -33,14 +33,14 @@ export class Batches<A> {
     else this.#timer ??= setTimeout(() => void this.flush(), delayMs)
   }
 
-  /** Sends all that waits. Never rejects. */
+  /** Sends all queued items. Never rejects. */
   flush(): Promise<void> {
     return (this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined
     }))
   }
 
-  /** Sends the rest. Nothing may be added afterwards. */
+  /** Sends the remaining items. No items may be added afterwards. */
   async close(): Promise<void> {
     await this.flush()
     clearTimeout(this.#timer)

@@ -14,12 +14,12 @@ export interface ExporterOptions {
 }
 
 export interface Exporter {
-  /** Rejects when the collector did not take them, after the retries that OTLP prescribes. */
+  /** Sends spans. Rejects if the collector does not accept them, after the retries that OTLP prescribes. */
   send(spans: readonly SpanRecord[]): Promise<void>
   close(): Promise<void>
 }
 
-/** Sends steps by OTLP over HTTP, in protobuf. */
+/** Opens an exporter that sends spans by OTLP over HTTP, in protobuf. */
 export function openExporter({ url, headers, timeoutMs, gzip, serviceName, version }: ExporterOptions): Exporter {
   const exporter = new OTLPTraceExporter({
     url,
@@ -37,7 +37,7 @@ export function openExporter({ url, headers, timeoutMs, gzip, serviceName, versi
       new Promise((resolve, reject) => {
         const done = ({ code, error }: ExportResult): void => {
           if (code === ExportResultCode.SUCCESS) resolve()
-          else reject(error ?? new Error('the collector refused them'))
+          else reject(error ?? new Error('the collector rejected the spans'))
         }
         exporter.export(
           spans.map(span => spanToOtel(span, resource, version)),

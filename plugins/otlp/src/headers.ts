@@ -1,11 +1,11 @@
 import { otlpErrors } from './errors.ts'
 
-/** RFC 9110, 5.6.2. */
+/** Header name, a token of RFC 9110, 5.6.2. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /**
- * Reads headers as OTEL_EXPORTER_OTLP_HEADERS writes them: `name=value,name=value`, values percent-encoded. Throws
- * `OTL_HEADERS_INVALID`, without the text, which may hold a key.
+ * Parses headers in the format of OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`, values percent-encoded. Throws
+ * `OTL_HEADERS_INVALID`, without the text, which may contain a key.
  */
 export function parseHeaders(text: string | undefined): Record<string, string> {
   const headers: Record<string, string> = {}

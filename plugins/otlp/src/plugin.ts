@@ -5,9 +5,9 @@ import { parseHeaders } from './headers.ts'
 import { type Settings, settings } from './settings.ts'
 
 const MAX_BATCH = 512
-/** How long the end of the plugin waits for the last export. */
+/** Time limit for the last export when the plugin ends. */
 const CLOSE_TIMEOUT_MS = 5_000
-/** A collector that is away is logged once in this time. */
+/** Minimum interval between warnings about lost spans. */
 const LOG_EVERY_MS = 60_000
 
 export default definePlugin({
@@ -44,7 +44,7 @@ export default definePlugin({
         counts.lost += count
         if (performance.now() - loggedAt < LOG_EVERY_MS) return
         loggedAt = performance.now()
-        ctx.log.warn(`steps of traces were not delivered to ${originOf(url)}`, {
+        ctx.log.warn(`spans were not delivered to ${originOf(url)}`, {
           lost: counts.lost,
           reason: errorMessage(error),
           hint: 'check plugins.otlp.endpoint, and that the collector runs'
@@ -54,7 +54,7 @@ export default definePlugin({
     ctx.contribute(metricsText, {
       render: () =>
         [
-          '# HELP svc_otlp_spans_total Steps of traces for the collector.',
+          '# HELP svc_otlp_spans_total Spans for the collector.',
           '# TYPE svc_otlp_spans_total counter',
           `svc_otlp_spans_total{result="sent"} ${counts.sent}`,
           `svc_otlp_spans_total{result="lost"} ${counts.lost}`,
@@ -70,7 +70,7 @@ export default definePlugin({
   }
 })
 
-/** Without user, password and path, which may hold a key. */
+/** Returns a URL without user, password and path, which may contain a key. */
 function originOf(url: string): string {
   return new URL(url).origin
 }

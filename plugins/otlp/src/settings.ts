@@ -5,13 +5,13 @@ export const settings = t.object({
     default: 'http://127.0.0.1:4318',
     pattern: '^https?://',
     'x-env': 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    description: 'Address of the collector; traces go to /v1/traces below it.'
+    description: 'URL of the collector; traces go to /v1/traces below it.'
   }),
   traces_endpoint: t.optional(
     t.string({
       pattern: '^https?://',
       'x-env': 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-      description: 'Complete address for traces, in place of endpoint.'
+      description: 'Complete URL for traces, used instead of endpoint.'
     })
   ),
   headers: t.optional(
@@ -43,14 +43,14 @@ export const settings = t.object({
     minimum: 10,
     maximum: 600_000,
     'x-env': 'OTEL_BSP_SCHEDULE_DELAY',
-    description: 'Milliseconds that a step waits for others at most.'
+    description: 'Maximum time in milliseconds until a span is exported.'
   }),
   queue: t.integer({
     default: 2_048,
     minimum: 1,
     maximum: 1_000_000,
     'x-env': 'OTEL_BSP_MAX_QUEUE_SIZE',
-    description: 'Steps that can wait. More are dropped, and the drops are counted.'
+    description: 'Maximum spans in the queue. Further ones are dropped and counted.'
   })
 })
 

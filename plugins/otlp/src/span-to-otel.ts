@@ -4,7 +4,9 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { SpanRecord } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 
-/** Turns a step into a span of OpenTelemetry. Names of attributes: its semantic conventions, and `svc.*` for our own. */
+/**
+ * Converts a span to OpenTelemetry's. Attribute names follow its semantic conventions; those of svc begin with `svc.`.
+ */
 export function spanToOtel(span: SpanRecord, resource: Resource, version: string): ReadableSpan {
   const context = (spanId: string): SpanContext => ({
     traceId: span.trace_id,
@@ -44,7 +46,7 @@ export function spanToOtel(span: SpanRecord, resource: Resource, version: string
   }
 }
 
-/** Seconds and nanoseconds. */
+/** Converts to seconds and nanoseconds. */
 function hrTime(milliseconds: number): HrTime {
   const seconds = Math.floor(milliseconds / 1_000)
   return [seconds, Math.round((milliseconds - seconds * 1_000) * 1e6)]

@@ -4,7 +4,10 @@ import { gunzipSync } from 'node:zlib'
 import protobuf from 'protobufjs'
 import type { Test } from 'tap'
 
-/** The messages of OTLP 1.x that carry traces (https://github.com/open-telemetry/opentelemetry-proto, trace/v1/trace.proto). */
+/**
+ * The messages of OTLP 1.x that carry traces (https://github.com/open-telemetry/opentelemetry-proto,
+ * trace/v1/trace.proto).
+ */
 const PROTO = `
 syntax = "proto3";
 message Request { repeated ResourceSpans resource_spans = 1; }
@@ -48,11 +51,11 @@ export interface Collector {
   readonly spans: ReceivedSpan[]
   readonly paths: string[]
   readonly headers: IncomingHttpHeaders[]
-  /** Status of the next answers. */
+  /** HTTP status of the next responses. */
   status: number
 }
 
-/** A collector that takes OTLP over HTTP. Closed after the test. */
+/** Starts a collector that accepts OTLP over HTTP. Closes it after the test. */
 export async function openCollector(t: Test): Promise<Collector> {
   const collector = { url: '', spans: [] as ReceivedSpan[], paths: [] as string[], headers: [] as never[], status: 200 }
   const server = createServer((request, response) => {

@@ -28,7 +28,7 @@ const OPERATION: SpanRecord = {
   attributes: { surface: 'http', rows: 2, cached: true }
 }
 
-/** The plugin with steps that the test records. */
+/** Opens the plugin with spans that the test records. */
 async function open(t: Test, settings: object) {
   const listeners = new Set<(span: SpanRecord) => void>()
   const spans: ObservabilitySpans = {
@@ -57,7 +57,7 @@ async function until(check: () => boolean): Promise<void> {
   while (!check()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
-t.test('steps arrive at a collector with ids, times, attributes and errors', async t => {
+t.test('spans arrive at a collector with ids, times, attributes and errors', async t => {
   const collector = await openCollector(t)
   const { record } = await open(t, { endpoint: `${collector.url}/`, service_name: 'shop' })
   record(REQUEST)
@@ -96,18 +96,18 @@ t.test('headers are sent, and compression is used', async t => {
   t.match(collector.headers[0], { 'api-key': 'a,b', 'x-tenant': 't', 'content-encoding': 'gzip' })
 })
 
-t.test('headers that cannot be read are refused without their text', async t => {
+t.test('invalid headers are rejected without printing them', async t => {
   for (const headers of ['secret-key', 'a=%zz', 'bad name=1', 'a=%0d%0ax: 1']) {
     const error = await open(t, { headers }).then(
       () => null,
       (reason: Error) => reason
     )
     t.match(error, { code: 'OTL_HEADERS_INVALID', message: /pair 1 is not name=value/ }, headers)
-    t.notMatch(error?.message, headers, 'the text may be a key')
+    t.notMatch(error?.message, headers, 'the message does not contain the headers, which may be a key')
   }
 })
 
-t.test('a collector that refuses costs its steps, which are logged once and counted', async t => {
+t.test('spans that the collector rejects are logged once and counted as lost', async t => {
   const collector = await openCollector(t)
   const { kernel, record } = await open(t, { endpoint: collector.url })
   collector.status = 400
@@ -119,12 +119,12 @@ t.test('a collector that refuses costs its steps, which are logged once and coun
   collector.status = 200
   record(OPERATION)
   await until(() => collector.spans.length === 1)
-  t.equal(collector.spans[0]?.name, 'things.get', 'it goes on when the collector is back')
+  t.equal(collector.spans[0]?.name, 'things.get', 'export continues when the collector accepts spans again')
   t.equal(warnings().length, 1)
   t.notMatch(JSON.stringify(warnings()), /v1\/traces/)
 })
 
-t.test('what waits is sent when the plugin ends', async t => {
+t.test('queued spans are sent when the plugin ends', async t => {
   const collector = await openCollector(t)
   const { kernel, record, listeners } = await open(t, { endpoint: collector.url, delay_ms: 600_000 })
   record(REQUEST)

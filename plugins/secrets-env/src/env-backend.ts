@@ -1,13 +1,15 @@
 import { type SecretBackend, secretErrors } from '@svc/contracts'
 
-/** Resolves `secret://env/NAME` from environment variables. An empty variable counts as absent. */
+/**
+ * Returns the backend that resolves `secret://env/NAME` from environment variables. An empty variable counts as unset.
+ */
 export function envBackend(env: Readonly<Record<string, string | undefined>>): SecretBackend {
   return {
     async resolve(name) {
       const value = env[name]
       if (value !== undefined && value !== '') return value
       throw secretErrors.create('SEC_NOT_FOUND', `secret://env/${name}: the environment variable ${name} is not set`, {
-        hint: `set ${name} before starting svc`
+        hint: `set ${name} before you start svc`
       })
     }
   }

@@ -10,7 +10,7 @@ const suite = secretBackendSuite({
 
 for (const { name, run } of suite) t.test(name, run)
 
-t.test('an absent or empty variable is reported by name, without a value', async t => {
+t.test('an unset or empty variable is an error that names the variable', async t => {
   const backend = envBackend({ EMPTY: '', OTHER: 'hidden' })
   for (const name of ['EMPTY', 'MISSING']) {
     const error = await backend.resolve(name).catch((caught: unknown) => caught as Error)

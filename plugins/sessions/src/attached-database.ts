@@ -1,7 +1,7 @@
 import { type DatabaseStore, databaseStore, type KernelAdmin, type PrimaryDatabase } from '@svc/contracts'
 import { isSvcError, type Logger, type Ref } from '@svc/plugin-sdk'
 
-/** The project's database, if any, looked up on each use: its plugin may be loaded and unloaded while this one runs. */
+/** The project's database, if there is one. Looked up on each use: its plugin may be loaded and unloaded meanwhile. */
 export class AttachedDatabase {
   readonly #reference: Ref<PrimaryDatabase> | undefined
   readonly #admin: KernelAdmin | undefined
@@ -16,8 +16,8 @@ export class AttachedDatabase {
   }
 
   /**
-   * Null if no plugin provides one, or the machine lacks the native binding. If a configured database cannot be
-   * opened, every use throws.
+   * Returns the store; null if no plugin provides one, or the native binding is missing. If a configured database
+   * cannot be opened, every use of the store throws.
    */
   async store(): Promise<DatabaseStore | null> {
     if (this.#withoutBinding) return null
@@ -38,7 +38,7 @@ export class AttachedDatabase {
     }
   }
 
-  /** A process for one command loads few plugins; the database is loaded on first need. */
+  /** Loads the database plugin on first use: a process for one command loads few plugins at start. */
   async #activate(): Promise<void> {
     const admin = this.#admin
     if (admin === undefined || admin.serves) return
@@ -49,7 +49,7 @@ export class AttachedDatabase {
   }
 }
 
-/** Current provider of a reference, or undefined without one. */
+/** Returns the current provider of a reference; undefined if there is none. */
 export function heldBy<A>(reference: Ref<A> | undefined): A | undefined {
   try {
     return reference?.current

@@ -10,11 +10,11 @@ export function checkedJourney(value: unknown): JourneyEnvelope {
   const problem = boundsProblem(value) ?? problemOf(value) ?? sizeProblem(value)
   if (problem === null) return value as JourneyEnvelope
   throw sessionErrors.create('SES_JOURNEY_INVALID', `the journey envelope is not valid: ${problem}`, {
-    hint: 'contracts/orchestration/journey-envelope.v1.schema.json has what it must be'
+    hint: 'contracts/orchestration/journey-envelope.v1.schema.json defines the format'
   })
 }
 
 function sizeProblem(value: unknown): string | null {
   const bytes = Buffer.byteLength(JSON.stringify(value))
-  return bytes > MAX_ENVELOPE_BYTES ? `it has ${bytes} bytes, and ${MAX_ENVELOPE_BYTES} are allowed` : null
+  return bytes > MAX_ENVELOPE_BYTES ? `it has ${bytes} bytes; the limit is ${MAX_ENVELOPE_BYTES} bytes` : null
 }

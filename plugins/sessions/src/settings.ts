@@ -19,7 +19,8 @@ export const settings = t.object({
   }),
   fsync: t.enum(['auto', 'always', 'never'], {
     default: 'auto',
-    description: 'When session files are flushed to disk before a turn is acknowledged; auto: without a database.'
+    description:
+      'Whether session files are flushed to disk before a turn is acknowledged; auto: only without a database.'
   })
 })
 

@@ -4,7 +4,9 @@ import type { Sessions } from './sessions/sessions.ts'
 
 const PERIOD_MS = 60_000
 
-/** Expires unused sessions while the process serves. A failed sweep is retried at the next one. */
+/**
+ * Archives and compacts unused sessions at intervals while the process serves. After a failure the next sweep retries.
+ */
 export async function sweepSessions(sessions: Sessions, log: Logger, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -15,7 +17,7 @@ export async function sweepSessions(sessions: Sessions, log: Logger, signal: Abo
     try {
       await sessions.sweep()
     } catch (error) {
-      log.warn('sessions could not be swept', { reason: (error as Error).message })
+      log.warn('the sweep of unused sessions failed', { reason: (error as Error).message })
     }
   }
 }

@@ -2,8 +2,8 @@ import type { JsonSchema } from '@svc/plugin-sdk'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 
 /**
- * Describes the first schema error of a value: the field and its requirement; null if valid. The schema is
- * compiled on first use, since most processes never see an envelope.
+ * Returns a function that describes the first schema error of a value: the field and its requirement; null if the value
+ * is valid. The schema is compiled on first use, since most processes never see an envelope.
  */
 export function shapeCheck(schema: () => JsonSchema): (value: unknown) => string | null {
   const check = schemaCheck(schema)

@@ -20,7 +20,7 @@ const agents: readonly Partial<AgentView>[] = [
   { id: 2, name: 'two' }
 ]
 
-/** The part of an orchestrator that sessions use. */
+/** Opens the plugin with the part of an orchestrator that sessions use. */
 async function opened(lifecycle = { shadow: false, enforce: false }) {
   const emitted: AgentEventKind[] = []
   const running = {
@@ -50,7 +50,7 @@ async function opened(lifecycle = { shadow: false, enforce: false }) {
 
 const from = { source: 'SessionAttach', session_id: 's', repository_id: 'test' } as const
 
-t.test('an agent receives its budget, with the session that it is bound to or used last', async t => {
+t.test('the budget of an agent names the session that it is bound to or used last', async t => {
   const { kernel, emitted } = await opened()
   const { session_id } = await kernel.call(sessionCreate, { agent_id: 2 })
   t.match(await kernel.call(contextBudget, { agent_id: 2 }), {
@@ -60,7 +60,7 @@ t.test('an agent receives its budget, with the session that it is bound to or us
     used_ratio: 0.25,
     session: { session_id, turns: 0, tokens: 0 }
   })
-  t.equal((await kernel.call(contextBudget, { agent_id: 1 })).session, null, 'nothing was said in its session')
+  t.equal((await kernel.call(contextBudget, { agent_id: 1 })).session, null, 'the session of the agent has no turns')
   await t.rejects(kernel.call(contextBudget, { agent_id: 9 }), {
     code: 'ORC_AGENT_NOT_FOUND',
     message: 'Agent A-09 not found'
@@ -98,7 +98,7 @@ t.test('without an orchestrator, agents are unknown', async t => {
   await kernel.close()
 })
 
-t.test('in shadow mode envelopes are logged and no request is refused', async t => {
+t.test('in shadow mode envelopes are logged and no request is rejected', async t => {
   const { kernel, context, emitted } = await opened({ shadow: true, enforce: false })
   const { provenance } = envelope()
   const traced = envelope({ provenance: { ...provenance, trace_id: 'trace', correlation_id: 'c' } })
@@ -120,7 +120,7 @@ t.test('in shadow mode envelopes are logged and no request is refused', async t 
       correlation_id: 'c'
     },
     { event: 'context.select', outcome: 'initial_store', incoming_envelope_id: 'ctx-1', prior_envelope_id: null },
-    { event: 'context.violation', envelope_id: 'ctx-2', violations: ['schema_version is 2, and must be 1'] },
+    { event: 'context.violation', envelope_id: 'ctx-2', violations: ['schema_version is 2, but must be 1'] },
     { event: 'context.capture', envelope_id: 'ctx-3' },
     {
       event: 'context.select',
@@ -143,7 +143,7 @@ t.test(
     const review = envelope({ conflict_policy: { merge_strategy: 'manual_review' } })
     t.equal((await context.ingest(JSON.stringify(review), from)).outcome, 'initial_store')
     const refusals = [
-      [review, /the session "s" has one already/],
+      [review, /the session "s" already has an envelope/],
       [envelope({ subject: { repository_id: 'x' } }), /subject\.repository_id is "x"/],
       [envelope({ expires_at_unix_ms: 5, created_at_unix_ms: 0 }), /created_at_unix_ms.*; expires_at_unix_ms/],
       [envelope({ subject: { repository_id: 'test', session_id: 'other' } }), /subject\.session_id/]
@@ -161,7 +161,7 @@ t.test(
       )
     await context.ingest(large('a'), from)
     await t.rejects(context.ingest(large('b'), from), { message: /larger than 131072 bytes/ })
-    t.equal((await context.envelope('s'))?.content.facts?.length, 900, 'the previous state is unchanged')
+    t.equal((await context.envelope('s'))?.content.facts?.length, 900, 'the previous envelope is unchanged')
     await kernel.close()
   }
 )

@@ -1,6 +1,6 @@
 import type { ContextEnvelope } from '@svc/contracts'
 
-/** A valid envelope of the test kernels' repository, with the changes of a test. */
+/** Returns a valid envelope of the test kernels' repository, with changes. */
 export function envelope(change: Partial<ContextEnvelope> = {}): ContextEnvelope {
   return {
     schema_version: 1,

@@ -120,7 +120,7 @@ for (const withDatabase of [true, false]) {
     await kernel.close()
   })
 
-  t.test(`${where}, envelopes of a session are merged and given to prompts`, async t => {
+  t.test(`${where}, envelopes of a session are merged and included in prompts`, async t => {
     const { kernel, context } = await opened(withDatabase)
     const from = { source: 'McpSubmitTask', session_id: 's', repository_id: 'test' } as const
     const first = await context.ingest(JSON.stringify(envelope()), from)
@@ -145,7 +145,7 @@ for (const withDatabase of [true, false]) {
   })
 }
 
-t.test('a turn is in both tables of transcripts, with its journey, and in the file of its session', async t => {
+t.test('a turn is stored in both transcript tables, with its journey, and in the session file', async t => {
   const { kernel, said, rows } = await opened(true)
   await said.append({ session_id: 'default', role: 'user', content: 'Why?', journey, turn_id: 'turn-1' })
   await said.routed({
@@ -178,7 +178,7 @@ t.test('a turn is in both tables of transcripts, with its journey, and in the fi
     journey: { ...journey, journey_id: '' }
   })
   await t.rejects(invalid, { code: 'SES_JOURNEY_INVALID' })
-  t.equal((await rows('SELECT * FROM chat_transcripts')).length, 1, 'refused input leaves no trace')
+  t.equal((await rows('SELECT * FROM chat_transcripts')).length, 1, 'rejected input is not stored')
   await kernel.close()
 })
 
@@ -209,7 +209,7 @@ t.test('turns from before the database was attached are added to it, and files o
   await kernel.close()
 })
 
-t.test('a session is readable from either form', async t => {
+t.test('a session can be read from its file or from its rows', async t => {
   const { kernel, said } = await opened(true)
   await said.append({ session_id: 'a', role: 'user', content: 'one' })
   await said.append({ session_id: 'a', role: 'assistant', content: 'two' })

@@ -18,7 +18,7 @@ function validator(file: string): ValidateFunction {
   return new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true }).compile(published(file))
 }
 
-t.test('the schemas of envelopes that are published are the ones that are used', t => {
+t.test('the published schemas of envelopes equal those in the code', t => {
   const pairs = [
     ['orchestration/journey-envelope.v1.schema.json', journeyEnvelopeSchema],
     ['communication/context-envelope.v1.schema.json', contextEnvelopeSchema('published')]
@@ -33,7 +33,7 @@ t.test('the schemas of envelopes that are published are the ones that are used',
   t.end()
 })
 
-t.test('journey envelopes that are built are valid, and others are refused', t => {
+t.test('accepts journey envelopes built by newJourney, and rejects invalid ones', t => {
   const isValid = validator('orchestration/journey-envelope.v1.schema.json')
   const parts = { session_id: 's', repository_id: 'r', origin_surface: 'mcp' } as const
   const journey = newJourney({
@@ -64,7 +64,7 @@ t.test('journey envelopes that are built are valid, and others are refused', t =
   t.end()
 })
 
-t.test('context envelopes of the declared type are valid, and others are refused', t => {
+t.test('accepts context envelopes of the declared type, and rejects invalid ones', t => {
   const isValid = validator('communication/context-envelope.v1.schema.json')
   const full: ContextEnvelope = envelope({
     expires_at_unix_ms: 2,
@@ -117,7 +117,7 @@ t.test('the schema of agent events has every type and field that the contract de
   t.end()
 })
 
-t.test('agent events of the declared type are valid, also those of later versions', t => {
+t.test('accepts agent events of the declared type and of later versions', t => {
   const isValid = validator('communication/agent-event.v1.schema.json')
   const kinds: readonly AgentEventKind[] = [
     { type: 'task_submitted', task_id: 1, agent_id: 2, description: 'd', placement_reason: 'file' },
@@ -138,7 +138,7 @@ t.test('agent events of the declared type are valid, also those of later version
     { type: 'orchestrator_idle', idle_ms: 0.5 }
   ]
   for (const kind of kinds.slice(0, -1)) t.ok(isValid({ id: 1, timestamp_ms: 0, kind }), kind.type)
-  t.notOk(isValid({ id: 1, timestamp_ms: 0, kind: kinds.at(-1) }), 'milliseconds are whole')
+  t.notOk(isValid({ id: 1, timestamp_ms: 0, kind: kinds.at(-1) }), 'milliseconds are integers')
   t.ok(isValid({ id: 1, timestamp_ms: 0, kind: { type: 'moon_landed', crew: 3 }, host: 'a' }))
   t.notOk(
     isValid({ id: 1, timestamp_ms: 0, kind: { type: 'task_submitted', task_id: '1', agent_id: 2, description: '' } })
@@ -148,7 +148,7 @@ t.test('agent events of the declared type are valid, also those of later version
   t.end()
 })
 
-t.test('harnesses and messages are valid in their forms, and others are refused', t => {
+t.test('accepts harnesses and messages that match their schemas, and rejects others', t => {
   const isHarness = validator('orchestration/agent-harness.v1.schema.json')
   const harness = {
     schema_version: 1,
@@ -199,7 +199,7 @@ t.test('harnesses and messages are valid in their forms, and others are refused'
   t.end()
 })
 
-t.test('every limitation that a step of the canonical journey names is in the file, and no other', t => {
+t.test('the file contains exactly the limitations that steps of the canonical journey name', t => {
   const text = readFileSync(join(contracts, 'orchestration/limitations.v1.yaml'), 'utf8')
   const told = [...text.matchAll(/^ {2}- id: (L-\d{3})\n(?: {4}.*\n)*? {4}steps: \[(.*)\]$/gm)].map(
     ([, id, steps]) => `${id} ${steps}`

@@ -48,7 +48,7 @@ export interface ChatParts {
   readonly log: Logger
 }
 
-/** Messages about the project, answered by the configured model. */
+/** Chat about the project with the configured model. */
 export class Chat {
   readonly #parts: ChatParts
 
@@ -57,8 +57,8 @@ export class Chat {
   }
 
   /**
-   * One turn. A turn without an answer (the caller disconnected, or the model failed) is not stored in the session.
-   * Throws `ASI_PROMPT_MISSING`, and the errors of the model client.
+   * Answers one message. If there is no answer (the caller disconnected, or the model failed), nothing is stored in the
+   * session. Throws `ASI_PROMPT_MISSING`, and the errors of the model client.
    */
   async answer(input: Input, call: Pick<Call, 'signal' | 'surface' | 'emit' | 'log'>): Promise<Output> {
     const prompt = promptOf(input)
@@ -149,8 +149,8 @@ export class Chat {
   }
 
   /**
-   * Stores both turns, each in both tables, and the reason for the choice of the model. Returns the session's last
-   * turns.
+   * Stores question and answer, each in both tables, and the reason for the choice of the model. Returns the session's
+   * last turns.
    */
   async #keep(
     input: Input,
@@ -209,7 +209,7 @@ export class Chat {
     })
     const questioning = this.#parts.questioning()
     const quality = await chatQuality(evidence, retrieved, policy.qgate, session, questioning)
-    // Model time counts for the session when the chat ends with a question instead of an answer.
+    // Model time is charged to the session if the chat ends with a question to the user instead of an answer.
     if (quality.questioning.question_needed) await questioning?.debit(session, Math.round(answer.milliseconds))
     return quality
   }
@@ -218,8 +218,8 @@ export class Chat {
 function promptOf({ prompt, message }: Input): string {
   const text = prompt ?? message ?? ''
   if (text.trim() !== '') return text
-  throw assistantErrors.create('ASI_PROMPT_MISSING', 'the message is empty: neither prompt nor message has a text', {
-    hint: 'give the text as prompt'
+  throw assistantErrors.create('ASI_PROMPT_MISSING', 'the message is empty: neither prompt nor message contains text', {
+    hint: 'pass the text as prompt'
   })
 }
 

@@ -4,7 +4,7 @@ import type { Material } from './material.ts'
 import type { chat } from './operation.ts'
 
 const FILE_BYTES = 262_144
-/** Lines of the active file before and after the current one. */
+/** Lines of the active file to show before and after the current line. */
 const AROUND = 60
 
 type Input = Pick<
@@ -18,7 +18,7 @@ export interface EditorContext {
   readonly files: readonly FileRead[]
 }
 
-/** Context for the model from the editor, nearest first: the selection, findings, the open file, the named files. */
+/** Returns the editor's context for the model, most relevant first: selection, findings, active file, named files. */
 export async function editorContext(projectRoot: string, input: Input, maxBytes: number): Promise<EditorContext> {
   const { active_file, active_line, selected_text = '', diagnostics } = input
   const names = [...new Set([...(active_file === undefined ? [] : [active_file]), ...input.context_files])]

@@ -1,33 +1,33 @@
 import type { QgateContext } from '@svc/contracts'
 import type { Retrieved } from '../retrieval/retrieval.ts'
 
-/** `[path/to/file.ts]`, optionally with a line. */
+/** Matches a citation: `[path/to/file.ts]`, optionally with a line. */
 const CITATION = /\[([\w@./-]*[\w-]\.[A-Za-z0-9]{1,8})(?::\d+(?:-\d+)?)?\]/g
 const QUESTION = /\?\s*$|^\s*(?:what|where|which|who|whose|when|why|how|does|do|did|is|are|was|were|can|has|have)\b/i
-/** BM25 score from which a piece counts as certain evidence. */
+/** BM25 score from which a passage counts as certain evidence. */
 const STRONG_SCORE = 8
 
 export interface Citations {
   /** Files that an answer cites. */
   readonly cited: readonly string[]
-  /** Cited files that were shown. */
+  /** Cited files that were in the prompt. */
   readonly shown: readonly string[]
   /** Cited files that do not exist in the project. */
   readonly fabricated: readonly string[]
 }
 
-/** Compares the files that an answer cites with the shown and the existing ones. */
+/** Compares the files that an answer cites with those in the prompt and those in the project. */
 export function citationsOf(answer: string, shown: ReadonlySet<string>, known: ReadonlySet<string>): Citations {
   const cited = [...new Set([...answer.matchAll(CITATION)].map(([, path = '']) => path.replace(/^\.\//, '')))]
   return {
     cited,
     shown: cited.filter(path => shown.has(path)),
-    // Without known facts, no claim is flagged.
+    // If the files of the project are unknown, no citation is flagged.
     fabricated: known.size === 0 ? [] : cited.filter(path => !shown.has(path) && !known.has(path))
   }
 }
 
-/** True if a request asks for facts, which must then have a source. */
+/** Returns whether a prompt asks for facts, which then need a source. */
 function asksForFacts(prompt: string): boolean {
   return QUESTION.test(prompt)
 }
@@ -35,16 +35,17 @@ function asksForFacts(prompt: string): boolean {
 export interface EvidenceOf {
   readonly prompt: string
   readonly retrieved: Retrieved
-  /** Texts from the caller. */
+  /** Number of texts from the caller. */
   readonly given: number
   readonly citations: Citations
   readonly fatigued: boolean
 }
 
 /**
- * Evidence for the quality gate of a chat. A request for facts requires one piece of evidence. The citation coverage is
- * the share of the answer's citations that were shown; without citations, the share of the question's words that were
- * found. The quality is that of the best piece, its score divided by 8, and 1 for texts from the caller.
+ * Returns the evidence for the quality gate of a chat. A request for facts requires one piece of evidence. The citation
+ * coverage is the share of cited files that were in the prompt; if the answer has no citations, the share of the
+ * question's words that were found. The quality is the best passage's score divided by 8, or 1 for texts from the
+ * caller.
  */
 export function chatEvidence({ prompt, retrieved, given, citations, fatigued }: EvidenceOf): QgateContext {
   const { found, tier, termCoverage } = retrieved

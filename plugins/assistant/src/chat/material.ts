@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
-/** A text that a prompt quotes. */
+/** Text that a prompt quotes. */
 export interface Material {
-  /** Its citation: a path, optionally with a line, or another name. */
+  /** Citation of the text: a path, optionally with a line, or another name. */
   readonly label: string
   readonly text: string
 }
@@ -11,13 +11,13 @@ export interface Quoted {
   readonly text: string
   /** Labels of the included texts. */
   readonly labels: readonly string[]
-  /** Characters that did not fit. */
+  /** Number of characters that did not fit. */
   readonly dropped: number
 }
 
 /**
- * Texts as data, in order, at most `maxBytes`. Each is enclosed in two markers with a random number that
- * its author cannot know, so that no text can end its own quotation.
+ * Quotes texts as data, in order, at most `maxBytes`. Each is enclosed in two markers with a random number that its
+ * author cannot know, so that no text can end its own quotation.
  */
 export function quote(materials: readonly Material[], maxBytes: number): Quoted {
   const mark = randomBytes(8).toString('hex')
@@ -38,7 +38,7 @@ export function quote(materials: readonly Material[], maxBytes: number): Quoted 
   return { text: parts.length === 0 ? '' : [intro, ...parts].join('\n\n'), labels, dropped }
 }
 
-/** The longest prefix of a text within this many bytes that ends with a whole character. */
+/** Returns the longest prefix within `bytes` that ends with a whole character. */
 function cut(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   return new TextDecoder().decode(Buffer.from(text).subarray(0, Math.max(0, bytes)), { stream: true })

@@ -2,7 +2,7 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
 
 const { ASI_PROMPT_MISSING } = assistantErrors.specs
-/** Generous: a long answer on a small machine. */
+/** Time limit, sufficient for a long answer on a small machine. */
 const TIMEOUT_MS = 900_000
 
 const text = (description: string, maxLength = 262_144) => t.optional(t.string({ maxLength, description }))
@@ -39,7 +39,7 @@ const qgate = t.object({
 
 const retrieval = t.object({
   tier: t.enum(['bm25', 'lexical_fallback', 'none'], {
-    description: 'How it was searched; there are no vectors in it.'
+    description: 'Search method; never uses vectors.'
   }),
   terms: t.array(t.string(), { description: 'Search terms.' }),
   files_read: t.integer(),
@@ -55,10 +55,10 @@ const retrieval = t.object({
       score: t.number(),
       matched: t.array(t.string())
     }),
-    { description: 'Pieces in the prompt.' }
+    { description: 'Passages in the prompt.' }
   ),
   context_files: t.array(t.object({ path: t.string(), truncated: t.boolean(), refused: t.nullable(t.string()) }), {
-    description: 'Files that the caller named, with the reason for each omitted one.'
+    description: 'Files that the caller named, with a reason for each omitted file.'
   }),
   characters_dropped: t.integer({ description: 'Characters of the material that did not fit.' })
 })
@@ -68,11 +68,11 @@ export const chat = defineOperation({
   summary: 'Ask the configured model about the project',
   input: t.object(
     {
-      prompt: text('The message. Required, unless message is given.'),
+      prompt: text('The message. Required unless message is set.'),
       message: text('Alias of prompt.'),
-      context_files: files('Files of the project for the model.'),
+      context_files: files('Files of the project to include in the prompt.'),
       open_files: files('Files that are open in the editor; only their names are sent.'),
-      active_file: name('File that is looked at; it is shown around active_line.', 4_096),
+      active_file: name('File in the focus of the editor; the prompt includes the lines around active_line.', 4_096),
       active_line: t.optional(t.integer({ minimum: 1, description: 'Current line of active_file.' })),
       selected_text: text('Selected text in the editor.'),
       diagnostics: t.optional(
@@ -87,13 +87,13 @@ export const chat = defineOperation({
         description: 'Session of the message.'
       }),
       thread_id: name('Thread within the session.'),
-      journey_id: name('What it is a part of; made up where it is absent.'),
+      journey_id: name('Journey of the message; generated if absent.'),
       trace_id: name('Trace of the request.', 256),
-      correlation_id: name('Correlation id for the answer.', 256),
+      correlation_id: name('Correlation id for the response.', 256),
       cognitive_profile: t.optional(
         t.enum(['fast', 'reasoning', 'creative'], {
           description:
-            'Temperature 0.3, for creative 0.8; complexity 5, 9 and 7. Without it as the model is configured.'
+            'Temperature 0.3, for creative 0.8; complexity 5, 9 and 7. Default: the configuration of the model.'
         })
       ),
       json_mode: t.boolean({ default: false, description: 'Whether the answer must be a JSON object.' }),
@@ -106,7 +106,7 @@ export const chat = defineOperation({
     message: t.string({ description: 'The answer.' }),
     history: t.array(historyEntry, { description: 'The last 100 turns of the session, including these two.' }),
     model_used: t.string(),
-    tokens: t.integer({ description: 'Of the prompt and the answer together.' }),
+    tokens: t.integer({ description: 'Tokens of prompt and answer together.' }),
     finish_reason: t.enum(['stop', 'length', 'tool-calls']),
     session_id: t.string(),
     journey_id: t.string(),

@@ -21,18 +21,18 @@ export interface ChatQuality {
     readonly utility_bits_per_cost: number
     readonly stop_reason: string | null
   }
-  /** Search advice if the evidence was too thin. */
+  /** Advice for a better search if there was too little evidence. */
   readonly search_refinement: { readonly missing_terms: string[]; readonly suggestion: string } | null
 }
 
-/** Cost of a question to a person, on the scale of the questioning policy. */
+/** Cost of a question to the user, on the scale of the questioning policy. */
 const QUESTION_COST = 0.35
 const NAMED_TERMS = 5
 
 /**
- * The quality gate's view of an answer. If it would not answer, the user is asked, provided the policies find the
- * question worth its cost. Its gain in bits is 0.08 plus half of the missing confidence; an answer with invented
- * citations has confidence 0.
+ * Evaluates an answer with the quality gate. If the gate rejects the answer, the user is asked a question, provided the
+ * policies consider it worth its cost. The gain of the question in bits is 0.08 plus half of the missing confidence; an
+ * answer with invented citations has confidence 0.
  */
 export async function chatQuality(
   evidence: QgateContext,
@@ -44,9 +44,9 @@ export async function chatQuality(
   const { decision, confidence, contradiction_ratio } = evaluateQgate(evidence, policy)
   const needs = decision !== 'Answer'
   const prompt = needs ? clarification(evidence, retrieved) : null
-  // An answer that cites missing files did not use its evidence, however good that was.
-  const sure = evidence.fabricated_receipts === true ? 0 : confidence
-  const gain = needs ? 0.08 + 0.5 * (1 - sure) : 0
+  // An answer that cites files that do not exist did not use its evidence, so the evidence does not count.
+  const adjusted = evidence.fabricated_receipts === true ? 0 : confidence
+  const gain = needs ? 0.08 + 0.5 * (1 - adjusted) : 0
   let outcome: QuestionOutcome | null = null
   if (prompt !== null && service !== undefined) {
     outcome = await service.consider({
@@ -56,7 +56,7 @@ export async function chatQuality(
       prompt,
       expected_information_gain_bits: gain,
       expected_user_cost: QUESTION_COST,
-      confidence: sure,
+      confidence: adjusted,
       contradiction_ratio,
       channel: 'inline_assist'
     })
@@ -78,7 +78,7 @@ export async function chatQuality(
     search_refinement: needs
       ? {
           missing_terms: retrieved.missing.slice(0, NAMED_TERMS),
-          suggestion: 'name files in context_files, or say with words of the project what it is about'
+          suggestion: 'name files in context_files, or use words that occur in the project'
         }
       : null
   }
@@ -86,11 +86,11 @@ export async function chatQuality(
 
 function clarification({ fabricated_receipts }: QgateContext, { missing, found }: Retrieved): string {
   if (fabricated_receipts === true)
-    return 'The answer cites files that the project does not have. Which files is it about?'
+    return 'The answer cites files that do not exist in the project. Which files is your question about?'
   if (found.length === 0)
-    return 'Nothing in the project was found that answers this. Which file or part of it do you mean?'
+    return 'Nothing in the project was found that answers this. Which file or part of the project do you mean?'
   const words = missing.slice(0, NAMED_TERMS).join(', ')
   return words === ''
-    ? 'The results may not match your question. Which file or part of the project is it about?'
+    ? 'The results may not match your question. Which file or part of the project do you mean?'
     : `Nothing was found for: ${words}. Which part of the project do you mean?`
 }

@@ -14,13 +14,13 @@ export function codeOf(answer: string): string {
   return `${code.trim()}\n`
 }
 
-/** A truncated answer has an unclosed block. */
+/** Removes the fence of an unclosed block, as in a truncated answer. */
 function withoutOpenFence(text: string): string {
   const open = OPEN_FENCE.exec(text)
   return open === null ? text : text.slice(open.index + open[0].length)
 }
 
-/** The program for a chat: in a block with a fence longer than any inside it. */
+/** Wraps a program for a chat in a Markdown block, whose fence is longer than any inside it. */
 export function fenced(code: string): string {
   const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)

@@ -19,11 +19,11 @@ export const generateCommand: CommandDescriptor = {
   input: t.object({
     prompt: t.string({ minLength: 1, description: 'What the program should do.' }),
     output: t.optional(
-      t.string({ minLength: 1, description: 'Source file of the project to write; without it the program is printed.' })
+      t.string({ minLength: 1, description: 'Source file in the project to write. Default: print the program.' })
     ),
     preview: t.boolean({
       default: false,
-      description: 'Show changes of the output file without writing it'
+      description: 'Show the changes to the output file without writing it'
     }),
     retries: t.integer({ default: 2, minimum: 0, maximum: 5, description: 'How often the model may repair it.' }),
     unchecked: t.boolean({ default: false, description: 'Skip the check by the compiler.' }),
@@ -48,7 +48,7 @@ interface GenerateArguments {
   readonly session?: string
 }
 
-/** Exit codes: 0; 1 if no program passed the compiler; 130 after Ctrl-C. Progress goes to standard error. */
+/** Returns the handler. Exit codes: 0; 1 if no program compiles; 130 after Ctrl-C. Progress goes to standard error. */
 export function runGenerate(generator: Pick<Generator, 'generate'>, projectRoot: string): CommandHandler {
   return async (input, io) => {
     const given = input as unknown as GenerateArguments

@@ -48,7 +48,7 @@ interface Draft {
   readonly model: string
 }
 
-/** Programs by the configured model, validated by the compiler. */
+/** Generates programs with the configured model and validates them with the compiler. */
 export class Generator {
   readonly #parts: GeneratorParts
 
@@ -57,10 +57,10 @@ export class Generator {
   }
 
   /**
-   * Writes a program, sends the compiler's diagnostics to the model, and asks again, at most `max_retries` times. A
-   * file is written only with a program that passed, or that needs no validation. Throws `ASI_CODE_INVALID` with the
-   * last program and its diagnostics, `ASI_PATH_REFUSED` before any request to a model, and the errors of the model
-   * client.
+   * Requests a program from the model. If it does not compile, sends the diagnostics to the model and asks again, at
+   * most `max_retries` times. A file is written only with a program that compiles, or that needs no validation. Throws
+   * `ASI_CODE_INVALID` with the last program and its diagnostics, `ASI_PATH_REFUSED` before any request to the model,
+   * and the errors of the model client.
    */
   async generate(
     input: Input,
@@ -106,16 +106,16 @@ export class Generator {
     call: Pick<Call<never, Event>, 'signal' | 'emit' | 'progress'>
   ): Promise<Draft> {
     const compiler = input.validate ? this.#compiler() : null
-    const most = compiler === null ? 1 : 1 + input.max_retries
+    const maxAttempts = compiler === null ? 1 : 1 + input.max_retries
     const context = await contextLength(this.#parts.client(), call.signal)
     const prompt = new RepairPrompt(input.prompt, context)
     let draft: Draft | null = null
     let tokens = 0
     for (let attempt = 1; ; attempt++) {
-      call.progress(attempt - 1, most, `attempt ${attempt} of ${most}`)
-      call.emit({ type: 'attempt', attempt, of: most })
+      call.progress(attempt - 1, maxAttempts, `attempt ${attempt} of ${maxAttempts}`)
+      call.emit({ type: 'attempt', attempt, of: maxAttempts })
       const answer = await this.#ask(asking, prompt, draft, call)
-      // A draft is the last one if the context has no room for its repair.
+      // If the context has no room for a repair, this draft is the last one.
       if (answer === null) return draft as Draft
       await this.#parts.accounts.charge(SURFACE, journey, answer)
       tokens += answer.promptTokens + answer.completionTokens
@@ -124,14 +124,14 @@ export class Generator {
       const result = compiler === null ? null : await compiler.compile({ path, text: code }, { script: false })
       call.signal.throwIfAborted()
       draft = { code, result, attempts: attempt, tokens, model: answer.model }
-      if (result === null || result.ok || attempt === most) return draft
+      if (result === null || result.ok || attempt === maxAttempts) return draft
       call.emit({ type: 'diagnostics', attempt, report: result.report })
     }
   }
 
   /**
-   * A prompt that the server refuses, for example for its length, is sent in brief form; null if a repair is refused
-   * even then.
+   * Sends a prompt; if the server rejects it, for example because of its length, sends its brief form. Returns null if
+   * the brief form of a repair is rejected, too.
    */
   async #ask(
     asking: MaskedAsk,
@@ -159,7 +159,7 @@ export class Generator {
     if (compiler !== undefined) return compiler
     throw assistantErrors.create(
       'ASI_COMPILER_MISSING',
-      'no plugin provides the compiler, so no program can be checked',
+      'the program cannot be checked: no plugin provides the compiler',
       {
         hint: 'enable the plugin compiler, or call with validate false'
       }
@@ -185,13 +185,13 @@ export class Generator {
   #requireAgent(agent: number | undefined): void {
     if (agent === undefined || this.#parts.orchestrator().agent(agent) !== null) return
     throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
-      hint: 'vcs_agent_id is the number of an agent; svc_agent_status lists them'
+      hint: 'vcs_agent_id is the number of an agent; svc_agent_status lists the agents'
     })
   }
 
   /**
-   * Writes the file, unless an agent holds a lock on it. The file then belongs to the requesting agent, unless it has
-   * an owner.
+   * Writes the file, unless an agent has locked it. The file then belongs to the requesting agent, unless it already
+   * has an owner.
    */
   async #write({ vcs_agent_id: agent }: Input, output: string, code: string): Promise<FileOutcomes> {
     const { projectRoot } = this.#parts
@@ -200,7 +200,7 @@ export class Generator {
     const lock = orchestrator.locks().find(each => each.path === path && each.holders.some(holder => holder !== agent))
     if (lock !== undefined) {
       const holders = lock.holders.map(agentLabel).join(', ')
-      throw assistantErrors.create('ASI_PATH_REFUSED', `nothing is written to ${path}: ${holders} works on it`, {
+      throw assistantErrors.create('ASI_PATH_REFUSED', `${path} is not written: ${holders} works on it`, {
         hint: 'wait until the lock is released, or name another output_path'
       })
     }
@@ -221,7 +221,7 @@ function invalid({ code, attempts, model }: Draft, { report, diagnostics }: Extr
   const first = lines.find(line => line.startsWith('error')) ?? lines[0] ?? ''
   return assistantErrors.create(
     'ASI_CODE_INVALID',
-    `the compiler refuses the program that ${model} wrote in ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${first}`,
+    `the program of ${model} does not compile after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${first}`,
     {
       data: { attempts, model_used: model, code, diagnostics: [...diagnostics], report },
       hint: 'describe the program more exactly, raise max_retries, or call with validate false'

@@ -1,5 +1,5 @@
 /**
- * A short description of the language, for a model that has never seen it. The tests compile every program in it; the
+ * Short description of the language, for a model that was not trained on it. The tests compile every program in it; the
  * full reference is docs/language.md.
  */
 export const LANGUAGE_CARD = `The language is called Vox. A file is a list of declarations; there are no loose statements.

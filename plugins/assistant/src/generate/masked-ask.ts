@@ -8,16 +8,16 @@ export interface MaskReport {
   readonly requested: boolean
   /** True if the server accepted the grammar and its answers follow it. */
   readonly applied: boolean
-  /** Reason why it was not applied. */
+  /** Why the grammar was not applied; null if it was. */
   readonly reason: string | null
 }
 
-/** The extension of this project's model server to both formats. */
+/** Format that this project's model server accepts in addition to those of Ollama and OpenAI. */
 const FORMAT = { type: 'grammar', grammar: { name: VOX_GRAMMAR } }
 
 /**
- * Requests programs, masked by the grammar of the language if enabled. If a server does not know the format,
- * requests go on without it; a server that ignores it is detected by its answers.
+ * Requests programs, constrained by the grammar of the language if enabled. If a server rejects the format, requests
+ * continue without it. A server that ignores the format is detected by its answers.
  */
 export class MaskedAsk {
   readonly #client: InferenceClient

@@ -2,7 +2,7 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
 
 const { ASI_CODE_INVALID, ASI_COMPILER_MISSING, ASI_PATH_REFUSED, ASI_FILE_REFUSED } = assistantErrors.specs
-/** Generous: six answers on a small machine. */
+/** Time limit, sufficient for six answers on a small machine. */
 const TIMEOUT_MS = 1_800_000
 
 const name = (description: string, maxLength = 2_048) => t.optional(t.string({ minLength: 1, maxLength, description }))
@@ -18,20 +18,20 @@ export const fileOutcomes = t.object({
 const generateInput = t.object(
   {
     prompt: t.string({ minLength: 1, maxLength: 262_144, description: 'What the program should do.' }),
-    validate: t.boolean({ default: true, description: 'Whether the compiler must accept it.' }),
+    validate: t.boolean({ default: true, description: 'Whether the program must compile.' }),
     max_retries: t.integer({
       default: 2,
       minimum: 0,
       maximum: 5,
-      description: 'Maximum of retries with the diagnostics of the compiler.'
+      description: 'Maximum retries with the diagnostics of the compiler.'
     }),
     session_id: t.string({ default: 'default', minLength: 1, maxLength: 2_048 }),
-    journey_id: name('What it is a part of; made up where it is absent.'),
+    journey_id: name('Journey of the request; generated if absent.'),
     output_surface_mode: t.enum(['raw_code_only', 'fenced_transport'], {
       default: 'raw_code_only',
       description: 'Whether `code` is only the program, or a Markdown block. Files always have only the program.'
     }),
-    output_path: name('Source file of the project that it is written to, *.vox.', 4_096),
+    output_path: name('Source file in the project to write, *.vox.', 4_096),
     vcs_agent_id: t.optional(t.integer({ minimum: 0, description: 'Agent that the file is attributed to.' }))
   },
   { additionalProperties: false }
@@ -44,18 +44,18 @@ export const generateCode = defineOperation({
   output: t.object({
     code: t.string(),
     output_surface_mode: t.enum(['raw_code_only', 'fenced_transport']),
-    valid: t.nullable(t.boolean(), { description: 'Null if the compiler did not check it.' }),
+    valid: t.nullable(t.boolean(), { description: 'Whether the program compiles; null if it was not checked.' }),
     warnings: t.string({ description: 'Diagnostics of the compiler for a valid program.' }),
     attempts: t.integer(),
     model_used: t.string(),
-    tokens: t.integer({ description: 'Of all prompts and answers together.' }),
+    tokens: t.integer({ description: 'Tokens of all prompts and answers together.' }),
     session_id: t.string(),
     journey_id: t.string(),
     meta: t.object({
       grammar_mask: t.object({
         requested: t.boolean(),
         applied: t.boolean(),
-        reason: t.nullable(t.string({ description: 'Why it was not applied.' }))
+        reason: t.nullable(t.string({ description: 'Why the grammar was not applied.' }))
       }),
       vcs_agent_id: t.nullable(t.integer()),
       file_outcomes: t.optional(fileOutcomes)

@@ -8,7 +8,7 @@ ${LANGUAGE_CARD}
 Answer with the source of one whole file and nothing else: no explanation, no Markdown.`
 
 const REPORT_CHARACTERS = 6_000
-/** Minimum context, in tokens, for including the description of the language. */
+/** Minimum context in tokens for including the description of the language. */
 const ROOMY = 4_096
 
 /** Prompts that request a program, and its repair. */
@@ -18,7 +18,7 @@ export class RepairPrompt {
   #isBrief: boolean
 
   /**
-   * `context`: size in tokens; null if unknown. The brief form is the bare request, for models fine-tuned for this
+   * `context`: size in tokens; null if unknown. The brief form is only the request, for models that are fine-tuned for this
    * language, such as the bundled one.
    */
   constructor(prompt: string, context: number | null) {
@@ -27,7 +27,7 @@ export class RepairPrompt {
     this.#isBrief = context !== null && context < ROOMY
   }
 
-  /** Switches to the brief form; false if it already is. */
+  /** Switches to the brief form; returns false if the prompt is already brief. */
   shorten(): boolean {
     const could = !this.#isBrief
     this.#isBrief = true

@@ -1,6 +1,6 @@
 import type { TextGrammar, TextGrammarState } from '@svc/contracts'
 
-/** The state after a text; null if the text is no prefix of the grammar. */
+/** Returns the state after a text; null if the grammar accepts no text with this prefix. */
 export function stateAfter(grammar: TextGrammar, text: string): TextGrammarState | null {
   let state: TextGrammarState | null = grammar.start()
   for (const byte of Buffer.from(text)) {
@@ -10,7 +10,7 @@ export function stateAfter(grammar: TextGrammar, text: string): TextGrammarState
   return state
 }
 
-/** True if the text is a prefix of the grammar. */
+/** Returns whether the grammar accepts a text with this prefix. */
 export function isPrefixOf(grammar: TextGrammar, text: string): boolean {
   return stateAfter(grammar, text) !== null
 }

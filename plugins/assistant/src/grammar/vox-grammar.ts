@@ -3,19 +3,21 @@ import type { NamedGrammar, TextGrammar, TextGrammarState } from '@svc/contracts
 /** Name of the grammar in requests. */
 export const VOX_GRAMMAR = 'vox'
 
-/** For requests to a model server of this project: `{"type": "grammar", "grammar": {"name": "vox"}}`. */
+/** Grammar for requests to this project's model server: `{"type": "grammar", "grammar": {"name": "vox"}}`. */
 export const voxNamedGrammar: NamedGrammar = {
   name: VOX_GRAMMAR,
-  summary: 'Texts of the language: its tokens, closed strings and brackets, operators with operands, declarations',
+  summary: 'Programs of the language: tokens, closed strings and brackets, operators with operands, declarations',
   open: voxGrammar
 }
 
 /**
- * A language between the set of valid programs and the set of all texts. Its rules: - all tokens are tokens of the
- * language, in UTF-8, and strings end; - brackets close in the order of their opening; - a binary operator is not
- * followed by a closing bracket, a comma or another such operator; - the file, and the text after a declaration that
- * ended with its brace, starts with a declaration keyword and its parts: a name, and for functions and steps their
- * parameters.
+ * Returns a grammar that accepts all valid programs, and some invalid ones. Its rules:
+ *
+ * - All tokens are tokens of the language, in UTF-8, and strings are closed.
+ * - Brackets are closed in reverse order of opening.
+ * - A binary operator is not followed by a closing bracket, a comma or another such operator.
+ * - The file, and the text after the closing brace of a declaration, starts with a declaration keyword and its parts: a name,
+ *   and for functions and steps their parameters.
  *
  * The compiler checks names, types and the inner grammar of declarations.
  */
@@ -25,34 +27,38 @@ export function voxGrammar(): TextGrammar {
 }
 
 /**
- * Meaning of the last bytes: - `gap`: a complete token; - `word`: a name or a keyword, kept in `detail` while it must
- * be a declaration keyword; - `digits`, `decimal`: a number, and the prefix of the suffix `dec`; - `string`: `detail`
- * is its quote, followed by a backslash after one; - `comment`; - `sign`: the first half of a possible two-character
- * sign, in `detail`.
+ * Kind of the token at the end of the text:
+ *
+ * - `gap`: the last token is complete.
+ * - `word`: a name or a keyword; stored in `detail` while it must be a declaration keyword.
+ * - `digits`, `decimal`: a number, and a prefix of the suffix `dec`.
+ * - `string`: `detail` is its quote, followed by a backslash if the last byte was one.
+ * - `comment`: a comment.
+ * - `sign`: the first character of a possible two-character operator, in `detail`.
  */
 type Mode = 'gap' | 'word' | 'digits' | 'decimal' | 'string' | 'comment' | 'sign'
 
 interface Facts {
   /** Open brackets, innermost last. */
   readonly open?: string
-  /** Missing bytes of a character, and the range of the next one. */
+  /** Number of missing bytes of a UTF-8 character, and the range of the next byte. */
   readonly pending?: string
   /** True if an operand must follow. */
   readonly wantsOperand?: boolean
   /** True if a declaration must follow, unless the text ends. */
   readonly atDeclaration?: boolean
-  /** Open construct: `name` requires its name, `call` its name and parameters, `parameters` those. */
+  /** Missing part of a declaration: `name`, `call` (name and parameters), or `parameters`. */
   readonly begun?: 'name' | 'call' | 'parameters'
-  /** True if the last token closed the last brace: a line end then ends the declaration. */
+  /** True if the last token closed the outermost brace: a line end then ends the declaration. */
   readonly afterBrace?: boolean
 }
 
 const byteOf = (sign: string): number => sign.charCodeAt(0)
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, BACKSLASH] = [9, 10, 13, 32, 92]
 const CLOSING: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' }
-/** One-character signs that start no two-character sign. */
+/** One-character operators that do not begin a two-character operator. */
 const ALONE = new Set('?.:,%')
-/** Signs that may start a two-character sign, by their second character. */
+/** Second characters of two-character operators, by their first character. */
 const PAIRS: Readonly<Record<string, string>> = {
   '=': '=>',
   '!': '=',
@@ -65,7 +71,7 @@ const PAIRS: Readonly<Record<string, string>> = {
   '|': '>|',
   '&': '&'
 }
-/** Binary operators, even if they have other uses. */
+/** Binary operators that have no other use. */
 const BETWEEN = new Set(['%', '==', '!=', '<=', '>=', '+=', '-=', '*=', '/=', '|>', '&&', '||', '+'])
 const STARTS = [
   ...['fn', 'type', 'let', 'const', 'import', 'http', 'actor', 'workflow', 'activity', 'agent', 'env', 'environment'],
@@ -73,7 +79,7 @@ const STARTS = [
 ]
 /** Declaration keywords whose name is followed by parameters. */
 const CALLED = new Set(['fn', 'workflow', 'activity'])
-/** Continues the previous declaration on a separate line. */
+/** Words that continue the previous declaration on a new line. */
 const JOINS = ['with', 'else', 'and', 'or', 'is', 'isnt', 'to', 'in', 'on']
 const FIRST_WORDS = [...STARTS, ...JOINS]
 
@@ -118,7 +124,7 @@ class VoxState implements TextGrammarState {
     return ended === null ? null : ended.#token(byte)
   }
 
-  /** The state after the current token; null if it cannot end here. */
+  /** Returns the state after the current token; null if it cannot end here. */
   #ended(): VoxState | null {
     const { open = '', pending } = this.#facts
     switch (this.#mode) {
@@ -146,7 +152,7 @@ class VoxState implements TextGrammarState {
     return new VoxState('gap', '', { open, begun: CALLED.has(this.#detail) ? 'call' : 'name' })
   }
 
-  /** True if a byte may follow the current token. */
+  /** Returns whether a byte may follow the current token. */
   #mayFollow(byte: number): boolean {
     const sign = String.fromCharCode(byte)
     switch (this.#facts.begun) {
@@ -161,7 +167,7 @@ class VoxState implements TextGrammarState {
     }
   }
 
-  /** The next byte between tokens. */
+  /** Returns the state after a byte between tokens. */
   #token(byte: number): VoxState | null {
     const { open = '', wantsOperand = false, atDeclaration = false, afterBrace = false } = this.#facts
     if (byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === byteOf(';')) {
@@ -176,7 +182,7 @@ class VoxState implements TextGrammarState {
     if (isWordByte(byte)) return this.#firstOfWord(sign)
     if (sign === '"' || sign === "'") return atDeclaration ? null : new VoxState('string', sign, { open })
     if (sign === '@') return new VoxState('sign', '@', { open })
-    // A comment whose second character is still missing.
+    // `/` may begin a comment; the next byte decides.
     if (sign === '/') return wantsOperand ? this.#sign(sign) : new VoxState('sign', '/', this.#facts)
     if (atDeclaration && sign !== '|' && sign !== '.' && sign !== ')' && sign !== ',') return null
     if ('([{'.includes(sign)) return new VoxState('gap', '', { open: open + sign })
@@ -215,12 +221,12 @@ class VoxState implements TextGrammarState {
     return new VoxState('gap', '', { open: outer, ...(outer === '' && sign === '}' ? { afterBrace: true } : {}) })
   }
 
-  /** The first half of a possible two-character sign; the previous facts stay until it is decided. */
+  /** Returns the state after the first character of a possible two-character operator; the facts stay unchanged. */
   #sign(sign: string): VoxState {
     return new VoxState('sign', sign, this.#facts)
   }
 
-  /** The state after a complete sign. */
+  /** Returns the state after a complete operator. */
   #signed(sign: string): VoxState | null {
     const { open = '', wantsOperand = false, atDeclaration = false, begun } = this.#facts
     if (begun !== undefined && !'(['.includes(sign) && sign !== '<') return null
@@ -230,7 +236,7 @@ class VoxState implements TextGrammarState {
     return new VoxState('gap', '', { open, ...(isBetween ? { wantsOperand: true } : {}) })
   }
 
-  /** The state after a sign's second byte; undefined if the byte is no part of it, null if it may not follow. */
+  /** Returns the state after an operator's second byte; undefined if it does not belong to it, null if invalid. */
   #joined(byte: number): VoxState | null | undefined {
     const first = this.#detail
     const second = String.fromCharCode(byte)
@@ -240,7 +246,7 @@ class VoxState implements TextGrammarState {
     return (PAIRS[first] ?? '').includes(second) ? this.#signed(first + second) : undefined
   }
 
-  /** A byte within a string or a comment. */
+  /** Returns the state after a byte within a string or a comment. */
   #text(byte: number): VoxState | null {
     const { pending } = this.#facts
     if (pending !== undefined) return this.#continued(byte, pending)
@@ -258,8 +264,8 @@ class VoxState implements TextGrammarState {
   }
 
   #continued(byte: number, pending: string): VoxState | null {
-    const [count = 0, least = 0, most = 0] = pending.split(',').map(Number)
-    if (byte < least || byte > most) return null
+    const [count = 0, min = 0, max = 0] = pending.split(',').map(Number)
+    if (byte < min || byte > max) return null
     const facts = withoutPending(this.#facts)
     return this.#with(this.#detail, count === 1 ? facts : { ...facts, pending: `${count - 1},128,191` })
   }
@@ -274,8 +280,8 @@ function withoutPending({ pending: _pending, ...facts }: Facts): Facts {
 }
 
 /**
- * UTF-8 continuation after a first byte (RFC 3629): number of bytes, and range of the next; null for an invalid first
- * byte.
+ * Returns the UTF-8 continuation after a first byte (RFC 3629): the number of further bytes, and the range of the next
+ * byte; null for an invalid first byte.
  */
 function expectedAfter(byte: number): string | null {
   if (byte >= 0xc2 && byte <= 0xdf) return '1,128,191'

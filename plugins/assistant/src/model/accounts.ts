@@ -2,8 +2,8 @@ import type { DatabaseStore, InferenceClient, JourneyEnvelope, Orchestrator } fr
 import type { Logger } from '@svc/plugin-sdk'
 import type { ModelAnswer } from './ask.ts'
 
-/** Agent of sessions without one. */
-const NOBODY = 0
+/** Agent to charge for sessions without an agent. */
+const DEFAULT_AGENT = 0
 
 export interface AccountsParts {
   readonly orchestrator: () => Orchestrator
@@ -12,7 +12,7 @@ export interface AccountsParts {
   readonly log: Logger
 }
 
-/** Reports model costs to events, budgets, and rows of `agent_events`. */
+/** Records model costs in events, budgets, and rows of `agent_events`. */
 export class Accounts {
   readonly #parts: AccountsParts
 
@@ -20,7 +20,7 @@ export class Accounts {
     this.#parts = parts
   }
 
-  /** Never throws: an answer stays valid if its accounting fails. */
+  /** Charges an answer. Never throws: an answer stays valid if its accounting fails. */
   async charge(surface: string, journey: JourneyEnvelope, answer: ModelAnswer): Promise<void> {
     const { orchestrator, log } = this.#parts
     const tasks = orchestrator()
@@ -31,9 +31,9 @@ export class Accounts {
       tasks.emit({ type: 'llm_call_completed', session_id, duration_ms, ...tokens })
       const agent = tasks.agents().find(each => each.session_id === session_id)?.id
       const { account_id } = tasks.policy
-      // Servers do not report prices: only tokens are counted.
+      // Servers do not report prices, so only tokens are counted.
       await tasks.budgets.record({
-        agent_id: agent ?? NOBODY,
+        agent_id: agent ?? DEFAULT_AGENT,
         session_id,
         ...(account_id === null ? {} : { tenant_id: account_id }),
         provider: (await this.#parts.client().endpoint()).api,
@@ -51,7 +51,7 @@ export class Accounts {
           JSON.stringify(payload)
         ])
     } catch (error) {
-      log.warn('a call of a model could not be accounted for', { surface, reason: String(error) })
+      log.warn('the costs of a model call could not be recorded', { surface, reason: String(error) })
     }
   }
 }

@@ -9,7 +9,7 @@ export interface ModelAnswer {
   readonly finishReason: 'stop' | 'length' | 'tool-calls'
 }
 
-/** One complete answer of the model; reports each piece as it arrives. Throws the errors of the client. */
+/** Returns the model's complete answer; reports each piece as it arrives. Throws the errors of the client. */
 export async function askModel(
   client: InferenceClient,
   request: InferenceChatRequest,

@@ -1,7 +1,7 @@
 import type { InferenceClient } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 
-/** Maximum tokens of a prompt and its answer; null if the server does not report it, or has not loaded the model. */
+/** Returns the context length in tokens; null if the server does not report it, or has not loaded the model. */
 export async function contextLength(client: InferenceClient, signal: AbortSignal): Promise<number | null> {
   try {
     const { model } = client
@@ -9,7 +9,7 @@ export async function contextLength(client: InferenceClient, signal: AbortSignal
     return running.find(({ name }) => name === model || name === `${model}:latest`)?.contextLength ?? null
   } catch (error) {
     signal.throwIfAborted()
-    // The model call itself reports why the server does not answer.
+    // The model call itself will report why the server does not respond.
     if (isSvcError(error)) return null
     throw error
   }
@@ -18,7 +18,7 @@ export async function contextLength(client: InferenceClient, signal: AbortSignal
 /** Assumed bytes per token, a low estimate. */
 const BYTES_PER_TOKEN = 3
 
-/** At most `most` bytes, limited to a share of the context. */
-export function bytesWithin(context: number | null, share: number, most: number): number {
-  return context === null ? most : Math.min(most, Math.floor(context * share * BYTES_PER_TOKEN))
+/** Returns `maxBytes`, or less if a share of the context is smaller. */
+export function bytesWithin(context: number | null, share: number, maxBytes: number): number {
+  return context === null ? maxBytes : Math.min(maxBytes, Math.floor(context * share * BYTES_PER_TOKEN))
 }

@@ -16,13 +16,13 @@ export interface Listing {
   /** Relative to the project, with forward slashes. */
   readonly paths: readonly string[]
   readonly by: 'git' | 'walk'
-  /** True if there are more entries than requested. */
+  /** True if there are more files than the limit. */
   readonly truncated: boolean
 }
 
 /**
- * Files for a project search, at most `limit`: files known to git and not ignored. Without git, files found by a walk
- * that skips built and installed folders.
+ * Lists files for a project search, at most `limit`: tracked and untracked files that git does not ignore. Without git,
+ * walks the folders and skips those of builds and installed packages.
  */
 export async function listProject(projectRoot: string, limit: number, signal: AbortSignal): Promise<Listing> {
   const tracked = await trackedFiles(projectRoot, signal)
@@ -40,7 +40,7 @@ export async function listProject(projectRoot: string, limit: number, signal: Ab
 }
 
 async function trackedFiles(cwd: string, signal: AbortSignal): Promise<readonly string[] | null> {
-  // A repository may configure a program as its file monitor, which git would start.
+  // A repository may configure a file monitor program, which git would start; it is disabled here.
   const list = [
     '-c',
     'core.fsmonitor=false',

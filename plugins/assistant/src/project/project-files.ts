@@ -11,25 +11,25 @@ export type FileRead =
 const PROBE_BYTES = 8_192
 
 /**
- * Reads a project text for a model, at most `maxBytes`. Refuses, with the reason: paths outside the
+ * Reads a text file of the project for a model, at most `maxBytes`. Returns the reason instead for paths outside the
  * project after resolving links, special files, binary files, and protected names. `path` is relative to the project.
  */
 export async function readProjectFile(projectRoot: string, path: string, maxBytes: number): Promise<FileRead> {
   const root = await realpath(projectRoot)
   const shown = inProject(projectRoot, resolve(projectRoot, path)) ?? path
   const refuse = (refused: string): FileRead => ({ path: shown, refused })
-  if (path.includes('\0')) return refuse('it is not a path')
+  if (path.includes('\0')) return refuse('the path contains U+0000')
   let file: string
   try {
     file = await realpath(resolve(projectRoot, path))
   } catch {
-    return refuse('there is no such file')
+    return refuse('the file does not exist')
   }
   const real = inProject(root, file)
-  if (real === null) return refuse('it is outside of the project')
+  if (real === null) return refuse('the file is outside the project')
   const reason = protection(shown) ?? protection(real)
   if (reason !== null) return refuse(reason)
-  return (await textOf(shown, file, maxBytes)) ?? refuse('it is not a text file')
+  return (await textOf(shown, file, maxBytes)) ?? refuse('the file is not a text file')
 }
 
 /** Reads a listed file without following links; null if it is missing or not a text file. */
@@ -38,7 +38,7 @@ export async function readListedFile(projectRoot: string, path: string, maxBytes
   return read !== null && 'text' in read ? read.text : null
 }
 
-/** The path in the project with forward slashes; null for paths outside, and for the project itself. */
+/** Returns a path relative to the project, with forward slashes; null for paths outside, and for the project itself. */
 export function inProject(root: string, file: string): string | null {
   const path = relative(root, file)
   if (path === '' || path === '..' || path.startsWith(`..${sep}`) || resolve(root, path) !== file) return null
@@ -46,12 +46,12 @@ export function inProject(root: string, file: string): string | null {
 }
 
 async function textOf(path: string, file: string, maxBytes: number): Promise<FileRead | null> {
-  // Neither follows a link that replaced the file meanwhile, nor waits for a pipe.
+  // The flags prevent following a link that replaced the file meanwhile, and waiting for a pipe.
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
-  if (handle === null) return { path, refused: 'it cannot be read' }
+  if (handle === null) return { path, refused: 'the file cannot be read' }
   try {
     const facts = await handle.stat()
-    if (!facts.isFile()) return { path, refused: 'it is not a regular file' }
+    if (!facts.isFile()) return { path, refused: 'the file is not a regular file' }
     const bytes = Buffer.alloc(Math.min(facts.size, maxBytes))
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0)
     const truncated = facts.size > bytesRead
@@ -62,7 +62,7 @@ async function textOf(path: string, file: string, maxBytes: number): Promise<Fil
   }
 }
 
-/** UTF-8 without NUL at the start; drops an incomplete character at the end. */
+/** Decodes UTF-8; null if the bytes are not text. If `isCut`, drops an incomplete character at the end. */
 export function decoded(bytes: Uint8Array, isCut: boolean): string | null {
   if (bytes.subarray(0, PROBE_BYTES).includes(0)) return null
   try {

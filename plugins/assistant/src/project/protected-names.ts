@@ -1,4 +1,4 @@
-/** Folders of tools: repositories, state of this project, and installed packages. */
+/** Names of folders that are hidden from models: repositories, state of this project, and keys. */
 const FOLDERS = new Set(['.git', '.hg', '.svn', '.vox', '.ssh', '.gnupg', '.aws'])
 
 const SECRETS = [
@@ -9,18 +9,19 @@ const SECRETS = [
   /^(?:credentials|secrets?)(?:\.|$)/,
   /\.local\.toml$/
 ]
-/** Names of example files without secrets. */
+/** Matches names of example files, which contain no secrets. */
 const TEMPLATES = /\.(?:example|sample|template|dist)$/
 
 /**
- * Reason why a project path (relative, with forward slashes) must not be shown to or written by a model; null if
- * allowed.
+ * Returns the reason why a model must not read or write a project path (relative, with forward slashes); null if it
+ * may.
  */
 export function protection(path: string): string | null {
   const parts = path.toLowerCase().split('/')
   const folder = parts.find(part => FOLDERS.has(part))
   if (folder !== undefined) return `${folder} is hidden from models`
   const name = parts.at(-1) ?? ''
-  if (SECRETS.some(pattern => pattern.test(name)) && !TEMPLATES.test(name)) return 'files of that name hold secrets'
+  if (SECRETS.some(pattern => pattern.test(name)) && !TEMPLATES.test(name))
+    return 'files with that name may contain secrets'
   return null
 }

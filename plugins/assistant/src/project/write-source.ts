@@ -9,7 +9,7 @@ import { protection } from './protected-names.ts'
 
 const EXTENSION = '.vox'
 
-/** A checked target for a source file. */
+/** Checked target path for a source file. */
 export interface SourceTarget {
   readonly file: string
   /** Relative to the project. */
@@ -17,30 +17,31 @@ export interface SourceTarget {
 }
 
 /**
- * Resolves `path` to a target. Throws `ASI_PATH_REFUSED` for folders, protected names, and paths that are no source
- * file in the project after resolving links.
+ * Resolves `path` to a target. Throws `ASI_PATH_REFUSED` for folders, protected names, and paths that are not source
+ * files in the project after resolving links.
  */
 export async function sourceTarget(projectRoot: string, path: string): Promise<SourceTarget> {
   const file = resolve(projectRoot, path)
   const named = inProject(projectRoot, file)
-  if (path.includes('\0') || named === null) throw refused(path, 'it is outside of the project')
-  if (!named.endsWith(EXTENSION)) throw refused(path, `it does not end with ${EXTENSION}`)
+  if (path.includes('\0') || named === null) throw refused(path, 'the path is outside the project')
+  if (!named.endsWith(EXTENSION)) throw refused(path, `the name does not end with ${EXTENSION}`)
   const reason = protection(named)
   if (reason !== null) throw refused(path, reason)
   const root = await realpath(projectRoot)
   const folder = await nearestFolder(dirname(file))
   const real = inProject(root, folder)
-  if (real === null && folder !== root) throw refused(path, 'a link leads out of the project')
+  if (real === null && folder !== root) throw refused(path, 'a symbolic link points outside the project')
   const realReason = real === null ? null : protection(real)
   if (realReason !== null) throw refused(path, realReason)
   const facts = await lstat(file).catch(() => null)
-  if (facts !== null && !facts.isFile() && !facts.isSymbolicLink()) throw refused(path, 'it is not a regular file')
+  if (facts !== null && !facts.isFile() && !facts.isSymbolicLink())
+    throw refused(path, 'it exists and is not a regular file')
   return { file, path: named }
 }
 
 /**
- * Writes a text atomically and creates missing folders; a link of that name is replaced, not followed.
- * Checks the target again, since a model may have taken minutes. Returns the number of bytes. Throws
+ * Writes a file atomically and creates missing folders; a symbolic link with that name is replaced, not followed.
+ * Checks the target again, since the model may have taken minutes. Returns the number of bytes. Throws
  * `ASI_FILE_REFUSED`.
  */
 export async function writeSource(projectRoot: string, path: string, text: string): Promise<number> {
@@ -62,7 +63,7 @@ export async function writeSource(projectRoot: string, path: string, text: strin
   return bytes.length
 }
 
-/** The folder with its links resolved, or its nearest existing parent. */
+/** Returns the folder, or its nearest existing parent, with links resolved. */
 async function nearestFolder(folder: string): Promise<string> {
   try {
     return await realpath(folder)
@@ -73,7 +74,7 @@ async function nearestFolder(folder: string): Promise<string> {
 }
 
 function refused(path: string, why: string): SvcError {
-  return assistantErrors.create('ASI_PATH_REFUSED', `nothing is written to ${JSON.stringify(path)}: ${why}`, {
-    hint: `output_path is a file *${EXTENSION} within the project`
+  return assistantErrors.create('ASI_PATH_REFUSED', `${JSON.stringify(path)} is not written: ${why}`, {
+    hint: `set output_path to a file *${EXTENSION} in the project`
   })
 }

@@ -6,7 +6,7 @@ const PIECE_CHARACTERS = 1_600
 
 export interface KnowledgeSearch {
   readonly found: readonly Passage[]
-  /** `fts5` with an index, `scan` if the engine has none, null without search terms. */
+  /** `fts5`: with an index; `scan`: the engine has no index; null: there are no search terms. */
   readonly by: 'fts5' | 'scan' | null
 }
 
@@ -42,7 +42,7 @@ export async function searchKnowledge(
   return { found: foundIn(rows, terms), by: fts ? 'fts5' : 'scan' }
 }
 
-/** Counts the terms in a text. */
+/** Returns SQL that scans texts and counts the matching terms. */
 function scan(terms: readonly string[]): string {
   const held = (text: string) => terms.map((_, index) => `(instr(lower(${text}), :t${index}) > 0)`).join(' + ')
   return SCANNED.replace('CONDITION_BODY', held('c.body_text')).replace(

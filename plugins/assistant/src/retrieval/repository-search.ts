@@ -12,14 +12,14 @@ const AT_ONCE = 16
 const PER_FILE = 2
 const K1 = 1.2
 const B = 0.75
-/** Assumed word count of an unmatched, hence uncounted, chunk. */
+/** Assumed number of words of a chunk without matches, whose words are not counted. */
 const USUAL_WORDS = CHUNK_CHARACTERS / 7
 
 export interface RepositorySearch {
   readonly found: readonly Passage[]
   readonly filesRead: number
   readonly by: 'git' | 'walk'
-  /** True if a limit kept files from being read. */
+  /** True if a limit prevented reading more files. */
   readonly truncated: boolean
   /** All listed paths. */
   readonly paths: ReadonlySet<string>
@@ -34,8 +34,8 @@ interface Chunk {
 }
 
 /**
- * Ranks pieces of about 1,600 characters from the project's files by Okapi BM25 with k1 = 1.2 and b = 0.75. Files are
- * read again each time: an index would be stale during edits.
+ * Ranks chunks of about 1,600 characters from the project's files by Okapi BM25 with k1 = 1.2 and b = 0.75. Files are
+ * read again for each search: an index would be stale during edits.
  */
 export async function searchRepository(
   projectRoot: string,
@@ -79,7 +79,7 @@ export async function searchRepository(
   }
 }
 
-/** Pieces with a term. A term in a file's name counts for its first piece. */
+/** Returns the chunks that contain a term. A term in a file's name counts for the file's first chunk. */
 function matching(
   path: string,
   text: string,
@@ -90,7 +90,7 @@ function matching(
   let line = 1
   for (let start = 0; start < text.length; ) {
     const lineEnd = text.indexOf('\n', Math.min(text.length, start + CHUNK_CHARACTERS))
-    // Very long lines, as in generated files, are cut.
+    // Very long lines, as in generated files, are split.
     const end =
       lineEnd === -1 || lineEnd - start > 2 * CHUNK_CHARACTERS
         ? Math.min(text.length, start + 2 * CHUNK_CHARACTERS)

@@ -12,17 +12,17 @@ const KNOWLEDGE_RESULTS = 3
 export interface Retrieved {
   readonly found: readonly Passage[]
   readonly terms: readonly string[]
-  /** Share of the terms that were found, [0, 1]; 1 without terms. */
+  /** Share of the terms that were found, [0, 1]; 1 if there are no terms. */
   readonly termCoverage: number
   /** Terms that were not found. */
   readonly missing: readonly string[]
-  /** Evidence used, in the quality gate's terms. */
+  /** Kind of the evidence, as the quality gate names it. */
   readonly tier: 'bm25' | 'lexical_fallback' | 'none'
   readonly listedBy: 'git' | 'walk' | null
   readonly filesRead: number
   readonly knowledgeBy: 'fts5' | 'scan' | null
   readonly truncated: boolean
-  /** Reason of a failed search. */
+  /** Why a search failed; null if none did. */
   readonly problem: string | null
   /** Listed files of the project. */
   readonly paths: ReadonlySet<string>
@@ -34,7 +34,7 @@ export interface RetrievalParts {
   readonly log: Logger
 }
 
-/** Project files and stored knowledge that match a question. A failed search is left out and reported. */
+/** Returns project files and stored knowledge that match a question. A failed search is reported and left out. */
 export async function retrieve(
   { projectRoot, database, log }: RetrievalParts,
   question: string,

@@ -11,7 +11,7 @@ const COMMON = new Set(
   )
 )
 
-/** Search terms of a text: its words and the parts of its names in lower case, without stop words, at most 24. */
+/** Returns search terms: words and parts of compound names, in lower case, without stop words, at most 24. */
 export function queryTerms(text: string): readonly string[] {
   const terms = new Set<string>()
   for (const word of text.match(WORD) ?? []) {
@@ -37,7 +37,7 @@ export function countTerms(
   return { counts, words }
 }
 
-/** A word, and its parts if it is a compound name: `readFile`, `read_file`. */
+/** Returns a word, with its parts if it is a compound name, such as `readFile` or `read_file`. */
 function termsOf(word: string): readonly string[] {
   const whole = word.toLowerCase()
   if (whole === word && !word.includes('_')) return [whole]

@@ -25,8 +25,9 @@ const texts = (description: string) => t.optional(t.array(t.string(), { descript
 const note = (description: string) => t.optional(t.string({ description }))
 
 /**
- * A context envelope, version 1. `published`: contracts/communication/context-envelope.v1.schema.json. `parsed`: the
- * same without the limits that the lifecycle checks, since a violation of those does not make an envelope unreadable.
+ * Returns the schema of a context envelope, version 1. `published`:
+ * contracts/communication/context-envelope.v1.schema.json. `parsed`: the same without the limits that the lifecycle
+ * checks, so that an envelope that violates only those can be parsed.
  */
 export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema {
   const isPublished = form === 'published'

@@ -3,21 +3,21 @@ import type { ContextEnvelope } from '@svc/contracts'
 /** Assumed bytes per token of a prompt. */
 const BYTES_PER_TOKEN = 4
 
-/** Bytes reserved for the note in a cut text. */
+/** Bytes reserved for the note after truncated text. */
 const NOTE_ROOM = 64
 
 const NOTE = '\n[context truncated]'
 
 export interface Injected {
   readonly text: string
-  /** Characters that did not fit. */
+  /** Number of characters that did not fit. */
   readonly dropped: number
 }
 
 /**
- * The envelope's text for a prompt: at most 4 bytes per token of `maxTokens` or of the envelope's budget, if smaller. A
- * longer text is cut 64 bytes before that, at a character boundary, with a note. Empty for an expired or stale
- * envelope.
+ * Returns an envelope's text for a prompt: at most 4 bytes per token of `maxTokens`, or of the envelope's budget if
+ * that is smaller. A longer text is cut 64 bytes before the limit, at a character boundary, with a note. Empty for an
+ * expired or stale envelope.
  */
 export function injectedText(envelope: ContextEnvelope, maxTokens: number, now: number): Injected {
   if (isOver(envelope, now)) return { text: '', dropped: 0 }
@@ -50,15 +50,15 @@ function textOf({ budget, content, trust, envelope_id }: ContextEnvelope): strin
     default:
       parts.push(summary_text, ...facts.map(({ id, text }) => `- ${id}: ${text}`), ...references)
   }
-  const said = parts.slice(1).filter(part => part !== '')
-  return said.length === 0 ? '' : [parts[0], ...said].join('\n')
+  const content = parts.slice(1).filter(part => part !== '')
+  return content.length === 0 ? '' : [parts[0], ...content].join('\n')
 }
 
 function cut(text: string, limit: number): Injected {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return { text, dropped: 0 }
   let end = Math.max(0, limit - NOTE_ROOM)
-  // Bytes 10xxxxxx continue a character.
+  // Bytes 10xxxxxx are continuation bytes of UTF-8.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   const kept = bytes.toString('utf8', 0, end)
   return { text: limit < NOTE_ROOM ? '' : kept + NOTE, dropped: text.length - kept.length }

@@ -1,9 +1,9 @@
 import type { ContextEnvelope, IngestOutcome } from '@svc/contracts'
 
 export interface Merged {
-  /** New state of the session. */
+  /** New envelope of the session. */
   readonly envelope: ContextEnvelope
-  /** `not_stored`: a user must decide first, and the previous state stays. */
+  /** `not_stored`: a user must decide first, and the previous envelope stays. */
   readonly outcome: IngestOutcome['outcome']
 }
 
@@ -13,8 +13,8 @@ const MAX_SUMMARY_BYTES = 65_536
 const SEPARATOR = '\n---\n'
 
 /**
- * Merges an envelope into the one of its session, by the strategy of the incoming one. Changes
- * neither input. `now` in milliseconds becomes part of the merged name.
+ * Merges an envelope into the session's envelope, by the strategy of the incoming one. Does not change the inputs.
+ * `now`, in milliseconds, becomes part of the merged id.
  */
 export function mergeEnvelopes(previous: ContextEnvelope | null, incoming: ContextEnvelope, now: number): Merged {
   if (previous === null) return { envelope: incoming, outcome: 'initial_store' }
@@ -39,16 +39,16 @@ export function mergeEnvelopes(previous: ContextEnvelope | null, incoming: Conte
 }
 
 /**
- * The union of both. Merging again changes only the name. The order matters only for facts with
- * equal ids, the order of summaries, and fields that cannot be joined: there the incoming one wins. The result has the
- * lower trust, so that merging never raises trust.
+ * Returns the union of both. Merging the same again changes only the id. The order matters only for facts with equal
+ * ids, the order of summaries, and fields that cannot be joined: there the incoming one wins. The result has the lower
+ * trust, so that merging never raises trust.
  */
 function crdtMerge(previous: ContextEnvelope, incoming: ContextEnvelope, now: number): ContextEnvelope {
   const [a, b] = [previous.content, incoming.content]
   const facts = new Map([...(a.facts ?? []), ...(b.facts ?? [])].map(fact => [fact.id, fact]))
   const expires = least(previous.expires_at_unix_ms, incoming.expires_at_unix_ms)
   const stale = least(previous.stale_after_ms, incoming.stale_after_ms)
-  // A proof of one is not valid for the merged envelope.
+  // The token of one envelope is not valid for the merged one.
   const { obo_token: _, ...rest } = { ...previous, ...incoming }
   return {
     ...rest,
@@ -79,7 +79,7 @@ function joinSummaries(previous: string, incoming: string): string {
   const parts = [...new Set([...previous.split(SEPARATOR), ...incoming.split(SEPARATOR)])].filter(part => part !== '')
   let bytes = 0
   const first = parts.findLastIndex(part => (bytes += Buffer.byteLength(part) + SEPARATOR.length) > MAX_SUMMARY_BYTES)
-  // A single oversized part is kept: cutting it would create a new part at every merge.
+  // A single oversized part is kept: if it were cut, each merge would create another part.
   return parts.slice(Math.min(first + 1, parts.length - 1)).join(SEPARATOR)
 }
 
@@ -116,7 +116,7 @@ function least(a: number | undefined, b: number | undefined): number | undefined
   return Math.min(a, b)
 }
 
-/** By code units, equal on every machine. */
+/** Compares by code units, so that the order is the same on every machine. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

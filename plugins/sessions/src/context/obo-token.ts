@@ -4,8 +4,8 @@ import type { ContextEnvelope } from '@svc/contracts'
 type Signed = Pick<ContextEnvelope, 'created_at_unix_ms' | 'subject'>
 
 /**
- * Proof that the author knew the session: HMAC-SHA256 over `task_id:thread_id:created_at`, as base64url without
- * padding. The key is the session's id, or `anonymous_session`.
+ * Returns the token that proves that the author knew the session: HMAC-SHA256 over `task_id:thread_id:created_at`, as
+ * base64url without padding. The key is the session's id, or `anonymous_session`.
  */
 export function oboToken({ created_at_unix_ms, subject }: Signed): string {
   const { session_id, task_id, thread_id } = subject
@@ -15,7 +15,7 @@ export function oboToken({ created_at_unix_ms, subject }: Signed): string {
     .digest('base64url')
 }
 
-/** Compares in constant time. */
+/** Returns whether a token is valid; compares in constant time. */
 export function isOboToken(token: string, signed: Signed): boolean {
   const [given, expected] = [Buffer.from(token), Buffer.from(oboToken(signed))]
   return given.length === expected.length && timingSafeEqual(given, expected)

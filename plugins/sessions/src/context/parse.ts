@@ -12,7 +12,7 @@ const problemOf = shapeCheck(() => contextEnvelopeSchema('parsed'))
  */
 export function parseEnvelope(json: string): ContextEnvelope {
   const bytes = Buffer.byteLength(json)
-  if (bytes > MAX_ENVELOPE_BYTES) throw invalid(`it has ${bytes} bytes, and ${MAX_ENVELOPE_BYTES} are allowed`)
+  if (bytes > MAX_ENVELOPE_BYTES) throw invalid(`it has ${bytes} bytes; the limit is ${MAX_ENVELOPE_BYTES} bytes`)
   let value: unknown
   try {
     value = JSON.parse(json)
@@ -28,6 +28,6 @@ export function parseEnvelope(json: string): ContextEnvelope {
 
 export function invalid(why: string): SvcError {
   return orchestrationErrors.create('ORC_ENVELOPE_INVALID', `Context envelope: ${why}`, {
-    hint: 'contracts/communication/context-envelope.v1.schema.json has what it must be'
+    hint: 'contracts/communication/context-envelope.v1.schema.json defines the format'
   })
 }

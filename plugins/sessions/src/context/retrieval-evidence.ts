@@ -5,8 +5,9 @@ const SEARCHES = ['memory_hit_count', 'knowledge_hit_count', 'chunk_hit_count', 
 type Payload = Readonly<Record<string, unknown>>
 
 /**
- * Evidence for the quality gate from a search. Hits of all searches are added. Fused rankings repeat those hits, and
- * count only if no other search is reported. Without any hit, one citation is required. Invalid numbers count as 0.
+ * Returns evidence for the quality gate from search results. Hits of all searches are added. Fused rankings repeat
+ * those hits, so they count only if no other search is reported. If there are no hits, one citation is required.
+ * Invalid numbers count as 0.
  */
 export function qgateOf(payload: Payload): QgateContext {
   const hits = SEARCHES.reduce((sum, field) => sum + count(payload, field), 0)

@@ -18,20 +18,20 @@ import { violationsOf } from './validate.ts'
 /** Lifetime of a session's envelope after its last write, in seconds. */
 const TTL_SECONDS = 3600
 
-const NEEDS_REVIEW = 'the strategy manual_review wants a person to merge the two'
-const TOO_LARGE = `both together would be larger than ${MAX_ENVELOPE_BYTES} bytes`
+const NEEDS_REVIEW = 'the strategy manual_review requires a user to merge the two'
+const TOO_LARGE = `the merged envelope would be larger than ${MAX_ENVELOPE_BYTES} bytes`
 
 export interface SessionEnvelopesOptions {
   readonly store: SharedContext
   readonly repositoryId: string
   readonly lifecycle: () => OrchestratorPolicy['context_lifecycle']
-  /** Called when a text was cut. */
+  /** Called after context for a prompt was truncated. */
   readonly truncated: (session: string, charactersDropped: number) => void
   readonly log: Logger
   readonly now: () => number
 }
 
-/** The envelope of each session, under the key `context_envelope:<session>` of the shared context. */
+/** Envelopes of sessions, stored under the key `context_envelope:<session>` in the shared context. */
 export class SessionEnvelopes implements SessionContext {
   readonly #options: SessionEnvelopesOptions
 
@@ -48,14 +48,14 @@ export class SessionEnvelopes implements SessionContext {
     if (violations.length > 0) {
       if (enforce) throw invalid(violations.join('; '))
       if (shadow) {
-        log.warn('an envelope breaks rules of the context lifecycle', {
+        log.warn('an envelope violates the context lifecycle', {
           event: 'context.violation',
           source,
           envelope_id: envelope.envelope_id,
           violations
         })
       }
-      // The request continues, but the envelope is not stored in the session.
+      // The request continues, but the envelope is not stored.
       return { envelope, violations, outcome: 'not_stored' }
     }
     if (shadow || enforce) {
@@ -123,7 +123,7 @@ export class SessionEnvelopes implements SessionContext {
     })
     const { shadow, enforce } = lifecycle()
     if (refusal !== null && enforce)
-      throw invalid(`the session ${JSON.stringify(session)} has one already, and ${refusal}`)
+      throw invalid(`the session ${JSON.stringify(session)} already has an envelope, and ${refusal}`)
     if (shadow || enforce) {
       log.info('selected the context of a session', {
         event: 'context.select',
@@ -137,7 +137,7 @@ export class SessionEnvelopes implements SessionContext {
     return merged
   }
 
-  /** Any client may write under the key; a value that is no envelope is ignored. */
+  /** Parses a stored envelope. Any client may write under the key, so an invalid value is ignored with a warning. */
   #read(session: string, text: string): ContextEnvelope | null {
     try {
       return parseEnvelope(text)

@@ -25,8 +25,8 @@ export const contextBudget = defineOperation({
     max_tokens: t.integer(),
     tokens_used: t.integer(),
     tokens_left: t.integer(),
-    used_ratio: t.number({ description: 'Of the maximum; above 1 where it was passed.' }),
-    signal: t.string({ description: 'As in the budget of the agent.' }),
+    used_ratio: t.number({ description: 'Used fraction of the maximum; above 1 if it was exceeded.' }),
+    signal: t.string({ description: 'Budget signal of the agent.' }),
     session: t.nullable(t.object({ session_id: t.string(), turns: t.integer(), tokens: t.integer() }))
   }),
   errors: { SES_NO_ORCHESTRATOR, ORC_AGENT_NOT_FOUND },
@@ -38,7 +38,7 @@ export const handoffContext = defineOperation({
   id: 'sessions.handoffContext',
   summary: 'Show the context that an agent needs for a handoff',
   description:
-    'The returned context_envelope_json can be passed to svc_agent_handoff unchanged. The call itself hands nothing over.',
+    'Pass the returned context_envelope_json to svc_agent_handoff unchanged. This call itself makes no handoff.',
   input: t.object({
     from_agent: agentId,
     to_agent: agentId,
@@ -46,14 +46,14 @@ export const handoffContext = defineOperation({
       default: 2000,
       minimum: 64,
       maximum: 32_000,
-      description: 'Tokens that the text may have.'
+      description: 'Maximum tokens of the text.'
     })
   }),
   output: t.object({
     from_agent: t.integer(),
     to_agent: t.integer(),
     session_id: t.nullable(t.string()),
-    text: t.string({ description: 'The context of the session, as a prompt would have it; empty without one.' }),
+    text: t.string({ description: 'Context of the session for a prompt; empty if there is none.' }),
     context_envelope_json: t.nullable(t.string()),
     pending_tasks: t.array(t.object({ task_id: t.integer(), status: t.string(), description: t.string() })),
     owned_files: t.array(t.string())
@@ -89,10 +89,10 @@ export function budgetHandler({ orchestrator, sessions }: AgentContext): Handler
   }
 }
 
-/** Maximum length of a description in an answer, in characters. */
+/** Maximum characters of a task description in a result. */
 const PREVIEW = 400
 
-/** Tasks that can be handed over. */
+/** Statuses of tasks that can be handed over. */
 const PENDING = new Set(['Queued', 'InProgress', 'Blocked', 'BlockedOnApproval', 'Doubted'])
 
 export function handoffHandler({ orchestrator, sessions, context, now }: AgentContext): Handler<typeof handoffContext> {
@@ -144,12 +144,12 @@ async function sessionOf({ id, session_id }: AgentView, sessions: Sessions) {
 
 function needed(running: Orchestrator | undefined): Orchestrator {
   if (running !== undefined) return running
-  throw sessionErrors.create('SES_NO_ORCHESTRATOR', 'only the orchestrator knows agents, and it does not run', {
-    hint: 'svc plugins why orchestrator gives the reason'
+  throw sessionErrors.create('SES_NO_ORCHESTRATOR', 'agents are known only to the orchestrator, which is not running', {
+    hint: 'svc plugins why orchestrator shows the reason'
   })
 }
 
-/** Throws `ORC_AGENT_NOT_FOUND`. */
+/** Returns an agent. Throws `ORC_AGENT_NOT_FOUND`. */
 export function agentOf(running: Orchestrator, agent: number): AgentView {
   const view = running.agent(agent)
   if (view !== null) return view

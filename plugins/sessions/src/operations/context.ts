@@ -9,14 +9,14 @@ const key = t.string({ description: 'Key of the entry.', minLength: 1, maxLength
 
 const entry = {
   key: t.string(),
-  agent_id: t.nullable(t.integer(), { description: 'Agent that wrote it.' }),
+  agent_id: t.nullable(t.integer(), { description: 'Agent that wrote the value.' }),
   updated_at_ms: t.nullable(t.integer()),
   expires_at_ms: t.nullable(t.integer(), { description: 'Null for never.' })
 }
 
 export const contextGet = defineOperation({
   id: 'sessions.getContext',
-  summary: 'Read a shared text',
+  summary: 'Read a shared value',
   input: t.object({ key }),
   output: t.object({ ...entry, value: t.string() }),
   errors: { SES_CONTEXT_UNKNOWN },
@@ -30,10 +30,10 @@ export const contextGet = defineOperation({
 
 export const contextSet = defineOperation({
   id: 'sessions.setContext',
-  summary: 'Share a text with agents and tools',
+  summary: 'Share a value with agents and tools',
   input: t.object({
     key,
-    value: t.string({ description: 'Text to share.', maxLength: MAX_VALUE_LENGTH }),
+    value: t.string({ description: 'Value to share.', maxLength: MAX_VALUE_LENGTH }),
     agent_id: t.optional(t.integer({ description: 'Agent that writes it.', minimum: 0 })),
     ttl_seconds: t.optional(
       t.integer({
@@ -55,12 +55,12 @@ export const contextSet = defineOperation({
 
 export const contextList = defineOperation({
   id: 'sessions.listContext',
-  summary: 'List shared texts without their contents',
+  summary: 'List the keys of shared values',
   input: t.object({
     prefix: t.optional(t.string({ description: 'Prefix of the keys.', maxLength: MAX_KEY_LENGTH }))
   }),
   output: t.object({
-    entries: t.array(t.object({ ...entry, length: t.integer({ description: 'Characters of the text.' }) })),
+    entries: t.array(t.object({ ...entry, length: t.integer({ description: 'Characters of the value.' }) })),
     count: t.integer()
   }),
   effect: 'read',
@@ -77,7 +77,7 @@ export const contextList = defineOperation({
 
 const HISTORY = 'chat_history:'
 
-/** The history of a session is also readable under a key, for older readers. */
+/** Returns the handler. The history of a session is also available under a key, for older clients. */
 export function getHandler(store: SharedContext, transcripts: Transcripts): Handler<typeof contextGet> {
   return async ({ key }) => {
     const found = await store.get(key)
@@ -89,8 +89,8 @@ export function getHandler(store: SharedContext, transcripts: Transcripts): Hand
     }
     throw sessionErrors.create(
       'SES_CONTEXT_UNKNOWN',
-      `there is no context under ${JSON.stringify(key)}, or it has expired`,
-      { hint: 'list the keys with svc context list' }
+      `the shared context has no key ${JSON.stringify(key)}, or its value has expired`,
+      { hint: 'svc context list shows the keys' }
     )
   }
 }

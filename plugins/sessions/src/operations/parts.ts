@@ -8,7 +8,7 @@ export const sessionView = t.object({
   agent_id: t.nullable(t.integer(), { description: 'Agent of the session.' }),
   state: t.enum(['active', 'idle', 'archived', 'compacted']),
   turns: t.integer({ description: 'Turns since the last reset.' }),
-  tokens: t.integer({ description: 'Known tokens of those turns.' }),
+  tokens: t.integer({ description: 'Tokens of those turns, as far as known.' }),
   created_at_ms: t.integer(),
   updated_at_ms: t.integer({ description: 'Time of the last turn or change.' }),
   meta: t.record(t.string())

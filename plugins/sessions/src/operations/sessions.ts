@@ -51,7 +51,7 @@ export const sessionList = defineOperation({
 
 export const sessionReset = defineOperation({
   id: 'sessions.reset',
-  summary: 'Reset a session: forget its messages',
+  summary: 'Reset a session: delete its messages',
   input: t.object({ session_id: sessionName }),
   output: t.object({ session_id: t.string(), turns_cleared: t.integer() }),
   errors: { SES_SESSION_UNKNOWN },
@@ -84,7 +84,7 @@ export const chatHistory = defineOperation({
   }
 })
 
-/** Without an orchestrator, agents are unknown, and any number is accepted. */
+/** Returns the handler. Without an orchestrator, agents are unknown, so any number is accepted. */
 export function createHandler(
   sessions: Sessions,
   orchestrator: () => Orchestrator | undefined

@@ -6,22 +6,22 @@ import { eventOf, inOrder, type SessionEvent } from './session-state.ts'
 const NEWLINE = 0x0a
 
 /**
- * The file of a session: one event a line. Each append is one write, so that several processes can append. Readers skip
- * a torn line, and the next writer completes it.
+ * File of a session, one event per line. Each append is one write, so that several processes can append. Readers skip
+ * an incomplete line, and the next writer ends it.
  */
 export class SessionFile {
   readonly path: string
   #size = 0
-  /** True if the file is the one that was read. */
+  /** Inode of the file that was read, to detect a replaced file. */
   #inode: bigint | number = 0
-  /** Text after the last line break. */
+  /** Bytes after the last line break. */
   #torn = 0
 
   constructor(path: string) {
     this.path = path
   }
 
-  /** Events written since the last read; all of them if the file was replaced. */
+  /** Reads the events written since the last read; all events if the file was replaced. */
   async read(): Promise<SessionEvent[]> {
     const found = await stat(this.path).catch(missing)
     if (found === null) {
@@ -49,7 +49,7 @@ export class SessionFile {
     }
   }
 
-  /** With `isSynced`, the promise resolves when the event survives a power loss. */
+  /** Appends an event. With `isSynced`, resolves when the event survives a power loss. */
   async append(event: SessionEvent, isSynced: boolean): Promise<void> {
     makeFolder(dirname(this.path))
     const file = await open(this.path, 'a+', 0o600)
@@ -59,7 +59,7 @@ export class SessionFile {
       if (size > 0) await file.read(last, 0, 1, size - 1)
       const torn = size > 0 && last[0] !== NEWLINE ? '\n' : ''
       const line = Buffer.from(`${torn}${JSON.stringify(event)}\n`)
-      // A single write is never mixed with other writes.
+      // A single write to a file in append mode is not interleaved with other writes.
       const { bytesWritten } = await file.write(line)
       if (bytesWritten < line.length) throw new Error(`${bytesWritten} of ${line.length} bytes could be written`)
       if (isSynced) await file.sync()
@@ -84,7 +84,7 @@ export class SessionFile {
   }
 }
 
-/** Events of another program's file, which is only read. */
+/** Reads the events of a file that another program writes. */
 export async function eventsInFile(path: string): Promise<SessionEvent[]> {
   const text = await readFile(path, 'utf8').catch(missing)
   return text === null ? [] : eventsOf(text)

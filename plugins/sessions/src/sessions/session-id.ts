@@ -4,8 +4,8 @@ const ID = /^sess_([0-9a-f]+)_([0-9a-f]+)$/
 const PLAIN = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
 /**
- * Generates `sess_<hex seconds>_<hex counter>`. The counter starts at a random number, so that processes started in the
- * same second do not collide.
+ * Returns a generator of ids `sess_<hex seconds>_<hex counter>`. The counter starts at a random number, so that
+ * processes that start in the same second do not collide.
  */
 export function sessionIds(now: () => number, first = randomBytes(4).readUInt32BE()): () => string {
   let counter = first
@@ -17,8 +17,8 @@ export function sessionIds(now: () => number, first = randomBytes(4).readUInt32B
 }
 
 /**
- * File name of a session, without a folder. Names are arbitrary, so names that are special for a file system, or
- * differ only in case, are hashed. The session's first event contains the name itself.
+ * Returns the file name of a session, without a folder. Session names are arbitrary: names that are special for a file
+ * system, or differ only in case, are hashed. The session's first event contains the name itself.
  */
 export function sessionFileName(session: string): string {
   if (ID.test(session) || PLAIN.test(session)) return `${session}.jsonl`

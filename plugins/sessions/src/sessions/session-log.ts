@@ -6,7 +6,7 @@ import { SessionRows } from './session-rows.ts'
 import { type SessionEvent, SessionFold, type SessionTurn, type SessionView } from './session-state.ts'
 
 type Kinds<E> = E extends SessionEvent ? Omit<E, 'id' | 'at'> : never
-/** An event without its name and time. */
+/** Event without id and time. */
 export type NewEvent = Kinds<SessionEvent>
 
 export interface SessionLogOptions {
@@ -24,14 +24,14 @@ export interface SessionLogOptions {
 const PROCESS = randomBytes(4).toString('hex')
 let counter = 0
 
-/** Sorts events of the same millisecond in order of creation in this process. */
+/** Returns an id that sorts events of the same millisecond in order of creation in this process. */
 function eventId(): string {
   return `${(counter++).toString(16).padStart(10, '0')}-${PROCESS}`
 }
 
 /**
- * The events of one session, in its file and in rows. Each form is valid: an event in only one of them counts as if it
- * were in both. An event is acknowledged when it is in the database, or in the file without one.
+ * Events of one session, in its file and in database rows. Both are valid: an event in only one of them counts as if it
+ * were in both. An event is acknowledged when it is in the database, or, without a database, in the file.
  */
 export class SessionLog {
   readonly session: string
@@ -56,7 +56,7 @@ export class SessionLog {
     this.#fold = new SessionFold(session, options.repositoryId)
   }
 
-  /** True while a caller waits: a second log of the session would not share its queue. */
+  /** True while a call is pending. The log must then stay in memory: a second log would have a separate queue. */
   get isBusy(): boolean {
     return this.#waiting > 0
   }
@@ -65,7 +65,7 @@ export class SessionLog {
     return this.#isUnsaved
   }
 
-  /** Null if the session does not exist. */
+  /** Returns the session; null if it does not exist. */
   async view(): Promise<SessionView | null> {
     return this.#alone(async () => {
       await this.#refresh(await this.#options.store())
@@ -73,7 +73,7 @@ export class SessionLog {
     })
   }
 
-  /** Oldest first, with their messages. */
+  /** Returns the turns with their messages, oldest first. */
   async turns(): Promise<readonly (SessionTurn & { readonly content: string })[]> {
     return this.#alone(async () => {
       const store = await this.#options.store()
@@ -89,8 +89,8 @@ export class SessionLog {
   }
 
   /**
-   * Appends the event that `decide` derives from the current session; null appends none. Events that are only in the
-   * file are added to the database in the same transaction.
+   * Appends the events that `decide` derives from the current session. Events that are only in the file are added to
+   * the database in the same transaction.
    */
   async record(decide: (view: SessionView | null) => readonly NewEvent[]): Promise<SessionView> {
     return this.#alone(async () => {
@@ -131,7 +131,7 @@ export class SessionLog {
         ({ event, at }) => event !== 'state_changed' && !(event === 'turn_added' && at < reset && at > 0)
       )
       const archived = events.findLast(each => each.event === 'state_changed' && each.state === 'archived')
-      // Without its previous state, the next one would be an invalid transition.
+      // Kept, because the next state would be an invalid transition without it.
       if (archived !== undefined) kept.push(archived)
       if (kept.length < events.length && events.every(each => hasContent(each))) await this.#file.replace(kept)
     })
@@ -171,7 +171,7 @@ export class SessionLog {
     for (const { at } of news) this.#last = Math.max(this.#last, at)
   }
 
-  /** An event known without its message is new once the message is known. */
+  /** Returns whether an event is new. An event that was known without its message is new once it has the message. */
   #isNews(event: SessionEvent): boolean {
     const known = this.#events.get(event.id)
     return known === undefined || (hasContent(event) && !hasContent(known))
@@ -183,7 +183,7 @@ export class SessionLog {
     this.#fold.apply(event)
   }
 
-  /** Sequentially. */
+  /** Runs work after all earlier work of this session. */
   #alone<A>(work: () => Promise<A>): Promise<A> {
     this.#waiting += 1
     const turn = this.#turn.then(work).finally(() => {

@@ -1,7 +1,7 @@
 import { type DatabaseStore, rowsByName, type SqlStatement } from '@svc/contracts'
 import { eventOf, type SessionEvent, type SessionStateName, type SessionView } from './session-state.ts'
 
-/** Sessions in the database: `agent_sessions` with `agent_session_events`, and messages in both transcript tables. */
+/** Database rows of sessions: `agent_sessions`, `agent_session_events`, and messages in both transcript tables. */
 export class SessionRows {
   readonly #store: DatabaseStore
   readonly #repository: string
@@ -11,7 +11,7 @@ export class SessionRows {
     this.#repository = repository
   }
 
-  /** Event rows after `after`, without messages, and the last row's id. */
+  /** Returns the events of rows after `after`, without messages, and the id of the last row. */
   async eventsAfter(session: string, after: number): Promise<{ events: SessionEvent[]; last: number }> {
     const { rows } = await this.#store.query(
       'SELECT id, payload_json FROM agent_session_events WHERE session_id = ? AND id > ? ORDER BY id',
@@ -21,7 +21,7 @@ export class SessionRows {
     return { events, last: Number(rows.at(-1)?.[0] ?? after) }
   }
 
-  /** Messages of a session, by the ids of its turns. */
+  /** Returns the messages of a session by turn id. */
   async contents(session: string): Promise<Map<string, string>> {
     const { rows } = await this.#store.query(
       `SELECT m.external_turn_id, m.content_text FROM conversation_messages AS m
@@ -142,7 +142,7 @@ export class SessionRows {
     ]
   }
 
-  /** The table has one key for all repositories, and each has names such as `default`. */
+  /** Returns the key of a session's row. It includes the repository: each repository has names such as `default`. */
   #rowId(session: string): string {
     return `${this.#repository}:${session}`
   }

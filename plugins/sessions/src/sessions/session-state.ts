@@ -2,7 +2,7 @@ import type { JourneyEnvelope, TranscriptEntry } from '@svc/contracts'
 
 export type SessionStateName = 'active' | 'idle' | 'archived' | 'compacted'
 
-/** Allowed transitions. A turn makes every session active again. */
+/** Allowed state transitions. A turn makes every session active again. */
 export const TRANSITIONS: Readonly<Record<SessionStateName, readonly SessionStateName[]>> = {
   active: ['idle', 'archived'],
   idle: ['active', 'archived'],
@@ -10,7 +10,7 @@ export const TRANSITIONS: Readonly<Record<SessionStateName, readonly SessionStat
   compacted: ['active']
 }
 
-/** An event of a session. `id` identifies it within the session, across files; `at` is milliseconds. */
+/** Event of a session. `id` is unique within the session, across files and rows; `at` is in Unix milliseconds. */
 export type SessionEvent = { readonly id: string; readonly at: number } & (
   | {
       readonly event: 'created'
@@ -25,7 +25,7 @@ export type SessionEvent = { readonly id: string; readonly at: number } & (
 )
 
 export interface SessionTurn extends Omit<TranscriptEntry, 'content'> {
-  /** Absent in rows of the database; `conversation_messages` has it under the same id. */
+  /** Absent in database rows; there `conversation_messages` contains it under the same id. */
   readonly content?: string
   readonly journey?: JourneyEnvelope
 }
@@ -42,14 +42,14 @@ export interface SessionView {
   readonly meta: Readonly<Record<string, string>>
 }
 
-/** Chronological; ties by id, so that all readers agree on the order. */
+/** Sorts events by time, then by id, so that all readers agree on the order. */
 export function inOrder(events: Iterable<SessionEvent>): SessionEvent[] {
   return [...events].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
 }
 
 /**
- * The session after applying its events in order. Invalid transitions are skipped: another process wrote them
- * without knowing of a turn.
+ * Session state after applying its events in order. Invalid transitions are skipped: they come from another process
+ * that did not see a turn.
  */
 export class SessionFold {
   readonly #session: string
@@ -128,15 +128,15 @@ export class SessionFold {
     this.#updated = Math.max(this.#updated, event.at)
   }
 
-  /** Elapsed time is no activity, and does not count as use. */
+  /** Changes the state. A change because of elapsed time does not count as use of the session. */
   #become(next: SessionStateName): void {
     if (TRANSITIONS[this.#state].includes(next)) this.#state = next
   }
 }
 
 /**
- * Parses an event from JSON; null for invalid input, such as a torn line or an unknown event. Events of other programs
- * without an id are identified by their text.
+ * Parses an event from JSON; null for invalid input, such as an incomplete line or an unknown event. An event of
+ * another program without an id is identified by its line.
  */
 export function eventOf(value: unknown, text: string): SessionEvent | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null

@@ -7,7 +7,7 @@ import { type NewEvent, SessionLog, type SessionLogOptions } from './session-log
 import { SessionRows } from './session-rows.ts'
 import type { SessionTurn, SessionView } from './session-state.ts'
 
-/** Maximum logs in memory; others are read again from files and rows. */
+/** Maximum session logs in memory; others are read again from files and rows. */
 const MAX_HELD = 64
 
 const MAX_NAME_LENGTH = 2048
@@ -16,16 +16,16 @@ export interface SessionsOptions extends Omit<SessionLogOptions, 'fsync'> {
   readonly settings: () => Settings
 }
 
-/** All sessions of the repository, and which of them are live. */
+/** All sessions of the repository. */
 export class Sessions {
   readonly #options: SessionsOptions
   readonly #log: SessionLogOptions
   readonly #newId: () => string
   /** Least recently used first. */
   readonly #held = new Map<string, SessionLog>()
-  /** Parsed files, by their file stamp. */
+  /** Cached views of session files, valid while the file's stamp is unchanged. */
   readonly #views = new Map<string, { readonly stamp: string; readonly view: SessionView }>()
-  /** Sessions by file name, for hashed names. */
+  /** Session names by hashed file name. */
   readonly #hashed = new Map<string, string>()
 
   constructor(options: SessionsOptions) {
@@ -39,7 +39,7 @@ export class Sessions {
     return this.record(this.#newId(), () => events, agent)
   }
 
-  /** Appends to a session, creates it if missing, and archives another one beyond the limit. */
+  /** Appends to a session. Creates it if it does not exist, and archives another session beyond the limit. */
   async record(
     session: string,
     decide: (view: SessionView | null) => readonly NewEvent[],
@@ -58,27 +58,31 @@ export class Sessions {
     return view
   }
 
-  /** Null for none. Its state includes the effect of elapsed time. */
+  /** Returns a session; null if it does not exist. The state includes the effect of elapsed time. */
   async view(session: string): Promise<SessionView | null> {
     if (!isName(session)) return null
     const view = await this.#of(session).view()
     return view === null ? null : this.#aged(view)
   }
 
-  /** Throws `SES_SESSION_UNKNOWN`. */
+  /** Returns a session. Throws `SES_SESSION_UNKNOWN`. */
   async known(session: string): Promise<SessionView> {
     const view = await this.view(session)
     if (view !== null) return view
-    throw sessionErrors.create('SES_SESSION_UNKNOWN', `there is no session ${JSON.stringify(session.slice(0, 200))}`, {
-      hint: 'svc sessions list shows the existing ones'
-    })
+    throw sessionErrors.create(
+      'SES_SESSION_UNKNOWN',
+      `the session ${JSON.stringify(session.slice(0, 200))} does not exist`,
+      {
+        hint: 'svc sessions list shows the existing sessions'
+      }
+    )
   }
 
   async turns(session: string): Promise<readonly (SessionTurn & { readonly content: string })[]> {
     return isName(session) ? this.#of(session).turns() : []
   }
 
-  /** Most recently used first. */
+  /** Returns all sessions, most recently used first. */
   async list(): Promise<readonly SessionView[]> {
     const store = await this.#options.store()
     const rows = store === null ? [] : await new SessionRows(store, this.#options.repositoryId).views()
@@ -98,7 +102,7 @@ export class Sessions {
       .sort((a, b) => b.updated_at_ms - a.updated_at_ms || (a.session_id < b.session_id ? -1 : 1))
   }
 
-  /** The agent's most recently used session. */
+  /** Returns the agent's most recently used session. */
   async ofAgent(agent: number): Promise<SessionView | null> {
     return (await this.list()).find(({ agent_id }) => agent_id === agent) ?? null
   }
@@ -147,7 +151,7 @@ export class Sessions {
     return log
   }
 
-  /** An unchanged file is parsed only once: there may be thousands, of which few are in use. */
+  /** Returns the view of a session file. An unchanged file is parsed only once: there may be thousands, few in use. */
   async #viewOfFile(session: string): Promise<SessionView | null> {
     const name = sessionFileName(session)
     const stamps = await Promise.all(this.#folders.map(folder => stampOf(`${folder}/${name}`)))
@@ -192,7 +196,7 @@ function checkName(session: string): void {
   if (isName(session)) return
   throw sessionErrors.create(
     'SES_SESSION_INVALID',
-    `a session has a name of 1 to ${MAX_NAME_LENGTH} characters without U+0000, and this one has ${session.length}`
+    `the name of a session must have 1 to ${MAX_NAME_LENGTH} characters without U+0000; this name has ${session.length}`
   )
 }
 
@@ -201,7 +205,7 @@ async function stampOf(path: string): Promise<string> {
   return found === null ? '-' : `${found.ino}:${found.size}:${found.mtimeMs}`
 }
 
-/** The name in the first complete line of a file. */
+/** Reads the session name from the first complete line of a file. */
 async function nameIn(path: string): Promise<string | null> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const session = /"session_id":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]

@@ -1,6 +1,6 @@
 import type { ContextEntry } from '@svc/contracts'
 
-/** New value of an entry, or none. */
+/** New value of an entry. */
 export interface Change {
   readonly value: string
   readonly agent_id: number | null
@@ -11,12 +11,12 @@ export interface Change {
 export interface Entries {
   get(key: string, now: number): Promise<ContextEntry | null>
   /**
-   * Replaces an entry by the result of `change`, atomically; null leaves it unchanged. `change` may be called
-   * more than once.
+   * Replaces an entry by the result of `change`, atomically; null leaves it unchanged. `change` may be called more than
+   * once.
    */
   update(key: string, now: number, change: (entry: ContextEntry | null) => Change | null): Promise<void>
   remove(key: string, now: number): Promise<boolean>
-  /** Sorted by key, by code units; `prefix` is literal. */
+  /** Returns live entries, sorted by key in code-unit order. `prefix` is literal, not a pattern. */
   list(prefix: string, now: number): Promise<readonly ContextEntry[]>
 }
 

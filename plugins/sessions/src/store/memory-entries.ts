@@ -2,7 +2,7 @@ import type { ContextEntry } from '@svc/contracts'
 import { sessionErrors } from '../errors.ts'
 import { type Change, type Entries, isAlive } from './entries.ts'
 
-/** Entries without a database. */
+/** Maximum entries without a database. */
 const MAX_ENTRIES = 10_000
 
 export class MemoryEntries implements Entries {
@@ -20,8 +20,8 @@ export class MemoryEntries implements Entries {
       if (this.#entries.size >= MAX_ENTRIES)
         throw sessionErrors.create(
           'SES_CONTEXT_FULL',
-          `${MAX_ENTRIES} context entries are kept without a database, and ${JSON.stringify(key)} would be one more`,
-          { hint: 'remove some, give them a time to live, or switch the plugin database on' }
+          `${JSON.stringify(key)} cannot be stored: without a database the limit is ${MAX_ENTRIES} context entries`,
+          { hint: 'remove entries, set a time to live, or enable the plugin database' }
         )
     }
     this.#entries.set(key, { key, ...changed, updated_at_ms: now })

@@ -9,7 +9,7 @@ import { MemoryEntries } from './memory-entries.ts'
 export const MAX_KEY_LENGTH = 2176
 export const MAX_VALUE_LENGTH = 1_048_576
 
-/** The store of context entries: in the database if attached, otherwise in this process. */
+/** Store of context entries: in the database if one is attached, otherwise in this process. */
 export class SharedContext implements ContextStore {
   readonly #database: Pick<AttachedDatabase, 'store'>
   readonly #repository: string
@@ -31,7 +31,7 @@ export class SharedContext implements ContextStore {
   }
 
   async get(key: string): Promise<ContextEntry | null> {
-    // An entry that cannot be stored does not exist.
+    // No entry can exist under a key that cannot be stored.
     if (!isStorable(key)) return null
     const entry = await (await this.#entries()).get(key, this.#now())
     this.#note(key, entry)
@@ -54,7 +54,7 @@ export class SharedContext implements ContextStore {
     let noted: Change | null = null
     await (await this.#entries()).update(key, this.#now(), entry => {
       noted = change(entry)
-      if (noted !== null) check(`text of ${JSON.stringify(key)}`, noted.value, MAX_VALUE_LENGTH)
+      if (noted !== null) check(`value of ${JSON.stringify(key)}`, noted.value, MAX_VALUE_LENGTH)
       return noted
     })
     if (noted !== null) this.#note(key, noted)
@@ -73,7 +73,7 @@ export class SharedContext implements ContextStore {
     return entries
   }
 
-  /** Milliseconds since the epoch, or null for never. */
+  /** Returns the expiry time in Unix milliseconds; null for never. */
   expiry(ttlSeconds: number | null | undefined): number | null {
     return ttlSeconds === undefined || ttlSeconds === null ? null : this.#now() + Math.round(ttlSeconds * 1000)
   }
@@ -93,11 +93,11 @@ function check(what: string, text: string, maxLength: number): void {
   if (text.length > maxLength)
     throw sessionErrors.create(
       'SES_CONTEXT_INVALID',
-      `the ${what.slice(0, 200)} has ${text.length} characters, and ${maxLength} are allowed`
+      `the ${what.slice(0, 200)} has ${text.length} characters; the limit is ${maxLength} characters`
     )
   if (!isStorable(text))
     throw sessionErrors.create(
       'SES_CONTEXT_INVALID',
-      `the ${what.slice(0, 200)} holds U+0000 or half of a surrogate pair, which cannot be stored`
+      `the ${what.slice(0, 200)} contains U+0000 or a lone surrogate, which cannot be stored`
     )
 }

@@ -17,7 +17,7 @@ export interface SessionTranscriptsOptions {
   readonly wasReset: (session: string, agent: number | null, turns: number) => void
 }
 
-/** Turns of sessions. Characters that a database cannot store are replaced by U+FFFD in every form. */
+/** Transcripts of sessions. Characters that a database cannot store are replaced by U+FFFD, in files, too. */
 export class SessionTranscripts implements Transcripts {
   readonly #options: SessionTranscriptsOptions
 

@@ -9,15 +9,15 @@ const json = (change: object): string => JSON.stringify({ ...envelope(), ...chan
 const payload = (structured_payload: unknown): string => json({ content: { summary_text: '', structured_payload } })
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 
-t.test('an invalid envelope is refused with the reason', t => {
+t.test('an invalid envelope is rejected with the reason', t => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['', /it is not JSON/],
     ['null', /it must be object/],
     ['[]', /it must be object/],
     ['{}', /it must have required property/],
     ['[['.repeat(60_000), /it is not JSON|nested deeper/],
-    ['x'.repeat(131_073), /it has 131073 bytes, and 131072 are allowed/],
-    [json({ content: { summary_text: 'é'.repeat(65_536) } }), /bytes, and 131072 are allowed/],
+    ['x'.repeat(131_073), /it has 131073 bytes; the limit is 131072 bytes/],
+    [json({ content: { summary_text: 'é'.repeat(65_536) } }), /bytes; the limit is 131072 bytes/],
     [payload(0).replace(':0}', `:${nested(40)}}`), /nested deeper than 32 levels/],
     [payload(0).replace(':0}', `:${'['.repeat(60_000)}${']'.repeat(60_000)}}`), /nested deeper than 32 levels/],
     [payload(0).replace(':0}', ':{"__proto__":{"admin":true}}}'), /a field named __proto__/],
@@ -25,7 +25,7 @@ t.test('an invalid envelope is refused with the reason', t => {
     [payload({ a: [{ prototype: 1 }] }), /a field named prototype/],
     [payload('a\0b'), /U\+0000/],
     [payload({ 'a\0b': 1 }), /U\+0000/],
-    [json({ content: { summary_text: '\ud800' } }), /half of a surrogate pair/],
+    [json({ content: { summary_text: '\ud800' } }), /lone surrogate/],
     [json({ content: { summary_text: 7 } }), /content\.summary_text must be string/],
     [json({ conflict_policy: { merge_strategy: 'overwrite' } }), /merge_strategy must be equal.*append_only/],
     [json({ trust: 'all' }), /trust must be object/],
@@ -37,14 +37,14 @@ t.test('an invalid envelope is refused with the reason', t => {
   t.end()
 })
 
-t.test('an envelope that breaks only a lifecycle rule is read, and so are unknown fields', t => {
+t.test('parses an envelope that only violates a lifecycle rule, and one with unknown fields', t => {
   for (const change of [{ schema_version: 9 }, { envelope_id: '' }, { created_at_unix_ms: -1 }, { vendor: { a: 1 } }])
     t.match(parseEnvelope(json(change)), change)
   t.ok(parseEnvelope(payload(JSON.parse(nested(29)))))
   t.end()
 })
 
-t.test('any text is an envelope or refused with the code', t => {
+t.test('any string is parsed as an envelope or throws ORC_ENVELOPE_INVALID', t => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.json(),
@@ -63,7 +63,7 @@ t.test('any text is an envelope or refused with the code', t => {
   t.end()
 })
 
-t.test('journeys are refused by the same bounds', t => {
+t.test('journeys have the same bounds', t => {
   const journey = { envelope_version: 1, journey_id: 'j', session_id: 's', repository_id: 'r', origin_surface: 'cli' }
   t.equal(checkedJourney(journey), journey)
   const refused: unknown[] = [
@@ -82,7 +82,7 @@ t.test('journeys are refused by the same bounds', t => {
   t.end()
 })
 
-t.test('a sanitised text is storable, and a storable text stays unchanged', t => {
+t.test('a sanitised string is storable, and a storable string stays unchanged', t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string(), (a, b) => {
       const text = `${a}\ud83d${b}\udc00`
@@ -94,7 +94,7 @@ t.test('a sanitised text is storable, and a storable text stays unchanged', t =>
   t.end()
 })
 
-t.test('a text for a prompt keeps to its budget and never ends within a character', t => {
+t.test('context for a prompt stays within its budget and never ends within a character', t => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme', maxLength: 400 }),
@@ -110,7 +110,7 @@ t.test('a text for a prompt keeps to its budget and never ends within a characte
   t.end()
 })
 
-t.test('the budget of an envelope limits its report, and an exceeded one reports nothing', t => {
+t.test('budget and injection mode limit the context; an expired or stale envelope gives none', t => {
   const content = { summary_text: 'S', facts: [{ id: 'f', text: 'F' }], citations: ['C'] }
   const text = (budget: object, now = 0, change: object = {}): string =>
     injectedText(envelope({ content, budget: { ...envelope().budget, ...budget }, ...change }), 1000, now).text
@@ -138,7 +138,7 @@ t.test('a token must match its session, task, thread and time', t => {
   t.end()
 })
 
-t.test('search results become evidence for the gate', t => {
+t.test('search results become evidence for the quality gate', t => {
   const found = qgateOf({
     memory_hit_count: 2,
     chunk_hit_count: 3,

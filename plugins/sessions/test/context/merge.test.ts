@@ -43,14 +43,14 @@ const anyEnvelope = fc
 
 const merge = (a: ContextEnvelope, b: ContextEnvelope): ContextEnvelope => mergeEnvelopes(a, b, 5).envelope
 
-/** Order-independent parts of a merge: facts only by id, summaries as sets. */
+/** Returns the order-independent parts of a merge: facts only by id, summaries as sets. */
 function unordered({ trust, content, created_at_unix_ms, expires_at_unix_ms }: ContextEnvelope): unknown {
   const { facts = [], tags, repo_paths, summary_text } = content
   const parts = [...new Set(summary_text.split('\n---\n'))].sort()
   return { trust, created_at_unix_ms, expires_at_unix_ms, facts: facts.map(({ id }) => id), tags, repo_paths, parts }
 }
 
-t.test('merging the same again changes nothing', t => {
+t.test('merging the same envelope again changes nothing', t => {
   fc.assert(
     fc.property(anyEnvelope, anyEnvelope, (a, b) => {
       const once = merge(a, b)
@@ -62,7 +62,7 @@ t.test('merging the same again changes nothing', t => {
   t.end()
 })
 
-t.test('the order of a merge decides only the texts of shared facts, and the order of summaries', t => {
+t.test('the order of a merge affects only facts with equal ids, and the order of summaries', t => {
   fc.assert(
     fc.property(anyEnvelope, anyEnvelope, (a, b) => {
       t.same(unordered(merge(a, b)), unordered(merge(b, a)))
@@ -97,7 +97,7 @@ t.test('merging never raises trust, and the result is a valid envelope', t => {
   t.end()
 })
 
-t.test('each strategy decides as in the table', t => {
+t.test('each strategy has the result and outcome of the table in the README', t => {
   const previous = envelope({ envelope_id: 'old', trust: { ...envelope().trust, confidence: 0.5 } })
   const ranked = (authority_rank: number, confidence: number): Partial<ContextEnvelope> => ({
     envelope_id: 'new',
@@ -132,7 +132,7 @@ t.test('the size of summaries is limited', t => {
   t.end()
 })
 
-t.test('every rule of the lifecycle has its violation, and an envelope that keeps to them has none', t => {
+t.test('every rule of the lifecycle reports its violation, and a valid envelope has none', t => {
   const expected = { repository_id: 'test', session_id: 's', now: 2_000_000 }
   t.same(violationsOf(envelope(), expected), [])
   t.same(violationsOf(envelope({ expires_at_unix_ms: 2_000_000, stale_after_ms: 1_000_000 }), expected), [])
@@ -142,7 +142,7 @@ t.test('every rule of the lifecycle has its violation, and an envelope that keep
     [{ envelope_id: ' ' }, /^envelope_id/],
     [{ provenance: { ...provenance, source_system: '' } }, /^provenance\.source_system/],
     [{ subject: { repository_id: '' } }, /^subject\.repository_id is empty/],
-    [{ subject: { repository_id: 'x' } }, /^subject\.repository_id is "x", and this is "test"/],
+    [{ subject: { repository_id: 'x' } }, /^subject\.repository_id is "x", but this repository is "test"/],
     [{ created_at_unix_ms: 0 }, /^created_at_unix_ms/],
     [{ expires_at_unix_ms: 1_999_999 }, /^expires_at_unix_ms/],
     [{ stale_after_ms: 999_999 }, /^stale_after_ms/],

@@ -52,11 +52,11 @@ async function checkHistory(t: Test, folder: string, store: DatabaseStore | null
   t.equal(new Set(said).size, said.length, 'nothing is duplicated')
   t.ok(
     turns.every(({ content }) => /^[ab]\d+ x*$/.test(content)),
-    'every turn is whole'
+    'every turn is complete'
   )
 }
 
-t.test('acknowledged turns are in the file after its writers were killed, apart from torn lines', async t => {
+t.test('after writers were killed, the file contains all acknowledged turns', async t => {
   const folder = freshFolder()
   const writers = await Promise.all(['a', 'b'].map(prefix => startWriter(folder, '', prefix, 40)))
   await Promise.all(writers.map(kill))
@@ -67,12 +67,16 @@ t.test('acknowledged turns are in the file after its writers were killed, apart 
   const before = (await sessions.turns('shared')).length
   const turn = { id: 'next', role: 'user', content: 'a0 after the crash', timestamp: 1, context_files: [] } as const
   await sessions.record('shared', () => [{ event: 'turn_added', turn }])
-  t.equal((await openSessions({ folder }).turns('shared')).length, before + 1, 'the line after a torn one is whole')
+  t.equal(
+    (await openSessions({ folder }).turns('shared')).length,
+    before + 1,
+    'the line after an incomplete one is complete'
+  )
   truncateSync(path, readFileSync(path).length - 5)
   t.equal((await openSessions({ folder }).turns('shared')).length, before, 'only the last line is lost')
 })
 
-t.test('acknowledged turns are in both tables of the database after its writers were killed', async t => {
+t.test('after writers were killed, both database tables contain all acknowledged turns', async t => {
   const folder = freshFolder()
   const file = join(folder, 'store.db')
   const options = { busyTimeoutMs: 30_000, synchronous: 'normal' } as const
@@ -87,6 +91,6 @@ t.test('acknowledged turns are in both tables of the database after its writers 
   const { rows } = await store.query(`SELECT
     (SELECT count(*) FROM chat_transcripts), (SELECT count(*) FROM conversation_messages),
     (SELECT count(*) FROM agent_session_events WHERE event_type = 'turn_added')`)
-  t.equal(new Set(rows[0]).size, 1, 'as many turns in each')
+  t.equal(new Set(rows[0]).size, 1, 'both tables have the same number of turns')
   await store.close()
 })

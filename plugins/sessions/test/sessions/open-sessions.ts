@@ -32,7 +32,7 @@ process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-/** An empty folder, removed when the process ends. */
+/** Creates an empty folder, which is removed when the process ends. */
 export function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-sessions-'))
   folders.push(folder)

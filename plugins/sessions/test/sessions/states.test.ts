@@ -37,7 +37,7 @@ const anyEvents = fc
   )
   .map(list => list.map(([at, event], index) => ({ id: `e${index}`, at, ...event }) as SessionEvent))
 
-t.test('the order of reading events does not change a session', t => {
+t.test('the order in which events are read does not change a session', t => {
   fc.assert(
     fc.property(
       anyEvents.chain(events =>
@@ -81,7 +81,7 @@ t.test('every line parses to an event or to null', t => {
     })
   )
   const foreign = '{"event":"reset","at":5,"turns":1}'
-  t.equal(eventOf(JSON.parse(foreign), foreign)?.id, foreign, 'one without an id is identified by its text')
+  t.equal(eventOf(JSON.parse(foreign), foreign)?.id, foreign, 'an event without an id is identified by its line')
   for (const value of [
     null,
     [],
@@ -93,7 +93,7 @@ t.test('every line parses to an event or to null', t => {
   t.end()
 })
 
-t.test('names of sessions are unique, and their files stay in their folder', t => {
+t.test('generated session ids are unique, and session files stay in their folder', t => {
   const next = sessionIds(() => 1_700_000_000_000, 0xff)
   t.equal(next(), 'sess_6553f100_ff')
   t.equal(next(), 'sess_6553f100_100')
@@ -141,7 +141,7 @@ t.test('sessions become idle and archived with time, and a turn reactivates them
   t.same(
     (await sessions.turns(session_id)).map(({ id }) => id),
     ['c', 'd'],
-    'a reader of the old file sees the new one'
+    'a reader of the old file reads the new file'
   )
   t.equal((await sessions.known(session_id)).state, 'active')
 })
@@ -159,7 +159,7 @@ t.test('beyond the limit, the session with the longest idle time is archived', a
   t.same(
     await Promise.all(names.map(stateOf)),
     ['archived', 'active', 'active', 'active'],
-    'without an idle one, the oldest'
+    'if no session is idle, the least recently used one is archived'
   )
   now += 9000
   await sessions.record(names[1] ?? '', () => [turn('a')])
@@ -168,7 +168,7 @@ t.test('beyond the limit, the session with the longest idle time is archived', a
   t.same(await Promise.all(names.map(stateOf)), ['active', 'active', 'archived', 'active'])
 })
 
-t.test('sessions with any name are listed under it, even from their files only', async t => {
+t.test('sessions with any name are listed by that name, even if only their files exist', async t => {
   const folder = freshFolder()
   const names = ['default', '../up', 'Ünï "quoted" \\ name', 'workflow:r']
   const sessions = openSessions({ folder })
@@ -184,7 +184,7 @@ t.test('sessions with any name are listed under it, even from their files only',
     )
 })
 
-t.test('sessions over the memory limit are listed correctly, also after other processes wrote to them', async t => {
+t.test('sessions beyond the memory limit are listed correctly, even after other processes wrote to them', async t => {
   const folder = freshFolder()
   let now = 1_000_000
   const settings = { fsync: 'never', max_live: 1000 } as const

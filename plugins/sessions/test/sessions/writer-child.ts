@@ -1,5 +1,5 @@
-// A process that adds turns to a session and prints the acknowledged ones: FOLDER, the database's file or an empty
-// string, PREFIX.
+// Process that adds turns to a session and prints the acknowledged ones. Arguments: FOLDER, the database file or an
+// empty string, PREFIX.
 import { writeSync } from 'node:fs'
 import { openFile } from '@svc/plugin-database/testing'
 import { SessionTranscripts } from '#transcripts'
@@ -17,7 +17,7 @@ const said = new SessionTranscripts({
 })
 writeSync(1, 'ready\n')
 for (let at = 0; ; at += 1) {
-  // Long enough for a line to be torn.
+  // Long enough for a kill to leave an incomplete line.
   const content = `${prefix}${at} ${'x'.repeat((at * 997) % 20_000)}`
   await said.append({ session_id: 'shared', role: 'user', content })
   writeSync(1, `${prefix}${at}\n`)
