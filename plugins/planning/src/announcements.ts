@@ -3,7 +3,7 @@ import type { RouterDecision } from './assess/router.ts'
 
 const PREVIEW_CHARACTERS = 240
 
-/** Notifications about plans: events of the orchestrator and rows of lineage, each after its fact is stored. */
+/** Emits orchestrator events and lineage rows about plans. Callers notify after the change is stored. */
 export class Announcements {
   readonly #orchestrator: Orchestrator
 

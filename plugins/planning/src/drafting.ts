@@ -39,7 +39,7 @@ export interface DraftingParts {
   readonly questioning: () => Questioning | undefined
 }
 
-/** Drafts plans by the settings: from only the text, by the configured model, or from the stub reply. */
+/** Drafts plans from the goal's text alone, by the configured model, or from the stub reply, as the settings say. */
 export class Drafting {
   readonly #parts: DraftingParts
 
@@ -75,7 +75,7 @@ export class Drafting {
       ...(onRound === undefined ? {} : { onRound }),
       ...(session === undefined
         ? {}
-        : { onModelCall: (asked, milliseconds) => this.#told(session, asked, milliseconds) })
+        : { onModelCall: (asked, milliseconds) => this.#reportModelCall(session, asked, milliseconds) })
     })
   }
 
@@ -90,7 +90,7 @@ export class Drafting {
     }
   }
 
-  /** Scores tasks that were not drafted here. */
+  /** Scores tasks that were not drafted by this class. */
   assess(goal: string, tasks: readonly PlanTask[], routerComplexity: number, scopeFiles: number): AdequacyReport {
     return assessPlan({
       goal,
@@ -114,7 +114,7 @@ export class Drafting {
     return client === undefined ? null : clientModel(client)
   }
 
-  #told(
+  #reportModelCall(
     session: string,
     asked: { readonly promptTokens: number; readonly completionTokens: number },
     milliseconds: number
@@ -135,7 +135,7 @@ export class Drafting {
   }
 }
 
-/** Report of a plan's adequacy without the plan itself. */
+/** Returns the adequacy fields that are logged and reported. */
 export function adequacyNote(report: AdequacyReport): Readonly<Record<string, unknown>> {
   const { score, is_too_thin, reason_codes } = report.adequacy
   return {
@@ -147,7 +147,7 @@ export function adequacyNote(report: AdequacyReport): Readonly<Record<string, un
   }
 }
 
-/** Throws `PLN_ADEQUACY` for a plan that is too thin. */
+/** Throws `PLN_ADEQUACY` if the plan is too thin. */
 export function refuseThin(report: AdequacyReport): void {
   const { score, is_too_thin, reason_codes, detail_target_min_tasks } = report.adequacy
   if (!is_too_thin) return
@@ -159,7 +159,7 @@ export function refuseThin(report: AdequacyReport): void {
     }; at least ${detail_target_min_tasks} steps are expected`,
     {
       data: adequacyNote(report),
-      hint: 'name files, tests and acceptance criteria in the goal, or switch plan_adequacy_enforce off'
+      hint: 'name files, tests and acceptance criteria in the goal, or disable plan_adequacy_enforce'
     }
   )
 }

@@ -22,12 +22,12 @@ export interface GoalParts {
   readonly drafting: Drafting
   readonly announcements: Announcements
   /** Null if no database is attached. */
-  readonly kept: { readonly planner: Planner; readonly execution: PlanExecution } | null
+  readonly stored: { readonly planner: Planner; readonly execution: PlanExecution } | null
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
-/** Goals that are submitted as tasks: planned, handed to a workflow, or kept as one task. */
+/** Decides how a submitted goal is executed: as a plan, by a workflow, or as one task. */
 export class Goals {
   readonly #parts: GoalParts
 
@@ -36,8 +36,8 @@ export class Goals {
   }
 
   /**
-   * Null if the goal is an ordinary task, which the caller submits. Throws `PLN_*` and `ORC_*` for refused goals; a
-   * goal that is not or cannot be planned is a task.
+   * Submits the goal and returns the outcome; null if the caller must submit it as an ordinary task. Throws `PLN_*` and
+   * `ORC_*` if the goal is rejected. In mode `auto`, a goal that cannot be planned becomes one task.
    */
   async take(goal: GoalRequest): Promise<GoalOutcome | null> {
     const { orchestrator, announcements } = this.#parts
@@ -58,12 +58,12 @@ export class Goals {
     } catch (error) {
       const cannot = isSvcError(error, 'PLN_QUALITY_GATE') || isSvcError(error, 'ORC_NO_DATABASE')
       if (mode !== 'auto' || !cannot) throw error
-      this.#parts.log.info('a goal was left as one task', { reason: (error as Error).message })
+      this.#parts.log.info('a goal was not planned; it becomes one task', { reason: (error as Error).message })
       return this.#single(request, decision)
     }
   }
 
-  /** One task. It is submitted here if there is something to report about it. */
+  /** Returns null, or submits the goal as one task if the outcome has more to report than the task itself. */
   async #single(request: SubmitRequest, decision: RouterDecision | null): Promise<GoalOutcome | null> {
     const { orchestrator, drafting } = this.#parts
     if (!orchestrator.policy.planning.adequacy_shadow) {
@@ -82,12 +82,12 @@ export class Goals {
   }
 
   async #handOff(goal: GoalRequest): Promise<GoalOutcome> {
-    const { orchestrator, announcements, kept } = this.#parts
+    const { orchestrator, announcements, stored } = this.#parts
     const { request } = goal
     const workflow = workflowName(request.description)
     const strategy = 'WorkflowHandoff'
-    if (kept !== null) {
-      const { id } = await kept.planner.keepHandoff(request.description, workflow, {
+    if (stored !== null) {
+      const { id } = await stored.planner.storeHandoff(request.description, workflow, {
         session: request.session_id ?? null,
         metadata: metadataOf(goal),
         files: request.files
@@ -107,9 +107,9 @@ export class Goals {
   }
 
   async #plan(goal: GoalRequest, decision: RouterDecision): Promise<GoalOutcome> {
-    const { orchestrator, drafting, kept, signal, log } = this.#parts
+    const { orchestrator, drafting, stored, signal, log } = this.#parts
     const { request, goal_scope, max_plan_depth } = goal
-    if (kept === null) throw noDatabase()
+    if (stored === null) throw noDatabase()
     const { planning } = orchestrator.policy
     const scopeFiles = [...request.files.map(({ path }) => path), ...(goal_scope === undefined ? [] : [goal_scope])]
     const refined = await drafting.draft({
@@ -128,7 +128,7 @@ export class Goals {
       'the goal',
       refined.tasks.map(task => nodeOf(task))
     )
-    const { id } = await kept.planner.keep(request.description, refined, {
+    const { id } = await stored.planner.store(request.description, refined, {
       strategy: 'SequentialDag',
       session: request.session_id ?? null,
       trigger: 'goal',
@@ -143,9 +143,9 @@ export class Goals {
   }
 
   async #execute(id: string): Promise<Pick<GoalOutcome, 'submitted' | 'plan_session_id'>> {
-    const [submitted] = (await this.#parts.kept?.execution.execute(id)) ?? []
+    const [submitted] = (await this.#parts.stored?.execution.execute(id)) ?? []
     if (submitted === undefined)
-      throw planningErrors.create('PLN_SESSION_UNKNOWN', `another caller took the plan ${id}`)
+      throw planningErrors.create('PLN_SESSION_UNKNOWN', `plan ${id}: another caller already executes it`)
     return { submitted, plan_session_id: id }
   }
 }
@@ -168,7 +168,10 @@ function metadataOf({ surface, request, goal_type, goal_scope, max_plan_depth }:
   }
 }
 
-/** The workflow that a goal names in quotes or back-quotes, or before the word: "the `release` workflow". */
+/**
+ * Returns the name of the workflow in a goal: the first quoted word ("the `release` workflow"), or the word before
+ * "workflow" or "pipeline"; otherwise `goal`.
+ */
 export function workflowName(text: string): string {
   const goal = text.slice(0, NAMED_WITHIN)
   const quoted = /[`"']([A-Za-z_][\w.-]*)[`"']/.exec(goal)?.[1]

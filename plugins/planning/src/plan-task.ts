@@ -13,7 +13,7 @@ export interface PlanTask {
   /** Ids of tasks; valid ones are smaller than this task's id. */
   readonly depends_on: readonly number[]
   readonly test_decision?: TestDecision
-  /** Condition for its start. */
+  /** Conditions that must hold before the step starts. */
   readonly preconditions: readonly string[]
 }
 

@@ -21,12 +21,12 @@ export interface PlannerParts {
   readonly announcements: Announcements
 }
 
-export interface KeptPlan {
+export interface StoredPlan {
   readonly id: string
   readonly nodes: readonly NewNode[]
 }
 
-/** Keeps plans and makes new versions of them. */
+/** Stores plans and creates new versions of them. */
 export class Planner {
   readonly #parts: PlannerParts
 
@@ -34,8 +34,8 @@ export class Planner {
     this.#parts = parts
   }
 
-  /** Stores a draft as version 1 of a separate plan, which waits to be executed. */
-  async keep(
+  /** Stores a draft as version 1 of a new plan, with the status `pending`. */
+  async store(
     goal: string,
     refined: Refined,
     options: {
@@ -45,7 +45,7 @@ export class Planner {
       readonly metadata: SessionMetadata
       readonly files?: readonly FileAffinity[]
     }
-  ): Promise<KeptPlan> {
+  ): Promise<StoredPlan> {
     const nodes = refined.tasks.map(task => nodeOf(task, options.files))
     return this.#create({
       id: `plan-${randomUUID()}`,
@@ -60,8 +60,8 @@ export class Planner {
     })
   }
 
-  /** Keeps a goal that is handed to a workflow: a plan of one step. */
-  async keepHandoff(
+  /** Stores a plan of one step that hands the goal to a workflow. */
+  async storeHandoff(
     goal: string,
     workflow: string,
     options: {
@@ -69,7 +69,7 @@ export class Planner {
       readonly metadata: SessionMetadata
       readonly files: readonly FileAffinity[]
     }
-  ): Promise<KeptPlan> {
+  ): Promise<StoredPlan> {
     const step = nodeOf({ ...taskOf(`[workflow-handoff] ${goal}`, 1), files: [] }, options.files)
     return this.#create({
       id: `wf-${randomUUID()}`,
@@ -84,7 +84,10 @@ export class Planner {
     })
   }
 
-  /** A requested new version; the goal is extended by the hint. The caller must hold its lock. */
+  /**
+   * Adds the version that a user requested; the hint is appended to the goal. Must run inside
+   * {@link PlanExecution.exclusive}.
+   */
   async replan(
     session: PlanSession,
     hint: string,
@@ -101,7 +104,7 @@ export class Planner {
     return this.#addVersion(session, nodes, { goal, node, reason: hint, trigger: 'replan', status, old, enforce: true })
   }
 
-  /** A new version because a step failed; it continues immediately. The caller must hold its lock. */
+  /** Adds a version after a failed step; the plan stays running. Must run inside {@link PlanExecution.exclusive}. */
   async replanAfter(session: PlanSession, { node, reason, trigger }: NodeFailure, signal: AbortSignal): Promise<void> {
     const old = await this.#parts.store.nodes(session.id, session.version)
     const goal = `${session.goal.trimEnd()}\n\n# Replan context\nStep ${node.id} failed (${trigger}): ${reason}`
@@ -109,7 +112,7 @@ export class Planner {
       ? await this.#redraft(session, goal, old, { signal })
       : revise(old, [], { node: node.id, reason })
     await this.#addVersion(session, nodes, {
-      // The person's goal stays unchanged.
+      // The user's goal stays unchanged.
       goal: session.goal,
       node: node.id,
       reason: `${trigger}: ${reason}`,
@@ -127,10 +130,11 @@ export class Planner {
     request: Pick<DraftRequest, 'signal' | 'onRound' | 'loopMode'>
   ): Promise<NewNode[]> {
     const done = old.filter(({ status }) => status === 'completed')
-    const told = done.length === 0 ? '' : `\n\nAlready done:\n${done.map(each => `- ${each.description}`).join('\n')}`
+    const doneList =
+      done.length === 0 ? '' : `\n\nAlready done:\n${done.map(each => `- ${each.description}`).join('\n')}`
     const { scope_files: scopeFiles, max_tasks: maxTasks } = session.metadata
     const refined = await this.#parts.drafting.draft({
-      goal: `${goal}${told}`,
+      goal: `${goal}${doneList}`,
       ...request,
       ...(scopeFiles === undefined ? {} : { scopeFiles }),
       ...(maxTasks === undefined ? {} : { maxTasks }),
@@ -169,7 +173,8 @@ export class Planner {
       status: change.status,
       metadata: session.metadata
     })
-    if (!added) throw new Error(`plan ${session.id} has another version than ${session.version} by now`)
+    if (!added)
+      throw new Error(`plan ${session.id}: another process replaced version ${session.version}; run the command again`)
     await this.#cancelTasks(session, change.old)
     await announcements.replanned(
       { id: session.id, session: session.originSession },
@@ -178,16 +183,16 @@ export class Planner {
     return { version, report }
   }
 
-  /** Tasks of superseded steps are cancelled. */
+  /** Cancels the tasks of superseded steps. */
   async #cancelTasks(session: PlanSession, old: readonly PlanNode[]): Promise<void> {
     const { store, orchestrator } = this.#parts
-    const under = new Set(
+    const active = new Set(
       old.flatMap(({ id, status }) => (status === 'queued' || status === 'in_progress' ? [id] : []))
     )
-    if (under.size === 0) return
+    if (active.size === 0) return
     for (const { node, task, outcome } of await store.attempts(session.id, session.version)) {
-      if (task === null || outcome !== null || !under.has(node)) continue
-      // One that has just ended, or belongs to another process, is ignored: its end has no effect here.
+      if (task === null || outcome !== null || !active.has(node)) continue
+      // Fails if the task has just ended or belongs to another process. Either way the superseded step ignores its end.
       await orchestrator.cancel(task).catch(() => {})
     }
   }
@@ -202,7 +207,7 @@ export class Planner {
     readonly metadata: SessionMetadata
     readonly version: NewVersion
     readonly nodes: readonly NewNode[]
-  }): Promise<KeptPlan> {
+  }): Promise<StoredPlan> {
     const { session, ...rest } = plan
     await this.#parts.store.create({ ...rest, originSession: session, status: 'pending' })
     await this.#parts.announcements.created(plan)
@@ -222,15 +227,15 @@ export class Planner {
 }
 
 /**
- * The steps of a new version without a model. Completed steps stay, the others are repeated, and a failed step gets its
- * error as a note. Added steps come before a last step that verifies.
+ * Returns the steps of the next version, without a model. Completed steps stay, all others become pending, and the
+ * failed step's description gets its error. Added steps come last, but before a final verifying step.
  */
 export function revise(
   old: readonly PlanNode[],
   added: readonly string[],
   failure: { readonly node: string; readonly reason: string } | null
 ): NewNode[] {
-  const kept = old.map((node): NewNode => {
+  const steps = old.map((node): NewNode => {
     const { version: _, ...rest } = node
     if (node.status === 'completed') return rest
     if (failure?.node !== node.id) return { ...rest, status: 'pending' }
@@ -241,12 +246,12 @@ export function revise(
       description: `${description} (an earlier attempt failed: ${failure.reason.slice(0, REASON_CHARACTERS)})`
     }
   })
-  if (added.length === 0) return kept
+  if (added.length === 0) return steps
   const highest = Math.max(0, ...old.map(({ id }) => Number(id.slice(1))))
-  const last = kept.at(-1)
+  const last = steps.at(-1)
   const verifies =
     last !== undefined && last.status === 'pending' && /^(?:verify|test|validate)\b/i.test(last.description)
-  const before = verifies ? kept.slice(0, -1) : kept
+  const before = verifies ? steps.slice(0, -1) : steps
   const fresh: NewNode[] = []
   for (const [at, text] of added.entries()) {
     const after = fresh.at(-1) ?? before.at(-1)

@@ -21,7 +21,7 @@ import { Planner } from './planner.ts'
 import { type Settings, settings } from './settings.ts'
 import { PlanStore } from './store/plan-store.ts'
 
-/** Long enough that a single command has ended before: it need not resume plans. */
+/** Long enough for a single CLI command to end first, so that it resumes no plans. */
 const FIRST_RECONCILE_MS = 2_000
 const RECONCILE_MS = 60_000
 
@@ -36,7 +36,7 @@ export default definePlugin({
   activate(ctx, { tasks, database, client, questions }) {
     const config: Settings = ctx.config
     if (config.stub_body !== undefined && config.stub_ack)
-      ctx.log.warn('SVC_MCP_TEST_INFER_STUB_BODY replaces the model: every plan comes from it')
+      ctx.log.warn('SVC_MCP_TEST_INFER_STUB_BODY replaces the model: every draft is made from its value')
     const announcements = new Announcements(tasks)
     const drafting = new Drafting({
       orchestrator: tasks,
@@ -56,30 +56,30 @@ export default definePlugin({
             log: ctx.log,
             replan: (session, failure) => planner.replanAfter(session, failure, ctx.signal)
           })
-    const kept = planner === null || execution === null ? null : { planner, execution }
-    const goals = new Goals({ orchestrator: tasks, drafting, announcements, kept, log: ctx.log, signal: ctx.signal })
+    const stored = planner === null || execution === null ? null : { planner, execution }
+    const goals = new Goals({ orchestrator: tasks, drafting, announcements, stored, log: ctx.log, signal: ctx.signal })
     ctx.on(goalSubmitting, async goal => (await goals.take(goal)) ?? undefined, { label: 'plan a goal' })
     if (execution !== null) {
       ctx.on(taskEnded, end => execution.ended(end), { label: 'continue a plan' })
-      ctx.effect('plans under way', () => execution.close())
+      ctx.effect('running plans', () => execution.close())
       ctx.effect(
-        'starts of steps',
+        'step start events',
         tasks.subscribe(({ kind }) => {
           if (kind.type === 'task_started') execution.started(kind.task_id)
         })
       )
-      ctx.background('take up plans', signal =>
+      ctx.background('resume plans', signal =>
         repeatedly(FIRST_RECONCILE_MS, RECONCILE_MS, signal, async () => {
           await execution.reconcile().catch((error: unknown) => {
-            ctx.log.debug('plans could not be resumed', { reason: String(error) })
+            ctx.log.debug('running plans could not be listed; retried in a minute', { reason: String(error) })
           })
         })
       )
     }
     const attached = attachedOr(
-      store === null || kept === null
+      store === null || stored === null
         ? null
-        : { store, ...kept, drafting, orchestrator: tasks, projectRoot: ctx.projectRoot }
+        : { store, ...stored, drafting, orchestrator: tasks, projectRoot: ctx.projectRoot }
     )
     ctx.implement(
       plan,
@@ -100,7 +100,7 @@ export default definePlugin({
   }
 })
 
-/** The service of the serving generation; undefined without a provider. */
+/** Returns the current provider of a service; undefined if there is none. */
 function provided<A>(service: Ref<A> | undefined): A | undefined {
   try {
     return service?.current

@@ -1,12 +1,13 @@
 import { type Infer, t } from '@svc/plugin-sdk'
 
-/** Settings of plan creation; the section `[orchestrator]` decides when goals are planned. */
+/** Settings of drafting; when goals are planned is set in the section `[orchestrator]`. */
 export const settings = t.object({
   stub_body: t.optional(
     t.string({
       minLength: 1,
       'x-env': 'SVC_MCP_TEST_INFER_STUB_BODY',
-      description: 'Diagnostics: used as the reply of the model, which is then not called. Requires stub_ack.'
+      description:
+        'For tests: text that replaces every reply of the model, which is then not called. Requires stub_ack.'
     })
   ),
   stub_ack: t.boolean({

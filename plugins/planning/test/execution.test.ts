@@ -28,12 +28,12 @@ async function rows({ store }: OpenPlanning, sql: string): Promise<Record<string
   return rowsByName(await store.query(sql))
 }
 
-/** Waits until a task was submitted that was not before, and returns its number. */
+/** Waits for the submission after task number `after`, and returns the new task's number. */
 function nextTask(fake: FakeOrchestrator, after: number): Promise<number> {
   return until(async () => (fake.requests.length > after ? fake.requests.length : null))
 }
 
-t.test('steps are enqueued one after the other, and the plan is completed with the last', async t => {
+t.test('enqueues steps one after the other, and completes the plan with the last', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const session_id = await executed(opened)
@@ -45,7 +45,11 @@ t.test('steps are enqueued one after the other, and the plan is completed with t
     plan: { session_id, node_id: 'n1', version: 1 },
     hints: { complexity: 3 }
   })
-  t.equal(fake.requests[0]?.hints?.requires_approval, undefined, 'plans run by themselves here')
+  t.equal(
+    fake.requests[0]?.hints?.requires_approval,
+    undefined,
+    'steps need no approval with planning_auto_mode_enabled'
+  )
   t.match(JSON.parse(fake.requests[0]?.execution_policy_json ?? ''), { max_retries: 1, force_risky: false })
   fake.begin(1)
   t.same(nodes(await statusWhen(opened, session_id, each => each.step_counts.in_progress === 1)), [
@@ -75,7 +79,7 @@ t.test('steps are enqueued one after the other, and the plan is completed with t
   await kernel.close()
 })
 
-t.test('steps wait for approval unless plans run by themselves', async t => {
+t.test('steps require approval if planning_auto_mode_enabled is off', async t => {
   const opened = await openPlanning()
   opened.fake.planning = { ...opened.fake.planning, auto_mode_enabled: false }
   await executed(opened)
@@ -84,7 +88,7 @@ t.test('steps wait for approval unless plans run by themselves', async t => {
   await opened.kernel.close()
 })
 
-t.test('created plans are reported, with the campaign', async t => {
+t.test('emits events and lineage rows for a created plan, with the campaign id', async t => {
   const opened = await openPlanning()
   opened.fake.campaign = 'autumn'
   const session_id = await executed(opened)
@@ -103,7 +107,7 @@ t.test('created plans are reported, with the campaign', async t => {
   await opened.kernel.close()
 })
 
-t.test('a failed step is retried once; then its plan has failed, until it is resumed', async t => {
+t.test('retries a failed step once, then fails the plan until it is resumed', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const session_id = await executed(opened)
@@ -126,7 +130,7 @@ t.test('a failed step is retried once; then its plan has failed, until it is res
   await kernel.close()
 })
 
-t.test('a permanently failed step creates a new version if its error matches a trigger', async t => {
+t.test('replans after a failed retry if the error matches a trigger', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   fake.planning = { ...fake.planning, replan_enabled: true }
@@ -165,7 +169,7 @@ t.test('a permanently failed step creates a new version if its error matches a t
   await kernel.close()
 })
 
-t.test('plans are replanned at most five times', async t => {
+t.test('replans automatically only up to version 5', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   fake.planning = { ...fake.planning, replan_enabled: true }
@@ -180,12 +184,12 @@ t.test('plans are replanned at most five times', async t => {
   t.equal(
     fake.requests[9]?.description,
     'Add the login page to src/login.ts (an earlier attempt failed: does not compile)',
-    'the reason is not repeated'
+    'the description names the failure only once'
   )
   await kernel.close()
 })
 
-t.test('an error without a trigger leaves a plan failed', async t => {
+t.test('a plan fails if the error matches no trigger', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   fake.planning = { ...fake.planning, replan_enabled: true }
@@ -198,7 +202,7 @@ t.test('an error without a trigger leaves a plan failed', async t => {
   await kernel.close()
 })
 
-t.test('a cancelled task ends its plan', async t => {
+t.test('a cancelled task cancels its plan', async t => {
   const opened = await openPlanning()
   const session_id = await executed(opened)
   await opened.fake.cancel(1)
@@ -207,7 +211,7 @@ t.test('a cancelled task ends its plan', async t => {
   await opened.kernel.close()
 })
 
-t.test('a request for a new version contains the change, and started work is cancelled', async t => {
+t.test('ai.plan.replan adds a step for the hint, and cancels tasks of the old version', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const session_id = await executed(opened)
@@ -237,7 +241,7 @@ t.test('a request for a new version contains the change, and started work is can
   await kernel.close()
 })
 
-t.test('steps that the quality gate refuses are executed only with an override', async t => {
+t.test('steps that fail the quality gate are executed only with force_risky_reason', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const { session_id } = await kernel.call(planNew, { goal: 'Wipe the staging disk and test that it is empty' })
@@ -256,11 +260,11 @@ t.test('steps that the quality gate refuses are executed only with an override',
   await kernel.close()
 })
 
-t.test('a refused step fails its plan, and a waiting one stays pending', async t => {
+t.test('a rejected submission fails the plan, but a full queue leaves the step pending', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const { session_id } = await kernel.call(planNew, { goal: GOAL })
-  fake.refusals.push(orchestrationErrors.create('ORC_QUEUE_FULL', 'Queue full: 9 wait'))
+  fake.refusals.push(orchestrationErrors.create('ORC_QUEUE_FULL', 'Queue full: 9 tasks wait'))
   await t.rejects(kernel.call(planExecute, { session_id }), { code: 'ORC_QUEUE_FULL' })
   t.same(nodes(await kernel.call(planStatus, { session_id })), ['n1 pending', 'n2 pending', 'n3 pending'])
   fake.refusals.push(orchestrationErrors.create('ORC_INJECTION', 'Prompt injection detected: x'))
@@ -271,7 +275,7 @@ t.test('a refused step fails its plan, and a waiting one stays pending', async t
   await kernel.close()
 })
 
-t.test('a plan that is not there is not found', async t => {
+t.test('operations on an unknown plan throw PLN_SESSION_UNKNOWN', async t => {
   const { kernel } = await openPlanning()
   for (const operation of [planExecute, planStatus, planResume])
     await t.rejects(kernel.call(operation, { session_id: 'plan-none' }), { code: 'PLN_SESSION_UNKNOWN' })

@@ -34,7 +34,7 @@ const PLANNING: Planning = {
   depth: 'standard'
 }
 
-/** The part of an orchestrator that plans use: tasks in memory, ended by the test. */
+/** The part of an orchestrator that plans use: tasks in memory that the test ends. */
 export class FakeOrchestrator {
   readonly requests: SubmitRequest[] = []
   readonly lineageRows: LineageRow[] = []
@@ -42,7 +42,7 @@ export class FakeOrchestrator {
   planning: Planning = PLANNING
   campaign: string | null = null
   fatigued = false
-  /** Thrown by the next submits, in order. */
+  /** Errors that the next submissions throw, in order. */
   readonly refusals: unknown[] = []
   onEnd: (end: TaskEnd) => unknown = () => {}
   readonly #tasks = new Map<number, TaskView>()
@@ -91,8 +91,8 @@ export class FakeOrchestrator {
     this.emit({ type: 'task_started', task_id: id, agent_id: 1 })
   }
 
-  /** Ends a task; its effects are reported unless `told` is false, as if the process had been killed just then. */
-  async end(id: number, outcome: TaskEnd['outcome'], reason?: string, told = true): Promise<void> {
+  /** Ends a task. With `notify` false no tap is called, as if the process were killed at that moment. */
+  async end(id: number, outcome: TaskEnd['outcome'], reason?: string, notify = true): Promise<void> {
     const status =
       outcome === 'completed'
         ? ({ kind: 'Completed' } as const)
@@ -100,7 +100,7 @@ export class FakeOrchestrator {
           ? ({ kind: 'Failed', reason: reason ?? '' } as const)
           : ({ kind: 'Cancelled' } as const)
     const view = this.#set(id, { status, ended_at_ms: 3_500 })
-    if (!told) return
+    if (!notify) return
     await this.onEnd({
       task_id: id,
       outcome,
@@ -118,7 +118,7 @@ export class FakeOrchestrator {
     await this.end(id, 'cancelled')
   }
 
-  /** Removes a task, as in a process that never had it. */
+  /** Removes a task, as in a process that does not know it. */
   forget(id: number): void {
     this.#tasks.delete(id)
   }
@@ -150,7 +150,7 @@ export class FakeOrchestrator {
   }
 }
 
-/** A plugin that provides it, and reports ended tasks as the real one does. */
+/** Returns a plugin that provides the fake and reports ended tasks as the real orchestrator does. */
 export function fakeOrchestratorPlugin(fake: FakeOrchestrator): Plugin {
   return definePlugin({
     name: 'orchestrator',

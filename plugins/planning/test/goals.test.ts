@@ -10,14 +10,14 @@ function goal(mode: GoalRequest['mode'] = 'auto', description = GOAL, change: Pa
   return { surface: 'svc_submit_task', mode, request: { description, files: [], session_id: 'chat' }, ...change }
 }
 
-/** An orchestrator whose planning settings differ from "everything on". */
+/** Returns an orchestrator with all planning settings on, except the passed ones. */
 function orchestratorWith(planning: Partial<FakeOrchestrator['planning']>): FakeOrchestrator {
   const fake = new FakeOrchestrator()
   fake.planning = { ...fake.planning, ...planning }
   return fake
 }
 
-t.test('a complex goal becomes a plan, whose first step is enqueued', async t => {
+t.test('a complex goal becomes a plan, and its first step is enqueued', async t => {
   const { kernel, fake, store } = await openPlanning()
   const outcome = await kernel.trigger(
     goalSubmitting,
@@ -56,7 +56,7 @@ t.test('a complex goal becomes a plan, whose first step is enqueued', async t =>
   ])
   await fake.end(1, 'completed')
   await until(async () => fake.requests.length === 2)
-  t.equal(fake.requests[1]?.depends_on, undefined, 'only the first step waits for the dependencies of the goal')
+  t.equal(fake.requests[1]?.depends_on, undefined, 'only the first step inherits the dependencies of the goal')
   const [session] = rowsByName(await store.query('SELECT * FROM plan_sessions'))
   t.match(session, { strategy: 'SequentialDag', status: 'running', goal_text: GOAL, origin_session_id: 'chat' })
   const [version] = rowsByName(await store.query('SELECT * FROM plan_versions'))
@@ -64,17 +64,17 @@ t.test('a complex goal becomes a plan, whose first step is enqueued', async t =>
   await kernel.close()
 })
 
-t.test('a goal that is not planned is one task', async t => {
+t.test('a goal that is not planned becomes one task', async t => {
   const small = 'Rename the flag'
   const cases: readonly (readonly [string, Partial<FakeOrchestrator['planning']>, GoalRequest, number])[] = [
     ['direct', {}, goal('direct'), 1],
     ['small', {}, goal('auto', small), 1],
     ['planning is off', { enabled: false }, goal(), 1],
     ['the router is off', { router_enabled: false }, goal(), 0],
-    ['nothing is planned by itself', { auto_mode_enabled: false }, goal(), 0],
-    ['nothing is rolled out', { rollout_percent: 0 }, goal(), 0],
-    ['in shadow', { shadow_mode: true }, goal(), 1],
-    ['forced, but in shadow', { shadow_mode: true }, goal('force_plan'), 1]
+    ['automatic planning is off', { auto_mode_enabled: false }, goal(), 0],
+    ['the rollout is 0 %', { rollout_percent: 0 }, goal(), 0],
+    ['shadow mode', { shadow_mode: true }, goal(), 1],
+    ['force_plan in shadow mode', { shadow_mode: true }, goal('force_plan'), 1]
   ]
   for (const [name, planning, request, routed] of cases) {
     const { kernel, fake } = await openPlanning({ fake: orchestratorWith(planning) })
@@ -87,7 +87,7 @@ t.test('a goal that is not planned is one task', async t => {
   }
 })
 
-t.test('without anything to report, the caller submits the task', async t => {
+t.test('a goal that is one task is submitted by the caller if adequacy is not reported', async t => {
   const { kernel, fake } = await openPlanning({
     fake: orchestratorWith({ adequacy_shadow: false, rollout_percent: 0 })
   })
@@ -96,7 +96,7 @@ t.test('without anything to report, the caller submits the task', async t => {
   await kernel.close()
 })
 
-t.test('a forced goal is planned although planning is off', async t => {
+t.test('force_plan creates a plan even if planning is off', async t => {
   const fake = orchestratorWith({ enabled: false, router_enabled: false, auto_mode_enabled: false, rollout_percent: 0 })
   const { kernel } = await openPlanning({ fake })
   const outcome = await kernel.trigger(goalSubmitting, goal('force_plan', GOAL, { max_plan_depth: 2 }))
@@ -109,7 +109,7 @@ t.test('a forced goal is planned although planning is off', async t => {
   await kernel.close()
 })
 
-t.test('a goal that mentions a workflow is handed to one, if enabled', async t => {
+t.test('a goal that mentions a workflow is handed to it if handoffs are enabled', async t => {
   const { kernel, fake, store } = await openPlanning({ fake: orchestratorWith({ workflow_handoff_enabled: true }) })
   fake.campaign = 'autumn'
   const text = `Run the release workflow with the test of each package ${'so that it is '.repeat(20)}done`
@@ -137,13 +137,13 @@ t.test('a goal that mentions a workflow is handed to one, if enabled', async t =
   await kernel.close()
 })
 
-t.test('a requested workflow becomes a plan if workflows are off', async t => {
+t.test('workflow_only creates an ordinary plan if handoffs are disabled', async t => {
   const { kernel } = await openPlanning()
   t.match(await kernel.trigger(goalSubmitting, goal('workflow_only')), { strategy: 'SequentialDag' })
   await kernel.close()
 })
 
-t.test('a plan that stays too thin is refused where adequacy is enforced', async t => {
+t.test('a plan that is too thin throws PLN_ADEQUACY if adequacy is enforced', async t => {
   const { kernel, fake } = await openPlanning({ fake: orchestratorWith({ adequacy_enforce: true }) })
   const thin = goal('force_plan', 'Adapt the login page across its languages')
   await t.rejects(kernel.trigger(goalSubmitting, thin), { code: 'PLN_ADEQUACY', message: /^Plan adequacy: / })
@@ -152,7 +152,7 @@ t.test('a plan that stays too thin is refused where adequacy is enforced', async
   await kernel.close()
 })
 
-t.test('a goal whose steps the quality gate refuses is one task, unless a plan is requested', async t => {
+t.test('a goal whose steps fail the quality gate becomes one task, but force_plan throws PLN_QUALITY_GATE', async t => {
   const { kernel, fake } = await openPlanning()
   const vague = 'The login page and the logout page are both rather slow; the test of them as well'
   t.match(await kernel.trigger(goalSubmitting, goal('auto', vague)), { submitted: { task_id: 1 } })
@@ -161,7 +161,7 @@ t.test('a goal whose steps the quality gate refuses is one task, unless a plan i
   await kernel.close()
 })
 
-t.test('without a database a goal is one task, unless a plan is requested; a handoff needs none', async t => {
+t.test('without a database a goal becomes one task, force_plan throws, and a handoff still works', async t => {
   const { kernel, fake } = await openWithoutDatabase({ fake: orchestratorWith({ workflow_handoff_enabled: true }) })
   t.match(await kernel.trigger(goalSubmitting, goal()), { submitted: { task_id: 1 } })
   await t.rejects(kernel.trigger(goalSubmitting, goal('force_plan')), { code: 'ORC_NO_DATABASE' })

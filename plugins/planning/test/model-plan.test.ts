@@ -3,7 +3,7 @@ import t from 'tap'
 import { inOrder, parseModelPlan } from '#draft'
 import type { PlanTask } from '#root'
 
-t.test('a plan is read from an object, an array, a fence or words around it', async t => {
+t.test('parses a plan from an object, an array, a code fence or surrounding text', async t => {
   const plan = '{"summary":" S ","tasks":[{"id":1,"description":"Add the page"}]}'
   const expected = {
     summary: 'S',
@@ -16,7 +16,7 @@ t.test('a plan is read from an object, an array, a fence or words around it', as
   t.same(parseModelPlan('[{"description":"Add the page"}]', 9), { ...expected, summary: null })
 })
 
-t.test('an invalid reply is not a plan', async t => {
+t.test('returns null for a reply without a plan', async t => {
   for (const reply of [
     '',
     'no',
@@ -30,7 +30,7 @@ t.test('an invalid reply is not a plan', async t => {
     t.equal(parseModelPlan(reply, 9), null, reply)
 })
 
-t.test('fields are normalised, and paths outside the project are dropped', async t => {
+t.test('normalises fields, and drops paths outside the project', async t => {
   const [task] =
     parseModelPlan(
       JSON.stringify({
@@ -60,7 +60,7 @@ t.test('fields are normalised, and paths outside the project are dropped', async
   })
 })
 
-t.test('no more tasks than allowed', async t => {
+t.test('returns at most maxTasks tasks', async t => {
   const tasks = Array.from({ length: 5 }, () => ({ description: 'Add the page' }))
   t.equal(parseModelPlan(JSON.stringify({ tasks }), 2)?.tasks.length, 2)
 })
@@ -74,7 +74,7 @@ const task = (id: number, ...depends_on: number[]): PlanTask => ({
   preconditions: []
 })
 
-t.test('tasks are sorted after their dependencies, and renumbered', async t => {
+t.test('sorts tasks after their dependencies, and renumbers them', async t => {
   const ordered = inOrder([task(10, 30), task(20), task(30, 20)])
   t.same(
     ordered.map(({ id, description, depends_on }) => [id, description, depends_on]),
@@ -86,7 +86,7 @@ t.test('tasks are sorted after their dependencies, and renumbered', async t => {
   )
 })
 
-t.test('cyclic and unknown dependencies are kept', async t => {
+t.test('cyclic and unknown dependencies stay invalid', async t => {
   t.same(
     inOrder([task(1, 2), task(2, 1), task(3, 9)]).map(({ depends_on }) => depends_on),
     [[0], [3], [2]]

@@ -9,7 +9,7 @@ import { FakeOrchestrator, fakeOrchestratorPlugin } from './fake-orchestrator.ts
 export interface OpenPlanning {
   readonly kernel: TestKernel
   readonly fake: FakeOrchestrator
-  /** The database that plans are kept in. */
+  /** Database that stores the plans. */
   readonly store: PrimaryDatabase
 }
 
@@ -19,7 +19,7 @@ export interface OpenOptions {
   readonly fake?: FakeOrchestrator
 }
 
-/** The plugin in the real kernel, with a real database and an orchestrator whose tasks the test ends. */
+/** Opens the plugin in the real kernel, with a real database and an orchestrator whose tasks the test ends. */
 export async function openPlanning(options: OpenOptions = {}): Promise<OpenPlanning> {
   let store: PrimaryDatabase | undefined
   const spy = definePlugin({
@@ -49,13 +49,13 @@ async function open(
   return { kernel, fake }
 }
 
-/** Waits until something holds, for at most 30 seconds. */
-export async function until<A>(what: () => Promise<A | null | undefined | false>): Promise<A> {
+/** Waits until the condition returns a value, for at most 30 seconds. */
+export async function until<A>(condition: () => Promise<A | null | undefined | false>): Promise<A> {
   const limit = performance.now() + 30_000
   for (;;) {
-    const found = await what()
+    const found = await condition()
     if (found !== null && found !== undefined && found !== false) return found
-    if (performance.now() > limit) throw new Error('it did not come to hold within 30 seconds')
+    if (performance.now() > limit) throw new Error('the condition did not hold within 30 seconds')
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

@@ -11,12 +11,12 @@ import { until } from './open-planning.ts'
 
 const GOAL = 'Add the login page; write a test for the login page'
 const DONE = {
-  completion_summary: 'The step is done and was looked at by a person',
+  completion_summary: 'The step is done and was reviewed by a user',
   checks_passed: ['human_review_approved'],
   declared_non_placeholder: true
 }
 
-/** Empty tables for a schema's objects, whose own defaults the kernel fills in. */
+/** Returns an empty object for each object property of a schema; the kernel fills in the defaults. */
 function tables(schema: JsonSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, property]) =>
@@ -25,7 +25,7 @@ function tables(schema: JsonSchema): Record<string, unknown> {
   )
 }
 
-/** Plans with the orchestrator that tasks really have, on a real database. */
+/** Opens the planning plugin with the real orchestrator and a real database. */
 async function open(settings: object): Promise<{ kernel: TestKernel; tasks: () => Orchestrator }> {
   let held: { readonly current: Orchestrator } | undefined
   const probe = definePlugin({
@@ -39,7 +39,7 @@ async function open(settings: object): Promise<{ kernel: TestKernel; tasks: () =
     settings: { orchestrator: { ...tables(toJsonSchema(orchestratorPlugin.config ?? {})), ...settings } }
   })
   const tasks = () => {
-    if (held === undefined) throw new Error('nothing provides the orchestrator')
+    if (held === undefined) throw new Error('no plugin provides the orchestrator')
     return held.current
   }
   return { kernel, tasks }
@@ -53,7 +53,7 @@ function taskOf({ kernel }: { kernel: TestKernel }, session_id: string, node: st
   })
 }
 
-t.test('a goal is planned, enqueued step by step, and completed', async t => {
+t.test('a goal is planned, its steps are enqueued in order, and the plan is completed', async t => {
   const opened = await open({
     planning_enabled: true,
     planning_router_enabled: true,
@@ -94,7 +94,7 @@ t.test('a plan continues after the orchestrator is replaced between its steps', 
   await kernel.close()
 })
 
-t.test('steps wait for a person, and a new version cancels their tasks', async t => {
+t.test('steps wait for approval, and a new version cancels their tasks', async t => {
   const opened = await open({})
   const { kernel, tasks } = opened
   const { session_id } = await kernel.call(planNew, { goal: GOAL })

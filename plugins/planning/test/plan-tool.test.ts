@@ -16,7 +16,7 @@ const REPLY = JSON.stringify({
   ]
 })
 
-t.test('a goal is drafted by its text, scored and kept', async t => {
+t.test('svc_plan drafts a goal by its text, scores the plan and stores it', async t => {
   const { kernel } = await openPlanning()
   const result = await kernel.call(plan, { goal: GOAL, session_id: 'chat' })
   t.match(result, {
@@ -54,7 +54,7 @@ t.test('a goal is drafted by its text, scored and kept', async t => {
   await kernel.close()
 })
 
-t.test('tasks come in pages', async t => {
+t.test('svc_plan returns the requested page of tasks', async t => {
   const { kernel } = await openWithoutDatabase()
   const page = await kernel.call(plan, { goal: GOAL, plan_page_offset: 1, plan_page_limit: 1 })
   t.same(
@@ -65,7 +65,7 @@ t.test('tasks come in pages', async t => {
   await kernel.close()
 })
 
-t.test('without a database it plans and reports that; stored plans are refused', async t => {
+t.test('without a database svc_plan still drafts, and commands on stored plans throw ORC_NO_DATABASE', async t => {
   const { kernel } = await openWithoutDatabase()
   t.match(await kernel.call(plan, { goal: GOAL }), {
     plan_session_id: null,
@@ -80,7 +80,7 @@ t.test('without a database it plans and reports that; stored plans are refused',
   await kernel.close()
 })
 
-t.test('the stub reply of the model counts only with its acknowledgement', async t => {
+t.test('stub_body replaces the model only with stub_ack', async t => {
   const { kernel } = await openWithoutDatabase({ settings: { stub_body: REPLY, stub_ack: true } })
   t.match(await kernel.call(plan, { goal: GOAL }), {
     plan_source: 'stub',
@@ -93,7 +93,7 @@ t.test('the stub reply of the model counts only with its acknowledgement', async
   await unacknowledged.kernel.close()
 })
 
-t.test('the model drafts where synthesis is on, and its time is reported and charged', async t => {
+t.test('the model drafts if synthesis is on; its time is reported and charged to the session', async t => {
   const charged: unknown[] = []
   const requests: unknown[] = []
   const client: Partial<InferenceClient> = {
@@ -138,21 +138,24 @@ t.test('the model drafts where synthesis is on, and its time is reported and cha
   await kernel.close()
 })
 
-t.test('a plan that is too thin is refused if adequacy is enforced, and reported otherwise', async t => {
-  const { kernel, fake } = await openPlanning()
-  t.match(await kernel.call(plan, { goal: THIN }), {
-    plan_too_thin: true,
-    loop_stop_reason: 'model_resolve_failed',
-    adequacy_reason_codes: ['too_few_tasks']
-  })
-  fake.planning = { ...fake.planning, adequacy_enforce: true }
-  const refused = { code: 'PLN_ADEQUACY', message: /^Plan adequacy: score 0\.\d\d/ }
-  await t.rejects(kernel.call(plan, { goal: THIN }), refused)
-  await t.rejects(kernel.call(planNew, { goal: THIN }), refused)
-  await kernel.close()
-})
+t.test(
+  'a plan that is too thin throws PLN_ADEQUACY if adequacy is enforced, and is only reported otherwise',
+  async t => {
+    const { kernel, fake } = await openPlanning()
+    t.match(await kernel.call(plan, { goal: THIN }), {
+      plan_too_thin: true,
+      loop_stop_reason: 'model_resolve_failed',
+      adequacy_reason_codes: ['too_few_tasks']
+    })
+    fake.planning = { ...fake.planning, adequacy_enforce: true }
+    const refused = { code: 'PLN_ADEQUACY', message: /^Plan adequacy: score 0\.\d\d/ }
+    await t.rejects(kernel.call(plan, { goal: THIN }), refused)
+    await t.rejects(kernel.call(planNew, { goal: THIN }), refused)
+    await kernel.close()
+  }
+)
 
-t.test('a tired person gets more detailed plans', async t => {
+t.test('a fatigued user gets more detailed plans', async t => {
   const { kernel, fake } = await openWithoutDatabase()
   fake.fatigued = true
   t.match(await kernel.call(plan, { goal: 'Add the login page' }), {
@@ -161,7 +164,7 @@ t.test('a tired person gets more detailed plans', async t => {
   await kernel.close()
 })
 
-t.test('the first question of a plan is put to the person of the session', async t => {
+t.test("the user of the session is asked a plan's first question", async t => {
   const asked: QuestionCandidate[] = []
   const { kernel } = await openWithoutDatabase({
     services: [
@@ -189,7 +192,7 @@ t.test('the first question of a plan is put to the person of the session', async
   await kernel.close()
 })
 
-t.test('PLAN.md is written into the project; a link of that name is replaced, not followed', async t => {
+t.test('PLAN.md is written into the project; a symbolic link of that name is replaced, not followed', async t => {
   const { kernel } = await openWithoutDatabase()
   const file = join(kernel.root, 'PLAN.md')
   const elsewhere = join(t.testdir({ 'other.md': 'mine' }), 'other.md')
@@ -201,7 +204,7 @@ t.test('PLAN.md is written into the project; a link of that name is replaced, no
   await kernel.close()
 })
 
-t.test('PLAN.md that cannot be written is refused, and no file is left', async t => {
+t.test('throws PLN_FILE_REFUSED if PLAN.md cannot be written, and leaves no file', async t => {
   const { kernel } = await openWithoutDatabase()
   mkdirSync(join(kernel.root, 'PLAN.md'))
   writeFileSync(join(kernel.root, 'PLAN.md', 'x'), '')
@@ -210,7 +213,7 @@ t.test('PLAN.md that cannot be written is refused, and no file is left', async t
   await kernel.close()
 })
 
-t.test('a plan is created, shown and replanned', async t => {
+t.test('creates, shows and replans a plan', async t => {
   const { kernel } = await openPlanning()
   const made = await kernel.call(planNew, { goal: GOAL, write_to_disk: true })
   t.match(made, { session_id: /^plan-/, goal: GOAL, versions: [{ version: 1 }], written_to_disk: true })
@@ -230,12 +233,12 @@ t.test('a plan is created, shown and replanned', async t => {
   t.equal(
     (await kernel.call(planStatus, { session_id: made.session_id })).status,
     'pending',
-    'it is not executed by that'
+    'replanning does not execute the plan'
   )
   await kernel.close()
 })
 
-t.test('input outside its bounds is refused', async t => {
+t.test('rejects input outside its limits', async t => {
   const { kernel } = await openWithoutDatabase()
   for (const input of [
     { goal: '' },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { qualityCodes } from '#assess'
 
-t.test('a step has the codes of its problems', async t => {
+t.test('qualityCodes returns a code for each problem of a step', async t => {
   const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
     ['Update the parser for tabs', ['src/parser.ts'], []],
     ['Fix it', [], ['vague_short']],
@@ -15,7 +15,7 @@ t.test('a step has the codes of its problems', async t => {
   for (const [description, files, codes] of cases) t.same(qualityCodes(description, files), codes, description)
 })
 
-t.test('a destructive step is refused, unless it names a way to restore', async t => {
+t.test('a destructive step has the code risk_destructive, unless it mentions a safeguard', async t => {
   for (const words of [
     'rm -rf the cache',
     'drop table users',

@@ -8,7 +8,7 @@ import { type OpenPlanning, openPlanning } from './open-planning.ts'
 
 const GOAL = 'Add the login page to src/login.ts\nWrite a test for the login page'
 
-/** A plan whose first step has been enqueued as task 1. */
+/** Opens a plan whose first step is enqueued as task 1. */
 async function running(): Promise<OpenPlanning & { session_id: string; execution: PlanExecution }> {
   const opened = await openPlanning()
   const { session_id } = await opened.kernel.call(planNew, { goal: GOAL })
@@ -16,7 +16,7 @@ async function running(): Promise<OpenPlanning & { session_id: string; execution
   return { ...opened, session_id, execution: restarted(opened) }
 }
 
-/** Recovery as in a process that starts now. */
+/** Returns the plan execution of a new process on the same database. */
 function restarted({ fake, store }: OpenPlanning): PlanExecution {
   const orchestrator = fake as never
   return new PlanExecution({
@@ -33,7 +33,7 @@ async function statuses({ kernel }: OpenPlanning, session_id: string): Promise<s
   return [status, ...nodes.map(node => node.status)]
 }
 
-t.test('a task that ended unobserved is detected at the next start', async t => {
+t.test('a restart records the end of a task that no process observed', async t => {
   const opened = await running()
   await opened.fake.end(1, 'completed', undefined, false)
   await opened.execution.reconcile()
@@ -41,20 +41,24 @@ t.test('a task that ended unobserved is detected at the next start', async t => 
   t.equal(opened.fake.requests.length, 2)
   await opened.fake.end(2, 'failed', 'no idea', false)
   await opened.execution.reconcile()
-  t.same(await statuses(opened, opened.session_id), ['running', 'completed', 'queued'], 'it is tried again')
+  t.same(await statuses(opened, opened.session_id), ['running', 'completed', 'queued'], 'the failed step is retried')
   t.equal(opened.fake.requests.length, 3)
   await opened.execution.reconcile()
-  t.equal(opened.fake.requests.length, 3, 'nothing is enqueued twice')
+  t.equal(opened.fake.requests.length, 3, 'no step is enqueued twice')
   await opened.kernel.close()
 })
 
-t.test('a step whose process was killed between its claim and its task is retried after a minute', async t => {
+t.test('a step is retried a minute after its process was killed between claim and submission', async t => {
   const opened = await running()
   const { store, fake, execution, session_id } = opened
   await store.execute('DELETE FROM plan_node_attempts')
   fake.forget(1)
   await execution.reconcile()
-  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'], 'its process may still work on it')
+  t.same(
+    await statuses(opened, session_id),
+    ['running', 'queued', 'pending'],
+    'the claiming process may still be running'
+  )
   await store.execute("UPDATE plan_nodes SET updated_at = datetime('now', '-61 seconds')")
   await execution.reconcile()
   t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'])
@@ -62,7 +66,7 @@ t.test('a step whose process was killed between its claim and its task is retrie
   await opened.kernel.close()
 })
 
-t.test('a step whose process was killed before it recorded its task finds that task', async t => {
+t.test('a step finds its task if its process was killed before it recorded the attempt', async t => {
   const opened = await running()
   const { store, fake, execution, session_id } = opened
   await store.execute('DELETE FROM plan_node_attempts')
@@ -74,12 +78,12 @@ t.test('a step whose process was killed before it recorded its task finds that t
   await opened.kernel.close()
 })
 
-t.test('the end of a task of another process is read from the lineage', async t => {
+t.test("the end of another process's task is read from the lineage", async t => {
   const opened = await running()
   const { store, fake, execution, session_id } = opened
   fake.forget(1)
   await execution.reconcile()
-  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'], 'it may be at work')
+  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'], 'the task may still be running')
   await store.execute(
     "INSERT INTO orchestration_lineage_events (kind, task_id, created_at_ms) VALUES ('task_completed', 1, 1)"
   )
@@ -88,7 +92,7 @@ t.test('the end of a task of another process is read from the lineage', async t 
   await opened.kernel.close()
 })
 
-t.test('two processes that see the same plan enqueue each step once', async t => {
+t.test('two processes with the same plan enqueue each step once', async t => {
   const opened = await running()
   const { fake, execution } = opened
   const other = restarted(opened)
@@ -98,14 +102,14 @@ t.test('two processes that see the same plan enqueue each step once', async t =>
   await opened.kernel.close()
 })
 
-t.test('a step whose change was not durable in time is found by its plan, not enqueued again', async t => {
+t.test('a step whose submission threw ORC_NOT_DURABLE is found by its plan, not enqueued again', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const { session_id } = await kernel.call(planNew, { goal: GOAL })
   fake.refusals.push(orchestrationErrors.create('ORC_NOT_DURABLE', 'Database error: away'))
   await t.rejects(kernel.call(planExecute, { session_id }), { code: 'ORC_NOT_DURABLE' })
   t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'])
-  // It was written after all.
+  // The task was written although the submission threw.
   await fake.submit({ description: 'x', files: [], plan: { session_id, node_id: 'n1', version: 1 } })
   await fake.end(1, 'completed', undefined, false)
   await restarted(opened).reconcile()
@@ -113,7 +117,7 @@ t.test('a step whose change was not durable in time is found by its plan, not en
   await kernel.close()
 })
 
-t.test('an end that is reported twice has an effect once', async t => {
+t.test('an end that is reported twice is applied once', async t => {
   const opened = await running()
   const { fake, execution, session_id, store } = opened
   await fake.end(1, 'failed', 'no idea', false)

@@ -20,7 +20,7 @@ const GOOD = JSON.stringify({
 })
 const THIN = JSON.stringify({ tasks: [step(1, 'Look into the login page')] })
 
-/** Replies in order, the last again and again; an error among them is thrown. */
+/** Returns a model that replies in order and then repeats the last reply; an error is thrown instead. */
 function modelOf(...replies: readonly (string | Error)[]): PlannerModel & { asked: string[] } {
   const asked: string[] = []
   return {
@@ -51,7 +51,7 @@ function refine(model: PlannerModel | null, change: Partial<RefinementOptions> =
   })
 }
 
-t.test('a goal whose text gives a plan that is good enough is not refined', async t => {
+t.test('a goal is not refined if its text yields a good enough plan', async t => {
   const model = modelOf(GOOD)
   const goal = 'Add the login page and write a test for it'
   const refined = await refine(model, { brief: { goal, scopeFiles: [], maxTasks: 30, depth: 'minimal' } })
@@ -59,7 +59,7 @@ t.test('a goal whose text gives a plan that is good enough is not refined', asyn
   t.equal(model.asked.length, 0)
 })
 
-t.test('a plan that is too thin is refined even without a loop, unless disabled', async t => {
+t.test('a plan that is too thin is refined even with loop_mode off, unless autoExpand is off', async t => {
   const model = modelOf(GOOD)
   const refined = await refine(model)
   t.match(refined, { source: 'model', rounds: 1, stopReason: 'ready_below_threshold', summary: 'Four steps' })
@@ -69,7 +69,7 @@ t.test('a plan that is too thin is refined even without a loop, unless disabled'
   t.match(await refine(model, { maxRounds: 0 }), { rounds: 0, stopReason: 'refinement_off' })
 })
 
-t.test('without a model, or with one that fails, the text gives the plan, and the reason is reported', async t => {
+t.test('without a working model the goal is split by its text, and the problem is reported', async t => {
   t.match(await refine(null), { source: 'splitter', stopReason: 'model_resolve_failed', modelProblem: null })
   t.match(await refine(modelOf(new Error('no server answers'))), {
     source: 'splitter',
@@ -79,7 +79,7 @@ t.test('without a model, or with one that fails, the text gives the plan, and th
   t.match(await refine(modelOf(new Error('down')), { synthesise: true }), { source: 'splitter', modelProblem: 'down' })
 })
 
-t.test('after an invalid reply the request is repeated once', async t => {
+t.test('repeats the request once after an invalid reply', async t => {
   const model = modelOf('Certainly!', GOOD)
   t.match(await refine(model, { synthesise: true }), { source: 'model', stopReason: 'ready', rounds: 0 })
   t.match(model.asked[1], /not the requested JSON object/)
@@ -88,15 +88,15 @@ t.test('after an invalid reply the request is repeated once', async t => {
   t.equal(stubborn.asked.length, 2)
 })
 
-t.test('the number of rounds is limited, and a worse round is discarded', async t => {
+t.test('limits the number of rounds, and discards a round that makes the plan worse', async t => {
   const model = modelOf(THIN)
   const refined = await refine(model, { loopMode: 'auto', maxRounds: 3 })
   t.match(refined, { rounds: 3, stopReason: 'max_refine_rounds', source: 'splitter' })
   t.equal(refined.tasks.length, 2)
-  t.equal((await refine(modelOf(THIN), { maxRounds: 8 })).rounds, 4, 'without a loop at most 4')
+  t.equal((await refine(modelOf(THIN), { maxRounds: 8 })).rounds, 4, 'at most 4 rounds with loop_mode off')
 })
 
-t.test('auto continues until the risk is below the threshold, force has at least one round', async t => {
+t.test('auto refines until the risk is below the threshold, force at least once', async t => {
   t.match(await refine(modelOf(GOOD), { loopMode: 'auto', synthesise: true }), { rounds: 0, stopReason: 'ready' })
   t.match(await refine(modelOf(GOOD), { loopMode: 'force', synthesise: true }), {
     rounds: 1,
@@ -104,16 +104,16 @@ t.test('auto continues until the risk is below the threshold, force has at least
   })
 })
 
-t.test('the budget of tokens is for the rounds, each with room for its reply', async t => {
+t.test('a round starts only if the token budget leaves room for its reply', async t => {
   t.match(await refine(modelOf(THIN), { tokenBudget: 4095 }), { rounds: 0, stopReason: 'token_budget' })
-  // A round takes 150; the second has no room for its 4096.
+  // A round uses 150 tokens, so the budget has no room for the second reply of up to 4,096 tokens.
   t.match(await refine(modelOf(THIN), { tokenBudget: 4200, loopMode: 'auto' }), {
     rounds: 1,
     stopReason: 'token_budget'
   })
 })
 
-t.test('it ends on abort', async t => {
+t.test('throws if the signal is aborted', async t => {
   const abort = new AbortController()
   const model: PlannerModel = {
     source: 'model',
@@ -126,7 +126,7 @@ t.test('it ends on abort', async t => {
   await t.rejects(refine(model, { signal: abort.signal }), { message: 'enough' })
 })
 
-t.test('calls of the model are reported, with their tokens', async t => {
+t.test('reports each call of the model with its tokens', async t => {
   const calls: number[] = []
   await refine(modelOf(GOOD), { onModelCall: ({ tokens }) => calls.push(tokens) })
   t.same(calls, [150])

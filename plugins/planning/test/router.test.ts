@@ -4,7 +4,7 @@ import { complexityOf, intentOf, routeGoal } from '#assess'
 
 const words = (count: number, word = 'x') => Array.from({ length: count }, () => word).join(' ')
 
-t.test('complexity depends on the number of words, and is at least 6 for broad goals', async t => {
+t.test('complexityOf depends on the number of words, and is at least 6 for broad goals', async t => {
   const cases: readonly (readonly [string, number])[] = [
     ['rename the flag', 2],
     [words(6), 2],
@@ -21,17 +21,17 @@ t.test('complexity depends on the number of words, and is at least 6 for broad g
   for (const [goal, complexity] of cases) t.equal(complexityOf(goal), complexity, goal)
 })
 
-t.test('intent depends on words for code, then for structure, then on length', async t => {
+t.test('intentOf checks for code words first, then structure words, then length', async t => {
   t.equal(intentOf('find the Function that parses'), 'CodeNavigation')
   t.equal(intentOf('fix src/main.rs'), 'CodeNavigation')
   t.equal(intentOf('what is Foo::bar'), 'CodeNavigation')
   t.equal(intentOf('overview, please'), 'RepoStructure')
   t.equal(intentOf('How does it start?'), 'RepoStructure')
   t.equal(intentOf(words(9)), 'BroadResearch')
-  t.equal(intentOf('profile the server'), 'FactualLookup', 'a word within another does not count')
+  t.equal(intentOf('profile the server'), 'FactualLookup', 'a keyword inside another word does not count')
 })
 
-t.test('the first matching rule decides the route of a goal', async t => {
+t.test('routeGoal uses the first matching rule', async t => {
   const decide = (
     goal: string,
     mode: 'auto' | 'direct' | 'force_plan' | 'workflow_only' = 'auto',

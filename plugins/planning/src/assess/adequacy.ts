@@ -9,7 +9,7 @@ const SCORE_FLOOR = 0.58
 const SCORE_FLOOR_WITH_CODES = 0.82
 const RISK_CEILING = 0.32
 const MAX_QUESTIONS = 8
-/** They add up to 1. */
+/** Weights of the rubric's aspects; their sum is 1. */
 const RUBRIC_WEIGHTS = {
   coverage: 0.25,
   dependency_ordering: 0.15,
@@ -21,11 +21,11 @@ const RUBRIC_WEIGHTS = {
 export interface AdequacyQuestion {
   readonly goal: string
   readonly tasks: readonly PlanTask[]
-  /** Complexity that the router found, 1 to 10. */
+  /** Complexity from the router, 1 to 10. */
   readonly routerComplexity?: number
   readonly scopeFiles?: number
   readonly depth?: PlanDepth
-  /** Whether the person is tired: the plan must be more detailed then. */
+  /** Whether the user is fatigued; the plan must then be more detailed. */
   readonly fatigued?: boolean
   /** Tasks of the previous round, to detect losses in a rewrite. */
   readonly previous?: readonly PlanTask[]
@@ -41,7 +41,7 @@ export interface AdequacySummary {
   readonly rubric_scores: RubricScores
 }
 
-/** Each 0 to 10; `total` is their weighted mean. */
+/** Scores from 0 to 10; `total` is the weighted mean of the others. */
 export type RubricScores = Readonly<Record<keyof typeof RUBRIC_WEIGHTS | 'total', number>>
 
 export interface AdequacyReport {
@@ -54,14 +54,14 @@ export interface AdequacyReport {
   readonly adequacy: AdequacySummary
 }
 
-/** Expected complexity of a plan; null without evidence. */
+/** Returns the expected complexity of a goal; null if neither the router nor files in scope indicate one. */
 export function complexityHint(routerComplexity: number | null, scopeFiles: number): number | null {
   if (scopeFiles >= 4) return Math.max(routerComplexity ?? NEUTRAL_COMPLEXITY, 7)
   if (scopeFiles >= 1) return Math.max(routerComplexity ?? NEUTRAL_COMPLEXITY, 6)
   return routerComplexity
 }
 
-/** 2, 4, 6 or 8. */
+/** Returns the estimated complexity of a goal: 2, 4, 6 or 8. */
 export function estimateGoal(goal: string, hint: number | null, fatigued = false): number {
   const score = Math.min(10, Math.max(1, hint ?? NEUTRAL_COMPLEXITY))
   const broad = ['compare', 'synthesize', 'across'].some(word => goal.includes(word))
@@ -69,14 +69,14 @@ export function estimateGoal(goal: string, hint: number | null, fatigued = false
   return fatigued ? Math.max(estimate, FATIGUED_ESTIMATE) : estimate
 }
 
-/** Minimum number of tasks for that complexity. */
+/** Returns the minimum number of tasks of a plan with that estimated complexity. */
 export function targetTasks(estimate: number, depth: PlanDepth = 'standard', fatigued = false): number {
   const base = estimate <= 3 ? 1 : estimate <= 5 ? 2 : estimate <= 8 ? 4 : estimate <= 9 ? 6 : 8
   const target = Math.max(1, base + { minimal: -1, standard: 0, deep: 2 }[depth])
   return fatigued ? Math.max(FATIGUED_TASKS, target * 2) : target
 }
 
-/** Rates whether a plan is detailed enough for its goal, with the missing parts. */
+/** Scores whether a plan is detailed enough for its goal, with a code for each weakness. */
 export function assessPlan(question: AdequacyQuestion): AdequacyReport {
   const { goal, tasks, depth, fatigued = false, previous } = question
   const hint = complexityHint(question.routerComplexity ?? null, question.scopeFiles ?? 0)
@@ -122,7 +122,7 @@ function clarifyingQuestions(assessments: readonly TaskAssessment[], tasks: read
     .slice(0, MAX_QUESTIONS)
 }
 
-/** Each aspect as the share of tasks that are in order, times 10. */
+/** Scores each aspect from 0 to 10: the share of tasks without its codes, or for coverage the share of the target. */
 function rubric(tasks: readonly PlanTask[], assessments: readonly TaskAssessment[], target: number): RubricScores {
   const without = (...codes: string[]) =>
     tasks.length === 0

@@ -2,7 +2,7 @@ import type { PlanTask } from '../plan-task.ts'
 import { realFiles } from './task-confidence.ts'
 import { pathsIn, wordsOf } from './words.ts'
 
-/** A reason why a plan is thin, with the factor of its score. */
+/** A reason why a plan is thin, with the factor by which it reduces the score. */
 export interface Penalty {
   readonly code: string
   readonly factor: number
@@ -13,6 +13,7 @@ const SHORT_DESCRIPTION = 28
 const REPEATED_WORDS = 4
 const REPEATED_CHARACTERS = 10
 
+/** Returns the penalties of a plan by itself. */
 export function planPenalties({
   goal,
   tasks,
@@ -49,7 +50,7 @@ export function planPenalties({
   return found
 }
 
-/** Losses of a rewrite compared with the previous round. */
+/** Returns penalties for detail that a refinement round lost. */
 export function comparisonPenalties(
   tasks: readonly PlanTask[],
   previous: readonly PlanTask[],
@@ -69,7 +70,7 @@ function textLength(tasks: readonly PlanTask[]): number {
   return tasks.reduce((sum, { description }) => sum + description.trim().length, 0)
 }
 
-/** How many tasks share the commonest first four words. */
+/** Returns how many tasks share the most common first four words. */
 function mostRepeated(tasks: readonly PlanTask[]): number {
   const counts = new Map<string, number>()
   for (const { description } of tasks) {

@@ -8,11 +8,11 @@ const ASK_BELOW = 0.55
 
 export interface PlanQgate {
   readonly risk_decision: 'Answer' | 'Ask' | 'Abstain'
-  /** The plan's score times (1 - risk of its tasks), [0, 1]. */
+  /** Score of the plan times (1 - unresolved risk), [0, 1]. */
   readonly confidence_estimate: number
-  /** From the number of tasks whose dependencies contradict their order: 0, 0.15, 0.28, then 0.22 each, at most 1. */
+  /** By the number of tasks with invalid dependencies: 0, 0.15, 0.28, then 0.22 for each task, at most 1. */
   readonly contradiction_ratio: number
-  /** Share of the tasks that name a file. */
+  /** Share of tasks that name a file, [0, 1]. */
   readonly citation_coverage: number
   readonly questioning: {
     readonly question_needed: boolean
@@ -25,12 +25,12 @@ export interface PlanQgate {
   }
 }
 
-/** Expected gain in bits of a plan's first question; it grows with the unresolved risk. */
+/** Returns the expected information gain, in bits, of a plan's first question; it grows with the unresolved risk. */
 export function questionGain(risk: number): number {
   return Math.min(0.6, 0.08 + risk)
 }
 
-/** Cost of a question to a person, on the scale of the questioning policy. */
+/** Cost of a question to the user, on the scale of the questioning policy. */
 export const QUESTION_COST = 0.35
 
 export function planConfidence({ adequacy, aggregate_unresolved_risk }: AdequacyReport): number {
@@ -42,7 +42,7 @@ export function contradictionRatio({ per_task }: AdequacyReport): number {
   return hints <= 2 ? ([0, 0.15, 0.28][hints] ?? 0) : Math.min(1, 0.22 * hints)
 }
 
-/** The quality gate's view of a plan, with the outcome of its question. */
+/** Returns the quality gate's view of a plan, with the outcome of its question. */
 export function planQgate(
   report: AdequacyReport,
   tasks: readonly PlanTask[],

@@ -3,10 +3,10 @@ import { bareWord, wordsOf } from './words.ts'
 /**
  * Problems of a step that prevent its execution:
  * - `vague_short`: fewer than 12 characters or 3 words;
- * - `risk_destructive`: it destroys without a way to restore;
- * - `vague_phrase`: none of its first 6 words is an action;
- * - `manifest_empty_path`: one of its files has no name;
- * - `tbd_placeholder`: it is marked as undecided.
+ * - `risk_destructive`: deletes data and mentions no way to restore it;
+ * - `vague_phrase`: none of the first 6 words is a verb of action;
+ * - `manifest_empty_path`: a file with an empty path;
+ * - `tbd_placeholder`: "tbd" in the description or as a file.
  */
 export type QualityCode =
   | 'vague_short'
@@ -64,7 +64,7 @@ export function isPlaceholder(description: string, files: readonly string[]): bo
   return /\btbd\b/i.test(description) || files.some(file => file.trim().toLowerCase() === 'tbd')
 }
 
-/** Every code that a step has, in the order of {@link QualityCode}. */
+/** Returns the codes of a step, in the order of {@link QualityCode}. */
 export function qualityCodes(description: string, files: readonly string[]): QualityCode[] {
   const codes: QualityCode[] = []
   if (isVagueShort(description)) codes.push('vague_short')

@@ -2,7 +2,7 @@ import { bareWord, wordsOf } from './words.ts'
 
 export type PlanningMode = 'auto' | 'direct' | 'force_plan' | 'workflow_only'
 
-/** One task at once, a plan of sequential steps, or a separate workflow. */
+/** One task immediately, a plan of sequential steps, or a separate workflow. */
 export type Strategy = 'ImmediateAct' | 'SequentialDag' | 'WorkflowHandoff'
 
 export type Intent = 'CodeNavigation' | 'RepoStructure' | 'BroadResearch' | 'FactualLookup'
@@ -20,13 +20,13 @@ export interface RouterDecision {
 const NAVIGATION_WORDS = new Set('file path module symbol crate function struct enum trait defined'.split(' '))
 const NAVIGATION_SIGNS = ['.rs', '.vox', 'src/', 'crates/', '::']
 const STRUCTURE_WORDS = new Set('architecture repository repo overview structure where how'.split(' '))
-/** A question with more words counts as broad. */
+/** Number of words above which a goal counts as broad research. */
 const NARROW_WORDS = 8
 const BROAD_COMPLEXITY = 6
 const WORKFLOW_COMPLEXITY = 6
 const IMMEDIATE_COMPLEXITY = 3
 
-/** Requests in a goal, by its words. */
+/** Classifies a goal by its words. */
 export function intentOf(goal: string): Intent {
   const words = wordsOf(goal)
   const bare = words.map(bareWord)
@@ -37,7 +37,7 @@ export function intentOf(goal: string): Intent {
   return words.length > NARROW_WORDS ? 'BroadResearch' : 'FactualLookup'
 }
 
-/** 2, 5, 7 or 9 by the number of words (up to 6, 16, 30, more), and at least 6 for what is broad. */
+/** Returns 2, 5, 7 or 9 for up to 6, 16, 30 or more words; at least 6 for broad research and repository structure. */
 export function complexityOf(goal: string, intent: Intent = intentOf(goal)): number {
   const count = wordsOf(goal).length
   const byWords = count <= 6 ? 2 : count <= 16 ? 5 : count <= 30 ? 7 : 9
@@ -50,7 +50,7 @@ const FORCED: Readonly<Record<Exclude<PlanningMode, 'auto'>, Strategy>> = {
   workflow_only: 'WorkflowHandoff'
 }
 
-/** Route of a goal, by the first matching rule. */
+/** Chooses the strategy of a goal, by the first matching rule. */
 export function routeGoal(
   goal: string,
   { mode, planningEnabled }: { readonly mode: PlanningMode; readonly planningEnabled: boolean }
@@ -60,15 +60,15 @@ export function routeGoal(
   if (mode !== 'auto')
     return { strategy: FORCED[mode], complexity, confidence: 0.99, rationale: `the caller requested ${mode}` }
   if (!planningEnabled)
-    return { strategy: 'ImmediateAct', complexity, confidence: 0.95, rationale: 'planning is switched off' }
+    return { strategy: 'ImmediateAct', complexity, confidence: 0.95, rationale: 'planning is disabled' }
   if (complexity >= WORKFLOW_COMPLEXITY && /workflow|pipeline/i.test(goal))
     return {
       strategy: 'WorkflowHandoff',
       complexity,
       confidence: 0.75,
-      rationale: `it mentions a workflow, complexity ${complexity}`
+      rationale: `the goal mentions a workflow or pipeline, complexity ${complexity}`
     }
   if (complexity <= IMMEDIATE_COMPLEXITY)
-    return { strategy: 'ImmediateAct', complexity, confidence: 0.8, rationale: `small: complexity ${complexity}` }
+    return { strategy: 'ImmediateAct', complexity, confidence: 0.8, rationale: `small goal, complexity ${complexity}` }
   return { strategy: 'SequentialDag', complexity, confidence: 0.7, rationale: `${intent}, complexity ${complexity}` }
 }

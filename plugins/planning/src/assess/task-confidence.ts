@@ -1,7 +1,7 @@
 import type { PlanTask } from '../plan-task.ts'
 import { isDestructive, isPlaceholder, isVagueShort, lacksAction, SHORT_CHARACTERS } from './quality-gate.ts'
 
-/** Reasons to doubt a task, each with its factor; the factors are multiplied. */
+/** Factor of each code; a task's confidence is the product of the factors of its codes. */
 const FACTORS = {
   vague_short: 0.65,
   vague_phrase: 0.75,
@@ -19,13 +19,13 @@ export interface TaskAssessment {
   readonly reason_codes: readonly TaskCode[]
   /** [0, 1]. */
   readonly task_confidence: number
-  /** Whether one of the codes is grave: it destroys, or needs a test and has none. */
+  /** Whether a code is `risk_destructive` or `heavy_without_test_hint`. */
   readonly critical: boolean
 }
 
 const PRECONDITIONS_FROM = 6
 
-/** Files of a task with a nonempty name. */
+/** Returns the files of a task, without empty paths and "tbd". */
 export function realFiles({ files }: Pick<PlanTask, 'files'>): readonly string[] {
   return files.filter(file => file.trim() !== '' && file.trim().toLowerCase() !== 'tbd')
 }

@@ -18,7 +18,7 @@ const CATEGORIES: readonly TaskCategory[] = [
 const TEST_DECISIONS: readonly TestDecision[] = ['Required', 'Deferred', 'Skip', 'Optional', 'Unknown']
 const MAX_DESCRIPTION_LENGTH = 8_192
 
-/** JSON Schema of a plan as a model writes it. */
+/** Returns the JSON Schema of a model's reply. */
 export function modelPlanSchema(maxTasks: number): Readonly<Record<string, unknown>> {
   return {
     type: 'object',
@@ -56,8 +56,9 @@ export interface ModelPlan {
 }
 
 /**
- * Parses a plan from a model's reply: a JSON object with `tasks`, or only their array, bare or in a fence or among words. Null if
- * there is none. Missing or invalid fields are filled in; paths outside the project are dropped.
+ * Parses a plan from a model's reply: a JSON object with `tasks`, or an array of tasks. A code fence or other text may
+ * surround it. Returns null if there is no plan. Missing and invalid fields get defaults; paths outside the project are
+ * dropped.
  */
 export function parseModelPlan(reply: string, maxTasks: number): ModelPlan | null {
   const value = jsonIn(reply)
@@ -79,7 +80,7 @@ function jsonIn(reply: string): unknown {
     try {
       return JSON.parse(text)
     } catch {
-      // Among words or in a fence: the next candidate.
+      // The next candidate omits surrounding text and code fences.
     }
   }
   return undefined
@@ -97,17 +98,17 @@ function taskOf(value: unknown, position: number): PlanTask | null {
     id: Number.isInteger(item.id) ? Number(item.id) : position,
     description,
     ...(category === undefined ? {} : { category }),
-    files: [...new Set(texts(item.files).flatMap(file => projectPath(file) ?? []))],
+    files: [...new Set(nonEmptyStrings(item.files).flatMap(file => projectPath(file) ?? []))],
     estimated_complexity: Number.isFinite(complexity)
       ? Math.min(10, Math.max(1, Math.round(complexity)))
       : complexityOfText(description),
     depends_on: Array.isArray(item.depends_on) ? item.depends_on.map(Number).filter(Number.isInteger) : [],
     ...(decision === undefined ? {} : { test_decision: decision }),
-    preconditions: texts(item.preconditions)
+    preconditions: nonEmptyStrings(item.preconditions)
   }
 }
 
-function texts(value: unknown): string[] {
+function nonEmptyStrings(value: unknown): string[] {
   if (!Array.isArray(value)) return []
   return value.flatMap(each => (typeof each === 'string' && each.trim() !== '' ? [each.trim()] : []))
 }

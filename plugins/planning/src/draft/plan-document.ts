@@ -12,7 +12,7 @@ export interface DocumentedPlan {
   readonly questions: readonly string[]
 }
 
-/** A plan for people, in Markdown. */
+/** Formats a plan as Markdown. */
 export function planDocument({ goal, summary, tasks, questions }: DocumentedPlan): string {
   const steps = tasks.flatMap(task => [
     `${task.id}. ${task.description}`,
@@ -27,7 +27,7 @@ export function planDocument({ goal, summary, tasks, questions }: DocumentedPlan
   return `${['# Plan', '', summary, '', '## Goal', '', goal.trim(), '', '## Steps', '', ...steps, ...open].join('\n')}\n`
 }
 
-/** Writes `PLAN.md` into the project, whole or not at all; a link of that name is replaced, not followed. */
+/** Writes `PLAN.md` atomically into the project folder. A symbolic link of that name is replaced, not followed. */
 export async function writePlanFile(projectRoot: string, text: string): Promise<string> {
   const file = join(projectRoot, 'PLAN.md')
   const part = join(projectRoot, `.PLAN.md.${randomUUID()}`)
@@ -39,7 +39,7 @@ export async function writePlanFile(projectRoot: string, text: string): Promise<
     const reason = errorMessage(cause)
     throw planningErrors.create('PLN_FILE_REFUSED', `${file} could not be written: ${reason}`, {
       cause,
-      hint: 'make the folder of the project writable, or leave write_to_disk out'
+      hint: 'make the project folder writable, or omit write_to_disk'
     })
   }
   return file

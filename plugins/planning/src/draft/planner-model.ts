@@ -1,7 +1,7 @@
 import type { ChatMessage, InferenceClient } from '@svc/contracts'
 import { type ModelPlan, modelPlanSchema, parseModelPlan } from './model-plan.ts'
 
-/** A language model, or a stub for its replies. */
+/** A language model, or a stub that always gives the same reply. */
 export interface PlannerModel {
   readonly source: 'model' | 'stub'
   reply(request: ModelRequest): Promise<ModelReply>
@@ -24,6 +24,7 @@ export interface ModelReply {
 
 const BYTES_PER_TOKEN = 4
 
+/** Returns a model that collects the streamed reply of an inference client. */
 export function clientModel(client: InferenceClient): PlannerModel {
   return {
     source: 'model',
@@ -48,7 +49,7 @@ export function clientModel(client: InferenceClient): PlannerModel {
   }
 }
 
-/** Replies with the same text each time. */
+/** Returns a model whose reply is always `body`. */
 export function stubModel(body: string): PlannerModel {
   return {
     source: 'stub',
@@ -71,7 +72,7 @@ export interface AskedPlan {
   readonly completionTokens: number
 }
 
-/** Requests a plan, and repeats the request once for an invalid reply. Throws the errors of the model. */
+/** Requests a plan; repeats the request once if the reply is no plan. Throws the errors of the model. */
 export async function askForPlan(
   model: PlannerModel,
   request: Omit<ModelRequest, 'format'>,

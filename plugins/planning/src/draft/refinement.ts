@@ -9,12 +9,13 @@ import { splitGoal } from './splitter.ts'
 export type LoopMode = 'off' | 'auto' | 'force'
 
 /**
+ * Reason why refinement ended:
  * - `ready`: the first draft was good enough;
- * - `ready_below_threshold`: a round brought the risk below the threshold;
- * - `refinement_off`: no round was allowed;
- * - `max_refine_rounds`, `token_budget`: they are used up;
+ * - `ready_below_threshold`: refinement made the plan good enough;
+ * - `refinement_off`: no rounds are allowed;
+ * - `max_refine_rounds`, `token_budget`: the limit is reached;
  * - `model_resolve_failed`: there is no model, or it failed;
- * - `reply_invalid`: two replies in a row were no plan.
+ * - `reply_invalid`: two consecutive replies were no plan.
  */
 export type StopReason =
   | 'ready'
@@ -34,15 +35,15 @@ export interface RefinementOptions {
   readonly tokenBudget: number
   /** Risk above which a plan is refined, [0.05, 0.95]. */
   readonly riskThreshold: number
-  /** Whether the first draft is the model's. */
+  /** Whether the model writes the first draft. */
   readonly synthesise: boolean
   readonly fatigued: boolean
-  /** Null for none. */
+  /** Null if there is none. */
   readonly model: PlannerModel | null
   readonly temperature?: number
   readonly topP?: number
   readonly signal: AbortSignal
-  /** Called after every call of the model, with its duration in milliseconds. */
+  /** Called after each successful call of the model, with its duration in milliseconds. */
   readonly onModelCall?: (asked: AskedPlan, milliseconds: number) => void
   readonly onRound?: (done: number, of: number) => void
 }
@@ -53,30 +54,30 @@ export interface Refined {
   readonly report: AdequacyReport
   readonly rounds: number
   readonly stopReason: StopReason
-  /** Where the tasks come from. */
+  /** Origin of the tasks. */
   readonly source: 'splitter' | 'model' | 'stub'
   /** Why the model did not help; null if it did or was not called. */
   readonly modelProblem: string | null
 }
 
-/** Tokens that a reply may have. */
+/** Maximum tokens of a reply, by depth. */
 const ALLOWANCE: Readonly<Record<PlanDepth, number>> = { minimal: 3072, standard: 4096, deep: 8192 }
-/** Maximum rounds without a loop, for a plan that is too thin. */
+/** Maximum rounds with `loop_mode` off, for a plan that is too thin. */
 const EXPANSION_ROUNDS = 4
 
 /**
- * Drafts a plan and refines it until it is good enough or its rounds, its tokens or its model are exhausted. A round
- * that makes a plan worse is discarded, but counts. Throws only on abort.
+ * Drafts a plan and refines it until it is good enough, a limit is reached or the model fails. A round that makes the
+ * plan worse is discarded, but counts. Throws only on abort.
  */
 export async function draftPlan(options: RefinementOptions): Promise<Refined> {
   const { brief, loopMode, riskThreshold, signal } = options
   const drafter = new Drafter(options)
   let current = await drafter.first()
-  const most =
+  const maxRounds =
     loopMode === 'off' ? (options.autoExpand ? Math.min(EXPANSION_ROUNDS, options.maxRounds) : 0) : options.maxRounds
   const ready = () => {
     const { adequacy, aggregate_unresolved_risk: risk } = current.report
-    // Without a loop, only a plan that is too thin justifies a call of the model.
+    // With loop_mode off, only a plan that is too thin justifies a call of the model.
     return !adequacy.is_too_thin && (loopMode === 'off' || risk < riskThreshold)
   }
   let rounds = 0
@@ -84,8 +85,8 @@ export async function draftPlan(options: RefinementOptions): Promise<Refined> {
   while (stopReason === null) {
     signal.throwIfAborted()
     if (ready() && (loopMode !== 'force' || rounds > 0)) stopReason = rounds === 0 ? 'ready' : 'ready_below_threshold'
-    else if (most === 0) stopReason = 'refinement_off'
-    else if (rounds >= most) stopReason = 'max_refine_rounds'
+    else if (maxRounds === 0) stopReason = 'refinement_off'
+    else if (rounds >= maxRounds) stopReason = 'max_refine_rounds'
     else if (drafter.spent + ALLOWANCE[brief.depth] > options.tokenBudget) stopReason = 'token_budget'
     else if (options.model === null) stopReason = 'model_resolve_failed'
     else {
@@ -93,7 +94,7 @@ export async function draftPlan(options: RefinementOptions): Promise<Refined> {
       if (typeof outcome === 'string') stopReason = outcome
       else {
         rounds += 1
-        options.onRound?.(rounds, most)
+        options.onRound?.(rounds, maxRounds)
         if (isBetter(outcome.report, current.report)) current = outcome
       }
     }
@@ -101,7 +102,7 @@ export async function draftPlan(options: RefinementOptions): Promise<Refined> {
   return { ...current, rounds, stopReason, modelProblem: drafter.problem }
 }
 
-/** Higher is better: plans that are not too thin first, then by score times (1 - risk). */
+/** True if `next` is at least as good: first not too thin, then by score times (1 - risk). */
 function isBetter(next: AdequacyReport, than: AdequacyReport): boolean {
   const rank = ({ adequacy, aggregate_unresolved_risk: risk }: AdequacyReport) =>
     (adequacy.is_too_thin ? 0 : 1) + adequacy.score * (1 - risk)
@@ -116,7 +117,7 @@ interface Draft {
 }
 
 class Drafter {
-  /** Tokens of the rounds, not of the first draft. */
+  /** Tokens spent on refinement rounds, without the first draft. */
   spent = 0
   problem: string | null = null
   readonly #options: RefinementOptions
@@ -146,7 +147,7 @@ class Drafter {
     return this.#scored(asked.plan.tasks, asked.plan.summary ?? current.summary, model.source, current.tasks)
   }
 
-  /** Null if the model failed. */
+  /** Requests a plan from the model; null if the model failed. */
   async #ask(model: PlannerModel, messages: ReturnType<typeof draftMessages>): Promise<AskedPlan | null> {
     const { brief, temperature, topP, signal, onModelCall } = this.#options
     const began = performance.now()
@@ -160,7 +161,7 @@ class Drafter {
       }
       const asked = await askForPlan(model, request, brief.maxTasks)
       onModelCall?.(asked, performance.now() - began)
-      this.problem = asked.plan === null ? 'two replies of the model in a row were no plan' : null
+      this.problem = asked.plan === null ? 'two consecutive replies of the model were no plan' : null
       return asked
     } catch (error) {
       signal.throwIfAborted()

@@ -10,8 +10,8 @@ const SPEAKS_OF_VERIFICATION = /verif(?:y|ies|ied|ication)|validat|regression|te
 const LIST_MARK = /^\s*(?:[-*•+]|\d+[.)])\s+/
 
 /**
- * A goal as steps, from only its text: its lines, numbered items and clauses, where each depends on the one before. A
- * verifying step is added if the goal has none. Steps over `maxTasks` are joined into the last one before it.
+ * Splits a goal by its text into steps: lines, numbered items and clauses. Each step depends on the previous one. A
+ * verifying step is added if the goal has none. Steps beyond `maxTasks` are joined into the last allowed one.
  */
 export function splitGoal(goal: string, options: { readonly maxTasks?: number } = {}): PlanTask[] {
   const pieces = piecesOf(goal)
@@ -22,7 +22,7 @@ export function splitGoal(goal: string, options: { readonly maxTasks?: number } 
   return steps.map((description, at) => taskOf(description, at + 1))
 }
 
-/** A step that depends on the one before it. */
+/** Returns a step that depends on the previous one. */
 export function taskOf(description: string, id: number): PlanTask {
   return {
     id,
@@ -34,12 +34,12 @@ export function taskOf(description: string, id: number): PlanTask {
   }
 }
 
-/** A tenth of the estimated tokens of a text, within 3 and 10. */
+/** Returns a tenth of the estimated tokens of the text, between 3 and 10. */
 export function complexityOfText(description: string): number {
   return Math.min(10, Math.max(3, Math.floor(Buffer.byteLength(description) / BYTES_PER_TOKEN / 10)))
 }
 
-/** The parts of a text that can be steps; never empty for a text with words. */
+/** Splits text into parts that can be steps; empty only if the text is blank. */
 export function piecesOf(goal: string): string[] {
   const lines = goal
     .split(/\r?\n/)
@@ -52,7 +52,7 @@ export function piecesOf(goal: string): string[] {
   return whole.flatMap(chunks)
 }
 
-/** Splits at a separator, unless one side would be incomplete: "read a and b" stays together. */
+/** Splits at a separator unless a part would be too short: "read a and b" stays together. */
 function clauses(line: string, separator: RegExp): string[] {
   const parts = line.split(separator)
   const found: string[] = []

@@ -1,8 +1,8 @@
 import type { PlanTask } from '../plan-task.ts'
 
 /**
- * Sorts each task after its dependencies, otherwise in the given order, and renumbers them from 1. Tasks with cyclic
- * or unknown dependencies stay in place, for the scoring to find.
+ * Sorts each task after its dependencies, otherwise in their original order, and renumbers them from 1. Cyclic and
+ * unknown dependencies stay invalid, so that scoring reports them.
  */
 export function inOrder(tasks: readonly PlanTask[]): PlanTask[] {
   const ids = new Set(tasks.map(({ id }) => id))

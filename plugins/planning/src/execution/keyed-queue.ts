@@ -1,8 +1,8 @@
-/** Serial queue for each key; other keys run concurrently. */
+/** Runs functions with the same key one after another; different keys run concurrently. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  take<A>(key: string, run: () => Promise<A>): Promise<A> {
+  run<A>(key: string, run: () => Promise<A>): Promise<A> {
     const before = this.#last.get(key) ?? Promise.resolve()
     const mine = before.then(run, run)
     const settled = mine.then(
@@ -16,7 +16,7 @@ export class KeyedQueue {
     return mine
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no function is queued or running. */
   async idle(): Promise<void> {
     while (this.#last.size > 0) await Promise.all(this.#last.values())
   }

@@ -9,10 +9,10 @@ import { KeyedQueue } from './keyed-queue.ts'
 import { recordEnd } from './record-end.ts'
 import { checkQuality, stepRequest } from './step-request.ts'
 
-/** Maximum versions of a plan without a person's request. */
+/** Version up to which a plan is replanned automatically. */
 const MAX_VERSIONS = 5
-/** Errors after which the same step is retried later. */
-const PASSING = new Set([
+/** Error codes after which the same step is retried later. */
+const TRANSIENT = new Set([
   'ORC_ATTENTION_EXHAUSTED',
   'ORC_BUDGET_EXCEEDED',
   'ORC_CLOSED',
@@ -36,19 +36,19 @@ export interface ExecutionParts {
   readonly orchestrator: Orchestrator
   readonly announcements: Announcements
   readonly log: Logger
-  /** Makes the next version of a plan after a failure. */
+  /** Adds the next version of a plan after a failure. */
   readonly replan: (session: PlanSession, failure: NodeFailure) => Promise<void>
 }
 
 /**
- * Steps of plans as tasks of the orchestrator.
+ * Executes the steps of plans as tasks of the orchestrator.
  *
- * 1. A step whose dependencies are completed is claimed (`pending` to `queued`), submitted, and its attempt kept.
- * 2. When its task has ended the attempt and the step say so, in one transaction; then the next steps are taken.
- * 3. A failed step is retried as often as its policy says; then the plan is replanned where planning does that and the
- *    error matches a trigger, and otherwise it has failed.
+ * 1. A step whose dependencies are completed is claimed (`pending` to `queued`) and submitted; its attempt is stored.
+ * 2. When its task ends, attempt and step are updated in one transaction. Then the next steps are submitted.
+ * 3. A failed step is retried up to the limit of its policy. Then the plan is replanned if replanning is enabled and
+ *    the error matches a trigger; otherwise the plan fails.
  *
- * {@link PlanExecution.reconcile} resumes all of it after a process was killed at any point.
+ * {@link PlanExecution.reconcile} continues running plans after a process was killed at any point.
  */
 export class PlanExecution {
   readonly #parts: ExecutionParts
@@ -59,12 +59,12 @@ export class PlanExecution {
     this.#parts = parts
   }
 
-  /** Runs work on one plan; such work does not overlap within a process. */
+  /** Runs a function that no other exclusive function of the same plan overlaps in this process. */
   exclusive<A>(session: string, run: () => Promise<A>): Promise<A> {
-    return this.#turns.take(session, run)
+    return this.#turns.run(session, run)
   }
 
-  /** Submits the steps of a plan that can run, and from then on each that can. Throws `PLN_QUALITY_GATE` and `ORC_*`. */
+  /** Starts a plan: submits its ready steps now and later ones when ready. Throws `PLN_QUALITY_GATE` and `ORC_*`. */
   execute(id: string, risk: { readonly reason?: string } = {}): Promise<readonly Submitted[]> {
     return this.exclusive(id, async () => {
       const { store } = this.#parts
@@ -90,7 +90,7 @@ export class PlanExecution {
     })
   }
 
-  /** Restarts failed and cancelled steps; resolves to the running tasks. */
+  /** Restarts failed and cancelled steps; resolves to the ids of the plan's tasks that have not ended. */
   resume(id: string): Promise<readonly number[]> {
     return this.exclusive(id, async () => {
       const { store } = this.#parts
@@ -105,7 +105,7 @@ export class PlanExecution {
     })
   }
 
-  /** Submits the ready steps of a running plan; the caller must hold its lock. */
+  /** Submits the ready steps of a running plan. Must run inside {@link PlanExecution.exclusive}. */
   async advance(session: PlanSession): Promise<readonly Submitted[]> {
     const { store } = this.#parts
     if (session.status !== 'running' || this.#closed) return []
@@ -124,7 +124,7 @@ export class PlanExecution {
     return submitted
   }
 
-  /** Called when a task has ended; returns immediately. */
+  /** Records the end of a task in the background and continues its plan. */
   ended(end: TaskEnd): void {
     const { plan } = end
     if (plan === undefined || this.#closed) return
@@ -138,7 +138,7 @@ export class PlanExecution {
     )
   }
 
-  /** Called when a task has started; returns immediately. */
+  /** Marks the step of a started task as `in_progress`, in the background. */
   started(task: number): void {
     const plan = this.#parts.orchestrator.task(task)?.plan
     if (plan === undefined || this.#closed) return
@@ -149,7 +149,7 @@ export class PlanExecution {
     )
   }
 
-  /** Resumes every running plan. */
+  /** Continues every running plan: records ends that were missed, and submits ready steps. */
   async reconcile(): Promise<void> {
     const { store, log } = this.#parts
     const running = await store.sessions({ status: 'running', limit: 1_000, offset: 0 })
@@ -158,7 +158,7 @@ export class PlanExecution {
       try {
         await this.exclusive(id, async () => this.#reconcileSession(await store.session(id)))
       } catch (error) {
-        log.warn('a plan could not be resumed; it is retried later', {
+        log.warn('a running plan could not be continued; it is retried later', {
           plan_session_id: id,
           reason: errorMessage(error)
         })
@@ -166,7 +166,7 @@ export class PlanExecution {
     }
   }
 
-  /** Stops starting steps; resolves when the running ones have ended. */
+  /** Stops submitting steps; resolves when pending changes to plans are stored. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#turns.idle()
@@ -201,15 +201,15 @@ export class PlanExecution {
           ended_at_ms: view?.ended_at_ms ?? Date.now()
         })
     }
-    const now = await store.session(session.id)
-    const failed = (await store.nodes(now.id, now.version)).find(({ status }) => status === 'failed')
-    if (failed !== undefined && now.status === 'running') {
+    const current = await store.session(session.id)
+    const failed = (await store.nodes(current.id, current.version)).find(({ status }) => status === 'failed')
+    if (failed !== undefined && current.status === 'running') {
       const last = attempts.findLast(({ node }) => node === failed.id)
-      await this.#failed(now, failed, last?.error ?? 'unknown')
-    } else await this.advance(now)
+      await this.#handleFailure(current, failed, last?.error ?? 'unknown')
+    } else await this.advance(current)
   }
 
-  /** A task of this process that was submitted for a step. */
+  /** Returns this process's task for a step; undefined if there is none. */
   #taskOf(plan: NonNullable<TaskEnd['plan']>): number | undefined {
     return this.#parts.orchestrator
       .tasks()
@@ -230,8 +230,8 @@ export class PlanExecution {
       if (node.workflow !== null) announcements.handoffRequested(session.id, node.workflow)
       submitted = await orchestrator.submit(stepRequest(session, node, orchestrator.policy.planning.auto_mode_enabled))
     } catch (error) {
-      // It may have become a task anyway, which is then found by its plan's id.
-      if (!isSvcError(error, 'ORC_NOT_DURABLE')) await this.#refused(session, node, error)
+      // The task may exist anyway; reconcile then finds it by the plan's id.
+      if (!isSvcError(error, 'ORC_NOT_DURABLE')) await this.#recordRefusal(session, node, error)
       throw error
     }
     await store.attempted(session.id, node, { task: submitted.task_id })
@@ -243,10 +243,10 @@ export class PlanExecution {
     return submitted
   }
 
-  async #refused(session: PlanSession, node: PlanNode, error: unknown): Promise<void> {
+  async #recordRefusal(session: PlanSession, node: PlanNode, error: unknown): Promise<void> {
     const { store } = this.#parts
     await store.attempted(session.id, node, { refused: errorMessage(error) })
-    if (isSvcError(error) && PASSING.has(error.code)) {
+    if (isSvcError(error) && TRANSIENT.has(error.code)) {
       await store.move(session.id, node, 'queued', 'pending')
       return
     }
@@ -266,11 +266,11 @@ export class PlanExecution {
     if (status === 'cancelled') await store.setStatus(session.id, ['running'], 'cancelled')
     else if (status === 'failed') {
       const node = (await store.nodes(session.id, plan.version)).find(({ id }) => id === plan.node_id)
-      if (node !== undefined) await this.#failed(session, node, end.reason ?? end.outcome)
+      if (node !== undefined) await this.#handleFailure(session, node, end.reason ?? end.outcome)
     } else await this.advance(session)
   }
 
-  async #failed(session: PlanSession, node: PlanNode, reason: string): Promise<void> {
+  async #handleFailure(session: PlanSession, node: PlanNode, reason: string): Promise<void> {
     const { store, orchestrator, replan, log } = this.#parts
     const trigger = matchingTrigger(node.policy.replan_triggers, reason)
     if (orchestrator.policy.planning.replan_enabled && trigger !== null && session.version < MAX_VERSIONS) {

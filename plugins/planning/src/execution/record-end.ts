@@ -2,8 +2,8 @@ import type { DatabaseTransaction, TaskEnd } from '@svc/contracts'
 import type { ExecutionPolicy, NodeStatus } from '../store/plan-rows.ts'
 
 /**
- * Records the outcome of a step's task, and returns the resulting status of the step. null without a change: it was
- * reported before, or the step is completed or superseded.
+ * Records the outcome of a step's task and returns the new status of the step. Returns null if the status does not
+ * change: the step is unknown, completed or superseded, or the outcome was already recorded.
  */
 export async function recordEnd(
   tx: DatabaseTransaction,

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Runs a function after `first` milliseconds, and again `pause` after its end, until the signal is aborted. Does not keep the process alive. */
+/**
+ * Runs a function after `first` milliseconds, and again `pause` milliseconds after each run, until the signal is
+ * aborted. Does not keep the process alive.
+ */
 export async function repeatedly(
   first: number,
   pause: number,

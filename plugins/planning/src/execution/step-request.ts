@@ -3,7 +3,7 @@ import { qualityCodes } from '../assess/quality-gate.ts'
 import { planningErrors } from '../errors.ts'
 import type { PlanNode, PlanSession } from '../store/plan-rows.ts'
 
-/** The task that a step becomes. It waits for a person's approval unless plans run by themselves. */
+/** Returns the task of a step. It requires a user's approval unless `planning_auto_mode_enabled` is on. */
 export function stepRequest(session: PlanSession, node: PlanNode, autoMode: boolean): SubmitRequest {
   const { policy } = node
   const { request = {} } = session.metadata
@@ -25,7 +25,7 @@ export function stepRequest(session: PlanSession, node: PlanNode, autoMode: bool
   }
 }
 
-/** Throws `PLN_QUALITY_GATE` where steps have codes without an override. Steps that are workflows are exempt. */
+/** Throws `PLN_QUALITY_GATE` if a step has quality codes and no override. Workflow handoffs are exempt. */
 export function checkQuality(
   session: string,
   nodes: readonly Pick<PlanNode, 'id' | 'description' | 'policy' | 'workflow'>[]
@@ -40,8 +40,8 @@ export function checkQuality(
   })
   if (refused.length === 0) return
   const listed = refused.map(({ node_id, codes }) => `${node_id} (${codes.join(', ')})`).join('; ')
-  throw planningErrors.create('PLN_QUALITY_GATE', `steps of ${session} are refused: ${listed}`, {
+  throw planningErrors.create('PLN_QUALITY_GATE', `Quality gate: steps of ${session} cannot be executed: ${listed}`, {
     data: { nodes: refused },
-    hint: 'replan with a hint that says more, or execute it with force_risky and force_risky_reason'
+    hint: 'replan with a more detailed hint, or execute the plan with force_risky_reason'
   })
 }

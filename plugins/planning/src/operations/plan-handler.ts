@@ -33,7 +33,7 @@ export function planHandler(parts: PlanParts): Handler<typeof plan> {
       tokenBudget: input.refine_budget_tokens,
       riskThreshold: input.gap_risk_threshold,
       signal: call.signal,
-      onRound: (done, of) => call.progress(done, of, `round ${done} of refinement`),
+      onRound: (done, of) => call.progress(done, of, `refinement round ${done}`),
       ...(input.plan_depth === undefined ? {} : { depth: input.plan_depth }),
       ...(input.answerer_profile === undefined ? {} : { answererProfile: input.answerer_profile }),
       ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
@@ -50,7 +50,7 @@ export function planHandler(parts: PlanParts): Handler<typeof plan> {
     const summary = refined.summary ?? summaryOf(input.goal, tasks.length)
     const plan_md = planDocument({ goal: input.goal, summary, tasks, questions })
     if (input.write_to_disk) await writePlanFile(projectRoot, plan_md)
-    const kept = await keep(parts, input, refined, summary, call.log)
+    const stored = await storePlan(parts, input, refined, summary, call.log)
     const from = input.plan_page_offset
     const page = tasks.slice(from, input.plan_page_limit === undefined ? undefined : from + input.plan_page_limit)
     return {
@@ -87,19 +87,19 @@ export function planHandler(parts: PlanParts): Handler<typeof plan> {
       clarifying_questions: [...questions],
       plan_source: refined.source,
       model_problem: refined.modelProblem,
-      ...kept,
+      ...stored,
       qgate: planQgate(report, tasks, outcome)
     }
   }
 }
 
-/** Default summary of a plan. */
+/** Returns the summary of a plan for which the model wrote none. */
 export function summaryOf(goal: string, steps: number): string {
   const first = goal.trim().split('\n')[0] ?? ''
   return `${steps} ${steps === 1 ? 'step' : 'steps'} for: ${first.length > 160 ? `${first.slice(0, 159)}…` : first}`
 }
 
-/** Asks the person the first question, if possible and worth its cost by the policy. */
+/** Asks the user the plan's first question if the questioning policy finds it worth its cost; null if not possible. */
 async function ask({ questioning }: PlanParts, input: Input, { report }: Refined): Promise<QuestionOutcome | null> {
   const service = questioning()
   const [prompt] = report.suggested_clarifying_questions
@@ -120,8 +120,8 @@ async function ask({ questioning }: PlanParts, input: Input, { report }: Refined
   })
 }
 
-/** A plan is useful even if it cannot be stored. */
-async function keep(
+/** Stores the plan; a failure is reported, not thrown, because the plan is useful anyway. */
+async function storePlan(
   { planner }: PlanParts,
   input: Input,
   refined: Refined,
@@ -130,7 +130,7 @@ async function keep(
 ): Promise<{ readonly plan_session_id: string | null; readonly persistence: string }> {
   if (planner === null) return { plan_session_id: null, persistence: 'Not stored: Database not attached.' }
   try {
-    const { id } = await planner.keep(input.goal, refined, {
+    const { id } = await planner.store(input.goal, refined, {
       strategy: 'SequentialDag',
       session: input.session_id ?? null,
       trigger: 'svc_plan',
@@ -145,10 +145,10 @@ async function keep(
           : { telemetry_session_id: input.plan_telemetry_session_id })
       }
     })
-    return { plan_session_id: id, persistence: `Kept as ${id}.` }
+    return { plan_session_id: id, persistence: `Stored as ${id}.` }
   } catch (error) {
     const reason = errorMessage(error)
     log.warn('a plan could not be stored', { reason })
-    return { plan_session_id: null, persistence: `Not kept: ${reason}` }
+    return { plan_session_id: null, persistence: `Not stored: ${reason}` }
   }
 }

@@ -9,7 +9,7 @@ const DRAFT_TIMEOUT_MS = 900_000
 
 const sessionId = t.string({ minLength: 1, maxLength: 2048, description: 'Id of the plan: plan-… or wf-….' })
 const mode = t.optional(
-  t.string({ maxLength: 64, description: 'How it is drafted: off, auto or force, as loop_mode of svc_plan.' })
+  t.string({ maxLength: 64, description: 'Refinement mode: off, auto or force, as loop_mode of svc_plan.' })
 )
 
 const versions = t.array(
@@ -42,7 +42,7 @@ export const planNew = defineOperation({
     versions,
     plan_md: t.string(),
     written_to_disk: t.boolean(),
-    text: t.string({ description: 'The plan, and how it is executed, as Markdown.' })
+    text: t.string({ description: 'The plan and the command that executes it, as Markdown.' })
   }),
   errors: { ORC_NO_DATABASE, PLN_ADEQUACY, PLN_FILE_REFUSED },
   effect: 'write',
@@ -55,7 +55,11 @@ export const planReplan = defineOperation({
   summary: 'Replan with a hint; unfinished steps are superseded',
   input: t.object({
     session_id: sessionId,
-    delta_hint: t.string({ minLength: 1, maxLength: 65_536, description: 'Change since the last version.' }),
+    delta_hint: t.string({
+      minLength: 1,
+      maxLength: 65_536,
+      description: 'Request for the next version, appended to the goal.'
+    }),
     write_to_disk: t.boolean({ default: false, description: 'Whether PLAN.md is written into the project.' }),
     mode
   }),
@@ -88,9 +92,11 @@ export const planStatus = defineOperation({
     goal: t.string(),
     summary: t.string(),
     status: sessionStatus,
-    source: t.string({ description: 'Source of the answer.' }),
+    source: t.string({ description: 'Storage from which the status was read.' }),
     strategy: t.string(),
-    execution_mode: t.enum(['auto', 'approval'], { description: 'Whether its tasks wait for a person.' }),
+    execution_mode: t.enum(['auto', 'approval'], {
+      description: 'Whether new tasks of the plan run immediately or require approval.'
+    }),
     plan_version: t.integer(),
     latest_version: t.integer(),
     nodes: t.array(
@@ -151,7 +157,7 @@ export const planExecute = defineOperation({
       t.string({
         minLength: 1,
         maxLength: 1024,
-        description: 'Reason to execute steps that the quality gate refuses; stored with each step.'
+        description: 'Reason to execute steps that fail the quality gate; stored with each step.'
       })
     )
   }),
@@ -189,7 +195,7 @@ export const planList = defineOperation({
         status: t.string(),
         strategy: t.string(),
         version: t.integer(),
-        goal: t.string({ description: 'Its first 200 characters.' }),
+        goal: t.string({ description: 'The first 200 characters of the goal.' }),
         origin_session_id: t.nullable(t.string()),
         created_at: t.string(),
         updated_at: t.string()

@@ -2,10 +2,10 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 import { planningErrors } from '../errors.ts'
 
 const { PLN_ADEQUACY, PLN_FILE_REFUSED } = planningErrors.specs
-/** A deep plan with all its rounds on a small machine. */
+/** Enough for a deep plan with all its rounds on a slow machine. */
 const PLAN_TIMEOUT_MS = 900_000
 
-const planDepth = t.enum(['minimal', 'standard', 'deep'], { description: 'How detailed it should be.' })
+const planDepth = t.enum(['minimal', 'standard', 'deep'], { description: 'Level of detail of the plan.' })
 
 const planTask = t.object({
   id: t.integer(),
@@ -40,7 +40,7 @@ const gapReport = t.object({
   })
 })
 
-/** The quality gate's view of a plan, as `meta` of a tool's result. */
+/** Quality gate's view of a plan, sent as `meta` of a tool's result. */
 export const qgateMeta = t.object({
   risk_decision: t.enum(['Answer', 'Ask', 'Abstain']),
   confidence_estimate: t.number(),
@@ -71,7 +71,7 @@ export const plan = defineOperation({
     plan_depth: t.optional(planDepth),
     auto_expand_thin_plan: t.boolean({
       default: true,
-      description: 'Whether a plan that is too thin is refined although loop_mode is off.'
+      description: 'Whether a plan that is too thin is refined even if loop_mode is off.'
     }),
     loop_mode: t.enum(['off', 'auto', 'force'], {
       default: 'off',
@@ -85,20 +85,20 @@ export const plan = defineOperation({
     plan_telemetry_session_id: session(
       'Session that is charged for the time and tokens of the model; default session_id.'
     ),
-    question_link_session_id: session('Session that receives a question that is worth its cost; default session_id.'),
+    question_link_session_id: session('Session in which a clarifying question is asked; default session_id.'),
     questioning_hints_enabled: t.boolean({
       default: true,
-      description: 'Whether a question that the plan raises may be put to the person.'
+      description: 'Whether the user may be asked a clarifying question.'
     }),
     answerer_profile: t.optional(
-      t.string({ maxLength: 1024, description: 'Who reads it, for the level of its words.' })
+      t.string({ maxLength: 1024, description: 'Reader of the plan, so that the model adapts its wording.' })
     ),
     temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
     top_p: t.optional(t.number({ minimum: 0, maximum: 1 }))
   }),
   output: t.object({
     goal: t.string(),
-    tasks: t.array(planTask, { description: 'One page of them.' }),
+    tasks: t.array(planTask, { description: 'One page of the tasks.' }),
     summary: t.string(),
     plan_md: t.string(),
     written_to_disk: t.boolean(),
@@ -114,12 +114,12 @@ export const plan = defineOperation({
     adequacy_reason_codes: t.array(t.string()),
     plan_depth_effective: planDepth,
     clarifying_questions: t.array(t.string()),
-    plan_source: t.enum(['splitter', 'model', 'stub'], { description: 'Where the tasks come from.' }),
+    plan_source: t.enum(['splitter', 'model', 'stub'], { description: 'Origin of the tasks.' }),
     model_problem: t.nullable(t.string({ description: 'Why the model did not help, if it was called.' })),
     plan_session_id: t.nullable(
       t.string({ description: 'Id of the stored plan, for svc_replan and svc_plan_resume.' })
     ),
-    persistence: t.string({ description: 'Whether it is stored, and if not why.' }),
+    persistence: t.string({ description: 'Whether the plan is stored, and the reason if not.' }),
     qgate: qgateMeta
   }),
   errors: { PLN_ADEQUACY, PLN_FILE_REFUSED },

@@ -25,7 +25,7 @@ export interface SessionParts {
   readonly projectRoot: string
 }
 
-/** Dependencies of the handlers, resolved on each call; throws `ORC_NO_DATABASE`. */
+/** Returns the dependencies of the handlers; throws `ORC_NO_DATABASE` if no database is attached. */
 export type Attached = () => SessionParts
 
 export function attachedOr(parts: SessionParts | null): Attached {
@@ -45,7 +45,7 @@ export function newHandler(attached: Attached): Handler<typeof planNew> {
       maxTasks: input.max_tasks,
       loopMode: loopMode(input.mode),
       signal: call.signal,
-      onRound: (done, of) => call.progress(done, of, `round ${done} of refinement`),
+      onRound: (done, of) => call.progress(done, of, `refinement round ${done}`),
       ...(input.session_id === undefined ? {} : { session: input.session_id })
     })
     const { planning } = orchestrator.policy
@@ -53,7 +53,7 @@ export function newHandler(attached: Attached): Handler<typeof planNew> {
       call.log.info('plan adequacy', { surface: 'ai.plan.new', ...adequacyNote(refined.report) })
     if (planning.adequacy_enforce) refuseThin(refined.report)
     const summary = refined.summary ?? summaryOf(input.goal, refined.tasks.length)
-    const { id } = await planner.keep(input.goal, refined, {
+    const { id } = await planner.store(input.goal, refined, {
       strategy: 'SequentialDag',
       session: input.session_id ?? null,
       trigger: 'ai.plan.new',
@@ -78,7 +78,7 @@ export function newHandler(attached: Attached): Handler<typeof planNew> {
       versions: await versionsOf(parts, id),
       plan_md,
       written_to_disk: input.write_to_disk,
-      text: `${plan_md}\nKept as ${id}; svc plan execute ${id} begins it.`
+      text: `${plan_md}\nStored as ${id}; svc plan execute ${id} starts it.`
     }
   }
 }
@@ -89,13 +89,13 @@ export function replanHandler(attached: Attached): Handler<typeof planReplan> {
     const { store, planner, execution, projectRoot } = parts
     const { version, report } = await execution.exclusive(input.session_id, async () => {
       const session = await store.session(input.session_id)
-      const made = await planner.replan(session, input.delta_hint, {
+      const added = await planner.replan(session, input.delta_hint, {
         signal: call.signal,
-        onRound: (done, of) => call.progress(done, of, `round ${done} of refinement`),
+        onRound: (done, of) => call.progress(done, of, `refinement round ${done}`),
         ...(input.mode === undefined ? {} : { loopMode: loopMode(input.mode) })
       })
       await execution.advance(await store.session(session.id))
-      return made
+      return added
     })
     const session = await store.session(input.session_id)
     const tasks = (await store.nodes(session.id, version)).map((node, at) => taskOfNode(node, at + 1))
@@ -203,8 +203,8 @@ export function listHandler(attached: Attached): Handler<typeof planList> {
 }
 
 function enqueued(session: PlanSession, tasks: readonly number[]) {
-  const what = tasks.length === 0 ? 'nothing new can run' : `tasks ${tasks.join(', ')}`
-  return { task_ids: [...tasks], ok: true, summary: `${session.id} is ${session.status}: ${what}` }
+  const listed = tasks.length === 0 ? 'no step is ready' : `tasks ${tasks.join(', ')}`
+  return { task_ids: [...tasks], ok: true, summary: `${session.id} is ${session.status}: ${listed}` }
 }
 
 async function versionsOf({ store }: SessionParts, session: string) {

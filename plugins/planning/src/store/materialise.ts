@@ -2,10 +2,10 @@ import type { FileAffinity } from '@svc/contracts'
 import type { PlanTask } from '../plan-task.ts'
 import type { ExecutionPolicy, NewNode } from './plan-rows.ts'
 
-/** Default failures after which a plan is replanned. */
+/** Kinds of failures after which a plan is replanned by default. */
 export const DEFAULT_TRIGGERS = ['compile', 'test', 'scope', 'lock', 'capability', 'dependency'] as const
 
-/** Words that classify an error. */
+/** Patterns in an error message, by trigger. */
 const TRIGGER_PATTERNS: Readonly<Record<(typeof DEFAULT_TRIGGERS)[number], RegExp>> = {
   compile: /compil|syntax error|type ?check|typecheck|type error/i,
   test: /\btests?\b|assertion|expected .+ (?:but|to)/i,
@@ -15,10 +15,10 @@ const TRIGGER_PATTERNS: Readonly<Record<(typeof DEFAULT_TRIGGERS)[number], RegEx
   dependency: /dependenc|not found|missing (?:module|package|import)/i
 }
 
-/** An error names its subject at its beginning. */
+/** Characters of an error message that are searched; the cause is named near its beginning. */
 const ERROR_CHARACTERS = 4_096
 
-/** Which of a policy's triggers an error matches; null for none. */
+/** Returns the first trigger that the error matches; null if there is none. */
 export function matchingTrigger(triggers: readonly string[], message: string): string | null {
   const error = message.slice(0, ERROR_CHARACTERS)
   const lower = error.toLowerCase()
@@ -34,7 +34,7 @@ export function matchingTrigger(triggers: readonly string[], message: string): s
 const READS_ONLY =
   /^(?:analy[sz]e|assess|audit|check|compare|describe|evaluate|examine|explain|explore|find|inspect|investigate|list|observe|read|research|review|scan|search|study|survey|test|trace|validate|verify)\b/i
 
-/** The step of a plan that a task becomes. Dependencies that could never be met are left out. */
+/** Returns the plan step of a task. Dependencies that could never be met are dropped. */
 export function nodeOf(task: PlanTask, goalFiles: readonly FileAffinity[] = []): NewNode {
   const readsOnly = READS_ONLY.test(task.description)
   const own = task.files
@@ -65,7 +65,7 @@ export function nodeOf(task: PlanTask, goalFiles: readonly FileAffinity[] = []):
   }
 }
 
-/** The task that a step was, for scoring it; without a decision about tests, which was weighed when it was drafted. */
+/** Returns the task of a step, for scoring. Omits `test_decision`, which was scored when the plan was drafted. */
 export function taskOfNode(node: Pick<NewNode, 'description' | 'dependsOn' | 'policy'>, id: number): PlanTask {
   return {
     id,

@@ -1,11 +1,11 @@
 import type { EnqueueHints, FileAffinity, SubmitRequest, TestDecision } from '@svc/contracts'
 
-/** `pending` until it is executed; it ends as one of the last three, and `replan` or `resume` may take it up again. */
+/** Status of a plan. The last three are final until `replan` or `resume` reopens the plan. */
 export type SessionStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
 
 export type NodeStatus = 'pending' | 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'superseded'
 
-/** Permissions of a step and its retry limit; stored as JSON, and passed to its task. */
+/** Permissions and limits of a step; stored as JSON and passed to its task. */
 export interface ExecutionPolicy {
   readonly allowed_skills: readonly string[]
   readonly allowed_action_labels: readonly ('read' | 'write' | 'execute')[]
@@ -15,7 +15,7 @@ export interface ExecutionPolicy {
   readonly force_risky_reason?: string
   /** Kinds of failures, or `custom:TEXT`, for which the plan is replanned. */
   readonly replan_triggers: readonly string[]
-  /** Further attempts after the first. */
+  /** Maximum attempts after the first. */
   readonly max_retries: number
   readonly timeout_ms?: number
   readonly test_decision?: TestDecision
@@ -32,12 +32,12 @@ export interface PlanSession {
   readonly rounds: number
   readonly stopReason: string | null
   readonly metadata: SessionMetadata
-  /** UTC, as SQLite writes it. */
+  /** UTC, in SQLite's format `YYYY-MM-DD HH:MM:SS`. */
   readonly createdAt: string
   readonly updatedAt: string
 }
 
-/** Facts of a session without a column. */
+/** Session data without a column of its own; stored as JSON. */
 export interface SessionMetadata {
   readonly summary?: string
   readonly scope_files?: readonly string[]
@@ -48,7 +48,7 @@ export interface SessionMetadata {
   readonly answerer_profile?: string
   readonly goal_type?: string
   readonly goal_scope?: string
-  /** Fields that the step tasks inherit from the task that the goal would have been. */
+  /** Fields of the submitted goal that the tasks of its steps inherit. */
   readonly request?: Pick<
     SubmitRequest,
     'priority' | 'agent_name' | 'capabilities' | 'depends_on' | 'approvals' | 'hints'
@@ -63,7 +63,7 @@ export interface PlanNode {
   readonly dependsOn: readonly string[]
   readonly policy: ExecutionPolicy
   readonly status: NodeStatus
-  /** Name of the workflow that it is handed to; null for a task. */
+  /** Name of the workflow to which the step is handed; null for an ordinary task. */
   readonly workflow: string | null
 }
 

@@ -37,8 +37,8 @@ type Queries = Pick<DatabaseStore, 'query'>
 type Row = Record<string, SqlValue>
 
 /**
- * Plans in the primary database. Status changes of a node name the expected old status, so that only one of two
- * processes claims a step.
+ * Stores plans in the primary database. Each status change of a node names the expected old status, so that only one of
+ * several processes can claim a step.
  */
 export class PlanStore {
   readonly #database: DatabaseStore
@@ -68,8 +68,8 @@ export class PlanStore {
   }
 
   /**
-   * Adds a version; unfinished steps of the previous one are superseded. Resolves to false if the session has
-   * another version by now.
+   * Adds a version and supersedes the unfinished steps of the previous one. Resolves to false if `session.version` is
+   * no longer the current version.
    */
   async addVersion(
     session: PlanSession,
@@ -96,7 +96,7 @@ export class PlanStore {
     })
   }
 
-  /** Throws `PLN_SESSION_UNKNOWN`. */
+  /** Returns a plan; throws `PLN_SESSION_UNKNOWN` if it does not exist. */
   async session(id: string): Promise<PlanSession> {
     const found = await this.find(id)
     if (found === null)
@@ -111,7 +111,7 @@ export class PlanStore {
     return row === undefined ? null : sessionOf(row)
   }
 
-  /** The newest first. */
+  /** Returns plans, newest first. */
   async sessions(filter: {
     readonly status?: SessionStatus
     readonly limit: number
@@ -152,7 +152,7 @@ export class PlanStore {
     return rowsByName(result).map(attemptOf)
   }
 
-  /** True if the status changed from `from` to `to`. */
+  /** Changes the status of a node from `from` to `to`; false if its status is not `from`. */
   async move(
     session: string,
     node: Pick<PlanNode, 'id' | 'version'>,
@@ -176,7 +176,7 @@ export class PlanStore {
     return changes > 0
   }
 
-  /** A further attempt at a node: its task, or the reason for none. */
+  /** Stores another attempt at a node: its task, or the reason why no task was created. */
   async attempted(
     session: string,
     node: Pick<PlanNode, 'id' | 'version'>,
@@ -193,7 +193,7 @@ export class PlanStore {
     )
   }
 
-  /** Replaces the execution policies of the current version by the result of `change`. */
+  /** Replaces each execution policy of the current version by the result of `change`. */
   async changePolicies(session: PlanSession, change: (node: PlanNode) => PlanNode['policy']): Promise<void> {
     const nodes = await this.nodes(session.id, session.version)
     await this.#database.batch(
@@ -204,12 +204,12 @@ export class PlanStore {
     )
   }
 
-  /** Reads and changes in one transaction. */
+  /** Runs a function in one transaction. */
   transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>): Promise<A> {
     return this.#database.transaction(run)
   }
 
-  /** Outcome of a task that this process no longer knows, from the lineage; null if that has no entry. */
+  /** Returns the outcome of a task from the lineage, for tasks unknown to this process; null if none is recorded. */
   async recordedOutcome(task: number): Promise<'completed' | 'failed' | null> {
     const { rows } = await this.#database.query(
       `SELECT kind FROM orchestration_lineage_events WHERE task_id = ? AND kind IN ('task_completed', 'task_failed')
@@ -220,7 +220,7 @@ export class PlanStore {
     return kind === 'task_completed' ? 'completed' : kind === 'task_failed' ? 'failed' : null
   }
 
-  /** Seconds since a node's status changed. */
+  /** Returns the seconds since the status of a node changed. */
   async secondsSince(session: string, node: Pick<PlanNode, 'id' | 'version'>): Promise<number> {
     const { rows } = await this.#database.query(
       `SELECT strftime('%s', 'now') - strftime('%s', updated_at) FROM plan_nodes
@@ -231,10 +231,10 @@ export class PlanStore {
   }
 }
 
-/** Error message where plans cannot be stored. */
+/** Returns the error for operations that need stored plans if no database is attached. */
 export function noDatabase(): Error {
   return orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached: plans require it', {
-    hint: 'switch the plugin database on in svc.toml'
+    hint: 'enable the plugin database in svc.toml'
   })
 }
 
