@@ -3,7 +3,7 @@ import t from 'tap'
 
 const never = (): Promise<never> => new Promise(() => {})
 
-/** A signal that counts its listeners. */
+/** Creates an abort controller and counts the listeners of its signal. */
 function countedSignal(): { controller: AbortController; listeners: () => number } {
   const controller = new AbortController()
   const { signal } = controller
@@ -44,7 +44,7 @@ t.test('raceAbort rejects with the reason and ignores a late rejection', async t
   await t.rejects(raceAbort(controller.signal, Promise.reject(new Error('late'))), { message: 'enough' })
 })
 
-t.test('waitForAbort resolves at the abort, and at once for an aborted signal', async t => {
+t.test('waitForAbort resolves on abort, and immediately for an aborted signal', async t => {
   const controller = new AbortController()
   const waiting = waitForAbort(controller.signal)
   controller.abort()
@@ -65,7 +65,7 @@ t.test('withTimeout aborts the work at the limit and rejects even if the work ig
   })
 })
 
-t.test('withTimeout passes on the result, the error and the abort of the caller', async t => {
+t.test('withTimeout forwards the result, the error and the abort of the caller', async t => {
   const { controller, listeners } = countedSignal()
   const { signal } = controller
   t.equal(await withTimeout(60_000, async () => 3, { signal }), 3)
@@ -83,7 +83,7 @@ t.test('withTimeout passes on the result, the error and the abort of the caller'
   t.equal(listeners(), 0)
 })
 
-t.test('settlesWithin says whether a promise settled before the limit and the signal', async t => {
+t.test('settlesWithin returns whether a promise settled before the limit and the abort', async t => {
   const { controller, listeners } = countedSignal()
   const { signal } = controller
   t.equal(await settlesWithin(60_000, Promise.resolve(), signal), true)

@@ -2,7 +2,7 @@ import { copyPlain } from '@svc/plugin-sdk/check'
 import fc from 'fast-check'
 import t from 'tap'
 
-t.test('plain data is copied all the way down', t => {
+t.test('copyPlain copies plain data deeply', t => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), json => {
       const value = JSON.parse(json)
@@ -14,14 +14,14 @@ t.test('plain data is copied all the way down', t => {
   t.end()
 })
 
-t.test('what is not plain is passed on as it is', t => {
+t.test('copyPlain shares values that are not plain', t => {
   class Thing {}
   const odd = [new Uint8Array(2), new Date(), new Map(), new Thing(), () => {}, Symbol('x'), 1n, undefined]
   for (const value of odd) t.equal((copyPlain({ value }) as { value: unknown }).value, value)
   t.end()
 })
 
-t.test('a key that means something to JavaScript is a key', t => {
+t.test('copyPlain copies keys such as __proto__ as ordinary keys', t => {
   const value = JSON.parse('{"__proto__": {"polluted": 1}, "constructor": 2}')
   const copy = copyPlain(value) as Record<string, unknown>
   t.equal(JSON.stringify(copy), JSON.stringify(value))
@@ -30,7 +30,7 @@ t.test('a key that means something to JavaScript is a key', t => {
   t.end()
 })
 
-t.test('what is nested without end is refused', t => {
+t.test('copyPlain rejects cyclic values', t => {
   let deep: unknown = 1
   for (let level = 0; level < 300; level++) deep = [deep]
   t.throws(() => copyPlain(deep), { message: /nested more than 256 levels/ })

@@ -14,14 +14,14 @@ import {
 } from '@svc/plugin-sdk'
 import t from 'tap'
 
-t.test('an operation that says little is taken to change something, within a minute, on no surface', async t => {
+t.test('an operation defaults to effect write, a timeout of a minute and no surface', async t => {
   const operation = defineOperation({ id: 'demo.act', summary: 'Act', input: s.object({}), output: s.object({}) })
   t.match(operation, { kind: 'operation', effect: 'write', idempotent: false, timeoutMs: 60_000, concurrency: 0 })
   t.same([operation.errors, operation.scopes, operation.expose], [{}, [], {}])
   t.notOk('description' in operation || 'events' in operation)
 })
 
-t.test('reading is idempotent unless it says otherwise', async t => {
+t.test('an operation with effect read is idempotent by default', async t => {
   const base = { id: 'demo.read', summary: 'x', input: s.object({}), output: s.object({}), effect: 'read' } as const
   t.equal(defineOperation(base).idempotent, true)
   t.equal(defineOperation({ ...base, idempotent: false }).idempotent, false)
@@ -51,7 +51,7 @@ t.test('tokens, points and hooks are identified only by their ids', async t => {
   t.same([shelf.id, shelf.keys?.('a')], ['demo.shelf', ['a']])
 })
 
-t.test('a manifest holds everything of a plugin that is no code', async t => {
+t.test('a manifest contains all declarations of a plugin', async t => {
   const clock = service<object>('demo.clock@1')
   const act = defineOperation({ id: 'demo.act', summary: 'Act', input: s.object({}), output: s.object({}) })
   const plugin = definePlugin({
@@ -71,7 +71,7 @@ t.test('a manifest holds everything of a plugin that is no code', async t => {
     activate() {}
   })
   const manifest = describePlugin(plugin, '1.2.3')
-  t.same(JSON.parse(JSON.stringify(manifest)), manifest, 'it is JSON')
+  t.same(JSON.parse(JSON.stringify(manifest)), manifest, 'the manifest is JSON')
   t.match(manifest, {
     manifest: 1,
     name: 'demo',
@@ -93,7 +93,7 @@ t.test('a manifest holds everything of a plugin that is no code', async t => {
   })
 })
 
-t.test('a plugin that declares nothing has an empty manifest and takes no settings', async t => {
+t.test('a plugin without declarations has an empty manifest and accepts no settings', async t => {
   const manifest = describePlugin(definePlugin({ name: 'bare', activate() {} }), '0.0.1')
   t.match(manifest, {
     summary: '',
@@ -103,7 +103,7 @@ t.test('a plugin that declares nothing has an empty manifest and takes no settin
   })
 })
 
-t.test('errors are known by their code, also those of another copy of the package', async t => {
+t.test('isSvcError recognises errors of another copy of the package by code', async t => {
   const errors = errorTable({
     DEMO_GONE: { message: 'It is gone.', status: 404 },
     DEMO_ODD: { message: 'It is odd.' }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import t from 'tap'
 
-t.test('a folder is made with those above it, and one that is there is left as it is', t => {
+t.test('makeFolder creates a folder with its parents and does not change an existing one', t => {
   const root = t.testdir({ there: { 'note.txt': 'kept' } })
   makeFolder(join(root, 'a/b/c'))
   makeFolder(join(root, 'a/b/c/'))
@@ -16,7 +16,7 @@ t.test('a folder is made with those above it, and one that is there is left as i
   t.end()
 })
 
-t.test('what is in the way is said', t => {
+t.test('the error of makeFolder names a file in the path', t => {
   const root = t.testdir({})
   writeFileSync(join(root, 'file'), '')
   t.throws(() => makeFolder(join(root, 'file')), { code: 'EEXIST' })
@@ -27,9 +27,9 @@ t.test('what is in the way is said', t => {
 })
 
 t.test(
-  'a place that takes no folders is refused, and does not keep anybody waiting',
+  'makeFolder below /proc throws instead of hanging',
   {
-    skip: existsSync('/proc/self') ? false : 'there is no /proc here'
+    skip: existsSync('/proc/self') ? false : '/proc does not exist'
   },
   t => {
     t.throws(() => makeFolder('/proc/x'), { code: 'ENOENT' })

@@ -16,7 +16,7 @@ class Counter {
   }
 }
 
-t.test('every use is one of what there is then, also of functions and members that were taken out', async t => {
+t.test('forwards each access to the current value, even for extracted functions and members', async t => {
   let current = new Counter(1)
   const counter = forwarding<Counter>(() => current, ['nested'])
   const { nested, next } = counter
@@ -27,7 +27,7 @@ t.test('every use is one of what there is then, also of functions and members th
   t.notOk('then' in counter)
 })
 
-t.test('it can be made before there is anything to forward to', async t => {
+t.test('can be created before a value exists', async t => {
   let current: Counter | null = null
   const counter = forwarding<Counter>(() => {
     if (current === null) throw new Error('no one is there')

@@ -4,18 +4,18 @@ import t from 'tap'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-t.test('the package depends on nothing at run time', async t => {
+t.test('the package has no runtime dependencies', async t => {
   const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'))
   t.equal(manifest.dependencies, undefined)
   t.same(Object.keys(manifest.peerDependencies), ['@svc/kernel'])
-  t.same(manifest.peerDependenciesMeta, { '@svc/kernel': { optional: true } }, 'which only tests need')
+  t.same(manifest.peerDependenciesMeta, { '@svc/kernel': { optional: true } }, 'only tests need the kernel')
 })
 
-t.test('what plugins import at run time imports nothing, and what is apart from that only what Node has', async t => {
+t.test('the main entry imports no packages, and other entries import only modules of Node', async t => {
   const imported = (folder: string): string[] => {
     const files = readdirSync(`${root}/${folder}`).filter(file => file.endsWith('.ts'))
     const texts = files.map(file => readFileSync(`${root}/${folder}/${file}`, 'utf8'))
-    // Types vanish when the file is compiled.
+    // Type imports are removed by the compiler.
     const statements = texts.flatMap(text => [
       ...text.matchAll(/^(?:import|export) (?!type )[^'\n]*?from '([^']+)'/gms)
     ])

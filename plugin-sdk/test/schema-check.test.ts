@@ -4,7 +4,7 @@ import t from 'tap'
 
 const note = s.object({ title: s.string({ minLength: 1 }), size: s.integer({ default: 3 }) })
 
-t.test('a valid value is returned typed, and defaults are filled in on request', async t => {
+t.test('returns a valid value with its type, and adds defaults on request', async t => {
   const plain = schemaCheck({ ...note, required: ['title'] } as typeof note)
   t.strictSame(plain({ title: 'x' }), { ok: true, value: { title: 'x' } })
   const filled = schemaCheck(note, { defaults: true })({ title: 'x' })
@@ -13,7 +13,7 @@ t.test('a valid value is returned typed, and defaults are filled in on request',
   t.equal(size, 3)
 })
 
-t.test('a refusal names the field and what was expected, never the value', async t => {
+t.test('an error names the field and the expected value, but not the actual one', async t => {
   const result = schemaCheck(note)({ title: '', size: 'S3CR3T' })
   t.match(result, { ok: false, problems: [{ path: 'title' }], text: /^title must NOT have fewer than 1 char/ })
   const all = schemaCheck(note, { all: true })({ title: '', size: 'S3CR3T' })
@@ -26,12 +26,12 @@ t.test('a refusal names the field and what was expected, never the value', async
   t.match(all.errors[1], { keyword: 'type', instancePath: '/size' })
 })
 
-t.test('strings become numbers on request', async t => {
+t.test('converts strings to numbers on request', async t => {
   t.match(schemaCheck(note)({ title: 'x', size: '4' }), { ok: false })
   t.same(schemaCheck(note, { coerce: true })({ title: 'x', size: '4' }), { ok: true, value: { title: 'x', size: 4 } })
 })
 
-t.test('the schema is made and compiled at the first call, once', async t => {
+t.test('creates and compiles the schema once, on the first call', async t => {
   let made = 0
   const check = schemaCheck(() => {
     made += 1

@@ -45,7 +45,7 @@ t.test('a schema is plain JSON Schema', async t => {
   })
 })
 
-t.test('an object without required properties says nothing of them, and may be open', async t => {
+t.test('an object without required properties has no `required`, and may allow additional properties', async t => {
   t.same(s.object({}, { additionalProperties: true }), { type: 'object', properties: {}, additionalProperties: true })
 })
 
@@ -64,7 +64,7 @@ for (const [library, schema] of [
   ['an object that describes itself', handmade],
   ['zod', zod as unknown as typeof handmade]
 ] as const) {
-  t.test(`${library} takes the place of the builder`, async t => {
+  t.test(`a schema of ${library} is accepted`, async t => {
     t.match(toJsonSchema(schema), { properties: { count: { type: 'integer', default: 2 } } })
     const double = defineOperation({ id: 'demo.double', summary: 'x', input: schema, output: schema, effect: 'read' })
     const kernel = await testPlugin(

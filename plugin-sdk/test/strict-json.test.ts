@@ -2,7 +2,7 @@ import { MAX_JSON_DEPTH, parseStrictJson, readStrictJson, StrictJsonError } from
 import fc from 'fast-check'
 import t from 'tap'
 
-/** Expected refusal of a text: the reason, and the key if there is one. */
+/** Returns the reason for which a text is rejected, with the key if there is one; null if it is accepted. */
 function refusal(read: () => unknown): string | null {
   try {
     read()
@@ -15,7 +15,7 @@ function refusal(read: () => unknown): string | null {
 const ofText = (text: string, maxDepth?: number): string | null => refusal(() => parseStrictJson(text, maxDepth))
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 
-t.test('every value that JSON.stringify writes is read as JSON.parse reads it', async () => {
+t.test('for any JSON value: the result equals that of JSON.parse', async () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), (value, indent) => {
       const text = JSON.stringify(value, null, indent)
@@ -25,7 +25,7 @@ t.test('every value that JSON.stringify writes is read as JSON.parse reads it', 
   )
 })
 
-t.test('a duplicate key is found at every depth', async () => {
+t.test('a duplicate key is found at any depth', async () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.string(), fc.jsonValue(), (around, key, value) => {
       const name = JSON.stringify(key)
@@ -42,15 +42,15 @@ t.test('escapes do not hide a duplicate key, and strings are not keys', async t 
   t.equal(ofText('{"a":"\\\\","b":"x:y","c":{"a":1},"d":[{"a":1},{"a":2}]}'), null)
 })
 
-t.test('keys that change a prototype are refused', async t => {
+t.test('keys that change a prototype are rejected', async t => {
   t.equal(ofText('{"a":[{"__proto__":{}}]}'), 'forbidden __proto__')
   t.equal(ofText('{"\\u005f_proto__":1}'), 'forbidden __proto__')
   t.equal(ofText('{"constructor":{"prototype":{"x":1}}}'), 'forbidden constructor.prototype')
-  t.equal(ofText('{"constructor":"a builder","prototype":1}'), null, 'the words themselves are ordinary keys')
+  t.equal(ofText('{"constructor":"a builder","prototype":1}'), null, 'separately, these names are ordinary keys')
   t.equal(({} as { x?: unknown }).x, undefined)
 })
 
-t.test('nesting is bounded, also where it would overflow the stack', async t => {
+t.test('nesting is limited, even if it would overflow the stack', async t => {
   t.equal(ofText(nested(MAX_JSON_DEPTH)), null)
   t.equal(ofText(nested(MAX_JSON_DEPTH + 1)), 'depth')
   t.equal(ofText('{"a":{"b":{}}}', 3), null)

@@ -35,7 +35,7 @@ function teller(prefix = 'it is'): Plugin {
 }
 const noon = fake(clock, { now: () => 12 })
 
-t.test('one plugin runs in the real kernel, with fakes in place of other plugins', async t => {
+t.test('runs one plugin in the real kernel, with fakes instead of other plugins', async t => {
   const kernel = await testPlugin(teller(), { services: [noon] })
   t.same(await kernel.call(tell, {}), { text: 'it is 12 ms UTC' })
   t.same(await kernel.callById('demo.tell', { zone: 'CET' }), { text: 'it is 12 ms CET' })
@@ -49,10 +49,10 @@ t.test('one plugin runs in the real kernel, with fakes in place of other plugins
   t.match(kernel.log, [{ plugin: 'teller', level: 'info', message: 'ready', fields: { unit: 'ms' } }])
   t.ok(existsSync(kernel.root))
   await kernel.close()
-  t.notOk(existsSync(kernel.root), 'its folder is gone')
+  t.notOk(existsSync(kernel.root), 'the folder is removed')
 })
 
-t.test('settings are validated as they are when served', async t => {
+t.test('validates settings as svc serve does', async t => {
   const kernel = await testPlugin(teller(), { services: [noon], settings: { unit: 's' } })
   t.same(await kernel.call(tell, {}), { text: 'it is 12 s UTC' })
   await kernel.close()
@@ -60,7 +60,7 @@ t.test('settings are validated as they are when served', async t => {
   await t.rejects(testPlugin(teller(), { services: [noon], settings: { untit: 's' } }), /untit/)
 })
 
-t.test('what refuses a plugin is thrown', async t => {
+t.test('throws the error of a plugin that fails to start', async t => {
   const failing = definePlugin({
     name: 'failing',
     activate() {
@@ -82,7 +82,7 @@ t.test('what refuses a plugin is thrown', async t => {
   )
 })
 
-t.test('plugins work together, and one is swapped without a gap', async t => {
+t.test('plugins work together, and one can be replaced without interruption', async t => {
   const watch = (now: number): Plugin =>
     definePlugin({ name: 'watch', provides: [clock], activate: ctx => ctx.provide(clock, { now: () => now }) })
   const kernel = await testKernel([teller(), watch(1)])
@@ -94,7 +94,7 @@ t.test('plugins work together, and one is swapped without a gap', async t => {
   await kernel.close()
 })
 
-t.test('a swap that fails changes nothing', async t => {
+t.test('a failed replacement changes nothing', async t => {
   const kernel = await testPlugin(teller(), { services: [noon] })
   const broken = definePlugin({ ...teller(), activate: () => Promise.reject(new Error('broken')) })
   await t.rejects(kernel.replace(broken), { code: 'KRN_ACTIVATE_FAILED' })
@@ -102,7 +102,7 @@ t.test('a swap that fails changes nothing', async t => {
   await kernel.close()
 })
 
-t.test('a built plugin is loaded whichever way it is exported', async t => {
+t.test('loadPlugin accepts all forms of export', async t => {
   const body = `{ kind: 'plugin', sdk: 1, name: 'built', activate() {} }`
   const folder = t.testdir({
     'default.cjs': `exports.default = ${body}`,
@@ -115,7 +115,7 @@ t.test('a built plugin is loaded whichever way it is exported', async t => {
   t.throws(() => loadPlugin(join(folder, 'none.cjs')), /none\.cjs exports no plugin/)
 })
 
-t.test('a test that cleans up leaves nothing, and one that does not gets a report', async t => {
+t.test('assertNoLeaks passes without leaks and reports any leak', async t => {
   await assertNoLeaks(async () => {
     const kernel = await testPlugin(teller(), { services: [noon] })
     await kernel.close()
@@ -163,7 +163,7 @@ t.test('a test that cleans up leaves nothing, and one that does not gets a repor
   }
 })
 
-t.test('a soak reports what each reload leaves on the heap', async t => {
+t.test('reloadSoak reports the heap growth per reload', async t => {
   const clean = await reloadSoak(() => teller(), { services: [noon], reloads: 60 })
   t.equal(clean.reloads, 60)
   const hoard: unknown[] = []
@@ -175,6 +175,6 @@ t.test('a soak reports what each reload leaves on the heap', async t => {
       }
     })
   const { heapPerReload } = await reloadSoak(hoarding, { reloads: 40 })
-  t.ok(heapPerReload > 100_000, `${heapPerReload} bytes of a hoard`)
-  t.ok(clean.heapPerReload < heapPerReload / 10, `${clean.heapPerReload} bytes of a clean plugin`)
+  t.ok(heapPerReload > 100_000, `${heapPerReload} bytes for a leaking plugin`)
+  t.ok(clean.heapPerReload < heapPerReload / 10, `${clean.heapPerReload} bytes for a clean plugin`)
 })

@@ -9,18 +9,22 @@ const explain = (schema: JsonSchema, value: unknown, coerce = false) => {
   return validate(value) ? [] : validator.explain(schema, value, validate.errors, coerce)
 }
 
-t.test('a schema is compiled once for each way of reading, for all callers', t => {
+t.test('a schema is compiled once with and once without coercion', t => {
   const schema = s.object({ n: s.integer() })
   const validate = new Validator().compile(schema)
   t.equal(new Validator().compile(schema), validate)
   t.not(new Validator().compile(schema, true), validate)
   t.notOk(validate({ n: '1' }))
   t.ok(new Validator().compile(schema, true)({ n: '1' }))
-  t.not(new Validator().compile(s.object({ n: s.integer() })), validate, 'an equal one is another one')
+  t.not(
+    new Validator().compile(s.object({ n: s.integer() })),
+    validate,
+    'an equal schema object is compiled separately'
+  )
   t.end()
 })
 
-t.test('every problem is reported in words, with its path', t => {
+t.test('each problem is described with its path', t => {
   const schema = s.object({
     name: s.string({ minLength: 2 }),
     mode: s.enum(['fast', 'safe']),
@@ -57,28 +61,28 @@ t.test('a problem of the value itself has no path', t => {
   t.end()
 })
 
-t.test('a large value is explained by its first problem, and long keys are cut', t => {
+t.test('for a large value only the first problem is reported, and long keys are truncated', t => {
   const items = s.object({ items: s.array(s.integer()) })
   t.equal(explain(items, { items: Array(5).fill('x') }).length, 5)
   t.equal(explain(items, { items: Array(100_000).fill('x') }).length, 1)
-  t.equal(explain(items, { items: Array(50).fill('x') }).length, 20, 'nor are more than twenty told')
+  t.equal(explain(items, { items: Array(50).fill('x') }).length, 20, 'at most twenty problems are reported')
   const [long] = explain(s.object({}), { ['k'.repeat(1e6)]: 1 })
   t.ok((long?.path.length ?? 0) < 300)
   t.end()
 })
 
-t.test('text becomes what the schema asks for only where the surface wants that', t => {
+t.test('converts strings only with coercion', t => {
   const schema = s.object({ n: s.integer(), on: s.boolean(), list: s.array(s.string()) })
   const value = { n: '7', on: 'true', list: 'one' }
   t.equal(explain(schema, { ...value }).length, 3)
   const coerced = structuredClone(value)
   t.same(explain(schema, coerced, true), [])
   t.same(coerced, { n: 7, on: true, list: ['one'] })
-  t.ok(explain(schema, { ...value, n: '' }, true).length > 0, 'nothing is not 0')
+  t.ok(explain(schema, { ...value, n: '' }, true).length > 0, 'an empty string is not converted to 0')
   t.end()
 })
 
-t.test('for any schema and value: no problem repeats what was given', t => {
+t.test('for any schema and value: no problem contains the value', t => {
   const secret = fc.string({ minLength: 12, maxLength: 20 }).map(text => `S3CR3T${text}`)
   const schemas = [
     s.object({ value: s.secret({ pattern: '^[0-9]+$' }) }),

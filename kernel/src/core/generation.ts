@@ -100,10 +100,10 @@ function claim(owners: Map<string, string>, key: string, owner: string): void {
 export function diffGenerations(previous: Generation | undefined, next: Generation): GenerationDiff {
   const before: ReadonlyMap<string, Unit> = previous?.units ?? new Map()
   const names = [...next.units.keys()]
-  const gone = [...before.values()].filter(unit => next.units.get(unit.name) !== unit)
+  const replaced = [...before.values()].filter(unit => next.units.get(unit.name) !== unit)
   const fresh = [...next.units.values()].filter(unit => before.get(unit.name) !== unit)
   // A unit that stays declares the same as before, so only added and removed units are compared.
-  const ids = new Set([...gone, ...fresh].flatMap(unit => [...unit.operations.keys()]))
+  const ids = new Set([...replaced, ...fresh].flatMap(unit => [...unit.operations.keys()]))
   return {
     generation: next.id,
     added: names.filter(name => !before.has(name)),

@@ -25,9 +25,9 @@ export class Retirement {
   async retire(units: readonly Unit[], waitedMs = 0): Promise<void> {
     for (const unit of [...units].reverse()) {
       if (this.#leaving.has(unit)) continue
-      const users = [...this.#leaving].filter(([other]) => uses(other, unit)).map(([, gone]) => gone)
-      const gone = this.#retire(unit, users, waitedMs).finally(() => this.#leaving.delete(unit))
-      this.#leaving.set(unit, gone)
+      const users = [...this.#leaving].filter(([other]) => uses(other, unit)).map(([, retired]) => retired)
+      const retired = this.#retire(unit, users, waitedMs).finally(() => this.#leaving.delete(unit))
+      this.#leaving.set(unit, retired)
     }
     await Promise.all(this.#leaving.values())
   }

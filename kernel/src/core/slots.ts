@@ -7,7 +7,7 @@ interface Waiter {
 /** Concurrency limit for calls. Further calls wait in FIFO order. */
 export class Slots {
   readonly #limit: number
-  #taken = 0
+  #used = 0
   readonly #waiting = new Set<Waiter>()
 
   constructor(limit: number) {
@@ -16,8 +16,8 @@ export class Slots {
 
   /** Acquires a slot. Rejects if the call ends while it waits. Call {@link Slots.free} once for each acquired slot. */
   async take(call: CallState): Promise<void> {
-    if (this.#taken < this.#limit) {
-      this.#taken += 1
+    if (this.#used < this.#limit) {
+      this.#used += 1
       return
     }
     const waiter: Waiter = { grant: () => {} }
@@ -43,6 +43,6 @@ export class Slots {
       next.grant()
       return
     }
-    this.#taken -= 1
+    this.#used -= 1
   }
 }

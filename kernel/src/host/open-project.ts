@@ -10,7 +10,7 @@ import { configOf, Project, type ProjectOptions } from './project.ts'
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { catalog } = options
   const config = configOf(catalog)
-  // A server requires valid settings of all plugins, a single command only those of its own. Settings of broken plugins
+  // A server requires valid settings of all plugins, a single command only those of its plugin. Settings of broken plugins
   // are ignored: their manifests may be out of date, and they do not run.
   const broken = new Set(catalog.lapsed.map(({ name }) => name))
   const sound = [...config.plugins.values()].filter(({ name }) => !broken.has(name))

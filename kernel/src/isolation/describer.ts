@@ -236,7 +236,7 @@ export class Describer {
       line => this.#options.onOutput?.(name, line)
     )
     this.#alive.add(child)
-    void child.gone.then(() => this.#alive.delete(child))
+    void child.exited.then(() => this.#alive.delete(child))
     return child
   }
 }
@@ -275,7 +275,7 @@ class Child {
   #lastLine = ''
   ended = false
   /** Settles when the process has ended and its streams are closed. */
-  readonly gone: Promise<void>
+  readonly exited: Promise<void>
   /** Number of received requests. */
   descriptions = 0
   /** True if the process began the last request. */
@@ -288,7 +288,7 @@ class Child {
     replies.on('data', (chunk: Buffer) => this.#receive(chunk)).on('error', () => {})
     child.stdin?.on('error', () => {})
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#print(chunk))
-    this.gone = new Promise(resolve => {
+    this.exited = new Promise(resolve => {
       child.once('error', error => {
         this.#end(error.message)
         // A process that failed to start emits no `close` event.
@@ -335,7 +335,7 @@ class Child {
     this.ended = true
     this.#hold(true)
     this.#process.kill('SIGKILL')
-    return this.gone
+    return this.exited
   }
 
   #hold(held: boolean): void {

@@ -30,17 +30,17 @@ export class Watchdog {
     this.#patience = { until, timer }
     if (waiting === undefined)
       this.#ping().then(
-        () => this.#heard(),
+        () => this.#onReply(),
         () => this.stop()
       )
   }
 
   stop(): void {
     clearInterval(this.#heartbeat)
-    this.#heard()
+    this.#onReply()
   }
 
-  #heard(): void {
+  #onReply(): void {
     clearTimeout(this.#patience?.timer)
     this.#patience = undefined
   }

@@ -22,7 +22,7 @@ export { type Files, temporaryFolder, writeFiles } from './files.ts'
 export { type InProcessProject, type InProcessProjectOptions, openInProcess } from './in-process-project.ts'
 export { loadTestPlugin, type TestPlugin } from './plugin.ts'
 export { openTestProject, type TestProject } from './project.ts'
-export { gate, POLICY, type TestConfiguration as Said, type TestScope, World } from './world.ts'
+export { gate, POLICY, type TestConfiguration, type TestScope, World } from './world.ts'
 export { Kernel, type LogLine, memoryLog, type PluginConfiguration }
 
 export interface TestKernelOptions {

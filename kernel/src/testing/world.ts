@@ -45,7 +45,7 @@ export class World {
   readonly lines: LogLine[] = []
   readonly fatal: unknown[] = []
   #sources = new Map<string, PluginSource>()
-  #said: Readonly<Record<string, TestConfiguration>> = {}
+  #configurations: Readonly<Record<string, TestConfiguration>> = {}
   #revision = 0
 
   constructor(t: TestScope) {
@@ -85,17 +85,17 @@ export class World {
   }
 
   /** Sets the configuration of some plugins. */
-  say(said: Readonly<Record<string, TestConfiguration>>): this {
-    this.#said = { ...this.#said, ...said }
+  configure(configurations: Readonly<Record<string, TestConfiguration>>): this {
+    this.#configurations = { ...this.#configurations, ...configurations }
     return this
   }
 
   /** Applies plugins and configuration as one change, as the watcher does. */
   apply(more: ChangeRequest = {}): ReturnType<Kernel['change']> {
-    const said = this.#said
+    const configurations = this.#configurations
     return this.kernel.change({
       sources: [...this.#sources.values()],
-      configuration: name => configurationOf(name, said[name] ?? {}),
+      configuration: name => configurationOf(name, configurations[name] ?? {}),
       ...more
     })
   }
@@ -119,8 +119,8 @@ export class World {
   }
 }
 
-function configurationOf(name: string, said: TestConfiguration): PluginConfiguration {
-  const { enabled, error = null, settings = {}, policy, secretBackends = [], fingerprint = name } = said
+function configurationOf(name: string, configuration: TestConfiguration): PluginConfiguration {
+  const { enabled, error = null, settings = {}, policy, secretBackends = [], fingerprint = name } = configuration
   return {
     enabled,
     error,

@@ -22,11 +22,11 @@ const shape = {
   })
 }
 
-t.test('positionals say whether they are required and repeat', async t => {
+t.test('positionals show whether they are required or repeatable', async t => {
   t.equal(commandString(shape), 'run <target> [files..]')
 })
 
-t.test('flags are field names in kebab case; one named like a global flag gets the prefix input', async t => {
+t.test('flag names are field names in kebab case; a field named like a global flag gets the prefix input-', async t => {
   const run = { command: shape.command, summary: 'Run', args: shape.args, input: shape.input }
   const manifest = describePlugin(definePlugin({ name: 'demo', commands: [run], activate() {} }), '1.0.0')
   const catalog = { manifests: [manifest], found: { sources: [] } } as unknown as Catalog
@@ -34,10 +34,10 @@ t.test('flags are field names in kebab case; one named like a global flag gets t
   for (const flag of ['--max-tokens', '--retry-after', '--force', '--input-project', '--project', '--json'])
     t.ok(flags.includes(flag), flag)
   t.notOk(flags.includes('--target'))
-  t.notOk(flags.includes('--other-force'), 'a hidden field is no candidate')
+  t.notOk(flags.includes('--other-force'), 'a hidden field is not listed')
 })
 
-t.test('what was not given stays absent', async t => {
+t.test('absent arguments stay absent', async t => {
   t.same(collectInput(shape, { target: 'x', files: [], project: '/elsewhere', json: true }), { target: 'x' })
 })
 
@@ -45,7 +45,7 @@ t.test('a hidden field is accepted', async t => {
   t.same(collectInput(shape, { target: 'x', 'other-force': true }), { target: 'x', other_force: true })
 })
 
-t.test('values become what the schema takes', async t => {
+t.test('converts values to the types of the schema', async t => {
   const input = collectInput(shape, {
     target: '12',
     files: ['a', 'b'],
@@ -72,22 +72,22 @@ t.test('values become what the schema takes', async t => {
   })
 })
 
-t.test('of a flag that was given twice the last counts', async t => {
+t.test('the last value of a repeated flag wins', async t => {
   t.same(collectInput(shape, { target: ['a', 'b'] }), { target: 'b' })
 })
 
-t.test('text that is no JSON stays text, for the schema to judge', async t => {
+t.test('a value that is not JSON stays a string', async t => {
   t.same(collectInput(shape, { target: 'x', options: 'deep' }), { target: 'x', options: 'deep' })
 })
 
-t.test('a number that is none is named', async t => {
+t.test('rejects an invalid number with the name of the flag', async t => {
   t.throws(() => collectInput(shape, { 'max-tokens': Number.NaN }), {
     code: 'CLI_ARGUMENT_INVALID',
     message: '--max-tokens must be a number'
   })
 })
 
-t.test('an item of a list of objects is pairs or JSON, and JSON may be the whole list', async t => {
+t.test('parses an object of a list from key=value pairs or JSON, and a whole list from JSON', async t => {
   const files = s.array(
     s.object({ path: s.string(), access: s.enum(['read', 'write']), lines: s.optional(s.integer()) }),
     { description: 'Files.' }
@@ -99,5 +99,5 @@ t.test('an item of a list of objects is pairs or JSON, and JSON may be the whole
     { path: 'b=c', access: 'write', lines: 3 }
   ])
   t.same(given('{"path": "a"}', '[{"path": "b"}, {"path": "c"}]'), [{ path: 'a' }, { path: 'b' }, { path: 'c' }])
-  t.same(given('src/a.ts'), ['src/a.ts'], 'which the schema refuses')
+  t.same(given('src/a.ts'), ['src/a.ts'], 'other text stays a string, which the schema rejects')
 })

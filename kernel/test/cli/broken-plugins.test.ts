@@ -35,7 +35,7 @@ function open(t: Test, options: Parameters<typeof openTestProject>[0]) {
   return project
 }
 
-t.test('a plugin that loops or breaks the language bricks no command, and can be disabled', async t => {
+t.test('a plugin that loops or breaks JavaScript built-ins does not break commands, and can be disabled', async t => {
   const project = open(t, {
     files: {
       'svc.toml': '[kernel]\ndescribe_timeout_ms = 500\n',
@@ -62,7 +62,7 @@ t.test('a plugin that loops or breaks the language bricks no command, and can be
   )
 })
 
-t.test('with --json nothing that a plugin prints reaches standard output', async t => {
+t.test('with --json, output of plugins does not reach standard output', async t => {
   const project = open(t, { files: files('fine', speaker('fine', "console.log('described')")) })
   for (const argv of [
     ['fine', 'say', '--json'],
@@ -75,14 +75,14 @@ t.test('with --json nothing that a plugin prints reaches standard output', async
   }
 })
 
-t.test('a refused variable of the environment ends config validate with an error status', async t => {
+t.test('config validate fails if an environment variable is invalid', async t => {
   const project = open(t, { env: { SVC_DASH_PORT: 'foo' } })
   const { code, stdout } = await project.svc(['config', 'validate'])
   t.not(code, 0)
   t.match(stdout, /SVC_DASH_PORT/)
 })
 
-t.test('a plugin that listens through another one brings it along when it is served on its own', async t => {
+t.test('serve --only also runs the plugin that opens the listener', async t => {
   const source = `
 import { httpListeners } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'

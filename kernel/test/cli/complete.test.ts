@@ -14,25 +14,25 @@ const catalog = {
   }
 } as unknown as Catalog
 
-/** Candidates that a shell would offer for the last of these words. */
+/** Returns the candidates for the last of these words. */
 const offered = (...words: string[]): string[] =>
   candidates(words.slice(0, -1), words.at(-1) ?? '', demoTree(), catalog).map(each => each.value)
 
-t.test('commands, and the commands of a group', async t => {
+t.test('completes commands and the commands of a group', async t => {
   t.same(offered(''), ['serve', 'call', 'rpc', 'completion', 'demo'])
   t.same(offered('de'), ['demo'])
   t.same(offered('demo', ''), ['greet', 'chat'])
   t.same(offered('--project', '/x', 'demo', 'g'), ['greet'])
 })
 
-t.test('flags of the command and of every command, those that were given no more', async t => {
+t.test('completes flags of the command and global flags, except those already used', async t => {
   t.same(offered('demo', 'greet', 'Ada', '--t'), ['--tone', '--times'])
   t.same(offered('demo', 'greet', '--tone', 'warm', '--t'), ['--times'])
   t.ok(offered('demo', 'greet', '--').includes('--json'))
   t.same(offered('--set', 'a=b', '--se'), ['--set'])
 })
 
-t.test('values that are known', async t => {
+t.test('completes known values', async t => {
   t.same(offered('demo', 'greet', 'Ada', '--tone', ''), ['warm', 'cold'])
   t.same(offered('demo', 'greet', 'Ada', '--plugin', ''), ['demo', 'broken'])
   t.same(offered('--log-level', 'w'), ['warn'])
@@ -41,7 +41,7 @@ t.test('values that are known', async t => {
   t.same(offered('completion', ''), ['bash', 'zsh', 'fish', 'powershell'])
 })
 
-t.test('nothing where a file may stand', async t => {
+t.test('offers nothing for a file argument', async t => {
   t.same(offered('demo', 'greet', ''), [])
   t.same(offered('call', 'demo.greet', ''), [])
 })

@@ -4,7 +4,7 @@ import { exitCodeOf } from '#cli'
 
 const of = (code: string, status = 500): number => exitCodeOf(new SvcError(code, 'x', { status }))
 
-t.test('exit codes follow the status, and families where there is none', async t => {
+t.test('the exit code depends on the code of an error or on its status', async t => {
   t.equal(exitCodeOf(new Error('unforeseen')), 1)
   t.equal(of('KRN_CYCLE'), 1)
   t.equal(of('OPR_INPUT_INVALID', 400), 2)

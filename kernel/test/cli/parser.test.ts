@@ -8,7 +8,7 @@ const inputOf = async (...argv: string[]): Promise<unknown> => {
   return parsed.kind === 'command' ? parsed.input : parsed.kind
 }
 
-t.test('arguments become the input of a command', async t => {
+t.test('parses arguments into the input of a command', async t => {
   t.same(await inputOf('demo', 'greet', 'Ada'), { name: 'Ada' })
   t.same(await inputOf('demo', 'greet', 'Ada', '--tone', 'cold', '--times=3'), { name: 'Ada', tone: 'cold', times: 3 })
   t.same(await inputOf('--json', 'demo', 'greet', '007', '--set', 'a.b=c'), { name: '007' })
@@ -18,11 +18,11 @@ t.test('arguments become the input of a command', async t => {
   t.same(await inputOf('demo', 'chat', '--no-quiet'), { quiet: false })
 })
 
-t.test('a flag that takes one value leaves the next word alone', async t => {
+t.test('a flag consumes only one value', async t => {
   t.same(await inputOf('--set', 'a.b=c', 'demo', 'greet', 'Ada', '--set', 'd=e'), { name: 'Ada' })
 })
 
-t.test('without arguments there is help to show', async t => {
+t.test('returns the help if there are no arguments', async t => {
   const parsed = await understand()
   t.equal(parsed.kind, 'nothing')
   t.match(parsed.kind === 'nothing' && parsed.help, /svc demo +A demonstration/)
@@ -71,7 +71,7 @@ const refusals: [argv: string[], code: string, message: string, hint: string | R
 ]
 
 for (const [argv, code, message, hint] of refusals) {
-  t.test(`svc ${argv.join(' ')} is refused and says what to do`, async t => {
+  t.test(`svc ${argv.join(' ')} is rejected with a hint`, async t => {
     const error = await understand(...argv).then(
       () => t.fail('understood'),
       (caught: { code: string; message: string; hint?: string }) => caught
@@ -81,7 +81,7 @@ for (const [argv, code, message, hint] of refusals) {
   })
 }
 
-t.test('a command of a plugin that is off says whose it is', async t => {
+t.test('the error for a command of a disabled plugin names the plugin', async t => {
   await t.rejects(parse(['demo', 'greet', 'A'], NO_COMMANDS, demoTree()), {
     code: 'CLI_COMMAND_UNKNOWN',
     message: 'svc demo greet belongs to the plugin demo, which is disabled',

@@ -56,12 +56,12 @@ t.test('words after -- are not flags', async t => {
   t.match(JSON.parse(stdout), { text: 'Hello --json' })
 })
 
-t.test('a command logs warnings as sentences with plugin and hint', async t => {
+t.test('a command logs warnings as readable lines with plugin and hint', async t => {
   const { stderr } = await project.svc(['demo', 'greet', 'Ada'])
   t.equal(stderr, 'warning: demo: watch out\n  hint: do this\nwarning: demo: which? did you mean this?\n')
 })
 
-t.test('with --json it logs JSON lines, from the given level', async t => {
+t.test('with --json, a command logs JSON lines of the given level and above', async t => {
   const { stderr } = await project.svc(['--json', '--log-level', 'info', 'demo', 'greet', 'Ada'])
   const lines = stderr.trim().split('\n')
   t.ok(lines.includes('{"level":"info","plugin":"demo","message":"quiet"}'))
@@ -70,7 +70,7 @@ t.test('with --json it logs JSON lines, from the given level', async t => {
   t.equal((await project.svc(['--log-level=silent', 'demo', 'greet', 'Ada'])).stderr, '')
 })
 
-t.test('help shows the fields that an item of a list takes', async t => {
+t.test('help shows the fields of an object in a list', async t => {
   const { code, stdout } = await project.svc(['demo', 'pack', '--help'])
   t.equal(code, 0)
   t.match(stdout.replace(/\s+/g, ' '), /--files .*Files\. Each is path=…,access=read\|write or JSON\./)

@@ -4,7 +4,7 @@ import { describeOperation, errorJson, renderError, renderResult, terminalOf } f
 import { demoManifest } from './commands.ts'
 import { paper } from './terminal.ts'
 
-t.test('a result is shown by the view of its operation, and without one as it is', async t => {
+t.test('renders a result by its view, or as JSON without a view', async t => {
   const output = { text: 'done', rows: [{ a: 1 }], note: 'and more' }
   t.equal(renderResult(output, { text: 'text' }, paper()), 'done')
   t.equal(renderResult(output, { rows: 'rows', columns: ['a'], note: 'note' }, paper()), 'A\n1\n\nand more')
@@ -13,7 +13,7 @@ t.test('a result is shown by the view of its operation, and without one as it is
   t.equal(renderResult('plain', undefined, paper()), 'plain')
 })
 
-t.test('a Markdown field is shown without its marks', t => {
+t.test('renders a Markdown field without Markdown syntax', t => {
   const output = {
     plan_md: '# Plan\n\n1. Change `src/a.ts`, and **test** it\n   - files: `#a.ts`\n\n## Open questions\n'
   }
@@ -22,7 +22,7 @@ t.test('a Markdown field is shown without its marks', t => {
   t.end()
 })
 
-t.test('an error shows place, message, code and hint, and says nothing twice', async t => {
+t.test('renders location, message, code and hint of an error without repetition', async t => {
   const at = { file: 'svc.toml', line: 3, column: 1 }
   t.equal(
     renderError(new SvcError('CFG_X', 'is wrong', { at, hint: 'do this' }), paper()),
@@ -34,7 +34,7 @@ t.test('an error shows place, message, code and hint, and says nothing twice', a
   )
 })
 
-t.test('an error is shown without the marks of Markdown', t => {
+t.test('renders an error without Markdown syntax', t => {
   const error = new SvcError('X_Y', 'set `a*b` in **svc.toml**', { hint: 'see [the guide](https://example.org/x)' })
   t.equal(
     renderError(error, paper()),
@@ -43,11 +43,11 @@ t.test('an error is shown without the marks of Markdown', t => {
   t.end()
 })
 
-t.test('an unexpected error shows its stack', async t => {
+t.test('renders the stack of an unexpected error', async t => {
   t.match(renderError(new TypeError('oops'), paper()), /TypeError: oops\n +at /)
 })
 
-t.test('as JSON an error holds what a program can act on', async t => {
+t.test('errorJson contains code, message, hint, data and plugin, but no status or stack', async t => {
   const error = new SvcError('X_Y', 'no', { hint: 'try', data: { n: 1 }, plugin: 'p', status: 404 })
   t.same(JSON.parse(JSON.stringify(errorJson(error))), {
     error: { code: 'X_Y', message: 'no', hint: 'try', data: { n: 1 }, plugin: 'p' }
@@ -55,7 +55,7 @@ t.test('as JSON an error holds what a program can act on', async t => {
   t.same(errorJson(new Error('oops')), { error: { code: 'OPR_FAILED', message: 'oops' } })
 })
 
-t.test('colours are for terminals that have them', async t => {
+t.test('uses colours only on terminals that support them', async t => {
   t.equal(terminalOf({ isTTY: true, hasColors: () => true }).paint('red', 'x'), '\x1b[31mx\x1b[39m')
   t.equal(terminalOf({ isTTY: true, hasColors: () => false }).paint('red', 'x'), 'x')
   t.equal(terminalOf({}).paint('red', 'x'), 'x')
@@ -63,7 +63,7 @@ t.test('colours are for terminals that have them', async t => {
   t.equal(terminalOf({ isTTY: true, columns: 91 }).columns, 91)
 })
 
-t.test('an operation is explained from its manifest', async t => {
+t.test('describes an operation from its manifest', async t => {
   const [operation] = demoManifest().operations
   const text = describeOperation('demo', operation!, paper())
   t.match(text, /^demo\.greet {2}Greet a person\n\nSays hello, in the words of the settings\.\n/)

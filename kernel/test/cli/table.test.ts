@@ -12,7 +12,7 @@ const plugins = [
   }
 ]
 
-t.test('columns line up, numbers to the right, and columns that say nothing are left out', async t => {
+t.test('aligns columns, numbers to the right, and leaves out empty columns', async t => {
   const rows = [
     { name: 'a', count: 5, nothing: null, list: [] },
     { name: 'longer', count: 1234, nothing: undefined, list: ['x', 'y'] }
@@ -23,21 +23,21 @@ t.test('columns line up, numbers to the right, and columns that say nothing are 
   )
 })
 
-t.test('headings split words of a field name', async t => {
+t.test('headings separate the words of a field name', async t => {
   t.match(renderTable([{ inFlight: 1 }], ['inFlight'], paper()), /^IN-FLIGHT\n/)
 })
 
-t.test('no rows are said to be none', async t => {
+t.test('renders (none) if there are no rows', async t => {
   t.equal(renderTable([], ['name'], paper()), '(none)')
 })
 
-t.test('a row is one line where the width is unlimited', async t => {
+t.test('renders one line per row if the width is unlimited', async t => {
   const lines = renderTable(plugins, ['name', 'state', 'calls', 'why'], paper()).split('\n')
   t.equal(lines.length, 3)
   t.match(lines[2], /prot is not a setting did you mean "port"\?$/)
 })
 
-t.test('long cells wrap within their column, and no line is wider than the terminal', async t => {
+t.test('wraps long cells so that no line is wider than the terminal', async t => {
   const text = renderTable(plugins, ['name', 'state', 'calls', 'why'], paper(70)).replace(/<\w+>|<\/>/g, '')
   const lines = text.split('\n')
   t.ok(lines.every(line => textWidth(line) <= 70))
@@ -45,7 +45,7 @@ t.test('long cells wrap within their column, and no line is wider than the termi
   t.match(text, /did you mean "port"\?/)
 })
 
-t.test('a text that would be squeezed too much goes below the table, under the name of its row', async t => {
+t.test('moves a text that would become too narrow below the table, under the name of its row', async t => {
   const text = renderTable(plugins, ['name', 'state', 'calls', 'why'], paper(44)).replace(/<\w+>|<\/>/g, '')
   const [table = '', below = ''] = text.split('\n\n')
   t.notMatch(table, /WHY|CFG_/)
@@ -57,7 +57,7 @@ t.test('a text that would be squeezed too much goes below the table, under the n
   )
 })
 
-t.test('states are coloured by their meaning, only in columns of states', async t => {
+t.test('colours states by their meaning, only in columns of states', async t => {
   const text = renderTable(
     [
       { name: 'ok', state: 'active' },
@@ -75,14 +75,14 @@ t.test('states are coloured by their meaning, only in columns of states', async 
   t.match(text, /^ok /m)
 })
 
-t.test('fractions keep three significant digits', async t => {
+t.test('rounds fractions to three significant digits', async t => {
   t.equal(
     renderTable([{ x: 0.012345 }, { x: 8.25 }, { x: 1234.5678 }, { x: 2 }], ['x'], paper()),
     ['     X', '0.0123', '  8.25', '  1235', '     2'].join('\n')
   )
 })
 
-t.test('a column that every row fills stays in the table, as narrow as it must be', async t => {
+t.test('a column with a value in every row stays in the table, however narrow', async t => {
   const rows = [
     { name: 'one', detail: 'short enough', hint: 'do this' },
     { name: 'two', detail: 'a sentence that is too long for one line with others', hint: null }

@@ -1,6 +1,6 @@
 import type { Terminal } from '#cli'
 
-/** A terminal of a width, which marks what would be coloured. */
+/** Creates a terminal of a width that marks coloured text with tags. */
 export function paper(columns: number = Number.POSITIVE_INFINITY): Terminal {
   return { columns, paint: (colour, text) => (colour === 'bold' ? text : `<${colour}>${text}</>`) }
 }

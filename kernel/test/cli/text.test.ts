@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { textWidth, withoutColour, wrapText } from '#cli'
 
-t.test('widths are those of a terminal', async t => {
+t.test('textWidth returns the width on a terminal', async t => {
   t.equal(textWidth('plain'), 5)
   t.equal(textWidth('\x1b[31mred\x1b[39m'), 3)
   t.equal(textWidth('né'), 2)
@@ -13,7 +13,7 @@ t.test('widths are those of a terminal', async t => {
   t.equal(withoutColour('\x1b[1;32mgo\x1b[0m'), 'go')
 })
 
-t.test('lines break at spaces, too long words anywhere, and breaks that are there stay', async t => {
+t.test('wraps at spaces, splits long words and keeps existing line breaks', async t => {
   t.same(wrapText('to be or not', 6), ['to be', 'or not'])
   t.same(wrapText('a\n\nb', 10), ['a', '', 'b'])
   t.same(wrapText('abcdefgh ij', 3), ['abc', 'def', 'gh', 'ij'])

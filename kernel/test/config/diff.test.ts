@@ -4,7 +4,7 @@ import { plugin, project, type TestLike, web } from './project.ts'
 
 const none = { live: [], plugin: [], restart: [] }
 
-/** The difference between two project files, and whether the plugin needs a new instance. */
+/** Returns the changes between two project files, and whether the plugin needs a new instance. */
 function compare(test: TestLike, before: string, after: string, plugins = [web]) {
   const from = project(test, { 'svc.toml': before }).resolve(plugins)
   const to = project(test, { 'svc.toml': after }).resolve(plugins)
@@ -12,7 +12,7 @@ function compare(test: TestLike, before: string, after: string, plugins = [web])
   return { ...diffConfig(from, to), rebuilt: fingerprints[0] !== fingerprints[1] }
 }
 
-t.test('an equivalent file changes nothing', async t => {
+t.test('an equivalent file causes no changes', async t => {
   const { kernel, plugins, rebuilt } = compare(
     t,
     '[plugins.web]\nport = 1\ntls.verify = false\n',
@@ -23,7 +23,7 @@ t.test('an equivalent file changes nothing', async t => {
   t.equal(rebuilt, false)
 })
 
-t.test('changes are sorted by their cost', async t => {
+t.test('changes are grouped by reload class', async t => {
   const { plugins, rebuilt } = compare(
     t,
     '',
@@ -37,11 +37,11 @@ t.test('changes are sorted by their cost', async t => {
   t.equal(rebuilt, true)
 })
 
-t.test('live and restart settings leave the instance alone', async t => {
+t.test('live and restart settings need no new instance', async t => {
   t.equal(compare(t, '', '[plugins.web]\nratio = 0.1\nmode = "fast"\nrequired = true\nenabled = true\n').rebuilt, false)
 })
 
-t.test('the switch and the policy are distinct', async t => {
+t.test('`enabled` and other policy changes are reported separately', async t => {
   const { plugins, rebuilt } = compare(t, '', '[plugins.web]\nenabled = false\nisolation = "worker"\nrequired = true\n')
   t.strictSame(plugins.get('web'), {
     enabled: true,
@@ -51,27 +51,27 @@ t.test('the switch and the policy are distinct', async t => {
   t.equal(rebuilt, true)
 })
 
-t.test('the kernel has separate classes', async t => {
+t.test('changes of the kernel are reported separately', async t => {
   const { kernel, plugins } = compare(t, '', '[kernel]\nlog_level = "debug"\nlog_format = "json"\n')
   t.strictSame(kernel, { live: ['log_level'], plugin: [], restart: ['log_format'] })
   t.equal(plugins.size, 0)
 })
 
-t.test('keys that a schema merely allows count as well', async t => {
+t.test('undeclared keys that a schema allows also count as changes', async t => {
   const open = plugin('web', { type: 'object', properties: {}, additionalProperties: true })
   const { plugins, rebuilt } = compare(t, '', '[plugins.web]\nfree = 1\n', [open])
   t.strictSame(plugins.get('web')?.settings.plugin, ['free'])
   t.equal(rebuilt, true)
 })
 
-t.test('the order of keys does not matter', async t => {
+t.test('the order of keys is no change', async t => {
   t.equal(
     compare(t, '[plugins.web]\nweights = { a = 1, b = 2 }\n', '[plugins.web]\nweights = { b = 2, a = 1 }\n').rebuilt,
     false
   )
 })
 
-t.test('a new plugin is no difference', async t => {
+t.test('a new plugin is not reported as a change', async t => {
   const here = project(t)
   t.equal(diffConfig(here.resolve([]), here.resolve([web])).plugins.size, 0)
   t.equal(diffConfig(here.resolve([web]), here.resolve([])).plugins.size, 0)

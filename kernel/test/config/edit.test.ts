@@ -10,7 +10,7 @@ function edit(test: TestLike, text: string, name = 'web', enabled = false): stri
   return readFileSync(file, 'utf8')
 }
 
-t.test('a switch that is there is turned, and every comment stays', async t => {
+t.test('writeSwitch changes an existing key and keeps comments', async t => {
   t.equal(
     edit(
       t,
@@ -20,7 +20,7 @@ t.test('a switch that is there is turned, and every comment stays', async t => {
   )
 })
 
-t.test('a switch is added where the plugin’s table is written', async t => {
+t.test('writeSwitch adds the key to the existing table of the plugin', async t => {
   t.equal(edit(t, '[plugins.web] # c\n# d\nport = 1\n'), '[plugins.web] # c\nenabled = false\n# d\nport = 1\n')
   t.equal(edit(t, '[plugins.web]'), '[plugins.web]\nenabled = false\n')
   t.equal(edit(t, '[plugins]\nweb = { port = 1 }\n'), '[plugins]\nweb = { enabled = false, port = 1 }\n')
@@ -30,7 +30,7 @@ t.test('a switch is added where the plugin’s table is written', async t => {
   t.equal(edit(t, 'plugins.web.port = 1\n'), 'plugins.web.enabled = false\nplugins.web.port = 1\n')
 })
 
-t.test('a table is added when the plugin has none', async t => {
+t.test('writeSwitch adds a table if the plugin has none', async t => {
   t.equal(edit(t, '[kernel]\nwatch = true'), '[kernel]\nwatch = true\n\n[plugins.web]\nenabled = false\n')
   t.equal(
     edit(t, '[plugins.web.tls]\nverify = true\n'),
@@ -41,18 +41,18 @@ t.test('a table is added when the plugin has none', async t => {
   t.equal(edit(t, '', 'a b', true), '[plugins."a b"]\nenabled = true\n')
 })
 
-t.test('line endings are kept', async t => {
+t.test('writeSwitch keeps line endings', async t => {
   t.equal(edit(t, '[plugins.web]\r\nport = 1\r\n'), '[plugins.web]\r\nenabled = false\r\nport = 1\r\n')
 })
 
-t.test('the file is made when absent, and no draft is left behind', async t => {
+t.test('writeSwitch creates a missing file and leaves no temporary file', async t => {
   const here = project(t)
   writeSwitch(here.path('svc.toml'), ['plugins', 'web', 'enabled'], true)
   t.equal(readFileSync(here.path('svc.toml'), 'utf8'), '[plugins.web]\nenabled = true\n')
   t.strictSame(readdirSync(here.root), ['svc.toml'])
 })
 
-t.test('the mode of the file and a link to it survive', async t => {
+t.test('writeSwitch keeps file mode and symbolic links', async t => {
   const here = project(t, { 'real.toml': '' })
   chmodSync(here.path('real.toml'), 0o600)
   symlinkSync('real.toml', here.path('svc.toml'))
@@ -62,7 +62,7 @@ t.test('the mode of the file and a link to it survive', async t => {
   t.equal(readFileSync(here.path('real.toml'), 'utf8'), '[plugins.web]\nenabled = true\n')
 })
 
-t.test('a broken file and one that cannot hold the switch are left as they are', async t => {
+t.test('writeSwitch does not change a file that is invalid or cannot be edited', async t => {
   for (const [text, code] of [
     ['[plugins.web\n', 'CFG_TOML_SYNTAX'],
     ['plugins = 5\n', 'CFG_EDIT_FAILED'],
@@ -74,7 +74,7 @@ t.test('a broken file and one that cannot hold the switch are left as they are',
   }
 })
 
-t.test('whatever the layout, only the switch changes', async t => {
+t.test('for any layout: writeSwitch changes only the key', async t => {
   const layouts = fc.constantFrom(
     '[plugins.web]\n# keep\nport = 1 # keep\n',
     '[plugins.web]\nenabled = true # keep\nport = 1\n',
@@ -105,7 +105,7 @@ t.test('whatever the layout, only the switch changes', async t => {
   )
 })
 
-t.test('what was written is what configuration reads', async t => {
+t.test('the configuration reads the written value', async t => {
   const here = project(t, { 'svc.toml': '[plugins.web]\n' })
   writeSwitch(here.path('svc.toml'), ['plugins', 'web', 'enabled'], false)
   const config = here.resolve([plugin('web', { type: 'object' })])

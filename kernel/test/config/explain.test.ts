@@ -3,7 +3,7 @@ import { plugin, project, web } from './project.ts'
 
 const toml = '[plugins.web]\nport = 8080\ntls.verify = false\nweights = { a = 1 }\n'
 
-t.test('a setting has its value, where it comes from and what it overrides', async t => {
+t.test('explain returns value, origin and overridden values', async t => {
   const here = project(t, { 'svc.toml': toml, 'install/defaults.toml': '[plugins.web]\nport = 1\n' })
   const config = here.resolve([web], { env: { SVC_WEB_PORT: '9' } })
   t.strictSame(config.explain('plugins.web.port'), {
@@ -31,7 +31,7 @@ t.test('a setting has its value, where it comes from and what it overrides', asy
   })
 })
 
-t.test('a setting that is not written is a default', async t => {
+t.test('explain reports an absent setting as default', async t => {
   const config = project(t).resolve([web])
   t.match(config.explain('web.host'), {
     key: 'plugins.web.host',
@@ -44,13 +44,13 @@ t.test('a setting that is not written is a default', async t => {
   t.match(config.explain('web.base'), { value: null, layer: 'default', place: null })
 })
 
-t.test('a file outside the project is named in full', async t => {
+t.test('a file outside the project is shown with its absolute path', async t => {
   const here = project(t, { 'user.toml': 'plugins.web.port = 5\n', 'project/svc.toml': '' })
   const config = here.resolve([web], { cwd: here.path('project'), userFile: here.path('user.toml') })
   t.equal(config.explain('web.port').place, `${here.path('user.toml')}:1:1`)
 })
 
-t.test('a nested key, a kernel key and a policy can be explained', async t => {
+t.test('explain accepts nested keys, kernel keys and policies', async t => {
   const here = project(t, { 'svc.toml': `${toml}[kernel]\nwatch = false\n` })
   const config = here.resolve([web])
   t.match(config.explain('plugins.web.tls.verify'), { value: false, place: 'svc.toml:3:1' })
@@ -59,7 +59,7 @@ t.test('a nested key, a kernel key and a policy can be explained', async t => {
   t.match(config.explain('plugins.web.breaker.failures'), { value: 5 })
 })
 
-t.test('a table of free keys is one setting, which several layers may add to', async t => {
+t.test('a table with free keys is one setting, merged from several layers', async t => {
   const here = project(t, { 'svc.toml': toml, 'svc.local.toml': '[plugins.web.weights]\nb = 2\n' })
   t.match(here.resolve([web]).explain('web.weights'), {
     value: { a: 1, b: 2 },
@@ -72,7 +72,7 @@ t.test('a table of free keys is one setting, which several layers may add to', a
   })
 })
 
-t.test('an unknown key is refused with a suggestion', async t => {
+t.test('explain rejects an unknown key with a suggestion', async t => {
   const config = project(t).resolve([web])
   t.throws(() => config.explain('plugins.web.prot'), {
     code: 'CFG_SETTING_UNKNOWN',
@@ -81,7 +81,7 @@ t.test('an unknown key is refused with a suggestion', async t => {
   t.throws(() => config.explain('entirely.different'), { code: 'CFG_SETTING_UNKNOWN', hint: /svc config list/ })
 })
 
-t.test('the list holds every setting of every plugin, and the written settings of policies', async t => {
+t.test('the list contains all settings of plugins, and policy settings that a layer sets', async t => {
   const here = project(t, { 'svc.toml': `${toml}enabled = true\n` })
   const config = here.resolve([web, plugin('other', { type: 'object', properties: { a: { type: 'string' } } })])
   const keys = config.settings().map(({ key }) => key)
@@ -91,10 +91,10 @@ t.test('the list holds every setting of every plugin, and the written settings o
     keys.filter(key => /enabled|isolation|breaker/.test(key)),
     ['plugins.web.enabled']
   )
-  t.equal(new Set(keys).size, keys.length, 'each once')
+  t.equal(new Set(keys).size, keys.length, 'each setting is listed once')
 })
 
-t.test('a prefix narrows the list, by whole names', async t => {
+t.test('a prefix filters the list by whole key segments', async t => {
   const config = project(t).resolve([web, plugin('website', { type: 'object', properties: { a: { type: 'string' } } })])
   const under = (prefix: string) => config.settings(prefix).map(({ key }) => key)
   t.strictSame(under('plugins.web.tls'), ['plugins.web.tls.verify', 'plugins.web.tls.file'])

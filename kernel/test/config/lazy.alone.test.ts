@@ -19,7 +19,7 @@ t.test('a run with defaults loads no parser and no validator', async t => {
   for (const name of ['smol-toml', 'toml-eslint-parser', 'ajv', 'ajv-formats']) t.notOk(loaded(name), name)
 })
 
-t.test('whether a plugin is on is known without a validator', async t => {
+t.test('enabled plugins are determined without loading a validator', async t => {
   const toml = '[kernel]\nplugin_directories = ["more", 3]\n[plugins.a]\nenabled = false\n[plugins.b]\nenabled = "no"\n'
   const here = project(t, { 'svc.toml': toml, 'svc.local.toml': 'plugins.c.enabled = true\n' })
   const peek = peekConfig(here.read({ set: ['plugins.d.enabled=false', 'plugins.c.enabled=!unset'] }))
@@ -29,7 +29,7 @@ t.test('whether a plugin is on is known without a validator', async t => {
   t.notOk(loaded('ajv'))
 })
 
-t.test('a run with a file loads what it needs, and the second parser only for places', async t => {
+t.test('a run with a file loads the second parser only for source positions', async t => {
   const config = project(t, { 'svc.toml': '[plugins.simple]\na = 2\n' }).resolve([simple])
   t.strictSame(config.plugins.get('simple')?.values, { a: 2 })
   t.ok(loaded('smol-toml'))

@@ -5,7 +5,7 @@ import { type ConfigSources, readSources, type SourceOptions } from '@svc/config
 import { type JsonSchema, t as schema } from '@svc/plugin-sdk'
 import { type ConfigurablePlugin, type ResolvedConfig, resolveConfig } from '#host'
 
-/** A project folder with files, and readers that see nothing of this machine. */
+/** Project folder with files, and readers that ignore the configuration of this machine. */
 export interface Project {
   readonly root: string
   path(name: string): string
@@ -13,7 +13,7 @@ export interface Project {
   resolve(plugins: readonly ConfigurablePlugin[], options?: Partial<SourceOptions>): ResolvedConfig
 }
 
-/** Parts of a test that a helper needs. */
+/** Part of a test that helpers use. */
 export interface TestLike {
   teardown(undo: () => void): unknown
 }
@@ -45,7 +45,7 @@ export function plugin(name: string, config: JsonSchema, more: Partial<Configura
   return { name, config, provides: [], enabledByDefault: true, ...more }
 }
 
-/** A plugin with one setting of each kind. */
+/** Plugin with one setting of each kind. */
 export const web = plugin(
   'web',
   schema.object({

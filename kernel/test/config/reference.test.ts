@@ -12,7 +12,7 @@ const section = plugin(
   schema.object({ enabled: schema.boolean({ default: true }), url: schema.string() }, { 'x-section': 'orchestration' })
 )
 
-t.test('the editor’s schema takes what the kernel takes and refuses typing errors', async t => {
+t.test('the editor schema accepts valid files and rejects typos', async t => {
   const document = configSchema([web, section])
   const validate = new Ajv2020({ strict: false, meta: false, validateSchema: false }).compile(document)
   for (const text of [
@@ -36,7 +36,7 @@ t.test('the editor’s schema takes what the kernel takes and refuses typing err
   }
 })
 
-t.test('references inside a plugin’s schema stay inside it', async t => {
+t.test('references in a plugin’s schema resolve inside that schema', async t => {
   const foreign = plugin('foreign', {
     type: 'object',
     properties: { a: { $ref: '#/$defs/A' } },
@@ -47,7 +47,7 @@ t.test('references inside a plugin’s schema stay inside it', async t => {
   t.notOk(validate({ plugins: { foreign: { a: 'x' } } }))
 })
 
-t.test('the reference has a row for every setting', async t => {
+t.test('the configuration reference has a row for each setting', async t => {
   const text = renderConfigReference([web, section])
   const config = project(t).resolve([web, section])
   for (const { path } of config.resolved.sections.flatMap(section => section.declared))
@@ -58,7 +58,7 @@ t.test('the reference has a row for every setting', async t => {
   t.match(text, 'a string (minLength 8), secret')
 })
 
-t.test('the environment example names every variable once, commented out', async t => {
+t.test('.env.example contains each variable once, commented out', async t => {
   const text = renderEnvExample([web])
   const lines = text.split('\n')
   t.ok(lines.includes('#SVC_WEB_PORT=3847'))
@@ -68,7 +68,7 @@ t.test('the environment example names every variable once, commented out', async
   t.ok(lines.every(line => line === '' || line.startsWith('#')))
 })
 
-t.test('the defaults that ship are understood', async t => {
+t.test('the shipped defaults.toml is valid', async t => {
   const file = new URL('../../../config/defaults.toml', import.meta.url)
   const uncommented = readFileSync(file, 'utf8')
     .replace(/^# (?=\[|[a-z_]+ = )/gm, '')

@@ -26,7 +26,7 @@ t.test('a mistyped key is an error with file, line, column and a suggestion', as
   )
 })
 
-t.test('places are found in nested, inline, dotted and quoted tables', async t => {
+t.test('positions are found in nested, inline, dotted and quoted tables', async t => {
   const cases: [string, number, number, string][] = [
     ['[plugins.web.tls]\nverfiy = true', 2, 1, 'verify'],
     ['[plugins.web]\ntls = { file = "x", verfiy = true }', 2, 21, 'verify'],
@@ -44,7 +44,7 @@ t.test('places are found in nested, inline, dotted and quoted tables', async t =
   }
 })
 
-t.test('a wrong value names the key, what was expected, what is there and the place', async t => {
+t.test('the error for an invalid value names key, expected type, actual value and position', async t => {
   const cases: [string, string][] = [
     ['port = "80"', 'plugins.web.port must be an integer (minimum 1, maximum 65535), got "80"'],
     ['port = 70000', 'plugins.web.port must be an integer (minimum 1, maximum 65535), got 70000'],
@@ -68,7 +68,7 @@ t.test('a wrong value names the key, what was expected, what is there and the pl
   }
 })
 
-t.test('a value from the command line is named by its option', async t => {
+t.test('the error for an override names the option', async t => {
   const { problems } = project(t).resolve([web], { set: ['plugins.web.port=x', 'plugins.web.prot=1'] })
   t.strictSame(problems.map(({ message }) => message).sort(), [
     'plugins.web.port must be an integer (minimum 1, maximum 65535), got "x" (--set plugins.web.port)',
@@ -76,7 +76,7 @@ t.test('a value from the command line is named by its option', async t => {
   ])
 })
 
-t.test('a union is one problem, not one for each branch', async t => {
+t.test('an invalid union value is one problem, not one for each branch', async t => {
   const loose = plugin(
     'loose',
     schema.object({ size: schema.optional(schema.union([schema.integer(), schema.boolean()])) })
@@ -88,7 +88,7 @@ t.test('a union is one problem, not one for each branch', async t => {
   )
 })
 
-t.test('a setting without default that is not given says how to give it', async t => {
+t.test('the error for a missing required setting has a hint how to set it', async t => {
   const needy = plugin('needy', schema.object({ url: schema.string({ 'x-env': 'SVC_NEEDY_URL' }) }))
   t.match(project(t).resolve([needy]).plugins.get('needy')?.problems, [
     {
@@ -99,30 +99,34 @@ t.test('a setting without default that is not given says how to give it', async 
     }
   ])
   t.strictSame(project(t).resolve([needy], { env: { SVC_NEEDY_URL: 'u' } }).problems, [])
-  t.strictSame(project(t).resolve([{ ...needy, enabledByDefault: false }]).problems, [], 'unless it does not run')
+  t.strictSame(
+    project(t).resolve([{ ...needy, enabledByDefault: false }]).problems,
+    [],
+    'a disabled plugin has no such problem'
+  )
   t.strictSame(project(t).resolve([needy], { set: ['plugins.needy.enabled=false'] }).problems, [])
 })
 
-t.test('tables of defaults exist without being written', async t => {
+t.test('default tables exist even if no file contains them', async t => {
   const config = project(t).resolve([web])
   t.strictSame(config.plugins.get('web')?.values.tls, { verify: true })
   const half = project(t, { 'svc.toml': '[plugins.web.tls]\nfile = "x"\n' }).resolve([web])
   t.strictSame(half.plugins.get('web')?.values.tls, { verify: true, file: 'x' })
 })
 
-t.test('an unknown plugin is an error when it looks like a known one, else a warning', async t => {
+t.test('an unknown plugin is an error if it resembles a known one, else a warning', async t => {
   const near = project(t, { 'svc.toml': '[plugins.wbe]\nport = 1\n' }).resolve([web]).generalProblems
   t.match(near, [{ severity: 'error', code: 'CFG_PLUGIN_UNKNOWN', line: 1, column: 2, hint: 'did you mean "web"?' }])
   const far = project(t, { 'svc.toml': '[plugins.orchestrator]\nport = 1\n' }).resolve([web]).generalProblems
   t.match(far, [{ severity: 'warning', code: 'CFG_PLUGIN_UNKNOWN', key: 'plugins.orchestrator' }])
 })
 
-t.test('a table without an owner is an error, with the table that was meant', async t => {
+t.test('an unknown table is an error with a suggestion', async t => {
   const meant = project(t, { 'svc.toml': '[web]\nport = 1\n' }).resolve([web]).generalProblems
   t.match(meant, [{ severity: 'error', code: 'CFG_KEY_UNKNOWN', hint: 'did you mean "plugins.web"?' }])
 })
 
-t.test('what should be a table and is none is said so', async t => {
+t.test('a value instead of a table is an error', async t => {
   for (const [text, key] of [
     ['kernel = 1', 'kernel'],
     ['plugins = []', 'plugins'],
@@ -165,7 +169,7 @@ t.test('a plugin may have a separate table, in which reserved names are free', a
   t.match(config.explain('plugins.orchestra.agents'), { key: 'orchestration.agents', value: 2, place: 'svc.toml:3:1' })
 
   const both = project(t, { 'svc.toml': '[plugins.orchestra]\nagents = 3\n' }).resolve([orchestra])
-  t.match(both.explain('orchestration.agents'), { value: 3, place: 'svc.toml:2:1' }, '[plugins.NAME] works as well')
+  t.match(both.explain('orchestration.agents'), { value: 3, place: 'svc.toml:2:1' }, '[plugins.NAME] also works')
 
   const typo = project(t, { 'svc.toml': '[orchestration]\nagnets = 3\n' }).resolve([orchestra])
   t.match(typo.problems, [
@@ -185,7 +189,7 @@ t.test('a manifest that declares a reserved key is invalid', async t => {
   ])
 })
 
-t.test('a schema that cannot be compiled is that plugin’s problem', async t => {
+t.test('an invalid schema is a problem of its plugin', async t => {
   const broken = plugin('broken', { type: 'object', properties: { a: { type: 'strnig', default: 'x' } }, allOf: [] })
   const config = project(t).resolve([broken, web])
   t.match(config.plugins.get('broken')?.problems, [
@@ -194,7 +198,7 @@ t.test('a schema that cannot be compiled is that plugin’s problem', async t =>
   t.equal(config.plugins.get('web')?.error, null)
 })
 
-t.test('policies have defaults, and the kernel’s settings fill what they leave open', async t => {
+t.test('policies have defaults, and timeouts default to those of the kernel', async t => {
   const toml = '[kernel]\ndrain_timeout_ms = 5\n[plugins.web]\nrequired = true\nbreaker.failures = 2\nmemory_mb = 64\n'
   const policy = project(t, { 'svc.toml': `${toml}permissions = { fs_read = ["a"], child_process = true }\n` })
     .resolve([web])
@@ -216,17 +220,17 @@ t.test('policies have defaults, and the kernel’s settings fill what they leave
   })
 })
 
-t.test('whether a plugin is enabled is three-valued', async t => {
+t.test('`enabled` is true, false or undefined', async t => {
   const enabled = (toml: string) => project(t, { 'svc.toml': toml }).resolve([web]).plugins.get('web')?.enabled
   t.equal(enabled(''), undefined)
   t.equal(enabled('[plugins.web]\nenabled = false'), false)
   t.equal(enabled('[plugins.web]\nenabled = true'), true)
 })
 
-t.test('foreign keys stay with a schema that allows them', async t => {
+t.test('undeclared keys are kept if the schema allows them', async t => {
   const open = plugin('open', schema.object({ a: schema.integer({ default: 1 }) }, { additionalProperties: true }))
   const config = project(t, { 'svc.toml': '[plugins.open]\nb = 2\nsince = 2024-01-02\n' }).resolve([open])
-  t.strictSame(config.plugins.get('open')?.values, { a: 1, b: 2, since: '2024-01-02' }, 'dates become text')
+  t.strictSame(config.plugins.get('open')?.values, { a: 1, b: 2, since: '2024-01-02' }, 'dates become strings')
 })
 
 t.test('formats are checked', async t => {
@@ -237,17 +241,17 @@ t.test('formats are checked', async t => {
   ])
 })
 
-t.test('values cannot reach back into the layers', async t => {
+t.test('changing returned values does not affect the layers', async t => {
   const sources = project(t, { 'svc.toml': '[plugins.web]\ntags = ["a"]\n' })
   const first = sources.resolve([web])
   const { tags } = first.plugins.get('web')!.values as { tags: string[] }
   tags.push('b')
-  t.strictSame(first.explain('plugins.web.tags').value, ['a', 'b'], 'the snapshot is the plugin’s own')
+  t.strictSame(first.explain('plugins.web.tags').value, ['a', 'b'], 'the plugin receives a copy')
   const again = sources.resolve([web])
   t.strictSame(again.plugins.get('web')?.values.tags, ['a'])
 })
 
-t.test('without a setting the defaults are those that ajv would fill in', async () => {
+t.test('for any schema: the defaults of an empty table equal those of ajv', async () => {
   const scalar = fc.oneof(
     fc.integer().map(value => schema.integer({ default: value })),
     fc.string().map(value => schema.string({ default: value })),
@@ -261,14 +265,14 @@ t.test('without a setting the defaults are those that ajv would fill in', async 
   fc.assert(
     fc.property(outer, declared => {
       const quick = check(declared, {}, true)
-      // A keyword that says nothing new sends the schema to ajv.
+      // The additional keyword has no effect, but forces the use of ajv.
       const slow = check({ ...declared, minProperties: 0 }, {}, true)
       return isDeepStrictEqual(quick, slow) && quick.issues.length === 0
     })
   )
 })
 
-t.test('many problems make one error under the code of the first', async t => {
+t.test('several problems become one error with the code of the first', async t => {
   const { problems } = project(t, { 'svc.toml': '[plugins.web]\nprot = 1\nport = "x"\n' }).resolve([web])
   const error = problemsError(problems)
   t.equal(error.code, problems[0]?.code)

@@ -23,8 +23,8 @@ const vault = plugin(
   })
 )
 
-t.test('no output holds a secret, whatever is wrong with the file around it', async t => {
-  // Every secret contains a marker that nothing else does.
+t.test('for any invalid file: no output contains a secret', async t => {
+  // Each secret contains a unique marker.
   const secret = fc.stringMatching(/^[ -~]{0,12}$/).map(text => `${text}Zq7Zq${text}`)
   const quoted = (text: string): string => JSON.stringify(text)
   const line = secret.chain(value => {
@@ -49,7 +49,7 @@ t.test('no output holds a secret, whatever is wrong with the file around it', as
       `group = ${it}`,
       `group.inner = ${it}`,
       `group.inner = [${it}]`,
-      // Broken on purpose: what the parser quotes must not show it either.
+      // Invalid TOML: the excerpt in the error must not contain the secret.
       `token = "${value.replaceAll('"', '')}`,
       `token = Zq7Zq`,
       `token Zq7Zq`,
@@ -88,7 +88,7 @@ t.test('no output holds a secret, whatever is wrong with the file around it', as
   )
 })
 
-t.test('a masked setting still shows where it comes from', async t => {
+t.test('a masked setting shows its origin', async t => {
   const here = project(t, { 'svc.toml': '[plugins.web]\ntoken = "long enough"\n' })
   t.match(here.resolve([web]).explain('web.token'), { value: MASK, secret: true, place: 'svc.toml:2:1' })
   t.match(here.resolve([web], { set: ['plugins.web.token=another one'] }).explain('web.token'), {
@@ -96,10 +96,10 @@ t.test('a masked setting still shows where it comes from', async t => {
     place: '--set plugins.web.token',
     overrides: [{ layer: 'project', value: MASK }]
   })
-  t.match(project(t).resolve([web]).explain('web.token'), { value: null }, 'and that there is none')
+  t.match(project(t).resolve([web]).explain('web.token'), { value: null }, 'an absent secret is shown as null')
 })
 
-t.test('of a secret that came as a reference the reference is shown', t => {
+t.test('a secret reference is shown unmasked', t => {
   const here = project(t, {
     'svc.toml': [
       '[plugins.vault]',
@@ -115,14 +115,14 @@ t.test('of a secret that came as a reference the reference is shown', t => {
     overrides: [{ layer: 'project', value: 'secret://env/TOKEN' }]
   })
   t.same(config.explain('vault.keys').value, { a: 'secret://env/A', b: 'secret://env/B' })
-  t.equal(config.explain('vault.accounts').value, MASK, 'what is no reference may be a secret')
+  t.equal(config.explain('vault.accounts').value, MASK, 'a table with a value that is no reference is masked')
   const listed = config.settings('plugins.vault').map(({ key, value }) => [key, value])
   t.equal(Object.fromEntries(listed)['plugins.vault.token'], 'secret://env/OTHER')
   t.equal(here.resolve([vault], { set: ['plugins.vault.token=secret://env'] }).explain('vault.token').value, MASK)
   t.end()
 })
 
-t.test('a schema behind a reference is treated as a secret', async t => {
+t.test('a setting whose schema is a $ref is treated as a secret', async t => {
   const foreign = plugin('foreign', {
     type: 'object',
     properties: { key: { $ref: '#/$defs/Key' } },
@@ -133,7 +133,7 @@ t.test('a schema behind a reference is treated as a secret', async t => {
   t.equal(config.explain('foreign.key').value, MASK)
 })
 
-t.test('references are collected, and wait for their value with formats, patterns and enums', async t => {
+t.test('references are collected, and formats, patterns and enums are checked only for resolved secrets', async t => {
   const toml = [
     '[plugins.vault]',
     'token = "secret://env/TOKEN"',
@@ -164,12 +164,12 @@ t.test('references are collected, and wait for their value with formats, pattern
   t.equal(own.values.token, 'secret://env/TOKEN', 'the snapshot keeps the reference')
 })
 
-t.test('a reference does not stand for something that is no string', async t => {
+t.test('a reference is invalid for a setting that is no string', async t => {
   const config = project(t, { 'svc.toml': '[plugins.vault]\nsize = "secret://env/SIZE"\n' }).resolve([vault])
   t.match(config.problems, [{ code: 'CFG_VALUE_INVALID', key: 'plugins.vault.size' }])
 })
 
-t.test('a secret that does not fit is refused without being shown', async t => {
+t.test('an invalid secret is rejected with a message that does not contain it', async t => {
   const config = project(t, { 'svc.toml': '[plugins.vault]\ntoken = "secret://env/TOKEN"\n' }).resolve([vault])
   const refused = config.plugins.get('vault')!.settings(async () => 'HUNTER2')
   const message = await refused.catch((error: Error) => error.message)
@@ -178,7 +178,7 @@ t.test('a secret that does not fit is refused without being shown', async t => {
   t.notMatch(message, 'HUNTER2')
 })
 
-t.test('what the resolver throws comes through', async t => {
+t.test('errors of the resolver are rethrown', async t => {
   const config = project(t, { 'svc.toml': '[plugins.vault]\ntoken = "secret://env/TOKEN"\n' }).resolve([vault])
   await t.rejects(
     config.plugins.get('vault')!.settings(async () => {
@@ -188,7 +188,7 @@ t.test('what the resolver throws comes through', async t => {
   )
 })
 
-t.test('the kernel and the resolver itself cannot hold references', async t => {
+t.test('references are rejected in settings of the kernel and of the resolver', async t => {
   const resolver = plugin('secrets', schema.object({ key: schema.optional(schema.secret()) }), {
     provides: [secretsResolver.id]
   })
@@ -198,7 +198,7 @@ t.test('the kernel and the resolver itself cannot hold references', async t => {
   t.match(config.plugins.get('secrets')?.problems, [{ code: 'CFG_SECRET_FORBIDDEN', key: 'plugins.secrets.key' }])
 })
 
-t.test('a backend may hold references to other backends, and none to itself', async t => {
+t.test('a backend’s settings may refer to other backends, but not to itself', async t => {
   const backend = plugin('vault-server', schema.object({ key: schema.secret(), pin: schema.secret() }), {
     provides: [secretBackend('vault').id]
   })

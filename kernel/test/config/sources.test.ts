@@ -15,7 +15,11 @@ t.test('each layer overrides the ones below it', async t => {
     ['svc.local.toml', { profile: 'box' }, 1006]
   ]
   const files: Record<string, string> = {}
-  t.equal(project(t).resolve([web]).plugins.get('web')?.values.port, 3847, 'the default of the schema is the lowest')
+  t.equal(
+    project(t).resolve([web]).plugins.get('web')?.values.port,
+    3847,
+    'the default of the schema has the lowest precedence'
+  )
   for (const [file, options, value] of steps) {
     files[file] = port(value)
     t.equal(project(t, files).resolve([web], options).plugins.get('web')?.values.port, value, file)
@@ -24,7 +28,7 @@ t.test('each layer overrides the ones below it', async t => {
   const env = { HOME: all.path('home'), SVC_WEB_PORT: '1007' }
   t.equal(all.resolve([web], { profile: 'box', env }).plugins.get('web')?.values.port, 1007, 'environment')
   const top = all.resolve([web], { profile: 'box', env, set: ['plugins.web.port=1008', 'plugins.web.port=1009'] })
-  t.equal(top.plugins.get('web')?.values.port, 1009, '--set, the last one')
+  t.equal(top.plugins.get('web')?.values.port, 1009, 'the last --set wins')
   t.strictSame(
     top.explain('plugins.web.port').overrides.map(({ layer, place, value }) => [layer, place, value]),
     [
@@ -41,12 +45,12 @@ t.test('each layer overrides the ones below it', async t => {
   )
 })
 
-t.test('XDG_CONFIG_HOME says where the user file lies', async t => {
+t.test('XDG_CONFIG_HOME determines the location of the user file', async t => {
   const here = project(t, { 'xdg/svc/svc.toml': port(7) })
   t.equal(here.resolve([web], { env: { XDG_CONFIG_HOME: here.path('xdg') } }).plugins.get('web')?.values.port, 7)
 })
 
-t.test('the project file is found upward from the working directory and marks the root', async t => {
+t.test('the nearest project file above the working directory determines the root', async t => {
   const here = project(t, { 'svc.toml': '', 'a/b/x': '' })
   const sources = here.read({ cwd: here.path('a/b') })
   t.equal(sources.projectRoot, here.root)
@@ -54,17 +58,21 @@ t.test('the project file is found upward from the working directory and marks th
   t.strictSame(sources.problems, [])
 })
 
-t.test('without a project file the root is the repository, else the working directory', async t => {
+t.test('without a project file, the root is the repository, else the working directory', async t => {
   const here = project(t, { 'repo/.git/HEAD': '', 'repo/sub/x': '', 'plain/x': '' })
   t.equal(here.read({ cwd: here.path('repo/sub') }).projectRoot, here.path('repo'))
   t.equal(here.read({ cwd: here.path('plain') }).projectRoot, here.path('plain'))
   const { files, projectFile } = here.read({ cwd: here.path('repo/sub') })
-  t.equal(projectFile, here.path('repo/svc.toml'), 'where one would be written')
-  t.match(files, [here.path('repo/sub/svc.toml'), here.path('repo/svc.toml')], 'files that may appear are watched')
-  t.notOk(files.includes(here.path('svc.toml')), 'outside the repository nothing is')
+  t.equal(projectFile, here.path('repo/svc.toml'), 'the path at which a project file would be created')
+  t.match(
+    files,
+    [here.path('repo/sub/svc.toml'), here.path('repo/svc.toml')],
+    'missing files inside the repository are watched'
+  )
+  t.notOk(files.includes(here.path('svc.toml')), 'files outside the repository are not watched')
 })
 
-t.test('SVC_REPO_ROOT names the project, and its alias yields to it', async t => {
+t.test('SVC_REPO_ROOT selects the project and takes precedence over its alias', async t => {
   const here = project(t, { 'svc.toml': '', 'one/svc.toml': port(1), 'two/svc.toml': port(2), 'other/sub/x': '' })
   const one = here.resolve([web], { env: { SVC_REPO_ROOT: here.path('one'), SVC_REPOSITORY_ROOT: here.path('two') } })
   t.equal(one.projectRoot, here.path('one'))
@@ -73,7 +81,7 @@ t.test('SVC_REPO_ROOT names the project, and its alias yields to it', async t =>
   const two = here.resolve([web], { env: { SVC_REPO_ROOT: ' ', SVC_REPOSITORY_ROOT: here.path('two') } })
   t.equal(two.projectRoot, here.path('two'), 'an empty variable counts as unset')
   const sub = here.read({ env: { SVC_REPO_ROOT: here.path('other/sub') } })
-  t.equal(sub.projectRoot, here.path('other/sub'), 'the variable is the root even when svc.toml lies above')
+  t.equal(sub.projectRoot, here.path('other/sub'), 'the variable is the root even if svc.toml is in a parent folder')
   t.equal(sub.projectFile, here.path('svc.toml'))
 })
 
@@ -107,14 +115,14 @@ t.test('cosmiconfig never executes JavaScript', async t => {
   }
 })
 
-t.test('nothing in svc.toml imports another file', async t => {
+t.test('svc.toml cannot import other files', async t => {
   const here = project(t, { 'svc.toml': '"$import" = "other.toml"\n', 'other.toml': port(5) })
   const config = here.resolve([web])
   t.equal(config.plugins.get('web')?.values.port, 3847)
   t.match(config.problems, [{ code: 'CFG_KEY_UNKNOWN', file: here.path('svc.toml'), line: 1, column: 1 }])
 })
 
-t.test('a syntax error says where, and blots out what may be a secret', async t => {
+t.test('a syntax error has its position and an excerpt with masked values', async t => {
   const here = project(t, { 'svc.toml': '[plugins.web]\ntoken = "hunter2hunter2\nport = 1\n' })
   const [problem, ...others] = here.read().problems
   t.strictSame(others, [])
@@ -122,10 +130,10 @@ t.test('a syntax error says where, and blots out what may be a secret', async t 
   t.match(problem?.message, /\n {2}2 \| token = "\*{14}\n/)
   t.notMatch(problem?.message, /hunter2/)
   t.match(formatProblem(problem!), `${here.path('svc.toml')}:2:`)
-  t.equal(here.resolve([web]).plugins.get('web')?.values.port, 3847, 'a broken layer is left out')
+  t.equal(here.resolve([web]).plugins.get('web')?.values.port, 3847, 'an invalid file is ignored')
 })
 
-t.test('every broken file is reported at once', async t => {
+t.test('all invalid files are reported together', async t => {
   const here = project(t, { 'svc.toml': 'a = = 1', 'svc.local.toml': '[x', 'install/defaults.toml': '' })
   t.strictSame(
     here.read().problems.map(({ code, file, line }) => [code, file, line]),
@@ -136,13 +144,13 @@ t.test('every broken file is reported at once', async t => {
   )
 })
 
-t.test('a file that cannot be read is a problem, a file that is not there is none', async t => {
+t.test('an unreadable file is a problem, a missing file is not', async t => {
   const here = project(t)
   mkdirSync(here.path('svc.local.toml'))
   t.match(here.read().problems, [{ code: 'CFG_FILE_UNREADABLE', file: here.path('svc.local.toml') }])
 })
 
-t.test('a profile that does not exist says where it was looked for', async t => {
+t.test('the error for an unknown profile names the searched paths', async t => {
   const here = project(t, { 'svc.toml': '' })
   const [problem] = here.read({ profile: 'gpu' }).problems
   t.match(problem, { severity: 'error', code: 'CFG_PROFILE_UNKNOWN' })
@@ -153,7 +161,7 @@ t.test('a profile that does not exist says where it was looked for', async t => 
   }
 })
 
-t.test('--set takes TOML values, and anything else as a string', async t => {
+t.test('--set parses TOML values; anything else is a string', async t => {
   const here = project(t)
   const set = [
     'plugins.web.port = 81',
@@ -178,14 +186,14 @@ t.test('--set takes TOML values, and anything else as a string', async t => {
   })
 })
 
-t.test('--set "!unset" removes what files say', async t => {
+t.test('--set "!unset" removes the values of files', async t => {
   const here = project(t, { 'svc.toml': port(5) })
   const config = here.resolve([web], { set: ['plugins.web.port=!unset'] })
   t.equal(config.plugins.get('web')?.values.port, 3847)
   t.match(config.explain('plugins.web.port'), { value: 3847, layer: 'default', place: '--set plugins.web.port' })
 })
 
-t.test('an override that is none is refused without repeating it', async t => {
+t.test('an invalid override is rejected without quoting it', async t => {
   for (const set of ['hunter2', '=hunter2', 'a..b=hunter2', 'a b=hunter2', '\n=hunter2']) {
     const { problems, layers } = project(t).read({ set: [set] })
     t.match(problems, [{ severity: 'error', code: 'CFG_SET_INVALID', message: /override 1 / }], JSON.stringify(set))
@@ -194,7 +202,7 @@ t.test('an override that is none is refused without repeating it', async t => {
   }
 })
 
-t.test('sources say which files to watch', async t => {
+t.test('`files` lists the files to watch', async t => {
   const here = project(t, { 'svc.toml': '' })
   t.strictSame(
     [...here.read({ profile: 'x' }).files].sort(),

@@ -7,7 +7,7 @@ import { Breaker } from '#core'
 
 const policy = { failures: 3, windowMs: 1000, halfOpenMs: 500 }
 
-t.test('opens after enough faults within the window, lets one probe through, closes when it succeeds', t => {
+t.test('opens after enough faults within the window, admits one probe, closes if it succeeds', t => {
   let now = 0
   const breaker = new Breaker(policy, () => now)
   t.equal(breaker.fault(), false)
@@ -15,14 +15,14 @@ t.test('opens after enough faults within the window, lets one probe through, clo
   t.equal(breaker.fault(), true)
   t.equal(breaker.admit(), 500)
   now = 500
-  t.equal(breaker.admit(), 0, 'the probe')
-  t.ok(breaker.admit() > 0, 'only one at a time')
+  t.equal(breaker.admit(), 0, 'the probe is admitted')
+  t.ok(breaker.admit() > 0, 'only one probe is admitted at a time')
   t.equal(breaker.succeed(), true)
   t.equal(breaker.admit(), 0)
   t.end()
 })
 
-t.test('faults outside of the window do not count', t => {
+t.test('faults outside the window do not count', t => {
   let now = 0
   const breaker = new Breaker(policy, () => now)
   for (let fault = 0; fault < 10; fault++) {
@@ -43,14 +43,14 @@ t.test('a failed probe keeps it open for another period', t => {
   t.end()
 })
 
-t.test('zero failures switches it off', t => {
+t.test('zero failures disables the breaker', t => {
   const breaker = new Breaker({ ...policy, failures: 0 })
   for (let fault = 0; fault < 100; fault++) t.equal(breaker.fault(), false)
   t.equal(breaker.admit(), 0)
   t.end()
 })
 
-t.test('the window excludes a fault that is exactly as old as it', t => {
+t.test('a fault as old as the window does not count', t => {
   let now = 0
   const breaker = new Breaker(policy, () => now)
   breaker.fault()
@@ -63,22 +63,22 @@ t.test('the window excludes a fault that is exactly as old as it', t => {
   t.end()
 })
 
-t.test('an open breaker reports the milliseconds left, and the fault that opened it only once', t => {
+t.test('an open breaker returns the remaining milliseconds, and only the opening fault returns true', t => {
   let now = 0
   const breaker = new Breaker({ failures: 1, windowMs: 1000, halfOpenMs: 500 }, () => now)
   t.notOk(breaker.open)
   t.equal(breaker.fault(), true)
   now = 200
   t.equal(breaker.admit(), 300)
-  t.equal(breaker.fault(), false, 'a call that was admitted before')
-  t.equal(breaker.admit(), 500, 'it counts from the last fault')
+  t.equal(breaker.fault(), false, 'a call that was admitted earlier fails')
+  t.equal(breaker.admit(), 500, 'the wait counts from the last fault')
   now = 700
   t.equal(breaker.admit(), 0)
-  t.equal(breaker.admit(), 500, 'the next probe comes a period after this one')
+  t.equal(breaker.admit(), 500, 'the next probe is admitted one period after this one')
   t.end()
 })
 
-t.test('a released probe makes room for the next call, and a released call of a closed breaker nothing', t => {
+t.test('after a released probe the next call is admitted; releasing a call of a closed breaker has no effect', t => {
   let now = 0
   const breaker = new Breaker({ ...policy, failures: 1 }, () => now)
   breaker.release()
@@ -92,7 +92,7 @@ t.test('a released probe makes room for the next call, and a released call of a 
   t.end()
 })
 
-t.test('a success forgets the faults before it only when the breaker was open', t => {
+t.test('a success clears earlier faults only if the breaker is open', t => {
   const breaker = new Breaker(policy, () => 0)
   breaker.fault()
   breaker.fault()
@@ -116,15 +116,15 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 1, max: 700 }).map((ms): Event => ({ kind: 'wait', ms })) }
 )
 
-t.test('for any history: it opens at the limit, and lets one call through in each period', t => {
+t.test('for any history: opens at the limit and admits one call per period', t => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (events, failures) => {
       let now = 0
       const breaker = new Breaker({ failures, windowMs: 1000, halfOpenMs: 500 }, () => now)
-      /** Times of all faults since it was last closed. */
+      /** Times of all faults since the breaker was last closed. */
       let faults: number[] = []
       let open = false
-      /** The last time at which it was certainly shut: a fault, or an admitted probe. */
+      /** Last time from which the breaker must reject calls: a fault or an admitted probe. */
       let shutAt = 0
       for (const each of events) {
         if (each.kind === 'wait') now += each.ms
@@ -146,7 +146,7 @@ t.test('for any history: it opens at the limit, and lets one call through in eac
           if (open && wait === 0) shutAt = now
         } else {
           breaker.release()
-          // The next call may be let through at once, at the earliest a period after the last fault.
+          // Only one period after the last fault may the next call be admitted immediately.
           const last = faults.at(-1)
           if (open && last !== undefined) shutAt = last
         }
@@ -169,7 +169,7 @@ const echo = defineOperation({
   effect: 'read'
 })
 
-/** A plugin whose one operation does what its input says. */
+/** Starts a plugin with an operation whose outcome depends on its input. */
 async function probe(t: Test, policy: Partial<UnitPolicy> = {}) {
   const inner = defineOperation({
     id: 'inner.work',
@@ -205,7 +205,7 @@ async function probe(t: Test, policy: Partial<UnitPolicy> = {}) {
         }
       })
     )
-    .say({ demo: { policy: { breaker: { failures: 2, windowMs: 30_000, halfOpenMs: 10_000 }, ...policy } } })
+    .configure({ demo: { policy: { breaker: { failures: 2, windowMs: 30_000, halfOpenMs: 10_000 }, ...policy } } })
   await world.apply()
   const unit = world.kernel.current.units.get('demo')!
   const ask = (text: string): Promise<string> =>
@@ -216,7 +216,7 @@ async function probe(t: Test, policy: Partial<UnitPolicy> = {}) {
   return { world, unit, ask, breaker: unit.operations.get('demo.echo')!.breaker }
 }
 
-t.test('which ends of a call are faults of its plugin', async t => {
+t.test('errors without a code, timeouts and invalid output count as faults', async t => {
   for (const [text, code, isFault] of [
     ['fine', 'done', false],
     ['own', 'DEMO_SHOUT', false],
@@ -235,7 +235,7 @@ t.test('which ends of a call are faults of its plugin', async t => {
   }
 })
 
-t.test('an operation that is switched off says for how long, and a plugin that recovers is active again', async t => {
+t.test('the error of a disabled operation has the wait time, and a plugin that recovers is active again', async t => {
   let now = 1_000_000
   t.intercept(Date, 'now', { value: () => now })
   const { world, unit, ask } = await probe(t)
@@ -259,22 +259,19 @@ t.test('an operation that is switched off says for how long, and a plugin that r
   t.same(unit.openBreakers(), [])
 })
 
-t.test(
-  'a declared error of a probe closes the breaker, and a call that says nothing leaves it to the next',
-  async t => {
-    let now = 1_000_000
-    t.intercept(Date, 'now', { value: () => now })
-    const { unit, ask, breaker } = await probe(t)
-    await ask('bug')
-    await ask('bug')
-    now += 10_000
-    t.equal(await ask('nested'), 'OPR_INPUT_INVALID')
-    t.ok(breaker.open)
-    t.equal(await ask('own'), 'DEMO_SHOUT', 'it is let through at once')
-    t.notOk(breaker.open)
-    t.equal(unit.state, 'active')
-  }
-)
+t.test('a declared error of a probe closes the breaker; a neutral outcome leaves that to the next call', async t => {
+  let now = 1_000_000
+  t.intercept(Date, 'now', { value: () => now })
+  const { unit, ask, breaker } = await probe(t)
+  await ask('bug')
+  await ask('bug')
+  now += 10_000
+  t.equal(await ask('nested'), 'OPR_INPUT_INVALID')
+  t.ok(breaker.open)
+  t.equal(await ask('own'), 'DEMO_SHOUT', 'the next call is admitted immediately')
+  t.notOk(breaker.open)
+  t.equal(unit.state, 'active')
+})
 
 t.test('a breaker of zero failures never opens', async t => {
   const { ask, unit } = await probe(t, { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } })
@@ -282,7 +279,7 @@ t.test('a breaker of zero failures never opens', async t => {
   t.equal(unit.state, 'active')
 })
 
-t.test('every call is counted for its plugin, over all its instances', async t => {
+t.test('counts calls per plugin over all its instances', async t => {
   const { world, unit, ask } = await probe(t)
   for (const text of ['fine', 'own', 'fine', '']) await ask(text)
   t.match(unit.stats, { calls: 4, failures: 2, totalMs: Number })
@@ -292,7 +289,7 @@ t.test('every call is counted for its plugin, over all its instances', async t =
   t.match(world.kernel.records.get('inner')?.stats, { calls: 0, failures: 0, totalMs: 0 })
 })
 
-t.test('faults are logged with what finds the call again; other errors are the caller’s', async t => {
+t.test('logs faults with ids of the call, but not errors of the caller', async t => {
   const { world, ask } = await probe(t, { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } })
   const logged: [string, boolean][] = []
   for (const text of ['own', 'foreign', 'nested', 'unknown', 'bug', 'wrong', 'slow']) {
@@ -330,7 +327,7 @@ const breaking = definePlugin({
     })
 })
 
-t.test('a probe whose caller leaves is followed by another at once, also when its handler fails then', async t => {
+t.test('after a cancelled probe another is admitted immediately, even if its handler then fails', async t => {
   let now = 1_000_000
   t.intercept(Date, 'now', { value: () => now })
   const handle = await openTestKernel({ plugins: [breaking] })
@@ -343,7 +340,7 @@ t.test('a probe whose caller leaves is followed by another at once, also when it
   for (let fault = 0; fault < 5; fault++) t.equal(await ask(), 'OPR_FAILED')
   t.equal(await ask(), 'OPR_UNAVAILABLE')
   now += 10_000
-  // The handler throws at once; only then does the kernel look at the caller.
+  // The handler throws first; only then does the kernel check whether the caller cancelled.
   let looked = 0
   const call: Invocation = {
     ...caller,
@@ -353,5 +350,9 @@ t.test('a probe whose caller leaves is followed by another at once, also when it
     }
   }
   await t.rejects(handle.kernel.invoke('demo.echo', { text: 'bug' }, call), { code: 'OPR_CANCELLED' })
-  t.same(await handle.kernel.invoke('demo.echo', { text: 'fine' }, caller), { text: 'fine' }, 'the breaker lets it in')
+  t.same(
+    await handle.kernel.invoke('demo.echo', { text: 'fine' }, caller),
+    { text: 'fine' },
+    'the breaker admits the call'
+  )
 })

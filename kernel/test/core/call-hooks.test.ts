@@ -51,7 +51,7 @@ async function open(t: Test, activate: (ctx: PluginContext) => void) {
   return kernel
 }
 
-t.test('a tap sees a call before it runs, and cannot change its input', async t => {
+t.test('a tap receives a call before it runs and cannot change its input', async t => {
   const starts: OperationStart[] = []
   const kernel = await open(t, ctx =>
     ctx.on(operationStarting, start => {
@@ -64,11 +64,11 @@ t.test('a tap sees a call before it runs, and cannot change its input', async t 
     { operation: 'demo.write', plugin: 'demo', effect: 'write', surface: 'internal', caller: null },
     { operation: 'demo.read', effect: 'read', caller: 'demo', principal: { id: 'plugin:demo' } }
   ])
-  t.same(starts[0]?.input, { text: 'a', list: [] }, 'validated, defaults filled in')
+  t.same(starts[0]?.input, { text: 'a', list: [] }, 'the input is validated and has defaults')
   t.match(starts[0], { requestId: /./, traceId: /^[0-9a-f]{32}$/ })
 })
 
-t.test('a tap refuses by a throw, for the operations or effects of its filter', async t => {
+t.test('a tap refuses calls that match its filter by throwing', async t => {
   const refuse = (): never => {
     throw new SvcError('DEMO_FROZEN', 'nothing is written today', { status: 423 })
   }
@@ -79,7 +79,7 @@ t.test('a tap refuses by a throw, for the operations or effects of its filter', 
   t.same(await kernel.call(read, { text: 'a' }), { text: 'a', list: [] })
 })
 
-t.test('a tap that breaks fails the call, is logged by name and shows nothing to the caller', async t => {
+t.test('an unexpected error of a tap fails the call and is logged, but hidden from the caller', async t => {
   const kernel = await open(t, ctx =>
     ctx.on(operationStarting, () => {
       throw new Error('secret detail')
@@ -94,14 +94,14 @@ t.test('a tap that breaks fails the call, is logged by name and shows nothing to
   )
 })
 
-t.test('the deadline of a call counts the time of taps', async t => {
+t.test('the time of taps counts towards the deadline of a call', async t => {
   const release = gate()
   const kernel = await open(t, ctx => ctx.on(operationStarting, () => release.passed))
   await t.rejects(kernel.call(read, { text: 'a' }, { timeoutMs: 20 }), { code: 'OPR_TIMEOUT' })
   release.open()
 })
 
-t.test('a tap hears how each call ended, refused ones included', async t => {
+t.test('a tap receives the end of each call, including refused ones', async t => {
   const ends: OperationEnd[] = []
   const kernel = await open(t, ctx => ctx.on(operationEnded, end => void ends.push(structuredClone(end))))
   await kernel.call(read, { text: 'a' })
@@ -115,7 +115,7 @@ t.test('a tap hears how each call ended, refused ones included', async t => {
   ])
 })
 
-t.test('a tap that calls an operation does not see its own call', async t => {
+t.test('a tap does not receive calls of the plugin that registered it', async t => {
   const seen: string[] = []
   const kernel = await open(t, ctx =>
     ctx.on(operationStarting, async ({ operation }) => {
@@ -127,7 +127,7 @@ t.test('a tap that calls an operation does not see its own call', async t => {
   t.same(seen, ['demo.read'])
 })
 
-t.test('a tap hears the states of plugins after the change', async t => {
+t.test('a tap receives plugin states after a change', async t => {
   const changes: PluginStateChange[] = []
   const kernel = await open(t, ctx => ctx.on(pluginStateChanged, change => void changes.push(change)))
   await kernel.replace(definePlugin({ name: 'late', activate() {} }))
@@ -135,7 +135,7 @@ t.test('a tap hears the states of plugins after the change', async t => {
   t.match(changes.filter(({ plugin }) => plugin === 'late').at(-1), { state: 'active', why: null })
 })
 
-t.test('what a tap may do follows from the mode and the failure rule', t => {
+t.test('hookKind depends on mode and onError', t => {
   t.equal(hookKind(operationStarting), 'refuse')
   t.equal(hookKind(operationEnded), 'observe')
   t.equal(hookKind({ mode: 'waterfall', onError: 'fail' }), 'change')
@@ -143,7 +143,7 @@ t.test('what a tap may do follows from the mode and the failure rule', t => {
   t.end()
 })
 
-/** An operation whose handler counts, with a gate in front of it. */
+/** Starts a plugin with an operation that counts its calls and can be blocked. */
 async function guarded(t: Test, activate: (ctx: PluginContext) => void, limits: { concurrency?: number } = {}) {
   const work = defineOperation({
     id: 'work.do',
@@ -168,12 +168,12 @@ async function guarded(t: Test, activate: (ctx: PluginContext) => void, limits: 
       }),
       tapping(activate)
     )
-    .say({ work: { policy: { breaker: { failures: 1, windowMs: 30_000, halfOpenMs: 10_000 } } } })
+    .configure({ work: { policy: { breaker: { failures: 1, windowMs: 30_000, halfOpenMs: 10_000 } } } })
   await world.apply()
   return { world, seen, unit: world.kernel.current.units.get('work')! }
 }
 
-t.test('a caller that leaves while taps are asked ends the call, and its handler does not run', async t => {
+t.test('a call that is cancelled while taps run ends without running its handler', async t => {
   const release = gate()
   const asked = gate()
   const { world, seen, unit } = await guarded(t, ctx =>
@@ -194,7 +194,7 @@ t.test('a caller that leaves while taps are asked ends the call, and its handler
   t.equal(seen.ran, 0)
 })
 
-t.test('a refused call takes no slot', async t => {
+t.test('a refused call does not occupy a slot', async t => {
   let refuses = true
   const { world, seen } = await guarded(
     t,
@@ -210,7 +210,7 @@ t.test('a refused call takes no slot', async t => {
   t.equal(seen.ran, 1)
 })
 
-t.test('a probe that a tap refuses is followed by another at once', async t => {
+t.test('after a probe that a tap refused another is admitted immediately', async t => {
   let now = 1_000_000
   t.intercept(Date, 'now', { value: () => now })
   let refuses = false
@@ -230,7 +230,7 @@ t.test('a probe that a tap refuses is followed by another at once', async t => {
   t.same(await world.call('work.do'), { big: [1, 2, 3] })
 })
 
-t.test('a tap that breaks counts for no fault of the operation', async t => {
+t.test('an error of a tap is no fault of the operation', async t => {
   let breaks = true
   const { world, unit } = await guarded(t, ctx =>
     ctx.on(operationStarting, () => {
@@ -243,7 +243,7 @@ t.test('a tap that breaks counts for no fault of the operation', async t => {
   t.same(await world.call('work.do'), { big: [1, 2, 3] })
 })
 
-t.test('each tap gets its own copy of an output, made when it is read', async t => {
+t.test('each tap receives its own copy of the output, created on first read', async t => {
   const outputs: unknown[] = []
   const { world } = await guarded(t, ctx => {
     for (const which of ['first', 'second'])
@@ -253,12 +253,12 @@ t.test('each tap gets its own copy of an output, made when it is read', async t 
         outputs.push(output)
       })
   })
-  t.same(await world.call('work.do'), { big: [1, 2, 3] }, 'the caller’s is as the handler returned it')
+  t.same(await world.call('work.do'), { big: [1, 2, 3] }, 'the caller receives the unchanged output')
   await new Promise(setImmediate)
   t.same(outputs, [{ big: [1, 2, 3, 8] }, { big: [1, 2, 3, 9] }])
 })
 
-t.test('the end of a call has the caller, the status and the time, and a tap that breaks changes nothing', async t => {
+t.test('operation-ended has caller, status and time, and an error of a tap does not affect the call', async t => {
   const ends: OperationEnd[] = []
   const { world, seen } = await guarded(t, ctx =>
     ctx.on(operationEnded, end => {
@@ -280,7 +280,7 @@ t.test('the end of a call has the caller, the status and the time, and a tap tha
   t.equal(world.lines.filter(({ message }) => message === 'a tap on kernel.operation-ended failed').length, 3)
 })
 
-t.test('the name of a caller is that of a plugin, and of no one else', async t => {
+t.test('`caller` is set only for calls by plugins', async t => {
   const callers: (string | null)[] = []
   const { world } = await guarded(t, ctx => ctx.on(operationStarting, ({ caller }) => void callers.push(caller)))
   let context: PluginContext | undefined
@@ -292,12 +292,12 @@ t.test('the name of a caller is that of a plugin, and of no one else', async t =
   t.same(callers, ['user', null, null, null])
 })
 
-t.test('states that change within one turn are announced once, as they are at its end', async t => {
+t.test('state changes within one turn of the event loop are announced once', async t => {
   const changes: PluginStateChange[] = []
   const world = new World(t).put(tapping(ctx => ctx.on(pluginStateChanged, change => void changes.push(change))))
   await world.apply()
   await new Promise(setImmediate)
-  t.same(changes, [{ plugin: 'guard', state: 'active', why: null }], 'the last of the plugin states')
+  t.same(changes, [{ plugin: 'guard', state: 'active', why: null }], 'only the last state is announced')
   await world
     .put(
       definePlugin({ name: 'good', activate() {} }),
@@ -319,7 +319,7 @@ t.test('states that change within one turn are announced once, as they are at it
   t.same(of('good'), [], 'a removed plugin has no state to announce')
 })
 
-t.test('a tap on the states of plugins that breaks is logged', async t => {
+t.test('an error of a tap on plugin states is logged', async t => {
   const world = new World(t).put(
     tapping(ctx =>
       ctx.on(pluginStateChanged, () => {

@@ -8,7 +8,7 @@ const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 
 
 const definition = { id: 'demo.work', summary: 'x', input: s.object({}), output: s.object({}) } as const
 
-/** The only operation of a plugin, as a surface would call it. */
+/** Starts a plugin with one operation and returns a function that calls it like a surface. */
 async function serve(
   t: Test,
   handler: Handler<typeof plain>,
@@ -28,7 +28,7 @@ async function serve(
 }
 const plain = defineOperation(definition)
 
-/** A promise and its ends. */
+/** Creates a promise with the functions that settle it. */
 function gate() {
   let open: () => void = () => {}
   const passed = new Promise<void>(resolve => (open = resolve))
@@ -45,7 +45,7 @@ t.test('a call cancelled before its handler starts does not run the handler', as
   t.notOk(ran)
 })
 
-t.test('a slot is never lost, however often callers leave while they wait', async t => {
+t.test('no slot is lost when callers cancel while they wait', async t => {
   const gates: ReturnType<typeof gate>[] = []
   const { invoke } = await serve(
     t,
@@ -77,8 +77,8 @@ t.test('a slot is never lost, however often callers leave while they wait', asyn
   t.same(await after, {})
 })
 
-t.test('a caller that leaves in the moment in which it gets its slot passes the slot on', async t => {
-  // For every number of microtasks between the end of one call and the abort of the next.
+t.test('a call that is cancelled while it receives a slot releases the slot', async t => {
+  // Tries each number of microtasks between the end of one call and the abort of the next.
   for (let late = 0; late < 12; late++) {
     const first = gate()
     let calls = 0
@@ -103,7 +103,7 @@ t.test('a caller that leaves in the moment in which it gets its slot passes the 
   }
 })
 
-t.test('time spent waiting for a slot is not a fault', async t => {
+t.test('a timeout while waiting for a slot is not a fault', async t => {
   const first = gate()
   const { invoke, breaker } = await serve(
     t,
@@ -120,12 +120,12 @@ t.test('time spent waiting for a slot is not a fault', async t => {
   t.same(await running, {})
 })
 
-t.test('the shorter of two time limits counts, and the error names it', async t => {
+t.test('the shorter of two timeouts applies, and the error names it', async t => {
   const { invoke } = await serve(t, () => new Promise(() => {}), { timeoutMs: 60_000 })
   await t.rejects(invoke({ timeoutMs: 5 }), { code: 'OPR_TIMEOUT', message: /5 ms/, data: { timeoutMs: 5 } })
 })
 
-t.test('a time limit longer than a timer can hold is not a short one', async t => {
+t.test('a timeout above the maximum of a timer works', async t => {
   const { invoke } = await serve(t, () => sleep(10, {}), { timeoutMs: 2 ** 40 })
   t.same(await invoke(), {})
 })
@@ -133,15 +133,15 @@ t.test('a time limit longer than a timer can hold is not a short one', async t =
 t.test('each call keeps its own deadline', async t => {
   const { invoke } = await serve(t, () => new Promise(() => {}), { timeoutMs: 0 })
   const limits = [40, 5, 20, 1, 10]
-  const told = await Promise.all(
+  const timeouts = await Promise.all(
     limits.map(timeoutMs =>
       invoke({ timeoutMs }).catch((error: SvcError) => (error.data as { timeoutMs: number }).timeoutMs)
     )
   )
-  t.same(told, limits)
+  t.same(timeouts, limits)
 })
 
-t.test('a long-lived unit and a long-lived caller collect no listeners', async t => {
+t.test('calls leave no listeners on the signals of unit and caller', async t => {
   const signals: AbortSignal[] = []
   const { invoke, unit } = await serve(t, async (_, call) => {
     signals.push(call.signal)
@@ -168,7 +168,7 @@ t.test('a long-lived unit and a long-lived caller collect no listeners', async t
   t.notOk(signals.some(signal => signal.aborted))
 })
 
-t.test('disposal cancels every running call, also those that never used their signal', async t => {
+t.test('disposal cancels all running calls, even those that never read their signal', async t => {
   const { invoke, unit } = await serve(t, () => new Promise(() => {}), { timeoutMs: 0 })
   const calls = [1, 2, 3].map(() => invoke())
   await turn()
@@ -176,7 +176,7 @@ t.test('disposal cancels every running call, also those that never used their si
   for (const call of calls) await t.rejects(call, { code: 'OPR_CANCELLED' })
 })
 
-t.test('a handler that goes on after the end can neither emit nor crash the process', async t => {
+t.test('a handler that continues after the end can neither emit nor crash the process', async t => {
   const events: unknown[] = []
   const end = gate()
   const done = gate()
@@ -205,10 +205,10 @@ t.test('a handler that goes on after the end can neither emit nor crash the proc
   await turn()
   t.same(events, [])
   t.same(unheard, [])
-  t.ok(late?.aborted, 'its signal says that it is over')
+  t.ok(late?.aborted, 'the signal is aborted after the end')
 })
 
-t.test('a caller whose own listener throws ends its call and leaves the plugin blameless', async t => {
+t.test('an error of the caller’s listener ends the call but is no fault of the plugin', async t => {
   const { invoke, breaker } = await serve(t, async (_, call) => {
     while (!call.signal.aborted) {
       call.progress(1)
@@ -224,7 +224,7 @@ t.test('a caller whose own listener throws ends its call and leaves the plugin b
   t.notOk(breaker.open)
 })
 
-t.test('what cannot be copied is the caller’s fault, and a big buffer is not copied', async t => {
+t.test('input that cannot be copied is an error of the caller, and buffers are not copied', async t => {
   const store = defineOperation({
     id: 'demo.store',
     summary: 'x',
@@ -248,13 +248,13 @@ t.test('what cannot be copied is the caller’s fault, and a big buffer is not c
   const output = (await invoke({ value: bytes, list })) as { value: Uint8Array; list: unknown }
   t.equal(output.value, bytes)
   t.same(output.list, [{ n: 1 }])
-  t.same(list, [{}], 'the caller’s own object is as it was')
+  t.same(list, [{}], 'the caller’s object is unchanged')
   const loop: { self?: unknown } = {}
   loop.self = loop
   await t.rejects(invoke({ value: loop }), { code: 'OPR_INPUT_INVALID', message: /nested/ })
 })
 
-t.test('ten million bytes of nonsense are refused in one short sentence', async t => {
+t.test('a huge invalid input is rejected with a short message', async t => {
   const list = defineOperation({
     id: 'demo.list',
     summary: 'x',
@@ -272,7 +272,7 @@ t.test('ten million bytes of nonsense are refused in one short sentence', async 
   t.ok((error.data as unknown[]).length <= 20)
 })
 
-t.test('a probe that hangs does not keep an operation switched off for ever', async t => {
+t.test('a probe that hangs does not keep an operation disabled forever', async t => {
   let now = 1_000
   t.intercept(Date, 'now', { value: () => now })
   let hang = false
@@ -293,12 +293,12 @@ t.test('a probe that hangs does not keep an operation switched off for ever', as
   await t.rejects(invoke(), { code: 'OPR_UNAVAILABLE' })
   hang = false
   now += 10_001
-  await t.rejects(invoke(), { code: 'OPR_FAILED' }, 'the next probe is let through')
+  await t.rejects(invoke(), { code: 'OPR_FAILED' }, 'the next probe is admitted')
   end.open()
   await probe
 })
 
-t.test('refused input does not count as a probe', async t => {
+t.test('a call with invalid input does not count as a probe', async t => {
   let now = 1_000
   t.intercept(Date, 'now', { value: () => now })
   const done = gate()
@@ -313,13 +313,13 @@ t.test('refused input does not count as a probe', async t => {
   now += 10_001
   const probe = invoke()
   await t.rejects(kernel.invoke('demo.work', { nonsense: 1 }, caller), { code: 'OPR_INPUT_INVALID' })
-  await t.rejects(invoke(), { code: 'OPR_UNAVAILABLE' }, 'the one probe is still under way')
+  await t.rejects(invoke(), { code: 'OPR_UNAVAILABLE' }, 'the admitted probe is still running')
   done.open()
   await probe
   t.notOk(breaker.open)
 })
 
-t.test('a handler may answer with a thenable, and one that breaks is a fault', async t => {
+t.test('a handler may return a thenable; an error in its `then` is a fault', async t => {
   const thenable = (then: PropertyDescriptor): object => Object.defineProperty({}, 'then', then)
   const broken = (why: string) => (): never => {
     throw new Error(why)
@@ -335,7 +335,7 @@ t.test('a handler may answer with a thenable, and one that breaks is a fault', a
   await t.rejects(invoke(), { code: 'OPR_FAILED', cause: { message: 'broken then' } })
 })
 
-t.test('a slot comes free after each kind of end', async t => {
+t.test('a slot is released after each kind of end', async t => {
   const ends: (() => unknown)[] = [
     () => {
       throw new Error('at once')
@@ -353,7 +353,7 @@ t.test('a slot comes free after each kind of end', async t => {
       () => codes.push('done'),
       (error: SvcError) => codes.push(error.code)
     )
-  // The fifth fault would open the breaker for the last call, and does.
+  // The fifth fault opens the breaker, which rejects the last call.
   t.same(codes, [
     'OPR_FAILED',
     'OPR_FAILED',
@@ -364,7 +364,7 @@ t.test('a slot comes free after each kind of end', async t => {
   ])
 })
 
-t.test('the ids, the deadline and the signal of a call stay the same however often they are read', async t => {
+t.test('ids, deadline and signal of a call are the same on each read', async t => {
   const { invoke } = await serve(t, (_, call) => {
     t.match(call.traceId, /^[0-9a-f]{32}$/)
     t.match(call.requestId, /^[0-9a-f]{16}$/)
@@ -377,7 +377,7 @@ t.test('the ids, the deadline and the signal of a call stay the same however oft
   await invoke()
 })
 
-t.test('a deadline is on the clock of the machine, and counts from when the surface got the request', async t => {
+t.test('the deadline is wall-clock time and counts from the arrival of the request', async t => {
   const deadlines: number[] = []
   const { invoke } = await serve(
     t,
@@ -399,7 +399,7 @@ t.test('a deadline is on the clock of the machine, and counts from when the surf
   }
 })
 
-t.test('without a limit there is no deadline, and 0, a negative number and NaN are none', async t => {
+t.test('a timeout of 0, NaN or a negative number means no deadline', async t => {
   const deadlines: number[] = []
   const { invoke } = await serve(
     t,
@@ -413,7 +413,7 @@ t.test('without a limit there is no deadline, and 0, a negative number and NaN a
   t.same(deadlines, [Infinity, Infinity, Infinity, Infinity])
 })
 
-t.test('a surface may report a disconnected caller without a signal', async t => {
+t.test('a surface may report a disconnected caller by `cancelled` instead of a signal', async t => {
   let ran = 0
   const { kernel, breaker } = await serve(t, async () => {
     ran += 1
@@ -435,10 +435,10 @@ t.test('a surface may report a disconnected caller without a signal', async t =>
     await t.rejects(pending, { code: 'OPR_CANCELLED', message: 'demo.work was cancelled by its caller' })
   }
   t.equal(ran, 6)
-  t.notOk(breaker.open, 'an error after the caller left says nothing about the plugin')
+  t.notOk(breaker.open, 'an error after a cancellation is no fault of the plugin')
 })
 
-t.test('a signal that is read first after the end is aborted', async t => {
+t.test('a signal that is first read after the end is aborted', async t => {
   let kept: Call<any, any> | undefined
   const { invoke } = await serve(t, (_, call) => {
     kept = call as Call<any, any>

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 
 /*
- * The kernel keeps results between changes only to save time: after any changes the composition equals one that was made from
+ * The kernel caches results between changes only to save time. After any changes, the composition equals one that is built from
  * scratch.
  */
 
@@ -58,7 +58,7 @@ function composed({ units, operations, commands, services }: Generation): unknow
   }
 }
 
-/** Without the order in which plugins were looked at, which those that run come first in. */
+/** Returns a graph without the order in which plugins were visited: running ones are visited first. */
 function plain({ order, edges, blocked }: Graph): unknown {
   return {
     order,
@@ -81,12 +81,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('secrets' as const), name, secretBackends: fc.subarray(['env', 'vault']) })
 )
 
-t.test('a generation and a graph after any changes are those of a kernel that begins with what there is', async t => {
+t.test('after any changes, generation and graph equal those of a new kernel with the same plugins', async t => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async steps => {
       const changed = new World(t)
       const there = new Map<Name, Shape>()
-      const said = new Map<Name, { enabled?: boolean; secretBackends?: readonly string[] }>()
+      const configurations = new Map<Name, { enabled?: boolean; secretBackends?: readonly string[] }>()
       await changed.apply()
       for (const each of steps) {
         if (each.kind === 'put') {
@@ -100,14 +100,14 @@ t.test('a generation and a graph after any changes are those of a kernel that be
           if (known !== undefined) changed.put(plugin(each.name, known))
         } else {
           const { name, kind: _kind, ...says } = each
-          said.set(name, { ...said.get(name), ...says })
-          changed.say({ [name]: said.get(name) ?? {} })
+          configurations.set(name, { ...configurations.get(name), ...says })
+          changed.configure({ [name]: configurations.get(name) ?? {} })
         }
         await changed.apply()
       }
       const fresh = new World(t)
       for (const [name, shape] of there) fresh.put(plugin(name, shape))
-      fresh.say(Object.fromEntries(said))
+      fresh.configure(Object.fromEntries(configurations))
       await fresh.apply()
       assert.deepEqual(composed(changed.kernel.current), composed(fresh.kernel.current))
       assert.deepEqual(plain(changed.kernel.graph), plain(fresh.kernel.graph))

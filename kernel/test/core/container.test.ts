@@ -3,7 +3,7 @@ import { definePlugin, service } from '@svc/plugin-sdk'
 import t from 'tap'
 import { liveRef, ServiceContainer } from '#core'
 
-t.test('any value is found by its token; an unregistered token is undefined', t => {
+t.test('resolves values by token, and unregistered tokens to undefined', t => {
   const container = new ServiceContainer()
   const values = { 'null@1': null, 'zero@1': 0, 'fn@1': () => 1, 'class@1': class {}, 'promise@1': Promise.resolve(1) }
   for (const [token, value] of Object.entries(values)) container.register(token as `x@1`, value)
@@ -18,7 +18,7 @@ t.test('any value is found by its token; an unregistered token is undefined', t 
   t.end()
 })
 
-t.test('a reference looks again each time, and throws when nothing provides the service', t => {
+t.test('a reference looks up the service on each use and throws if nothing provides it', t => {
   let value: unknown = 1
   const reference = liveRef('clock@1', () => value)
   t.equal(reference.current, 1)

@@ -20,7 +20,7 @@ const seats = point<number>('demo.seats')
 const greet = hook<[string], string>('demo.greet', 'waterfall')
 const tell = defineOperation({ id: 'demo.tell', summary: 'x', input: s.object({}), output: s.object({}) })
 
-/** A plugin that serves, and its context. */
+/** Starts a plugin and returns its context. */
 async function open(t: Test, activate: (ctx: PluginContext<any>) => void = () => {}) {
   let context: PluginContext<any> | undefined
   const plugin = definePlugin({
@@ -37,12 +37,12 @@ async function open(t: Test, activate: (ctx: PluginContext<any>) => void = () =>
       activate(ctx)
     }
   })
-  const world = new World(t).put(plugin).say({ demo: { settings: { size: 3 } } })
+  const world = new World(t).put(plugin).configure({ demo: { settings: { size: 3 } } })
   await world.apply()
   return { world, ctx: context as PluginContext<any> }
 }
 
-t.test('it knows its plugin, its settings and its places', async t => {
+t.test('has plugin name, settings and folders', async t => {
   const { world, ctx } = await open(t)
   t.match(ctx, { name: 'demo', version: '0.0.1', config: { size: 3 }, projectRoot: world.kernel.projectRoot })
   t.type(ctx.packageRoot, 'string')
@@ -53,7 +53,7 @@ t.test('it knows its plugin, its settings and its places', async t => {
   t.equal(await ctx.dataDirectory(), directory, 'again')
 })
 
-t.test('what it may contribute is what it declares', async t => {
+t.test('rejects contributions that the plugin does not declare', async t => {
   const other = defineOperation({ id: 'demo.other', summary: 'x', input: s.object({}), output: s.object({}) })
   const attempts: [RegExp, (ctx: PluginContext<any>) => void][] = [
     [/the operation demo\.other/, ctx => ctx.implement(other, () => ({}))],
@@ -67,7 +67,7 @@ t.test('what it may contribute is what it declares', async t => {
   }
 })
 
-t.test('after activation nothing more is contributed, and everything else works', async t => {
+t.test('rejects registrations after activation, but other methods work', async t => {
   const { world, ctx } = await open(t)
   for (const attempt of [
     () => ctx.implement(tell, () => ({})),
@@ -79,13 +79,13 @@ t.test('after activation nothing more is contributed, and everything else works'
     () => ctx.onConfig(() => {})
   ])
     t.throws(attempt, { code: 'KRN_UNDECLARED', message: /after activation/ })
-  t.equal(await ctx.trigger(greet, 'hello'), undefined, 'it has no tap')
+  t.equal(await ctx.trigger(greet, 'hello'), undefined, 'the hook has no tap')
   t.same(await ctx.call(tell, {}), {})
   ctx.log.info('still here')
   t.match(world.lines.at(-1), { plugin: 'demo', message: 'still here' })
 })
 
-t.test('after disposal everything is refused, with one code', async t => {
+t.test('all methods throw KRN_SCOPE_CLOSED after disposal', async t => {
   const { world, ctx } = await open(t)
   await world.kernel.close()
   t.ok(ctx.signal.aborted)
@@ -108,7 +108,7 @@ t.test('after disposal everything is refused, with one code', async t => {
   )
 })
 
-t.test('what is kept while its plugin is disposed is given back at once', async t => {
+t.test('a resource that opens while its plugin is disposed is released immediately', async t => {
   const opening = gate()
   const closed = gate()
   const { world, ctx } = await open(t)
@@ -124,7 +124,7 @@ t.test('what is kept while its plugin is disposed is given back at once', async 
   await closed.passed
 })
 
-t.test('work that fails is logged by its label; work that is cancelled is not', async t => {
+t.test('failed work is logged with its label; cancelled work is not', async t => {
   const { world, ctx } = await open(t)
   ctx.task('write', async () => {
     throw new Error('disk full')
@@ -139,7 +139,7 @@ t.test('work that fails is logged by its label; work that is cancelled is not', 
   t.equal(failures.length, 1)
 })
 
-t.test('an effect that is undone early is undone once', async t => {
+t.test('an effect that is disposed early is disposed once', async t => {
   let undone = 0
   const { world, ctx } = await open(t)
   const undo = ctx.effect('socket', () => void undone++)
@@ -149,14 +149,14 @@ t.test('an effect that is undone early is undone once', async t => {
   t.equal(undone, 1)
 })
 
-t.test('thousands of short-lived effects come and go quickly', async t => {
+t.test('thousands of short-lived effects are fast', async t => {
   const { world, ctx } = await open(t)
   const undo = Array.from({ length: 20_000 }, (_, n) => ctx.effect(`e${n}`, () => {}))
   for (const each of undo) await each()
   t.same(world.kernel.current.units.get('demo')?.scope.tree().children, [])
 })
 
-t.test('a deadline that a parent lends cannot be lengthened, only shortened', async t => {
+t.test('a nested call can shorten the deadline of its parent but not extend it', async t => {
   const seen: number[] = []
   const ask = defineOperation({ id: 'ask.left', summary: 'x', input: s.object({}), output: s.object({}), timeoutMs: 0 })
   const world = new World(t).put(
@@ -211,7 +211,7 @@ t.test('commands, items, taps and health checks of a plugin are part of the gene
   t.equal(ctx.isTapped(greet), false)
 })
 
-t.test('a plugin knows whether anything taps a hook, in the generation that serves', async t => {
+t.test('isTapped reflects the serving generation', async t => {
   const { world, ctx } = await open(t)
   await world.put(definePlugin({ name: 'guest', activate: inner => inner.on(greet, text => `${text}!`) })).apply()
   t.equal(ctx.isTapped(greet), true)
@@ -220,7 +220,7 @@ t.test('a plugin knows whether anything taps a hook, in the generation that serv
   t.equal(ctx.isTapped(greet), false)
 })
 
-t.test('the errors of a context name the plugin, what it tried, and what to do', async t => {
+t.test('errors of a context name the plugin, the action and the next step', async t => {
   const { world, ctx } = await open(t)
   t.throws(() => ctx.health('pulse', () => ({ status: 'ok' })), {
     code: 'KRN_UNDECLARED',
@@ -236,7 +236,7 @@ t.test('the errors of a context name the plugin, what it tried, and what to do',
   })
 })
 
-t.test('work that ends because it was aborted is no failure; work that fails then is', async t => {
+t.test('work that ends with an abort error is not logged as failed; other errors are', async t => {
   const { world, ctx } = await open(t)
   const ending = (label: string, error: (signal: AbortSignal) => unknown): void =>
     ctx.background(
@@ -255,7 +255,7 @@ t.test('work that ends because it was aborted is no failure; work that fails the
   )
 })
 
-t.test('an abort error before anything was aborted is a failure', async t => {
+t.test('an abort error without an abort is logged as a failure', async t => {
   const { world, ctx } = await open(t)
   ctx.task('download', async () => {
     throw new DOMException('the server closed', 'AbortError')
@@ -264,7 +264,7 @@ t.test('an abort error before anything was aborted is a failure', async t => {
   t.match(world.lines.at(-1), { level: 'error', message: 'download failed' })
 })
 
-t.test('background work gets a signal that is aborted when draining begins, a task one that is not', async t => {
+t.test('draining aborts the signal of background work, but not that of a task', async t => {
   const { world, ctx } = await open(t)
   const signals: AbortSignal[] = []
   const release = gate()
@@ -284,7 +284,7 @@ t.test('background work gets a signal that is aborted when draining begins, a ta
   t.ok(signals[0]?.aborted)
 })
 
-t.test('a call on behalf of another takes its ids, and ends with either signal', async t => {
+t.test('a nested call inherits the ids of its parent and ends with either signal', async t => {
   const calls: Call<any, any>[] = []
   const ask = defineOperation({ id: 'ask.wait', summary: 'x', input: s.object({}), output: s.object({}), timeoutMs: 0 })
   let context: PluginContext | undefined
@@ -313,7 +313,7 @@ t.test('a call on behalf of another takes its ids, and ends with either signal',
   }
 })
 
-t.test('a parent whose deadline has passed leaves a millisecond, and not an eternity', async t => {
+t.test('a parent whose deadline has passed leaves a timeout of one millisecond', async t => {
   let user: PluginContext | undefined
   const { signal } = new AbortController()
   const parent = { signal, deadline: Date.now() - 1_000, traceId: 'a'.repeat(32), requestId: 'r' }
@@ -370,7 +370,7 @@ t.test('a kept resource is released with its plugin, and shared between instance
   t.same(events, ['open by 1', '1 has that of 1', '2 has that of 1', '3 has that of 1', 'closed by 3'])
 })
 
-t.test('of several commands each is declared and implemented by itself', async t => {
+t.test('each declared command has its own handler', async t => {
   const commands = ['brew', 'pour'].map(command => ({ command, summary: 'x', input: s.object({}) }))
   const ran: string[] = []
   const world = new World(t).put(

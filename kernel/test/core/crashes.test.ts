@@ -7,8 +7,8 @@ import { defineOperation, definePlugin, SvcError, t as s } from '@svc/plugin-sdk
 import t, { type Test } from 'tap'
 
 /*
- * The part of isolation that is the kernel's: a host of units of this test stands for workers and processes, so that a unit
- * can be lost at any moment.
+ * Tests how the kernel handles crashes of isolated units. The test replaces workers and processes by a fake host, so that a unit
+ * can crash at any moment.
  */
 
 type Hosts = NonNullable<ConstructorParameters<typeof Kernel>[0]['unitHosts']>
@@ -21,7 +21,7 @@ const demo = definePlugin({ name: 'demo', activate() {} })
 const crash = (message = 'demo ended with code 1'): SvcError =>
   new SvcError('KRN_ISOLATION_CRASHED', message, { status: 503, plugin: 'demo' })
 
-/** A kernel whose workers are played by the test. */
+/** Opens a kernel with a fake host for isolated units. */
 async function open(t: Test, policy: Partial<UnitPolicy> = {}, during: (unit: Unit, host: Host) => unknown = () => {}) {
   const root = mkdtempSync(join(tmpdir(), 'svc-crashes-'))
   const lines: LogLine[] = []
@@ -67,14 +67,14 @@ async function open(t: Test, policy: Partial<UnitPolicy> = {}, during: (unit: Un
   return { kernel, root, lines, states, units, fatal, apply, record }
 }
 
-t.test('a kernel without a host for a kind of isolation refuses the plugin, and says how to run it', async t => {
+t.test('a kernel without a host for a kind of isolation rejects the plugin with a hint', async t => {
   const { apply, record } = await open(t, { isolation: 'process' })
   await apply()
   t.equal(record().state, 'failed')
   t.match(record().why, 'demo cannot run in a process: this kernel does not support that isolation')
 })
 
-t.test('a host gets the folder, the policy and the calls of its unit', async t => {
+t.test('a host receives folder, policy and calls of its unit', async t => {
   const { apply, units, root, kernel } = await open(t, { memoryMb: 64 })
   await apply()
   const [{ unit, host, policy, packageRoot }] = units as [(typeof units)[number]]
@@ -89,7 +89,7 @@ t.test('a host gets the folder, the policy and the calls of its unit', async t =
   t.equal(kernel.current.units.get('demo'), unit)
 })
 
-t.test('a unit that is lost while it serves has failed, and comes back after a while', async t => {
+t.test('a unit that crashes while it serves fails and is restarted later', async t => {
   const { apply, units, record, lines } = await open(t, { onBootFailure: 'retry' })
   await apply()
   const [{ unit, host }] = units as [(typeof units)[number]]
@@ -101,7 +101,7 @@ t.test('a unit that is lost while it serves has failed, and comes back after a w
   t.match(lines.at(-1), { plugin: 'demo', level: 'info', message: /^next retry in \d+ ms$/ })
 })
 
-t.test('continue: a unit that is lost stays away until the next change', async t => {
+t.test('continue: a crashed unit is not restarted until the next change', async t => {
   const { kernel, apply, units, record } = await open(t, { onBootFailure: 'continue' })
   await apply()
   const [{ unit, host }] = units as [(typeof units)[number]]
@@ -113,7 +113,7 @@ t.test('continue: a unit that is lost stays away until the next change', async t
   t.equal(record().why, null)
 })
 
-t.test('a unit that is lost again and again ends in quarantine and serves no more', async t => {
+t.test('a unit that crashes repeatedly is quarantined and no longer serves', async t => {
   const { kernel, apply, units, record, lines } = await open(t)
   await apply()
   for (let loss = 1; loss <= 5; loss++) {
@@ -130,7 +130,7 @@ t.test('a unit that is lost again and again ends in quarantine and serves no mor
   )
 })
 
-t.test('a unit that is lost before the flip refuses the change', async t => {
+t.test('a crash before the flip fails the change', async t => {
   let lose = false
   const { kernel, apply, units, record } = await open(t, {}, (unit, host) => {
     if (lose) host.onCrash(unit, crash())
@@ -143,14 +143,14 @@ t.test('a unit that is lost before the flip refuses the change', async t => {
     plugin: 'demo',
     message: 'demo ended before it could serve; see its log'
   })
-  t.equal(units[0]?.unit.state, 'active', 'the instance before goes on')
+  t.equal(units[0]?.unit.state, 'active', 'the previous instance continues to serve')
   t.equal(units[1]?.unit.state, 'failed')
   t.ok(units[1]?.unit.scope.closed)
   t.equal(record().unit, units[0]?.unit)
   t.match(record().why, /last change refused/)
 })
 
-t.test('a unit that is lost while it drains is logged and nothing more', async t => {
+t.test('a crash while draining is only logged', async t => {
   const { kernel, apply, units, record } = await open(t)
   await apply()
   const [{ unit, host }] = units as [(typeof units)[number]]
@@ -161,7 +161,7 @@ t.test('a unit that is lost while it drains is logged and nothing more', async t
   t.match(record(), { state: 'active', why: null, failed: false })
 })
 
-t.test('a unit that is lost while the kernel closes is not even logged', async t => {
+t.test('a crash while the kernel closes is not logged', async t => {
   const { kernel, apply, units, lines } = await open(t)
   await apply()
   const [{ unit, host }] = units as [(typeof units)[number]]
@@ -175,7 +175,7 @@ t.test('a unit that is lost while the kernel closes is not even logged', async t
   )
 })
 
-t.test('uncaught, abort-process: an isolated unit is ended, and not the process of the kernel', async t => {
+t.test('uncaught, abort-process: ends the isolated unit but not the host process', async t => {
   const { kernel, apply, units, fatal } = await open(t, { uncaught: 'abort-process' })
   await apply()
   const [{ unit }] = units as [(typeof units)[number]]
@@ -187,7 +187,7 @@ t.test('uncaught, abort-process: an isolated unit is ended, and not the process 
   t.same(fatal, [])
 })
 
-t.test('draining waits for work that only the far side knows, up to the limit', async t => {
+t.test('draining waits for work in the worker, up to the limit', async t => {
   const seen: number[] = []
   const { kernel, apply, units, lines } = await open(t, { drainTimeoutMs: 30 })
   await apply()
@@ -202,7 +202,7 @@ t.test('draining waits for work that only the far side knows, up to the limit', 
   t.ok(lines.some(({ message }) => message === 'still busy after 30 ms: 0 calls, tasks none'))
 })
 
-t.test('each state of a plugin is reported, in order', async t => {
+t.test('reports each state of a plugin in order', async t => {
   const { kernel, apply, states } = await open(t)
   await apply()
   t.same(states, ['demo activating', 'demo active'])

@@ -14,7 +14,7 @@ import {
 import t, { type Test } from 'tap'
 import { kernelErrors } from '#core'
 
-/* Each error of the core, as a user or a plugin meets it: code, status, text, and what to do. */
+/* Tests code, status, message and hint of each error of the core. */
 
 const clock = service<number>('clock@1')
 const work = defineOperation({
@@ -33,13 +33,13 @@ const failing = (name: string, error: unknown): Plugin =>
     }
   })
 
-/** Message of a required plugin that cannot run. */
+/** Returns the error of a start with a required plugin that cannot run. */
 function refused(t: Test, ...plugins: readonly Plugin[]): Promise<unknown> {
   const world = new World(t).put(...plugins)
   return world.apply({ mustSucceed: plugins.map(({ name }) => name) })
 }
 
-/** Answers of the operation `demo.work`. */
+/** Calls the operation `demo.work` and returns its error. */
 async function called(
   t: Test,
   handler: (n: number) => unknown,
@@ -111,7 +111,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
           definePlugin({ name: 'a', requires: { b: tokens.b }, provides: [tokens.a], activate() {} }),
           definePlugin({ name: 'b', requires: { a: tokens.a }, provides: [tokens.b], activate() {} })
         )
-        .say({ a: { policy: { onBootFailure: 'abort' } } })
+        .configure({ a: { policy: { onBootFailure: 'abort' } } })
       return world.apply()
     }
   },
@@ -265,7 +265,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
 type Hosts = NonNullable<ConstructorParameters<typeof Kernel>[0]['unitHosts']>
 type Activate = NonNullable<Hosts['worker']>['activate']
 
-/** Starts an isolated plugin, which is played by the test, in a kernel that may have no host for it. */
+/** Starts a fake isolated plugin, in a kernel that may have no host for it. */
 async function isolated(
   t: Test,
   during?: (unit: Parameters<Activate>[0], host: Parameters<Activate>[4]) => void
@@ -304,7 +304,7 @@ for (const [code, { provoke, ...expected }] of Object.entries(errors)) {
         () => 'nothing was thrown',
         (thrown: unknown) => thrown
       )) as SvcError
-    // A cycle is no error by itself: it keeps plugins from running.
+    // A cycle only blocks its plugins. The error is that a required plugin cannot run.
     t.equal(error.code, code === 'KRN_CYCLE' ? 'KRN_ACTIVATE_FAILED' : code)
     t.match(error, expected)
     if (typeof expected.message === 'string') t.equal(error.message, expected.message)
@@ -314,7 +314,7 @@ for (const [code, { provoke, ...expected }] of Object.entries(errors)) {
   })
 }
 
-t.test('an error that names no plugin gets the name of the one that failed, and keeps the rest', async t => {
+t.test('an error without a plugin gets the name of the failed plugin and keeps its other fields', async t => {
   const thrown = kernelErrors.create('OPR_TIMEOUT', 'the model did not answer', {
     hint: 'start it',
     data: { ms: 5 },
@@ -332,13 +332,13 @@ t.test('an error that names no plugin gets the name of the one that failed, and 
   })
 })
 
-t.test('an error that names its plugin already is thrown as it is', async t => {
+t.test('an error that names its plugin is rethrown unchanged', async t => {
   const thrown = kernelErrors.create('OPR_TIMEOUT', 'the model did not answer', { plugin: 'demo' })
   const error = await refused(t, failing('demo', thrown)).catch((caught: unknown) => caught)
   t.equal(error, thrown)
 })
 
-t.test('an error of another plugin is of the plugin that did not handle it', async t => {
+t.test('an error of another plugin is attributed to the plugin that did not handle it', async t => {
   const thrown = kernelErrors.create('OPR_UNKNOWN', 'no such operation', { plugin: 'other' })
   await t.rejects(refused(t, failing('demo', thrown)), {
     code: 'OPR_UNKNOWN',
@@ -347,7 +347,7 @@ t.test('an error of another plugin is of the plugin that did not handle it', asy
   })
 })
 
-t.test('what is thrown and is no error receives as text', async t => {
+t.test('a thrown value that is no Error is converted to a message', async t => {
   await t.rejects(refused(t, failing('demo', 'only text')), {
     code: 'KRN_ACTIVATE_FAILED',
     message: /^demo failed to activate: only text/,
@@ -356,7 +356,7 @@ t.test('what is thrown and is no error receives as text', async t => {
   await t.rejects(refused(t, failing('demo', undefined)), { message: /^demo failed to activate: undefined/ })
 })
 
-t.test('a plugin that contributes one thing twice is named once', async t => {
+t.test('the conflict of a plugin with itself names it once', async t => {
   const twice = definePlugin({
     name: 'demo',
     activate(ctx) {

@@ -1,10 +1,10 @@
-import { type Said, World } from '@svc/kernel/testing'
+import { type TestConfiguration, World } from '@svc/kernel/testing'
 import { defineOperation, definePlugin, type Plugin, SvcError, t as s, service } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 
 const who = defineOperation({ id: 'demo.who', summary: 'x', input: s.object({}), output: s.object({ n: s.integer() }) })
 
-/** Fails until told otherwise. */
+/** Creates a plugin that fails while `mood.fails` is true. */
 function moody() {
   const mood = { fails: true, activations: 0 }
   const plugin = definePlugin({
@@ -20,8 +20,8 @@ function moody() {
   return { mood, plugin }
 }
 
-async function open(t: Test, plugin: Plugin, said: Said = {}): Promise<World> {
-  const world = new World(t).put(plugin).say({ demo: said })
+async function open(t: Test, plugin: Plugin, configuration: TestConfiguration = {}): Promise<World> {
+  const world = new World(t).put(plugin).configure({ demo: configuration })
   await world.apply()
   return world
 }
@@ -33,7 +33,7 @@ async function quarantined(t: Test, plugin: Plugin): Promise<World> {
   return world
 }
 
-t.test('continue: a plugin that failed stays away, and other changes leave it alone', async t => {
+t.test('continue: a failed plugin is not retried, even by other changes', async t => {
   const { mood, plugin } = moody()
   const world = await open(t, plugin)
   await world.kernel.change({})
@@ -43,7 +43,7 @@ t.test('continue: a plugin that failed stays away, and other changes leave it al
   t.notOk(world.kernel.records.get('demo')?.retrying)
 })
 
-t.test('retry: it is tried again by itself, with those that wait for it', async t => {
+t.test('retry: a failed plugin is retried automatically, with plugins that wait for it', async t => {
   const { mood, plugin } = moody()
   const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
   t.ok(world.kernel.records.get('demo')?.retrying)
@@ -54,7 +54,7 @@ t.test('retry: it is tried again by itself, with those that wait for it', async 
   t.equal(world.why('demo'), null)
 })
 
-t.test('a retry does nothing when the failure was settled before', async t => {
+t.test('a retry has no effect if the plugin recovered before', async t => {
   const { mood, plugin } = moody()
   const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
   mood.fails = false
@@ -63,16 +63,16 @@ t.test('a retry does nothing when the failure was settled before', async t => {
   t.same(await world.call('demo.who'), { n: 2 })
 })
 
-t.test('after the end nothing is tried again', async t => {
+t.test('nothing is retried after the kernel closed', async t => {
   const { plugin } = moody()
-  const world = new World(t).put(plugin).say({ demo: { policy: { onBootFailure: 'retry' } } })
+  const world = new World(t).put(plugin).configure({ demo: { policy: { onBootFailure: 'retry' } } })
   const start = world.apply().catch(() => {})
   const closing = world.kernel.close()
   await Promise.all([start, closing])
   t.notOk(world.kernel.records.get('demo')?.retrying)
 })
 
-t.test('five failures put it into quarantine, where nothing but a person or a change reaches it', async t => {
+t.test('five failures quarantine a plugin until the user or a change retries it', async t => {
   const { mood, plugin } = moody()
   const world = await quarantined(t, plugin)
   t.match(world.why('demo'), /not today.*\(5 failures.*svc plugins enable demo/)
@@ -85,15 +85,15 @@ t.test('five failures put it into quarantine, where nothing but a person or a ch
 })
 
 for (const [what, change] of [
-  ['a changed setting', (world: World) => world.say({ demo: { fingerprint: 'other' } }).apply()],
+  ['a changed setting', (world: World) => world.configure({ demo: { fingerprint: 'other' } }).apply()],
   ['new code', (world: World) => world.apply({ stale: ['demo'] })],
   [
     'a switch off and on',
     (world: World) =>
       world
-        .say({ demo: { enabled: false } })
+        .configure({ demo: { enabled: false } })
         .apply()
-        .then(() => world.say({ demo: {} }).apply())
+        .then(() => world.configure({ demo: {} }).apply())
   ]
 ] as const) {
   t.test(`${what} retries it`, async t => {
@@ -105,11 +105,11 @@ for (const [what, change] of [
   })
 }
 
-t.test('a repeated failure is logged once with its hint, and again after a requested retry', async t => {
+t.test('a repeated failure is logged in full once, and again after a requested retry', async t => {
   const { plugin } = moody()
   const world = await quarantined(t, plugin)
-  const told = () => world.lines.filter(({ plugin }) => plugin === 'demo').map(({ message }) => message)
-  t.match(told(), [
+  const messages = () => world.lines.filter(({ plugin }) => plugin === 'demo').map(({ message }) => message)
+  t.match(messages(), [
     /demo failed to activate: not today/,
     'failed again',
     'failed again',
@@ -119,10 +119,10 @@ t.test('a repeated failure is logged once with its hint, and again after a reque
   ])
   t.match(world.lines.at(-1), { level: 'error', fields: { hint: /svc plugins enable demo/ } })
   await world.apply({ stale: ['demo'] })
-  t.match(told()[6], /not today/, 'new code that fails likewise')
+  t.match(messages()[6], /not today/, 'a failure of new code is logged in full')
 })
 
-t.test('who fails in quarantine once more stays in it', async t => {
+t.test('a quarantined plugin that fails again stays quarantined', async t => {
   const { plugin } = moody()
   const world = await quarantined(t, plugin)
   await t.rejects(world.kernel.change({ clearFailures: ['demo'], mustSucceed: ['demo'] }), { message: /not today/ })
@@ -130,34 +130,34 @@ t.test('who fails in quarantine once more stays in it', async t => {
   t.match(world.why('demo'), /last change refused/)
 })
 
-t.test('a plugin that failed and is switched off is off', async t => {
+t.test('a failed plugin that is disabled has the state disabled', async t => {
   const { plugin } = moody()
   const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
-  await world.say({ demo: { enabled: false } }).apply()
+  await world.configure({ demo: { enabled: false } }).apply()
   t.equal(world.state('demo'), 'disabled')
   t.notOk(world.kernel.records.get('demo')?.retrying)
 })
 
-async function serving(t: Test, said: Said): Promise<World> {
+async function serving(t: Test, configuration: TestConfiguration): Promise<World> {
   const { mood, plugin } = moody()
   mood.fails = false
-  return open(t, plugin, said)
+  return open(t, plugin, configuration)
 }
 
-t.test('uncaught, degrade: it goes on serving, and says what happened until it is replaced', async t => {
+t.test('uncaught, degrade: the plugin continues to serve and shows the error until it is replaced', async t => {
   const world = await serving(t, {})
   const unit = world.kernel.current.units.get('demo')!
   world.kernel.uncaught(unit, new Error('lost promise'))
   t.equal(world.state('demo'), 'degraded')
   t.match(world.why('demo'), /uncaught: lost promise/)
   t.same(await world.call('demo.who'), { n: 1 })
-  t.equal(world.state('demo'), 'degraded', 'an answer does not make up for it')
+  t.equal(world.state('demo'), 'degraded', 'a successful call does not clear the error')
   await world.kernel.change({ forced: ['demo'] })
   t.equal(world.state('demo'), 'active')
   t.equal(world.why('demo'), null)
 })
 
-t.test('uncaught, from code that serves no longer: only logged', async t => {
+t.test('an uncaught error of a disposed unit is only logged', async t => {
   const world = await serving(t, { policy: { uncaught: 'restart' } })
   const old = world.kernel.current.units.get('demo')!
   await world.kernel.change({ forced: ['demo'] })
@@ -167,7 +167,7 @@ t.test('uncaught, from code that serves no longer: only logged', async t => {
   t.match(world.lines.at(-1), { plugin: 'demo', level: 'error', fields: { error: { message: 'straggler' } } })
 })
 
-t.test('uncaught, restart: many errors at once are one restart, and the old instance serves until then', async t => {
+t.test('uncaught, restart: many errors cause one restart, and the old instance serves until then', async t => {
   const world = await serving(t, { policy: { uncaught: 'restart' } })
   const unit = world.kernel.current.units.get('demo')!
   for (let error = 0; error < 20; error++) world.kernel.uncaught(unit, new Error('again'))
@@ -178,7 +178,7 @@ t.test('uncaught, restart: many errors at once are one restart, and the old inst
   t.equal(world.state('demo'), 'active')
 })
 
-t.test('uncaught, restart: one that never stops throwing ends in quarantine', async t => {
+t.test('uncaught, restart: a plugin that keeps throwing is quarantined', async t => {
   const world = await serving(t, { policy: { uncaught: 'restart' } })
   const record = world.kernel.records.get('demo')!
   for (let error = 0; error < 5; error++) {
@@ -190,14 +190,14 @@ t.test('uncaught, restart: one that never stops throwing ends in quarantine', as
   t.match(world.why('demo'), /uncaught: again/)
 })
 
-t.test('uncaught, abort-process: the process gets the fatal error', async t => {
+t.test('uncaught, abort-process: calls onFatal with the error', async t => {
   const world = await serving(t, { policy: { uncaught: 'abort-process' } })
   const error = new Error('beyond repair')
   world.kernel.uncaught(world.kernel.current.units.get('demo')!, error)
   t.same(world.fatal, [error])
 })
 
-t.test('retry: each failure is followed by a later try, until it works', async t => {
+t.test('retry: each failure schedules a later retry until the plugin works', async t => {
   const { mood, plugin } = moody()
   const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
   const tries = () => world.lines.filter(({ message }) => /^next retry in \d+ ms$/.test(message)).length
@@ -211,7 +211,7 @@ t.test('retry: each failure is followed by a later try, until it works', async t
   t.equal(tries(), 2)
 })
 
-t.test('a plugin in quarantine is tried no more, whatever its policy', async t => {
+t.test('a quarantined plugin is not retried under any policy', async t => {
   const { plugin } = moody()
   const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
   for (let failure = 1; failure < 5; failure++) await world.kernel.change({ retry: ['demo'] })
@@ -219,7 +219,7 @@ t.test('a plugin in quarantine is tried no more, whatever its policy', async t =
   t.notOk(world.kernel.records.get('demo')?.retrying)
 })
 
-t.test('a plugin that is left out does not keep the others from the change that it came with', async t => {
+t.test('a change without a failed plugin still applies to the others', async t => {
   const service1 = service<number>('held@1')
   const events: string[] = []
   const holder = definePlugin({
@@ -249,13 +249,13 @@ t.test('a plugin that is left out does not keep the others from the change that 
   const world = new World(t).put(owner)
   await world.apply()
   await world.put(holder, provider).apply()
-  // The conflict shows only after both were activated; the holder is built again without the service.
+  // The conflict is found only after both were activated; the holder is then built again without the service.
   t.same(events, ['provider', 'holder with 7', 'holder disposed', 'provider disposed', 'holder with undefined'])
   t.match([world.state('provider'), world.state('holder')], ['failed', 'active'])
   t.same(await world.call('demo.who'), { n: 1 })
 })
 
-t.test('a plugin that fails in a change that asks to forgive it is not forgiven', async t => {
+t.test('a plugin that fails in a change that retries it keeps its failure count', async t => {
   const { plugin } = moody()
   const world = await open(t, plugin)
   for (let failure = 1; failure < 4; failure++) await world.kernel.change({ clearFailures: ['demo'] })
@@ -264,7 +264,7 @@ t.test('a plugin that fails in a change that asks to forgive it is not forgiven'
   t.equal(world.state('demo'), 'quarantined', 'the fifth failure counts with the others')
 })
 
-t.test('an uncaught error is logged with its policy, and counted as a fault that a person sees', async t => {
+t.test('an uncaught error is logged with its policy and shown as the fault of the plugin', async t => {
   const world = await serving(t, {})
   const unit = world.kernel.current.units.get('demo')!
   const error = new Error('lost promise')
@@ -278,7 +278,7 @@ t.test('an uncaught error is logged with its policy, and counted as a fault that
   t.notOk(world.kernel.records.get('demo')?.retrying, 'degrade restarts nothing')
 })
 
-t.test('a restart that fails leaves the old instance serving, and says so', async t => {
+t.test('a failed restart is logged, and the old instance continues to serve', async t => {
   const { mood, plugin } = moody()
   mood.fails = false
   const world = await open(t, plugin, { policy: { uncaught: 'restart' } })
@@ -291,7 +291,7 @@ t.test('a restart that fails leaves the old instance serving, and says so', asyn
   t.same(await world.call('demo.who'), { n: 1 })
 })
 
-t.test('a failure without a plugin’s name refuses the change for everyone', async t => {
+t.test('an error without a plugin fails the whole change', async t => {
   const world = new World(t).put(
     definePlugin({
       name: 'demo',
@@ -307,7 +307,7 @@ t.test('a failure without a plugin’s name refuses the change for everyone', as
   t.equal(world.kernel.current.id, 0)
 })
 
-t.test('the reason of a refused change is taken back by the next change that goes through', async t => {
+t.test('the reason of a refused change is cleared by the next successful change of the plugin', async t => {
   const { mood, plugin } = moody()
   mood.fails = false
   const world = await open(t, plugin)
@@ -315,22 +315,22 @@ t.test('the reason of a refused change is taken back by the next change that goe
   await t.rejects(world.kernel.change({ forced: ['demo'] }), { message: /not today/ })
   t.match(world.why('demo'), /^last change refused: demo failed to activate: not today/)
   await world.kernel.change({})
-  t.match(world.why('demo'), /last change refused/, 'a change that does not concern it says nothing of it')
+  t.match(world.why('demo'), /last change refused/, 'a change of other plugins does not clear it')
   await world.apply()
   t.equal(world.why('demo'), null)
 })
 
-t.test('abort concerns the start: later, a new plugin that fails is left out', async t => {
+t.test('abort applies only to the start: later, a new plugin that fails is left out', async t => {
   const world = new World(t)
   await world.apply()
   const { plugin } = moody()
-  const abort: Said = { policy: { onBootFailure: 'abort' } }
-  t.match(await world.put(plugin).say({ demo: abort }).apply(), { applied: true, add: [] })
+  const abort: TestConfiguration = { policy: { onBootFailure: 'abort' } }
+  t.match(await world.put(plugin).configure({ demo: abort }).apply(), { applied: true, add: [] })
   t.equal(world.state('demo'), 'failed')
-  await t.rejects(new World(t).put(plugin).say({ demo: abort }).apply(), { message: /not today/ })
+  await t.rejects(new World(t).put(plugin).configure({ demo: abort }).apply(), { message: /not today/ })
 })
 
-t.test('a plugin that fails for another reason is logged with it', async t => {
+t.test('a new failure reason of a plugin is logged in full', async t => {
   const reasons = ['no room', 'no hands', 'no hands']
   const plugin = definePlugin({
     name: 'demo',
@@ -341,11 +341,13 @@ t.test('a plugin that fails for another reason is logged with it', async t => {
   const world = await open(t, plugin)
   await world.kernel.change({ retry: ['demo'] })
   await world.kernel.change({ retry: ['demo'] })
-  const told = world.lines.filter(({ plugin }) => plugin === 'demo').map(({ level, message }) => `${level} ${message}`)
-  t.same(told, ['error no room', 'error no hands', 'info failed again'])
+  const messages = world.lines
+    .filter(({ plugin }) => plugin === 'demo')
+    .map(({ level, message }) => `${level} ${message}`)
+  t.same(messages, ['error no room', 'error no hands', 'info failed again'])
 })
 
-t.test('a conflict is the fault of the plugin that the change is about, whatever their order', async t => {
+t.test('a conflict is attributed to the changed plugin, in any order', async t => {
   const make = (name: string, also: boolean): Plugin =>
     definePlugin({
       name,

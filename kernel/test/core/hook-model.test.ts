@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { HookSet, type OwnedTap } from '#core'
 
-/** How a tap of a case behaves. */
+/** Behaviour of a tap. */
 interface Behaviour {
   readonly order: number
-  /** `late`: after a turn of the event loop; `promised`: as a promise that is settled already. */
+  /** `late`: after a turn of the event loop; `promised`: as a settled promise. */
   readonly when: 'now' | 'promised' | 'late'
   readonly does: 'nothing' | 'returns' | 'breaks' | 'refuses' | 'throws undefined'
-  /** The tap wants only this topic; null: every topic. */
+  /** Topic in the filter of the tap; null: no filter. */
   readonly topic: 'a' | 'b' | null
 }
 
@@ -28,15 +28,15 @@ interface Case {
   readonly taps: readonly Behaviour[]
 }
 
-/** Result of a trigger, and the taps that took part. */
+/** Result of a trigger, with the taps that were called. */
 interface Outcome {
   /** Numbers of the taps that were called, in order. */
   readonly called: readonly number[]
-  /** Result of the trigger, or null when it failed. */
+  /** Result of the trigger, or null if it failed. */
   readonly result: { readonly value: unknown } | null
-  /** Number of the tap whose failure the trigger passed on. */
+  /** Number of the tap whose error the trigger threw. */
   readonly failedBy: number | null
-  /** Numbers of the taps whose failure was reported. */
+  /** Numbers of the taps whose error was reported. */
   readonly reported: readonly number[]
 }
 
@@ -55,7 +55,7 @@ const casesOf = (...modes: Hook['mode'][]): fc.Arbitrary<Case> =>
     taps: fc.array(behaviours, { minLength: 1, maxLength: 6 })
   })
 
-/** The error of tap `index`, so that a failure names its tap. */
+/** Returns the error of tap `index`, which identifies the tap. */
 function failureOf({ does }: Behaviour, index: number): unknown {
   if (does === 'throws undefined') return undefined
   const message = `tap ${index}`
@@ -64,12 +64,12 @@ function failureOf({ does }: Behaviour, index: number): unknown {
 
 const fails = ({ does }: Behaviour): boolean => does !== 'nothing' && does !== 'returns'
 
-/** Returns another payload; it changes the topic, so that later filters meet it. */
+/** Returns a changed payload with another topic, which affects later filters. */
 function answerOf(payload: Payload, index: number): Payload {
   return { topic: index % 2 === 0 ? 'b' : 'a', by: [...payload.by, index] }
 }
 
-/** Runs a case on the real hooks. `unit` counts the taps in flight. */
+/** Runs a case with real hooks. `unit` counts the running taps. */
 async function runCase({ mode, onError, topic, taps }: Case): Promise<Outcome & { readonly inFlight: number }> {
   const called: number[] = []
   const reported: number[] = []
@@ -103,17 +103,17 @@ async function runCase({ mode, onError, topic, taps }: Case): Promise<Outcome & 
   try {
     outcome = { result: { value: await hooks.trigger('x', [{ topic, by: [] }]) }, failedBy: null }
   } catch (error) {
-    // Which tap threw undefined is known from the order of the calls.
+    // A tap that threw undefined is identified by the order of the calls.
     const at = error === undefined ? called.findLast(index => taps[index]?.does === 'throws undefined') : undefined
     outcome = { result: null, failedBy: at ?? errors.indexOf(error) }
   }
-  // Taps that ran next to the one that failed.
+  // Waits for parallel taps that still run after the failure.
   await turn()
   await turn()
   return { called, reported, ...outcome, inFlight: unit.inFlight }
 }
 
-/** The documented behaviour of taps that run one after the other. */
+/** Returns the documented outcome for sequential taps. */
 function expectedOf({ mode, onError, topic, taps }: Case): Outcome {
   const called: number[] = []
   const reported: number[] = []
@@ -134,7 +134,7 @@ function expectedOf({ mode, onError, topic, taps }: Case): Outcome {
   return { called, reported, result: { value: mode === 'waterfall' ? payload : undefined }, failedBy: null }
 }
 
-t.test('taps that run one after the other do as documented, however each of them ends', async t => {
+t.test('sequential taps behave as documented for any outcome of each tap', async t => {
   await fc.assert(
     fc.asyncProperty(casesOf('series', 'bail', 'waterfall'), async given => {
       const { inFlight, ...outcome } = await runCase(given)
@@ -145,7 +145,7 @@ t.test('taps that run one after the other do as documented, however each of them
   )
 })
 
-t.test('all parallel taps are called, also when one fails at once', async t => {
+t.test('all parallel taps are called even if one fails synchronously', async t => {
   await fc.assert(
     fc.asyncProperty(casesOf('parallel'), async given => {
       const { inFlight, called, reported, result, failedBy } = await runCase(given)
@@ -164,7 +164,7 @@ t.test('all parallel taps are called, also when one fails at once', async t => {
   )
 })
 
-t.test('a failure that is thrown at once rejects the trigger, and is not thrown by it', async t => {
+t.test('a synchronous error rejects the promise of the trigger', async t => {
   const run = (): never => {
     throw new Error('at once')
   }
@@ -176,7 +176,7 @@ t.test('a failure that is thrown at once rejects the trigger, and is not thrown 
   }
 })
 
-t.test('a promise of another library is awaited as well, and its rejection fails the trigger', async t => {
+t.test('a thenable of another library is awaited, and its rejection fails the trigger', async t => {
   const unit = { enter: () => {}, exit: () => {} }
   const tapOf = (then: (resolve: (value: unknown) => void, reject: (error: unknown) => void) => void): HookSet => {
     const tap = (() => ({ then })) as never

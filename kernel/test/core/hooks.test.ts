@@ -29,7 +29,7 @@ t.test('triggering a hook without taps returns undefined', t => {
   t.end()
 })
 
-t.test('series: in order, one after the other, whatever they return', async t => {
+t.test('series: runs taps in order, one after the other, and ignores results', async t => {
   const seen: string[] = []
   const note = (name: string, delay: boolean) => async (): Promise<string> => {
     if (delay) await turn()
@@ -43,10 +43,10 @@ t.test('series: in order, one after the other, whatever they return', async t =>
     tap('d', note('d', true), { order: -1 })
   ])
   await run()
-  t.same(seen, ['d', 'b', 'c', 'a'], 'by order, then as the units are ordered')
+  t.same(seen, ['d', 'b', 'c', 'a'], 'taps are sorted by order, then by unit')
 })
 
-t.test('parallel: all begin before any ends', async t => {
+t.test('parallel: starts all taps before any ends', async t => {
   const seen: string[] = []
   const slow = (name: string) => async (): Promise<void> => {
     seen.push(`${name} begins`)
@@ -57,7 +57,7 @@ t.test('parallel: all begin before any ends', async t => {
   t.same(seen, ['a begins', 'b begins', 'a ends', 'b ends'])
 })
 
-t.test('waterfall: the first argument goes from tap to tap, the others stay', async t => {
+t.test('waterfall: passes the first argument from tap to tap and keeps the others', async t => {
   const { run } = set('waterfall', [
     tap('a', (value: number, by: number) => value + by),
     tap('b', () => undefined),
@@ -66,7 +66,7 @@ t.test('waterfall: the first argument goes from tap to tap, the others stay', as
   t.equal(await run(1, 2), 6)
 })
 
-t.test('bail: the first that says something ends it', async t => {
+t.test('bail: stops at the first tap that returns a value', async t => {
   const asked: string[] = []
   const say = (name: string, word: unknown) => () => {
     asked.push(name)
@@ -77,7 +77,7 @@ t.test('bail: the first that says something ends it', async t => {
   t.same(asked, ['a', 'b'])
 })
 
-t.test('a tap that throws fails the hook, or is reported and skipped', async t => {
+t.test('an error of a tap fails the hook, or is reported and skipped', async t => {
   const bad = tap('bad', () => {
     throw new Error('no')
   })
@@ -89,7 +89,7 @@ t.test('a tap that throws fails the hook, or is reported and skipped', async t =
   for (const { reports } of [strict, lenient]) t.match(reports, [['bad', 'x', { message: 'no' }]])
 })
 
-t.test('a tap that throws undefined, or rejects with it, fails the hook as well', async t => {
+t.test('a tap that throws undefined, or rejects with it, also fails the hook', async t => {
   for (const mode of ['series', 'parallel', 'waterfall', 'bail'] as const) {
     const sync = set(mode, [
       tap('a', () => {
@@ -102,7 +102,7 @@ t.test('a tap that throws undefined, or rejects with it, fails the hook as well'
   }
 })
 
-t.test('what the hook’s owner declares counts, not what a tap was compiled against', async t => {
+t.test('the declaration of the hook’s owner applies, not that of the tap', async t => {
   const old = { mode: 'series', onError: 'skip' } as const
   const taps = [
     tap('a', (value: number) => value + 1, {}, old),
@@ -112,7 +112,7 @@ t.test('what the hook’s owner declares counts, not what a tap was compiled aga
   t.equal(await set('waterfall', taps.slice(0, 1)).run(1), 2)
 })
 
-t.test('a filter spares taps that do not want the call', async t => {
+t.test('taps whose filter does not match are not called', async t => {
   const seen: string[] = []
   const only = (name: string, filter: TapOptions['filter'] & object) =>
     tap(name, () => void seen.push(name), { filter })
@@ -131,7 +131,7 @@ t.test('a filter spares taps that do not want the call', async t => {
   t.same(seen, [])
 })
 
-t.test('a tap counts as work of its unit, also when it throws', async t => {
+t.test('a running tap counts as work of its unit, even if it throws', async t => {
   const during: number[] = []
   const { run } = set(
     'parallel',
@@ -140,7 +140,7 @@ t.test('a tap counts as work of its unit, also when it throws', async t => {
       tap('b', () => {
         throw new Error('no')
       }),
-      tap('filtered', () => t.fail('not asked'), { filter: { never: 1 } })
+      tap('filtered', () => t.fail('a filtered tap is not called'), { filter: { never: 1 } })
     ],
     'skip'
   )
@@ -167,7 +167,7 @@ t.test('a tap on a hook that no plugin declares is logged, except hooks of the k
   t.same(warnings, ['this plugin taps the hook gone.done, which no known plugin declares'])
 })
 
-t.test('a refusal goes to the trigger, and is reported only where the trigger ignores it', async t => {
+t.test('a refusal is thrown to the trigger and reported only if the hook skips errors', async t => {
   const refuse = (status: number) => () => Promise.reject(new SvcError('NO', 'not this one', { status }))
   const strict = set('series', [tap('gate', refuse(403))])
   await t.rejects(strict.run() as Promise<unknown>, { code: 'NO' })
@@ -179,7 +179,7 @@ t.test('a refusal goes to the trigger, and is reported only where the trigger ig
   for (const { reports } of [broken, lenient]) t.match(reports, [['gate', 'x', { code: 'NO' }]])
 })
 
-t.test('taps of any order run by their order, then as their units are ordered', async t => {
+t.test('for any taps: they run by order, then by unit', async t => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: -2, max: 2 }), { minLength: 1, maxLength: 12 }), async orders => {
       const seen: number[] = []
@@ -197,7 +197,7 @@ t.test('taps of any order run by their order, then as their units are ordered', 
   t.pass()
 })
 
-t.test('a waterfall of any length equals a loop over its taps', async t => {
+t.test('for any taps: a waterfall equals a loop over them', async t => {
   const change = fc.oneof(
     fc.integer({ min: -3, max: 3 }),
     fc.constant('nothing' as const),
@@ -221,7 +221,7 @@ t.test('a waterfall of any length equals a loop over its taps', async t => {
   t.pass()
 })
 
-t.test('a series ends at the tap that fails, and a bail as well', async t => {
+t.test('series and bail stop at the tap that fails', async t => {
   for (const mode of ['series', 'bail'] as const) {
     const seen: string[] = []
     const { run, reports } = set(mode, [
@@ -235,7 +235,7 @@ t.test('a series ends at the tap that fails, and a bail as well', async t => {
   }
 })
 
-t.test('in parallel every tap runs to its end, also when one has failed', async t => {
+t.test('parallel: all taps run to their end even if one fails', async t => {
   const seen: string[] = []
   const { run } = set('parallel', [
     tap('a', () => Promise.reject(new Error('no'))),
@@ -250,13 +250,13 @@ t.test('in parallel every tap runs to its end, also when one has failed', async 
   t.equal(unit.inFlight, 0)
 })
 
-t.test('the result of a series or of parallel taps is nothing', async t => {
+t.test('series and parallel hooks return undefined', async t => {
   for (const mode of ['series', 'parallel'] as const) {
     t.equal(await set(mode, [tap('a', () => 'ignored'), tap('b', () => 2)]).run(), undefined, mode)
   }
 })
 
-t.test('a hook whose owner is absent runs as its first tap declares it', async t => {
+t.test('a hook without owner runs as its first tap declares it', async t => {
   const declared: DeclaredHooks = new Map()
   const first = tap('a', (value: number) => value + 1, {}, { mode: 'waterfall', onError: 'skip' })
   const second = tap('b', () => Promise.reject(new Error('no')), {}, { mode: 'series' })
@@ -268,7 +268,7 @@ t.test('a hook whose owner is absent runs as its first tap declares it', async t
   t.notOk(hooks.has('y'))
 })
 
-t.test('hooks of calls are found without a look-up, where they have taps', t => {
+t.test('hooks of calls are available as fields if they have taps', t => {
   const none = new HookSet([tap('a', () => {})], new Map(), () => {})
   t.equal(none.operationStarting, undefined)
   t.equal(none.operationEnded, undefined)
@@ -280,7 +280,7 @@ t.test('hooks of calls are found without a look-up, where they have taps', t => 
   t.end()
 })
 
-t.test('a tap on calls skips the calls of its plugin, and receives those of others', async t => {
+t.test('a tap on calls does not receive calls of the plugin that registered it', async t => {
   for (const { id } of [operationStarting, operationEnded]) {
     const seen: unknown[] = []
     const hooks = new HookSet(
@@ -293,7 +293,7 @@ t.test('a tap on calls skips the calls of its plugin, and receives those of othe
   }
   const seen: string[] = []
   await set('series', [tap('guard', () => void seen.push('asked'))]).run({ caller: 'guard' })
-  t.same(seen, ['asked'], 'another hook has no such rule')
+  t.same(seen, ['asked'], 'other hooks have no such rule')
 })
 
 t.test('a refusal is an error with a code and a status below 500', async t => {
@@ -310,7 +310,7 @@ t.test('a refusal is an error with a code and a status below 500', async t => {
   t.equal(await refused('no'), 1)
 })
 
-t.test('a filter compares what is there: a path through a missing value is undefined', async t => {
+t.test('a filter path through a missing value is undefined', async t => {
   const seen: string[] = []
   const { run } = set('series', [
     tap('undefined', () => void seen.push('undefined'), { filter: { 'a.b': undefined as never } }),

@@ -4,7 +4,7 @@ import { defined, defineOperation, definePlugin, type Plugin, SvcError, t as s, 
 import fc from 'fast-check'
 import t from 'tap'
 
-/* Tests of the inventory: known plugins, activated ones, and the reports about the others. */
+/* Tests which known plugins are activated, and the reported states of the others. */
 
 const who = (name: string) =>
   defineOperation({ id: `${name}.who`, summary: 'x', input: s.object({}), output: s.object({ by: s.string() }) })
@@ -16,7 +16,7 @@ const lively = (name: string, by = name): Plugin =>
     activate: ctx => ctx.implement(who(name), () => ({ by }))
   })
 
-/** A source that counts how often it was read and closed. */
+/** Creates a source that counts how often it is read and closed. */
 function counted(plugin: Plugin, version = '1.0.0') {
   const source = inlineSource(plugin, version)
   const counts = { prepared: 0, closed: 0 }
@@ -33,7 +33,7 @@ function counted(plugin: Plugin, version = '1.0.0') {
   return { source: counting, counts }
 }
 
-/** A plugin folder without a plugin. */
+/** Creates the source of a broken package. */
 function broken(name: string, message: string, lapsed: Plugin | null = null): PluginSource {
   const problem = new SvcError('LDR_PACKAGE_INVALID', message, { plugin: name })
   return {
@@ -48,11 +48,11 @@ function broken(name: string, message: string, lapsed: Plugin | null = null): Pl
   }
 }
 
-t.test('a plugin is on unless its manifest or its user says otherwise', async t => {
+t.test('a plugin is enabled unless its manifest or its settings disable it', async t => {
   const shy = (name: string): Plugin => definePlugin({ name, enabledByDefault: false, activate() {} })
   const world = new World(t)
     .put(lively('plain'), shy('shy'), shy('wanted'), lively('unwanted'))
-    .say({ wanted: { enabled: true }, unwanted: { enabled: false } })
+    .configure({ wanted: { enabled: true }, unwanted: { enabled: false } })
   await world.apply()
   t.same([...world.kernel.current.units.keys()], ['plain', 'wanted'])
   t.same(
@@ -61,74 +61,74 @@ t.test('a plugin is on unless its manifest or its user says otherwise', async t 
   )
 })
 
-t.test('a plugin that is off says why, and its code is not read', async t => {
+t.test('a disabled plugin shows the reason, and its code is not read', async t => {
   const { source, counts } = counted(lively('demo'))
-  const world = new World(t).putSource(source).say({ demo: { enabled: false, error: 'left out by --only' } })
+  const world = new World(t).putSource(source).configure({ demo: { enabled: false, error: 'left out by --only' } })
   await world.apply()
   t.equal(counts.prepared, 0)
   t.match([world.state('demo'), world.why('demo')], ['disabled', 'left out by --only'])
-  await world.say({ demo: { enabled: true } }).apply()
+  await world.configure({ demo: { enabled: true } }).apply()
   t.equal(counts.prepared, 1)
   t.match([world.state('demo'), world.why('demo')], ['active', null])
 })
 
-t.test('settings that are refused keep a plugin from running, without reading its code', async t => {
+t.test('a plugin with invalid settings does not run, and its code is not read', async t => {
   const { source, counts } = counted(lively('demo'))
-  const world = new World(t).putSource(source).say({ demo: { error: 'port must be a number' } })
+  const world = new World(t).putSource(source).configure({ demo: { error: 'port must be a number' } })
   await world.apply()
   t.equal(counts.prepared, 0)
   t.match([world.state('demo'), world.why('demo')], ['invalid', 'port must be a number'])
-  await world.say({ demo: {} }).apply()
+  await world.configure({ demo: {} }).apply()
   t.equal(world.state('demo'), 'active')
-  await world.say({ demo: { error: 'port must be a number' } }).apply()
-  t.match([world.state('demo'), world.why('demo')], ['invalid', 'port must be a number'], 'it stops serving')
+  await world.configure({ demo: { error: 'port must be a number' } }).apply()
+  t.match([world.state('demo'), world.why('demo')], ['invalid', 'port must be a number'], 'the running plugin stops')
   t.notOk(world.kernel.current.units.has('demo'))
 })
 
-t.test('a broken package is listed with its problem, also when it is off, and heals', async t => {
+t.test('a broken package is listed with its problem, even if disabled, until it is fixed', async t => {
   const world = new World(t).putSource(broken('demo', 'package.json is no JSON')).put(lively('other'))
   await world.apply()
   t.match([world.state('demo'), world.why('demo')], ['invalid', 'package.json is no JSON'])
   t.equal(world.state('other'), 'active')
-  await world.say({ demo: { enabled: false } }).apply()
+  await world.configure({ demo: { enabled: false } }).apply()
   t.match([world.state('demo'), world.why('demo')], ['invalid', 'package.json is no JSON'])
-  await world.say({ demo: {} }).put(lively('demo')).apply()
+  await world.configure({ demo: {} }).put(lively('demo')).apply()
   t.match([world.state('demo'), world.why('demo')], ['active', null])
 })
 
-t.test('a plugin that is required and broken refuses the start with its problem, unless it is off', async t => {
+t.test('a broken required plugin fails the start with its problem, unless it is disabled', async t => {
   const required = { policy: { onBootFailure: 'abort' as const } }
-  const start = (said: object) =>
+  const start = (configuration: object) =>
     new World(t)
       .putSource(broken('demo', 'package.json is no JSON'))
-      .say({ demo: { ...required, ...said } })
+      .configure({ demo: { ...required, ...configuration } })
       .apply()
   await t.rejects(start({}), { code: 'LDR_PACKAGE_INVALID', message: 'package.json is no JSON' })
   t.match(await start({ enabled: false }), { applied: true })
 })
 
-t.test('a plugin is required for the start only', async t => {
-  const world = new World(t).put(lively('demo')).say({ demo: { policy: { onBootFailure: 'abort' } } })
+t.test('a plugin is required only for the start', async t => {
+  const world = new World(t).put(lively('demo')).configure({ demo: { policy: { onBootFailure: 'abort' } } })
   await world.apply()
   t.match(await world.remove('demo').put(lively('other')).apply(), { remove: ['demo'], add: ['other'] })
   t.match(await world.putSource(broken('demo', 'gone')).apply(), { applied: true })
   t.equal(world.state('demo'), 'invalid')
 })
 
-t.test('code is read once, and again when it is stale', async t => {
+t.test('code is read once, and again if it is stale', async t => {
   const { source, counts } = counted(lively('demo'))
   const world = new World(t).putSource(source)
   await world.apply()
   await world.apply()
   t.equal(counts.prepared, 1)
   await world.apply({ forced: ['demo'] })
-  t.equal(counts.prepared, 1, 'a new instance of the same code')
+  t.equal(counts.prepared, 1, 'the new instance uses the same code')
   await world.apply({ stale: ['demo'] })
   t.equal(counts.prepared, 2)
   t.equal(counts.closed, 0)
 })
 
-t.test('code that cannot be read leaves a new plugin invalid; with the next edit it is read again', async t => {
+t.test('a new plugin with unreadable code is invalid until an edit fixes it', async t => {
   const source = inlineSource(lively('demo'))
   let problem: Error | null = new Error('missing brace')
   const world = new World(t).put(lively('other')).putSource({
@@ -146,7 +146,7 @@ t.test('code that cannot be read leaves a new plugin invalid; with the next edit
   t.match([world.state('demo'), world.why('demo')], ['active', null])
 })
 
-t.test('a dry run neither logs nor lists code that cannot be read', async t => {
+t.test('a dry run neither logs nor lists unreadable code', async t => {
   const world = new World(t).put(lively('other'))
   await world.apply()
   const before = world.lines.length
@@ -169,7 +169,7 @@ t.test('a failed dry run leaves no trace', async t => {
   t.match(world.why('demo'), /last change refused: .*missing brace/)
 })
 
-t.test('a source is closed once it is no longer needed, and those in use at the end', async t => {
+t.test('sources are closed when they are no longer needed, or at the end', async t => {
   const first = counted(lively('demo'))
   const second = counted(lively('demo', 'second'), '2.0.0')
   const other = counted(lively('other'))
@@ -183,7 +183,7 @@ t.test('a source is closed once it is no longer needed, and those in use at the 
   t.match([first.counts.closed, second.counts.closed, other.counts.closed], [1, 1, 1])
 })
 
-t.test('a refused change closes no source, and neither does a dry run', async t => {
+t.test('neither a failed change nor a dry run closes sources', async t => {
   const good = counted(lively('demo'))
   const world = new World(t).putSource(good.source)
   await world.apply()
@@ -210,7 +210,7 @@ t.test('a source that fails to close does not fail the change', async t => {
   t.same(await world.call('demo.who'), { by: 'second' })
 })
 
-t.test('a plugin that vanishes is not tried again', async t => {
+t.test('a removed plugin is not retried', async t => {
   const world = new World(t)
     .put(
       definePlugin({
@@ -220,7 +220,7 @@ t.test('a plugin that vanishes is not tried again', async t => {
         }
       })
     )
-    .say({ demo: { policy: { onBootFailure: 'retry' } } })
+    .configure({ demo: { policy: { onBootFailure: 'retry' } } })
   await world.apply()
   const record = world.kernel.records.get('demo')!
   t.ok(record.retrying)
@@ -228,7 +228,7 @@ t.test('a plugin that vanishes is not tried again', async t => {
   t.notOk(record.retrying)
 })
 
-t.test('only chosen plugins are read and activated; the others keep their place in the graph', async t => {
+t.test('only selected plugins are read and activated; the others stay in the graph', async t => {
   const clock = service<number>('clock@1')
   const provider = counted(definePlugin({ name: 'clock', provides: [clock], activate: ctx => ctx.provide(clock, 1) }))
   const other = counted(lively('other'))
@@ -239,21 +239,21 @@ t.test('only chosen plugins are read and activated; the others keep their place 
   await world.apply({ chosen: name => name !== 'other' })
   t.same([...world.kernel.current.units.keys()], ['clock', 'user'])
   t.match([provider.counts.prepared, other.counts.prepared], [1, 0])
-  t.equal(world.state('other'), 'resolved', 'it could run')
+  t.equal(world.state('other'), 'resolved', 'the other plugin could run')
   t.ok(world.kernel.graph.order.includes('other'))
   await world.kernel.change({})
-  t.equal(other.counts.prepared, 0, 'the choice stays')
+  t.equal(other.counts.prepared, 0, 'the selection stays in force')
   await world.kernel.change({ chosen: () => true })
   t.equal(other.counts.prepared, 1)
   t.same(await world.call('other.who'), { by: 'other' })
 })
 
-t.test('a required plugin that is not chosen does not refuse the start', async t => {
-  const world = new World(t).put(lively('demo')).say({ demo: { policy: { onBootFailure: 'abort' } } })
+t.test('a required plugin that is not selected does not fail the start', async t => {
+  const world = new World(t).put(lively('demo')).configure({ demo: { policy: { onBootFailure: 'abort' } } })
   t.match(await world.apply({ chosen: () => false }), { applied: true, add: [] })
 })
 
-t.test('a refused change takes back the choice of plugins', async t => {
+t.test('a failed change restores the selection of plugins', async t => {
   const world = new World(t).put(lively('a'), lively('b'))
   await world.apply({ chosen: name => name === 'a' })
   world.putSource({ ...inlineSource(lively('a'), '2.0.0'), prepare: () => Promise.reject(new Error('missing brace')) })
@@ -269,7 +269,7 @@ const needy = definePlugin({
   activate: ctx => ctx.implement(who('needy'), () => ({ by: ctx.config.key }))
 })
 
-/** A world whose plugin `needy` takes its key from a reference. */
+/** Opens a world whose plugin `needy` has a secret reference in its settings. */
 async function secretive(t: { teardown(run: () => unknown): void }, ...plugins: readonly Plugin[]) {
   const world = new World(t).put(needy, ...plugins)
   const configuration = (name: string) => ({
@@ -300,7 +300,7 @@ t.test('a plugin with a secret waits for the backend that resolves it', async t 
   t.same(await there.call('needy.who'), { by: 'secret of-needy' })
 })
 
-t.test('a resolver of the older kind serves where the backend is absent', async t => {
+t.test('a resolver of the older kind is used if the backend is absent', async t => {
   const resolver = definePlugin({
     name: 'resolver',
     provides: [secretsResolver],
@@ -317,7 +317,7 @@ t.test('a resolved secret appears in no log line', async t => {
   t.equal(world.lines.at(-1)?.message, 'it is ***')
 })
 
-t.test('a secret that its backend does not have fails the plugin, with the name on the error', async t => {
+t.test('a plugin fails if the backend lacks its secret, with an error that names the plugin', async t => {
   const empty = definePlugin({
     name: 'vault',
     provides: [secretBackend('vault')],
@@ -333,7 +333,7 @@ t.test('a secret that its backend does not have fails the plugin, with the name 
   t.equal(world.why('needy'), 'needy: of-needy is not in the vault')
 })
 
-t.test('a new backend replaces its users, since their settings came from it', async t => {
+t.test('replacing a backend also replaces the plugins that use its secrets', async t => {
   const world = await secretive(t, vault)
   const report = await world
     .put({
@@ -349,12 +349,12 @@ t.test('a new backend replaces its users, since their settings came from it', as
 
 t.test('the kernel reports plugins correctly for any configuration', async t => {
   const name = fc.constantFrom('a', 'b', 'c')
-  const said = fc.record({
+  const configuration = fc.record({
     enabled: fc.constantFrom(true, false, undefined),
     error: fc.constantFrom<(string | undefined)[]>('wrong', undefined, undefined)
   })
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(name, said), { maxLength: 8 }), async choices => {
+    fc.asyncProperty(fc.array(fc.tuple(name, configuration), { maxLength: 8 }), async choices => {
       const world = new World(t).put(
         lively('a'),
         definePlugin({ name: 'b', enabledByDefault: false, activate() {} }),
@@ -370,7 +370,7 @@ t.test('the kernel reports plugins correctly for any configuration', async t => 
       for (const [which, what] of choices) {
         current.set(which, what)
         const { enabled, error } = what
-        await world.say({ [which]: defined({ enabled, error }) }).apply()
+        await world.configure({ [which]: defined({ enabled, error }) }).apply()
         for (const each of ['a', 'b', 'c']) {
           const { enabled, error } = current.get(each) ?? {}
           const on = enabled ?? each !== 'b'
@@ -396,7 +396,7 @@ t.test('the kernel reports plugins correctly for any configuration', async t => 
   t.pass()
 })
 
-t.test('changes requested during a change see its result', async t => {
+t.test('a change that is requested during another starts from its result', async t => {
   const slow = gate()
   const source = inlineSource(lively('demo'))
   const world = new World(t).putSource({

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Keep } from '#core'
 
-t.test('a resource is opened once while holders overlap, and closed by the last', async t => {
+t.test('a resource is opened once for overlapping holders and closed by the last', async t => {
   const keep = new Keep()
   const events: string[] = []
   const acquire = () =>
@@ -28,7 +28,7 @@ t.test('a resource is opened once while holders overlap, and closed by the last'
   t.same(keep.keys(), [])
 })
 
-t.test('simultaneous acquisitions share one opening', async t => {
+t.test('concurrent acquisitions open the resource once', async t => {
   const keep = new Keep()
   let opened = 0
   const open = async () => {
@@ -43,7 +43,7 @@ t.test('simultaneous acquisitions share one opening', async t => {
   )
 })
 
-t.test('a failed opening is forgotten, so that the next one tries again', async t => {
+t.test('after a failed opening the next acquisition opens again', async t => {
   const keep = new Keep()
   await t.rejects(
     keep.acquire(
@@ -145,7 +145,7 @@ t.test('a resource that fails to close can be opened again', async t => {
   t.equal(second.value, 2)
 })
 
-t.test('a holder that fails closes nothing: its code is not used', async t => {
+t.test('the `close` function of a failed holder is not used', async t => {
   const keep = new Keep()
   const closed: string[] = []
   const acquire = (name: string) =>
@@ -173,7 +173,7 @@ t.test('each key has its own resource, and the list of keys shows what is open',
   await b.release()
 })
 
-t.test('simultaneous acquisitions of what fails to open all fail, and leave nothing', async t => {
+t.test('if opening fails, all concurrent acquisitions fail and no resource remains', async t => {
   const keep = new Keep()
   const opening = gate()
   let opened = 0
@@ -188,7 +188,7 @@ t.test('simultaneous acquisitions of what fails to open all fail, and leave noth
   t.same(keep.keys(), [])
 })
 
-t.test('an opener that throws at once rejects the acquisition', async t => {
+t.test('an opener that throws synchronously rejects the acquisition', async t => {
   const keep = new Keep()
   const open = (): never => {
     throw new Error('no such port')
@@ -200,7 +200,7 @@ t.test('an opener that throws at once rejects the acquisition', async t => {
   t.same(keep.keys(), [])
 })
 
-/** One resource that can be open once at a time, and what went wrong with it. */
+/** Resource that may be open only once at a time. Records violations. */
 class Port {
   readonly faults: string[] = []
   opened = 0
@@ -247,7 +247,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ kind: fc.constant('settle' as const), at: fc.nat({ max: 1 }) })
 )
 
-t.test('whatever holders do, a resource is open at most once, while it is held, and closed at the end', async t => {
+t.test('for any holders: a resource is open at most once, only while it is held, and closed at the end', async t => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { maxLength: 30 }), async moves => {
       const keep = new Keep()
@@ -266,7 +266,7 @@ t.test('whatever holders do, a resource is open at most once, while it is held, 
         if (held.length > 0 && port.free) return false
         if (new Set(held.map(({ value }) => value)).size > 1) return false
       }
-      // The rest ends as it can.
+      // The remaining steps run to their end.
       while (!port.free || keep.keys().length > 0) {
         for (const open of port.opening.splice(0)) open()
         await turn()

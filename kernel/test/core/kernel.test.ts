@@ -28,7 +28,7 @@ const teller = definePlugin({
   activate: (ctx, deps) => ctx.implement(tell, () => ({ now: deps.clock.now() }))
 })
 
-t.test('a service reaches those who require it; a replaced provider reaches them too', async t => {
+t.test('users receive a service, and are replaced when its provider is replaced', async t => {
   const kernel = await testKernel([teller, clockPlugin(1)])
   t.teardown(() => kernel.close())
   t.same(await kernel.call(tell, {}), { now: 1 })
@@ -42,7 +42,7 @@ t.test('a fake replaces a service', async t => {
   t.same(await kernel.call(tell, {}), { now: 7 })
 })
 
-t.test('a reference follows the provider without its holder being replaced', async t => {
+t.test('a reference uses a replaced provider without replacing its user', async t => {
   let activations = 0
   const loose = definePlugin({
     name: 'loose',
@@ -61,7 +61,7 @@ t.test('a reference follows the provider without its holder being replaced', asy
   t.equal(activations, 1)
 })
 
-t.test('a throwing activate leaves the old generation serving and undoes what it had begun', async t => {
+t.test('an error in activate keeps the old generation and disposes the started work', async t => {
   let undone = 0
   const kernel = await testKernel([clockPlugin(1), teller])
   t.teardown(() => kernel.close())
@@ -85,21 +85,21 @@ t.test('a throwing activate leaves the old generation serving and undoes what it
   t.same(await kernel.call(tell, {}), { now: 3 })
 })
 
-t.test('a plugin that forgets to supply what it declares does not serve', async t => {
+t.test('a plugin that does not supply its declarations fails to activate', async t => {
   await t.rejects(testPlugin(definePlugin({ name: 'lazy', provides: [clock], operations: [tell], activate() {} })), {
     code: 'KRN_IMPLEMENTATION_MISSING',
     message: /operation demo\.tell, service clock@1/
   })
 })
 
-t.test('a plugin that supplies what it does not declare is refused', async t => {
+t.test('a plugin that supplies undeclared services fails to activate', async t => {
   await t.rejects(testPlugin(definePlugin({ name: 'eager', activate: ctx => ctx.provide(clock, { now: () => 1 }) })), {
     code: 'KRN_UNDECLARED',
     hint: /provides/
   })
 })
 
-t.test('two plugins with one operation: the conflict names both', async t => {
+t.test('the conflict of two plugins with the same operation names both', async t => {
   const other = definePlugin({
     name: 'other',
     operations: [tell],
@@ -111,13 +111,13 @@ t.test('two plugins with one operation: the conflict names both', async t => {
   })
 })
 
-t.test('two items with one key: the conflict names both', async t => {
+t.test('the conflict of two items with the same key names both owners', async t => {
   const seats = point<{ row: number }>('demo.seats', { keys: item => [`row ${item.row}`] })
   const sit = (name: string) => definePlugin({ name, activate: ctx => ctx.contribute(seats, { row: 1 }) })
   await t.rejects(testKernel([sit('ann'), sit('bob')]), { code: 'KRN_CONFLICT', message: /row 1: ann and bob/ })
 })
 
-t.test('calls in flight finish on the old unit before it is disposed', async t => {
+t.test('running calls finish on the old unit before it is disposed', async t => {
   const events: string[] = []
   const wait = defineOperation({
     id: 'demo.wait',
@@ -168,7 +168,7 @@ t.test('a kept resource survives the replacement of its holder', async t => {
   t.same(events, ['open', 'close'])
 })
 
-t.test('surfaces prepare in the shadow: a refusal aborts the others and nothing flips', async t => {
+t.test('if one surface refuses a change, the others are aborted and nothing flips', async t => {
   const log: string[] = []
   const surface = (name: string, refuses: (generation: number) => boolean): Surface => ({
     prepare(next) {
@@ -210,7 +210,7 @@ const greet = hook<[{ name: string; lang: string }], { name: string; lang: strin
 const ask = hook<[string], string>('demo.ask', 'bail')
 const note = hook<[string]>('demo.note', 'series', { onError: 'skip' })
 
-t.test('hooks: waterfall passes on, bail stops, order and filter hold, a skipped error is reported', async t => {
+t.test('hooks: waterfall, bail, order, filter and skipped errors', async t => {
   const seen: string[] = []
   const kernel = await testKernel([
     definePlugin({
@@ -246,7 +246,7 @@ t.test('hooks: waterfall passes on, bail stops, order and filter hold, a skipped
   )
 })
 
-t.test('after disposal the context refuses everything', async t => {
+t.test('all context methods throw after disposal', async t => {
   let leaked:
     | { effect(label: string, dispose: () => void): unknown; callById(id: string, input: unknown): Promise<unknown> }
     | undefined
@@ -263,7 +263,7 @@ t.test('after disposal the context refuses everything', async t => {
   t.throws(() => leaked?.callById('x', {}), { code: 'KRN_SCOPE_CLOSED' })
 })
 
-t.test('what a plugin contributes is fixed once it serves', async t => {
+t.test('a plugin cannot contribute after activation', async t => {
   let later: (() => void) | undefined
   const kernel = await testPlugin(
     definePlugin({
@@ -279,7 +279,7 @@ t.test('what a plugin contributes is fixed once it serves', async t => {
   t.throws(() => later?.(), { code: 'KRN_UNDECLARED', message: /after activation/ })
 })
 
-t.test('draining cancels background work at once, and awaits tasks', async t => {
+t.test('draining cancels background work and awaits tasks', async t => {
   const events: string[] = []
   let finish: () => void = () => {}
   const kernel = await testPlugin(
@@ -304,7 +304,7 @@ t.test('draining cancels background work at once, and awaits tasks', async t => 
   t.same(events, ['background cancelled', 'task done'])
 })
 
-t.test('settings are validated with defaults, and what is wrong is named', async t => {
+t.test('settings are validated with defaults, and the error names the invalid key', async t => {
   const plugin = definePlugin({
     name: 'demo',
     config: s.object({ port: s.integer({ default: 80, maximum: 65535 }) }),
@@ -320,7 +320,7 @@ t.test('settings are validated with defaults, and what is wrong is named', async
   })
 })
 
-t.test('opening and closing a kernel leaves nothing behind', async () => {
+t.test('opening and closing a kernel leaks no resources', async () => {
   await assertNoLeaks(async () => {
     const kernel = await testKernel([clockPlugin(1), teller])
     await kernel.call(tell, {})

@@ -5,16 +5,16 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Lifecycle, SERVING, TRANSITIONS } from '#core'
 
-/** The record of a plugin that does not run. */
+/** Returns the record of a plugin that does not run. */
 async function record(t: Test) {
-  const world = new World(t).put(definePlugin({ name: 'demo', activate() {} })).say({ demo: { enabled: false } })
+  const world = new World(t).put(definePlugin({ name: 'demo', activate() {} })).configure({ demo: { enabled: false } })
   await world.apply()
   return world.kernel.records.get('demo')!
 }
 
 const STATES = Object.keys(TRANSITIONS) as PluginState[]
 
-t.test('every walk takes allowed steps and refuses the others without moving', t => {
+t.test('for any steps: allowed transitions happen, others throw and keep the state', t => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...STATES), { maxLength: 40 }), steps => {
       const lifecycle = new Lifecycle('demo')
@@ -34,18 +34,18 @@ t.test('every walk takes allowed steps and refuses the others without moving', t
   t.end()
 })
 
-t.test('every state can be reached from the first, and every one leads back to it or ends', t => {
+t.test('every state is reachable from the first, and leads back to it or is final', t => {
   const reach = (from: PluginState): Set<PluginState> => {
     const seen = new Set<PluginState>([from])
     for (const state of seen) for (const next of TRANSITIONS[state]) seen.add(next)
     return seen
   }
   t.same([...reach('discovered')].sort(), [...STATES].sort())
-  for (const state of STATES) t.ok(reach(state).has('discovered'), `${state} can begin again`)
+  for (const state of STATES) t.ok(reach(state).has('discovered'), `${state} leads back to discovered`)
   t.end()
 })
 
-t.test('only serving states may degrade, and a plugin serves only after activating', t => {
+t.test('only serving states can become degraded, and only activation leads to a serving state', t => {
   for (const state of STATES) {
     if (TRANSITIONS[state].includes('degraded')) t.ok(SERVING.has(state))
     if (TRANSITIONS[state].includes('active')) t.ok(state === 'activating' || state === 'degraded')
@@ -53,18 +53,18 @@ t.test('only serving states may degrade, and a plugin serves only after activati
   t.end()
 })
 
-t.test('five failures in ten minutes quarantine a plugin until a person forgives them', async t => {
+t.test('five failures in ten minutes quarantine a plugin until its failures are cleared', async t => {
   const demo = await record(t)
   for (let failure = 1; failure <= 4; failure++) t.equal(demo.fail('boom', failure * 1000), false)
   t.equal(demo.state, 'failed')
   t.equal(demo.fail('boom', 5_000), true)
   t.equal(demo.state, 'quarantined')
   t.match(demo.why, /svc plugins enable demo/)
-  demo.forgive()
+  demo.clearFailures()
   t.equal(demo.state, 'discovered')
 })
 
-t.test('failures that lie far apart do not add up', async t => {
+t.test('failures outside ten minutes do not count', async t => {
   const demo = await record(t)
   for (let failure = 0; failure < 20; failure++) t.equal(demo.fail('boom', failure * 11 * 60_000), false)
 })
@@ -86,14 +86,14 @@ t.test('retries back off exponentially up to five minutes', async t => {
   t.ok(delays.every(delay => delay >= 1_000 && delay <= 300_000))
 })
 
-t.test('a forbidden step names the plugin and both states', t => {
+t.test('the error of a forbidden transition names the plugin and both states', t => {
   const lifecycle = new Lifecycle('plugin demo', 'draining')
   t.throws(() => lifecycle.to('active'), { message: 'plugin demo cannot go from draining to active' })
   t.equal(lifecycle.state, 'draining')
   t.end()
 })
 
-t.test('a listener hears each change of state, after it, and no step to the same state', t => {
+t.test('a listener is called after each change of state, but not for the same state', t => {
   const seen: string[] = []
   const lifecycle: Lifecycle = new Lifecycle('demo', 'discovered', state => seen.push(`${state} ${lifecycle.state}`))
   for (const state of ['resolved', 'resolved', 'loading', 'activating', 'active', 'active'] as const)
@@ -102,7 +102,7 @@ t.test('a listener hears each change of state, after it, and no step to the same
   t.end()
 })
 
-t.test('an idle plugin moves between its resting states, with the reason', async t => {
+t.test('a plugin that does not run changes between its states, with the reason', async t => {
   const demo = await record(t)
   const rests = ['invalid', 'disabled', 'resolved', 'waiting'] as const
   for (const from of rests) {
@@ -115,7 +115,7 @@ t.test('an idle plugin moves between its resting states, with the reason', async
   }
 })
 
-t.test('the reason of a refused change hides the fault until a change succeeds', async t => {
+t.test('the reason of a refused change is shown instead of the fault until a change succeeds', async t => {
   const demo = await record(t)
   demo.fault = 'no code'
   t.equal(demo.why, 'no code')
@@ -125,7 +125,7 @@ t.test('the reason of a refused change hides the fault until a change succeeds',
   t.equal(demo.why, 'no code')
 })
 
-t.test('a plugin has failed in failed and in quarantine, and recovers from both', async t => {
+t.test('`failed` is true in the states failed and quarantined, and both can recover', async t => {
   const demo = await record(t)
   t.notOk(demo.failed)
   demo.fail('boom', 0)
@@ -133,14 +133,14 @@ t.test('a plugin has failed in failed and in quarantine, and recovers from both'
   demo.recover()
   t.match(demo, { failed: false, state: 'discovered' })
   for (let failure = 0; failure < 4; failure++) demo.fail('boom', failure)
-  t.match(demo, { failed: true, quarantined: true }, 'a recovery forgets no failure')
+  t.match(demo, { failed: true, quarantined: true }, 'a recovery keeps the failure count')
   t.equal(demo.why, 'boom (5 failures in 10 minutes; run: svc plugins enable demo)')
-  demo.forgive()
+  demo.clearFailures()
   t.notOk(demo.failed)
-  t.equal(demo.fail('boom', 5), false, 'a word of a person does')
+  t.equal(demo.fail('boom', 5), false, 'clearFailures resets the count')
 })
 
-t.test('a failure counts for ten minutes, and not a millisecond longer', async t => {
+t.test('a failure counts for exactly ten minutes', async t => {
   const MINUTES = 10 * 60_000
   for (const [last, expected] of [
     [MINUTES - 1, true],
@@ -152,11 +152,11 @@ t.test('a failure counts for ten minutes, and not a millisecond longer', async t
   }
 })
 
-t.test('for any failures: quarantine comes with the fifth of ten minutes', async t => {
+t.test('for any failures: the fifth within ten minutes causes quarantine', async t => {
   const demo = await record(t)
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 6 * 60_000 }), { maxLength: 20 }), gaps => {
-      demo.forgive()
+      demo.clearFailures()
       let now = 0
       const failures: number[] = []
       for (const gap of gaps) {
@@ -165,7 +165,7 @@ t.test('for any failures: quarantine comes with the fifth of ten minutes', async
         const recent = failures.filter(at => at > now - 10 * 60_000).length
         if (demo.fail('boom', now) !== recent >= 5) return false
         if (demo.quarantined) {
-          demo.forgive()
+          demo.clearFailures()
           failures.length = 0
         }
       }
@@ -184,7 +184,7 @@ t.test('the wait before a retry doubles from a second to five minutes, half of i
     demo.cancelRetry()
     return delay
   }
-  t.same([wait(0), wait(1)], [500, 1_000], 'without a failure as after the first')
+  t.same([wait(0), wait(1)], [500, 1_000], 'without failures the delay is that after the first')
   const ceilings: number[] = []
   for (let failure = 1; failure <= 11; failure++) {
     demo.count(failure)
@@ -197,7 +197,7 @@ t.test('the wait before a retry doubles from a second to five minutes, half of i
   t.same(ceilings.slice(-3), [256_000, 300_000, 300_000])
 })
 
-t.test('a scheduled retry runs once, a new one takes its place, and recovery cancels it', async t => {
+t.test('a scheduled retry runs once, is replaced by a new one, and is cancelled by recovery', async t => {
   const demo = await record(t)
   const timers: { run: (() => void) | undefined; readonly delay: number }[] = []
   t.intercept(globalThis, 'setTimeout', {
@@ -222,7 +222,7 @@ t.test('a scheduled retry runs once, a new one takes its place, and recovery can
   schedule('second')
   t.ok(demo.retrying)
   for (const timer of timers) timer.run?.()
-  t.same(runs, ['second false'], 'it counts as run before it runs')
+  t.same(runs, ['second false'], '`retrying` is false when the retry runs')
   schedule('third')
   demo.recover()
   t.notOk(demo.retrying)

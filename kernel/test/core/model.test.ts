@@ -1,14 +1,21 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Surface, surfaces } from '@svc/contracts'
-import { gate, inlineSource, type PluginSource, type PreparedCode, type Said, World } from '@svc/kernel/testing'
+import {
+  gate,
+  inlineSource,
+  type PluginSource,
+  type PreparedCode,
+  type TestConfiguration,
+  World
+} from '@svc/kernel/testing'
 import { defineOperation, definePlugin, type Plugin, ref, t as s, service } from '@svc/plugin-sdk'
 import { assertNoLeaks } from '@svc/plugin-sdk/testing'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 
 /*
- * Random changes to five plugins that depend on each other, against a model of what must come of them. On the way, whatever
- * is called must answer, and nothing may use what is disposed.
+ * Applies random changes to five plugins that depend on each other, and compares the result with a model. Meanwhile, each call
+ * must return a result, and disposed resources must not be used.
  */
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'] as const
@@ -21,7 +28,7 @@ const HOLDS: Readonly<Record<Name, readonly Name[]>> = { a: [], b: ['a'], c: ['b
 interface Part {
   readonly revision: number
   readonly works: boolean
-  /** Identity of its folder: one that vanished and came back is another. */
+  /** Identity of the folder; a folder that was removed and created again has another. */
   readonly folder: number
 }
 
@@ -40,7 +47,7 @@ const who = (name: string) =>
     effect: 'read'
   })
 
-/** Events of the real units. */
+/** Recorded events of the real units. */
 class Diary {
   readonly disposals = new Map<string, number>()
   readonly faults: string[] = []
@@ -48,7 +55,7 @@ class Diary {
   activations = 0
   hold = gate()
 
-  /** A service that notices when it is used outside of its unit's life. */
+  /** Returns a service that records a fault if it is used while its unit is not alive. */
   handle(unit: string, revision: number, alive: () => boolean): Handle {
     return {
       revision,
@@ -106,7 +113,7 @@ function plugin(name: Name, { revision, works }: Part, diary: Diary): Plugin {
   })
 }
 
-/** A plugin on a disk: one object for all its revisions, as discovery gives it. */
+/** Plugin on disk: one source object for all its revisions, as from discovery. */
 class Disk {
   readonly sources = new Map<Name, PluginSource & { part: Part }>()
 
@@ -129,11 +136,11 @@ class Disk {
 
 interface Known {
   folder: number
-  /** Code as the kernel read it last. */
+  /** Code that the kernel read last. */
   code: Part | null
   failed: boolean
   running: Part | null
-  /** Providers of the services that it got. */
+  /** Providers of the services that the unit received. */
   holds: ReadonlySet<Name>
 }
 
@@ -141,14 +148,14 @@ interface Known {
 class Model {
   readonly disk = new Map<Name, Part>()
   readonly off = new Set<Name>()
-  /** As the configuration in force has it. */
+  /** Plugins that are disabled in the applied configuration. */
   wasOff = new Set<Name>()
   known = new Map<Name, Known>()
   generation = 0
   revision = 0
   refuses = false
 
-  /** Predicts one change: false when it must be refused. */
+  /** Predicts a change. Returns false if it must fail. */
   change(stale: readonly Name[], forced: readonly Name[]): boolean {
     const before = new Map([...this.known].map(([name, each]) => [name, { ...each }]))
     const tried = new Set([...stale, ...NAMES.filter(name => this.off.has(name) !== this.wasOff.has(name))])
@@ -177,7 +184,7 @@ class Model {
         tried.delete(broken)
         continue
       }
-      // Refused: as before, save that who failed on the way failed.
+      // The change fails: the state is as before, except that failed plugins stay failed.
       for (const [name, each] of before) each.failed ||= this.known.get(name)?.failed ?? false
       this.known = before
       return false
@@ -195,7 +202,7 @@ class Model {
     return wanted
   }
 
-  /** Those that are activated: new, changed, or holding what is. */
+  /** Returns the plugins to activate: new and changed ones, and users of those. */
   #fresh(wanted: ReadonlySet<Name>, forced: ReadonlySet<Name>): Set<Name> {
     const fresh = new Set<Name>()
     for (const name of NAMES) {
@@ -226,7 +233,7 @@ class Real {
   readonly world: World
   readonly disk = new Disk()
   readonly diary = new Diary()
-  readonly said: Record<string, Said> = {}
+  readonly configurations: Record<string, TestConfiguration> = {}
   #refuses = false
 
   constructor(t: Test) {
@@ -243,7 +250,7 @@ class Real {
     await this.world.apply()
   }
 
-  /** Applies what is on disk. True when it went through. */
+  /** Applies the files on disk. Returns true if the change succeeded. */
   async apply(model: Model, stale: readonly Name[], forced: readonly Name[] = []): Promise<boolean> {
     for (const name of NAMES) {
       const source = this.disk.sources.get(name)
@@ -253,7 +260,7 @@ class Real {
     this.#refuses = model.refuses
     const before = this.snapshot()
     try {
-      await this.world.say({ ...this.said }).apply({ stale, forced })
+      await this.world.configure({ ...this.configurations }).apply({ stale, forced })
       return true
     } catch {
       const after = this.snapshot()
@@ -272,7 +279,7 @@ class Real {
 
 type Command = fc.AsyncCommand<Model, Real>
 
-/** Compares everything that can be seen. */
+/** Compares all observable state with the model. */
 async function verify(model: Model, { world, diary }: Real): Promise<void> {
   const { current } = world.kernel
   if (current.id !== model.generation + 1) throw new Error(`generation ${current.id}, not ${model.generation + 1}`)
@@ -327,7 +334,7 @@ class Change implements Command {
       model.disk.set(name, part)
       real.disk.write(name, part, real.diary)
     }
-    // Folders that come and go; a plugin that comes back has new code.
+    // Folders are removed and created again; a plugin that returns has new code.
     for (const name of this.moves) {
       if (model.disk.delete(name)) real.disk.sources.delete(name)
       else write(name, true)
@@ -336,7 +343,7 @@ class Change implements Command {
     for (const { name, works } of edits) write(name, works)
     for (const name of this.toggles) {
       if (!model.off.delete(name)) model.off.add(name)
-      real.said[name] = { enabled: !model.off.has(name) }
+      real.configurations[name] = { enabled: !model.off.has(name) }
     }
     model.refuses = this.refuses
     const stale = edits.map(({ name }) => name)
@@ -398,7 +405,7 @@ class Release implements Command {
   }
 }
 
-/** Whatever was held ends with the code that it began with. */
+/** Ends pending calls, and checks that each ran on the code with which it started. */
 async function release(diary: Diary): Promise<void> {
   diary.hold.open()
   diary.hold = gate()
@@ -455,7 +462,7 @@ const commands = fc.commands(
   { maxCommands: 14, size: 'max' }
 )
 
-t.test('whatever happens to plugins, what must come of it does', async t => {
+t.test('for any changes of plugins: the state equals that of the model', async t => {
   await assertNoLeaks(async () => {
     await fc.assert(
       fc.asyncProperty(commands, async all => {

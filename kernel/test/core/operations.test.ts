@@ -30,7 +30,7 @@ const demo = definePlugin({
   }
 })
 
-t.test('input is validated and defaults are filled in, without touching the caller’s object', async t => {
+t.test('input is validated and receives defaults without changing the caller’s object', async t => {
   const kernel = await testPlugin(demo)
   t.teardown(() => kernel.close())
   const input = { text: 'ho' }
@@ -39,7 +39,7 @@ t.test('input is validated and defaults are filled in, without touching the call
   t.same(await kernel.call(echo, { text: 'ho', times: 3 }), { text: 'hohoho' })
 })
 
-t.test('invalid input names every problem, its field, and what is known', async t => {
+t.test('the error for invalid input names each problem, its field and the known keys', async t => {
   const kernel = await testPlugin(demo)
   t.teardown(() => kernel.close())
   const error = await kernel
@@ -62,7 +62,7 @@ t.test('a declared error reaches the caller with its status and data', async t =
   })
 })
 
-t.test('anything else is a fault: logged with its cause, told to the caller without it', async t => {
+t.test('an undeclared error is logged with its cause, and the caller receives it without', async t => {
   const kernel = await testPlugin(demo)
   t.teardown(() => kernel.close())
   const error = (await kernel.call(echo, { text: 'bug' }).catch((caught: unknown) => caught)) as SvcError
@@ -77,7 +77,7 @@ t.test('anything else is a fault: logged with its cause, told to the caller with
   )
 })
 
-t.test('an output that the schema refuses is the plugin’s fault', async t => {
+t.test('an invalid output is a fault of the plugin', async t => {
   const kernel = await testPlugin(demo)
   t.teardown(() => kernel.close())
   await t.rejects(kernel.call(echo, { text: 'wrong' }), { code: 'OPR_OUTPUT_INVALID', plugin: 'demo' })
@@ -93,7 +93,7 @@ t.test('an unknown operation gets a suggestion', async t => {
   })
 })
 
-t.test('strings become numbers only where the surface asks for it', async t => {
+t.test('converts strings to numbers only if the surface requests coercion', async t => {
   const handle = await openTestKernel({ plugins: [demo] })
   t.teardown(() => handle.close())
   t.same(await handle.kernel.invoke('demo.echo', { text: 'a', times: '2' }, { ...caller, coerce: true }), {
@@ -102,7 +102,7 @@ t.test('strings become numbers only where the surface asks for it', async t => {
   await t.rejects(handle.kernel.invoke('demo.echo', { text: 'a', times: '2' }, caller), { code: 'OPR_INPUT_INVALID' })
 })
 
-t.test('a scope that the principal lacks is refused before the handler runs', async t => {
+t.test('a call without the required scope is rejected before the handler runs', async t => {
   let ran = false
   const guarded = defineOperation({
     id: 'demo.guarded',
@@ -150,27 +150,30 @@ const slow = defineOperation({
   events: s.string()
 })
 
-t.test('a deadline aborts the signal and answers 504, also when the handler never listens', async t => {
-  let aborted = false
-  const kernel = await testPlugin(
-    definePlugin({
-      name: 'demo',
-      operations: [slow],
-      activate: ctx =>
-        ctx.implement(slow, (_, call) => {
-          call.signal.addEventListener('abort', () => {
-            aborted = true
+t.test(
+  'at the deadline the signal is aborted and the call fails with 504, even if the handler ignores the signal',
+  async t => {
+    let aborted = false
+    const kernel = await testPlugin(
+      definePlugin({
+        name: 'demo',
+        operations: [slow],
+        activate: ctx =>
+          ctx.implement(slow, (_, call) => {
+            call.signal.addEventListener('abort', () => {
+              aborted = true
+            })
+            return new Promise(() => {})
           })
-          return new Promise(() => {})
-        })
-    })
-  )
-  t.teardown(() => kernel.close())
-  await t.rejects(kernel.call(slow, {}), { code: 'OPR_TIMEOUT', status: 504 })
-  t.ok(aborted)
-})
+      })
+    )
+    t.teardown(() => kernel.close())
+    await t.rejects(kernel.call(slow, {}), { code: 'OPR_TIMEOUT', status: 504 })
+    t.ok(aborted)
+  }
+)
 
-t.test('a caller that leaves aborts the call', async t => {
+t.test('the caller’s signal aborts the call', async t => {
   const controller = new AbortController()
   const seen: string[] = []
   const kernel = await testPlugin(
@@ -203,7 +206,7 @@ t.test('a caller that leaves aborts the call', async t => {
   t.same(seen, ['begun'])
 })
 
-t.test('concurrency limits how many calls run at once, in the order of asking', async t => {
+t.test('`concurrency` limits concurrent calls, which run in call order', async t => {
   const one = defineOperation({
     id: 'demo.one',
     summary: 'x',
@@ -212,7 +215,7 @@ t.test('concurrency limits how many calls run at once, in the order of asking', 
     concurrency: 2
   })
   let running = 0
-  let most = 0
+  let maxRunning = 0
   const order: number[] = []
   const kernel = await testPlugin(
     definePlugin({
@@ -222,7 +225,7 @@ t.test('concurrency limits how many calls run at once, in the order of asking', 
         ctx.implement(one, async ({ n }) => {
           order.push(n)
           running += 1
-          most = Math.max(most, running)
+          maxRunning = Math.max(maxRunning, running)
           await new Promise(resolve => setImmediate(resolve))
           running -= 1
           return {}
@@ -231,7 +234,7 @@ t.test('concurrency limits how many calls run at once, in the order of asking', 
   )
   t.teardown(() => kernel.close())
   await Promise.all([1, 2, 3, 4, 5, 6].map(n => kernel.call(one, { n })))
-  t.equal(most, 2)
+  t.equal(maxRunning, 2)
   t.same(order, [1, 2, 3, 4, 5, 6])
 })
 
@@ -243,7 +246,7 @@ t.test('five faults open the breaker of only that operation and degrade the plug
   t.equal(kernel.state('demo'), 'degraded')
 })
 
-t.test('declared errors and bad input never open the breaker', async t => {
+t.test('declared errors and invalid input never open the breaker', async t => {
   const kernel = await testPlugin(demo)
   t.teardown(() => kernel.close())
   for (let call = 0; call < 20; call++) {
@@ -253,7 +256,7 @@ t.test('declared errors and bad input never open the breaker', async t => {
   t.same(await kernel.call(echo, { text: 'fine' }), { text: 'fine' })
 })
 
-t.test('the trace id of the caller is kept, and one is made when it has none', async t => {
+t.test('the trace id of the caller is used, or created if there is none', async t => {
   const traced = defineOperation({
     id: 'demo.trace',
     summary: 'x',
@@ -279,7 +282,7 @@ t.test('the trace id of the caller is kept, and one is made when it has none', a
   }
 })
 
-t.test('an error that its operation declares has the status and the text of the declaration', async t => {
+t.test('a declared error has the status and message of its declaration', async t => {
   const declared = defineOperation({
     id: 'demo.fails',
     summary: 'x',
@@ -304,8 +307,8 @@ t.test('an error that its operation declares has the status and the text of the 
   t.match(await fail(), { code: 'DEMO_TEAPOT', status: 418, message: 'It is a teapot.' })
 })
 
-t.test('an unknown operation names the plugin that would have it', async t => {
-  const world = new World(t).put(demo).say({ demo: { enabled: false } })
+t.test('the error for an unavailable operation names the plugin that declares it', async t => {
+  const world = new World(t).put(demo).configure({ demo: { enabled: false } })
   await world.apply()
   await t.rejects(world.call('demo.echo'), {
     code: 'OPR_UNKNOWN',
@@ -318,7 +321,7 @@ t.test('an unknown operation names the plugin that would have it', async t => {
   })
 })
 
-t.test('scopes: a star and no demand let everyone in, and what lacks is named with the caller', async t => {
+t.test('scopes: `*` grants all, no requirement admits all, and the error names the missing scopes', async t => {
   const guarded = defineOperation({
     id: 'demo.guarded',
     summary: 'x',
@@ -340,7 +343,7 @@ t.test('scopes: a star and no demand let everyone in, and what lacks is named wi
   await t.rejects(ask(), { message: 'demo.guarded requires the scope read, write, which someone does not have' })
 })
 
-t.test('an operation that coerces and one that does not keep their own rules, in any order of calls', async t => {
+t.test('calls with and without coercion do not affect each other', async t => {
   const handle = await openTestKernel({ plugins: [demo] })
   t.teardown(() => handle.close())
   for (const coerce of [true, false, true, false]) {
@@ -363,95 +366,88 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }
 )
 
-t.test(
-  'for any calls: so many run at once, the others in order, and each ends as its own handler or caller says',
-  async t => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { maxLength: 25 }),
-        fc.integer({ min: 1, max: 3 }),
-        async (steps, concurrency) => {
-          const begun: number[] = []
-          const ends = new Map<number, (works: boolean) => void>()
-          const operation = defineOperation({
-            id: 'demo.work',
-            summary: 'x',
-            output: s.object({}),
-            input: s.object({ n: s.integer() }),
-            errors: { DEMO_NO: { message: 'no' } },
-            concurrency,
-            timeoutMs: 0
-          })
-          const handle = await openTestKernel({
-            plugins: [
-              definePlugin({
-                name: 'demo',
-                operations: [operation],
-                activate: ctx =>
-                  ctx.implement(operation, ({ n }) => {
-                    begun.push(n)
-                    return new Promise((resolve, reject) =>
-                      ends.set(n, works => {
-                        if (works) resolve({})
-                        else reject(new SvcError('DEMO_NO', 'no'))
-                      })
-                    )
+t.test('for any calls: concurrency is limited, waiting calls run in order, and each has its own outcome', async t => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.integer({ min: 1, max: 3 }), async (steps, concurrency) => {
+      const begun: number[] = []
+      const ends = new Map<number, (works: boolean) => void>()
+      const operation = defineOperation({
+        id: 'demo.work',
+        summary: 'x',
+        output: s.object({}),
+        input: s.object({ n: s.integer() }),
+        errors: { DEMO_NO: { message: 'no' } },
+        concurrency,
+        timeoutMs: 0
+      })
+      const handle = await openTestKernel({
+        plugins: [
+          definePlugin({
+            name: 'demo',
+            operations: [operation],
+            activate: ctx =>
+              ctx.implement(operation, ({ n }) => {
+                begun.push(n)
+                return new Promise((resolve, reject) =>
+                  ends.set(n, works => {
+                    if (works) resolve({})
+                    else reject(new SvcError('DEMO_NO', 'no'))
                   })
+                )
               })
-            ]
           })
-          const outcomes = new Map<number, string>()
-          const expected = new Map<number, string>()
-          const controllers: AbortController[] = []
-          let running: number[] = []
-          let waiting: number[] = []
-          const shift = (): void => {
-            while (running.length < concurrency && waiting.length > 0) running.push(waiting.shift() as number)
-          }
-          const order: number[] = []
-          for (const each of steps) {
-            if (each.kind === 'start') {
-              const n = controllers.length
-              const controller = new AbortController()
-              controllers.push(controller)
-              const call = { ...caller, signal: controller.signal }
-              handle.kernel.invoke('demo.work', { n }, call).then(
-                () => outcomes.set(n, 'done'),
-                (error: SvcError) => outcomes.set(n, error.code)
-              )
-              waiting.push(n)
-            } else if (each.kind === 'leave') {
-              const open = [...running, ...waiting].sort((a, b) => a - b)
-              const n = open[each.at % Math.max(open.length, 1)]
-              if (n === undefined) continue
-              controllers[n]!.abort()
-              expected.set(n, 'OPR_CANCELLED')
-              running = running.filter(other => other !== n)
-              waiting = waiting.filter(other => other !== n)
-            } else if (running.length > 0) {
-              const n = running[each.at % running.length]!
-              ends.get(n)?.(each.kind === 'answer')
-              expected.set(n, each.kind === 'answer' ? 'done' : 'DEMO_NO')
-              running = running.filter(other => other !== n)
-            }
-            shift()
-            for (const n of running) if (!order.includes(n)) order.push(n)
-            await turn()
-            if (begun.join() !== order.join()) return false
-            if (JSON.stringify([...outcomes].sort()) !== JSON.stringify([...expected].sort())) return false
-          }
-          const unit = handle.kernel.current.units.get('demo')!
-          if (unit.inFlight !== running.length + waiting.length) return false
-          for (const end of ends.values()) end(true)
-          for (const controller of controllers) controller.abort()
-          await turn()
-          if (unit.inFlight !== 0) return false
-          await handle.close()
-          return true
+        ]
+      })
+      const outcomes = new Map<number, string>()
+      const expected = new Map<number, string>()
+      const controllers: AbortController[] = []
+      let running: number[] = []
+      let waiting: number[] = []
+      const shift = (): void => {
+        while (running.length < concurrency && waiting.length > 0) running.push(waiting.shift() as number)
+      }
+      const order: number[] = []
+      for (const each of steps) {
+        if (each.kind === 'start') {
+          const n = controllers.length
+          const controller = new AbortController()
+          controllers.push(controller)
+          const call = { ...caller, signal: controller.signal }
+          handle.kernel.invoke('demo.work', { n }, call).then(
+            () => outcomes.set(n, 'done'),
+            (error: SvcError) => outcomes.set(n, error.code)
+          )
+          waiting.push(n)
+        } else if (each.kind === 'leave') {
+          const open = [...running, ...waiting].sort((a, b) => a - b)
+          const n = open[each.at % Math.max(open.length, 1)]
+          if (n === undefined) continue
+          controllers[n]!.abort()
+          expected.set(n, 'OPR_CANCELLED')
+          running = running.filter(other => other !== n)
+          waiting = waiting.filter(other => other !== n)
+        } else if (running.length > 0) {
+          const n = running[each.at % running.length]!
+          ends.get(n)?.(each.kind === 'answer')
+          expected.set(n, each.kind === 'answer' ? 'done' : 'DEMO_NO')
+          running = running.filter(other => other !== n)
         }
-      ),
-      { numRuns: 25 }
-    )
-    t.pass()
-  }
-)
+        shift()
+        for (const n of running) if (!order.includes(n)) order.push(n)
+        await turn()
+        if (begun.join() !== order.join()) return false
+        if (JSON.stringify([...outcomes].sort()) !== JSON.stringify([...expected].sort())) return false
+      }
+      const unit = handle.kernel.current.units.get('demo')!
+      if (unit.inFlight !== running.length + waiting.length) return false
+      for (const end of ends.values()) end(true)
+      for (const controller of controllers) controller.abort()
+      await turn()
+      if (unit.inFlight !== 0) return false
+      await handle.close()
+      return true
+    }),
+    { numRuns: 25 }
+  )
+  t.pass()
+})

@@ -51,13 +51,13 @@ const world = (manifests: PluginManifest[], fingerprint: (name: string) => strin
   return { graph, desired, running }
 }
 
-t.test('nothing changed: nothing to do', t => {
+t.test('the plan is empty if nothing changed', t => {
   const { graph, desired, running } = world([manifest('db', [], ['db@1']), manifest('web', ['db@1'])])
   t.match(planChange(running, desired, graph, new Set()), { add: [], replace: [], remove: [], steps: [] })
   t.end()
 })
 
-t.test('replacing a provider replaces those who hold its service, and spares those with a reference', t => {
+t.test('replacing a provider replaces holders of its service, but not users with a reference', t => {
   const { graph, desired, running } = world([
     manifest('db', [], ['db@1']),
     manifest('web', ['db@1']),
@@ -70,7 +70,7 @@ t.test('replacing a provider replaces those who hold its service, and spares tho
   t.end()
 })
 
-t.test('a provider that goes takes its users along, users first', t => {
+t.test('removing a provider removes its users first', t => {
   const before = world([manifest('db', [], ['db@1']), manifest('web', ['db@1'])])
   const after = world([manifest('web', ['db@1'])])
   const plan = planChange(before.running, after.desired, after.graph, new Set())
@@ -80,7 +80,7 @@ t.test('a provider that goes takes its users along, users first', t => {
 })
 
 t.test(
-  'for any two worlds: every running unit is kept, replaced or removed, and every wanted one is kept, replaced or added',
+  'for any plan: each running unit is kept, replaced or removed; each desired one is kept, replaced or added',
   t => {
     const names = ['a', 'b', 'c', 'd']
     const arbitraryWorld = fc.subarray(names).chain(chosen =>
@@ -112,7 +112,7 @@ t.test(
         const sorted = (list: readonly string[]): string => [...list].sort().join()
         const runs = sorted([...before.running.keys()]) === sorted([...plan.keep, ...plan.replace, ...plan.remove])
         const wanted = sorted([...after.desired.keys()]) === sorted([...plan.keep, ...plan.replace, ...plan.add])
-        // A kept unit must not hold a service of something that is not kept.
+        // A kept unit must not hold a service of a unit that is not kept.
         const sound = plan.keep.every(name =>
           after.graph.edges
             .filter(edge => edge.from === name && edge.kind === 'requires')
@@ -132,7 +132,7 @@ t.test('an optional reference does not tie its holder to the provider', t => {
   t.end()
 })
 
-t.test('a provider that is known and not activated is as if it were not there', t => {
+t.test('a known provider that is not activated counts as absent', t => {
   const user = { ...manifest('user'), optional: ['db@1'] as ServiceId[] }
   const { graph, desired, running } = world([manifest('db', [], ['db@1']), user])
   const alone = new Map([...desired].filter(([name]) => name === 'user'))
@@ -141,7 +141,7 @@ t.test('a provider that is known and not activated is as if it were not there', 
   t.end()
 })
 
-t.test('each step has the reason, providers first and what goes last', t => {
+t.test('each step has its reason; providers come first, removals last', t => {
   const before = world([
     manifest('db', [], ['db@1']),
     manifest('web', ['db@1'], ['web@1']),
@@ -172,10 +172,10 @@ t.test('each step has the reason, providers first and what goes last', t => {
   t.end()
 })
 
-t.test('a plugin that is blocked while it runs goes, with the reason', t => {
+t.test('a running plugin that becomes blocked is removed, with the reason', t => {
   const { running } = world([manifest('db', [], ['db@1']), manifest('web', ['db@1'])])
   const after = world([manifest('web', ['db@1'])])
-  // As for a plugin in quarantine that is wanted and cannot run.
+  // Like a quarantined plugin that should run but cannot.
   const desired = new Map([...after.desired, ['web', { manifest: manifest('web', ['db@1']), fingerprint: 'v1' }]])
   const plan = planChange(running, desired, after.graph, new Set())
   t.same(plan.remove, ['web', 'db'])
@@ -183,7 +183,7 @@ t.test('a plugin that is blocked while it runs goes, with the reason', t => {
   t.end()
 })
 
-t.test('an optional provider that comes, moves or goes replaces its holder', t => {
+t.test('adding, changing or removing an optional provider replaces its holder', t => {
   const user = { ...manifest('user'), optional: ['db@1'] as ServiceId[] }
   const without = world([user])
   const one = world([user, manifest('one', [], ['db@1'])])
@@ -198,7 +198,7 @@ t.test('an optional provider that comes, moves or goes replaces its holder', t =
   t.end()
 })
 
-t.test('a replacement goes through a chain of holders, and stops at a reference', t => {
+t.test('a replacement propagates along holders and stops at a reference', t => {
   const { graph, desired, running } = world([
     manifest('a', [], ['a@1']),
     manifest('b', ['a@1'], ['b@1']),
@@ -213,7 +213,7 @@ t.test('a replacement goes through a chain of holders, and stops at a reference'
   t.end()
 })
 
-t.test('a service of the kernel is held for ever', t => {
+t.test('holding a service of the kernel never causes a replacement', t => {
   const manifests = [manifest('user', ['kernel.port@1'])]
   const graph = resolveGraph(manifests, new Set(['kernel.port@1']))
   const unit = { manifest: manifests[0]!, fingerprint: 'v1' }
@@ -222,7 +222,7 @@ t.test('a service of the kernel is held for ever', t => {
   t.end()
 })
 
-t.test('a reload for any reason replaces exactly the holders below it', t => {
+t.test('for any reload: exactly the direct and indirect holders are replaced', t => {
   const names = ['a', 'b', 'c', 'd', 'e']
   const edges = fc.tuple(
     ...names.map((_, index) =>

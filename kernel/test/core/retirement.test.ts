@@ -65,7 +65,7 @@ t.test('a provider waits for a user of an earlier generation that is still drain
   t.same(events.slice(4), ['user 3 disposed', 'provider 2 disposed'])
 })
 
-t.test('at the end, who refers to a service is disposed before its provider', async t => {
+t.test('on close, users of a reference are disposed before the provider', async t => {
   const events: string[] = []
   const world = new World(t).put(
     definePlugin({
@@ -92,7 +92,7 @@ t.test('at the end, who refers to a service is disposed before its provider', as
   t.same(events, ['user 1', 'provider'])
 })
 
-t.test('a unit that hangs does not hold up those that have nothing to do with it', async t => {
+t.test('a unit that hangs does not delay independent units', async t => {
   const hang = gate()
   const gone = gate()
   const world = new World(t).put(
@@ -105,7 +105,7 @@ t.test('a unit that hangs does not hold up those that have nothing to do with it
   hang.open()
 })
 
-t.test('a task that a call in flight starts is awaited as well', async t => {
+t.test('a task that a running call starts is also awaited', async t => {
   const release = gate()
   const written = gate()
   const events: string[] = []
@@ -139,7 +139,7 @@ t.test('a task that a call in flight starts is awaited as well', async t => {
   t.same(events, ['written', 'disposed'])
 })
 
-t.test('a unit is not disposed under its own hook tap', async t => {
+t.test('a unit is not disposed while its hook tap runs', async t => {
   const greet = hook<[string]>('demo.greet')
   const release = gate()
   const events: string[] = []
@@ -167,7 +167,7 @@ t.test('a unit is not disposed under its own hook tap', async t => {
   t.same(events, ['hello Ada', 'disposed'])
 })
 
-t.test('an operation held past the end of its unit is answered by the serving unit', async t => {
+t.test('an operation of a disposed unit is forwarded to the serving unit', async t => {
   const make = (now: number): Plugin =>
     definePlugin({ name: 'demo', operations: [tell], activate: ctx => ctx.implement(tell, () => ({ now })) })
   const world = new World(t).put(make(1))
@@ -183,7 +183,7 @@ t.test('an operation held past the end of its unit is answered by the serving un
   await t.rejects(held.invoke({}, call), { code: 'OPR_UNKNOWN', status: 404 })
 })
 
-t.test('at the end, calls in flight may still call every other plugin', async t => {
+t.test('on close, running calls may still call all other plugins', async t => {
   const release = gate()
   const begun = gate()
   const outer = defineOperation({
@@ -193,7 +193,7 @@ t.test('at the end, calls in flight may still call every other plugin', async t 
     output: s.object({ now: s.integer() })
   })
   const world = new World(t).put(
-    // First in the order of disposal, were it not for the call.
+    // Without the running call, this plugin would be disposed first.
     definePlugin({ name: 'z', operations: [tell], activate: ctx => ctx.implement(tell, () => ({ now: 3 })) }),
     definePlugin({
       name: 'a',
@@ -216,7 +216,7 @@ t.test('at the end, calls in flight may still call every other plugin', async t 
   await closing
 })
 
-t.test('ending twice ends once', async t => {
+t.test('closing twice closes once', async t => {
   let disposals = 0
   const release = gate()
   const world = new World(t).put(
@@ -232,45 +232,42 @@ t.test('ending twice ends once', async t => {
   await world.apply()
   const [one, two] = [world.kernel.close(), world.kernel.close()]
   const first = await Promise.race([two.then(() => 'closed'), turn('waits')])
-  t.equal(first, 'waits', 'the second waits as well')
+  t.equal(first, 'waits', 'the second call also waits')
   release.open()
   await Promise.all([one, two])
   t.equal(disposals, 1)
 })
 
-t.test(
-  'a surface that never gets quiet, a call that never ends and a disposer that hangs do not prevent the end',
-  async t => {
-    const surface: Surface = {
-      prepare: () => ({ commit: () => {}, abort: () => {} }),
-      quiesce: () => new Promise(() => {})
-    }
-    const patience = { policy: { drainTimeoutMs: 20 } }
-    const world = new World(t)
-      .put(
-        definePlugin({ name: 'loud', activate: ctx => ctx.contribute(surfaces, surface) }),
-        definePlugin({ name: 'stuck', activate: ctx => void ctx.effect('socket', () => new Promise(() => {})) }),
-        definePlugin({
-          name: 'busy',
-          operations: [tell],
-          activate: ctx => ctx.implement(tell, () => new Promise(() => {}))
-        })
-      )
-      .say({ loud: patience, stuck: patience, busy: patience })
-    await world.apply()
-    const call = world.call('demo.tell')
-    const { records } = world.kernel
-    const unit = records.get('stuck')!.unit!
-    await Promise.all([t.rejects(call, { code: 'OPR_CANCELLED' }), world.kernel.close()])
-    const logged = world.lines.map(line => `${line.plugin}: ${line.message}`)
-    t.ok(logged.includes('loud: did not stop its work within 20 ms'))
-    t.ok(logged.some(line => /busy: still busy .*1 calls/.test(line)))
-    t.ok(logged.includes('stuck: disposer "socket" did not settle and was abandoned'))
-    t.equal(unit.state, 'stuck')
+t.test('closing ends despite a hanging surface, call and disposer', async t => {
+  const surface: Surface = {
+    prepare: () => ({ commit: () => {}, abort: () => {} }),
+    quiesce: () => new Promise(() => {})
   }
-)
+  const patience = { policy: { drainTimeoutMs: 20 } }
+  const world = new World(t)
+    .put(
+      definePlugin({ name: 'loud', activate: ctx => ctx.contribute(surfaces, surface) }),
+      definePlugin({ name: 'stuck', activate: ctx => void ctx.effect('socket', () => new Promise(() => {})) }),
+      definePlugin({
+        name: 'busy',
+        operations: [tell],
+        activate: ctx => ctx.implement(tell, () => new Promise(() => {}))
+      })
+    )
+    .configure({ loud: patience, stuck: patience, busy: patience })
+  await world.apply()
+  const call = world.call('demo.tell')
+  const { records } = world.kernel
+  const unit = records.get('stuck')!.unit!
+  await Promise.all([t.rejects(call, { code: 'OPR_CANCELLED' }), world.kernel.close()])
+  const logged = world.lines.map(line => `${line.plugin}: ${line.message}`)
+  t.ok(logged.includes('loud: did not stop its work within 20 ms'))
+  t.ok(logged.some(line => /busy: still busy .*1 calls/.test(line)))
+  t.ok(logged.includes('stuck: disposer "socket" did not settle and was abandoned'))
+  t.equal(unit.state, 'stuck')
+})
 
-t.test('a plugin goes before those that it comes after, though it holds nothing of them', async t => {
+t.test('a plugin is disposed before plugins in its `after` list', async t => {
   const events: string[] = []
   const release = gate()
   const make = (name: string, after: string[]): Plugin =>
@@ -293,7 +290,7 @@ t.test('a plugin goes before those that it comes after, though it holds nothing 
   t.same(events, ['a', 'b'])
 })
 
-t.test('work of a unit that leaves may use the services that it left with, until it is gone', async t => {
+t.test('a draining unit can use the services of its generation until it is disposed', async t => {
   const release = gate()
   const user = definePlugin({
     name: 'user',
@@ -320,29 +317,32 @@ t.test('work of a unit that leaves may use the services that it left with, until
   t.same(await call, { now: 5 })
 })
 
-t.test('a draining unit that is busy is named with its calls and tasks, and its calls are cancelled', async t => {
-  const world = new World(t)
-    .put(
-      definePlugin({
-        name: 'demo',
-        operations: [tell],
-        activate(ctx) {
-          ctx.implement(tell, () => new Promise(() => {}))
-          ctx.task('write', () => new Promise(() => {}))
-          ctx.task('send', () => new Promise(() => {}))
-        }
-      })
-    )
-    .say({ demo: { policy: { drainTimeoutMs: 15 } } })
-  await world.apply()
-  const calls = [world.call('demo.tell'), world.call('demo.tell')]
-  await turn()
-  await world.remove('demo').apply()
-  for (const call of calls) await t.rejects(call, { code: 'OPR_CANCELLED' })
-  t.ok(world.lines.some(({ message }) => message === 'still busy after 15 ms: 2 calls, tasks write, send'))
-})
+t.test(
+  'a unit that is still busy at the deadline is logged with its calls and tasks, and its calls are cancelled',
+  async t => {
+    const world = new World(t)
+      .put(
+        definePlugin({
+          name: 'demo',
+          operations: [tell],
+          activate(ctx) {
+            ctx.implement(tell, () => new Promise(() => {}))
+            ctx.task('write', () => new Promise(() => {}))
+            ctx.task('send', () => new Promise(() => {}))
+          }
+        })
+      )
+      .configure({ demo: { policy: { drainTimeoutMs: 15 } } })
+    await world.apply()
+    const calls = [world.call('demo.tell'), world.call('demo.tell')]
+    await turn()
+    await world.remove('demo').apply()
+    for (const call of calls) await t.rejects(call, { code: 'OPR_CANCELLED' })
+    t.ok(world.lines.some(({ message }) => message === 'still busy after 15 ms: 2 calls, tasks write, send'))
+  }
+)
 
-t.test('disposers that fail are logged one by one, and the unit is disposed all the same', async t => {
+t.test('errors of disposers are logged, and the unit is disposed', async t => {
   const gone = gate()
   const world = new World(t).put(
     definePlugin({
@@ -376,7 +376,7 @@ t.test('disposers that fail are logged one by one, and the unit is disposed all 
   )
 })
 
-t.test('a refused instance is disposed at once, in reverse order of activation', async t => {
+t.test('the units of a failed change are disposed in reverse activation order', async t => {
   const events: string[] = []
   const make = (name: string, after: string[], fails: boolean): Plugin =>
     definePlugin({
@@ -393,7 +393,7 @@ t.test('a refused instance is disposed at once, in reverse order of activation',
   t.equal(world.kernel.current.id, 0)
 })
 
-t.test('while the kernel closes, calls in flight are waited for before any plugin is disposed', async t => {
+t.test('on close, running calls end before any plugin is disposed', async t => {
   const events: string[] = []
   const release = gate()
   const world = new World(t).put(
@@ -424,7 +424,7 @@ t.test('while the kernel closes, calls in flight are waited for before any plugi
   t.same(events.slice(2).sort(), ['busy disposed', 'idle disposed'])
 })
 
-t.test('a surface that fails to get quiet is logged, and the end goes on', async t => {
+t.test('an error of a surface’s quiesce is logged, and closing continues', async t => {
   const surface: Surface = {
     prepare: () => ({ commit: () => {}, abort: () => {} }),
     quiesce: () => Promise.reject(new Error('the socket is gone'))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Scope } from '#core'
 
-t.test('effects are undone last in, first out, one at a time', async t => {
+t.test('disposes effects last in, first out, one at a time', async t => {
   const scope = new Scope('demo')
   const seen: string[] = []
   for (const label of ['a', 'b', 'c']) {
@@ -33,7 +33,7 @@ t.test('a disposer that throws does not stop the others and is reported', async 
   )
 })
 
-t.test('a disposer that hangs is named and left behind', async t => {
+t.test('a disposer that hangs is reported and abandoned', async t => {
   const scope = new Scope('demo')
   let reached = false
   scope.effect('after', () => {
@@ -42,7 +42,7 @@ t.test('a disposer that hangs is named and left behind', async t => {
   scope.effect('hangs', () => new Promise(() => {}))
   const report = await scope.dispose(60)
   t.same(report.stuck, ['hangs'])
-  t.ok(reached, 'the rest was still disposed')
+  t.ok(reached, 'the other effects are disposed')
 })
 
 t.test('an early disposal happens once', async t => {
@@ -57,7 +57,7 @@ t.test('an early disposal happens once', async t => {
   t.equal(count, 1)
 })
 
-t.test('a disposed scope refuses further effects and has aborted its signal', async t => {
+t.test('a disposed scope rejects further effects, and its signal is aborted', async t => {
   const scope = new Scope('demo')
   await scope.dispose()
   t.ok(scope.signal.aborted)
@@ -87,7 +87,7 @@ t.test('errors of a child reach the parent with the label of the child', async t
   t.match(errors[0], { message: 'disposing inner' })
 })
 
-t.test('a disposer that throws no error is reported as one, and the order goes on', async t => {
+t.test('a thrown value that is no Error is reported as one, and disposal continues', async t => {
   const scope = new Scope('demo')
   const seen: string[] = []
   scope.effect('first', () => void seen.push('first'))
@@ -118,13 +118,13 @@ t.test('the signal is aborted before the first disposer runs, and nothing can be
   t.notOk(scope.closed)
   const disposal = scope.dispose()
   t.ok(scope.closed)
-  t.ok(scope.signal.aborted, 'at once')
-  t.same(seen, [], 'disposers run later, so that the caller has its promise first')
+  t.ok(scope.signal.aborted, 'the signal is aborted synchronously')
+  t.same(seen, [], 'disposers run only after dispose() has returned')
   t.same((await disposal).errors, [])
   t.same(seen, [true, true])
 })
 
-t.test('a disposer may ask for the disposal that it is part of', async t => {
+t.test('a disposer may call dispose() of the scope that runs it', async t => {
   const scope = new Scope('demo')
   let inner: Promise<unknown> | undefined
   scope.effect('recursive', () => {
@@ -133,10 +133,10 @@ t.test('a disposer may ask for the disposal that it is part of', async t => {
   const outer = scope.dispose()
   await outer
   t.equal(inner, outer)
-  t.equal(scope.dispose(), outer, 'and so it is afterwards')
+  t.equal(scope.dispose(), outer, 'later calls return the same promise')
 })
 
-t.test('a disposer may undo another one early', async t => {
+t.test('a disposer may run another one early', async t => {
   const scope = new Scope('demo')
   const seen: string[] = []
   const undo = scope.effect('socket', () => void seen.push('socket'))
@@ -148,7 +148,7 @@ t.test('a disposer may undo another one early', async t => {
   t.same(seen, ['socket', 'server'])
 })
 
-t.test('after the deadline each disposer still gets a moment', async t => {
+t.test('after the deadline each disposer still has a minimum time', async t => {
   const scope = new Scope('demo')
   const seen: string[] = []
   scope.effect('slow', async () => {
@@ -171,7 +171,7 @@ t.test('a child that hangs is an error of the parent with its label', async t =>
   t.same((await disposal).stuck, ['socket'])
 })
 
-t.test('an early disposal returns what the disposer returns, and the second nothing', async t => {
+t.test('an early disposal returns the result of the disposer; a second one returns undefined', async t => {
   const scope = new Scope('demo')
   const done = Promise.resolve()
   const undo = scope.effect('socket', () => done)
@@ -193,7 +193,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   fails: fc.boolean()
 })
 
-t.test('for any tree of scopes: each effect is undone once, those of a scope in reverse order', async t => {
+t.test('for any tree of scopes: each effect is disposed once, in reverse order within its scope', async t => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
       const scopes = [new Scope('root')]
@@ -218,7 +218,7 @@ t.test('for any tree of scopes: each effect is undone once, those of a scope in 
           path.set(child, `${path.get(scope)}/c${index}`)
         } else if (effects.length > 0) {
           const { id, undo } = effects[at % effects.length]!
-          // Undone early, its error belongs to the one who undid it.
+          // An error of an early disposal is thrown to its caller.
           await Promise.resolve(undo()).catch(() => {})
           const known = expectedErrors.indexOf(id)
           if (known >= 0) expectedErrors.splice(known, 1)
@@ -230,7 +230,7 @@ t.test('for any tree of scopes: each effect is undone once, those of a scope in 
       const flat = (error: Error): string[] =>
         error instanceof AggregateError ? error.errors.flatMap(flat) : [error.message]
       if (errors.flatMap(flat).sort().join() !== expectedErrors.sort().join()) return false
-      // Within one scope the later goes first.
+      // Within one scope, later effects are disposed first.
       for (const where of new Set(effects.map(({ scope }) => scope))) {
         const own = effects.filter(({ scope }) => scope === where).map(({ id }) => id)
         const seen = undone.slice(early).filter(id => own.includes(id))

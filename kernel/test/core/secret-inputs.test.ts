@@ -31,7 +31,7 @@ t.test('a secret of an input appears in no log line', async t => {
   t.notMatch(messages, /correct horse/)
 })
 
-t.test('a secret is masked at every position, in plain text and in JSON form', t => {
+t.test('a secret is masked at all positions, in plain text and in JSON', t => {
   const secrets = new MaskedSecrets()
   t.equal(secrets.mask('nothing is known yet'), 'nothing is known yet')
   secrets.add('pass"word')
@@ -42,7 +42,7 @@ t.test('a secret is masked at every position, in plain text and in JSON form', t
   t.end()
 })
 
-t.test('a secret of five characters is not masked, since it is part of other words', t => {
+t.test('a secret of five characters is not masked, since it may be part of other words', t => {
   const secrets = new MaskedSecrets()
   secrets.add('12345')
   secrets.addPassing('abcde')
@@ -53,7 +53,7 @@ t.test('a secret of five characters is not masked, since it is part of other wor
   t.end()
 })
 
-t.test('of two secrets the longer is masked first, so that no part of it stays', t => {
+t.test('the longer of two secrets is masked first, so that no part of it remains', t => {
   const secrets = new MaskedSecrets()
   secrets.add('secret')
   secrets.add('secret-of-ada')
@@ -61,20 +61,20 @@ t.test('of two secrets the longer is masked first, so that no part of it stays',
   t.end()
 })
 
-t.test('of passing secrets the last 256 are remembered, and one that comes again counts as new', t => {
+t.test('the last 256 secrets of inputs are remembered, and a repeated one counts as new', t => {
   const secrets = new MaskedSecrets()
   const name = (index: number): string => `passing-${String(index).padStart(4, '0')}`
   for (let index = 0; index < 256; index++) secrets.addPassing(name(index))
   t.equal(secrets.mask(name(0)), '***')
   secrets.addPassing(name(0))
   secrets.addPassing(name(256))
-  t.equal(secrets.mask(name(0)), '***', 'it came again')
-  t.equal(secrets.mask(name(1)), name(1), 'the oldest is gone')
+  t.equal(secrets.mask(name(0)), '***', 'a repeated secret is still masked')
+  t.equal(secrets.mask(name(1)), name(1), 'the oldest secret is no longer masked')
   t.equal(secrets.mask(name(2)), '***')
   t.end()
 })
 
-t.test('a secret of the settings is masked for ever, also when it passed before', t => {
+t.test('a secret of the settings is always masked, even if it was also a secret of an input', t => {
   const secrets = new MaskedSecrets()
   secrets.addPassing('of-the-settings')
   secrets.add('of-the-settings')
@@ -95,7 +95,7 @@ t.test('for any secrets and text, no secret remains', t => {
       (all, texts) => {
         const secrets = new MaskedSecrets()
         for (const each of all) secrets.add(each)
-        // A secret of asterisks looks like the mask.
+        // Secrets of asterisks are excluded, since they look like the mask.
         const known = all.filter(each => !'***'.includes(each) && !/^[* ]+$/.test(each))
         const masked = secrets.mask(texts.map((text, index) => `${text} ${all[index % all.length]}`).join('|'))
         const text = JSON.stringify({ all })
@@ -119,7 +119,7 @@ const login = (activations: string[]) =>
 
 t.test('a secret setting is masked in logs and in the error of an activation', async t => {
   const activations: string[] = []
-  const world = new World(t).put(login(activations)).say({
+  const world = new World(t).put(login(activations)).configure({
     login: { settings: { password: 'correct horse', user: 'ada' } }
   })
   await world.apply()

@@ -14,7 +14,7 @@ async function open(t: Test, plugins: Plugin[], settings = {}) {
   return kernel
 }
 
-t.test('onServe runs once, in order of activation, after the surfaces committed', async t => {
+t.test('onServe listeners run once, in activation order, after the surfaces committed', async t => {
   const events: string[] = []
   const surface = plugin('surface', ctx => {
     ctx.contribute(surfaces, {
@@ -40,7 +40,7 @@ t.test('onServe runs once, in order of activation, after the surfaces committed'
   t.same(events, ['prepare surface', 'commit'], 'units that stay are not called again')
 })
 
-t.test('a prepare that rejects refuses the change, and the instance before goes on', async t => {
+t.test('a rejected prepare fails the change, and the previous instance continues', async t => {
   const events: string[] = []
   const version = (number: number, prepare: () => Promise<void>): Plugin =>
     plugin('demo', ctx => {
@@ -55,11 +55,11 @@ t.test('a prepare that rejects refuses the change, and the instance before goes 
     code: 'KRN_SURFACE_REFUSED',
     message: /demo refused the change: no weights/
   })
-  t.same(events, ['serve 1'], 'the refused instance neither serves nor drains')
+  t.same(events, ['serve 1'], 'the failed instance neither serves nor drains')
   t.equal(kernel.state('demo'), 'active')
 })
 
-t.test('closing aborts a prepare that still waits', async t => {
+t.test('closing aborts a pending prepare', async t => {
   const kernel = await open(t, [plugin('demo', () => {})])
   let begun = (): void => {}
   const waiting = new Promise<void>(resolve => (begun = resolve))
@@ -74,7 +74,7 @@ t.test('closing aborts a prepare that still waits', async t => {
   await refused
 })
 
-t.test('a listener that throws degrades its own plugin and holds up no other', async t => {
+t.test('an error of an onServe listener degrades its plugin but affects no other', async t => {
   let served = false
   const kernel = await open(t, [
     plugin('a', ctx => {
@@ -94,7 +94,7 @@ t.test('a listener that throws degrades its own plugin and holds up no other', a
   t.match(JSON.stringify(errors.map(({ message, fields }) => [message, String(fields.error)])), /a broke/)
 })
 
-t.test('onDrain hears why, once, and is awaited', async t => {
+t.test('onDrain listeners run once, receive the reason and are awaited', async t => {
   const events: string[] = []
   const draining = (name: string): Plugin =>
     plugin('demo', ctx => {
@@ -127,7 +127,7 @@ t.test('an onDrain listener that rejects is logged once', async t => {
   t.equal(lines.length, 1)
 })
 
-t.test('follow hears the first list and each list that differs', async t => {
+t.test('follow listeners receive the first list and each changed list', async t => {
   const lists: (readonly string[])[] = []
   const kernel = await open(t, [
     plugin('reader', ctx => {
@@ -144,7 +144,7 @@ t.test('follow hears the first list and each list that differs', async t => {
   t.same(lists, [['aisle'], ['aisle', 'window'], ['window']])
 })
 
-t.test('listeners are registered in activate', async t => {
+t.test('listeners can be registered only in activate', async t => {
   let context: PluginContext | undefined
   await open(t, [plugin('demo', ctx => (context = ctx))])
   const late = { code: 'KRN_UNDECLARED', message: /after activation/ }

@@ -4,7 +4,7 @@ import { defineOperation, definePlugin, type Plugin, SvcError, t as s, service }
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 
-/* Tests of the phase between the last activation and the flip: surfaces prepare, commit, or roll back. */
+/* Tests the phase between activation and flip, in which surfaces prepare, and then commit or abort. */
 
 const nothing: PreparedSurface = { commit: () => {}, abort: () => {} }
 
@@ -19,7 +19,7 @@ async function open(t: Test, ...plugins: readonly Plugin[]): Promise<World> {
   return world
 }
 
-t.test('a surface prepares for the generation that comes, while the one before serves', async t => {
+t.test('a surface prepares for the next generation while the current one serves', async t => {
   const seen: unknown[] = []
   const world = new World(t)
   world.put(
@@ -65,7 +65,7 @@ t.test('surfaces prepare one after the other, and are aborted in reverse order',
   t.same(events, ['a prepares', 'a is ready', 'b prepares', 'b is ready', 'b aborts', 'a aborts'])
 })
 
-t.test('a surface may name the plugin whose contribution it refuses', async t => {
+t.test('a surface may name the plugin whose contribution it rejects', async t => {
   const picky = surface('picky', next => {
     if (next.units.has('new'))
       throw new SvcError('HTTP_ROUTE_INVALID', 'new: the path needs a slash', { plugin: 'new', status: 400 })
@@ -80,7 +80,7 @@ t.test('a surface may name the plugin whose contribution it refuses', async t =>
   })
 })
 
-t.test('an error with a code that names no plugin is of the surface', async t => {
+t.test('an error with a code but no plugin is attributed to the surface', async t => {
   const world = new World(t).put(
     surface('s', () => {
       throw new SvcError('HTTP_PORT_TAKEN', 'port 80 is in use', { hint: 'use another' })
@@ -126,7 +126,7 @@ t.test('all errors during a rollback are reported with the change', async t => {
   t.equal(world.kernel.current.id, 1)
 })
 
-t.test('a refusal of live settings aborts what surfaces prepared', async t => {
+t.test('rejected live settings abort the preparations of surfaces', async t => {
   const events: string[] = []
   const world = await open(
     t,
@@ -146,7 +146,7 @@ t.test('a refusal of live settings aborts what surfaces prepared', async t => {
   t.same(events, ['commit 1', 'abort 2'])
 })
 
-t.test('closing gives up a surface that still prepares, and takes back what comes of it', async t => {
+t.test('closing abandons a pending preparation, which is aborted when it finishes', async t => {
   const begun = gate()
   const late = gate<PreparedSurface>()
   const aborted = gate()
@@ -171,7 +171,7 @@ t.test('closing gives up a surface that still prepares, and takes back what come
   await aborted.passed
 })
 
-t.test('a unit that prepares too long refuses the change, by its own limit', async t => {
+t.test('a unit whose preparation exceeds its limit fails the change', async t => {
   const world = await open(t, plain('a'))
   world
     .put(
@@ -180,7 +180,7 @@ t.test('a unit that prepares too long refuses the change, by its own limit', asy
         activate: ctx => ctx.onServe('weights', () => {}, { prepare: () => new Promise(() => {}) })
       })
     )
-    .say({ slow: { policy: { activateTimeoutMs: 15 } } })
+    .configure({ slow: { policy: { activateTimeoutMs: 15 } } })
   await t.rejects(world.apply({ mustSucceed: ['slow'] }), {
     code: 'KRN_SURFACE_REFUSED',
     plugin: 'slow',
@@ -190,10 +190,10 @@ t.test('a unit that prepares too long refuses the change, by its own limit', asy
   t.equal(world.state('slow'), 'failed')
 })
 
-t.test('a plugin that takes too long to activate says which setting gives it more time', async t => {
+t.test('the error of an activation timeout names the setting to raise', async t => {
   const world = new World(t)
     .put(definePlugin({ name: 'slow', activate: () => new Promise(() => {}) }))
-    .say({ slow: { policy: { activateTimeoutMs: 15 } } })
+    .configure({ slow: { policy: { activateTimeoutMs: 15 } } })
   await t.rejects(world.apply({ mustSucceed: ['slow'] }), {
     code: 'KRN_ACTIVATE_FAILED',
     message: 'the activate function of slow did not finish within 15 ms',
@@ -202,7 +202,7 @@ t.test('a plugin that takes too long to activate says which setting gives it mor
   })
 })
 
-t.test('an activation sees the services of those before it, and none of those after', async t => {
+t.test('an activation can use services of earlier plugins only', async t => {
   const tokens = [service<string>('one@1'), service<string>('two@1')] as const
   const seen: unknown[] = []
   const provider = (name: string, index: 0 | 1): Plugin =>
@@ -248,7 +248,7 @@ const part = (name: string, { operations }: Version): Plugin => {
   })
 }
 
-t.test('for any changes: a flip names the plugins and operations that differ, and nothing else', async t => {
+t.test('for any changes: the diff of a flip contains exactly the changed plugins and operations', async t => {
   const name = fc.constantFrom('a', 'b', 'c')
   const version = fc.record({
     operations: fc.dictionary(fc.constantFrom('x', 'y'), fc.integer({ min: 0, max: 2 }), { maxKeys: 2 })
@@ -277,7 +277,7 @@ t.test('for any changes: a flip names the plugins and operations that differ, an
         const changed = [...new Set([...old.keys(), ...next.keys()])].filter(id => old.get(id) !== next.get(id))
         const expected = {
           added: names.filter(each => !(each in before)).sort(),
-          // New code of the same shape is a replacement too.
+          // New code with the same declarations is also a replacement.
           replaced: names.filter(each => each in before).sort(),
           removed: Object.keys(before)
             .filter(each => !(each in now))

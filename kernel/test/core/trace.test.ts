@@ -60,7 +60,7 @@ const plugins = [
   })
 ]
 
-/** The trace id that an operation sees, for a caller's `traceparent` header. */
+/** Returns a function that calls an operation with a `traceparent` and returns the trace id of the call. */
 async function tracer(t: Test): Promise<(traceparent?: string) => Promise<string>> {
   const world = new World(t).put(...plugins)
   await world.apply()
@@ -70,7 +70,7 @@ async function tracer(t: Test): Promise<(traceparent?: string) => Promise<string
   }
 }
 
-t.test('a call continues the trace of its caller, in any version of the header', async t => {
+t.test('a call continues the trace of its caller, for any version of the header', async t => {
   const traceOf = await tracer(t)
   for (const header of [`00-${ID}-${PARENT}-01`, `00-${ID}-${PARENT}-00`, `cc-${ID}-${PARENT}-01-what-comes-later`])
     t.equal(await traceOf(header), ID, header)
@@ -109,7 +109,7 @@ t.test('a nested call inherits trace, request id and deadline', async t => {
   const from = { traceparent: `00-${ID}-${PARENT}-01`, requestId: 'r-1' }
   const answer = (await world.call('outer.ids', { inherit: true }, from)) as Record<string, unknown>
   t.match(answer, { trace: ID, request: 'r-1', principal: 'plugin:outer' })
-  t.ok((answer.left as number) <= 5_000, 'the default would be a minute')
+  t.ok((answer.left as number) <= 5_000, 'the deadline is that of the parent, not the default of a minute')
   t.match(world.lines.at(-1), {
     plugin: 'inner',
     message: 'inside',
@@ -117,7 +117,7 @@ t.test('a nested call inherits trace, request id and deadline', async t => {
   })
 })
 
-t.test('each call is a step of its trace, under the step that made it', async t => {
+t.test('each call has its own span, whose parent is the span of its caller', async t => {
   const ends: OperationEnd[] = []
   const watcher = definePlugin({ name: 'watcher', activate: ctx => ctx.on(operationEnded, end => void ends.push(end)) })
   const world = new World(t).put(...plugins, watcher)

@@ -4,12 +4,12 @@ import { gate, inlineSource, World } from '@svc/kernel/testing'
 import { defineOperation, definePlugin, type Plugin, t as s, service } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 
-const asked = (id: string) =>
+const whoOperation = (id: string) =>
   defineOperation({ id, summary: 'x', input: s.object({}), output: s.object({ by: s.string() }), effect: 'read' })
 
-/** A plugin that answers `NAME.who` and notes its life in `events`. */
+/** Creates a plugin with the operation `NAME.who` that records its lifecycle in `events`. */
 const lively = (name: string, by = name, events: string[] = []): Plugin => {
-  const who = asked(`${name}.who`)
+  const who = whoOperation(`${name}.who`)
   return definePlugin({
     name,
     operations: [who],
@@ -28,7 +28,7 @@ const failing = (name: string, why = 'no hands'): Plugin =>
     }
   })
 
-/** Everything of a kernel that a refused change must leave alone. */
+/** Returns the state of a kernel that a failed change must not affect. */
 const observable = (world: World) => ({
   generation: world.kernel.current.id,
   units: [...world.kernel.current.units.values()].map(unit => `${unit.instance} ${unit.state}`),
@@ -42,24 +42,24 @@ async function open(t: Test, ...plugins: readonly Plugin[]): Promise<World> {
   return world
 }
 
-t.test('a refused change takes back sources, code and configuration', async t => {
+t.test('a failed change restores sources, code and configuration', async t => {
   const world = await open(t, lively('a'), lively('b'), lively('c'))
   const before = observable(world)
   world
     .put(lively('a', 'a2'), lively('d'), failing('b'))
     .remove('c')
-    .say({ a: { fingerprint: 'other' } })
+    .configure({ a: { fingerprint: 'other' } })
   await t.rejects(world.apply(), { code: 'KRN_ACTIVATE_FAILED', plugin: 'b', message: /no hands/ })
   t.same(observable(world), before)
   t.match(world.why('b'), /last change refused: .*no hands/)
   t.equal(world.why('a'), null)
-  // A change without plugins of its source applies none of it either.
+  // A later empty change does not apply any of it either.
   await world.kernel.change({})
   t.same(observable(world), before)
   for (const name of ['a', 'b', 'c']) t.same(await world.call(`${name}.who`), { by: name })
 })
 
-t.test('unreadable code refuses the whole change, also for readable plugins', async t => {
+t.test('unreadable code fails the whole change, even for readable plugins', async t => {
   const world = await open(t, lively('a'), lively('b'))
   const slow = gate()
   const late = inlineSource(lively('a', 'a2'), '9.0.0')
@@ -87,7 +87,7 @@ t.test('a dry run changes nothing', async t => {
   world
     .remove('c')
     .put(lively('a', 'a2'), lively('d'))
-    .say({ b: { enabled: false } })
+    .configure({ b: { enabled: false } })
   t.match(await world.apply({ dryRun: true }), { applied: false, add: ['d'], replace: ['a'], remove: ['b'] })
   t.same(observable(world), before)
   await world.kernel.change({})
@@ -103,25 +103,29 @@ t.test('a dry run releases no plugin from quarantine', async t => {
   t.equal(world.state('b'), 'quarantined')
 })
 
-t.test('a plugin that is new and fails is left out, and the rest of the change goes through', async t => {
+t.test('a new plugin that fails is left out, and the rest of the change is applied', async t => {
   const events: string[] = []
   const world = await open(t, lively('b', 'b', events))
   world.put(lively('a', 'a', events), failing('c'), lively('d', 'd', events))
   const report = await world.apply()
   t.match(report, { applied: true, add: ['a', 'd'] })
-  t.same(events, ['b activates', 'a activates', 'd activates'], 'what had been built was not built again')
+  t.same(
+    events,
+    ['b activates', 'a activates', 'd activates'],
+    'units that were already activated are not activated again'
+  )
   t.equal(world.state('c'), 'failed')
   t.match(world.why('c'), /no hands/)
 })
 
-t.test('a change that must start a plugin fails when the plugin fails', async t => {
+t.test('a change fails if a plugin in mustSucceed fails', async t => {
   const world = await open(t, lively('a'))
   world.put(failing('b'))
   await t.rejects(world.apply({ mustSucceed: ['b'] }), { code: 'KRN_ACTIVATE_FAILED', plugin: 'b' })
   t.notOk(world.kernel.records.has('b'))
 })
 
-t.test('at the start, a plugin that holds what a failed one provides waits', async t => {
+t.test('at the start, users of a failed plugin wait', async t => {
   const clock = service<number>('clock@1')
   const world = await open(
     t,
@@ -140,29 +144,29 @@ t.test('at the start, a plugin that holds what a failed one provides waits', asy
   t.match(world.why('teller'), /clock@1/)
 })
 
-t.test('a required plugin that fails, waits, cannot be read or is misconfigured refuses the start', async t => {
+t.test('the start fails if a required plugin fails, waits, cannot be read or has invalid settings', async t => {
   const clock = service<number>('clock@1')
   const needy = definePlugin({ name: 'needy', requires: { clock }, activate() {} })
   const required = { needy: { policy: { onBootFailure: 'abort' } } } as const
-  await t.rejects(new World(t).put(failing('needy')).say(required).apply(), { plugin: 'needy', message: /no hands/ })
-  await t.rejects(new World(t).put(needy).say(required).apply(), {
+  await t.rejects(new World(t).put(failing('needy')).configure(required).apply(), { plugin: 'needy', message: /no hands/ })
+  await t.rejects(new World(t).put(needy).configure(required).apply(), {
     code: 'KRN_ACTIVATE_FAILED',
     message: /needy is required but cannot run: needs clock@1/
   })
   const unreadable = { ...inlineSource(lively('needy')), prepare: () => Promise.reject(new Error('missing brace')) }
-  await t.rejects(new World(t).putSource(unreadable).say(required).apply(), { message: 'missing brace' })
+  await t.rejects(new World(t).putSource(unreadable).configure(required).apply(), { message: 'missing brace' })
   const wrong = { needy: { ...required.needy, error: 'port must be a number' } }
-  await t.rejects(new World(t).put(lively('needy')).say(wrong).apply(), { message: /port must be a number/ })
+  await t.rejects(new World(t).put(lively('needy')).configure(wrong).apply(), { message: /port must be a number/ })
   t.match(
     await new World(t)
       .put(needy)
-      .say({ needy: { ...required.needy, enabled: false } })
+      .configure({ needy: { ...required.needy, enabled: false } })
       .apply(),
     { add: [] }
   )
 })
 
-t.test('a plugin whose folder vanished is disposed once, its users first', async t => {
+t.test('a plugin whose folder was removed is disposed once, after its users', async t => {
   const events: string[] = []
   const clock = service<number>('clock@1')
   const world = await open(
@@ -188,24 +192,24 @@ t.test('a plugin whose folder vanished is disposed once, its users first', async
   t.equal(world.state('teller'), 'waiting')
 })
 
-t.test('of two that provide one service the one that runs keeps it', async t => {
+t.test('a running provider of a service is preferred to a new one', async t => {
   const clock = service<number>('clock@1')
   const clockBy = (name: string): Plugin =>
     definePlugin({ name, provides: [clock], activate: ctx => ctx.provide(clock, 1) })
   const world = await open(t, clockBy('m'))
-  // By name it would come first.
+  // The new provider would come first by name.
   await world.remove('m').put(clockBy('a'), clockBy('m')).apply()
   t.ok(world.kernel.current.units.has('m'))
   t.equal(world.state('a'), 'invalid')
   t.match(world.why('a'), /a and m both provide clock@1/)
 })
 
-t.test('a newcomer that takes a name in use is left out and says who has it', async t => {
+t.test('a new plugin with an operation id in use is left out, with a reason that names the owner', async t => {
   const world = await open(t, lively('a'))
   const thief = definePlugin({
     name: 'thief',
-    operations: [asked('a.who')],
-    activate: ctx => ctx.implement(asked('a.who'), () => ({ by: 'thief' }))
+    operations: [whoOperation('a.who')],
+    activate: ctx => ctx.implement(whoOperation('a.who'), () => ({ by: 'thief' }))
   })
   await world.put(thief, lively('b')).apply()
   t.same(await world.call('a.who'), { by: 'a' })
@@ -214,19 +218,19 @@ t.test('a newcomer that takes a name in use is left out and says who has it', as
   t.match(world.why('thief'), /a\.who: a and thief both contribute it/)
 })
 
-t.test('of two that run, the one that begins to take the other’s name keeps its old code', async t => {
+t.test('a running plugin that starts to claim another’s operation keeps its old code', async t => {
   const world = await open(t, lively('a'), lively('b'))
   const greedy = definePlugin({
     name: 'b',
-    operations: [asked('a.who')],
-    activate: ctx => ctx.implement(asked('a.who'), () => ({ by: 'b' }))
+    operations: [whoOperation('a.who')],
+    activate: ctx => ctx.implement(whoOperation('a.who'), () => ({ by: 'b' }))
   })
   await t.rejects(world.put(greedy).apply(), { code: 'KRN_CONFLICT' })
   t.match(world.why('b'), /last change refused: conflict on operation a\.who/)
   t.equal(world.why('a'), null)
   t.same(await world.call('b.who'), { by: 'b' })
   await world.put(lively('b', 'b2')).apply()
-  t.equal(world.why('b'), null, 'what came true is no longer held against it')
+  t.equal(world.why('b'), null, 'the reason is cleared after the change succeeded')
 })
 
 const surfacePlugin = (name: string, surface: Partial<Surface>): Plugin =>
@@ -235,10 +239,10 @@ const surfacePlugin = (name: string, surface: Partial<Surface>): Plugin =>
     activate: ctx => ctx.contribute(surfaces, { prepare: () => ({ commit: () => {}, abort: () => {} }), ...surface })
   })
 
-t.test('a surface that never gets ready refuses the change, and what it still prepares is taken back', async t => {
+t.test('a surface that does not prepare in time fails the change, and its late preparation is aborted', async t => {
   let prepare: Surface['prepare'] = () => ({ commit: () => {}, abort: () => {} })
   const world = new World(t).put(surfacePlugin('slow', { prepare: next => prepare(next) }), lively('a'))
-  await world.say({ slow: { policy: { activateTimeoutMs: 20 } } }).apply()
+  await world.configure({ slow: { policy: { activateTimeoutMs: 20 } } }).apply()
   const late = gate<PreparedSurface>()
   const aborted = gate()
   prepare = () => late.passed
@@ -283,7 +287,7 @@ t.test('the error of a change names a surface that fails to abort, and keeps its
   })
 })
 
-t.test('a surface that throws while it commits is reported and stops no other', async t => {
+t.test('an error of a surface’s commit is reported and does not affect others', async t => {
   let broken = false
   const commits: string[] = []
   const world = await open(
@@ -310,23 +314,23 @@ t.test('a surface that throws while it commits is reported and stops no other', 
   t.equal(world.state('a'), 'active')
 })
 
-t.test('live settings are part of the change: one that does not take them takes back all', async t => {
+t.test('live settings are part of the change: if one plugin rejects them, all are rolled back', async t => {
   const configured = (name: string, refuses = false): Plugin =>
     definePlugin({
       name,
       config: s.object({ n: s.integer() }),
-      operations: [asked(`${name}.who`)],
+      operations: [whoOperation(`${name}.who`)],
       activate(ctx) {
-        ctx.implement(asked(`${name}.who`), () => ({ by: `${name} ${ctx.config.n}` }))
+        ctx.implement(whoOperation(`${name}.who`), () => ({ by: `${name} ${ctx.config.n}` }))
         ctx.onConfig(({ n }) => {
           if (refuses && n > 1) throw new Error('too many')
         })
       }
     })
   const settings = (n: number) => ({ a: { settings: { n } }, b: { settings: { n } } })
-  const world = new World(t).put(configured('a'), configured('b', true), lively('c')).say(settings(1))
+  const world = new World(t).put(configured('a'), configured('b', true), lively('c')).configure(settings(1))
   await world.apply()
-  world.say(settings(2)).put(lively('c', 'c2'))
+  world.configure(settings(2)).put(lively('c', 'c2'))
   await t.rejects(world.apply({ live: ['a', 'b'] }), {
     code: 'KRN_SETTINGS_REFUSED',
     plugin: 'b',
@@ -342,7 +346,7 @@ t.test('live settings are part of the change: one that does not take them takes 
   t.same(await world.call('c.who'), { by: 'c2' })
 })
 
-t.test('an activation that ends too late has its disposer called', async t => {
+t.test('the disposer of an activation that ends after its timeout is called', async t => {
   const late = gate()
   const disposed = gate()
   const world = new World(t).put(
@@ -354,13 +358,13 @@ t.test('an activation that ends too late has its disposer called', async t => {
       }
     })
   )
-  await world.say({ slow: { policy: { activateTimeoutMs: 5 } } }).apply()
+  await world.configure({ slow: { policy: { activateTimeoutMs: 5 } } }).apply()
   t.match(world.why('slow'), /activate function of slow did not finish within 5 ms/)
   late.open()
   await disposed.passed
 })
 
-t.test('closing gives up an activation that hangs', async t => {
+t.test('closing aborts an activation that hangs', async t => {
   const begun = gate()
   const events: string[] = []
   const world = new World(t).put(
@@ -381,7 +385,7 @@ t.test('closing gives up an activation that hangs', async t => {
   t.same(events, ['a activates', 'undone', 'a disposed'])
 })
 
-t.test('simultaneous changes run one after the other, in order', async t => {
+t.test('concurrent changes run one after the other, in order', async t => {
   const world = await open(t, lively('a'))
   const reports = [1, 2, 3].map(n => world.put(lively('a', `a${n}`)).apply())
   t.same(
@@ -391,7 +395,7 @@ t.test('simultaneous changes run one after the other, in order', async t => {
   t.same(await world.call('a.who'), { by: 'a3' })
 })
 
-t.test('after the end no change is accepted', async t => {
+t.test('no change is accepted after close', async t => {
   const world = await open(t, lively('a'))
   await world.kernel.close()
   await t.rejects(world.apply(), { code: 'KRN_CLOSED', status: 503 })

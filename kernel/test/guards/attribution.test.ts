@@ -3,7 +3,7 @@ import t from 'tap'
 import { claim, framesOf, ownerOf, ownerOfFile } from '#guards'
 import { start } from '../fixtures/loader/plugin-folder.ts'
 
-t.test('a file belongs to the innermost package that holds it', t => {
+t.test('a file belongs to the innermost package that contains it', t => {
   claim('/a/outer', 'outer')
   claim('/a/outer/plugins/inner', 'inner')
   t.equal(ownerOfFile('/a/outer/src/x.ts'), 'outer')
@@ -31,7 +31,7 @@ t.test('an error belongs to the innermost plugin on its stack, or on that of its
   t.equal([...framesOf((error as Error).stack)][0]?.file, join(root, 'src/plugin.ts'))
 })
 
-t.test('frames are read from every form of line', t => {
+t.test('framesOf parses all forms of stack lines', t => {
   const stack = [
     'Error: at (not:1:2)',
     '    at Object.run (/a b/(c)/x.ts:3:4)',

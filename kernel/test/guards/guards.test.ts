@@ -5,13 +5,13 @@ import t from 'tap'
 import { ownerOf } from '#guards'
 import { start } from '../fixtures/loader/plugin-folder.ts'
 
-/** Resolves with the next error that the host hears of, after `act`. */
+/** Resolves to the next error that the host receives. */
 async function heard(errors: unknown[]): Promise<Error> {
   while (errors.length === 0) await new Promise(resolve => setImmediate(resolve))
   return errors.shift() as Error
 }
 
-t.test('errors that no caller could catch go to the host, and the process lives', async t => {
+t.test('errors that no caller can catch are reported to the host and do not end the process', async t => {
   const fail = "throw new Error('oops')"
   const cases: Record<string, string> = {
     'a timeout': `setTimeout(() => { ${fail} }, 1)`,
@@ -33,14 +33,14 @@ t.test('errors that no caller could catch go to the host, and the process lives'
   }
 })
 
-t.test('an `error` event without a listener goes to the host', async t => {
+t.test('an `error` event without a listener is reported to the host', async t => {
   const head = "import { spawn } from 'node:child_process'"
   const { plugin, errors } = await start(t, "spawn('/no/such/program')", head)
   plugin.activate({})
   t.match(await heard(errors), { code: 'ENOENT' })
 })
 
-t.test('a request whose handler throws does not wait for ever', async t => {
+t.test('a request whose handler throws is closed', async t => {
   const head = "import { createServer } from 'node:http'"
   const body = "ctx.server = createServer(() => { throw new Error('oops') }).listen(0)"
   const { plugin, errors } = await start(t, body, head)
@@ -52,7 +52,7 @@ t.test('a request whose handler throws does not wait for ever', async t => {
   t.match(await heard(errors), { message: 'oops' })
 })
 
-t.test('access reserved to the host is refused, naming the plugin and an alternative', async t => {
+t.test('calls reserved for the host throw an error that names the plugin and an alternative', async t => {
   const bodies = [
     'process.exit(1)',
     'process.abort()',
@@ -73,7 +73,7 @@ t.test('access reserved to the host is refused, naming the plugin and an alterna
   }
 })
 
-t.test('after disposal nothing new begins, and callbacks on their way are dropped', async t => {
+t.test('after disposal, opening resources throws and pending callbacks do not run', async t => {
   const head = `import { createServer } from 'node:http'
 import { setTimeout as sleep, setInterval as ticks } from 'node:timers/promises'
 import fs from 'node:fs'`
@@ -93,10 +93,10 @@ import fs from 'node:fs'`
     await t.rejects(async () => open(), { code: 'LDR_CLOSED', plugin: 'sample', hint: /ctx\.signal/ }, String(open))
   }
   await disposed
-  t.same(context, {}, 'the microtask')
+  t.same(context, {}, 'the microtask did not run')
 })
 
-t.test('a resource that outlives the unit is not closed with it, and its code goes on working', async t => {
+t.test('a resource that outlives the unit stays open, and its code continues to work', async t => {
   const head = `import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'`
@@ -119,7 +119,7 @@ import { setTimeout as sleep } from 'node:timers/promises'`
   })
   t.same(guards.resources(), ['interval of 1000 ms'])
   await dispose()
-  t.match(leaks, [/interval of 1000 ms/], 'what was opened outside is closed as always')
+  t.match(leaks, [/interval of 1000 ms/], 'resources opened outside the opener are closed')
   t.ok(server.listening)
   const { port } = server.address() as { port: number }
   const [response] = await once(request({ port }).end(), 'response')
@@ -129,7 +129,7 @@ import { setTimeout as sleep } from 'node:timers/promises'`
   t.ok(context.beats > beats)
 })
 
-t.test('an opener that calls another plugin lends that one, too', async t => {
+t.test('resources that another plugin opens inside an opener also outlive their unit', async t => {
   const engine = await start(
     t,
     'return { load: () => ({ beat: setInterval(() => {}, 1000), later: () => new Promise(r => setTimeout(r, 1)) }) }'
@@ -146,18 +146,18 @@ t.test('an opener that calls another plugin lends that one, too', async t => {
   await model.later()
 })
 
-t.test('an opener that throws leaves nothing behind', async t => {
+t.test('an opener that throws does not affect later tracking', async t => {
   const { plugin, guards, leaks, dispose } = await start(t, "ctx.adopt(() => { throw new Error('no') })")
   t.throws(() => plugin.activate({ adopt: (open: () => unknown) => guards.adopt(open) }), { message: 'no' })
   const other = await start(t, 'setInterval(() => {}, 1000)')
   other.plugin.activate({})
   await other.dispose()
-  t.equal(other.leaks.length, 1, 'and others are tracked as before')
+  t.equal(other.leaks.length, 1, 'other plugins are still tracked')
   await dispose()
   t.same(leaks, [])
 })
 
-t.test("guarded classes are Node's own: instanceof, inheritance, names, static members", async t => {
+t.test("guarded classes behave like Node's: instanceof, inheritance, names, static members", async t => {
   const head = `import net, { Server, Socket } from 'node:net'
 import http from 'node:http'
 import * as everything from 'node:fs'
@@ -188,7 +188,7 @@ import util from 'node:util'`
   })
 })
 
-t.test('Node says itself what is wrong with an argument', async t => {
+t.test('invalid arguments throw the errors of Node', async t => {
   const { plugin } = await start(t, "setTimeout('text', 1)")
   t.throws(() => plugin.activate({}), { code: 'ERR_INVALID_ARG_TYPE' })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { start } from '../fixtures/loader/plugin-folder.ts'
 
-/** Opens something in `activate`, forgets it, and returns what the host hears on disposal. */
+/** Runs `body` in `activate` and returns the leaks that are reported on disposal. */
 async function forgotten(t: Test, body: string, head = ''): Promise<readonly string[]> {
   const running = await start(t, body, head, { 'watched.txt': 'x' })
   await running.plugin.activate({ root: running.root })
@@ -17,7 +17,7 @@ async function forgotten(t: Test, body: string, head = ''): Promise<readonly str
 
 const at = (label: string, line = 3): RegExp => new RegExp(`^${label} \\(opened at src/plugin\\.ts:${line}\\)$`)
 
-t.test('timers', async t => {
+t.test('reports leaked timers', async t => {
   t.match(await forgotten(t, 'setInterval(() => {}, 5000)'), [at('interval of 5000 ms')])
   t.match(await forgotten(t, 'setTimeout(() => {}, 60000)'), [at('timeout of 60000 ms')])
   t.match(await forgotten(t, 'globalThis.setInterval(() => {}, 5000)'), [at('interval of 5000 ms')])
@@ -25,7 +25,7 @@ t.test('timers', async t => {
   t.match(await forgotten(t, 'timers.setTimeout(() => {}, 60000).unref()', head), [at('timeout of 60000 ms')])
 })
 
-t.test('sleeps of a disposed plugin never end, so its abandoned code stops', async t => {
+t.test('sleeps of a disposed plugin never settle, so its code stops', async t => {
   const running = await start(
     t,
     'for (const each of [sleep(60000), loop(), later(60000)]) each.finally(() => { ctx.ended = true })',
@@ -46,7 +46,7 @@ async function loop() { for await (const _ of setInterval(60000)); }`
   ])
 })
 
-t.test('sleeps of a living plugin end as in Node', async t => {
+t.test('sleeps of a running plugin settle as in Node', async t => {
   const head = "import { setInterval, setTimeout as sleep, setImmediate, scheduler } from 'node:timers/promises'"
   const body = `return Promise.all([
     sleep(1, 'slept'), setImmediate('turned'), scheduler.wait(1), scheduler.yield(),
@@ -58,7 +58,7 @@ t.test('sleeps of a living plugin end as in Node', async t => {
   t.same(running.guards.resources(), [])
 })
 
-t.test('process listeners', async t => {
+t.test('reports leaked process listeners', async t => {
   const before = process.listenerCount('SIGUSR2')
   t.match(await forgotten(t, "process.on('SIGUSR2', () => {})"), [at('process listener for SIGUSR2')])
   const head = "import process from 'node:process'"
@@ -66,7 +66,7 @@ t.test('process listeners', async t => {
   t.equal(process.listenerCount('SIGUSR2'), before)
 })
 
-t.test('servers, with their connections', async t => {
+t.test('reports and closes leaked servers with their connections', async t => {
   for (const [module, label] of [
     ['http', 'http.createServer'],
     ['net', 'net.createServer'],
@@ -89,7 +89,7 @@ t.test('servers, with their connections', async t => {
   }
 })
 
-t.test('connections and datagram sockets', async t => {
+t.test('reports leaked connections and datagram sockets', async t => {
   const host = (await import('node:net')).createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')
   t.teardown(() => host.close())
   await once(host, 'listening')
@@ -108,7 +108,7 @@ t.test('connections and datagram sockets', async t => {
   t.match(await forgotten(t, udp, head), [at('datagram socket', 6)])
 })
 
-t.test('child processes, also those that ignore SIGTERM', async t => {
+t.test('reports and ends leaked child processes, even those that ignore SIGTERM', async t => {
   const stubborn = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')"
   const running = await start(
     t,
@@ -126,13 +126,13 @@ t.test('child processes, also those that ignore SIGTERM', async t => {
   ])
 })
 
-t.test('workers', async t => {
+t.test('reports leaked workers', async t => {
   const head = "import { Worker } from 'node:worker_threads'\nimport { once } from 'node:events'"
   const body = "return once(new Worker('setInterval(() => {}, 1000)', { eval: true }), 'online')"
   t.match(await forgotten(t, body, head), [at('worker from text', 4)])
 })
 
-t.test('watchers of files', async t => {
+t.test('reports leaked file watchers', async t => {
   const head = "import fs from 'node:fs'\nimport { watch } from 'node:fs/promises'"
   const path = '.*/watched\\.txt'
   t.match(await forgotten(t, "fs.watch(ctx.root + '/watched.txt', () => {})", head), [at(`watcher of ${path}`, 4)])
@@ -144,7 +144,7 @@ t.test('watchers of files', async t => {
   t.match(await forgotten(t, loop.replace('watch(', 'fs.promises.watch('), head), [at(`watcher of ${path}`, 4)])
 })
 
-t.test('what a plugin closes itself, by whatever means, is no leak', async t => {
+t.test('resources that the plugin closes by any means are no leaks', async t => {
   const head = `import { createServer, connect } from 'node:net'
 import { spawn } from 'node:child_process'
 import { Worker } from 'node:worker_threads'
@@ -155,7 +155,7 @@ import { setTimeout as sleep } from 'node:timers/promises'`
   const body = `
   const listener = () => {}
   const disposers = []
-  // Registered before there is anything to close.
+  // Registered before any resource exists.
   ctx.close = () => { for (const each of disposers) each() }
   const timer = setInterval(listener, 1000)
   const byId = +setTimeout(listener, 60000)
@@ -190,7 +190,7 @@ import { setTimeout as sleep } from 'node:timers/promises'`
   t.equal(process.listenerCount('SIGUSR2'), before)
 })
 
-t.test('what ends by itself leaves the ledger', async t => {
+t.test('resources that end are no longer tracked', async t => {
   const head = `import { spawn } from 'node:child_process'
 import { Worker } from 'node:worker_threads'
 import { once } from 'node:events'
@@ -206,7 +206,7 @@ import { promisify } from 'node:util'`
   t.same(running.guards.resources(), [])
 })
 
-t.test('a repeated unwatch and a listener of the host are left in peace', async t => {
+t.test('a repeated unwatch has no effect, and a plugin cannot remove listeners of the host', async t => {
   const host = () => {}
   process.on('SIGUSR2', host)
   t.teardown(() => process.off('SIGUSR2', host))

@@ -67,13 +67,13 @@ async function open(t: Test): Promise<{ world: World; admin: KernelAdmin }> {
     definePlugin({ name: 'refers', requires: { clock: ref(clock) }, activate() {} })
   )
   await world
-    .say({ off: { enabled: false } })
+    .configure({ off: { enabled: false } })
     .put(definePlugin({ name: 'off', activate() {} }))
     .apply()
   return { world, admin: adminOf(world) }
 }
 
-t.test('plugins are listed in the order of activation, then those that do not run', async t => {
+t.test('lists running plugins in activation order, then the others', async t => {
   const { world, admin } = await open(t)
   t.same(
     admin.plugins().map(({ name, state, why }) => [name, state, why]),
@@ -97,7 +97,7 @@ t.test('plugins are listed in the order of activation, then those that do not ru
   t.match(admin.plugins()[2], { state: 'degraded', why: 'breaker open: teller.tell' })
 })
 
-t.test('why: a plugin says what it needs and who needs it', async t => {
+t.test('why: a plugin shows its requirements and its users', async t => {
   const { admin } = await open(t)
   t.same(admin.why('teller'), ['teller is active', 'it requires clock@1 from clock (active)'])
   t.same(admin.why('clock'), [
@@ -111,14 +111,14 @@ t.test('why: a plugin says what it needs and who needs it', async t => {
   t.throws(() => admin.why('tellr'), { code: 'KRN_PLUGIN_UNKNOWN', hint: 'did you mean teller?' })
 })
 
-t.test('why: a service shows its provider, or that it has none', async t => {
+t.test('why: a service shows its provider, or that there is none', async t => {
   const { admin } = await open(t)
   t.same(admin.why('clock@1'), ['clock provides clock@1 and is active', 'teller requires it', 'refers requires it'])
   t.same(admin.why('tea@1'), ['no known plugin provides tea@1', 'waits requires it'])
   t.same(admin.why('kernel.port@1'), ['the kernel provides kernel.port@1'])
 })
 
-t.test('effects: a tree of everything that a plugin registered', async t => {
+t.test('effects: returns a tree of all registrations of a plugin', async t => {
   const { admin } = await open(t)
   const tree = admin.effects('teller')
   const lines = tree.children.map(({ label, children }) => `${label}: ${children.map(each => each.label).join(', ')}`)
@@ -133,7 +133,7 @@ t.test('effects: a tree of everything that a plugin registered', async t => {
   t.same(admin.effects('off'), { label: 'off (disabled)', children: [] })
 })
 
-t.test('health: one that throws has failed, and one that never answers does not hold up the others', async t => {
+t.test('health: a check that throws or times out fails, without delaying the others', async t => {
   const world = new World(t).put(
     definePlugin({ name: 'mute', activate: ctx => ctx.health('pulse', () => new Promise(() => {})) }),
     definePlugin({
@@ -159,7 +159,7 @@ t.test('health: one that throws has failed, and one that never answers does not 
   ])
 })
 
-t.test('a plugin whose package is broken is listed with what is wrong', async t => {
+t.test('a plugin with a broken package is listed with its problem', async t => {
   const problem = Object.assign(new Error('no manifest'), { hint: 'build it' }) as never
   const world = new World(t).putSource({ ...inlineSource(teller), manifest: null, problem })
   await world.apply()
@@ -178,7 +178,7 @@ t.test('calls are counted over all instances of a plugin', async t => {
   t.match(world.kernel.current.units.get('teller')?.stats, { calls: 3, failures: 2, totalMs: Number })
 })
 
-t.test('a view of a unit shows its state and what is under way', async t => {
+t.test('a unit shows its state, running calls and tasks', async t => {
   const release = gate()
   const slow = defineOperation({ id: 'slow.call', summary: 'x', input: s.object({}), output: s.object({}) })
   const seen: string[] = []
@@ -213,7 +213,7 @@ t.test('a view of a unit shows its state and what is under way', async t => {
 t.test('why: a waiting plugin shows why the plugin that it waits for does not run', async t => {
   const dark = service<number>('dark@1')
   const world = new World(t)
-    .say({ lamp: { enabled: false } })
+    .configure({ lamp: { enabled: false } })
     .put(
       definePlugin({ name: 'lamp', provides: [dark], activate: ctx => ctx.provide(dark, 1) }),
       definePlugin({ name: 'reader', requires: { dark }, activate() {} })

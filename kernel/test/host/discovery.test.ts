@@ -5,7 +5,7 @@ import { type Discovered, Discovery, type DiscoveryOptions } from '#host'
 import { buildPlugin } from '#loader'
 import { type Files, folder, packageJson, pluginSource, recorder, write } from '../fixtures/loader/plugin-folder.ts'
 
-/** Files of a package that holds a plugin, below a folder. */
+/** Returns the files of a plugin package below a folder. */
 function plugin(at: string, name: string, source = pluginSource(name), more: object = {}): Files {
   return { [`${at}/package.json`]: packageJson(name, more), [`${at}/src/plugin.ts`]: source }
 }
@@ -25,13 +25,13 @@ function discovery(t: Test, root: string, options: Partial<DiscoveryOptions> = {
 const names = (found: Discovered): string[] => found.sources.map(each => each.name).sort()
 const source = (found: Discovered, name: string) => found.sources.find(each => each.name === name)!
 
-/** Makes files look older than the tick in which a file could change unnoticed. */
+/** Makes files older than the resolution of file times, within which a change could be missed. */
 function settle(root: string, ...paths: string[]): void {
   for (const path of paths) utimesSync(join(root, path), 1_000_000, 1_000_000)
 }
 
 t.test(
-  "finds the host's plugins, installed packages that declare one, the project's own, and configured folders",
+  'finds plugins of the installation, installed packages, plugins of the project and configured folders',
   async t => {
     const dependency = {
       name: 'thing',
@@ -63,7 +63,7 @@ t.test(
       found.directories,
       ['install/plugins', 'project/plugins', 'extra'].map(each => join(root, each))
     )
-    t.ok(found.files.includes(join(root, 'project/plugins/other-tool/package.json')), 'it may become one')
+    t.ok(found.files.includes(join(root, 'project/plugins/other-tool/package.json')), 'the folder may become a plugin')
     t.ok(found.files.includes(join(root, 'single/src/plugin.ts')))
     t.ok(found.files.includes(join(root, 'single/package.json')))
     const http = source(found, 'http')
@@ -72,7 +72,7 @@ t.test(
   }
 )
 
-t.test('a package that is found twice is one plugin', async t => {
+t.test('a package that is found twice is listed once', async t => {
   const root = folder(t, { ...plugin('install/plugins/http', 'http'), 'install/node_modules/@svc/x': '' })
   symlinkSync(join(root, 'install/plugins/http'), join(root, 'install/node_modules/@svc/plugin-http'))
   const found = await discovery(t, root).discover([join(root, 'install/plugins')])
@@ -80,7 +80,7 @@ t.test('a package that is found twice is one plugin', async t => {
   t.same(found.problems, [])
 })
 
-t.test('of two plugins with one name the first counts, and both places are reported', async t => {
+t.test('of two plugins with one name the first is used, and both locations are reported', async t => {
   const root = folder(t, { ...plugin('install/plugins/http', 'http'), ...plugin('extra/copy', 'http') })
   const found = await discovery(t, root).discover([join(root, 'extra')])
   t.same(
@@ -93,7 +93,7 @@ t.test('of two plugins with one name the first counts, and both places are repor
   t.match(error.message, join(root, 'extra/copy'))
 })
 
-t.test('a broken package is listed with what is wrong, and spoils nothing', async t => {
+t.test('a broken package is listed with its problem and does not affect others', async t => {
   const built = { svc: { plugin: './dist/plugin.cjs' } }
   const root = folder(t, {
     ...plugin('all/good', 'good'),
@@ -171,7 +171,7 @@ t.test('a broken package is listed with what is wrong, and spoils nothing', asyn
   }
 })
 
-t.test('a plugin of another major version of the SDK says which side to update', async t => {
+t.test('the error for another major version of the SDK says whether to update the plugin or svc', async t => {
   const of = (name: string, sdk: number) => ({
     ...plugin(`all/${name}`, name, `export default { kind: 'plugin', name: '${name}', sdk: ${sdk}, activate() {} }`)
   })
@@ -185,25 +185,31 @@ t.test('a plugin of another major version of the SDK says which side to update',
   })
 })
 
-t.test('discovering again gives the same objects, new ones for what changed, none for what is gone', async t => {
-  const root = folder(t, {
-    ...plugin('all/stays', 'stays'),
-    ...plugin('all/moves', 'moves'),
-    ...plugin('all/goes', 'goes')
-  })
-  const made = discovery(t, root)
-  const directories = [join(root, 'all')]
-  const first = await made.discover(directories)
-  write(root, { ...plugin('all/comes', 'comes'), 'all/moves/package.json': packageJson('moves', { version: '1.1.0' }) })
-  rmSync(join(root, 'all/goes'), { recursive: true })
-  const second = await made.discover(directories)
-  t.same(names(second), ['comes', 'moves', 'stays'])
-  t.equal(source(second, 'stays'), source(first, 'stays'))
-  t.not(source(second, 'moves'), source(first, 'moves'))
-  t.equal(source(second, 'moves').manifest?.version, '1.1.0')
-})
+t.test(
+  'a second discovery returns the same objects for unchanged plugins, new ones for changed, none for removed',
+  async t => {
+    const root = folder(t, {
+      ...plugin('all/stays', 'stays'),
+      ...plugin('all/moves', 'moves'),
+      ...plugin('all/goes', 'goes')
+    })
+    const made = discovery(t, root)
+    const directories = [join(root, 'all')]
+    const first = await made.discover(directories)
+    write(root, {
+      ...plugin('all/comes', 'comes'),
+      'all/moves/package.json': packageJson('moves', { version: '1.1.0' })
+    })
+    rmSync(join(root, 'all/goes'), { recursive: true })
+    const second = await made.discover(directories)
+    t.same(names(second), ['comes', 'moves', 'stays'])
+    t.equal(source(second, 'stays'), source(first, 'stays'))
+    t.not(source(second, 'moves'), source(first, 'moves'))
+    t.equal(source(second, 'moves').manifest?.version, '1.1.0')
+  }
+)
 
-t.test('a typo in a plugin that made sense before does not take it down', async t => {
+t.test('a valid plugin keeps its manifest after a syntax error', async t => {
   const root = folder(t, plugin('all/one', 'one'))
   const made = discovery(t, root)
   const directories = [join(root, 'all')]
@@ -225,24 +231,21 @@ t.test('a typo in a plugin that made sense before does not take it down', async 
   t.match(third.problems, [{ location: join(root, 'all/one'), error: { code: 'LDR_PACKAGE_INVALID' } }])
 })
 
-t.test(
-  'reading again what was found takes new code and new files to watch, and searches for no other package',
-  async t => {
-    const root = folder(t, plugin('all/one', 'one'))
-    const finder = discovery(t, root)
-    const before = await finder.discover([join(root, 'all'), join(root, 'missing')])
-    t.match(before.problems, [{ error: { code: 'LDR_DIRECTORY_UNREADABLE' } }])
-    write(root, { ...plugin('all/two', 'two'), 'all/one/src/plugin.ts': pluginSource('uno', '', "import './more.ts'") })
-    write(root, { 'all/one/src/more.ts': '' })
-    const again = await finder.rediscover(new Set([join(root, 'all/one/src/plugin.ts')]))
-    t.same(names(again), ['uno'])
-    t.same(again.problems, before.problems)
-    t.ok(again.files.includes(join(root, 'all/one/src/more.ts')))
-    t.same(names(await finder.discover([join(root, 'all')])).sort(), ['two', 'uno'])
-  }
-)
+t.test('rediscover reads new code and updates the watched files, but does not search for packages', async t => {
+  const root = folder(t, plugin('all/one', 'one'))
+  const finder = discovery(t, root)
+  const before = await finder.discover([join(root, 'all'), join(root, 'missing')])
+  t.match(before.problems, [{ error: { code: 'LDR_DIRECTORY_UNREADABLE' } }])
+  write(root, { ...plugin('all/two', 'two'), 'all/one/src/plugin.ts': pluginSource('uno', '', "import './more.ts'") })
+  write(root, { 'all/one/src/more.ts': '' })
+  const again = await finder.rediscover(new Set([join(root, 'all/one/src/plugin.ts')]))
+  t.same(names(again), ['uno'])
+  t.same(again.problems, before.problems)
+  t.ok(again.files.includes(join(root, 'all/one/src/more.ts')))
+  t.same(names(await finder.discover([join(root, 'all')])).sort(), ['two', 'uno'])
+})
 
-t.test('reading again describes only plugins whose files changed, and those that failed', async t => {
+t.test('rediscover describes only changed and failed plugins', async t => {
   const printing = (name: string, revision: number): string =>
     pluginSource(name, '', `console.log('${name} ${revision}')`)
   const root = folder(t, {
@@ -260,13 +263,13 @@ t.test('reading again describes only plugins whose files changed, and those that
   const second = await save('one', printing('one', 2))
   t.same(lines(second), ['one 2'])
   t.equal(source(second, 'one').manifest, source(first, 'one').manifest, 'an equal manifest is the same object')
-  t.equal(second.files, first.files, 'and the watched files are the same list')
+  t.equal(second.files, first.files, 'the list of watched files is the same object')
   await save('one', 'const = 1')
   write(root, { 'all/one/src/plugin.ts': printing('one', 3) })
-  t.same(lines(await save('two', printing('two', 2))), ['one 3', 'two 2'], 'a plugin that failed is tried again')
+  t.same(lines(await save('two', printing('two', 2))), ['one 3', 'two 2'], 'a failed plugin is described again')
 })
 
-t.test('of a plugin that is broken the last good manifest is remembered', async t => {
+t.test('`lapsed` is the last valid manifest of a broken plugin', async t => {
   const root = folder(t, { ...plugin('all/one', 'one'), ...plugin('all/two', 'two') })
   const directories = [join(root, 'all')]
   const good = await discovery(t, root).discover(directories)
@@ -283,7 +286,7 @@ t.test('of a plugin that is broken the last good manifest is remembered', async 
   t.match(source(await discovery(t, root).discover(directories), 'one'), { problem: null, lapsed: null })
 })
 
-t.test('code is always what is on disk, and compiled only if that changed', async t => {
+t.test('prepare returns the current code and compiles only if files changed', async t => {
   const root = folder(
     t,
     plugin('all/one', 'one', pluginSource('one', 'return word', "import { word } from './word.ts'"))
@@ -302,17 +305,17 @@ t.test('code is always what is on disk, and compiled only if that changed', asyn
     ['package.json', 'src/plugin.ts', 'src/word.ts'].map(path => join(root, 'all/one', path))
   )
   for (const word of ['two', 'six', 'ten']) {
-    // Same length, same tick of the clock.
+    // Same size, and written within the resolution of file times.
     write(root, { 'all/one/src/word.ts': `export const word = '${word}'` })
     t.equal(await say(), word)
   }
   t.not((await one.prepare()).fingerprint, fingerprint)
   settle(root, 'all/one/src/word.ts', 'all/one/src/plugin.ts', 'all/one/package.json')
   const prepared = await one.prepare()
-  t.equal(await one.prepare(), prepared, 'the same object while nothing changes')
+  t.equal(await one.prepare(), prepared, 'unchanged code is the same object')
 })
 
-t.test('a second start compiles nothing that the first one did', async t => {
+t.test('a second start uses the compiled code of the first', async t => {
   const root = folder(
     t,
     plugin('all/one', 'one', pluginSource('one', 'return 1', 'globalThis.ran = (globalThis.ran ?? 0) + 1'))
@@ -334,14 +337,14 @@ t.test('a second start compiles nothing that the first one did', async t => {
   t.same(source(second, 'one').manifest, source(first, 'one').manifest)
   const again = await source(second, 'one').prepare()
   t.equal(again.fingerprint, fingerprint)
-  t.equal((globalThis as { ran?: number }).ran, ran, 'nothing was run')
+  t.equal((globalThis as { ran?: number }).ran, ran, 'no module body ran')
 
   writeFileSync(bundle, 'throw new Error("not ours")')
   const third = source(await discovery(t, root).discover(directories), 'one')
   t.equal((await third.prepare()).fingerprint, fingerprint, 'a bundle that differs from the index is compiled again')
 })
 
-t.test('a cache that is corrupt, of another version, or cannot be written is done without', async t => {
+t.test('a cache that is corrupt, of another version, or read-only is ignored', async t => {
   const root = folder(t, plugin('all/one', 'one'))
   const directories = [join(root, 'all')]
   const file = join(root, 'cache/plugins.index.json')
@@ -389,7 +392,7 @@ t.test('a built plugin is listed without its code being read, and runs from its 
   t.ok(code.inputs.includes(join(root, 'all/one/dist/plugin.json')))
 })
 
-t.test('a build that does not fit its package says so', async t => {
+t.test('a build that does not match its package is an error', async t => {
   const root = folder(t, plugin('all/one', 'one'))
   await buildPlugin(join(root, 'all/one'))
   const directories = [join(root, 'all')]
@@ -401,17 +404,20 @@ t.test('a build that does not fit its package says so', async t => {
   writeFileSync(join(root, 'all/one/dist/plugin.cjs'), text)
   const other = source(await discovery(t, root, { prefer: 'built' }).discover(directories), 'one')
   const code = await other.prepare()
-  t.throws(() => code.instantiate(recorder().hooks), { code: 'LDR_MANIFEST_INVALID', message: /declares the name one, but the code declares two/ })
+  t.throws(() => code.instantiate(recorder().hooks), {
+    code: 'LDR_MANIFEST_INVALID',
+    message: /declares the name one, but the code declares two/
+  })
 })
 
-t.test('a plugin that is not built runs from its source, whatever is preferred', async t => {
+t.test('an unbuilt plugin runs from its source, even if builds are preferred', async t => {
   const root = folder(t, plugin('all/one', 'one', pluginSource('one', 'return 1')))
   const found = await discovery(t, root, { prefer: 'built' }).discover([join(root, 'all')])
   const code = await source(found, 'one').prepare()
   t.equal(code.instantiate(recorder().hooks).plugin.activate({} as never, {}), 1)
 })
 
-t.test('a changed worker entry changes the fingerprint, from the source and from the build', async t => {
+t.test('a changed worker entry changes the fingerprint, for sources and builds', async t => {
   const entries = {
     svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts', entries: { worker: './src/worker.ts' } }
   }

@@ -27,7 +27,7 @@ const parsed = (text: string): Record<string, any>[] =>
     .split('\n')
     .map(line => JSON.parse(line))
 
-t.test('a line says when, who and what', async t => {
+t.test('a line has time, level, plugin and message', async t => {
   const [first, second] = parsed(
     await logged(t, log => {
       log.info('hello', { n: 1 })
@@ -39,7 +39,7 @@ t.test('a line says when, who and what', async t => {
   t.match(second, { level: 40, plugin: 'web', msg: 'careful' })
 })
 
-t.test('a plugin cannot write in another’s name, nor over what the log says itself', async t => {
+t.test('a plugin cannot override the fields of the log', async t => {
   const text = await logged(t, log =>
     log.forPlugin('web').info('hello', { plugin: 'bank', level: 60, time: 'never', msg: 'other', 'a\nb': 1 })
   )
@@ -48,7 +48,7 @@ t.test('a plugin cannot write in another’s name, nor over what the log says it
   t.equal(text.trim().split('\n').length, 1)
 })
 
-t.test('the level changes for all, also for those that have a logger already', async t => {
+t.test('setLevel applies to existing loggers', async t => {
   const lines = parsed(
     await logged(t, log => {
       const web = log.forPlugin('web')
@@ -65,7 +65,7 @@ t.test('the level changes for all, also for those that have a logger already', a
   )
 })
 
-t.test('errors in any field are written with their causes and without their data', async t => {
+t.test('errors in any field are logged with their causes and without data', async t => {
   const root = new SvcError('DB_BROKEN', 'no table', { hint: 'migrate', data: { input: 'private' }, plugin: 'db' })
   const loop = new Error('loop')
   loop.cause = loop
@@ -108,11 +108,11 @@ t.test('fields that are named like secrets are masked at any depth; numbers and 
   )
   const text = JSON.stringify(line)
   t.equal(text.split('abc').length - 1, 1, text)
-  t.equal(line?.deep[0].deeper.clientSecret, 'abc', 'camel case of another kind is not known')
+  t.equal(line?.deep[0].deeper.clientSecret, 'abc', 'this camelCase name is not recognised')
   t.match(line, { token: 17, max_tokens: 5, tokens: 'three', headers: { accept: 'json' }, credentials: '***' })
 })
 
-t.test('whatever is logged, a known secret is in no line', async t => {
+t.test('for any fields: no line contains a known secret', async t => {
   const secrets = fc.string({ minLength: 6, maxLength: 30, unit: 'binary' }).filter(text => !/^[\s*]*$/.test(text))
   const file = join(t.testdir({}), 'log')
   const descriptor = openSync(file, 'a')
@@ -130,12 +130,12 @@ t.test('whatever is logged, a known secret is in no line', async t => {
     })
     const text = readFileSync(file, 'utf8').slice(before)
     t.notOk(text.includes(JSON.stringify(secret).slice(1, -1)), 'in JSON')
-    t.notOk(text.includes(secret), 'as it is')
+    t.notOk(text.includes(secret), 'no line contains the secret')
     t.ok(text.includes('***'))
   }
 })
 
-t.test('in words for people as well', async t => {
+t.test('secrets are also masked in pretty lines', async t => {
   const text = await logged(
     t,
     log => {
@@ -148,7 +148,7 @@ t.test('in words for people as well', async t => {
   t.notMatch(text, /hunter22/)
 })
 
-t.test('a line for people is one line, and below it is what an error adds', async t => {
+t.test('a pretty line is one line, with details of errors below', async t => {
   const reason = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', syscall: 'listen' })
   const inner = new SvcError('DMN_PORT_IN_USE', 'port 1 is in use', { hint: 'take another', cause: reason })
   const outer = new SvcError('DMN_PORT_IN_USE', 'web: port 1 is in use', { ...inner, plugin: 'web', cause: inner })
@@ -184,14 +184,14 @@ t.test('a line for people is one line, and below it is what an error adds', asyn
   t.ok(lines.includes('    caused by: so it is'))
 })
 
-t.test('short words are left alone, and one secret may be part of another', t => {
+t.test('short secrets are not masked, and a secret may contain another', t => {
   const secrets = new MaskedSecrets()
   for (const secret of ['yes', 'abcdef', 'abcdefgh']) secrets.add(secret)
   t.equal(secrets.mask('yes: abcdefgh, abcdef, abcde'), 'yes: ***, ***, abcde')
   t.end()
 })
 
-t.test('secrets are found at every place that a schema marks', t => {
+t.test('secretsIn finds all secrets that a schema marks', t => {
   const schema = s.object({
     password: s.secret(),
     name: s.string(),

@@ -11,8 +11,8 @@ const BUSY = `
 `
 
 /**
- * Microseconds of the plugin and of all other JavaScript, summed over windows until the plugin has enough of them. The time
- * of native code does not count: on a busy machine it holds the wait for the processor.
+ * Sums microseconds of the plugin and of other JavaScript over windows until `enough` is true. The time of native code does
+ * not count: on a busy machine it includes waiting for a CPU.
  */
 async function sampleJavaScript(enough: (plugin: number, others: number) => boolean): Promise<[number, number]> {
   let plugin = 0
@@ -26,7 +26,7 @@ async function sampleJavaScript(enough: (plugin: number, others: number) => bool
   return [plugin, others]
 }
 
-t.test('a plugin that keeps the processor busy is named, with work that it makes others do', async t => {
+t.test('attributes CPU time to the busy plugin, including work in libraries that it calls', async t => {
   const { plugin } = await start(t, BUSY)
   let on = true
   plugin.activate({ on: () => on })
@@ -35,7 +35,7 @@ t.test('a plugin that keeps the processor busy is named, with work that it makes
   t.ok(busy > others, `${busy} of the plugin, ${others} of others`)
 })
 
-t.test('a handler that the engine inlined into its caller counts as its plugin', async t => {
+t.test('attributes a handler that V8 inlined into its caller to its plugin', async t => {
   const { plugin } = await start(
     t,
     'ctx.run(() => { let x = 0; for (let i = 0; i < 3000; i++) x = Math.sin(x + i); return x })'
@@ -51,27 +51,27 @@ t.test('a handler that the engine inlined into its caller counts as its plugin',
   }
   const calling = caller()
   await sleep(300)
-  // How much it gets depends on when the engine optimizes; as part of its caller it would get next to nothing.
+  // The share depends on when V8 optimizes. Attributed to its caller, it would be close to zero.
   const [own, others] = await sampleJavaScript((plugin, others) => plugin > others / 10)
   on = false
   await calling
   t.ok(own > others / 10, `${own} of the plugin, ${others} of others`)
 })
 
-t.test('an idle process is reported as idle', async t => {
+t.test('reports an idle process as idle', async t => {
   const shares = await sampleCpu(100, ownerOfFile)
   t.ok((shares.get('idle') ?? 0) > 0)
   t.notOk(shares.has('sample'))
-  t.ok((shares.get('kernel') ?? 0) < (shares.get('node') ?? 0), 'work of the profiler does not count as the kernel')
+  t.ok((shares.get('kernel') ?? 0) < (shares.get('node') ?? 0), 'work of the profiler does not count for the kernel')
 })
 
-t.test('two samplings at the same time both have a result', async t => {
+t.test('two concurrent samplings both return a result', async t => {
   const [one, two] = await Promise.all([sampleCpu(60, ownerOfFile), sampleCpu(120, ownerOfFile)])
   t.ok(one.size > 0)
   t.ok(two.size > 0)
 })
 
-t.test('an abort signal ends a sampling, also before it starts', async t => {
+t.test('an abort signal ends a sampling, even before it starts', async t => {
   const controller = new AbortController()
   const sampling = sampleCpu(60_000, ownerOfFile, controller.signal)
   controller.abort(new Error('enough'))

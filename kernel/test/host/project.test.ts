@@ -9,10 +9,10 @@ import { openProject, type Project, type ProjectOptions, readCatalog } from '#ho
 import { folder, packageJson, write } from '../fixtures/loader/plugin-folder.ts'
 
 interface Surroundings {
-  /** Whether what comes with the kernel is switched off in the file, instead of left out. */
+  /** True to disable installed plugins in the file, instead of using `only`. */
   readonly alone?: boolean
   readonly env?: Readonly<Record<string, string>>
-  /** A folder of an earlier project, in place of a new one. */
+  /** Folder of an earlier project. Default: a new one. */
   readonly root?: string
   readonly only?: readonly string[]
 }
@@ -21,12 +21,12 @@ interface Open {
   readonly project: Project
   readonly root: string
   readonly lines: LogLine[]
-  /** Writes files and waits for the log to say what came of it. */
+  /** Writes files and waits for a matching log line. */
   save(files: Readonly<Record<string, string | null>>, outcome: RegExp): Promise<void>
   call(operation: string): Promise<unknown>
 }
 
-/** A plugin that answers `NAME.say` with a word and its setting. */
+/** Returns the source of a plugin with an operation `NAME.say` that returns a word and the settings. */
 const source = (name: string, word: string, more = ''): string => `
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 const say = defineOperation({ id: '${name}.say', summary: 'x', input: t.object({}), output: t.object({ said: t.string() }) })
@@ -97,7 +97,7 @@ t.test('a saved plugin serves its new code', async t => {
   t.same(await call('one.say'), { said: 'second calm 1' })
 })
 
-t.test('a change refused for a mistake is applied when the mistake is fixed', async t => {
+t.test('a refused change is applied when its error is fixed', async t => {
   const { save, call, project } = await open(t, {
     ...packaged('one', source('one', 'first')),
     ...packaged('two', source('two', 'first'))
@@ -109,7 +109,7 @@ t.test('a change refused for a mistake is applied when the mistake is fixed', as
   )
   t.same(await call('one.say'), { said: 'first calm 1' })
   t.match(project.admin.why('two').join(), /two is active: last change refused: .*plugin\.ts/)
-  // A requested change is not blocked by the refused one, and does not apply it.
+  // A requested change works although another one was refused, and does not apply that one.
   t.match(await project.admin.apply({ disable: ['two'] }), { applied: true, remove: ['two'] })
   await project.admin.apply({ enable: ['two'] })
   t.same(await call('two.say'), { said: 'first calm 1' })
@@ -119,7 +119,7 @@ t.test('a change refused for a mistake is applied when the mistake is fixed', as
   t.match(project.admin.why('two'), ['two is active'])
 })
 
-t.test('a plugin folder that appears is loaded, one that vanishes is not missed', async t => {
+t.test('a new plugin folder is loaded, and a removed one is unloaded', async t => {
   const { save, call, project } = await open(t, packaged('one', source('one', 'first')))
   await save(
     {
@@ -134,7 +134,7 @@ t.test('a plugin folder that appears is loaded, one that vanishes is not missed'
   t.notOk(project.kernel.records.has('two'))
 })
 
-t.test('settings that are wrong are refused and leave the old ones in force, until they are mended', async t => {
+t.test('with invalid settings the previous ones stay in force until they are fixed', async t => {
   const { save, call, project } = await open(t, packaged('one', source('one', 'hello')))
   const { instance } = project.kernel.current.units.get('one')!
   await save({ 'svc.toml': '[plugins.one]\nmood = "merry"\nsize = "big"\n' }, /change refused.*size/)
@@ -146,7 +146,7 @@ t.test('settings that are wrong are refused and leave the old ones in force, unt
   t.match(project.admin.why('one'), ['one is active'])
 })
 
-t.test('settings of one plugin that are refused do not hold up another plugin', async t => {
+t.test('invalid settings of one plugin do not block another plugin', async t => {
   const { save, call, project } = await open(t, {
     ...packaged('one', source('one', 'first')),
     ...packaged('two', source('two', 'first'))
@@ -167,7 +167,7 @@ t.test('settings of one plugin that are refused do not hold up another plugin', 
   t.same(project.admin.findings(), [])
 })
 
-t.test('an invalid plugin is logged once at the start and once when it is healed', async t => {
+t.test('an invalid plugin is logged once at the start and once when it is fixed', async t => {
   const { save, lines, project, call } = await open(
     t,
     {
@@ -193,13 +193,13 @@ t.test('an invalid plugin is logged once at the start and once when it is healed
   )
   t.match(project.admin.why('one').join('\n'), /warning: two plugins are named one/)
   await save({ 'plugins/one/src/plugin.ts': source('one', 'second') }, /generation 2/)
-  t.equal(warned('two').length, 1, 'it is not logged with every change')
+  t.equal(warned('two').length, 1, 'it is not logged again with each change')
   await save({ 'plugins/two/src/plugin.ts': source('two', 'healed') }, /two: no longer reported: LDR_BUILD_FAILED/)
   while ((await call('two.say').catch(() => null)) === null) await turn()
   t.equal(project.kernel.records.get('two')?.state, 'active')
 })
 
-t.test('a plugin folder that is made step by step is loaded when it is complete', async t => {
+t.test('a plugin folder that is created in several steps is loaded when it is complete', async t => {
   const { save, call, root } = await open(t, packaged('one', source('one', 'first')))
   write(root, { 'plugins/two/package.json': '{' })
   await save({ 'plugins/two/package.json': JSON.stringify(packageJson('two')) }, /LDR_ENTRY_INVALID/)
@@ -208,14 +208,14 @@ t.test('a plugin folder that is made step by step is loaded when it is complete'
   t.same(await call('two.say'), { said: 'complete calm 1' })
 })
 
-t.test('a plugin that the last process did not survive is left out until it changes or is enabled', async t => {
+t.test('a plugin that crashed the last process is left out until it changes or is enabled', async t => {
   const files = packaged('one', source('one', 'first'))
   const first = await open(t, files)
   const { fingerprint } = first.project.kernel.records.get('one')!.code!
   await first.project.close()
   const marks = '.vox/cache/loading.json'
-  t.notOk(existsSync(join(first.root, marks)), 'nothing is marked once it is active')
-  // The id of a process that is gone.
+  t.notOk(existsSync(join(first.root, marks)), 'the mark is removed once the plugin is active')
+  // The id of a process that has ended.
   const { pid } = spawnSync(process.execPath, ['-e', '0'])
   const mark = JSON.stringify([{ plugin: 'one', fingerprint, pid }])
   const second = await open(t, { ...files, '.git/HEAD': '', [marks]: mark }, { root: first.root })
@@ -226,7 +226,7 @@ t.test('a plugin that the last process did not survive is left out until it chan
   t.equal(one().state, 'active')
 })
 
-t.test('with --safe plugins of the project are neither described nor run', async t => {
+t.test('with --safe, plugins of the project are neither described nor run', async t => {
   const root = folder(t, { 'svc.toml': '', ...packaged('one', "console.log('ran')\nthrow new Error('x')") })
   const catalog = await readCatalog({ cwd: root, env: { HOME: root }, only: ['one'], safe: true })
   t.same(catalog.found.output, [])
@@ -237,7 +237,7 @@ t.test('with --safe plugins of the project are neither described nor run', async
   t.notOk(catalog.found.files.some(file => file.includes('plugin.ts') && file.startsWith(root)))
 })
 
-t.test('a plugin that was off is described when it is switched on', async t => {
+t.test('a disabled plugin is described when it is enabled', async t => {
   const files = { ...packaged('one', source('one', 'first')), ...packaged('two', source('two', 'dark')) }
   const { call, project } = await open(t, files, { only: ['one'] })
   t.same(project.kernel.records.get('two')?.manifest?.operations, [])
@@ -245,7 +245,7 @@ t.test('a plugin that was off is described when it is switched on', async t => {
   t.same(await call('two.say'), { said: 'dark calm 1' })
 })
 
-t.test('a plugin that is isolated is refused what would end with every reload', async t => {
+t.test('an isolated plugin cannot keep resources across reloads', async t => {
   const keeping = source('one', 'first').replace(
     'activate: ctx =>',
     "activate: async ctx => { await ctx.keep('x', () => 1, () => {}); return"
@@ -257,7 +257,7 @@ t.test('a plugin that is isolated is refused what would end with every reload', 
   t.match(project.admin.why('one').join(), /one is isolated and cannot keep x/)
 })
 
-t.test('reading again many times at once ends with what was written last', async t => {
+t.test('concurrent calls of reconfigure apply the last written files', async t => {
   const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
   const all: Promise<void>[] = []
   for (let size = 2; size < 12; size++) {
@@ -269,7 +269,7 @@ t.test('reading again many times at once ends with what was written last', async
   t.same(await call('one.say'), { said: 'hello m11 11' })
 })
 
-t.test('a live setting reaches a plugin without a new instance', async t => {
+t.test('a live setting is applied without a new instance', async t => {
   const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
   const { instance } = project.kernel.current.units.get('one')!
   write(root, { 'svc.toml': '[plugins.one]\nmood = "merry"\n' })
@@ -278,7 +278,7 @@ t.test('a live setting reaches a plugin without a new instance', async t => {
   t.equal(project.kernel.current.units.get('one')!.instance, instance)
 })
 
-t.test('a switch that is to last is written down', async t => {
+t.test('enable with persist writes svc.toml', async t => {
   const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
   await project.admin.apply({ disable: ['one'], persist: true })
   t.equal(readFileSync(join(root, 'svc.toml'), 'utf8'), '[plugins.one]\nenabled = false\n')
@@ -287,7 +287,7 @@ t.test('a switch that is to last is written down', async t => {
   await t.rejects(call('one.say'), { code: 'OPR_UNKNOWN', message: /one declares it and is disabled/ })
 })
 
-t.test('a switch in the file counts over one by hand that came before it', async t => {
+t.test('a later change of `enabled` in svc.toml overrides an earlier enable or disable', async t => {
   const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false, alone: true })
   const file = join(root, 'svc.toml')
   const text = readFileSync(file, 'utf8')
@@ -302,14 +302,14 @@ t.test('a switch in the file counts over one by hand that came before it', async
   await t.rejects(call('one.say'), { code: 'OPR_UNKNOWN' })
 })
 
-t.test('a switch that cannot be written down is not made', async t => {
+t.test('disable has no effect if svc.toml cannot be written', async t => {
   const { project, root, call } = await open(
     t,
     { ...packaged('one', source('one', 'hello')), ...packaged('two', source('two', 'hello')) },
     { watch: false }
   )
   const file = join(root, 'svc.toml')
-  // Two into one file: the first is taken back as well.
+  // Two plugins in one file: the first edit is also rolled back.
   write(root, { 'svc.toml': 'plugins = { one = { size = 1 }, two = 5 }\n' })
   const text = readFileSync(file, 'utf8')
   await t.rejects(project.admin.apply({ disable: ['one', 'two'], persist: true }), { code: /CFG_/ })
@@ -319,10 +319,10 @@ t.test('a switch that cannot be written down is not made', async t => {
   t.same(await call('two.say'), { said: 'hello calm 1' })
   write(root, { 'svc.toml': '' })
   await project.reconfigure()
-  t.same(await call('one.say'), { said: 'hello calm 1' }, 'nor later')
+  t.same(await call('one.say'), { said: 'hello calm 1' }, 'nor by a later change')
 })
 
-t.test('a switch that the kernel refuses is taken back in the file as well', async t => {
+t.test('svc.toml is restored if the kernel refuses the change', async t => {
   const broken = `
     import { definePlugin } from '@svc/plugin-sdk'
     export default definePlugin({ name: 'two', activate() { throw new Error('no hands') } })`
@@ -335,13 +335,13 @@ t.test('a switch that the kernel refuses is taken back in the file as well', asy
   t.equal(readFileSync(join(root, 'svc.toml'), 'utf8'), '# mine\n')
 })
 
-/** A plugin that has to do with the service `clock`. */
+/** Returns the source of a plugin that provides or requires the service `clock`. */
 const clock = (name: string, says: string): string => `
   import { definePlugin, service } from '@svc/plugin-sdk'
   const clock = service('clock@1')
   export default definePlugin({ name: '${name}', ${says} })`
 
-t.test('who is switched on by hand is there with what it requires, though others were chosen', async t => {
+t.test('with `only`, a plugin that is enabled at run time is activated with its requirements', async t => {
   const { project } = await open(
     t,
     {
@@ -356,7 +356,7 @@ t.test('who is switched on by hand is there with what it requires, though others
   t.same([...project.kernel.current.units.keys()].sort(), ['one', 'three', 'two'])
 })
 
-t.test('a dry run writes nothing and switches nothing', async t => {
+t.test('a dry run neither writes svc.toml nor changes plugins', async t => {
   const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
   t.match(await project.admin.apply({ disable: ['one'], persist: true }, { dryRun: true }), {
     applied: false,
@@ -373,29 +373,26 @@ t.test('an unknown plugin is rejected by name', async t => {
   await t.rejects(project.admin.apply({ enable: ['on'] }), { code: 'KRN_PLUGIN_UNKNOWN', hint: 'did you mean one?' })
 })
 
-t.test(
-  'a broken plugin is installed all the same: its table is known, and what it declared last forbids nothing',
-  async t => {
-    const root = folder(t, {
-      'svc.toml': '[plugins.one]\nmood = "merry"\n[plugins.two]\nmood = "glad"\nadded = 1\n',
-      ...packaged('one', source('one', 'hello')),
-      ...packaged('two', source('two', 'hello'))
-    })
-    const read = () => readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true })
-    await (await read()).close()
-    write(root, { 'plugins/two/src/plugin.ts': 'const = 1' })
-    const lines: LogLine[] = []
-    const project = await openProject({ catalog: await read(), only: ['one'], watch: false, log: memoryLog(lines) })
-    t.teardown(() => project.close())
-    t.notOk(lines.some(({ message }) => message.includes('no plugin "two"')))
-    t.match(project.admin.explain('plugins.two.mood'), { value: 'glad' })
-    t.match(await project.admin.validate(), [{ code: 'CFG_KEY_UNKNOWN', key: 'plugins.two.added' }])
-    const principal = { id: 'x', role: 'owner', scopes: ['*'] }
-    t.same(await project.kernel.invoke('one.say', {}, { surface: 'rpc', principal }), { said: 'hello merry 1' })
-  }
-)
+t.test('the settings table of a broken plugin is known, and its last schema causes no errors', async t => {
+  const root = folder(t, {
+    'svc.toml': '[plugins.one]\nmood = "merry"\n[plugins.two]\nmood = "glad"\nadded = 1\n',
+    ...packaged('one', source('one', 'hello')),
+    ...packaged('two', source('two', 'hello'))
+  })
+  const read = () => readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true })
+  await (await read()).close()
+  write(root, { 'plugins/two/src/plugin.ts': 'const = 1' })
+  const lines: LogLine[] = []
+  const project = await openProject({ catalog: await read(), only: ['one'], watch: false, log: memoryLog(lines) })
+  t.teardown(() => project.close())
+  t.notOk(lines.some(({ message }) => message.includes('no plugin "two"')))
+  t.match(project.admin.explain('plugins.two.mood'), { value: 'glad' })
+  t.match(await project.admin.validate(), [{ code: 'CFG_KEY_UNKNOWN', key: 'plugins.two.added' }])
+  const principal = { id: 'x', role: 'owner', scopes: ['*'] }
+  t.same(await project.kernel.invoke('one.say', {}, { surface: 'rpc', principal }), { said: 'hello merry 1' })
+})
 
-t.test('a project that ends leaves nothing behind, and ends once', async t => {
+t.test('closing a project leaks no resources and happens once', async t => {
   const root = folder(t, { 'svc.toml': '', ...packaged('one', source('one', 'hello')) })
   await assertNoLeaks(async () => {
     const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true })
@@ -406,7 +403,7 @@ t.test('a project that ends leaves nothing behind, and ends once', async t => {
   })
 })
 
-t.test('an uncaught error degrades the plugin whose code threw it', async t => {
+t.test('an uncaught error degrades the plugin that threw it', async t => {
   const { project, lines } = await open(
     t,
     {
@@ -425,7 +422,7 @@ t.test('an uncaught error degrades the plugin whose code threw it', async t => {
   t.match(project.admin.why('one'), ['one is degraded: uncaught: stray'])
 })
 
-t.test('an uncaught error without an owner ends the project', async t => {
+t.test('an uncaught error outside all plugins ends the project', async t => {
   const { project } = await open(t, packaged('one', source('one', 'hello')), { watch: false, ownsProcess: true })
   const [listener] = process.listeners('uncaughtException').slice(-1)
   const error = new Error('whose is it?')
@@ -433,7 +430,7 @@ t.test('an uncaught error without an owner ends the project', async t => {
   await t.rejects(project.ended, error)
 })
 
-t.test('a single plugin pulls in the resolver that its secrets need', async t => {
+t.test('a single command also activates the resolver for the secrets of its plugin', async t => {
   process.env.ONE_PASSWORD = 'open sesame'
   t.teardown(() => delete process.env.ONE_PASSWORD)
   const { project, lines } = await open(
@@ -476,7 +473,7 @@ for (const left of ['activate', 'only'] as const) {
   )
 }
 
-t.test('a single plugin has the services that it can use, but not those that it looks up on use', async t => {
+t.test('a single command activates providers of optional services, but not of references', async t => {
   const { project } = await open(
     t,
     {
@@ -492,7 +489,7 @@ t.test('a single plugin has the services that it can use, but not those that it 
   t.same(names(), ['one', 'three', 'two'])
 })
 
-t.test('a single plugin reports its own ineffective variables, and no others', async t => {
+t.test('a single command reports only invalid variables of its plugin', async t => {
   const variable = (name: string): string => `level: t.integer({ default: 1, 'x-env': '${name}' })`
   const { lines, call } = await open(
     t,
@@ -511,7 +508,7 @@ t.test('a single plugin reports its own ineffective variables, and no others', a
 })
 
 t.test(
-  'a folder that cannot be written takes no switch, and says which file',
+  'enable fails with the path of svc.toml if its folder is read-only',
   { skip: process.getuid?.() === 0 },
   async t => {
     const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { repositoryIdOf, stateDirectory } from '#host'
 
-t.test('the state of a project lies in it, and that of any other folder in the data directory', async t => {
+t.test('the state of a project is in the project; that of other folders is in the data directory', async t => {
   for (const mark of ['svc.toml', '.git', '.vox']) {
     const root = t.testdir({ [mark]: {} })
     t.equal(stateDirectory(root, '/data', {}), join(root, '.vox'), mark)
@@ -14,7 +14,7 @@ t.test('the state of a project lies in it, and that of any other folder in the d
 })
 
 t.test(
-  'state that lies in the data directory stays there when a daemon leaves a .vox, until the folder is a project',
+  'state in the data directory stays there if a daemon creates .vox, until the folder becomes a project',
   async t => {
     const root = t.testdir({ folder: {}, data: {} })
     const [folder, data] = [join(root, 'folder'), join(root, 'data')]

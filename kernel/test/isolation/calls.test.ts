@@ -27,7 +27,7 @@ for (const kind of KINDS) {
     const world = await World.open(t, kind, { others: [listener] })
     const principal = { id: 'tester', role: 'local', scopes: ['*'] }
 
-    t.test('an operation runs elsewhere, with defaults, identity and the caller', async t => {
+    t.test('runs operations in the child, with defaults, ids and caller', async t => {
       const answer = await world.call(say, { word: 'ho', times: 2 })
       t.match(answer, { said: 'hoho', caller: 'tester' })
       t.equal((await world.call(say, { word: 'ho' })).said, 'ho')
@@ -35,7 +35,7 @@ for (const kind of KINDS) {
       else t.not(answer.pid, process.pid)
     })
 
-    t.test('input is refused before it travels', async t => {
+    t.test('invalid input is rejected in the host', async t => {
       await t.rejects(world.call(say, { word: 5 } as never), { code: 'OPR_INPUT_INVALID', message: /word/ })
     })
 
@@ -58,7 +58,7 @@ for (const kind of KINDS) {
       t.same(await world.call(count, { to: 1 }), { counted: 1 })
     })
 
-    t.test('a caller that goes away cancels over there', async t => {
+    t.test('a cancelled call aborts the handler in the child', async t => {
       const controller = new AbortController()
       const call = world.call(wait, {}, { signal: controller.signal })
       await world.call(say, { word: 'so that the wait has begun' })
@@ -67,7 +67,7 @@ for (const kind of KINDS) {
       t.match(await world.call(act, { what: 'report' }), { cancelled: 1 })
     })
 
-    t.test('a deadline that passes cancels over there, and an answering plugin lives on', async t => {
+    t.test('a passed deadline aborts the handler in the child; a responsive plugin keeps running', async t => {
       const before = world.instance
       await t.rejects(world.call(wait, {}, { timeoutMs: 20 }), { code: 'OPR_TIMEOUT' })
       t.match(await world.call(act, { what: 'report' }), { cancelled: 2 })
@@ -83,7 +83,7 @@ for (const kind of KINDS) {
       })
     })
 
-    t.test('an undeclared error stays in the log, with the stack of where it was thrown', async t => {
+    t.test('an undeclared error is only logged, with its stack in the child', async t => {
       await t.rejects(world.call(act, { what: 'throw', with: 'a secret reason' }), {
         code: 'OPR_FAILED',
         message: /^((?!secret).)*$/
@@ -94,11 +94,11 @@ for (const kind of KINDS) {
       t.match((cause as Error).stack, /throw/)
     })
 
-    t.test('a result that cannot be copied is an error that says so', async t => {
+    t.test('a result that cannot be cloned is an error', async t => {
       await t.rejects(world.call(act, { what: 'function' }), { code: 'KRN_NOT_REMOTABLE', message: /creature/ })
     })
 
-    t.test('it calls other plugins as itself, and their errors reach it whole', async t => {
+    t.test('calls other plugins as itself and receives their complete errors', async t => {
       t.same(await world.call(relay, { operation: 'world.listen', input: { for: 'rain' } }), {
         heard: 'rain',
         by: 'plugin:creature'
@@ -111,7 +111,7 @@ for (const kind of KINDS) {
       await t.rejects(world.call(relay, { operation: 'world.nowhere', input: {} }), { code: 'OPR_UNKNOWN' })
     })
 
-    t.test('taps run over there; calls that their filter refuses never cross', async t => {
+    t.test('runs taps in the child, but only for events that match their filter', async t => {
       const before = (await world.call(act, { what: 'report' })) as { taps: number }
       const trigger = (kind: string) => world.kernel.current.hooks.trigger(heard.id, [{ kind, volume: 1 }])
       t.same(await trigger('dog'), { kind: 'dog', volume: 2 })
@@ -122,17 +122,17 @@ for (const kind of KINDS) {
       t.match(tap, { hook: { id: 'world.heard', mode: 'waterfall' }, options: { order: 5, label: 'ears' } })
     })
 
-    t.test('it triggers hooks of the generation that serves', async t => {
+    t.test('triggers hooks of the serving generation', async t => {
       t.same(await world.call(act, { what: 'trigger', with: { kind: 'dog', volume: 3 } }), { kind: 'dog', volume: 4 })
     })
 
-    t.test('health checks run over there', async t => {
+    t.test('runs health checks in the child', async t => {
       const [check] = world.kernel.current.units.get('creature')!.healthChecks
       t.equal(check?.label, 'mood')
       t.same(await check?.check(), { status: 'degraded', detail: 'feels calm' })
     })
 
-    t.test('live settings reach it without a new instance; a refusal keeps the old ones', async t => {
+    t.test('applies live settings without a new instance; if it rejects them, the old ones stay', async t => {
       const before = world.instance
       world.settings.mood = 'merry'
       await world.kernel.change({ live: ['creature'] })
@@ -143,19 +143,19 @@ for (const kind of KINDS) {
       t.equal(world.instance, before)
     })
 
-    t.test('log lines carry the plugin, their fields and their errors', async t => {
+    t.test('log lines have the plugin, fields and errors', async t => {
       await world.call(act, { what: 'log', with: { size: 3, nested: { a: [1] } } })
       const line = await world.untilLogged(/^a line$/)
       t.match(line, { plugin: 'creature', level: 'warn', fields: { size: 3, nested: { a: [1] } } })
       t.match((line.fields.error as Error).message, 'logged')
     })
 
-    t.test('what it prints becomes log lines', async t => {
+    t.test('printed output becomes log lines', async t => {
       await world.call(act, { what: 'print', with: 'from the depths' })
       t.match(await world.untilLogged(/from the depths/), { plugin: 'creature', fields: { stream: 'stdout' } })
     })
 
-    t.test('an operation fails for good after enough faults, as in process', async t => {
+    t.test('the breaker opens after enough faults, as in-process', async t => {
       const call = { surface: 'internal', principal } as const
       for (let n = 0; n < 5; n += 1)
         await world.kernel.invoke(act.id, { what: 'throw', with: 'again' }, call).catch(() => {})
@@ -164,7 +164,7 @@ for (const kind of KINDS) {
     })
   })
 
-  t.test(`what cannot run in a ${kind} is refused with the reason`, async t => {
+  t.test(`a plugin that cannot run in a ${kind} is rejected with the reason`, async t => {
     const shared = { kind: 'service', id: 'world.map@1' } as const
     const cases = [
       { change: { requires: { map: shared } }, message: /requires the service world\.map@1/ },
@@ -190,7 +190,7 @@ for (const kind of KINDS) {
     }
   })
 
-  t.test(`in a ${kind} the use of a point is refused, and nothing is left running`, async t => {
+  t.test(`contributing to a point fails the activation in a ${kind}, and the child is ended`, async t => {
     const use = (activate: string): Promise<World> =>
       World.open(t, kind, { settings: { activate }, mayFail: true, policy: { onBootFailure: 'continue' } })
     for (const [activate, why] of [

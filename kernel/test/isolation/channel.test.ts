@@ -6,7 +6,7 @@ import { Channel, decodeError, type Exchange, encodeError, type Handlers, Watchd
 
 type Any = Readonly<Record<string, readonly [any, any]>>
 
-/** Two ends of one wire; the second answers. */
+/** Creates two connected channels; the second has handlers. */
 function pair(t: Test, handlers: Handlers<Any>) {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
@@ -15,7 +15,7 @@ function pair(t: Test, handlers: Handlers<Any>) {
   return { near: end(port1, {}), far: end(port2, handlers) }
 }
 
-t.test('closing rejects what waits and what comes after, and aborts what is being answered', async t => {
+t.test('close rejects pending and later requests, and aborts running handlers', async t => {
   let exchange: Exchange | undefined
   const { near, far } = pair(t, {
     hang: (_, given) => {
@@ -36,12 +36,12 @@ t.test('closing rejects what waits and what comes after, and aborts what is bein
   t.equal(exchange?.signal.reason, gone)
 })
 
-t.test('an unanswered request is an error', async t => {
+t.test('a request without handler is rejected', async t => {
   const { near } = pair(t, {})
   await t.rejects(near.request('nothing', null), { message: /no handler for the request nothing/ })
 })
 
-t.test('a request that cannot be copied is refused where it is made', async t => {
+t.test('a request that cannot be cloned throws in the sender', async t => {
   const { near } = pair(t, { echo: value => value })
   await t.rejects(
     near.request('echo', () => {}),
@@ -51,7 +51,7 @@ t.test('a request that cannot be copied is refused where it is made', async t =>
   t.equal(await near.request('echo', 1), 1)
 })
 
-t.test('an error arrives as it left, whatever it carries', async t => {
+t.test('for any error: it arrives with all its fields', async t => {
   const text = fc.string()
   const errors = fc.record({
     code: fc.option(fc.stringMatching(/^[A-Z]{3}_[A-Z]+$/), { nil: undefined }),
@@ -81,7 +81,7 @@ t.test('an error arrives as it left, whatever it carries', async t => {
   )
 })
 
-t.test('data that cannot be copied is described, and a ring of causes ends', async t => {
+t.test('error data that cannot be cloned is described, and cyclic causes are cut', async t => {
   const error = new SvcError('DEMO_ODD', 'odd', { data: { run: () => {} } })
   error.cause = error
   const encoded = structuredClone(encodeError(error))
@@ -89,7 +89,7 @@ t.test('data that cannot be copied is described, and a ring of causes ends', asy
   t.ok(decodeError(encoded))
 })
 
-t.test('the watchdog is content with an answer and calls out for silence', async t => {
+t.test('the watchdog reports only a missing reply', async t => {
   const silences: number[] = []
   const quiet = new Watchdog(
     () => new Promise(() => {}),
@@ -99,7 +99,7 @@ t.test('the watchdog is content with an answer and calls out for silence', async
   await new Promise<void>(resolve => {
     const live = new Watchdog(
       () => Promise.resolve(),
-      () => t.fail('it had answered')
+      () => t.fail('the watchdog reported although there was a reply')
     )
     live.expect(1)
     t.teardown(() => live.stop())
@@ -110,5 +110,5 @@ t.test('the watchdog is content with an answer and calls out for silence', async
       resolve()
     }, 1)
   })
-  t.same(silences, [5], 'the stricter of two expectations holds')
+  t.same(silences, [5], 'the shorter of two limits applies')
 })

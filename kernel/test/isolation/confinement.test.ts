@@ -5,11 +5,11 @@ import { allowedEnvironment, packageFolders, permissionFlags } from '#isolation'
 import { act } from './fixtures/creature.ts'
 import { KINDS, World } from './world.ts'
 
-/** How an operation's undeclared error looks from outside, and what the log says of it. */
+/** Undeclared error of an operation, with its cause as logged. */
 const denied = { code: 'OPR_FAILED', cause: { message: /ERR_ACCESS_DENIED|Access to this API has been restricted/ } }
 
 for (const kind of KINDS) {
-  t.test(`a ${kind} sees the variables that its manifest names, and no others`, async t => {
+  t.test(`a ${kind} can read only environment variables that its manifest names`, async t => {
     Object.assign(process.env, { CREATURE_FOOD: 'hay', SOMEBODYS_TOKEN: 'secret' })
     t.teardown(() => {
       delete process.env.CREATURE_FOOD
@@ -24,8 +24,8 @@ for (const kind of KINDS) {
     )
   })
 
-  t.test(`a ${kind} reads and writes what its manifest asks for, and nothing else`, async t => {
-    // The test's folder lies in the working directory, which Node may not grant either.
+  t.test(`a ${kind} can read and write only paths that its manifest requests`, async t => {
+    // The test's folder is inside the working directory, which Node must not grant.
     const world = await World.open(t, kind, { policy: { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } } })
     const at = (path: string): string => join(world.root, path)
     t.equal(await world.call(act, { what: 'read', with: at('shown/a.txt') }), 'shown')
@@ -45,7 +45,7 @@ for (const kind of KINDS) {
     await t.rejects(world.call(act, { what: 'run', with: 'true' }), denied)
   })
 
-  t.test(`for a ${kind} the configuration grants more or less than the manifest`, async t => {
+  t.test(`permissions in svc.toml replace those of the manifest in a ${kind}`, async t => {
     const permissions = { fsRead: ['hidden'], childProcess: true }
     const world = await World.open(t, kind, { permissions })
     t.equal(await world.call(act, { what: 'read', with: join(world.root, 'hidden/a.txt') }), 'hidden')
@@ -53,13 +53,13 @@ for (const kind of KINDS) {
     t.equal(await world.call(act, { what: 'run', with: '/bin/true' }), '')
   })
 
-  t.test(`a ${kind} that may read everything does`, async t => {
+  t.test(`a ${kind} with fs_read "*" can read all paths`, async t => {
     const world = await World.open(t, kind, { permissions: { fsRead: ['*'] } })
     t.equal(await world.call(act, { what: 'read', with: join(world.root, 'hidden/a.txt') }), 'hidden')
   })
 }
 
-t.test('flags name every grant once, resolved against the project', async t => {
+t.test('flags contain each granted path once, resolved relative to the project', async t => {
   const flags = permissionFlags({
     kind: 'process',
     permissions: { fsRead: ['models', './models', '/srv/shared'], worker: true, nativeAddons: true },
@@ -85,7 +85,7 @@ t.test('a granted variable that is not set stays unset', async t => {
   t.same(allowedEnvironment({ env: ['A', 'B'] }, { A: '1', C: '3', TZ: 'UTC' }), { A: '1', TZ: 'UTC' })
 })
 
-t.test('a package may be read with what it depends on, linked packages included', async t => {
+t.test('a package can be read with its dependencies, including linked packages', async t => {
   const dir = t.testdir({
     app: {
       'package.json': JSON.stringify({ dependencies: { linked: '1', plain: '1', absent: '1' } }),

@@ -18,13 +18,13 @@ const neighbour = definePlugin({
   activate: ctx => ctx.implement(ping, () => ({ ok: true }))
 })
 
-/** A world whose retries begin at once. */
+/** Opens a world in which retries start immediately. */
 function open(t: Test, kind: Kind, options: WorldOptions = {}): Promise<World> {
   t.intercept(Math, 'random', { value: () => -1 })
   return World.open(t, kind, { others: [neighbour], ...options })
 }
 
-/** The crash was seen, affected no other plugin, and the plugin serves again in a new instance. */
+/** Asserts that the crash was reported and affected no other plugin, and that a new instance serves. */
 async function recovers(t: Test, world: World, before: string, why: RegExp): Promise<void> {
   await world.untilLogged(why)
   t.same(await world.call(ping, {}), { ok: true })
@@ -36,17 +36,17 @@ async function recovers(t: Test, world: World, before: string, why: RegExp): Pro
 const crashed = { code: 'KRN_ISOLATION_CRASHED', status: 503, plugin: 'creature' }
 
 for (const kind of KINDS) {
-  t.test(`a ${kind} that exits fails its calls in flight and comes back`, async t => {
+  t.test(`a ${kind} that exits fails its running calls and is restarted`, async t => {
     const world = await open(t, kind)
     const before = world.instance
     const waiting = t.rejects(world.call(wait, {}), crashed)
     await t.rejects(world.call(act, { what: 'exit', with: 3 }), { ...crashed, message: /exit code 3/ })
     await waiting
     await recovers(t, world, before, /(worker|process) \d+ ended: exit code 3/)
-    t.equal(world.kernel.current.units.get('neighbour')?.generation, 1, 'the neighbour was left alone')
+    t.equal(world.kernel.current.units.get('neighbour')?.generation, 1, 'the other plugin is not affected')
   })
 
-  t.test(`a ${kind} with an endless loop is ended when a call is late, and comes back`, async t => {
+  t.test(`a ${kind} with an endless loop is ended when a call exceeds its deadline, and is restarted`, async t => {
     const world = await open(t, kind)
     const before = world.instance
     const waiting = t.rejects(world.call(wait, {}), crashed)
@@ -55,7 +55,7 @@ for (const kind of KINDS) {
     await recovers(t, world, before, /did not respond for 2000 ms, so its event loop is blocked/)
   })
 
-  t.test(`a ${kind} that fills its heap is named as such and comes back`, async t => {
+  t.test(`a ${kind} that exhausts its heap is reported as such and is restarted`, async t => {
     const world = await open(t, kind)
     const before = world.instance
     await t.rejects(world.call(act, { what: 'fill' }), {
@@ -67,7 +67,7 @@ for (const kind of KINDS) {
   })
 
   t.test(`an uncaught error in a ${kind} follows the policy`, async t => {
-    t.test('degrade: it is logged and life goes on', async t => {
+    t.test('degrade: the error is logged and the plugin keeps serving', async t => {
       const world = await open(t, kind)
       const before = world.instance
       await world.call(act, { what: 'throw later', with: 'forgotten' })
@@ -76,14 +76,14 @@ for (const kind of KINDS) {
       t.equal((await world.call(say, { word: 'still here' })).said, 'still here')
       t.equal(world.instance, before)
     })
-    t.test('restart: another instance takes over', async t => {
+    t.test('restart: a new instance replaces the old one', async t => {
       const world = await open(t, kind, { policy: { uncaught: 'restart' } })
       const before = world.instance
       await world.call(act, { what: 'throw later', with: 'forgotten' })
       await world.returned(before)
       t.notOk(world.states.includes('failed'))
     })
-    t.test('abort-process: its own worker or process is what ends', async t => {
+    t.test('abort-process: only its own worker or process ends', async t => {
       const world = await open(t, kind, { policy: { uncaught: 'abort-process' } })
       const before = world.instance
       await world.call(act, { what: 'throw later', with: 'forgotten' })
@@ -91,7 +91,7 @@ for (const kind of KINDS) {
     })
   })
 
-  t.test(`while a ${kind} is away its taps are skipped and other changes go through`, async t => {
+  t.test(`while a ${kind} is down, its taps are skipped and other changes succeed`, async t => {
     const world = await open(t, kind, { policy: { onBootFailure: 'continue' } })
     const trigger = () => world.kernel.current.hooks.trigger(heard.id, [{ kind: 'dog', volume: 1 }])
     t.same(await trigger(), { kind: 'dog', volume: 2 })
@@ -139,7 +139,7 @@ for (const kind of KINDS) {
     }
   )
 
-  t.test(`a ${kind} that ends before the others of its change are ready refuses the change`, async t => {
+  t.test(`a ${kind} that ends while other plugins activate fails the change`, async t => {
     const slow = definePlugin({
       name: 'slow',
       after: ['creature'],
@@ -158,7 +158,7 @@ for (const kind of KINDS) {
     t.equal(world.instance, before)
   })
 
-  t.test(`a ${kind} that cannot activate leaves the old one serving`, async t => {
+  t.test(`if a ${kind} cannot activate, the old instance keeps serving`, async t => {
     const world = await open(t, kind, { policy: { activateTimeoutMs: 1_000 } })
     const before = world.instance
     const cases = [
@@ -175,20 +175,20 @@ for (const kind of KINDS) {
     world.settings.activate = 'fine'
     await world.change()
     await world.kernel.close()
-    // Nothing that was started is left; handles take a turn or two to close.
+    // No process remains. Handles need a few turns of the event loop to close.
     const left = () => process.getActiveResourcesInfo().filter(each => /Process|MessagePort/.test(each))
     while (left().length > 0) await new Promise(setImmediate)
   })
 }
 
-t.test('a process that the system kills is recognised by its signal', async t => {
+t.test('the end of a killed process is reported with its signal', async t => {
   const world = await open(t, 'process')
   const before = world.instance
   const { pid } = await world.call(say, { word: 'who' })
   process.kill(pid, 'SIGTERM')
   process.kill(pid, 'SIGINT')
   await sleep(50)
-  t.equal((await world.call(say, { word: 'deaf' })).pid, pid, 'signals to the group are for the host to handle')
+  t.equal((await world.call(say, { word: 'deaf' })).pid, pid, 'the child ignores signals to the process group')
   process.kill(pid, 'SIGKILL')
   await recovers(t, world, before, /ended: signal SIGKILL/)
 })

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { type Discovered, Discovery, type DiscoveryOptions } from '#host'
 import { type Files, folder, packageJson, pluginSource, write } from '../fixtures/loader/plugin-folder.ts'
 
-/** Files of a project plugin whose module body begins with some code. */
+/** Returns the files of a project plugin whose module body begins with `body`. */
 function attacker(name: string, body: string, more: object = {}): Files {
   return {
     [`all/${name}/package.json`]: packageJson(name, more),
@@ -26,14 +26,14 @@ function discovery(t: Test, root: string, options: Partial<DiscoveryOptions> = {
 
 const source = (found: Discovered, name: string) => found.sources.find(each => each.name === name)!
 
-/** Makes files older than the tick in which a file could change unnoticed. */
+/** Makes files older than the resolution of file times, within which a change could be missed. */
 function settle(root: string, ...paths: string[]): void {
   for (const path of paths) utimesSync(join(root, path), 1_000_000, 1_000_000)
 }
 
 const GOOD = attacker('good', '')
 
-t.test('a module body that replaces built-in methods changes nothing in the host', async t => {
+t.test('a module body that replaces built-in methods does not affect the host', async t => {
   const { map } = Array.prototype
   const { parse } = JSON
   const root = folder(t, {
@@ -50,7 +50,7 @@ t.test('a module body that replaces built-in methods changes nothing in the host
   t.type(source(found, 'poison').problem?.message, 'string')
 })
 
-t.test('a module body that loops is ended, and its failure is remembered while its files stay as they are', async t => {
+t.test('a module body that loops is ended, and its failure is stored until its files change', async t => {
   const root = folder(t, { ...GOOD, ...attacker('loop', "console.log('ran')\nfor (;;) {}") })
   settle(root, 'all/loop/package.json', 'all/loop/src/plugin.ts')
   const options = { describeTimeoutMs: 400 }
@@ -67,15 +67,15 @@ t.test('a module body that loops is ended, and its failure is remembered while i
   )
   const again = await discovery(t, root, options).discover([join(root, 'all')])
   t.match(source(again, 'loop').problem, { code: 'LDR_DESCRIBE_TIMEOUT' })
-  t.same(again.output, [], 'its body did not run again')
+  t.same(again.output, [], 'the module body did not run again')
   const longer = await discovery(t, root, { describeTimeoutMs: 500 }).discover([join(root, 'all')])
-  t.same(longer.output.length, 1, 'with a higher limit it is tried again')
+  t.same(longer.output.length, 1, 'with a higher limit the module body runs again')
   write(root, attacker('loop', ''))
   const healed = await discovery(t, root, options).discover([join(root, 'all')])
   t.equal(source(healed, 'loop').problem, null)
 })
 
-t.test('a module body may not write, start processes or workers, or read outside of its package', async t => {
+t.test('a module body cannot write, start processes or workers, or read outside its package', async t => {
   const root = folder(t, {
     'secret.txt': 'secret',
     ...attacker('writes', "(await0())\nfunction await0() { require('node:fs').writeFileSync('written.txt', 'x') }"),
@@ -94,14 +94,14 @@ t.test('a module body may not write, start processes or workers, or read outside
   t.notOk(existsSync(join(root, 'all/writes/written.txt')))
 })
 
-t.test('an answer that a module body forges with a key given twice is refused', async t => {
+t.test('a forged reply with a duplicate key is rejected', async t => {
   const forged = '{"type":"manifest","id":1,"id":1,"manifest":{}}'
   const root = folder(t, attacker('forges', `require('node:fs').writeSync(3, ${JSON.stringify(`${forged}\n`)})`))
   const found = await discovery(t, root).discover([join(root, 'all')])
   t.match(source(found, 'forges').problem, { code: 'LDR_DESCRIBE_CRASHED', message: /other than JSON/ })
 })
 
-t.test('svc.toml can grant an access to a module body', async t => {
+t.test('svc.toml can grant permissions to a module body', async t => {
   const root = folder(t, { 'note.txt': 'x', ...attacker('reads', "require('node:fs').readFileSync('../../note.txt')") })
   const directories = [join(root, 'all')]
   const refused = await discovery(t, root).discover(directories)
@@ -110,7 +110,7 @@ t.test('svc.toml can grant an access to a module body', async t => {
   t.equal(source(granted, 'reads').problem, null)
 })
 
-t.test('a module body sees no variable of the host', async t => {
+t.test('a module body cannot read environment variables of the host', async t => {
   process.env.SVC_TEST_TOKEN = 'hunter2'
   t.teardown(() => delete process.env.SVC_TEST_TOKEN)
   const root = folder(t, attacker('peeks', 'console.log(JSON.stringify(process.env))'))
@@ -119,7 +119,7 @@ t.test('a module body sees no variable of the host', async t => {
   t.notMatch(JSON.stringify(found.output), /hunter2|PATH|HOME/)
 })
 
-t.test('a module body that ends its process is a problem of its plugin', async t => {
+t.test('a module body that ends its process makes its plugin invalid', async t => {
   const root = folder(t, {
     ...GOOD,
     ...attacker('exits', 'globalThis.process.reallyExit(0)'),
@@ -132,14 +132,14 @@ t.test('a module body that ends its process is a problem of its plugin', async t
   t.equal(source(found, 'good').problem, null)
 })
 
-t.test('what a module body prints is bounded and never reaches the output of the host', async t => {
+t.test('output of a module body is limited and does not reach the output of the host', async t => {
   const root = folder(t, attacker('noise', "for (let at = 0; at < 20_000; at++) console.log('x'.repeat(100))"))
   const found = await discovery(t, root).discover([join(root, 'all')])
   t.equal(source(found, 'noise').problem, null)
   t.ok(found.output.length > 0 && found.output.length <= 1_000, `${found.output.length} lines`)
 })
 
-t.test('a manifest of 10 MB is refused', async t => {
+t.test('a manifest of 10 MB is rejected', async t => {
   const root = folder(t, {
     'all/large/package.json': packageJson('large'),
     'all/large/src/plugin.ts': pluginSource('large').replace(
@@ -151,7 +151,7 @@ t.test('a manifest of 10 MB is refused', async t => {
   t.match(source(found, 'large').problem, { code: 'LDR_MANIFEST_INVALID', message: /larger than the limit of 4 MiB/ })
 })
 
-t.test('a plugin that is off is neither compiled nor run, and is listed by what is known of it', async t => {
+t.test('a disabled plugin is neither compiled nor run, and is listed with its known data', async t => {
   const root = folder(t, {
     ...attacker('dark', "console.log('ran')\nconst x = ="),
     ...attacker('named', "console.log('ran')", {
@@ -170,7 +170,7 @@ t.test('a plugin that is off is neither compiled nor run, and is listed by what 
   const remembered = source(first, 'known').manifest
   write(root, { 'all/known/src/plugin.ts': 'const x = =' })
   const second = await discovery(t, root).discover(directories, { off: () => true })
-  t.same(source(second, 'known').manifest, remembered, 'the manifest of the last time')
+  t.same(source(second, 'known').manifest, remembered, 'the manifest is the one of the last run')
   t.same(second.output, [])
   const watched = second.files.filter(file => file.startsWith(join(root, 'all')))
   t.same(
@@ -179,7 +179,7 @@ t.test('a plugin that is off is neither compiled nor run, and is listed by what 
   )
 })
 
-t.test('with a choice of plugins others are described only for what the chosen ones require', async t => {
+t.test('with `only`, other plugins are described only to find required providers', async t => {
   const body = "console.log('ran')"
   const provider = pluginSource('provider', '', body).replace(
     'definePlugin({',
@@ -204,10 +204,10 @@ t.test('with a choice of plugins others are described only for what the chosen o
   t.same(ran(one), ['chosen'])
   t.match(source(one, 'other'), { problem: null, manifest: { name: 'other' } })
   const two = await discovery(t, root, { cacheDirectory: null }).discover(directories, { only: ['needy'] })
-  t.ok(ran(two).includes('provider'), 'nothing that is known provides it')
+  t.ok(ran(two).includes('provider'), 'the plugin is described, since no known plugin provides the service')
 })
 
-t.test('plugins of the installation share one process and need no other', async t => {
+t.test('plugins of the installation are described in one process', async t => {
   const body = 'console.log(process.pid)'
   const root = folder(t, {
     'install/plugins/a/package.json': packageJson('a'),
@@ -222,10 +222,10 @@ t.test('plugins of the installation share one process and need no other', async 
   write(root, { 'install/plugins/a/src/plugin.ts': pluginSource('a', '', 'process.exitCode = 1\nfor (;;) {}') })
   const looping = await discovery(t, root, { cacheDirectory: null, describeTimeoutMs: 400 }).discover()
   t.match(source(looping, 'a').problem, { code: 'LDR_DESCRIBE_TIMEOUT' })
-  t.equal(source(looping, 'b').problem, null, 'the other is described all the same')
+  t.equal(source(looping, 'b').problem, null, 'the other plugin is described')
 })
 
-t.test('code runs in the host when it is instantiated, not when it is described or prepared', async t => {
+t.test('code runs in the host only when it is instantiated, not when it is described or prepared', async t => {
   const root = folder(t, attacker('late', 'Object.assign(globalThis, { svcTestLate: true })'))
   t.teardown(() => Reflect.deleteProperty(globalThis, 'svcTestLate'))
   const found = await discovery(t, root).discover([join(root, 'all')])
@@ -235,10 +235,10 @@ t.test('code runs in the host when it is instantiated, not when it is described 
   t.ok('svcTestLate' in globalThis)
 })
 
-/** Saves the plugin `one` with another module body, and returns what was found. */
+/** Saves the plugin `one` with another module body, and returns the result of the discovery. */
 type Save = (body: string, edit?: (source: string) => string) => Promise<Discovered>
 
-/** A plugin `one` whose manifest was made once, under a watcher that keeps processes. */
+/** Discovers a plugin `one` with a describer that keeps spare processes. */
 async function watched(
   t: Test,
   body: string,
@@ -259,19 +259,19 @@ async function watched(
 const PRINT_PID = 'console.log(process.pid)'
 const pidIn = ({ output }: Discovered): number => Number(output.at(-1)?.line)
 
-t.test('saves that declare the same are described by one process', async t => {
+t.test('saves that do not change the manifest are described by one process', async t => {
   const { first, save } = await watched(t, PRINT_PID)
   const second = await save(`console.log('two')\n${PRINT_PID}`)
   const third = await save(`console.log('three')\n${PRINT_PID}`)
   t.same([pidIn(second), pidIn(third)], [pidIn(first), pidIn(first)])
 })
 
-t.test('without spares each manifest is made in a new process', async t => {
+t.test('without spares, each manifest comes from a new process', async t => {
   const { first, save } = await watched(t, PRINT_PID, { spares: 0 })
   t.not(pidIn(await save(`console.log('two')\n${PRINT_PID}`)), pidIn(first))
 })
 
-t.test('a changed manifest comes from a new process, so that one description cannot change the next', async t => {
+t.test('a changed manifest comes from a new process, so that earlier code cannot affect it', async t => {
   const count = 'const all = globalThis as { runs?: number }\nall.runs = (all.runs ?? 0) + 1\n'
   const declare = (text: string): string => text.replace('definePlugin({', "definePlugin({ summary: 'run ' + all.runs,")
   const { save } = await watched(t, PRINT_PID)
@@ -282,7 +282,7 @@ t.test('a changed manifest comes from a new process, so that one description can
   t.not(pidIn(second), pidIn(first))
 })
 
-t.test('an error comes from a new process, so that one description cannot fail the next', async t => {
+t.test('an error comes from a new process, so that earlier code cannot cause it', async t => {
   const once = 'const all = globalThis as { ran?: boolean }\nif (all.ran) throw new Error("again")\nall.ran = true\n'
   const { first, save } = await watched(t, once + PRINT_PID)
   const second = await save(`${once}console.log('two')\n${PRINT_PID}`)
@@ -307,13 +307,13 @@ port1.onmessage = () => { for (;;) {} }
 port2.postMessage('go')
 `
 
-t.test('a kept process that is busy or gone is replaced', async t => {
+t.test('a spare process that is busy or has ended is replaced', async t => {
   const { first, save } = await watched(t, LOOP_LATER + PRINT_PID, { describeTimeoutMs: 2_000 })
   const second = await save(PRINT_PID)
   t.equal(source(second, 'one').problem, null)
-  t.not(pidIn(second), pidIn(first), 'the first one is busy')
+  t.not(pidIn(second), pidIn(first), 'the first process is busy')
   process.kill(pidIn(second), 'SIGKILL')
   const third = await save(`console.log('three')\n${PRINT_PID}`)
   t.equal(source(third, 'one').problem, null)
-  t.not(pidIn(third), pidIn(second), 'the second one is gone')
+  t.not(pidIn(third), pidIn(second), 'the second process has ended')
 })

@@ -11,7 +11,7 @@ import { KINDS, World } from './world.ts'
 const disposedFile = (world: World): string => join(world.root, '.vox/plugins/creature/disposed')
 
 for (const kind of KINDS) {
-  t.test(`disposers of a ${kind} run over there, last first`, async t => {
+  t.test(`disposers run in the ${kind}, last first`, async t => {
     const world = await World.open(t, kind)
     await world.kernel.close()
     t.equal(readFileSync(disposedFile(world), 'utf8'), 'second,first')
@@ -28,7 +28,7 @@ for (const kind of KINDS) {
     )
   })
 
-  t.test(`a ${kind} hears when it begins to serve and when it stops`, async t => {
+  t.test(`a ${kind} receives onServe and onDrain`, async t => {
     const world = await World.open(t, kind)
     await world.untilLogged(/^serves$/)
     await world.change(['creature'])
@@ -45,7 +45,7 @@ for (const kind of KINDS) {
     const world = await World.open(t, kind, { settings: { dispose: 'hang' }, policy: { drainTimeoutMs: 1_000 } })
     await world.kernel.close()
     await world.untilLogged(/disposer "second" did not settle/)
-    t.equal(readFileSync(disposedFile(world), 'utf8'), 'first', 'the others ran')
+    t.equal(readFileSync(disposedFile(world), 'utf8'), 'first', 'the other disposers ran')
     t.equal(world.kernel.current.units.get('creature')?.state, 'disposed')
   })
 
@@ -56,7 +56,7 @@ for (const kind of KINDS) {
     t.equal(world.kernel.current.units.get('creature')?.state, 'disposed')
   })
 
-  t.test(`reloads of a ${kind} under calls lose none, and a call in flight ends where it began`, async t => {
+  t.test(`reloads of a ${kind} lose no calls, and running calls end in their old instance`, async t => {
     const world = await World.open(t, kind)
     const first = await world.call(say, { word: 'first' })
     const waiting = world.call(wait, {})
@@ -78,10 +78,10 @@ for (const kind of KINDS) {
     for (let n = 0; n < 5; n += 1) await world.change(['creature'])
     done = true
     const calls = (await Promise.all(callers)).reduce((sum, each) => sum + each, 0)
-    t.ok(instances.size >= 5, `${calls} calls were answered by ${instances.size} instances`)
+    t.ok(instances.size >= 5, `${calls} calls ran in ${instances.size} instances`)
     t.equal(old?.state, 'draining')
     t.equal(old?.inFlight, 1)
-    // Operations of a unit whose time is over answer from its successor; settings still reach the unit itself.
+    // Operations of a retired unit are forwarded to its successor, but settings still reach the unit itself.
     await old?.reconfigure({ ...(old.config as object), mood: 'generous' })
     t.same(await waiting, { waited: true })
     const last = await world.call(say, { word: 'last' })
@@ -89,7 +89,7 @@ for (const kind of KINDS) {
   })
 }
 
-t.test('no process is left when its host is killed', async t => {
+t.test('the process of a plugin ends if its host is killed', async t => {
   const script = `
     import { World } from ${JSON.stringify(join(import.meta.dirname, 'world.ts'))}
     import { say } from ${JSON.stringify(join(import.meta.dirname, 'fixtures/creature.ts'))}
@@ -108,10 +108,10 @@ t.test('no process is left when its host is killed', async t => {
   t.ok(pid > 0)
   host.kill('SIGKILL')
   while (isRunning(pid)) await sleep(10)
-  t.equal(readFileSync(join(root, '.vox/plugins/creature/disposed'), 'utf8'), 'second,first', 'and it cleaned up')
+  t.equal(readFileSync(join(root, '.vox/plugins/creature/disposed'), 'utf8'), 'second,first', 'the disposers ran')
 })
 
 function isRunning(pid: number): boolean {
-  // A killed process that is not yet reaped still has a number, but no command line.
+  // A killed process that is not yet reaped still has an id, but no command line.
   return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
 }

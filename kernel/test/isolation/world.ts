@@ -34,7 +34,7 @@ export interface WorldOptions {
   /** In-process plugins, in addition to the isolated one. */
   readonly others?: readonly Plugin[]
   readonly mayFail?: boolean
-  /** Stands for the creature in the manifest. */
+  /** Plugin to describe instead of the creature. */
   readonly plugin?: Plugin
 }
 
@@ -45,7 +45,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** A kernel with the creature isolated, in its own project folder. */
+/** Kernel with the isolated creature plugin, in a temporary project folder. */
 export class World {
   readonly kernel: Kernel
   readonly root: string
@@ -60,7 +60,7 @@ export class World {
   static async open(t: Test, kind: Kind, options: WorldOptions = {}): Promise<World> {
     const root = t.testdir({ shown: { 'a.txt': 'shown' }, hidden: { 'a.txt': 'hidden' }, written: {} })
     const world = new World(root, kind, options, await bundled(root, options.plugin ?? creature))
-    // A kernel that only waits for its next try does not keep a process alive; a service would.
+    // Keeps the process alive: a kernel that only waits for a retry does not.
     const alive = setInterval(() => {}, 60_000)
     t.teardown(() => {
       clearInterval(alive)
@@ -92,7 +92,7 @@ export class World {
     })
   }
 
-  /** Applies the settings as they are now. */
+  /** Applies the current settings. */
   async change(forced: readonly string[] = []): Promise<void> {
     const others = (this.#options.others ?? []).map(plugin => inlineSource(plugin))
     await this.kernel.change({
@@ -111,7 +111,7 @@ export class World {
     return this.kernel.invoke(operation.id, input, { surface: 'internal', principal, ...options }) as Promise<never>
   }
 
-  /** Resolves once a condition holds; it is looked at with every change of state and every log line. */
+  /** Resolves once a condition holds. Checked after each state change and log line. */
   async until(condition: () => boolean): Promise<void> {
     if (condition()) return
     await new Promise<void>(resolve => {
@@ -130,7 +130,7 @@ export class World {
     return find()!
   }
 
-  /** Resolves when a unit serves that is not the one that serves now. */
+  /** Resolves when an instance other than `after` serves. */
   async returned(after: string): Promise<void> {
     const serving = (): boolean => {
       const unit = this.kernel.current.units.get('creature')
@@ -183,7 +183,7 @@ export class World {
   }
 }
 
-/** The creature as a package on disk. */
+/** Writes a plugin as a package on disk and returns its source. */
 async function bundled(root: string, plugin: Plugin): Promise<PluginSource> {
   const location = join(root, 'package')
   const bundle = join(location, 'dist', 'plugin.cjs')

@@ -10,7 +10,7 @@ import { folder, loadAndRun, packageJson, pluginSource, run, write } from '../fi
 
 const request = (root: string, entries = {}) => ({ root, source: join(root, 'src/plugin.ts'), entries })
 
-t.test('inlines relative imports, leaves packages outside, and names exactly its inputs', async t => {
+t.test('inlines relative imports, keeps packages external, and returns exactly its inputs', async t => {
   const root = folder(t, {
     'package.json': packageJson('a'),
     'src/plugin.ts': pluginSource(
@@ -34,7 +34,7 @@ t.test('inlines relative imports, leaves packages outside, and names exactly its
   )
 })
 
-t.test('an entry carries the schema check with its validator', async t => {
+t.test('an entry includes the schema check with its validator', async t => {
   const root = folder(t, {
     'package.json': packageJson('a'),
     'src/plugin.ts': pluginSource('a', 'void 0'),
@@ -51,7 +51,7 @@ console.log(JSON.stringify(check({ at: 'never' })))`
   t.match(JSON.parse(ran.stdout), { ok: false, text: 'at must match format "uuid"' }, ran.stderr)
 })
 
-t.test('an edited file is in the next build, also when builds overlap', async t => {
+t.test('the next build contains edited files, even if builds overlap', async t => {
   const root = folder(t, { 'package.json': packageJson('a'), 'src/plugin.ts': 'export const version = "one"' })
   const bundler = new Bundler()
   t.teardown(() => bundler.dispose())
@@ -64,10 +64,10 @@ t.test('an edited file is in the next build, also when builds overlap', async t 
   const [, last] = await Promise.all([overlapping, bundler.bundle(request(root))])
   t.match(last.text, '"three"')
   await bundler.forget(root)
-  t.match((await bundler.bundle(request(root))).text, '"three"', 'builds again after being forgotten')
+  t.match((await bundler.bundle(request(root))).text, '"three"', 'the package can be built again after forget')
 })
 
-t.test('a package can be forgotten while it is built', async t => {
+t.test('forget works during a build', async t => {
   const root = folder(t, { 'package.json': packageJson('a'), 'src/plugin.ts': 'export const version = "one"' })
   const bundler = new Bundler()
   await bundler.bundle(request(root))
@@ -76,7 +76,7 @@ t.test('a package can be forgotten while it is built', async t => {
   await bundler.dispose()
 })
 
-t.test('a syntax error names file, line and column and shows the line', async t => {
+t.test('a syntax error has file, line, column and an excerpt', async t => {
   const root = folder(t, {
     'package.json': packageJson('a'),
     'src/plugin.ts': "import './broken.ts'\nexport default 1",
@@ -90,10 +90,10 @@ t.test('a syntax error names file, line and column and shows the line', async t 
     message: /broken\.ts:2:16: .*\n2 \| const broken = = 2\n {19}\^$/
   })
   write(root, { 'src/broken.ts': 'const fine = 1\n' })
-  t.ok((await bundler.bundle(request(root))).text, 'and is over with the next build')
+  t.ok((await bundler.bundle(request(root))).text, 'the next build succeeds')
 })
 
-t.test('a missing relative import names where it is imported', async t => {
+t.test('the error for a missing relative import has the position of the import', async t => {
   const root = folder(t, { 'package.json': packageJson('a'), 'src/plugin.ts': "\nimport './gone.ts'" })
   const bundler = new Bundler()
   t.teardown(() => bundler.dispose())
@@ -111,7 +111,7 @@ t.test('top-level await has its own error', async t => {
   })
 })
 
-t.test('packages mean what they mean in Node, whatever kind they are', async t => {
+t.test('imports of packages behave as in Node for all kinds of packages', async t => {
   const head = `
 import commonJs, { named } from 'common'
 import withDefault, { other } from 'esm-only'
@@ -151,14 +151,14 @@ import * as inside from '#inside'
   })
 })
 
-t.test('import.meta is the compiled file, from the source and from the build alike', async t => {
+t.test('import.meta refers to the compiled file, for sources and builds', async t => {
   const body = 'return [import.meta.url, import.meta.dirname, import.meta.filename]'
   const { root, result } = await loadAndRun(t, body)
   t.equal(result[0], pathToFileURL(join(root, 'dist/plugin.cjs')).href)
   t.same(result.slice(1), [join(root, 'dist'), join(root, 'dist/plugin.cjs')])
 })
 
-t.test('an entry becomes a file that a worker can be started from, with the SDK inside', async t => {
+t.test('an entry becomes a file for a worker that includes the SDK', async t => {
   const root = folder(t, {
     'package.json': packageJson('sample'),
     'src/plugin.ts': pluginSource(
@@ -181,14 +181,14 @@ parentPort?.postMessage([word, SDK_VERSION, import.meta.url])`,
     [join(root, 'dist/worker.cjs')]
   )
   t.equal(readFileSync(join(root, 'dist/worker.cjs'), 'utf8'), outputs[0]?.text)
-  t.notOk(existsSync(join(root, 'dist/plugin.cjs')), 'the plugin itself stays in memory')
+  t.notOk(existsSync(join(root, 'dist/plugin.cjs')), 'the plugin itself is not written')
   const { plugin } = await run(t, root, bundler)
   const [[word, version, url]] = (await plugin.activate({})) as [[string, number, string]]
   t.same([word, version], ['hello', 1])
   t.match(url, /dist\/worker\.cjs$/)
 })
 
-t.test('built code has its own address and can import lazily where it is loaded with require', async t => {
+t.test('import.meta.url and dynamic import work in built code that is loaded with require', async t => {
   const root = folder(t, {
     'package.json': packageJson('a'),
     'src/plugin.ts': pluginSource(

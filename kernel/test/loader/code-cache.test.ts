@@ -6,7 +6,7 @@ import { folder, packageJson, pluginSource, recorder, write } from '../fixtures/
 
 const TEXT = "exports.default = { kind: 'plugin', name: 'sample', activate: () => 'ran' }"
 
-/** The cache that a build writes for a text. */
+/** Returns the code cache that a build writes for a text. */
 function cachedOf(root: string, text: string): CachedCode {
   const all: CachedCode[] = []
   evaluate(
@@ -17,7 +17,7 @@ function cachedOf(root: string, text: string): CachedCode {
   return all[0] as CachedCode
 }
 
-t.test('compiled code of the same text is read back, and runs', async t => {
+t.test('the code cache of the same text is used', async t => {
   const root = folder(t, { 'dist/plugin.cjs': TEXT })
   const file = join(root, 'dist/plugin.cjs')
   await writeCodeCache(file, '1.0.0', cachedOf(root, TEXT))
@@ -28,10 +28,10 @@ t.test('compiled code of the same text is read back, and runs', async t => {
   t.equal(plugin.activate({} as never, {} as never), 'ran')
 })
 
-t.test('compiled code of another text, version or V8 is left alone', async t => {
+t.test('a code cache of another text, version or V8 is ignored', async t => {
   const root = folder(t, { 'dist/plugin.cjs': TEXT })
   const file = join(root, 'dist/plugin.cjs')
-  t.equal(await readCodeCache(file, digest('1.0.0', TEXT)), undefined, 'no file')
+  t.equal(await readCodeCache(file, digest('1.0.0', TEXT)), undefined, 'there is no file')
   await writeCodeCache(file, '1.0.0', cachedOf(root, TEXT))
   t.equal(await readCodeCache(file, digest('1.0.0', TEXT.replace('ran', 'run'))), undefined)
   t.equal(await readCodeCache(file, digest('1.0.1', TEXT)), undefined)
@@ -40,7 +40,7 @@ t.test('compiled code of another text, version or V8 is left alone', async t => 
   t.equal(await readCodeCache(file, digest('1.0.0', TEXT)), undefined)
 })
 
-t.test('compiled code that V8 refuses costs only the compilation', async t => {
+t.test('a code cache that V8 rejects only requires a compilation', async t => {
   const root = folder(t)
   const code = {
     name: 'sample',
@@ -53,7 +53,7 @@ t.test('compiled code that V8 refuses costs only the compilation', async t => {
   t.equal(plugin.activate({} as never, {} as never), 'ran')
 })
 
-t.test('a package that only `import` loads is known to the cache, and loaded without a search', async t => {
+t.test('the code cache lists packages that only `import` can load', async t => {
   const text = `const esm = require("esm-only"); ${TEXT.replace("'ran'", 'esm.value')}`
   const root = folder(t, {
     'dist/plugin.cjs': text,
@@ -74,7 +74,7 @@ t.test('a package that only `import` loads is known to the cache, and loaded wit
   t.equal(evaluate(code, {}, recorder().hooks).plugin.activate({} as never, {} as never), 7)
 })
 
-t.test('stacks of cached code name the line of the source', async t => {
+t.test('stacks of cached code have the lines of the source', async t => {
   const root = folder(t, {
     'package.json': packageJson('sample'),
     'src/plugin.ts': pluginSource('sample', "\n\nthrow new Error('boom')")

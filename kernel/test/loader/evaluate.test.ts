@@ -17,12 +17,12 @@ import {
 
 const code = (root: string, text: string) => ({ name: 'sample', root, text, preloaded: new Map() })
 
-t.test('the SDK is the one of the host', async t => {
+t.test('plugins use the SDK instance of the host', async t => {
   const { result } = await loadAndRun(t, 'return SvcError', "import { SvcError } from '@svc/plugin-sdk'")
   t.equal(result, sdk.SvcError)
 })
 
-t.test('the schema check is the one of the host', async t => {
+t.test('plugins use the schema check of the host', async t => {
   const head = "import { schemaCheck } from '@svc/plugin-sdk/check'"
   t.equal((await loadAndRun(t, 'return schemaCheck', head)).result, schemaCheck)
 })
@@ -42,7 +42,7 @@ t.test('a plugin may be the default export, the export `plugin` or module.export
   })
 })
 
-t.test('stacks name the line of the source, of each version that lives', async t => {
+t.test('stacks have source lines, for each loaded version', async t => {
   const fail = (lines: number) => `${'\n'.repeat(lines)}export function fail() { throw new Error('boom') }`
   const root = folder(t, {
     'package.json': packageJson('sample'),
@@ -65,13 +65,13 @@ t.test('stacks name the line of the source, of each version that lives', async t
   write(root, { 'src/deep/fail.ts': fail(8) })
   const second = await run(t, root, bundler)
   t.match(stackOf(second), `${join(root, 'src/deep/fail.ts')}:9:`)
-  t.match(stackOf(first), `${join(root, 'src/deep/fail.ts')}:5:`, 'the old one keeps its own')
+  t.match(stackOf(first), `${join(root, 'src/deep/fail.ts')}:5:`, 'the old version keeps its lines')
   await first.dispose()
   write(root, { 'src/deep/fail.ts': fail(0) })
   t.match(stackOf(await run(t, root, bundler)), `${join(root, 'src/deep/fail.ts')}:1:`)
 })
 
-t.test('an error of a module body has its place', async t => {
+t.test('an error of a module body has its position', async t => {
   const root = folder(t, {
     'package.json': packageJson('sample'),
     'src/plugin.ts': `import './bad.ts'\n${pluginSource('sample')}`,
@@ -94,7 +94,7 @@ t.test('an error of a module body has its place', async t => {
   await t.rejects(run(t, root), { code: 'LDR_EVALUATE_FAILED', hint: /await import/ })
 })
 
-t.test('what the module body opened before it threw is closed', async t => {
+t.test('resources of a module body that threw are closed', async t => {
   const { hooks, leaks, dispose } = recorder()
   const root = folder(t)
   t.throws(() => evaluate(code(root, "setInterval(() => {}, 1000); throw new Error('x')"), {}, hooks), {
@@ -104,7 +104,7 @@ t.test('what the module body opened before it threw is closed', async t => {
   t.match(leaks, [/^interval of 1000 ms \(opened at dist\/plugin\.cjs:\d\)$/])
 })
 
-t.test('code may declare names that the host injects, and is strict', async t => {
+t.test('code may redeclare injected names and runs in strict mode', async t => {
   const head = `
 const process = { pid: 'mine' }
 class setTimeout {}
@@ -114,7 +114,7 @@ function queueMicrotask() { return 'mine' }
   t.same((await loadAndRun(t, body, head)).result, ['mine', 'function', 'mine', undefined])
 })
 
-t.test('the compilation cache is off only during the compilation, also when that throws', async t => {
+t.test('the compilation cache is disabled only during compilation, even if it throws', async t => {
   const flags: string[] = []
   const real = v8.setFlagsFromString
   v8.setFlagsFromString = flag => {
@@ -129,10 +129,10 @@ t.test('the compilation cache is off only during the compilation, also when that
   const off = ['--no-compilation-cache', '--compilation-cache']
   t.same(flags, [...off, ...off])
   compile('', [], 'file:///x.cjs', true)
-  t.equal(flags.length, 4, 'left alone where the host says so')
+  t.equal(flags.length, 4, 'the flag is not changed with compilationCache: true')
 })
 
-t.test('code is known to V8 by the URL of the compiled file, and names are used again', async t => {
+t.test('V8 knows code by the URL of the compiled file, and URLs are reused', async t => {
   const root = folder(t)
   const text = "exports.default = { kind: 'plugin', name: 'sample', activate: () => new Error('here').stack }"
   const urlOf = () => {

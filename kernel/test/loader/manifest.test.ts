@@ -21,19 +21,19 @@ const full = definePlugin({
 
 const manifest = (): any => JSON.parse(JSON.stringify(describePlugin(full, '1.0.0')))
 
-t.test('what the SDK describes is valid', t => {
+t.test('a manifest from the SDK is valid', t => {
   t.same(validateManifest(manifest(), 'plugin.json'), manifest())
   t.end()
 })
 
-t.test('a manifest without the facts of its exposures gets them', t => {
+t.test('adds claims and descriptions to a manifest that lacks them', t => {
   const older = manifest()
   for (const each of older.operations) for (const fact of ['claims', 'shown']) delete each[fact]
   t.same(validateManifest(older, 'plugin.json'), manifest())
   t.end()
 })
 
-t.test('each mistake is reported with its path', t => {
+t.test('each error is reported with its path', t => {
   const cases: [(of: any) => void, RegExp][] = [
     [of => (of.manifest = 2), /\.manifest must be 1/],
     [of => (of.name = 'Upper'), /\.name must be lower case/],

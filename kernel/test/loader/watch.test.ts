@@ -34,7 +34,7 @@ function watching(t: Test, root: string, onChange: () => void | Promise<void> = 
   return { watcher, batches, next }
 }
 
-t.test('exactly the files of the set are reported, those saved together in one batch', async t => {
+t.test('reports exactly the files of the set, and files saved together in one batch', async t => {
   const root = folder(t, { 'src/a.ts': '1', 'src/b.ts': '1', 'src/other.ts': '1', 'package.json': '{}' })
   const { watcher, next } = watching(t, root)
   const files = ['src/a.ts', 'src/b.ts', 'package.json'].map(path => join(root, path))
@@ -44,7 +44,7 @@ t.test('exactly the files of the set are reported, those saved together in one b
   t.same(await next(), ['package.json', 'src/a.ts', 'src/b.ts'])
 })
 
-t.test('an editor that saves by renaming is noticed, again and again', async t => {
+t.test('reports each save of an editor that saves by renaming', async t => {
   const root = folder(t, { 'a.ts': '0' })
   const { watcher, next } = watching(t, root)
   await watcher.update({ files: [join(root, 'a.ts')], directories: [] })
@@ -54,10 +54,10 @@ t.test('an editor that saves by renaming is noticed, again and again', async t =
     t.same(await next(), ['a.ts'], `save ${save}`)
   }
   writeFileSync(join(root, 'a.ts'), 'in place')
-  t.same(await next(), ['a.ts'], 'and one that writes in place after that')
+  t.same(await next(), ['a.ts'], 'a later save in place is also reported')
 })
 
-t.test('a file that is missing is noticed when it appears, and when it vanishes', async t => {
+t.test('reports a missing file when it appears and when it is removed', async t => {
   const root = folder(t)
   const { watcher, next } = watching(t, root)
   await watcher.update({ files: [join(root, 'later.toml')], directories: [] })
@@ -67,7 +67,7 @@ t.test('a file that is missing is noticed when it appears, and when it vanishes'
   t.same(await next(), ['later.toml'])
 })
 
-t.test('a file is noticed whose folder appears later', async t => {
+t.test('reports a file whose folder appears later', async t => {
   const root = folder(t)
   const { watcher, next } = watching(t, root)
   await watcher.update({ files: [join(root, 'dist/plugin.json')], directories: [] })
@@ -75,7 +75,7 @@ t.test('a file is noticed whose folder appears later', async t => {
   t.same(await next(), ['dist/plugin.json'])
 })
 
-t.test('folders that appear in a directory and vanish from it are noticed, files in it are not', async t => {
+t.test('reports folders that appear in or disappear from a directory, but not its files', async t => {
   const root = folder(t, { 'plugins/one/package.json': '{}' })
   const { watcher, next } = watching(t, root)
   await watcher.update({ files: [], directories: [join(root, 'plugins')] })
@@ -86,7 +86,7 @@ t.test('folders that appear in a directory and vanish from it are noticed, files
   t.same(await next(), ['plugins/one'])
 })
 
-t.test('a file is noticed whose folder appears in a directory that is watched for folders', async t => {
+t.test('reports a file whose folder appears in a watched directory', async t => {
   const root = folder(t, { 'plugins/one/package.json': '{}' })
   const { watcher, next } = watching(t, root)
   await watcher.update({ files: [join(root, 'plugins/two/package.json')], directories: [join(root, 'plugins')] })
@@ -96,7 +96,7 @@ t.test('a file is noticed whose folder appears in a directory that is watched fo
   t.same(await next(), ['plugins/two/package.json'])
 })
 
-t.test('a change without an event is noticed a moment after the next event anywhere', async t => {
+t.test('reports a change without an event soon after any later event', async t => {
   const root = folder(t, { 'a.ts': '1', 'out/deep/b.ts': '1' })
   const { watcher, next } = watching(t, root)
   await watcher.update({ files: [join(root, 'a.ts'), join(root, 'out/deep/b.ts')], directories: [] })
@@ -108,10 +108,10 @@ t.test('a change without an event is noticed a moment after the next event anywh
   while (!seen.includes('out/deep/b.ts')) seen.push(...(await next()))
   t.same(seen.sort(), ['a.ts', 'out/deep/b.ts'])
   write(root, { 'out/deep/b.ts': '333' })
-  t.same(await next(), ['out/deep/b.ts'], 'and it is watched from then on')
+  t.same(await next(), ['out/deep/b.ts'], 'the file is then watched')
 })
 
-t.test('another set takes the place of the first; what is in both is watched on', async t => {
+t.test('update replaces the set without a gap for members of both sets', async t => {
   const root = folder(t, { 'a.ts': '1', 'b.ts': '1', 'deep/c.ts': '1' })
   const { watcher, next } = watching(t, root)
   const files = (...paths: string[]) => paths.map(path => join(root, path))
@@ -123,7 +123,7 @@ t.test('another set takes the place of the first; what is in both is watched on'
   t.same(await next(), ['a.ts'])
 })
 
-t.test('what changes while a change is handled comes with the next batch', async t => {
+t.test('reports changes during onChange in the next batch', async t => {
   const root = folder(t, { 'a.ts': '1', 'b.ts': '1' })
   let finish = (): void => {}
   const handled = new Promise<void>(resolve => {
@@ -142,7 +142,7 @@ t.test('what changes while a change is handled comes with the next batch', async
   t.ok((await next()).includes('b.ts'))
 })
 
-t.test('an error of the handler is reported, and the next change is handled', async t => {
+t.test('reports an error of onChange and handles the next change', async t => {
   const root = folder(t, { 'a.ts': '1' })
   const errors: unknown[] = []
   let reported = (): void => {}
@@ -165,7 +165,7 @@ t.test('an error of the handler is reported, and the next change is handled', as
   t.match(errors, [{ message: 'cannot' }, { message: 'cannot' }])
 })
 
-t.test('a closed watcher says nothing more', async t => {
+t.test('a closed watcher reports nothing', async t => {
   const root = folder(t, { 'a.ts': '1' })
   const { watcher, batches } = watching(t, root)
   await watcher.update({ files: [join(root, 'a.ts')], directories: [] })

@@ -4,14 +4,14 @@ import t, { type Test } from 'tap'
 import cli from '#plugin'
 import { type FakeAdmin, fakeAdmin, pluginReport } from './fake-admin.ts'
 
-/** Calls over a surface of a serving process, as the daemon does. */
+/** Opens the plugin in a serving process, as a daemon does. */
 async function open(t: Test, admin: FakeAdmin): Promise<TestKernel> {
   const kernel = await testPlugin(cli, { services: [fake(kernelAdmin, admin)] })
   t.teardown(() => kernel.close())
   return kernel
 }
 
-t.test('in a serving process plugins have their own states', async t => {
+t.test('in a serving process, the actual states of plugins are listed', async t => {
   const kernel = await open(t, fakeAdmin([pluginReport('a', { inFlight: 2 })]))
   t.match(await kernel.callById('kernel.plugins.list', {}), {
     plugins: [{ name: 'a', state: 'active', inFlight: 2 }],
@@ -33,7 +33,7 @@ t.test('in a serving process plugins have their own states', async t => {
   await t.rejects(kernel.callById('kernel.plugins.effects', { name: 'b' }), { code: 'KRN_PLUGIN_UNKNOWN', status: 404 })
 })
 
-t.test('changes are planned or applied, and report their steps', async t => {
+t.test('changes are planned or applied and report their steps', async t => {
   const admin = fakeAdmin([pluginReport('a')])
   const kernel = await open(t, admin)
   t.match(await kernel.callById('kernel.plugins.reload', { names: ['a'] }), {
@@ -55,7 +55,7 @@ t.test('changes are planned or applied, and report their steps', async t => {
   await t.rejects(kernel.callById('kernel.plugins.enable', { names: [] }), { code: 'OPR_INPUT_INVALID' })
 })
 
-t.test('settings and problems come as data and as text', async t => {
+t.test('settings and problems are returned as data and as text', async t => {
   const problem = {
     severity: 'error',
     code: 'CFG_KEY_UNKNOWN',
@@ -100,7 +100,7 @@ t.test('settings and problems come as data and as text', async t => {
   t.match(await kernel.callById('kernel.doctor', {}), { healthy: false })
 })
 
-t.test('a warning leaves a configuration valid', async t => {
+t.test('a configuration with warnings is valid', async t => {
   const kernel = await open(
     t,
     fakeAdmin([], { validate: async () => [{ severity: 'warning', code: 'CFG_ENV_UNKNOWN', message: 'x' }] })
@@ -108,7 +108,7 @@ t.test('a warning leaves a configuration valid', async t => {
   t.match(await kernel.callById('kernel.config.validate', {}), { valid: true })
 })
 
-t.test('a new plugin may not have the name of an existing one', async t => {
+t.test('plugins new rejects the name of an existing plugin', async t => {
   const kernel = await open(t, fakeAdmin([pluginReport('http')]))
   await t.rejects(kernel.callById('kernel.plugins.new', { name: 'http' }), {
     code: 'CLI_NAME_TAKEN',

@@ -8,7 +8,7 @@ import { fakeAdmin, pluginReport } from './fake-admin.ts'
 const statusOf = (findings: readonly Finding[], subject: string): string | undefined =>
   findings.find(finding => finding.subject === subject)?.status
 
-t.test('states are reported by whether they need an action', async t => {
+t.test('the status of a plugin shows whether its state needs an action', async t => {
   const states = [
     'active',
     'resolved',
@@ -31,7 +31,7 @@ t.test('states are reported by whether they need an action', async t => {
   t.match(findings.at(-1), { detail: 'stuck: so', hint: 'svc plugins why stuck' })
 })
 
-t.test('health checks are findings, too', async t => {
+t.test('health checks are also findings', async t => {
   const health = [
     { plugin: 'a', label: 'socket', status: 'ok' },
     { plugin: 'a', label: 'disk', status: 'degraded', detail: 'nearly full' },
@@ -44,13 +44,13 @@ t.test('health checks are findings, too', async t => {
   ])
 })
 
-t.test('a runtime that is too old is an error, an ageing one a warning', async t => {
+t.test('a Node version that is too old is an error, an ageing one a warning', async t => {
   t.equal(examineRuntime('18.20.0').status, 'error')
   t.equal(examineRuntime('20.20.2').status, 'warning')
   t.equal(examineRuntime('24.1.0').status, 'ok')
 })
 
-t.test('an installation is examined from the runtime to the plugins', async t => {
+t.test('doctor checks runtime, state folder, daemon, configuration and plugins', async t => {
   const projectRoot = t.testdir({})
   const installation = {
     admin: fakeAdmin([pluginReport('a')]),
@@ -58,17 +58,17 @@ t.test('an installation is examined from the runtime to the plugins', async t =>
     openState: async () => join(projectRoot, '.vox', 'x')
   }
   const findings = await examineInstallation(installation, true)
-  t.equal(statusOf(findings, 'state folder'), 'error', 'a missing folder cannot be written')
+  t.equal(statusOf(findings, 'state folder'), 'error', 'a missing folder is an error')
   t.equal(statusOf(findings, 'daemon'), 'ok')
   t.equal(statusOf(findings, 'configuration'), 'ok')
   t.match(
     findings.at(-1),
     { subject: 'plugin a', detail: 'resolved' },
-    'a plugin that is active only for this command is at rest'
+    'a plugin that is active only for this command is reported as resolved'
   )
 })
 
-t.test('a daemon that does not answer is reported', async t => {
+t.test('a daemon that does not respond is reported', async t => {
   const projectRoot = t.testdir({})
   const file = daemonStatePath(projectRoot)
   mkdirSync(dirname(file), { recursive: true })

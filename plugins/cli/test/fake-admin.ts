@@ -24,7 +24,7 @@ export interface FakeAdmin extends KernelAdmin {
   readonly changes: { readonly change: KernelChange; readonly dryRun: boolean }[]
 }
 
-/** A kernel's management over plugins that are data. */
+/** Creates a fake admin service for the given plugin reports. */
 export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<KernelAdmin> = {}): FakeAdmin {
   const changes: FakeAdmin['changes'][number][] = []
   const expect = (name: string): void => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { templateFiles } from '#root'
 
-t.test('a new package gets its names, version and exposures from its name', async t => {
+t.test('names and exposures of a new package are derived from its name', async t => {
   const files = templateFiles('my-plugin', name => (name === '@svc/kernel' ? '^0.1.0' : '^1.0.0'))
   t.same(
     [...files.keys()],
@@ -21,7 +21,7 @@ t.test('a new package gets its names, version and exposures from its name', asyn
   for (const [path, text] of files) t.ok(text.endsWith('\n'), `${path} ends with a line break`)
 })
 
-t.test('a new package is checked with the tools of this project', async t => {
+t.test('a new package uses the same tool versions as this project', async t => {
   const { devDependencies: ours } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
   const { devDependencies } = JSON.parse(templateFiles('x', () => '^1.0.0').get('package.json') ?? '')
   for (const name of ['typescript', '@types/node']) t.equal(devDependencies[name], `^${ours[name]}`)

@@ -11,7 +11,7 @@ import daemon from '#plugin'
 import { formatAddress, parseAddress } from '#root'
 import { startDaemon } from './start-daemon.ts'
 
-t.test('every form of the setting', async t => {
+t.test('parses all forms of the setting', async t => {
   const cases: [string, object, string][] = [
     ['127.0.0.1:9745', { kind: 'tcp', host: '127.0.0.1', port: 9745 }, '127.0.0.1:9745'],
     ['tcp://127.0.0.1:9745', { kind: 'tcp', host: '127.0.0.1', port: 9745 }, '127.0.0.1:9745'],
@@ -58,14 +58,14 @@ t.test('the error of a port in use names the setting', async t => {
   })
 })
 
-t.test('an address that cannot be bound says why', async t => {
+t.test('the error for an address that cannot be bound has the reason', async t => {
   await t.rejects(testKernel([daemon], { settings: { daemon: { socket: '192.0.2.1:0', token: 'x' } } }), {
     code: 'DMN_LISTEN_FAILED',
     message: /192\.0\.2\.1:0.*EADDRNOTAVAIL/
   })
 })
 
-t.test('only the owner may use a unix socket, and a stale one is replaced', async t => {
+t.test('a unix socket is private to its owner, and a stale one is replaced', async t => {
   // The path of the test folder is too long for a socket.
   const folder = mkdtempSync(join(tmpdir(), 'svc-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -130,12 +130,12 @@ t.test('with a configured token, the first line must contain it', async t => {
   t.match(
     await long.next(),
     { error: { data: { code: 'DMN_LINE_TOO_LONG' } } },
-    'an unauthenticated peer has a low line limit'
+    'an unauthenticated client has a low line limit'
   )
 
   await t.rejects(callDaemon({ socket: state.socket }, 'orch.ping'), { code: 'DMN_UNAUTHORIZED' })
   t.match(await callDaemon(state, 'orch.ping', {}, { token: 'open sesame' }), { ok: true })
-  t.match(await callDaemon(state, 'orch.ping'), { ok: true }, 'the token of the state file')
+  t.match(await callDaemon(state, 'orch.ping'), { ok: true }, 'the token of the state file is accepted')
 })
 
 t.test('errors have codes, not classes', async t => {

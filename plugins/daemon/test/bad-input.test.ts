@@ -4,7 +4,7 @@ import { startDaemon } from './start-daemon.ts'
 
 const ping = (id: unknown): object => ({ jsonrpc: '2.0', id, method: 'orch.ping' })
 
-t.test('broken lines are answered and the connection stays open', async t => {
+t.test('an invalid line gets an error response and the connection stays open', async t => {
   const { connect } = await startDaemon(t)
   const peer = await connect()
   const cases: [string, Buffer, number, string][] = [
@@ -25,14 +25,14 @@ t.test('broken lines are answered and the connection stays open', async t => {
   t.match(await peer.next(), { id: 2 }, 'a carriage return is white space')
 })
 
-t.test('a line over the limit is answered once and dropped', async t => {
+t.test('a line over the limit gets one error response and is dropped', async t => {
   const { connect } = await startDaemon(t, { max_line_bytes: 4096 })
   const peer = await connect()
   peer.raw('x'.repeat(4097))
   t.match(
     await peer.next(),
     { id: null, error: { code: -32600, data: { code: 'DMN_LINE_TOO_LONG' } } },
-    'before it ends'
+    'the response is sent before the line ends'
   )
   for (let megabyte = 0; megabyte < 10; megabyte++) peer.raw('x'.repeat(1_000_000))
   peer.raw('\n')
@@ -42,16 +42,16 @@ t.test('a line over the limit is answered once and dropped', async t => {
   t.match(
     await peer.ask({ jsonrpc: '2.0', id: 2, method: 'test.echo', params: { text } }),
     { result: { text } },
-    'at the limit'
+    'a line at the limit is accepted'
   )
   t.match(
     await peer.ask({ jsonrpc: '2.0', id: 3, method: 'test.echo', params: { text: `${text}x` } }),
     { id: null, error: { code: -32600 } },
-    'one byte more'
+    'one byte more is too long'
   )
 })
 
-t.test('a line may arrive in any chunks, and without a newline at the end of the stream', async t => {
+t.test('a line may arrive in any chunks, and end without a newline at the end of the stream', async t => {
   const { connect } = await startDaemon(t)
   const peer = await connect()
   const line = Buffer.from(
@@ -88,7 +88,7 @@ const FOREIGN: Readonly<Record<string, Buffer>> = {
 }
 
 for (const [name, bytes] of Object.entries(FOREIGN)) {
-  t.test(`${name} ends the connection, and what follows is not executed`, async t => {
+  t.test(`${name} closes the connection, and following requests are not executed`, async t => {
     for (const require_token of [false, true]) {
       const { connect, gates } = await startDaemon(t, { require_token, max_line_bytes: 1_048_576 })
       gates.events.on('entered evil', () => t.fail('the body was executed'))
@@ -108,7 +108,7 @@ for (const [name, bytes] of Object.entries(FOREIGN)) {
   })
 }
 
-t.test('a first line that begins like a request is answered, with blank lines before it', async t => {
+t.test('an invalid first line that begins like a request gets a response, even after blank lines', async t => {
   const { connect } = await startDaemon(t)
   for (const first of ['', '\r\n \t\n']) {
     const peer = await connect(null)
@@ -120,7 +120,7 @@ t.test('a first line that begins like a request is answered, with blank lines be
   }
 })
 
-t.test('a peer that disconnects aborts only its own calls', async t => {
+t.test('a client that disconnects aborts only its own calls', async t => {
   const { connect, gates } = await startDaemon(t)
   const [leaving, staying] = [await connect(), await connect()]
   const both = Promise.all(
@@ -136,7 +136,7 @@ t.test('a peer that disconnects aborts only its own calls', async t => {
   t.match(await staying.next(), { id: 1, result: { gate: 'b' } })
 })
 
-/** Bytes that a peer may send instead of a request: anything but the newline that ends them. */
+/** Any bytes without a newline, which a client may send instead of a request. */
 const soup = fc.oneof(
   fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes.filter(byte => byte !== 10))),
   fc.json({ maxDepth: 3 }).map(text => Buffer.from(text)),
@@ -156,7 +156,7 @@ const steps = fc.array(fc.oneof({ weight: 2, arbitrary: soup }, fc.constantFrom(
   maxLength: 30
 })
 
-t.test('random bytes do not end a connection, and every request is answered exactly once', async t => {
+t.test('for any bytes: the connection stays open, and each request gets exactly one response', async t => {
   const { connect, kernel } = await startDaemon(t)
   await fc.assert(
     fc.asyncProperty(steps, async script => {
@@ -184,7 +184,7 @@ t.test('random bytes do not end a connection, and every request is answered exac
       }
       peer.close()
       if ([...seen].sort().join() !== [...expected, 'last'].sort().join())
-        throw new Error(`got ${seen}, wanted ${expected}`)
+        throw new Error(`got responses ${seen}, expected ${expected}`)
     }),
     { numRuns: 150 }
   )

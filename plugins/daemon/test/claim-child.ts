@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { ownIdentity, presenceOf } from '@svc/contracts'
 import { claim } from '#root'
 
-// Claims the file of its argument after the line go, prints the owner, and keeps running.
+// Claims the file in its argument after reading the line `go`, prints the owner and keeps running.
 const path = process.argv[2] as string
 process.stdout.write('ready\n')
 await once(process.stdin, 'data')

@@ -19,7 +19,7 @@ t.test('the client', async t => {
     await t.rejects(callDaemon(state, 'nope'), { code: 'DMN_METHOD_UNKNOWN', hint: /rpc\.discover/ })
   })
 
-  t.test('passes events and progress on', async t => {
+  t.test('forwards events and progress', async t => {
     const events: unknown[] = []
     const progress: unknown[] = []
     const result = await callDaemon(
@@ -42,7 +42,7 @@ t.test('the client', async t => {
     ])
   })
 
-  t.test('an aborted signal ends the call on both sides', async t => {
+  t.test('an aborted signal ends the call in client and daemon', async t => {
     const controller = new AbortController()
     const entered = new Promise(resolve => gates.events.once('entered a', resolve))
     const aborted = new Promise(resolve => gates.events.once('aborted a', resolve))
@@ -54,7 +54,7 @@ t.test('the client', async t => {
     await t.rejects(callDaemon(state, 'orch.ping', {}, { signal: AbortSignal.abort() }), { code: 'OPR_CANCELLED' })
   })
 
-  t.test('a timeout ends the call on both sides', async t => {
+  t.test('a timeout ends the call in client and daemon', async t => {
     const aborted = new Promise(resolve => gates.events.once('aborted b', resolve))
     await t.rejects(callDaemon(state, 'test.wait', { gate: 'b' }, { timeoutMs: 50 }), { code: 'OPR_TIMEOUT' })
     await aborted

@@ -63,11 +63,11 @@ const huge = defineOperation({
 })
 
 export interface Gates {
-  /** Emits `entered GATE`, `aborted GATE`; `open GATE` lets a waiting call end. */
+  /** Emits `entered GATE` and `aborted GATE`. Emit `open GATE` to let a waiting call end. */
   readonly events: EventEmitter
 }
 
-/** Operations that a test can hold, break and count; `version` distinguishes two generations. */
+/** Creates a plugin with operations that a test can block, fail and count. `version` distinguishes two instances. */
 export function examplePlugin(gates: Gates, version = 'first'): Plugin {
   return definePlugin({
     name: 'example',

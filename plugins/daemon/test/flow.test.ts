@@ -4,7 +4,7 @@ import { startDaemon } from './start-daemon.ts'
 const wait = (id: unknown, gate: string): object => ({ jsonrpc: '2.0', id, method: 'test.wait', params: { gate } })
 const ping = (id: unknown): object => ({ jsonrpc: '2.0', id, method: 'orch.ping' })
 
-t.test('$/cancel ends a call, which is answered as cancelled', async t => {
+t.test('$/cancel ends a call with OPR_CANCELLED', async t => {
   const { connect, gates } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered a', resolve))
@@ -13,7 +13,7 @@ t.test('$/cancel ends a call, which is answered as cancelled', async t => {
   peer.send({ jsonrpc: '2.0', method: '$/cancel', params: { id: 1 } })
   t.match(await peer.next(), { id: 1, error: { code: -32000, data: { code: 'OPR_CANCELLED' } } })
   gates.events.emit('open b')
-  t.match(await peer.next(), { id: '1', result: { gate: 'b' } }, 'the text "1" is another id')
+  t.match(await peer.next(), { id: '1', result: { gate: 'b' } }, 'the string "1" is another id')
   t.same(await peer.ask({ jsonrpc: '2.0', id: 2, method: '$/cancel', params: { id: 'gone' } }), {
     jsonrpc: '2.0',
     id: 2,
@@ -40,7 +40,7 @@ t.test('requests over the limit wait in the queue, and can be cancelled there', 
   t.same(new Set((await peer.take(3)).map(frame => frame.id)), new Set([1, 2, 4]))
 })
 
-t.test('the daemon pauses the input of a peer that does not read, and loses nothing', async t => {
+t.test('the daemon pauses the input of a client that does not read, and loses nothing', async t => {
   const { connect, kernel } = await startDaemon(t)
   const peer = await connect()
   peer.socket.pause()
@@ -48,10 +48,10 @@ t.test('the daemon pauses the input of a peer that does not read, and loses noth
   for (let id = 0; id < requests; id++)
     peer.send({ jsonrpc: '2.0', id, method: 'test.huge', params: { bytes: 1_000_000 } })
   const other = await connect()
-  // All requests that could start have started once another connection was served.
+  // Once another connection was served, all requests that could start have started.
   for (let id = 0; id < 20; id++) await other.ask(ping(id))
   const held = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed
-  t.ok(held < 250_000_000, `${Math.round(held / 1e6)} MB are held for 60 MB of answers`)
+  t.ok(held < 250_000_000, `${Math.round(held / 1e6)} MB are buffered for 60 MB of responses`)
   peer.socket.resume()
   const ids = (await peer.take(requests)).map(frame => frame.id)
   t.equal(new Set(ids).size, requests)
@@ -81,7 +81,7 @@ t.test('a slow reader gets only the newest progress', async t => {
   const entered = new Promise(resolve => gates.events.once('entered r', resolve))
   peer.send({ jsonrpc: '2.0', id: 'r', method: 'test.report', params: { gate: 'r', times: 50 } })
   await entered
-  // More than the buffers of the system hold, so that the daemon waits for this peer from its first bytes on.
+  // More than the buffers of the system hold, so that the daemon must wait for this client.
   const begun = new Promise(resolve => peer.socket.once('data', resolve))
   peer.send({ jsonrpc: '2.0', id: 'huge', method: 'test.huge', params: { bytes: 30_000_000 } })
   await begun

@@ -20,14 +20,14 @@ t.test('JSON-RPC 2.0', async t => {
     })
   })
 
-  t.test('numeric and text ids are returned unchanged', async t => {
+  t.test('numeric and string ids are returned unchanged', async t => {
     for (const id of [0, -7, 1.5, 'a', '', '1', null]) {
       const { id: back } = await peer.ask(rpc(id, 'test.echo', { text: 'x' }))
       t.same(back, id)
     }
   })
 
-  t.test('every kind of failure has its number and its stable code', async t => {
+  t.test('each kind of error has its number and its stable code', async t => {
     const cases: [object, number, string][] = [
       [rpc(1, 'nope'), -32601, 'DMN_METHOD_UNKNOWN'],
       [rpc(1, 'test.hidden'), -32601, 'DMN_METHOD_UNKNOWN'],
@@ -47,22 +47,22 @@ t.test('JSON-RPC 2.0', async t => {
     t.same(error.data, { code: 'TEST_REFUSED', status: 409, details: { why: 'test' } })
   })
 
-  t.test('an invalid request is refused with its id if that is readable', async t => {
+  t.test('an invalid request gets an error with its id, if the id is readable', async t => {
     t.match(await peer.ask({ jsonrpc: '1.0', id: 4, method: 'orch.ping' }), { id: 4, error: { code: -32600 } })
     t.match(await peer.ask({ jsonrpc: '2.0', id: 5 }), { id: 5, error: { code: -32600 } })
     t.match(await peer.ask({ jsonrpc: '2.0', id: 6, method: 7 }), { id: 6, error: { code: -32600 } })
     t.match(await peer.ask({ jsonrpc: '2.0', id: {}, method: 'orch.ping' }), { id: null, error: { code: -32600 } })
     t.match(await peer.ask(5), { id: null, error: { code: -32600 } })
     peer.raw('{"jsonrpc":"2.0","id":1e999,"method":"orch.ping"}\n')
-    t.match(await peer.next(), { id: null, error: { code: -32600 } }, 'an id that JSON cannot write back')
+    t.match(await peer.next(), { id: null, error: { code: -32600 } }, 'an id that cannot be serialized becomes null')
   })
 
-  t.test('notifications run and are not answered', async t => {
+  t.test('notifications run without a response', async t => {
     peer.send(rpc(undefined, 'test.echo', { text: 'x' }), rpc(undefined, 'nope'), rpc(1, 'orch.ping'))
     t.match(await peer.next(), { id: 1, result: { ok: true } })
   })
 
-  t.test('a batch is answered in one line', async t => {
+  t.test('the responses to a batch are one line', async t => {
     const answers = await peer.ask([
       rpc(1, 'test.echo', { text: 'a' }),
       rpc(undefined, 'test.echo', { text: 'b' }),
@@ -78,10 +78,10 @@ t.test('JSON-RPC 2.0', async t => {
     t.match(byId.get('native'), { error: { code: -32600 } }, 'the original dialect has no batches')
     t.match(await peer.ask([]), { id: null, error: { code: -32600 } })
     peer.send([rpc(undefined, 'orch.ping')], rpc(9, 'orch.ping'))
-    t.match(await peer.next(), { id: 9 }, 'a batch of notifications is not answered at all')
+    t.match(await peer.next(), { id: 9 }, 'a batch of notifications has no response')
   })
 
-  t.test('rpc.discover describes the methods, as OpenRPC', async t => {
+  t.test('rpc.discover describes the methods as OpenRPC', async t => {
     const { result } = await peer.ask(rpc(1, 'rpc.discover'))
     t.equal(result.openrpc, '1.3.2')
     const names = result.methods.map((method: { name: string }) => method.name)
@@ -100,7 +100,7 @@ t.test('JSON-RPC 2.0', async t => {
     )
   })
 
-  t.test('events and progress carry the id of their request', async t => {
+  t.test('events and progress have the id of their request', async t => {
     peer.send(rpc('c', 'test.count', { to: 2 }))
     t.same(await peer.take(5), [
       { jsonrpc: '2.0', method: '$/event', params: { id: 'c', event: { number: 1, padding: '' } } },
@@ -133,13 +133,13 @@ t.test('the original frames', async t => {
     })
   })
 
-  t.test('a broken line is answered with the id "0"', async t => {
+  t.test('the response to an invalid line has the id "0"', async t => {
     peer.raw('{"id":"7","method":"orch.ping","params":\n')
     t.match(await peer.next(), { id: '0', payload: { type: 'error', code: 1 } })
     t.match(await peer.ask({ method: 'orch.ping' }), { id: '0', payload: { type: 'error' } }, 'an id is required')
   })
 
-  t.test('requests are answered in order', async t => {
+  t.test('responses are in request order', async t => {
     const entered = new Promise(resolve => gates.events.once('entered first', resolve))
     peer.send({ id: '1', method: 'test.wait', params: { gate: 'first' } }, { id: '2', method: 'orch.ping', params: {} })
     await entered
@@ -168,5 +168,9 @@ t.test('both dialects share a connection', async t => {
   t.match(await peer.ask({ id: 'n', method: 'orch.ping' }), { id: 'n', payload: { type: 'result' } })
   t.match(await peer.ask(rpc(1, 'orch.ping')), { id: 1, result: { ok: true } })
   peer.raw('nonsense\n')
-  t.match(await peer.next(), { jsonrpc: '2.0', id: null, error: { code: -32700 } }, 'in the dialect spoken last')
+  t.match(
+    await peer.next(),
+    { jsonrpc: '2.0', id: null, error: { code: -32700 } },
+    'the response is in the dialect of the last request'
+  )
 })

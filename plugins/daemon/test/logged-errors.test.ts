@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loggedErrors } from '#commands'
 
-t.test('errors of a log are listed once, each with its plugin', t => {
+t.test('lists each error of a log once, with its plugin', t => {
   const lines = [
     { level: 30, plugin: 'a', msg: 'fine' },
     { level: 40, plugin: 'a', msg: 'careful' },

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** One connection of a test, line by line. */
+/** Line-based test client of the daemon. */
 export class Peer {
   readonly socket: Socket
   readonly #lines: unknown[] = []
@@ -41,7 +41,7 @@ export class Peer {
     this.socket.write(bytes)
   }
 
-  /** The next line; rejects when the connection ended without one. */
+  /** Resolves to the next line. Rejects if the connection ends first. */
   async next(): Promise<any> {
     while (this.#lines.length === 0) {
       if (this.#ended) throw new Error('the connection ended')
@@ -58,13 +58,13 @@ export class Peer {
     return lines
   }
 
-  /** Sends one request and returns its answer; nothing else may be under way. */
+  /** Sends a request and resolves to its response. No other request may be pending. */
   async ask(frame: unknown): Promise<any> {
     this.send(frame)
     return this.next()
   }
 
-  /** Resolves when the daemon has closed its side. */
+  /** Resolves when the daemon has closed the connection. */
   async closed(): Promise<void> {
     while (!this.#ended) {
       await new Promise<void>(resolve => {

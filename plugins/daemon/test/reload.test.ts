@@ -5,7 +5,7 @@ import { startDaemon } from './start-daemon.ts'
 const wait = (id: unknown, gate: string): object => ({ jsonrpc: '2.0', id, method: 'test.wait', params: { gate } })
 const echo = (id: unknown): object => ({ jsonrpc: '2.0', id, method: 'test.echo', params: { text: 'x' } })
 
-t.test('a connection sees the methods of every new generation', async t => {
+t.test('a connection can call the methods of each new generation', async t => {
   const { connect, kernel, gates } = await startDaemon(t)
   const peer = await connect()
   t.match(await peer.ask(echo(1)), { result: { by: 'first' } })
@@ -13,7 +13,7 @@ t.test('a connection sees the methods of every new generation', async t => {
   t.match(await peer.ask(echo(2)), { result: { by: 'second' } })
 })
 
-t.test('a running call ends with the code that it started with', async t => {
+t.test('a running call ends in the code in which it started', async t => {
   const { connect, kernel, gates } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered a', resolve))
@@ -25,7 +25,7 @@ t.test('a running call ends with the code that it started with', async t => {
   t.match(await peer.next(), { id: 1, result: { by: 'first' } })
 })
 
-t.test('connections, half lines and calls survive a reload of the daemon itself', async t => {
+t.test('connections, partial lines and calls survive a reload of the daemon itself', async t => {
   const { connect, gates, reload } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered a', resolve))
@@ -35,7 +35,7 @@ t.test('connections, half lines and calls survive a reload of the daemon itself'
   await peer.ask(echo('flushed')).catch(() => undefined)
   await reload()
   gates.events.emit('open a')
-  t.match(await peer.next(), { id: 1, result: { gate: 'a' } }, 'started before, answered after')
+  t.match(await peer.next(), { id: 1, result: { gate: 'a' } }, 'the call started before the reload and ends after it')
   await reload()
   t.match(await peer.ask(echo(3)), { id: 3, result: { text: 'x' } })
 })
@@ -46,7 +46,7 @@ t.test('the next unit completes a line that was split by a reload', async t => {
   const line = JSON.stringify(echo(1))
   t.match(await peer.ask(echo(0)), { id: 0 })
   peer.raw(line.slice(0, 20))
-  // The answer on another connection shows that the bytes before it have been read.
+  // The response on another connection shows that the earlier bytes were read.
   const other = await connect()
   await other.ask(echo('seen'))
   await reload()
@@ -54,7 +54,7 @@ t.test('the next unit completes a line that was split by a reload', async t => {
   t.match(await peer.next(), { id: 1, result: { text: 'x' } })
 })
 
-t.test('$/cancel reaches a call of an earlier unit', async t => {
+t.test('$/cancel cancels a call of an earlier unit', async t => {
   const { connect, gates, reload } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered a', resolve))
@@ -86,7 +86,7 @@ t.test('no request fails while plugins are reloaded under load', async t => {
   t.ok(answered > 100, `${answered} requests`)
 })
 
-t.test('closing answers running calls, then frees the port', async t => {
+t.test('closing waits for running calls, then releases the port', async t => {
   const { connect, kernel, gates, state } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered a', resolve))

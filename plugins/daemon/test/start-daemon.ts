@@ -13,11 +13,11 @@ export interface RunningDaemon {
   readonly state: DaemonState
   /** Opens a connection that has sent the daemon's token; null sends none. */
   connect(token?: string | null): Promise<Peer>
-  /** Swaps the daemon plugin for another instance of itself. */
+  /** Replaces the daemon plugin by a new instance. */
   reload(): Promise<void>
 }
 
-/** A daemon on a free port, with the example operations. Closed with the test. */
+/** Starts a daemon on a free port, with the example operations. It is closed after the test. */
 export async function startDaemon(
   t: Test,
   settings: object = {},
@@ -47,7 +47,7 @@ export async function startDaemon(
   }
 }
 
-/** The state file appears right after the flip. */
+/** Resolves to the state in the state file, which is written right after the flip. */
 export async function stateOf(root: string): Promise<DaemonState> {
   for (;;) {
     const state = await readDaemonState(root)

@@ -21,7 +21,7 @@ t.test('the state file exists as long as the daemon', async t => {
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.ok(await probeDaemon(state))
   await reload()
-  t.same(await readDaemonState(kernel.root), state, 'a reload leaves it')
+  t.same(await readDaemonState(kernel.root), state, 'a reload keeps the state file')
   const { root } = kernel
   await kernel.close()
   t.notOk(existsSync(path))
@@ -30,7 +30,7 @@ t.test('the state file exists as long as the daemon', async t => {
 })
 
 const about = { socket: '127.0.0.1:1', token: 'secret', version: '0.0.0', repository_id: 'test' }
-/** As an older daemon would have left it. */
+/** Returns the state that an older version of the daemon would have written. */
 const older = (pid: number): object => ({ pid, started_at: '2026-01-01T00:00:00.000Z', ...about })
 
 async function gone(): Promise<number> {
@@ -72,12 +72,12 @@ t.test('a reused process id is not a daemon', { skip: ownIdentity().start === nu
   t.equal((await readDaemonState(root))?.pid, process.pid)
 })
 
-t.test('for a daemon without a start time the socket decides whether it runs', async t => {
+t.test('if the start time of a daemon is unknown, its socket decides whether it runs', async t => {
   const first = await startDaemon(t)
-  const { host, process_start, ...said } = first.state
+  const { host, process_start, ...withoutStart } = first.state
   t.equal(host, ownIdentity().host)
   t.equal(process_start, ownIdentity().start)
-  const root = t.testdir({ '.vox': { 'daemon.json': JSON.stringify({ ...said, pid: process.ppid }) } })
+  const root = t.testdir({ '.vox': { 'daemon.json': JSON.stringify({ ...withoutStart, pid: process.ppid }) } })
   const held = { code: 'DMN_REPOSITORY_HELD', message: new RegExp(`process ${process.ppid}`), hint: /svc daemon stop/ }
   await t.rejects(assertFree(root), held)
   await t.rejects(holdRepository(root, ownState(about)), held)
@@ -85,7 +85,7 @@ t.test('for a daemon without a start time the socket decides whether it runs', a
   await holdRepository(root, ownState(about))
 })
 
-t.test('a process may change its address, and removes only the file with its last one', async t => {
+t.test('a process may change its address, and removes only the state file with the last one', async t => {
   const root = t.testdir()
   const [before, after] = [ownState(about), ownState({ ...about, socket: '127.0.0.1:2' })]
   await holdRepository(root, before)
@@ -125,7 +125,7 @@ t.test('a reload keeps the file of another process', async t => {
   t.ok(await probeDaemon(state))
 })
 
-t.test('of many concurrent claims of a file exactly one succeeds, whatever its content', async t => {
+t.test('exactly one of many concurrent claims succeeds, for any content of the file', async t => {
   const child = fileURLToPath(new URL('claim-child.ts', import.meta.url))
   for (const left of [null, JSON.stringify({ ...ownIdentity(), pid: await gone() })]) {
     const path = join(t.testdir(), 'claimed')
@@ -139,24 +139,25 @@ t.test('of many concurrent claims of a file exactly one succeeds, whatever its c
       for (const each of children) each.kill('SIGKILL')
     })
     const readers = children.map(each => createInterface({ input: each.stdout })[Symbol.asyncIterator]())
-    const said = (): Promise<string[]> => Promise.all(readers.map(async each => (await each.next()).value as string))
-    t.same(new Set(await said()), new Set(['ready']))
+    const nextLines = (): Promise<string[]> =>
+      Promise.all(readers.map(async each => (await each.next()).value as string))
+    t.same(new Set(await nextLines()), new Set(['ready']))
     for (const each of children) each.stdin.write('go\n')
-    const answers = await said()
-    const winners = children.filter((_child, index) => answers[index] === 'mine')
-    t.equal(winners.length, 1, answers.join(' '))
+    const owners = await nextLines()
+    const winners = children.filter((_child, index) => owners[index] === 'mine')
+    t.equal(winners.length, 1, owners.join(' '))
     t.equal(JSON.parse(readFileSync(path, 'utf8')).pid, winners[0]?.pid)
-    t.same(new Set(answers), new Set(['mine', String(winners[0]?.pid)]))
+    t.same(new Set(owners), new Set(['mine', String(winners[0]?.pid)]))
     t.same(readdirSync(dirname(path)), ['claimed'])
   }
 })
 
-t.test('a process that died during a takeover is replaced as well', async t => {
+t.test('a process that died during a takeover is also replaced', async t => {
   const path = join(t.testdir(), 'claimed')
   const lives = async (text: string): Promise<boolean> => !text.startsWith('dead')
   writeFileSync(path, 'dead 1')
   t.equal(await claim(path, 'dead 2', lives), null)
-  // The process that replaced `dead 2` is dead, too.
+  // The process that was replacing `dead 2` is also dead.
   const { createHash } = await import('node:crypto')
   const turn = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
   writeFileSync(`${path}.${turn('dead 2')}`, 'dead 3')

@@ -22,21 +22,25 @@ const planner = definePlugin({
   activate: ctx => ctx.implement(planNew, ({ write_to_disk }) => ({ written: write_to_disk }))
 })
 
-t.test('over TCP a peer without the token calls the open methods only', async t => {
+t.test('over TCP, a client without token can call only open methods', async t => {
   const { connect, state } = await startDaemon(t, {}, [planner])
   const peer = await connect(null)
   t.match(await peer.ask(request('orch.ping')), { result: { ok: true } })
   t.match(await peer.ask(request('ai.plan.new')), { result: { written: false } })
   t.match(await peer.ask(request('rpc.discover')), { result: { openrpc: '1.3.2' } })
   t.match(await peer.ask(request('test.echo', { text: 'x' })), UNAUTHORIZED)
-  t.match(await peer.ask(request('ai.plan.new', { write_to_disk: true })), UNAUTHORIZED, 'it would write a file')
+  t.match(
+    await peer.ask(request('ai.plan.new', { write_to_disk: true })),
+    UNAUTHORIZED,
+    'a call that writes a file requires the token'
+  )
   t.match(await peer.ask(request('orch.nothing')), { error: { data: { code: 'DMN_METHOD_UNKNOWN' } } })
   t.match(await peer.ask([request('test.echo', { text: 'x' }), request('orch.ping')]), [UNAUTHORIZED, { result: {} }])
   t.match(await peer.ask(request('$/auth', { token: state.token ?? '' })), { result: { ok: true } })
   t.match(await peer.ask(request('test.echo', { text: 'x' })), { result: { text: 'x' } })
 })
 
-t.test('over TCP a method without the token answers under its open name only', async t => {
+t.test('over TCP without token, a method can be called only by its open name', async t => {
   const submit = defineOperation({
     id: 'tasks.submit',
     summary: 'Submit a task',
@@ -66,7 +70,7 @@ t.test('each daemon has its own token and keeps it across reloads', async t => {
   await t.rejects(callDaemon({ ...first.state, token: second.state.token }, 'orch.ping'), { code: 'DMN_UNAUTHORIZED' })
 })
 
-t.test('require_token closes every connection that does not start with the token', async t => {
+t.test('require_token closes each connection that does not start with the token', async t => {
   const { connect, state } = await startDaemon(t, { require_token: true })
   const peer = await connect(null)
   t.match(await peer.ask(request('orch.ping')), UNAUTHORIZED)
@@ -74,7 +78,7 @@ t.test('require_token closes every connection that does not start with the token
   t.match(await callDaemon(state, 'orch.ping'), { ok: true })
 })
 
-t.test('the mode of a unix socket replaces the token', async t => {
+t.test('a unix socket needs no token, because of its mode', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { connect } = await startDaemon(t, { socket: join(folder, 'svc.sock') })
