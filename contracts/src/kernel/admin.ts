@@ -80,6 +80,10 @@ export interface PluginReport {
   readonly activateMs: number | null
   /** Why it is not active, or its problem; null if it is active and healthy. */
   readonly why: string | null
+  /** Next step for `why`; null if there is none. */
+  readonly hint: string | null
+  /** True if the last change of the plugin was refused. Its previous version and settings stay in force. */
+  readonly refused: boolean
   /** Package folder. */
   readonly location: string
 }

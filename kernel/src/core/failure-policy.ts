@@ -82,6 +82,7 @@ export class FailurePolicy {
     const record = name === undefined ? undefined : inventory.records.get(name)
     if (record === undefined) return undefined
     const text = errorMessage(error)
+    record.error = error
     if (record.fault === text && retry.includes(record.name)) this.#host.log.forPlugin(record.name).info('failed again')
     else this.#host.log.forPlugin(record.name).error(text, { error })
     this.#fail(record, text)
@@ -90,6 +91,7 @@ export class FailurePolicy {
 
   /** Records that the code of a plugin cannot be read. The plugin does not run. */
   unreadable(record: PluginRecord, error: unknown): void {
+    record.error = error
     record.fault = errorMessage(error)
     this.#host.log.forPlugin(record.name).error(`cannot load: ${record.fault}`, { error })
   }
@@ -100,7 +102,9 @@ export class FailurePolicy {
     // In a conflict of two plugins, the one that the change concerns is at fault.
     const name = names.find(each => concerned.includes(each)) ?? names[0]
     const record = name === undefined ? undefined : this.#host.inventory.records.get(name)
-    if (record !== undefined) record.refusal = errorMessage(error)
+    if (record === undefined) return
+    record.error = error
+    record.refusal = errorMessage(error)
   }
 
   #fail(

@@ -1,5 +1,6 @@
 import type { PluginState } from '@svc/contracts'
 import type { PluginManifest } from '@svc/plugin-sdk'
+import { isSvcError } from '@svc/plugin-sdk'
 import { Lifecycle } from './lifecycle.ts'
 import type { RunningUnit } from './plan.ts'
 import type { PluginSource, PreparedCode } from './plugin-source.ts'
@@ -24,6 +25,8 @@ export class PluginRecord {
   fault: string | null = null
   /** Reason for which the last change of the plugin was refused. The plugin continues unchanged. */
   refusal: string | null = null
+  /** Last error of the plugin. */
+  error: unknown = null
   readonly lifecycle: Lifecycle
   #failures: number[] = []
   #retry: NodeJS.Timeout | undefined
@@ -48,6 +51,11 @@ export class PluginRecord {
 
   get why(): string | null {
     return this.refusal === null ? this.fault : `last change refused: ${this.refusal}`
+  }
+
+  /** Hint of the error that `why` contains. */
+  get hint(): string | null {
+    return isSvcError(this.error) && this.why?.includes(this.error.message) === true ? (this.error.hint ?? null) : null
   }
 
   get quarantined(): boolean {

@@ -109,6 +109,8 @@ function report(each: PluginRecord, kernel: Kernel): PluginReport {
     inFlight: unit?.inFlight ?? 0,
     activateMs: unit?.activateMs ?? null,
     why: open.length > 0 ? `breaker open: ${open.join(', ')}` : each.why,
+    hint: open.length > 0 ? null : hintOf(each),
+    refused: each.refusal !== null,
     location: each.source.location
   }
 }
@@ -139,12 +141,21 @@ function foundOf(name: string, host: AdminHost): string[] {
   return host
     .findings()
     .filter(({ plugin, message }) => plugin === name && !shown.includes(message))
-    .map(({ severity, message }) => `${severity}: ${message}`)
+    .flatMap(({ severity, message, hint }) => [`${severity}: ${message}`, ...hintLine(hint, message)])
 }
 
-function reasons({ name, state, why, source }: PluginRecord): string[] {
-  const hint = source.problem?.hint
-  return [`${name} is ${state}${why === null ? '' : `: ${why}`}`, ...(hint === undefined ? [] : [hint])]
+function reasons(each: PluginRecord): string[] {
+  const { name, state, why } = each
+  return [`${name} is ${state}${why === null ? '' : `: ${why}`}`, ...hintLine(hintOf(each), why ?? '')]
+}
+
+function hintOf({ source, hint }: PluginRecord): string | null {
+  return source.problem?.hint ?? hint
+}
+
+/** Returns the line for a hint, unless the message contains it. */
+function hintLine(hint: string | null, message: string): string[] {
+  return hint === null || message.includes(hint) ? [] : [`hint: ${hint}`]
 }
 
 function providersOf(token: string, kernel: Kernel): PluginRecord[] {

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { isSvcError, type Permissions, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError, type Permissions, type PluginManifest, SvcError } from '@svc/plugin-sdk'
 import type { PluginSource } from '../core/plugin-source.ts'
 import type { Describer } from '../isolation/describer.ts'
 import { Bundler } from '../loader/bundle.ts'
@@ -51,8 +51,10 @@ export interface PluginOutput {
 export interface Discovered {
   /** One source for each name. Broken packages are included and have a `problem`. */
   readonly sources: readonly PluginSource[]
-  /** Problems that belong to no listed plugin: missing folders, names that another plugin already has. */
+  /** Problems that no source has: missing folders, names that another plugin already has, and those in `kept`. */
   readonly problems: readonly DiscoveryProblem[]
+  /** Plugins whose package is no longer valid, with the error. Their sources keep the last valid version. */
+  readonly kept: ReadonlyMap<string, SvcError>
   /** Names of the plugins of the installation. */
   readonly installed: ReadonlySet<string>
   /** Lines that plugins printed since the last discovery. */
@@ -89,8 +91,8 @@ export class Discovery {
   #describer: Promise<Describer> | undefined
   /** For each package folder, whether it belongs to the installation. */
   readonly #isOurs = new Map<string, boolean>()
-  /** Packages that the last discovery could not read. */
-  readonly #unread = new Set<string>()
+  /** Errors of the packages that the last discovery could not read, by folder. */
+  readonly #unread = new Map<string, SvcError>()
   #watching: { readonly of: readonly unknown[]; readonly watched: Watched } = {
     of: [],
     watched: { files: [], directories: [] }
@@ -136,7 +138,7 @@ export class Discovery {
     for (const name of this.#included)
       if (choice.off?.(name) === true && this.#choice.off?.(name) !== true) this.#included.delete(name)
     this.#choice = choice
-    const places = new Places()
+    const places = new Places(root => this.#known.has(root) || this.#loader.index.last(root) !== undefined)
     places.folderOfPlugins(join(installRoot, 'plugins'))
     places.installed(projectRoot)
     places.installed(installRoot)
@@ -174,7 +176,13 @@ export class Discovery {
       const output = this.#output.splice(0)
       const named = firstOfEachName(sources, problems)
       const installed = new Set(named.filter(({ location }) => this.#isInstalled(location)).map(({ name }) => name))
-      return { sources: named, problems, installed, output, ...this.#watched(places, sources) }
+      const kept = new Map(
+        named.flatMap(({ name, location, problem }) => {
+          const error = problem === null ? this.#unread.get(location) : undefined
+          return error === undefined ? [] : [[name, error] as const]
+        })
+      )
+      return { sources: named, problems, kept, installed, output, ...this.#watched(places, sources) }
     } finally {
       void this.#describer?.then(describer => describer.rest())
     }
@@ -185,7 +193,8 @@ export class Discovery {
     const isUnchanged = changed !== undefined && !this.#unread.has(root) && known?.concerns(changed) === false
     if (known !== undefined && isUnchanged && known.isOff === this.#isOff(known)) return known
     const source = this.#source(root, problems)
-    if (source instanceof FileSource) await (this.#isOff(source) ? source.leaveOff() : source.describe())
+    if (source instanceof FileSource && !this.#unread.has(root))
+      await (this.#isOff(source) ? source.leaveOff() : source.describe())
     return source
   }
 
@@ -258,9 +267,14 @@ export class Discovery {
       return source
     } catch (error) {
       if (!isSvcError(error)) throw error
-      this.#unread.add(root)
-      if (known === undefined) return new BrokenSource(root, this.#loader.index.last(root)?.manifest ?? null, error)
-      problems.push({ location: root, error })
+      if (known === undefined) {
+        this.#unread.set(root, error)
+        return new BrokenSource(root, this.#loader.index.last(root)?.manifest ?? null, error)
+      }
+      const { code, message, status, hint, at, cause } = error
+      const named = new SvcError(code, message, defined({ status, hint, at, cause, plugin: known.name }))
+      this.#unread.set(root, named)
+      problems.push({ location: root, error: named })
       return known
     }
   }

@@ -9,6 +9,9 @@ export interface DiscoveryProblem {
   readonly error: SvcError
 }
 
+/** Content of a folder's package.json. `unreadable`: it exists, but is not valid JSON or cannot be read. */
+type Declaration = 'plugin' | 'no plugin' | 'unreadable'
+
 /** Collects the package folders of plugins, without duplicates. */
 export class Places {
   /** Package folders with links resolved. */
@@ -20,6 +23,12 @@ export class Places {
   readonly problems: DiscoveryProblem[] = []
   /** Packages in `node_modules` that were already visited: two folders may resolve to the same one. */
   readonly #installed = new Set<string>()
+  readonly #isKnown: (root: string) => boolean
+
+  /** `isKnown`: true for a package folder, with links resolved, that contained a plugin before. */
+  constructor(isKnown: (root: string) => boolean = () => false) {
+    this.#isKnown = isKnown
+  }
 
   /** Adds all folders in a directory. Each must be a plugin. */
   folderOfPlugins(directory: string): void {
@@ -28,13 +37,15 @@ export class Places {
     for (const name of folders(directory)) this.roots.add(realpathSync.native(join(directory, name)))
   }
 
-  /** Adds those folders in a directory that declare a plugin. Others may be unrelated. */
+  /**
+   * Adds those folders in a directory that declare a plugin, or whose package.json is unreadable. Others may be unrelated.
+   */
   declared(directory: string): void {
     this.directories.add(directory)
     for (const name of folders(directory)) {
       const root = join(directory, name)
       this.candidates.add(join(root, 'package.json'))
-      if (declares(root)) this.roots.add(realpathSync.native(root))
+      if (declarationIn(root) !== 'no plugin') this.roots.add(realpathSync.native(root))
     }
   }
 
@@ -49,7 +60,7 @@ export class Places {
       this.problems.push({ location: directory, error })
       return
     }
-    if (declares(directory)) this.roots.add(realpathSync.native(directory))
+    if (this.#isPlugin(directory, () => !containsPackages(directory))) this.roots.add(realpathSync.native(directory))
     else this.folderOfPlugins(directory)
   }
 
@@ -62,10 +73,17 @@ export class Places {
         const root = join(modules, name)
         if (this.#installed.has(root)) continue
         this.#installed.add(root)
-        if (declares(root)) this.roots.add(realpathSync.native(root))
+        if (this.#isPlugin(root, () => isNamedAsPlugin(name))) this.roots.add(realpathSync.native(root))
       }
       if (folder === dirname(folder)) return
     }
+  }
+
+  /** True for a plugin. With an unreadable package.json, one that was a plugin before or `resembles` one. */
+  #isPlugin(root: string, resembles: () => boolean): boolean {
+    const declaration = declarationIn(root)
+    if (declaration !== 'unreadable') return declaration === 'plugin'
+    return this.#isKnown(realpathSync.native(root)) || resembles()
   }
 }
 
@@ -95,6 +113,14 @@ function namedAsPlugins(modules: string): string[] {
   })
 }
 
+function isNamedAsPlugin(name: string): boolean {
+  return /^(?:@svc\/plugin-|(?:@[^/]+\/)?svc-plugin-)/.test(name)
+}
+
+function containsPackages(directory: string): boolean {
+  return folders(directory).some(name => existsSync(join(directory, name, 'package.json')))
+}
+
 function dependenciesOf(root: string): string[] {
   try {
     const { dependencies, devDependencies } = readPackageJson(root) as Record<
@@ -107,11 +133,10 @@ function dependenciesOf(root: string): string[] {
   }
 }
 
-/** True if a folder contains a package that declares a plugin. False if it cannot be read. */
-function declares(root: string): boolean {
+function declarationIn(root: string): Declaration {
   try {
-    return readPackageJson(root).svc !== undefined
+    return readPackageJson(root).svc === undefined ? 'no plugin' : 'plugin'
   } catch {
-    return false
+    return existsSync(join(root, 'package.json')) ? 'unreadable' : 'no plugin'
   }
 }

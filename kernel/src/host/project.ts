@@ -212,7 +212,7 @@ export class Project {
     }
   }
 
-  /** Applies a catalog. Returns the plugins whose settings were rejected; they continue unchanged. */
+  /** Applies a catalog. Returns the plugins whose settings or package were rejected; they continue unchanged. */
   async #adopt(catalog: PluginCatalog, stale: readonly string[]): Promise<ReadonlySet<string>> {
     const read = isSameConfiguration(catalog, this.#catalog) ? this.#read : configOf(catalog)
     this.#findings.update(catalog, read)
@@ -230,7 +230,7 @@ export class Project {
     const undo = this.#choices.defer(switched, config)
     try {
       const live = [...diff.plugins].filter(([, { settings }]) => settings.live.length > 0).map(([name]) => name)
-      const ready = stale.filter(name => !refused.has(name))
+      const ready = stale.filter(name => !refused.has(name) && !catalog.found.kept.has(name))
       await this.kernel.change({ sources: catalog.found.sources, ...this.#wanted(), stale: ready, live })
     } catch (error) {
       undo()
@@ -241,12 +241,14 @@ export class Project {
     }
     this.#applyOwn(diff, config)
     this.#announce(diff)
-    for (const [name, error] of refused) {
-      const record = this.kernel.records.get(name)
-      if (record !== undefined) record.refusal = error.message
+    for (const [name, error] of refused)
       this.log.forPlugin(name).error(`invalid settings, the previous ones stay in force: ${error.message}`, { error })
+    const kept = [...catalog.found.kept].filter(([name]) => this.kernel.current.units.has(name))
+    for (const [name, error] of [...kept, ...refused]) {
+      const record = this.kernel.records.get(name)
+      if (record !== undefined) Object.assign(record, { error, refusal: error.message })
     }
-    return new Set(refused.keys())
+    return new Set([...refused.keys(), ...catalog.found.kept.keys()])
   }
 
   /** Returns running plugins with invalid settings. They keep their previous settings and do not block other plugins. */

@@ -21,6 +21,8 @@ export const pluginReport = t.object({
   inFlight: t.integer(),
   activateMs: t.nullable(t.number()),
   why: t.nullable(t.string()),
+  hint: t.nullable(t.string()),
+  refused: t.boolean({ description: 'True if the last change was refused and the previous version serves' }),
   location: t.string()
 })
 
@@ -53,7 +55,8 @@ export const pluginsList = defineOperation({
           'hooks',
           'inFlight',
           'activateMs',
-          'why'
+          'why',
+          'hint'
         ],
         note: 'note'
       }

@@ -14,6 +14,8 @@ export function pluginReport(name: string, change: Partial<PluginReport> = {}): 
     inFlight: 0,
     activateMs: 2,
     why: null,
+    hint: null,
+    refused: false,
     location: `/plugins/${name}`,
     ...change
   }

@@ -230,7 +230,8 @@ tap.test('/docs is a page that runs only its own script', async tap => {
 tap.test('/metrics counts invalid plugins, /ready names them, and a setting makes /ready fail', async tap => {
   const plugins = [
     { name: 'http', state: 'active', why: null },
-    { name: 'typo', state: 'invalid', why: 'plugin.ts:3:1 unexpected end' }
+    { name: 'typo', state: 'invalid', why: 'plugin.ts:3:1 unexpected end' },
+    { name: 'old', state: 'active', refused: true, why: 'last change refused: package.json is not JSON' }
   ]
   const services = [{ token: kernelAdmin, value: { plugins: () => plugins } as never }]
   for (const ready_requires_plugins of [false, true]) {
@@ -240,10 +241,28 @@ tap.test('/metrics counts invalid plugins, /ready names them, and a setting make
     tap.equal(response.status, ready_requires_plugins ? 503 : 200)
     tap.match(await response.json(), {
       status: ready_requires_plugins ? 'not_ready' : 'ready',
-      invalid_plugins: [{ name: 'typo', state: 'invalid', why: /unexpected end/ }]
+      invalid_plugins: [
+        { name: 'typo', state: 'invalid', why: /unexpected end/ },
+        { name: 'old', state: 'active', why: /package\.json is not JSON/ }
+      ]
     })
     const metrics = await (await fetch(world.url('/metrics'))).text()
     tap.match(metrics, /^svc_plugins\{state="invalid"\} 1$/m)
-    tap.match(metrics, /^svc_plugins\{state="active"\} 1$/m)
+    tap.match(metrics, /^svc_plugins\{state="active"\} 2$/m)
+    tap.match(metrics, /^svc_plugin_change_refused\{plugin="old"\} 1$/m)
+    tap.match(metrics, /^svc_plugin_change_refused\{plugin="http"\} 0$/m)
   }
 })
+
+tap.test(
+  'a plugin whose change was refused still runs, so /ready is 200 even if it requires all plugins',
+  async tap => {
+    const plugins = [{ name: 'old', state: 'active', refused: true, why: 'last change refused: x' }]
+    const services = [{ token: kernelAdmin, value: { plugins: () => plugins } as never }]
+    const world = await openWorld([], { ready_requires_plugins: true }, services)
+    tap.teardown(() => world.close())
+    const response = await fetch(world.url('/ready'))
+    tap.equal(response.status, 200)
+    tap.match(await response.json(), { status: 'ready', invalid_plugins: [{ name: 'old' }] })
+  }
+)

@@ -10,7 +10,7 @@ import type { LogError } from '../answer-errors.ts'
 import { JSON_TYPE } from '../error-reply.ts'
 import { withTimeLimit } from '../with-time-limit.ts'
 import type { BuiltIn } from './built-in.ts'
-import { invalidPlugins } from './invalid-plugins.ts'
+import { invalidPlugins, isMissing } from './invalid-plugins.ts'
 
 const CHECK_TIMEOUT_MS = 5_000
 
@@ -34,7 +34,7 @@ export function readyRoute(generation: GenerationView, { report, admin, requires
       const checks = generation.items(readiness)
       const results = await Promise.all(checks.map(check => run(check, report)))
       const invalid = invalidPlugins(admin)
-      const ok = results.every(result => result.ok) && (invalid.length === 0 || !requiresPlugins)
+      const ok = results.every(result => result.ok) && !(requiresPlugins && invalid.some(isMissing))
       const status = ok ? 'ready' : 'not_ready'
       const anonymous = principal.role === 'anonymous'
       const body = anonymous
