@@ -1,5 +1,5 @@
-// Keeps the test runner out of the child processes of tests. Its module loader more than doubles the time that `svc` needs
-// to start, and the sandbox of isolated plugins refuses it. A run that measures coverage keeps it.
+// Keeps the test runner out of the child processes of tests. Its module loader more than doubles the start time of
+// `svc`, and the sandbox of isolated plugins does not allow it. A run that measures coverage keeps it.
 const key = Symbol.for('process-on-spawn@*:singletonId')
 const { env } = process
 

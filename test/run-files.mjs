@@ -2,7 +2,7 @@ import { t } from 'tap'
 
 /** Runs several test files in this process, in order. `paths` are relative to the repository. */
 export async function runFiles(paths) {
-  // A root with a teardown ends when no test is left, which can happen between two imports.
+  // A root test with a teardown ends when no test is left, which can happen between two imports.
   const { teardown } = t
   const actions = []
   t.teardown = action => actions.push(action)

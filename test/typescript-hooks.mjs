@@ -1,4 +1,4 @@
-// Compiles a source when it has changed since it was last compiled, and caches the result in node_modules.
+// Compiles a TypeScript source if it has changed since the last time, and caches the result in node_modules.
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export async function compiled(file, text) {
   const { code } = await transform(text, options)
   ready ??= mkdir(folder, { recursive: true })
   await ready
-  // Several processes may do this at once.
+  // Renamed into place, since several processes may write the file concurrently.
   await writeFile(`${path}.${process.pid}`, `${mark}${code}`)
   await rename(`${path}.${process.pid}`, path)
   return code

@@ -4,7 +4,7 @@ import * as conformance from '@svc/contracts/conformance'
 import t from 'tap'
 import { ROOT } from './error-codes.ts'
 
-t.test('every conformance suite of the contracts is in the page about testing', t => {
+t.test('the page about testing lists every conformance suite of the contracts', t => {
   const page = readFileSync(join(ROOT, 'docs/authoring/testing.md'), 'utf8')
   const suites = Object.keys(conformance).filter(name => name.endsWith('Suite'))
   t.not(suites.length, 0)

@@ -8,7 +8,7 @@ export const ROOT = join(import.meta.dirname, '..', '..')
 export interface DefinedCode {
   readonly code: string
   readonly spec: ErrorSpec
-  /** Name of the package whose table, or whose operation, has it. */
+  /** Name of the package whose error table or operation defines the code. */
   readonly owner: string
   /** Path from the root, for messages. */
   readonly file: string
@@ -20,7 +20,7 @@ interface Package {
   readonly folder: string
 }
 
-/** Packages whose errors are documented; examples document their own. */
+/** Returns the packages whose errors are documented in docs/errors.md; examples document their own. */
 export function packages(): Package[] {
   const plugins = readdirSync(join(ROOT, 'plugins')).map(name => `plugins/${name}`)
   return ['config', 'contracts', 'kernel', 'plugin-sdk', ...plugins].flatMap(folder => {
@@ -33,7 +33,7 @@ export function packages(): Package[] {
   })
 }
 
-/** TypeScript sources of a package, from the root. */
+/** Returns the TypeScript sources of a package, relative to the root. */
 export function sourcesOf({ folder }: Package): string[] {
   return readdirSync(join(ROOT, folder, 'src'), { recursive: true, encoding: 'utf8' })
     .filter(path => path.endsWith('.ts'))
@@ -41,7 +41,7 @@ export function sourcesOf({ folder }: Package): string[] {
     .sort()
 }
 
-/** Every code that an `errors.ts` or an operation defines, once per place. */
+/** Returns every code that an `errors.ts` or an operation defines, once per definition. */
 export async function definedCodes(): Promise<DefinedCode[]> {
   const found: DefinedCode[] = []
   for (const each of packages()) {
@@ -52,7 +52,7 @@ export async function definedCodes(): Promise<DefinedCode[]> {
     for (const file of tables) {
       for (const specs of (await exportsOf(file)).filter(hasSpecs)) found.push(...codes(specs.specs, file))
     }
-    // An operation may declare what a table has; it takes the entry from there and does not write its own.
+    // An operation may declare a code of a table; it then uses the entry of that table.
     const known = new Map(found.map(({ code, spec }) => [code, spec]))
     for (const file of sources.filter(path => readFileSync(join(ROOT, path), 'utf8').includes('defineOperation({'))) {
       for (const { errors } of (await exportsOf(file)).filter(isOperation)) {

@@ -26,7 +26,7 @@ function documentedCodes(): DocumentedCode[] {
   })
 }
 
-t.test('every defined code is documented with its text, and no other', async t => {
+t.test('docs/errors.md documents exactly the defined codes, with their messages', async t => {
   const defined = await definedCodes()
   const documented = documentedCodes()
   t.same(
@@ -34,10 +34,10 @@ t.test('every defined code is documented with its text, and no other', async t =
     defined.map(({ owner, code, spec: { status = 500, message } }) => `${owner} ${code} ${status} ${message}`).sort()
   )
   const mute = documented.filter(({ advice }) => !/\w{3}.*\.$/.test(advice)).map(({ code }) => code)
-  t.same(mute, [], 'each has an instruction')
+  t.same(mute, [], 'every code has advice')
 })
 
-t.test('every code has one owner: others that declare it use the entry of its table', async t => {
+t.test('every code has one owner; other declarations use the entry of its table', async t => {
   const places = new Map<string, string[]>()
   for (const { code, file } of await definedCodes()) places.set(code, [...(places.get(code) ?? []), file])
   t.same(
@@ -46,10 +46,10 @@ t.test('every code has one owner: others that declare it use the entry of its ta
   )
 })
 
-t.test('every code in the sources is documented, and every documented one is used', t => {
+t.test('every code in the sources is documented, and every documented code is used', t => {
   const documented = new Set(documentedCodes().map(({ code }) => code))
   const prefixes = new Set([...documented].map(code => code.slice(0, code.indexOf('_'))))
-  // A reason of a state, not of an error.
+  // Reasons of plugin states, which are not error codes.
   const reasons = new Set(['KRN_WAITING'])
   const used = new Set<string>()
   for (const each of packages()) {
@@ -58,14 +58,14 @@ t.test('every code in the sources is documented, and every documented one is use
       for (const [, code = ''] of source.matchAll(/'([A-Z]+_[A-Z0-9_]+)'/g)) {
         if (!prefixes.has(code.slice(0, code.indexOf('_'))) || reasons.has(code)) continue
         used.add(code)
-        if (!documented.has(code)) t.fail(`${file} uses ${code}, which docs/errors.md does not have`)
+        if (!documented.has(code)) t.fail(`${file} uses ${code}, which is missing in docs/errors.md`)
       }
     }
   }
   t.same(
     [...documented].filter(code => !used.has(code)),
     [],
-    'none is left over'
+    'every documented code is used'
   )
   t.end()
 })

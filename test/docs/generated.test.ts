@@ -4,6 +4,6 @@ import t from 'tap'
 import { generatedDocs } from '../../tools/docs.ts'
 import { ROOT } from './error-codes.ts'
 
-t.test('generated documents are up to date; if not: npm run docs', async t => {
+t.test('generated documents are up to date; if this fails, run: npm run docs', async t => {
   for (const [path, text] of await generatedDocs()) t.equal(readFileSync(join(ROOT, path), 'utf8'), text, path)
 })

@@ -6,7 +6,7 @@ import { type Document, documents, proseOf } from './markdown.ts'
 
 const known = new Map(documents().map(document => [document.path, document]))
 
-t.test('every link inside the repository has a target', t => {
+t.test('every link within the repository has a target', t => {
   const broken: string[] = []
   for (const document of known.values()) {
     for (const [, target = ''] of proseOf(document).matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -36,7 +36,7 @@ t.test('every file and folder that the architecture names exists', t => {
   t.end()
 })
 
-/** Headings as GitHub makes anchors of them. */
+/** Returns whether a heading of the file has the anchor, in the way GitHub derives anchors. */
 function hasAnchor(file: string, anchor: string): boolean {
   const document: Document | undefined = known.get(file)
   const headings = [...(document === undefined ? '' : proseOf(document)).matchAll(/^#+ (.+)$/gm)]

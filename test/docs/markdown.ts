@@ -8,7 +8,7 @@ export interface Document {
   readonly text: string
 }
 
-/** Documents for people: the README at the root, those of every package, and docs/. */
+/** Returns the documents: the README at the root, those of every package, and docs/. */
 export function documents(): Document[] {
   const below = (folder: string): string[] =>
     readdirSync(join(ROOT, folder)).map(name => join(folder, name, 'README.md'))
@@ -23,11 +23,11 @@ export function documents(): Document[] {
 
 export interface Snippet {
   readonly code: string
-  /** Line of the document on which the code begins, from 1. */
+  /** Line of the document on which the code begins, counted from 1. */
   readonly line: number
 }
 
-/** Fenced blocks of a language. */
+/** Returns the fenced blocks of a language. */
 export function snippetsOf({ text }: Document, language: string): Snippet[] {
   const snippets: Snippet[] = []
   const lines = text.split('\n')
@@ -40,7 +40,7 @@ export function snippetsOf({ text }: Document, language: string): Snippet[] {
   return snippets
 }
 
-/** The text without fenced blocks, which hold no links. */
+/** Returns the text without fenced blocks, which contain no links. */
 export function proseOf({ text }: Document): string {
   return text.replace(/^```.*?^```$/gms, '')
 }

@@ -10,11 +10,11 @@ t.test('every TypeScript snippet in the documents compiles', t => {
   for (const document of documents()) {
     for (const { code, line } of snippetsOf(document, 'ts')) {
       const name = `${document.path.replace(/\.md$/, '').replaceAll(/[\\/]/g, '--')}--${line}.ts`
-      // The compiler's line numbers are then those of the document.
+      // Padded with blank lines, so that the compiler reports line numbers of the document.
       files[name] = `${'\n'.repeat(line - 1)}${code}\n`
     }
   }
-  t.not(Object.keys(files).length, 0, 'there are some')
+  t.not(Object.keys(files).length, 0, 'the documents contain snippets')
   const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8')) as {
     compilerOptions: object
   }
@@ -34,7 +34,7 @@ t.test('every TypeScript snippet in the documents compiles', t => {
   t.end()
 })
 
-t.test('every JSON snippet in the documents is JSON', t => {
+t.test('every JSON snippet in the documents is valid JSON', t => {
   for (const document of documents()) {
     for (const { code, line } of snippetsOf(document, 'json')) {
       t.doesNotThrow(() => JSON.parse(code), `${document.path}:${line}`)

@@ -13,15 +13,15 @@ async function call(client: Client, name: string, args: Record<string, unknown>)
   return JSON.parse(content[0]?.text ?? '') as Result
 }
 
-/** Without a model the requester does the work: the fleet claims it and waits for its completion. */
-async function goesItsWay(t: Test, client: Client): Promise<void> {
+/** Submits and completes a task. Without a model the client does the work: the fleet only claims the task and waits. */
+async function completesTask(t: Test, client: Client): Promise<void> {
   t.teardown(() => client.close())
   const submitted = await call(client, 'svc_submit_task', { description: 'Write a greeting', files: [] })
   t.equal(submitted.success, true)
   const task_id = Number(submitted.data?.task_id)
   const status = async () => JSON.stringify((await call(client, 'svc_task_status', { task_id })).data)
   for (let now = ''; !now.includes('InProgress'); now = await status()) await new Promise(setImmediate)
-  t.pass('it is in progress')
+  t.pass('the task is in progress')
   const done = await call(client, 'svc_complete_task', {
     task_id,
     completion_summary: 'The greeting was written by the client itself.',
@@ -32,11 +32,11 @@ async function goesItsWay(t: Test, client: Client): Promise<void> {
   t.match(await status(), /Completed/)
 }
 
-t.test('an editor’s svc mcp has agents that claim tasks', async t => {
-  await goesItsWay(t, await overStdio(mcpProject(t), '2025'))
+t.test('an svc mcp that an editor starts has agents that claim tasks', async t => {
+  await completesTask(t, await overStdio(mcpProject(t), '2025'))
 })
 
-t.test('a server has them from its start', async t => {
+t.test('svc serve has agents from its start', async t => {
   const { url } = await serveMcp(t, mcpProject(t))
-  await goesItsWay(t, await overHttp(url, '2026'))
+  await completesTask(t, await overHttp(url, '2026'))
 })

@@ -17,7 +17,7 @@ const PAGE = `<!doctype html><title>Greeting</title>
 
 const SETTINGS = `[plugins.browser]\nsandbox = ${SANDBOX}\ntimeout_ms = 60000\n[plugins.app-runtime]\ntime_limit_ms = 120000\n`
 
-/** Address of a server that knows one page. */
+/** Starts a server with one page; returns its address. */
 async function servePage(t: Test): Promise<string> {
   const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(PAGE))
   server.listen(0, '127.0.0.1')
@@ -42,7 +42,7 @@ fn greet(url: str, name: str, picture: str) to Result[str] {
 }
 `
 
-t.test('a program fills, clicks, reads and photographs a page', { skip: missing }, async t => {
+t.test('a program fills, clicks and reads a page, and takes a screenshot', { skip: missing }, async t => {
   const url = await servePage(t)
   const main = 'fn main(url: str) to Result[Unit] {\n    print(greet(url, "Ada", "page.png")?)\n    Ok(())\n}\n'
   const folder = makeProject(t, { 'svc.toml': SETTINGS, 'greet.vox': `${GREET}\n${main}` })
@@ -54,7 +54,7 @@ t.test('a program fills, clicks, reads and photographs a page', { skip: missing 
   t.match(denied.stderr, /RUN_CAPABILITY_DENIED.*capability browser/)
 })
 
-t.test('a program that needs a browser gets an error that names the setting', async t => {
+t.test('if the browser is disabled, the error of a program names the setting', async t => {
   const folder = makeProject(t, {
     'svc.toml': '[plugins.browser]\nenabled = false\n',
     'open.vox': 'fn main() {\n    print(Browser.open("http://127.0.0.1/"))\n}\n'
@@ -64,7 +64,7 @@ t.test('a program that needs a browser gets an error that names the setting', as
   t.match(stderr, /RUN_UNSUPPORTED.*"enabled = true" in \[plugins\.browser\]/)
 })
 
-t.test('a program that is served uses pages, and none outlives it', { skip: missing }, async t => {
+t.test('a served program opens pages, and all of them close with it', { skip: missing }, async t => {
   const url = await servePage(t)
   const source = `${GREET}
 @server

@@ -6,14 +6,14 @@ import t from 'tap'
 import { errorOf, runSvc } from './run-svc.ts'
 import { makeProject, pluginPackage, serve } from './served-project.ts'
 
-/** Reports the process in which it runs, and waits until it is cancelled. */
+/** Source of a plugin that reports the process in which it runs, or waits until it is cancelled. */
 const WHERE = `
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 
 const place = defineOperation({
-  id: 'where.place', summary: 'Say where it runs', input: t.object({}),
+  id: 'where.place', summary: 'Report the process id', input: t.object({}),
   output: t.object({ pid: t.integer(), word: t.string() }), effect: 'read',
   expose: { rpc: true, cli: { command: 'where place' } }
 })
@@ -63,7 +63,7 @@ export default definePlugin({
 const files = { 'plugins/where/package.json': pluginPackage('where'), 'plugins/where/src/plugin.ts': WHERE }
 const ONLY = ['--only', 'http,daemon,cli,where']
 
-/** The state file of a daemon, written a moment after it listens. */
+/** Waits for a daemon's state file, which is written a moment after the daemon listens. */
 async function stateOf(folder: string): Promise<DaemonState> {
   for (;;) {
     const state = await readDaemonState(folder)
@@ -72,7 +72,7 @@ async function stateOf(folder: string): Promise<DaemonState> {
   }
 }
 
-t.test('commands go through the running daemon, and without one run in process', async t => {
+t.test('commands run in the running daemon, or in process if none runs', async t => {
   const folder = makeProject(t, files)
   const pidOf = async (...argv: string[]): Promise<number> =>
     JSON.parse((await runSvc(folder, [...argv, '--json'])).stdout).pid
@@ -80,21 +80,17 @@ t.test('commands go through the running daemon, and without one run in process',
   const server = await serve(t, folder, ONLY)
   await stateOf(folder)
   t.not(alone, server.child.pid)
-  t.equal(await pidOf('where', 'place'), server.child.pid, 'a command')
-  t.equal(await pidOf('call', 'where.place'), server.child.pid, 'a call by id')
-  t.equal(await pidOf('rpc', 'where.place'), server.child.pid, 'a method')
-  t.not(await pidOf('where', 'place', '--in-process'), server.child.pid, 'unless asked not to')
-  t.not(await pidOf('where', 'local'), server.child.pid, 'unless it is not offered over RPC')
+  t.equal(await pidOf('where', 'place'), server.child.pid, 'a command runs in the daemon')
+  t.equal(await pidOf('call', 'where.place'), server.child.pid, 'a call by id runs in the daemon')
+  t.equal(await pidOf('rpc', 'where.place'), server.child.pid, 'a method runs in the daemon')
+  t.not(await pidOf('where', 'place', '--in-process'), server.child.pid, '--in-process runs in a new process')
+  t.not(await pidOf('where', 'local'), server.child.pid, 'an operation without RPC runs in a new process')
   t.match(
     await runSvc(folder, ['where', 'place', '--set', 'plugins.where.word=there']),
     { code: 0, stdout: /"there"/ },
-    'settings for one command stay in its process'
+    'a command with --set runs in a new process'
   )
-  t.match(
-    await runSvc(folder, ['where', 'story']),
-    { code: 0, stdout: 'once upon a time\n' },
-    'events arrive as they come'
-  )
+  t.match(await runSvc(folder, ['where', 'story']), { code: 0, stdout: 'once upon a time\n' }, 'events are streamed')
   t.match(errorOf(await runSvc(folder, ['rpc', 'where.nowhere', '--json'])), { code: 'DMN_METHOD_UNKNOWN' })
 
   const list = await runSvc(folder, ['plugins', 'list'])
@@ -117,15 +113,15 @@ t.test('commands go through the running daemon, and without one run in process',
     code: 'DMN_METHOD_UNKNOWN',
     hint: 'svc plugins why where'
   })
-  t.equal(readFileSync(join(folder, 'svc.toml'), 'utf8'), '', 'not persisted')
+  t.equal(readFileSync(join(folder, 'svc.toml'), 'utf8'), '', 'the change is not persisted')
   t.match(await runSvc(folder, ['plugins', 'enable', 'where']), { code: 0, stdout: /^add where/ })
   t.match(readFileSync(join(folder, 'svc.toml'), 'utf8'), /\[plugins\.where\]\nenabled = true/)
 
-  t.equal(await server.stop('SIGINT'), 0, 'a requested stop is a success')
+  t.equal(await server.stop('SIGINT'), 0, 'a server that is stopped by SIGINT exits with 0')
   t.not(await pidOf('where', 'place'), server.child.pid)
 })
 
-t.test('a daemon with a configured token takes that one, and the one of its state file, which svc shows', async t => {
+t.test('a daemon accepts its configured token, and the token of its state file, which svc sends', async t => {
   const folder = makeProject(t, { ...files, 'svc.toml': '[plugins.daemon]\ntoken = "secret://env/DAEMON_TOKEN"\n' })
   process.env.DAEMON_TOKEN = 'opensesame'
   t.teardown(() => delete process.env.DAEMON_TOKEN)
@@ -151,7 +147,11 @@ t.test('commands ignore the state file of a dead daemon', async t => {
   t.match(await runSvc(folder, ['rpc', 'orch.ping']), { code: 7 })
   const reused = { ...JSON.parse(left), pid: process.pid }
   writeFileSync(join(folder, '.vox', 'daemon.json'), JSON.stringify({ ...reused, process_start: null }))
-  t.match(await runSvc(folder, ['where', 'place']), { code: 0 }, 'nor one whose number another process has now')
+  t.match(
+    await runSvc(folder, ['where', 'place']),
+    { code: 0 },
+    'a state file whose process id now belongs to another process is ignored'
+  )
   t.match((await runSvc(folder, ['doctor'])).stdout, /^warning +daemon +.*does not respond for this project/m)
 })
 
@@ -172,10 +172,10 @@ t.test('the first Ctrl-C ends a command cleanly with 130, here and in the daemon
   const cancelled = `cancelled in ${server.child.pid}`
   while (!readFileSync(join(folder, 'notes'), 'utf8').includes(cancelled))
     await new Promise(resolve => setTimeout(resolve, 5))
-  t.match(await runSvc(folder, ['where', 'story']), { code: 0 }, 'and the daemon goes on')
+  t.match(await runSvc(folder, ['where', 'story']), { code: 0 }, 'the daemon continues')
 })
 
-t.test('the second Ctrl-C ends a command at once', async t => {
+t.test('the second Ctrl-C ends a command immediately', async t => {
   const folder = makeProject(t, files)
   const notes = join(folder, 'notes')
   const { code } = await runSvc(folder, ['where', 'wait', '--deaf', '--set', 'kernel.drain_timeout_ms=86400000'], {
@@ -190,7 +190,7 @@ t.test('the second Ctrl-C ends a command at once', async t => {
   t.equal(code, 130)
 })
 
-t.test('serve runs the plugins of --only with the settings of --profile', async t => {
+t.test('svc serve runs only the plugins of --only, with the settings of --profile', async t => {
   const folder = makeProject(t, {
     ...files,
     'svc.quiet.toml': '[plugins.where]\nword = "hush"\n',
@@ -213,7 +213,7 @@ t.test('serve runs the plugins of --only with the settings of --profile', async 
   t.equal(await server.stop('SIGTERM'), 0)
 })
 
-t.test('a plugin that is saved is served again, and one that appears brings its commands', async t => {
+t.test('a saved plugin is reloaded, and a new plugin adds its commands', async t => {
   const folder = makeProject(t, files)
   const server = await serve(t, folder, ['--watch'])
   await stateOf(folder)
@@ -228,7 +228,7 @@ t.test('a plugin that is saved is served again, and one that appears brings its 
   t.equal(JSON.parse((await runSvc(folder, ['where', 'place', '--json'])).stdout).pid, pid)
 })
 
-t.test('svc mcp speaks on standard streams while a daemon runs', async t => {
+t.test('svc mcp serves stdio while a daemon runs', async t => {
   const folder = makeProject(t, files)
   await serve(t, folder, ONLY)
   await stateOf(folder)

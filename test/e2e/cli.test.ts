@@ -5,7 +5,7 @@ import t from 'tap'
 import { errorOf, type Ran, runSvc } from './run-svc.ts'
 import { makeProject, pluginPackage, SVC_BIN } from './served-project.ts'
 
-/** Its module body leaves a mark, which shows that it was loaded. */
+/** Source of a plugin whose module body writes a file, which shows that it was loaded. */
 const TRAP = `
 import { writeFileSync } from 'node:fs'
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
@@ -17,7 +17,7 @@ const spring = defineOperation({
   summary: 'Spring the trap',
   input: t.object({
     times: t.integer({ default: 1, minimum: 1, maximum: 3, description: 'How often' }),
-    story: t.optional(t.boolean({ description: 'Tell it piece by piece' }))
+    story: t.optional(t.boolean({ description: 'Stream the text in pieces' }))
   }),
   output: t.object({ text: t.string() }),
   events: t.string(),
@@ -64,10 +64,10 @@ t.before(async () => {
   rmSync(mark)
 })
 
-t.test('help, completion, lists and explanations load no plugin code', async t => {
+t.test('help, completion, list and explain commands load no plugin code', async t => {
   const questions: [argv: string[], told: RegExp][] = [
     [['--help'], /svc trap +A trap/],
-    [['trap', 'spring', '--help'], /--story +Tell it piece by piece/],
+    [['trap', 'spring', '--help'], /--story +Stream the text in pieces/],
     [['plugins', 'list', '--help'], /List plugins/],
     [['call', 'trap.spring', '--help'], /TRAP_STUCK +409/],
     [['__complete', '2', 'svc', 'trap', ''], /^spring\tSpring the trap$/m],
@@ -82,10 +82,10 @@ t.test('help, completion, lists and explanations load no plugin code', async t =
     t.notOk(existsSync(mark), `${argv.join(' ')} loaded the plugin`)
   }
   await svc('trap', 'spring')
-  t.ok(existsSync(mark), 'running its command does load it')
+  t.ok(existsSync(mark), 'running a command of the plugin loads it')
 })
 
-t.test('commands of a plugin whose source is broken stay in help, with a note, and say what is wrong', async t => {
+t.test('commands of a plugin with a syntax error stay in help with a note, and fail with the location', async t => {
   const plugin = (body: string): string => `
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 const hello = defineOperation({
@@ -116,11 +116,11 @@ export default definePlugin({
   ]) {
     const ran = await run(...argv)
     t.match(ran, { code: 7, stderr: /OPR_UNAVAILABLE/ }, argv.join(' '))
-    t.match(ran.stderr, /plugins\/greeter\/src\/plugin\.ts:\d+:\d+/, 'where the source is wrong')
+    t.match(ran.stderr, /plugins\/greeter\/src\/plugin\.ts:\d+:\d+/, 'the error names file, line and column')
   }
 })
 
-t.test('help starts without anything that only running needs', t => {
+t.test('help loads no modules that only running commands need', t => {
   const packages = /node_modules\/(ajv|awilix|pino|pino-pretty|esbuild|chokidar|tapable|toml-eslint-parser|yargs)\//
   const vendored = /dist\/vendor\/(ajv|tapable)/
   const loader = `
@@ -148,12 +148,12 @@ t.test('help starts without anything that only running needs', t => {
   t.end()
 })
 
-t.test('one operation, as a command, by its id, and with what it says on the way', async t => {
+t.test('an operation can be run as a command or by id, with streamed output', async t => {
   t.match(await svc('trap', 'spring', '2'), { code: 0, stdout: 'snap snap\n', stderr: 'sprung 2/2\n' })
   t.match(
     await svc('trap', 'spring', '2', '--story'),
     { code: 0, stdout: 'snap snap\n' },
-    'what was streamed is not said twice'
+    'streamed text is not printed again'
   )
   t.match(await svc('call', 'trap.spring', '{"times":3}'), { code: 0, stdout: 'snap snap snap\n' })
   t.match(await runSvc(folder, ['call', 'trap.spring', '-'], { stdin: '{"times": 2}' }), {
@@ -163,7 +163,7 @@ t.test('one operation, as a command, by its id, and with what it says on the way
   t.match(await svc('trap', 'spring', '--set', 'plugins.trap.word=tock'), { code: 0, stdout: 'tock\n' })
 })
 
-t.test('with --json standard output is one document, and what is said on the way is on standard error', async t => {
+t.test('with --json standard output is one document, and events go to standard error', async t => {
   const { code, stdout, stderr } = await svc('trap', 'spring', '2', '--story', '--json')
   t.equal(code, 0)
   t.same(JSON.parse(stdout), { text: 'snap snap' })
@@ -188,7 +188,7 @@ t.test('with --json standard output is one document, and what is said on the way
   }
 })
 
-t.test('a plugin that owns the terminal reads it, writes it and chooses its exit code', async t => {
+t.test('a plugin command reads standard input, writes standard output and chooses its exit code', async t => {
   t.match(await runSvc(folder, ['trap', 'echo'], { stdin: 'to and fro' }), { code: 9, stdout: 'to and fro' })
 })
 
@@ -220,14 +220,14 @@ for (const [argv, exit, code, message, hint] of failures) {
   t.test(`svc ${argv.join(' ')} fails with ${exit}`, async t => {
     const ran = await svc(...argv, '--json')
     t.equal(ran.code, exit)
-    t.equal(ran.stdout, '', 'nothing on standard output')
+    t.equal(ran.stdout, '', 'standard output is empty')
     const error = errorOf(ran)
     t.match(error, { code, message })
     if (hint !== undefined) t.match(error.hint, hint)
   })
 }
 
-t.test('people read errors as text', async t => {
+t.test('without --json errors are printed as text', async t => {
   const { code, stderr } = await svc('plugins', 'lisst')
   t.equal(code, 2)
   t.equal(
@@ -236,18 +236,18 @@ t.test('people read errors as text', async t => {
   )
 })
 
-t.test('without a command there is help on standard error', async t => {
+t.test('svc without a command prints help to standard error', async t => {
   t.match(await svc(), { code: 2, stdout: '', stderr: /svc <command>[\s\S]*svc plugins/ })
 })
 
-t.test('a reader that wants only the beginning is no error', t => {
+t.test('a closed output pipe is not an error', t => {
   const script = `set -o pipefail; "$0" "$1" config schema | head -c 10; echo " \${PIPESTATUS[0]}"`
   const stdout = execFileSync('bash', ['-c', script, process.execPath, SVC_BIN], { cwd: folder, encoding: 'utf8' })
   t.match(stdout, / 0\n$/)
   t.end()
 })
 
-t.test('switching plugins without a daemon writes the project file and says so', async t => {
+t.test('plugins enable and disable without a daemon write svc.toml and report it', async t => {
   const project = makeProject(t, { 'svc.toml': '# mine\n[plugins.http]\nport = 8080\n' })
   const dry = await runSvc(project, ['plugins', 'disable', 'mcp', '--dry-run'])
   t.match(dry.stdout, 'plugins.mcp.enabled = false would be written to svc.toml')
@@ -260,7 +260,7 @@ t.test('switching plugins without a daemon writes the project file and says so',
   t.match((await runSvc(project, ['plugins', 'list'])).stdout, /^mcp +\S+ +resolved/m)
 })
 
-t.test('a configuration with errors can be examined, and nothing else runs on it', async t => {
+t.test('with an invalid configuration only commands that inspect it run', async t => {
   const project = makeProject(t, { 'svc.toml': '[kernel]\nwach = true\n\n[plugins.http]\nprot = 1\n' })
   const validation = await runSvc(project, ['config', 'validate'])
   t.equal(validation.code, 3)
@@ -274,7 +274,7 @@ t.test('a configuration with errors can be examined, and nothing else runs on it
   t.match(await runSvc(project, ['serve']), { code: 3, stderr: /svc\.toml:2:1 {2}CFG_KEY_UNKNOWN/ })
 })
 
-t.test('shells complete what plugins contribute', async t => {
+t.test('shell completion includes commands, flags and settings of plugins', async t => {
   const bin = join(folder, 'bin')
   mkdirSync(bin, { recursive: true })
   symlinkSync(SVC_BIN, join(bin, 'svc'))
@@ -321,14 +321,14 @@ t.test('shells complete what plugins contribute', async t => {
     t.match(lines[2], /^trap\t/)
   })
 
-  t.test('PowerShell gets a script that asks with the index of the word', async t => {
+  t.test('the PowerShell script passes the index of the word to svc', async t => {
     const { stdout } = await runSvc(folder, ['completion', 'powershell'])
     t.match(stdout, /Register-ArgumentCompleter -Native -CommandName svc/)
     t.match(stdout, /__complete \$index @words/)
   })
 })
 
-t.test('a plugin that cannot be compiled is listed with the place, and the others work', async t => {
+t.test('a plugin that cannot be compiled is listed with the location, and other plugins work', async t => {
   const project = makeProject(t, {
     'plugins/broken/package.json': pluginPackage('broken'),
     'plugins/broken/src/plugin.ts': 'export default {\n  oops =\n'

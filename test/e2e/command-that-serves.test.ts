@@ -49,7 +49,7 @@ function run(t: Test, word: string): { readonly child: ChildProcess; readonly en
   return { child, ended }
 }
 
-t.test('a command may become a server with its own settings, which ends as svc serve does', async t => {
+t.test('a command may become a server with its own settings, and ends like svc serve', async t => {
   const word = 'so, "quoted" = \\ and ü'
   const { child, ended } = run(t, word)
   const [said] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
@@ -65,7 +65,7 @@ t.test('a command may become a server with its own settings, which ends as svc s
   t.same(await ended, [0, null])
 })
 
-t.test('the same command may end with an exit code', async t => {
+t.test('a command that may serve can also end with an exit code', async t => {
   const { ended } = run(t, 'nothing')
   t.same(await ended, [3, null])
 })

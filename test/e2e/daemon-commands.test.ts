@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { errorOf, type Ran, runSvc } from './run-svc.ts'
 import { type Files, makeProject, pluginPackage, serve } from './served-project.ts'
 
-/** Logs as often as requested, and ignores a stop if its setting says so. */
+/** Source of a plugin that logs on request, and delays a stop if its setting says so. */
 const CHATTY = `
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 const say = defineOperation({
@@ -28,7 +28,7 @@ export default definePlugin({
 const files: Files = { 'plugins/chatty/package.json': pluginPackage('chatty'), 'plugins/chatty/src/plugin.ts': CHATTY }
 const SETTINGS = '[plugins.daemon]\nsocket = "127.0.0.1:0"\nonly = ["chatty"]\n'
 
-/** A project whose daemon, if there is one, ends with the test. */
+/** Creates a project, and stops its daemon at the end of the test. */
 function project(t: Test, more: Files = {}): string {
   const folder = makeProject(t, { ...files, 'svc.toml': SETTINGS, ...more })
   mkdirSync(join(folder, 'deep', 'down'), { recursive: true })
@@ -54,7 +54,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
+t.test('daemon start, status and stop work, and succeed when repeated', async t => {
   const folder = project(t)
   const deep = join(folder, 'deep', 'down')
   t.match(await runSvc(deep, ['daemon', 'status']), { code: 3, stdout: /not running; start it with svc daemon start/ })
@@ -68,7 +68,11 @@ t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
   const state = await running(folder)
   const { pid, socket, repository_id } = state
   t.same(json(started), { status: 'running', started: true, pid, socket, repository_id })
-  t.match(await callDaemon({ socket }, 'orch.ping'), { ok: true, repository_id }, 'it answers by then')
+  t.match(
+    await callDaemon({ socket }, 'orch.ping'),
+    { ok: true, repository_id },
+    'the daemon responds as soon as start has returned'
+  )
   t.match(await runSvc(folder, ['daemon', 'start']), {
     code: 0,
     stdout: new RegExp(`already running: process ${pid} at`)
@@ -85,7 +89,11 @@ t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
     (await runSvc(folder, ['daemon', 'status'])).stdout,
     new RegExp(`^the daemon is running: process ${pid} at ${socket}`)
   )
-  t.equal((await runSvc(folder, ['rpc', 'chatty.say', '{"times":2}'])).code, 0, 'it runs the plugins of the setting')
+  t.equal(
+    (await runSvc(folder, ['rpc', 'chatty.say', '{"times":2}'])).code,
+    0,
+    'the daemon runs the plugins of the setting'
+  )
   const logs = await runSvc(deep, ['daemon', 'logs', '-n', '2'])
   t.match(logs.stdout, /^\S+Z INFO \[chatty\] said 1 time_?=1\n\S+Z INFO \[chatty\] said 2 time_?=2\n$/)
   t.match(JSON.parse((await runSvc(folder, ['daemon', 'logs', '--lines', '1', '--json'])).stdout), { msg: 'said 2' })
@@ -109,7 +117,7 @@ t.test('the repository id comes from the environment, else from the folder', asy
   t.match(await callDaemon(await running(folder), 'orch.ping'), { repository_id: /^svc-e2e-\w+-[0-9a-f]{8}$/ })
 })
 
-t.test('of concurrent starts one starts it, and all find it', async t => {
+t.test('concurrent starts start one daemon, and all succeed', async t => {
   const folder = project(t)
   const answers = (
     await Promise.all(Array.from({ length: 8 }, () => runSvc(folder, ['daemon', 'start', '--json'])))
@@ -124,7 +132,7 @@ t.test('of concurrent starts one starts it, and all find it', async t => {
   t.equal(
     readFileSync(join(folder, '.vox', 'daemon.log'), 'utf8').split('"generation 1"').length,
     2,
-    'one process was tried'
+    'only one process was started'
   )
 })
 
@@ -134,7 +142,7 @@ t.test('a second svc serve ends with an error that names the running server', as
   const { pid } = await running(folder)
   const refused = await runSvc(folder, ['serve', '--json'])
   t.equal(refused.code, 6)
-  t.equal(refused.stderr.trim().split('\n').length, 1, 'one line')
+  t.equal(refused.stderr.trim().split('\n').length, 1, 'the error is one line')
   const { socket } = await running(folder)
   t.match(errorOf(refused), {
     code: 'CLI_ALREADY_SERVED',
@@ -147,13 +155,13 @@ t.test('a second svc serve ends with an error that names the running server', as
     ['--set', 'plugins.daemon.enabled=false']
   ]) {
     const second = await serve(t, folder, argv)
-    t.match(await fetch(second.url).then(({ status }) => status), 404, `${argv.join(' ')} serves next to it`)
+    t.match(await fetch(second.url).then(({ status }) => status), 404, `${argv.join(' ')} serves in addition`)
     t.equal(await second.stop(), 0)
   }
   t.equal((await running(folder)).pid, pid)
 })
 
-t.test('a daemon that was killed is stale, and started again', async t => {
+t.test('a killed daemon has the status stale, and can be started again', async t => {
   const folder = project(t)
   await runSvc(folder, ['daemon', 'start'])
   const { pid } = await running(folder)
@@ -168,7 +176,7 @@ t.test('a daemon that was killed is stale, and started again', async t => {
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
 })
 
-t.test('one that does not stop is killed only with --force', async t => {
+t.test('a daemon that does not stop is killed only with --force', async t => {
   const folder = project(t, { 'svc.toml': `${SETTINGS}[plugins.chatty]\ndeaf = true\n` })
   await runSvc(folder, ['daemon', 'start'])
   const { pid } = await running(folder)
@@ -177,7 +185,7 @@ t.test('one that does not stop is killed only with --force', async t => {
   t.match(errorOf(patient), { code: 'DMN_STOP_TIMEOUT', message: new RegExp(`${pid}`) })
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 4, stdout: /does not respond/ })
   const late = await runSvc(folder, ['daemon', 'start', '--wait', '100', '--json'])
-  t.equal(late.code, 7, 'no second one is started')
+  t.equal(late.code, 7, 'no second daemon is started')
   t.match(errorOf(late), { code: 'DMN_START_TIMEOUT', message: new RegExp(`${pid}`) })
   t.match(await runSvc(folder, ['daemon', 'stop', '--wait', '0', '--force']), { code: 0, stdout: /was killed/ })
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
@@ -195,7 +203,7 @@ t.test('a daemon that fails to start is reported with its last error', async t =
   t.match(errorOf(streams), { code: 'DMN_SOCKET_INVALID' })
 })
 
-t.test('Ctrl-C ends the waiting and not the daemon', async t => {
+t.test('Ctrl-C during daemon start ends the command, but not the daemon', async t => {
   const folder = project(t)
   const log = join(folder, '.vox', 'daemon.log')
   const ran = await runSvc(folder, ['daemon', 'start'], {
@@ -208,7 +216,7 @@ t.test('Ctrl-C ends the waiting and not the daemon', async t => {
   t.match(ran.stderr, `process ${json(again).pid}`)
 })
 
-t.test('in the foreground it serves until Ctrl-C, and is the daemon like any other', async t => {
+t.test('daemon start --foreground serves until Ctrl-C and is found by other commands', async t => {
   const folder = project(t)
   const ran = await runSvc(folder, ['daemon', 'start', '--foreground', '--log-level', 'info'], {
     onStart: child =>
@@ -223,7 +231,7 @@ t.test('in the foreground it serves until Ctrl-C, and is the daemon like any oth
   t.notOk(existsSync(join(folder, '.vox', 'daemon.log')))
 })
 
-t.test('the log is followed, also across rotations', async t => {
+t.test('daemon logs --follow continues across rotations', async t => {
   const folder = project(t, { 'svc.toml': `${SETTINGS}log_max_bytes = 4096\nlog_files = 2\n` })
   await runSvc(folder, ['daemon', 'start'])
   const state = await running(folder)
@@ -254,5 +262,5 @@ t.test('the log is followed, also across rotations', async t => {
     Array.from({ length: 60 }, (_, index) => index + 1),
     'no line is lost or repeated'
   )
-  t.match((await runSvc(folder, ['daemon', 'logs', '-n', '5'])).stdout, /(.*\n){5}/, 'lines of the log before, too')
+  t.match((await runSvc(folder, ['daemon', 'logs', '-n', '5'])).stdout, /(.*\n){5}/, 'the rotated log is read, too')
 })

@@ -63,7 +63,7 @@ t.test('a served project', async t => {
     t.same(await callDaemon(state, 'orch.ping'), { ok: true, repository_id, protocol: 'svc.orchestrator_daemon/v1' })
   })
 
-  t.test('serves new code on an open connection, and ends calls on the old', async t => {
+  t.test('serves new code on an open connection, and finishes calls on the old code', async t => {
     const socket = (await import('node:net')).connect(Number(state.socket.split(':').at(-1)), '127.0.0.1')
     t.teardown(() => socket.destroy())
     const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
@@ -100,7 +100,7 @@ t.test('a served project', async t => {
   })
 })
 
-t.test('the state file of a killed daemon is ignored, and that of its successor is used', async t => {
+t.test('the state file of a killed daemon is ignored and replaced by the next daemon', async t => {
   const folder = project(t)
   const first = await serve(t, folder, ARGUMENTS)
   const before = await stateOf(first)
@@ -113,7 +113,7 @@ t.test('the state file of a killed daemon is ignored, and that of its successor 
   t.match(await callDaemon(after, 'demo.version'), { revision: 1 })
 })
 
-t.test('a port in use is named, with the setting', async t => {
+t.test('the error for a port in use names the port and the setting', async t => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.teardown(() => other.close())
@@ -131,7 +131,7 @@ interface Piped {
   readonly ended: Promise<number | string>
 }
 
-/** The daemon on standard streams, chosen by the environment variable. */
+/** Starts a daemon on stdio, selected by an environment variable. */
 function pipe(t: Test, folder: string, token: string): Piped {
   const child = spawn(process.execPath, [SVC_BIN, 'serve', '--json', '--only', 'daemon,demo', ...ARGUMENTS.slice(2)], {
     cwd: folder,
@@ -155,7 +155,7 @@ function pipe(t: Test, folder: string, token: string): Piped {
   return { child, output, next, ended }
 }
 
-t.test('on standard streams', async t => {
+t.test('a daemon on stdio serves one peer', async t => {
   for (const token of ['stdio', '-', 'stdin']) {
     const folder = project(t)
     const { child, output, next, ended } = pipe(t, folder, token)
@@ -171,10 +171,10 @@ t.test('on standard streams', async t => {
         { id: null, error: { code: -32700 } }
       ]
     )
-    t.notOk(existsSync(daemonStatePath(folder)), 'there is no socket address')
+    t.notOk(existsSync(daemonStatePath(folder)), 'a daemon on stdio has no state file')
     child.stdin?.end('{"jsonrpc":"2.0","id":2,"method":"demo.version"}')
-    t.match(await next(), { id: 2, result: { revision: 1 } }, 'a last line without a newline')
+    t.match(await next(), { id: 2, result: { revision: 1 } }, 'a last line without a newline is processed')
     t.equal(await ended, 0, 'the process ends with its peer')
-    t.equal(output.length, 4, 'standard output carries only protocol lines')
+    t.equal(output.length, 4, 'standard output contains only protocol lines')
   }
 })

@@ -6,7 +6,7 @@ import { makeProject, serve } from './served-project.ts'
 
 const ONLY = ['--only', 'http,database']
 
-t.test('a served project is ready when its database is, which can be copied meanwhile', async t => {
+t.test('a served project is ready when its database is, and svc db backup works meanwhile', async t => {
   const folder = makeProject(t, {})
   const served = await serve(t, folder, ONLY)
   const answer = await fetch(`${served.url}/ready`)
@@ -23,7 +23,7 @@ t.test('a served project is ready when its database is, which can be copied mean
   t.equal(copied.code, 0, copied.stderr)
   t.same(JSON.parse(copied.stdout).bytes, readFileSync(join(folder, 'copy.db')).length)
   const refused = await runSvc(folder, ['db', 'restore', 'copy.db'])
-  t.equal(refused.code, 7, 'while the server has it open')
+  t.equal(refused.code, 7, 'restore fails while the server has the database open')
   t.match(refused.stderr, /DBS_BUSY/)
   t.equal(await served.stop(), 0)
   const restored = await runSvc(folder, ['db', 'restore', 'copy.db'])
@@ -31,7 +31,7 @@ t.test('a served project is ready when its database is, which can be copied mean
   t.match(await runSvc(folder, ['db', 'status']), { code: 0, stdout: /schema version 1/ })
 })
 
-t.test('an invalid database makes the project not ready, and is named', async t => {
+t.test('with an invalid database /ready fails and names the file', async t => {
   const folder = makeProject(t, { 'letter.db': 'dear reader, '.repeat(500) })
   const served = await serve(t, folder, [...ONLY, '--set', 'plugins.database.path=letter.db'])
   const answer = await fetch(`${served.url}/ready`)

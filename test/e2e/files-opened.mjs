@@ -1,4 +1,4 @@
-// Preloaded into a process: writes the path of every file that it opens to FILES_OPENED, when it exits.
+// Preloaded into a process. When the process exits, writes the paths of all files that it opened to FILES_OPENED.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { fileURLToPath } from 'node:url'

@@ -9,19 +9,19 @@ const source = `
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 
 const echo = defineOperation({
-  id: 'echo.say', summary: 'Says it', input: t.object({ text: t.string() }), output: t.unknown(),
+  id: 'echo.say', summary: 'Return the text', input: t.object({ text: t.string() }), output: t.unknown(),
   expose: { http: { method: 'POST', path: '/echo' } }
 })
 const wait = defineOperation({
-  id: 'echo.wait', summary: 'Waits for a word', effect: 'read', input: t.object({}), output: t.unknown(), events: t.unknown(),
+  id: 'echo.wait', summary: 'Wait for a release', effect: 'read', input: t.object({}), output: t.unknown(), events: t.unknown(),
   expose: { http: { method: 'GET', path: '/echo/wait' } }
 })
 const later = defineOperation({
-  id: 'echo.later', summary: 'Answers a little later', effect: 'read', input: t.object({}), output: t.unknown(),
+  id: 'echo.later', summary: 'Return after a delay', effect: 'read', input: t.object({}), output: t.unknown(),
   events: t.unknown(), expose: { http: { method: 'GET', path: '/echo/later' } }
 })
 const go = defineOperation({
-  id: 'echo.go', summary: 'Says the word', input: t.object({}), output: t.unknown(),
+  id: 'echo.go', summary: 'Release the waiting call', input: t.object({}), output: t.unknown(),
   expose: { http: { method: 'POST', path: '/echo/go' } }
 })
 
@@ -77,7 +77,7 @@ async function read(response: IncomingMessage): Promise<string> {
   return text
 }
 
-t.test('new settings of the HTTP server keep its port, its connections and what is in flight', async t => {
+t.test('changed settings of the HTTP server keep its port, its connections and requests in flight', async t => {
   const folder = project(t)
   const server = await serve(t, folder, ['--watch', '--only', 'http,echo'])
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -95,14 +95,14 @@ t.test('new settings of the HTTP server keep its port, its connections and what 
   const from = server.lines.length
   writeFiles(folder, { 'svc.toml': toml('body_limit_bytes = 1000\n') })
   await server.line(/"replaced":\["http"\]/, from)
-  t.equal((await say(server, 'x'.repeat(2_000))).status, 413, 'the new limit holds')
+  t.equal((await say(server, 'x'.repeat(2_000))).status, 413, 'the new limit applies')
   t.equal(await health(), port, 'an idle connection stayed open')
   t.equal((await fetch(`${server.url}/echo/go`, { method: 'POST' })).status, 200)
-  t.match(await read(stream), /event: result\ndata: "released"/, 'a stream goes on')
+  t.match(await read(stream), /event: result\ndata: "released"/, 'an open stream continues')
   t.same(
     server.lines.filter(line => /"level":(40|50|60|"(warn|error|fatal)")/.test(line)),
     [],
-    'no leak and no warning'
+    'the log has no warning'
   )
 
   writeFiles(folder, { 'svc.toml': toml('allowed_hosts = ["svc.example"]\n') })
@@ -111,7 +111,7 @@ t.test('new settings of the HTTP server keep its port, its connections and what 
   t.equal(await server.stop(), 0)
 })
 
-t.test('SIGTERM completes running answers, and accepts no new requests', async t => {
+t.test('after SIGTERM requests in flight complete, and new ones are rejected', async t => {
   const server = await serve(t, project(t), ['--only', 'http,echo'])
   const stream = await open(server, '/echo/later', new Agent())
   await once(stream, 'data')
@@ -127,7 +127,7 @@ t.test('SIGTERM completes running answers, and accepts no new requests', async t
   t.equal(await stopped, 0)
 })
 
-t.test('a port in use ends the start with the port and the setting', async t => {
+t.test('a port in use fails the start with an error that names port and setting', async t => {
   const holder = createServer()
   holder.listen(0, '127.0.0.1')
   await once(holder, 'listening')

@@ -17,15 +17,15 @@ import type { Test } from 'tap'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Installation {
-  /** Holds `node_modules` and the projects below it. */
+  /** Folder with `node_modules`; projects are created below it. */
   readonly root: string
-  /** The installed program. */
+  /** Path of the installed program. */
   readonly svc: string
-  /** Packs the package in a folder; the path of the tarball. */
+  /** Packs the package in a folder; returns the path of the tarball. */
   pack(folder: string): string
-  /** An empty project that can resolve the installation. */
+  /** Creates an empty project that can resolve the installation. */
   project(name: string): string
-  /** npm in a folder, offline; its standard output. */
+  /** Runs npm in a folder, offline; returns its standard output. */
   npm(folder: string, ...argv: string[]): string
 }
 
@@ -46,10 +46,10 @@ export function installSvc(t: Test, packages: Readonly<Record<string, string>>):
       cwd: folder,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
-      // npm passes variables to the scripts that it runs; this npm must not see them.
+      // The tests themselves run under npm, whose variables must not reach this npm.
       env: { ...withoutNpm(process.env), NODE_OPTIONS: '', NO_COLOR: '1' }
     })
-  /** Tarballs of the packages in some folders; npm is started once for all of them. */
+  /** Packs several folders with one npm process; returns the paths of the tarballs. */
   const packAll = (folder: string, packed: readonly string[]): string[] => {
     const argv = ['--json', '--silent', '--foreground-scripts=false', '--pack-destination', root]
     const report = JSON.parse(npm(folder, 'pack', ...packed, ...argv)) as { filename: string }[]

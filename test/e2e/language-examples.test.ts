@@ -50,13 +50,13 @@ t.test('examples with a main run to their end', async t => {
   }
 })
 
-t.test('the others are served, and list their routes', async t => {
+t.test('examples without a main are served, and list their routes', async t => {
   const folder = makeProject(t, { ...files, 'svc.toml': settingsFor(served[0] as string) })
   const app = await serve(t, folder, ['--only', 'app-runtime,http,mcp'])
   const url = /app listens on (http:\/\/[^\s"]+)/.exec(await app.line(/app listens on/))?.[1] as string
   for (const [index, name] of served.entries()) {
     if (index > 0) {
-      // In one step: a file that is truncated first would be applied late.
+      // Renamed into place: a file that is truncated first would be applied late.
       writeFiles(folder, { 'next.toml': settingsFor(name) })
       renameSync(join(folder, 'next.toml'), join(folder, 'svc.toml'))
       await app.line(new RegExp(`"msg":"generation ${index + 1}"`))
@@ -68,9 +68,14 @@ t.test('the others are served, and list their routes', async t => {
     t.equal(code, 0, err)
     const { openapi, paths } = JSON.parse(told) as Description
     const built = ['openapi.json', 'vox-client.ts'].map(file => join(output, file))
-    // A build writes nothing about a program without an API.
+    // For a program without an API, a build writes no API files.
     if (Object.keys(paths).length === 0) t.same(built.filter(existsSync), [], name)
-    else t.strictSame([told, client], built.map(readText), `${name}: a build and the running program agree`)
+    else
+      t.strictSame(
+        [told, client],
+        built.map(readText),
+        `${name}: the build and the running program have the same API files`
+      )
     const ajv = new Ajv2020({ strict: false, logger: false })
     ajv.addSchema({ $id: 'https://svc.invalid/openapi', ...JSON.parse(told) })
     t.match(openapi, /^3\.1/)
@@ -89,7 +94,7 @@ t.test('the others are served, and list their routes', async t => {
   t.equal(await app.stop(), 0)
 })
 
-/** Each program has a separate database: their tables have the same names. */
+/** Returns the settings of a program, with a separate database: several programs have tables with the same names. */
 function settingsFor(name: string): string {
   return `[plugins.app-runtime]\nport = 0\nprogram = "${name}"\ndatabase = "${name}.db"\n`
 }

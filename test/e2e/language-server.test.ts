@@ -20,8 +20,8 @@ export default definePlugin({
 })
 `
 
-/** Events that another plugin got while a file got a finding, lost it, got it again and lost it again. */
-async function toldAfterMending(t: Test, env: Record<string, string>): Promise<unknown[]> {
+/** Adds and fixes an error in a file twice; returns the events that another plugin received. */
+async function eventsAfterFixes(t: Test, env: Record<string, string>): Promise<unknown[]> {
   const folder = makeProject(t, {
     'plugins/listener/package.json': pluginPackage('listener'),
     'plugins/listener/src/plugin.ts': LISTENER
@@ -35,7 +35,7 @@ async function toldAfterMending(t: Test, env: Record<string, string>): Promise<u
     await file.change({ text: 'fn f() { 1 }\n' })
     t.same(await file.diagnostics(), [])
   }
-  // The event comes before the findings of the next file.
+  // The event is sent before the findings of the next file.
   await (await editor.open('b.vox', 'fn f() { }\n')).diagnostics()
   const path = join(folder, 'events.txt')
   if (!existsSync(path)) return []
@@ -46,9 +46,9 @@ async function toldAfterMending(t: Test, env: Record<string, string>): Promise<u
 }
 
 t.test('other plugins are notified of a file that loses its last finding, at a limited rate', async t => {
-  t.same(await toldAfterMending(t, {}), [{ type: 'diagnostics_clean', file: 'file:///project/a.vox' }])
+  t.same(await eventsAfterFixes(t, {}), [{ type: 'diagnostics_clean', file: 'file:///project/a.vox' }])
 })
 
-t.test('no plugin is notified where the setting is off', async t => {
-  t.same(await toldAfterMending(t, { SVC_LSP_REWARD_EVENTS: 'off' }), [])
+t.test('no plugin is notified if the setting is off', async t => {
+  t.same(await eventsAfterFixes(t, { SVC_LSP_REWARD_EVENTS: 'off' }), [])
 })

@@ -10,7 +10,7 @@ export type Era = (typeof ERAS)[number]
 /** Folder of the fixture plugin for the conformance suite. */
 export const FIXTURES = fileURLToPath(new URL('../fixtures/plugins/mcp-conformance', import.meta.url))
 
-/** A project whose plugins are its own, the fixtures, and the surfaces. */
+/** Creates a project with its own plugins, the fixtures and the surfaces. */
 export function mcpProject(t: Test, files: Files = {}): string {
   const directories = `plugin_directories = ["plugins", ${JSON.stringify(FIXTURES)}]`
   // Models load slowly and are not needed here.

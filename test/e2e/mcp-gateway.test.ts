@@ -43,7 +43,7 @@ const GATEWAY = {
 }
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-t.test('svc serve opens the gateway that the environment configures', async t => {
+t.test('svc serve opens the gateway if the environment enables it', async t => {
   const folder = mcpProject(t, files)
   const server = await serve(t, folder, ['--no-watch'], SVC_BIN, GATEWAY)
   const url = /mcp-gateway listens on (http:\/\/[^\s"]+)/.exec(await server.line(/mcp-gateway listens on/))?.[1] ?? ''
@@ -86,7 +86,7 @@ t.test('svc serve opens the gateway that the environment configures', async t =>
   )
 })
 
-t.test('svc serve does not start with a gateway that would be open, or whose list is wrong', async t => {
+t.test('svc serve does not start with a gateway without a token, or with an invalid tool list', async t => {
   const folder = mcpProject(t, files)
   const argv = ['serve', '--json', '--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0']
   const start = async (env: Record<string, string>): Promise<unknown> => {

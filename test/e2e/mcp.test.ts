@@ -30,7 +30,7 @@ const files = { 'plugins/demo/package.json': pluginPackage('demo'), 'plugins/dem
 
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {}, roots: {} }
 
-/** Answers what the fixture's tools ask. */
+/** Makes a client respond to the input requests of the fixture's tools. */
 function answering(client: Client): void {
   client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ada', ok: true } }))
   client.setRequestHandler('sampling/createMessage', () => ({
@@ -48,7 +48,7 @@ const text = async (client: Client, name: string, args: Record<string, unknown> 
 
 type Connect = (era: Era, options?: ClientOptions) => Promise<Client>
 
-/** Results that a client finds with any transport and protocol version. */
+/** Tests all features, with any transport and protocol version. */
 async function everything(t: Test, connect: Connect, era: Era): Promise<void> {
   const client = await connect(era, { capabilities: CAPABILITIES })
   t.teardown(() => client.close())
@@ -119,7 +119,7 @@ async function everything(t: Test, connect: Connect, era: Era): Promise<void> {
     client.setNotificationHandler('notifications/message', ({ params }) => void lines.push(params.data))
     await client.setLoggingLevel('warning')
     await client.callTool({ name: 'test_tool_with_logging' })
-    t.same(lines, [], 'below the requested level')
+    t.same(lines, [], 'log lines below the requested level are not sent')
     await client.setLoggingLevel('info')
     await client.callTool({ name: 'test_tool_with_logging' })
     t.equal(lines.length, 3)
@@ -127,7 +127,7 @@ async function everything(t: Test, connect: Connect, era: Era): Promise<void> {
   }
 }
 
-/** A client is notified of a new tool on disk, however soon after the handshake it is saved. */
+/** Tests that a client is notified of a saved tool, even right after the handshake. */
 async function newTool(t: Test, connect: Connect, era: Era, folder: string): Promise<void> {
   const name = `demo_era${era}`
   let told: (names: string[]) => void = () => undefined
@@ -147,7 +147,7 @@ async function newTool(t: Test, connect: Connect, era: Era, folder: string): Pro
 
 t.test('over HTTP', async t => {
   const folder = mcpProject(t, files)
-  // Long enough that a wait for a client would be logged.
+  // So long that a shutdown that waits for clients would be logged.
   const server = await serveMcp(t, folder, ['--set', 'plugins.http.drain_ms=3600000'])
   const connect: Connect = (era, options) => overHttp(server.url, era, options)
 
@@ -155,7 +155,7 @@ t.test('over HTTP', async t => {
     t.test(`everything works in the ${era} protocol`, t => everything(t, connect, era))
   }
 
-  t.test('pages of other sites are refused', async t => {
+  t.test('rejects pages of other origins', async t => {
     const { hostname, port } = new URL(server.url)
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
     const post = async (headers: Record<string, string>): Promise<number | undefined> => {
@@ -178,7 +178,7 @@ t.test('over HTTP', async t => {
 
   for (const era of ERAS) t.test(`a saved plugin is announced (${era})`, t => newTool(t, connect, era, folder))
 
-  t.test('stopping does not wait for clients that only listen, nor for idle connections', async t => {
+  t.test('a stop does not wait for notification streams or idle connections', async t => {
     const idle = connectSocket(Number(new URL(server.url).port), '127.0.0.1')
     await once(idle, 'connect')
     const listening = await Promise.all(
@@ -195,15 +195,15 @@ t.test('over HTTP', async t => {
 
 const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-t.test('over standard streams', async t => {
+t.test('MCP over stdio', async t => {
   const folder = mcpProject(t, files)
-  // It runs next to a served project and uses none of its ports.
+  // A served project runs at the same time; svc mcp uses none of its ports.
   await serveMcp(t, folder)
   const connect: Connect = (era, options) => overStdio(folder, era, options)
   for (const era of ERAS) t.test(`everything works in the ${era} protocol`, t => everything(t, connect, era))
   for (const era of ERAS) t.test(`a saved plugin is announced (${era})`, t => newTool(t, connect, era, folder))
 
-  t.test('--read-only hides what could change something', async t => {
+  t.test('--read-only hides tools that may change something', async t => {
     const client = await overStdio(folder, '2026', {}, ['--read-only'])
     t.teardown(() => client.close())
     const names = (await client.listTools()).tools.map(each => each.name)
@@ -211,7 +211,7 @@ t.test('over standard streams', async t => {
     t.notOk(names.includes('test_image_content'))
   })
 
-  t.test('a broken line is answered, and the process ends with its input', async t => {
+  t.test('an invalid line gets an error response, and the process ends with its input', async t => {
     const child = spawn(process.execPath, [SVC_BIN, 'mcp'], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] })
     const chunks: Buffer[] = []
     child.stdout.on('data', chunk => chunks.push(chunk))

@@ -68,7 +68,7 @@ t.test('a model that loads immediately serves the first request', async t => {
   t.equal((await fetch(`${url()}/health`)).status, 200)
 })
 
-t.test('a slow model answers 503 until it is loaded', async t => {
+t.test('requests get status 503 until a slow model is loaded', async t => {
   let go = () => {}
   const gate = new Promise<void>(resolve => {
     go = resolve
@@ -83,7 +83,7 @@ t.test('a slow model answers 503 until it is loaded', async t => {
   t.equal((await generate('hello')).status, 200)
 })
 
-t.test('a model that cannot be loaded is an error in every answer, and the rest serves', async t => {
+t.test('if a model cannot be loaded, its requests fail and other routes work', async t => {
   const { generate, url, lines } = await open(t, {
     beforeLoaded: () => {
       throw new Error('model.safetensors ends after 12 of 34 bytes')
@@ -97,7 +97,7 @@ t.test('a model that cannot be loaded is an error in every answer, and the rest 
   t.ok(lines.some(({ level, message }) => level === 'error' && /12 of 34 bytes/.test(message)))
 })
 
-t.test('a missing run directory is named', async t => {
+t.test('the error for a missing run directory names it', async t => {
   const { generate } = await open(t, { settings: { model: '/nowhere/run' } })
   t.match(await (await generate('hello')).json(), {
     error: /run directory \/nowhere\/run cannot be read: it does not exist/
@@ -144,7 +144,7 @@ t.test('a running stream ends in the instance that started it', async t => {
   t.match(rows.at(-1), { done: true, done_reason: 'stop' })
 })
 
-t.test('a reload whose model cannot be loaded leaves the older one serving', async t => {
+t.test('if a reload cannot load its model, the old model continues to serve', async t => {
   let broken = false
   const { generate, replace, kernel, models } = await open(t, {
     beforeLoaded: () => {
@@ -178,7 +178,7 @@ t.test('a new engine loads the model again and the old weights are released', as
   t.notOk(models()[1]?.closed)
 })
 
-t.test('the end of the kernel lets a stream end, then closes the model', async t => {
+t.test('a shutdown waits for running streams, then closes the model', async t => {
   let go = () => {}
   const gate = new Promise<void>(resolve => {
     go = resolve
@@ -213,7 +213,7 @@ t.test('without an HTTP server the model is loaded at the first call', async t =
   })
 })
 
-t.test('a call refuses what the routes refuse, by code', async t => {
+t.test('an operation rejects the same requests as the routes, with error codes', async t => {
   const { kernel, models } = await open(t, { withoutHttp: true, contextLength: 64 })
   const call = { surface: 'internal', principal: { id: 'local', role: 'admin', scopes: ['*'] } } as const
   const refusal = (input: object) => kernel.invoke('model.generate', input, call).catch(error => error)
@@ -227,7 +227,7 @@ t.test('a call refuses what the routes refuse, by code', async t => {
   await until(() => models()[0]?.capacity().active === 0)
 })
 
-t.test('an address beyond loopback without a key logs a warning', async t => {
+t.test('binding beyond loopback without a key logs a warning', async t => {
   const warned = async (settings: object) => {
     const { lines } = await open(t, { settings })
     return lines.some(({ level, message }) => level === 'warn' && /anyone who reaches/.test(message))

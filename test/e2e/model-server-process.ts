@@ -9,26 +9,26 @@ export const MODEL_SERVER = fileURLToPath(
   new URL('../../plugins/model-server/bin/svc-model-server.mjs', import.meta.url)
 )
 export const SVC = fileURLToPath(new URL('./svc-from-source.mjs', import.meta.url))
-/** Runs programs of this repository from their sources. */
+/** Node arguments that run programs of this repository from their sources. */
 export const FROM_SOURCE = [`--import=${import.meta.resolve('tsx')}`, '--conditions=svc-source']
 
 export interface RunningServer {
   /** Address of the model server. */
   readonly url: string
   readonly child: ChildProcess
-  /** Folder of its project, in which it runs. */
+  /** Project folder, in which the server runs. */
   readonly folder: string
-  /** Everything it has logged, line by line. */
+  /** Log lines so far. */
   readonly lines: readonly string[]
-  /** Its exit code, or the name of the signal that ended it. */
+  /** Resolves to the exit code, or the name of the signal that ended the process. */
   readonly ended: Promise<number | string>
-  /** Address of another of its listeners. */
+  /** Returns the address of another listener. */
   addressOf(listener: string): string | undefined
 }
 
 /**
- * Starts a program that runs a model server, in an empty project unless a folder is given, and resolves when its model is
- * ready. It is ended with the test.
+ * Starts a program that runs a model server, by default in an empty project. Resolves when the model is ready. Stops
+ * the program at the end of the test.
  */
 export async function startModelServer(
   t: Test,

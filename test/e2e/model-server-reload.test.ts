@@ -9,15 +9,15 @@ import { makeProject, pluginPackage, writeFiles } from './served-project.ts'
 const LAYERS = 5
 const HIDDEN = 256
 const RANK = 4
-/** Of a stream: many enough that none ends before a reload does. */
+/** Tokens per stream: so many that no stream ends before a reload does. */
 const TOKENS = 250
-/** Ends of a text in the bundled model: streams go on to their limit without them. */
+/** Logit bias against the end tokens of the bundled model, so that streams run to their limit. */
 const WITHOUT_END = { 0: -100, 2: -100 }
 const PLUGINS = 'http,daemon,cli,inference-onnx,model-server,fragile'
 const LOADING = /loading model 'vox-tiny' from/
 const KEPT = /model 'vox-tiny' is ready.*the reload kept its weights/
 
-/** Uses the engine, and cannot be activated while the project has a file `broken`. */
+/** Source of a plugin that uses the engine. Its activation fails while the project has a file `broken`. */
 const FRAGILE = `
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ interface Question {
   readonly pattern?: string
 }
 
-/** Eight clients on two sets of weights, two of them held to a pattern. */
+/** Requests of eight clients for two models; two of them have a pattern as constraint. */
 const QUESTIONS: readonly Question[] = [
   { model: 'vox-tiny', seed: 1 },
   { model: 'vox-tiny', seed: 2 },
@@ -53,21 +53,21 @@ const QUESTIONS: readonly Question[] = [
 ]
 
 interface Stream {
-  /** Resolves with its first text. */
+  /** Resolves at the first text of the stream. */
   readonly begun: Promise<void>
   readonly text: Promise<string>
   readonly ended: () => boolean
 }
 
 t.test(
-  'streams of one batch survive a reload with the text that each has without others',
+  'streams of one batch survive a reload, and each has the same text as when it runs alone',
   { timeout: 180_000 },
   async t => {
     const { server, state } = await open(t)
     const reload = (...names: string[]) => callDaemon(state, 'kernel.plugins.reload', { names })
     const alone: string[] = []
     for (const question of QUESTIONS) alone.push(await stream(server.url, question).text)
-    t.equal(new Set(alone).size, QUESTIONS.length, 'they differ')
+    t.equal(new Set(alone).size, QUESTIONS.length, 'all texts differ')
     t.match(alone[2], /^([a-z]+ )+[a-z]*$/)
     t.match(alone[5], /^([0-9]+, )+[0-9]*,?$/)
     let loads = 1
@@ -80,12 +80,12 @@ t.test(
       t.same(
         streams.map(({ ended }) => ended()),
         streams.map(() => false),
-        'all of them were under way'
+        'all streams were in progress'
       )
       t.same(await Promise.all(streams.map(({ text }) => text)), alone)
     }
 
-    t.test('the model server, which takes the weights over', async t => {
+    t.test('a reload of the model server keeps the weights', async t => {
       const kept = count(server, KEPT)
       await overtaken(t, () => reload('model-server'))
       t.equal(count(server, LOADING), loads)
@@ -100,7 +100,7 @@ t.test(
       })
     }
 
-    t.test('a reload that fails leaves the older instances serving', async t => {
+    t.test('after a failed reload the old instances continue to serve', async t => {
       const broken = join(server.folder, 'broken')
       writeFileSync(broken, '')
       const refused = (...names: string[]) =>
@@ -109,7 +109,7 @@ t.test(
       await overtaken(t, () => refused('inference-onnx'))
       rmSync(broken)
       await overtaken(t, () => reload('model-server', 'fragile'))
-      t.equal(count(server, LOADING), loads, 'the weights from before the failure are there')
+      t.equal(count(server, LOADING), loads, 'the weights are not loaded again')
     })
 
     t.same(
@@ -119,7 +119,7 @@ t.test(
   }
 )
 
-/** A server of the bundled model with a second adapter. */
+/** Starts a server with the bundled model and a second adapter. */
 async function open(t: Test): Promise<{ readonly server: RunningServer; readonly state: DaemonState }> {
   const folder = makeProject(t, {
     'plugins/fragile/package.json': pluginPackage('fragile'),
@@ -138,7 +138,7 @@ async function open(t: Test): Promise<{ readonly server: RunningServer; readonly
   }
 }
 
-/** A PEFT directory whose factors are made up. */
+/** Writes a PEFT directory with synthetic matrices. */
 function writeAdapter(folder: string): void {
   const config = { peft_type: 'LORA', r: RANK, lora_alpha: 8, target_modules: ['q_proj', 'o_proj'], bias: 'none' }
   writeFiles(folder, { 'other/adapter_config.json': JSON.stringify(config) })
@@ -168,7 +168,7 @@ function stream(url: string, question: Question): Stream {
   return { begun, text, ended: () => ended }
 }
 
-/** Text of a whole stream; throws when it does not end as it should. */
+/** Reads a stream and returns its text. Throws if it does not end at the token limit. */
 async function read(url: string, { model, seed, pattern }: Question, onText: () => void): Promise<string> {
   const response = await fetch(`${url}/v1/completions`, {
     method: 'POST',

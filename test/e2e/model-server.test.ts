@@ -17,7 +17,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
   const ollama = new Ollama({ host: url })
   const model = 'vox-tiny'
 
-  t.test('and answers both equally, streamed or not, when greedy', async t => {
+  t.test('gives both clients the same greedy answer, streamed or not', async t => {
     const whole = await openai.chat.completions.create({ model, messages, temperature: 0 })
     const said = whole.choices[0]?.message.content ?? ''
     t.match(said, /\w/)
@@ -37,7 +37,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     }
     t.equal(streamed, said)
     t.equal(usage?.total_tokens, whole.usage?.total_tokens)
-    t.ok((usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prompt was there from before')
+    t.ok((usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prompt was cached')
 
     const options = { temperature: 0 }
     const chat = await ollama.chat({ model, messages, options })
@@ -51,7 +51,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.equal(rows, said)
   })
 
-  t.test('and the same again for the same seed', async t => {
+  t.test('gives the same answer for the same seed', async t => {
     const ask = async (seed: number) => {
       const options = { temperature: 1.5, seed, num_predict: 40 }
       return (await ollama.generate({ model, prompt: QUESTION, options })).response
@@ -61,7 +61,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.not(await ask(2), first)
   })
 
-  t.test('and stops before a stop string and at a limit', async t => {
+  t.test('stops before a stop string and at the token limit', async t => {
     const create = (fields: object) => openai.chat.completions.create({ model, messages, temperature: 0, ...fields })
     const full = (await create({ max_tokens: 20 })).choices[0]?.message.content ?? ''
     const stop = full.slice(8, 11)
@@ -71,7 +71,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.match(short, { choices: [{ finish_reason: 'length' }], usage: { completion_tokens: 3 } })
   })
 
-  t.test('and reports the probabilities of its text', async t => {
+  t.test('reports log probabilities', async t => {
     const answer = await openai.chat.completions.create({
       model,
       messages,
@@ -84,12 +84,12 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.equal(entries.map(entry => entry.token).join(''), answer.choices[0]?.message.content)
     for (const entry of entries) {
       t.equal(entry.top_logprobs.length, 3)
-      t.equal(entry.top_logprobs[0]?.token, entry.token, 'the most probable token is taken')
+      t.equal(entry.top_logprobs[0]?.token, entry.token, 'the most probable token is chosen')
       t.equal(entry.top_logprobs[0]?.logprob, entry.logprob)
     }
   })
 
-  t.test('and is described', async t => {
+  t.test('is listed with its details', async t => {
     const { models } = await ollama.list()
     t.match(models, [{ name: 'vox-tiny', digest: /^[0-9a-f]{64}$/, details: { family: 'llama' } }])
     t.match((await openai.models.list()).data, [{ id: 'vox-tiny' }])
@@ -99,7 +99,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.notMatch(version, /cuda/)
   })
 
-  t.test('and refuses what does not fit, with both numbers', async t => {
+  t.test('rejects a prompt that does not fit, with both lengths', async t => {
     const refusal = await openai.chat.completions
       .create({ model, messages: [{ role: 'user', content: `${QUESTION} `.repeat(500) }] })
       .catch(error => error)
@@ -110,7 +110,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     })
   })
 
-  t.test('and continues after clients disconnect', async t => {
+  t.test('continues after clients disconnect', async t => {
     for (let round = 0; round < 5; round++) {
       const chunks = await openai.chat.completions.create({ model, messages, stream: true })
       for await (const chunk of chunks) if (chunk.choices[0]?.delta.content) break
@@ -119,7 +119,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
   })
 })
 
-t.test('the server answers by its configured name and stops on a signal', async t => {
+t.test('the server serves the model under its configured name, and stops on a signal', async t => {
   const flags = ['--port', '0', '--model-name', 'my model', '--max-tokens', '2', '--temperature', '0']
   const { url, child, ended } = await startModelServer(t, [...SERVE, ...flags])
   const answer = await new Ollama({ host: url }).generate({ model: 'my model', prompt: 'hello' })

@@ -29,13 +29,13 @@ t.test('the bundled model gives the same answer over every surface', async t => 
   t.match(said, /\w/)
   const answer = { text: said, model: 'vox-tiny', completion_tokens: 12, finish_reason: 'length' }
 
-  t.test('as an operation over HTTP', async t => {
+  t.test('over HTTP', async t => {
     t.match(await (await post(`${main}/api/models/generate`, input)).json(), answer)
     const models = await (await fetch(`${main}/api/models`)).json()
     t.match(models, { models: [{ name: 'vox-tiny', status: 'ready', device: 'cpu', adapter: true }] })
   })
 
-  t.test('as a tool over MCP', async t => {
+  t.test('over MCP', async t => {
     const headers = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' }
     const params = { name: 'svc_generate_text', arguments: input }
     const reply = await post(`${main}/mcp`, { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, headers)
@@ -43,7 +43,7 @@ t.test('the bundled model gives the same answer over every surface', async t => 
     t.match(JSON.parse(data), { id: 1, result: { structuredContent: answer } })
   })
 
-  t.test('as a method of the daemon, whose events are the pieces of the text', async t => {
+  t.test('over JSON-RPC, with the pieces of the text as events', async t => {
     const daemon = await readDaemonState(server.folder)
     if (daemon === null) return t.fail('no daemon runs')
     const pieces: unknown[] = []
@@ -51,7 +51,7 @@ t.test('the bundled model gives the same answer over every surface', async t => 
     t.equal(pieces.join(''), said)
   })
 
-  t.test('as a command, through the daemon and without one', async t => {
+  t.test('as a command, with and without a daemon', async t => {
     for (const mode of [[], ['--in-process']]) {
       const flags = ['--temperature', '0', '--max-tokens', '12', '--json', ...mode]
       const { stdout, status } = spawnSync(

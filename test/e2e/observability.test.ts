@@ -31,7 +31,7 @@ export default definePlugin({
 `
 const ONLY = ['--only', 'http,daemon,observability,demo', '--set', 'kernel.plugin_directories=["plugins"]']
 
-t.test('an x-request-id finds the lines and the record of its request', async t => {
+t.test('logs and requests are found by x-request-id', async t => {
   const folder = makeProject(t, {
     'plugins/demo/package.json': pluginPackage('demo'),
     'plugins/demo/src/plugin.ts': INNER,
@@ -65,7 +65,7 @@ t.test('an x-request-id finds the lines and the record of its request', async t 
   })
   const everything =
     (await runSvc(folder, ['logs', '--json'])).stdout + (await runSvc(folder, ['requests', '--json'])).stdout
-  t.notMatch(everything, /HIDDEN-KEY/, 'a secret from the path is in no line and no record')
+  t.notMatch(everything, /HIDDEN-KEY/, 'a secret in a request appears in no line and no record')
   const table = await runSvc(folder, ['requests'])
   t.match(table.stdout, /t-2.*GET.*\/v1\/broken.*500.*demo.*OPR_FAILED/)
 
@@ -87,6 +87,6 @@ t.test('an x-request-id finds the lines and the record of its request', async t 
   t.equal((await following).code, 130)
 
   await server.stop()
-  t.match(await logs('--request', 't-1'), [{ message: 'deep inside' }], 'from the file')
+  t.match(await logs('--request', 't-1'), [{ message: 'deep inside' }], 'lines are read from the log file')
   t.match(await requests(), { requests: [{ request_id: 't-2' }, {}, { request_id: 't-5' }], note: /no server runs/ })
 })

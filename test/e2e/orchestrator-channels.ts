@@ -7,7 +7,7 @@ import WebSocket from 'ws'
 import { mcpProject, overHttp, overStdio } from './mcp-clients.ts'
 import { type Files, type Served, SVC_BIN, serve } from './served-project.ts'
 
-/** Answer of a tool over any channel. */
+/** Result of a tool over any channel. */
 export interface Answer {
   readonly success: boolean
   readonly data?: any
@@ -15,7 +15,7 @@ export interface Answer {
   readonly code?: string
 }
 
-/** One way to the tools. */
+/** Connection through which a test calls the tools. */
 export interface Channel {
   readonly name: string
   call(tool: string, args?: object): Promise<Answer>
@@ -25,7 +25,7 @@ export interface Channel {
 const TOKEN = 'a-token-of-whoever-writes'
 const bearer = { authorization: `Bearer ${TOKEN}` }
 
-/** Methods of the daemon behind the tools. */
+/** Methods of the daemon by tool name. */
 const METHODS: Readonly<Record<string, string>> = {
   svc_submit_task: 'orchestrator.submitTask',
   svc_explain_task: 'orchestrator.explainTask',
@@ -42,8 +42,8 @@ const METHODS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A project in which the orchestrator works as just installed, with a file to work on. There is no fleet:
- * only the test claims tasks.
+ * Creates a project with the default configuration of the orchestrator, and a file to work on. There is no fleet: only
+ * the test claims tasks.
  */
 export function orchestratorProject(t: Test, files: Files = {}): string {
   return mcpProject(t, {
@@ -53,7 +53,7 @@ export function orchestratorProject(t: Test, files: Files = {}): string {
   })
 }
 
-/** Only clients that request tasks claim them. */
+/** Disables the fleet, so that only clients claim tasks. */
 const UNATTENDED = ['--set', 'plugins.agent-fleet.fleet=false']
 
 export interface Workplace extends Served {
@@ -61,7 +61,7 @@ export interface Workplace extends Served {
   readonly daemon: DaemonState
 }
 
-/** `svc serve` with every surface open. */
+/** Runs `svc serve` with every surface. */
 export async function serveWorkplace(t: Test, folder: string, argv: readonly string[] = []): Promise<Workplace> {
   const served = await serve(t, folder, ['--no-watch', ...UNATTENDED, ...argv], SVC_BIN, {
     SVC_MCP_HTTP_ENABLED: 'yes',
@@ -77,7 +77,7 @@ export async function serveWorkplace(t: Test, folder: string, argv: readonly str
   return { ...served, gateway, daemon }
 }
 
-/** Each way to the tools of a server. */
+/** All kinds of channels to the tools of a server. */
 export const CHANNELS: Readonly<Record<string, (server: Workplace) => Promise<Channel>>> = {
   'Streamable HTTP (2026)': async ({ url }) => mcpChannel(await overHttp(url, '2026')),
   'Streamable HTTP (2025)': async ({ url }) => mcpChannel(await overHttp(url, '2025')),
@@ -92,7 +92,7 @@ export const CHANNELS: Readonly<Record<string, (server: Workplace) => Promise<Ch
   'methods of the daemon': async ({ daemon }) => rpcChannel(daemon)
 }
 
-/** A separate server, spoken to over its standard streams. */
+/** Starts a separate `svc mcp` and connects to it over stdio. */
 export async function stdioChannel(folder: string): Promise<Channel & { readonly pid: number }> {
   const client = await overStdio(folder, '2025', {}, ['--set', 'plugins.daemon.socket=127.0.0.1:0', ...UNATTENDED])
   const { pid } = client.transport as { pid?: number }
@@ -160,7 +160,7 @@ function rpcChannel(daemon: DaemonState): Channel {
   }
 }
 
-/** Methods answer with the whole output; these tools with one field of it. */
+/** Fields by tool: these tools return one field of the output, while methods return the whole output. */
 const ANSWERS: Readonly<Record<string, string>> = {
   svc_complete_task: 'message',
   svc_fail_task: 'message',

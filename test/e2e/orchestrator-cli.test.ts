@@ -2,7 +2,7 @@ import t from 'tap'
 import { CHANNELS, orchestratorProject, serveWorkplace } from './orchestrator-channels.ts'
 import { errorOf, runSvc } from './run-svc.ts'
 
-t.test('commands reach the running server', async t => {
+t.test('commands of the orchestrator run in the running server', async t => {
   const folder = orchestratorProject(t)
   const server = await serveWorkplace(t, folder)
   const channel = await CHANNELS['methods of the daemon']!(server)
@@ -14,7 +14,7 @@ t.test('commands reach the running server', async t => {
   const status = async (task_id: number): Promise<unknown> => (await channel.call('svc_task_status', { task_id })).data
 
   const { task_id, agent_id } = await run('orch', 'submit', 'Greet every visitor', '--priority', 'urgent')
-  t.equal(await status(task_id), 'Queued', 'the server has it')
+  t.equal(await status(task_id), 'Queued', 'the server has the task')
   t.match(await run('orch', 'status'), { total_queued: 1, durability: { kind: 'database' } })
   t.match(await run('orch', 'show', String(task_id)), { id: task_id, priority: 'Urgent', agent_id })
   const explained = await runSvc(folder, ['orch', 'explain', String(task_id)])
@@ -32,10 +32,10 @@ t.test('commands reach the running server', async t => {
   t.match((await channel.call('svc_plan_status', { session_id })).data, { latest_version: 1 })
   const draft = await runSvc(folder, ['plan', 'draft', 'Add `src/page.ts`; write a test for it'])
   t.match(draft.stdout, /^Plan\n[\s\S]*\nSteps\n\n1\. /)
-  t.notMatch(draft.stdout, /^#|`/m, 'no marks of Markdown')
+  t.notMatch(draft.stdout, /^#|`/m, 'the draft is printed without Markdown syntax')
   t.match(await run('plan', 'replan', session_id, 'Support passwords of any length'), { replan_version: 2 })
   const { task_ids } = await run('plan', 'execute', session_id)
-  t.equal(await status(task_ids[0]), 'BlockedOnApproval', 'its first step waits for a person')
+  t.equal(await status(task_ids[0]), 'BlockedOnApproval', "the first step waits for the user's approval")
   await run('orch', 'approve', String(task_ids[0]))
   t.equal(await status(task_ids[0]), 'Queued')
   t.match(await run('plan', 'show', session_id), { plan_version: 2 })

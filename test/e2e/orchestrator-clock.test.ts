@@ -10,7 +10,7 @@ import { DONE } from './orchestrator-faults/story.ts'
 const YEAR = 365 * 86_400_000
 const HOUR = 3_600_000
 
-t.test('the clock jumps back and forth, and work continues in order', async t => {
+t.test('tasks keep their order when the clock jumps back and forth', async t => {
   const root = mkdtempSync(join(tmpdir(), 'svc-clock-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   const store = await openStore()
@@ -32,9 +32,9 @@ t.test('the clock jumps back and forth, and work continues in order', async t =>
   t.same(
     times(),
     [...times()].sort((one, other) => one - other),
-    'what was submitted later is later'
+    'later tasks have later times'
   )
-  t.equal(service.status().total_queued, ids.length, 'nothing has expired')
+  t.equal(service.status().total_queued, ids.length, 'no task has expired')
   const taken: number[] = []
   for (let round = 0; round < 3; round += 1) {
     const { id } = (await service.next(1))!
@@ -49,12 +49,12 @@ t.test('the clock jumps back and forth, and work continues in order', async t =>
   await first.tick()
   t.notOk(
     service.locks().some(({ task_id }) => task_id === held),
-    'a lock that was held for too long is released'
+    'an expired lock is released'
   )
   first.pass(9 * HOUR)
   await first.tick()
   const waiting = service.tasks().filter(({ status }) => status.kind === 'Queued')
-  t.same(waiting, [], 'what has waited for too long has expired')
+  t.same(waiting, [], 'tasks that waited for too long have expired')
   assertInvariants(first.world)
   const last = await submit()
   await first.close()
@@ -62,10 +62,10 @@ t.test('the clock jumps back and forth, and work continues in order', async t =>
   const second = await opened(t, { store, root, settings, at: 1_700_000_000_000 - 20 * YEAR })
   await second.tick()
   assertInvariants(second.world)
-  t.equal(second.service.task(last)?.status.kind, 'Queued', 'a process that starts in the past has all records')
+  t.equal(second.service.task(last)?.status.kind, 'Queued', 'a process whose clock is in the past restores all records')
   const { task_id } = await second.service.submit({ description: 'Do it', files: [], agent_name: 'one' })
   const order = [(await second.service.next(1))?.id]
   await second.service.complete(last, DONE)
   order.push((await second.service.next(1))?.id)
-  t.same(order, [last, task_id], 'and earlier tasks come first')
+  t.same(order, [last, task_id], 'earlier tasks come first')
 })

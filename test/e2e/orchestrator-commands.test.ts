@@ -15,7 +15,7 @@ const project = (t: Test, more = '') =>
 
 const outputOf = ({ stdout }: Ran) => JSON.parse(stdout)
 
-/** A command that runs until it is interrupted. */
+/** Starts a command that runs until it is interrupted. */
 function start(t: Test, folder: string, argv: readonly string[]) {
   const child = spawn(process.execPath, [SVC_BIN, ...argv], {
     cwd: folder,
@@ -31,7 +31,7 @@ function start(t: Test, folder: string, argv: readonly string[]) {
     for (const look of waiting) look()
   })
   return {
-    /** The first line that matches, also one that is there already. */
+    /** Resolves to the first line that matches, including earlier lines. */
     line: (pattern: RegExp): Promise<string> =>
       new Promise((resolve, reject) => {
         const look = (): void => {
@@ -42,7 +42,7 @@ function start(t: Test, folder: string, argv: readonly string[]) {
         }
         waiting.add(look)
         look()
-        void ended.then(() => reject(new Error(`it ended before ${pattern}`)))
+        void ended.then(() => reject(new Error(`the command ended without a line that matches ${pattern}`)))
       }),
     async interrupt(): Promise<string> {
       child.kill('SIGINT')
@@ -52,17 +52,14 @@ function start(t: Test, folder: string, argv: readonly string[]) {
   }
 }
 
-/** Steps of a person with a task, one command each. */
+/** Life of a task, one command per step. */
 async function story(t: Test, svc: (...argv: string[]) => Promise<Ran>): Promise<void> {
   const submitted = await svc('submit', 'Do it', '--agent-name', 'builder', '-p', 'urgent', '--json')
   t.equal(submitted.code, 0, submitted.stderr)
   t.match(outputOf(submitted), { task_id: 1, agent_id: 1, status: 'Queued' })
   const listed = await svc('tasks')
   t.match(listed.stdout, /TASK +STATUS +PRIORITY.*\nT-0001 +Queued +Urgent +1 +Do it/)
-  t.match(
-    (await svc('explain', 'T-0001')).stdout,
-    /^T-0001 {2}Queued {2}Urgent[\s\S]*Agent builder: requested by name/
-  )
+  t.match((await svc('explain', 'T-0001')).stdout, /^T-0001 {2}Queued {2}Urgent[\s\S]*Agent builder: requested by name/)
   t.match((await svc('status')).stdout, /1 +builder +1[\s\S]*durable in .*store\.db/)
   t.match((await svc('agents', 'list')).stdout, /ID +NAME +QUEUED[\s\S]*1 +builder +1/)
   t.equal((await svc('queue', 'reorder', '1', 'background')).stdout.trim(), 'task reordered')
@@ -80,7 +77,7 @@ async function story(t: Test, svc: (...argv: string[]) => Promise<Ran>): Promise
   t.equal((await svc('submit', 'x', '--task-category', 'cooking')).code, 2)
 }
 
-t.test('commands work without a daemon, each where the last one left off', async t => {
+t.test('commands work without a daemon, and each sees the state of the last one', async t => {
   const folder = project(t)
   await story(t, (...argv) => runSvc(folder, ['orch', ...argv]))
   const { code, stdout } = await runSvc(folder, ['orch', 'top'])
@@ -88,19 +85,19 @@ t.test('commands work without a daemon, each where the last one left off', async
   t.match(stdout, /no daemon runs[\s\S]*completed 1 [\s\S]*A-01 +builder/)
 })
 
-t.test('without a daemon and a database, a submit warns that the task does not last', async t => {
+t.test('without daemon and database, submit warns that the task is not stored', async t => {
   const folder = project(t, '[plugins.database]\nenabled = false\n')
   const { code, stderr } = await runSvc(folder, ['orch', 'submit', 'Do it'])
   t.equal(code, 0, stderr)
   t.match(stderr, /the task ends with this command/)
 })
 
-t.test('commands ask the daemon where one runs, and the live view follows it', async t => {
+t.test('commands run in the daemon if one runs, and events --follow shows its events', async t => {
   const folder = project(t)
   const served = await serve(t, folder, ONLY)
   const state = await readDaemonState(folder)
   t.equal(state?.pid, served.child.pid)
-  await t.test('a story', t => story(t, (...argv) => runSvc(folder, ['orch', ...argv])))
+  await t.test('all commands of a task', t => story(t, (...argv) => runSvc(folder, ['orch', ...argv])))
   const plain = await runSvc(folder, ['orch', 'top'])
   t.equal(plain.code, 0, plain.stderr)
   t.match(plain.stdout, new RegExp(`daemon at ${state?.socket}, process ${state?.pid}`))
@@ -112,7 +109,7 @@ t.test('commands ask the daemon where one runs, and the live view follows it', a
   t.match(look, { origin: { kind: 'daemon', pid: state?.pid }, status: { agent_count: 1 } })
   t.match(await watching.interrupt(), /^(0|130)$/)
 
-  // Events from before it listens are among its first ones.
+  // `events --follow` first replays past events, so none is missed.
   const following = start(t, folder, ['orch', 'events', '--follow'])
   await runSvc(folder, ['orch', 'submit', 'Do it'])
   await runSvc(folder, ['orch', 'cancel', '2'])

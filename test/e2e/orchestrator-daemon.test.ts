@@ -13,7 +13,7 @@ const ONLY = ['database', 'orchestrator-tools', 'daemon']
 
 type Dialect = 'native' | 'rpc2'
 
-/** Sends one line and reads one line, in either dialect. */
+/** Line-based connection for either dialect. */
 interface Wire {
   write(text: string): void
   next(): Promise<any>
@@ -41,7 +41,7 @@ interface Refusal {
   readonly message: string
 }
 
-/** Sequential calls over one connection, in one dialect. */
+/** Client that makes sequential calls over one connection, in one dialect. */
 class Caller {
   readonly #wire: Wire
   readonly #dialect: Dialect
@@ -60,7 +60,7 @@ class Caller {
 
   async refused(method: string, params?: object): Promise<Refusal> {
     const { result, error } = await this.#call(method, params)
-    if (error === undefined) throw new Error(`${method} answered ${JSON.stringify(result)}`)
+    if (error === undefined) throw new Error(`${method} succeeded with ${JSON.stringify(result)}`)
     return error
   }
 
@@ -69,15 +69,15 @@ class Caller {
     const id = `${this.#dialect}-${this.#count}`
     this.#wire.write(`\n${frame(this.#dialect, id, method, params)}\r\n`)
     const answer = await this.#wire.next()
-    if (answer.id !== id) throw new Error(`${id} was answered as ${answer.id}`)
+    if (answer.id !== id) throw new Error(`the response to ${id} has the id ${answer.id}`)
     if (this.#dialect === 'rpc2') {
       const { jsonrpc, result, error } = answer
-      if (jsonrpc !== '2.0') throw new Error('no JSON-RPC 2.0')
+      if (jsonrpc !== '2.0') throw new Error('the response is not JSON-RPC 2.0')
       return error === undefined ? { result } : { error: { code: error.data.code, message: error.message } }
     }
     const { type, value, code, message, data } = answer.payload
     if (type === 'result') return { result: value }
-    if (type !== 'error' || code !== 1) throw new Error(`${type} with the number ${code}`)
+    if (type !== 'error' || code !== 1) throw new Error(`the response has the type ${type} and the code ${code}`)
     return { error: { code: data.code, message } }
   }
 }
@@ -88,7 +88,7 @@ const DONE = {
   declared_non_placeholder: true
 }
 
-/** Every method of the protocol, as one client would use them. */
+/** Calls every method of the protocol, as one client would. */
 async function session(t: Test, call: Caller, name: string): Promise<void> {
   const { repository_id, ...pong } = await call.ok('orch.ping')
   t.same(pong, { ok: true, protocol: 'svc.orchestrator_daemon/v1' })
@@ -160,7 +160,7 @@ async function session(t: Test, call: Caller, name: string): Promise<void> {
   t.match(await call.refused('orch.retire_agent', { agent_id: 999_999 }), { code: 'ORC_AGENT_NOT_FOUND' })
 }
 
-/** Lines of one write are answered in order. */
+/** Tests that requests in one write are answered in order. */
 async function pipelined(t: Test, wire: Wire): Promise<void> {
   const ids = Array.from({ length: 20 }, (_, index) => `p${index}`)
   wire.write(ids.map(id => `${frame('native', id, 'orch.submit_task', { description: id })}\n \t\n`).join(''))
@@ -174,7 +174,7 @@ async function pipelined(t: Test, wire: Wire): Promise<void> {
   t.same(
     tasks,
     tasks.toSorted((a, b) => a - b),
-    'and done in it'
+    'requests are executed in order'
   )
 }
 
@@ -239,7 +239,7 @@ t.test('a whole session over standard streams, in both dialects on one connectio
   t.same(await ended, [0, null])
 })
 
-t.test('acknowledged changes are present after the daemon was killed and started again', async t => {
+t.test('acknowledged changes survive when the daemon is killed and started again', async t => {
   const folder = project(t, '127.0.0.1:0')
   const first = await started(folder)
   const settled = new Caller(...pair(await dial(t, first)))
@@ -264,7 +264,7 @@ t.test('acknowledged changes are present after the daemon was killed and started
   t.ok(acknowledged.length >= 100)
   t.equal(new Set(acknowledged).size, acknowledged.length)
 
-  // The system may still be removing the process; the next one waits for that.
+  // The old process may still exist for a moment; the next daemon waits for its end.
   const second = await started(folder)
   t.equal(daemonPresence(first), 'dead')
   t.not(second.pid, first.pid)
@@ -278,7 +278,7 @@ t.test('acknowledged changes are present after the daemon was killed and started
   t.equal((await call.ok('orch.task_status', { task_id: done })).status, 'Completed')
   t.same((await call.ok('orch.task_status', { task_id: failed })).detail, { Failed: 'so it was' })
   const next = (await call.ok('orch.submit_task', { description: 'and it continues' })).task_id
-  t.notOk([done, failed, ...acknowledged].includes(next), 'no number is given twice')
+  t.notOk([done, failed, ...acknowledged].includes(next), 'no id is assigned twice')
 })
 
 function pair(socket: Socket): [Wire, Dialect] {

@@ -18,7 +18,7 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 interface Life {
   readonly child: ChildProcessByStdio<null, Readable, null>
   readonly lines: string[]
-  /** Resolves when the line is there, or the process ended. */
+  /** Resolves when the process has printed the line, or has ended. */
   until(line: string): Promise<void>
   readonly ended: Promise<unknown>
 }
@@ -42,14 +42,14 @@ function live(t: Test, file: string, point: string, at = 0, images = ''): Life {
   return { child, lines, until, ended }
 }
 
-/** State that must exist according to the lines, and state that may. */
+/** State that must exist after a crash according to the printed lines, and state that may exist. */
 class Expected {
   /** Possible states of each task, the last acknowledged first. */
   readonly tasks = new Map<number, { may: string[]; agent?: number }>()
   readonly agents = new Map<number, string>()
   readonly owners = new Set<string>()
   readonly plans = new Map<string, string>()
-  /** Submits without an acknowledgement. */
+  /** Number of submits that were not acknowledged. */
   open = 0
 
   constructor(lines: readonly string[]) {
@@ -77,12 +77,12 @@ class Expected {
 
 const ENDED = new Set(['Completed', 'Failed', 'Cancelled'])
 
-/** Compares counters and views with a count of the tasks themselves. */
+/** Compares counters and views with counts that are recomputed from the tasks. */
 function recount(service: Orchestrator, wrong: string[], when: string): void {
   const tasks = service.tasks()
   const status = service.status()
   const say = (is: unknown, should: unknown, what: string): void => {
-    if (is !== should) wrong.push(`${when}: ${what} is ${is}, by a count ${should}`)
+    if (is !== should) wrong.push(`${when}: ${what} is ${is}, but the tasks give ${should}`)
   }
   const count = (kind: string, of = tasks): number => of.filter(({ status }) => status.kind === kind).length
   say(status.total_queued, count('Queued'), 'total_queued')
@@ -110,7 +110,9 @@ function recount(service: Orchestrator, wrong: string[], when: string): void {
   }
 }
 
-/** Completes everything claimable. Returns the order in which each agent claimed tasks, by priority and then by id. */
+/**
+ * Completes all tasks. Returns the order in which each agent claimed them, which must be by priority and then by id.
+ */
 async function finish(service: Orchestrator): Promise<ReadonlyMap<number, readonly number[]>> {
   const orders = new Map<number, number[]>()
   for (const { id } of service.agents()) {
@@ -124,7 +126,7 @@ async function finish(service: Orchestrator): Promise<ReadonlyMap<number, readon
   return orders
 }
 
-/** All acknowledged changes are present and complete, and the rest can be done. Returns the problems. */
+/** Checks that all acknowledged changes are present, and that the remaining tasks can be done. Returns the problems. */
 async function examine(file: string, lines: readonly string[]): Promise<readonly string[]> {
   const expected = new Expected(lines)
   const wrong: string[] = []
@@ -140,28 +142,28 @@ async function examine(file: string, lines: readonly string[]): Promise<readonly
     if (may === undefined) continue
     const was = recoveries > 0 && status.kind === 'Queued' && may.includes('InProgress') ? 'InProgress' : status.kind
     check(may.includes(was), `T-${id} is ${status.kind}, not ${may}`)
-    check(recoveries === (was === 'InProgress' ? 1 : 0), `T-${id}, which was ${was}, has ${recoveries} recoveries`)
-    check(agent === undefined || agent_id === agent, `T-${id} is with A-${agent_id}, not with A-${agent}`)
+    check(recoveries === (was === 'InProgress' ? 1 : 0), `T-${id} was ${was}, but has ${recoveries} recoveries`)
+    check(agent === undefined || agent_id === agent, `T-${id} belongs to A-${agent_id}, not to A-${agent}`)
   }
   const unknown = tasks.filter(({ id }) => !expected.tasks.has(id)).length
   check(unknown <= expected.open + expected.plans.size, `${unknown} tasks that were not requested`)
-  for (const id of expected.tasks.keys()) check(service.task(id) !== null, `T-${id} is gone`)
-  for (const [id, name] of expected.agents) check(service.agent(id)?.name === name, `A-${id} is gone`)
+  for (const id of expected.tasks.keys()) check(service.task(id) !== null, `T-${id} is missing`)
+  for (const [id, name] of expected.agents) check(service.agent(id)?.name === name, `A-${id} is missing`)
   for (const path of expected.owners) check(service.fileOwner(path) !== null, `${path} has no owner`)
   for (const [session_id, goal] of expected.plans) {
     const plan = (await first.kernel.callById('ai.plan.status', { session_id })) as { readonly goal: string }
-    check(plan.goal === goal, `plan ${session_id} is gone`)
+    check(plan.goal === goal, `plan ${session_id} is missing`)
   }
   const sql = "SELECT task_id FROM orchestration_lineage_events WHERE kind = 'task_submitted' ORDER BY id"
   const submitted = (await first.store.query(sql)).rows.map(([id]) => Number(id))
   const ids = service.tasks().map(({ id }) => id)
   check(
     tasks.every(({ id }) => submitted.includes(id)),
-    `tasks ${ids}, by the lineage ${submitted}`
+    `the tasks are ${ids}, but the lineage has ${submitted}`
   )
   check(
     submitted.every((id, at) => at === 0 || id > (submitted[at - 1] as number)),
-    `lineage of ${submitted}`
+    `the lineage is not ordered by id: ${submitted}`
   )
   const recovered = new Map(tasks.map(({ id, recoveries }) => [id, recoveries]))
   await first.kernel.close()
@@ -173,21 +175,21 @@ async function examine(file: string, lines: readonly string[]): Promise<readonly
   for (const [id, order] of await finish(again))
     check(
       order.every((at, index) => index === 0 || at > (order[index - 1] as number)),
-      `A-${id} took up ${order}`
+      `A-${id} claimed tasks in the wrong order: ${order}`
     )
   const open = again.tasks().filter(({ plan, status }) => plan === undefined && status.kind === 'Queued')
   check(open.length === 0, `${open.map(({ id }) => id)} cannot be done`)
   const { task_id } = await again.submit({ description: 'one more', files: [] })
   check(
     ids.every(id => id < task_id),
-    `${task_id} was given out before`
+    `the id ${task_id} was assigned before`
   )
-  recount(again, wrong, 'after everything was done')
+  recount(again, wrong, 'after all tasks were completed')
   await second.kernel.close()
   return wrong
 }
 
-t.test('a process that is killed before any write leaves exactly its acknowledged changes', async t => {
+t.test('a process that is killed before any of its writes leaves all acknowledged changes', async t => {
   const images = join(folder, 'images')
   mkdirSync(images)
   const life = live(t, join(folder, 'story.db'), 'images', 0, images)
@@ -214,7 +216,7 @@ for (const [point, at] of [
   ['inside', 16],
   ['after', 25]
 ] as const)
-  t.test(`killed for real (${point}, transaction ${at}), a process leaves the same`, async t => {
+  t.test(`a process that is really killed (${point}, transaction ${at}) leaves all acknowledged changes`, async t => {
     const file = join(folder, `${point}.db`)
     const life = live(t, file, point, at)
     await life.ended

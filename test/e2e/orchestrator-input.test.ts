@@ -3,7 +3,7 @@ import { type Answer, CHANNELS, type Channel, orchestratorProject, serveWorkplac
 
 const KIB_128 = 131_072
 
-/** Input, and the code of the error; null if it is accepted. */
+/** Input with the expected error code; null if it is valid. */
 type Case = readonly [what: string, tool: string, args: object, code: string | null]
 
 const submit = (what: string, args: object, code: string | null): Case => [
@@ -34,7 +34,7 @@ const CASES: readonly Case[] = [
     'ORC_INJECTION'
   ),
   submit(
-    'a path out of the repository',
+    'a path outside the repository',
     { files: [{ path: '../../etc/passwd', access: 'write' }] },
     'ORC_SCOPE_DENIED'
   ),
@@ -53,7 +53,7 @@ const CASES: readonly Case[] = [
     'ORC_ENVELOPE_INVALID'
   ),
   submit(
-    'an envelope of a thousand depths',
+    'an envelope with a thousand levels',
     { context_envelope_json: '['.repeat(1_000) + ']'.repeat(1_000) },
     'ORC_ENVELOPE_INVALID'
   ),
@@ -61,12 +61,12 @@ const CASES: readonly Case[] = [
   ['an unknown task', 'svc_task_status', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
   ['an invalid id', 'svc_task_status', { task_id: 0 }, 'OPR_INPUT_INVALID'],
   ['an id that was never reached', 'svc_task_status', { task_id: 2 ** 60 }, 'ORC_TASK_NOT_FOUND'],
-  ['the end of an unknown task', 'svc_complete_task', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
-  ['an explanation of it', 'svc_explain_task', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
+  ['the completion of an unknown task', 'svc_complete_task', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
+  ['an explanation of an unknown task', 'svc_explain_task', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
   ['an unknown plan', 'svc_plan_status', { session_id: 'unknown' }, 'PLN_SESSION_UNKNOWN']
 ]
 
-/** Without the fields that identify a task, and with the error inside the daemon's own frame. */
+/** Normalises a result: clears the fields that identify a task, and removes the prefix `params.` from errors. */
 function likeOthers({ success, code, error, data }: Answer): Answer {
   return success
     ? { success, data: { ...data, task_id: 0, shadow_plan_adequacy: 0 } }
@@ -89,22 +89,22 @@ t.test('invalid input gets the same error over every channel', async t => {
     for (const [way, answer] of answers) t.same(answer, first, `${what}: ${way}`)
   }
 
-  await t.test('tasks that wait for each other cannot be made', async t => {
+  await t.test('rejects tasks that depend on each other', async t => {
     const channel = channels[0] as Channel
     const { task_id } = (await channel.call('svc_submit_task', { description: 'First' })).data
     const own = await channel.call('svc_submit_task', { description: 'Own', depends_on: [task_id + 1] })
-    t.match(own, { success: false, code: 'ORC_DEPENDENCY' }, 'not even for itself')
+    t.match(own, { success: false, code: 'ORC_DEPENDENCY' }, 'a task cannot depend on itself')
     const { data } = await channel.call('svc_submit_task', { description: 'Second', depends_on: [task_id] })
     t.equal(data.status, 'Blocked')
   })
 
-  await t.test('of several callers that complete one task over several channels, one succeeds', async t => {
+  await t.test('if several callers complete one task over several channels, one succeeds', async t => {
     const first = channels[0] as Channel
     for (let round = 0; round < 5; round += 1) {
       const { task_id } = (await first.call('svc_submit_task', { description: 'Do it once' })).data
       const done = {
         task_id,
-        completion_summary: 'It was done, and a person has looked at it',
+        completion_summary: 'It is done, and a human has reviewed it',
         checks_passed: ['human_review_approved'],
         declared_non_placeholder: true
       }

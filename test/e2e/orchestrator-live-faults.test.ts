@@ -24,7 +24,7 @@ async function until<A>(what: () => A | null | undefined | false): Promise<A> {
   }
 }
 
-/** A process that lives through the story and then sits there with a task in progress, on one database with this one. */
+/** Starts a process on the same database that runs the story, and then idles with a task in progress. */
 async function neighbour(file: string): Promise<{ child: ChildProcess; tasks: ReadonlyMap<number, string> }> {
   const script = join(import.meta.dirname, 'orchestrator-faults', 'child.ts')
   const args = [...CHILD_ARGUMENTS, script, file, 'never']
@@ -40,14 +40,14 @@ async function neighbour(file: string): Promise<{ child: ChildProcess; tasks: Re
   return { child, tasks }
 }
 
-t.test('of two processes on one repository the surviving one takes over the state of the other, once', async t => {
+t.test('the surviving process of a repository takes over the state of the other one, once', async t => {
   const file = join(folder, 'two.db')
   const { kernel, service: tasks } = await openWhole(file)
   const service = tasks()
   const { task_id: own } = await service.submit({ description: 'Mine', files: write('src/mine.ts'), agent_name: 'me' })
   const { child, tasks: theirs } = await neighbour(file)
   t.equal(service.task(own)?.status.kind, 'Queued')
-  t.notOk(theirs.has(own), 'no id is given twice')
+  t.notOk(theirs.has(own), 'no id is assigned twice')
   child.kill('SIGKILL')
   await once(child, 'exit')
   await until(() => [...theirs.keys()].every(id => service.task(id) !== null))
@@ -64,14 +64,14 @@ t.test('of two processes on one repository the surviving one takes over the stat
       taken.push(next.id)
       await service.complete(next.id, DONE)
     }
-    t.ok(taken.includes(id), `T-${id} runs here`)
+    t.ok(taken.includes(id), `T-${id} can be claimed here`)
   }
   t.equal((await service.complete(own, DONE)).completed, true)
   await kernel.close()
 })
 
 t.test(
-  'without the database callers wait and then get an error; when it is back all changes are stored in order',
+  'if the database is unavailable, callers wait and then get an error; later all changes are stored in order',
   async t => {
     const file = join(folder, 'away.db')
     const settings = { commit_timeout_ms: 1_000 }
@@ -107,7 +107,7 @@ t.test(
     t.equal(
       events.filter(({ kind }) => kind.type === 'task_submitted').length,
       1,
-      'no listener is notified before it is durable'
+      'no listener is notified before the change is durable'
     )
     const waits = submit(4)
     release()
@@ -123,7 +123,7 @@ t.test(
       rows.map(([id]) => Number(id)),
       service.tasks().map(({ id }) => id)
     )
-    t.equal(rows.length, 5, 'each once')
+    t.equal(rows.length, 5, 'each change is stored once')
     const told = events.flatMap(({ kind }) => (kind.type === 'task_submitted' ? [kind.description] : []))
     t.same(told, ['Before', 'Part 1', 'Part 2', 'Part 3', 'Part 4'])
     await kernel.close()
@@ -140,7 +140,7 @@ t.test(
   }
 )
 
-t.test('of two callers that complete one task, one succeeds', async t => {
+t.test('if two callers complete one task, one succeeds', async t => {
   const { kernel, service: tasks } = await openWhole(join(folder, 'twice.db'))
   const service = tasks()
   for (let round = 0; round < 20; round += 1) {
@@ -160,7 +160,7 @@ t.test('of two callers that complete one task, one succeeds', async t => {
   await kernel.close()
 })
 
-t.test('a file locked by an agent that left can be written by others', async t => {
+t.test('the lock of a retired agent is released for others', async t => {
   const { kernel, service: tasks } = await openWhole(join(folder, 'gone.db'), {
     settings: { heartbeat_interval_ms: 100, stale_threshold_ms: 100 }
   })
@@ -185,9 +185,9 @@ t.test('a file locked by an agent that left can be written by others', async t =
   const moved = await work(silent.id, 'src/silent.ts')
   const signal = service.taskSignal(moved)
   await until(() => service.agent(silent.id) === null)
-  t.ok(signal.aborted, 'its worker is notified')
+  t.ok(signal.aborted, 'the worker of the task is notified')
   const { agent_id, status } = service.task(moved)!
-  t.equal(status.kind, 'Queued', 'another agent may do it')
+  t.equal(status.kind, 'Queued', 'the task is queued for another agent')
   t.not(service.agent(agent_id), null)
   t.match(service.locks().find(({ path }) => path === 'src/silent.ts')?.holders, [agent_id])
   await kernel.close()

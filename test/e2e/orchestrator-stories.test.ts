@@ -1,14 +1,14 @@
 import t, { type Test } from 'tap'
 import { CHANNELS, type Channel, orchestratorProject, serveWorkplace, stdioChannel } from './orchestrator-channels.ts'
 
-/** Attestation of the agent that did the work. */
+/** Attestation for a completed task. */
 const DONE = {
-  completion_summary: 'The page greets every visitor, and was looked at by a person',
+  completion_summary: 'The page greets every visitor, and a human has reviewed it',
   checks_passed: ['human_review_approved'],
   artifact_paths: ['src/login.ts']
 }
 
-/** State that a channel left. */
+/** State after the story over one channel. */
 interface Left {
   readonly tasks: ReadonlyMap<number, unknown>
   readonly plan: { readonly session_id: string; readonly goal: string }
@@ -20,7 +20,7 @@ const data = async (answer: ReturnType<Channel['call']>): Promise<any> => {
   return data
 }
 
-/** From a task that its gates send back to a plan that is made again. */
+/** Story of tasks and a plan: from a task that a gate requeues, to a plan that is replanned. */
 async function story(t: Test, channel: Channel, name: string): Promise<Left> {
   const call = (tool: string, args: object = {}) => data(channel.call(tool, args))
   const submit = async (description: string): Promise<number> => {
@@ -31,7 +31,7 @@ async function story(t: Test, channel: Channel, name: string): Promise<Left> {
 
   const first = await submit(`Greet every visitor (${name})`)
   const { routing, gates } = await call('svc_explain_task', { task_id: first })
-  t.ok(routing.candidates[0].terms.length > 0, 'every term of the score is there')
+  t.ok(routing.candidates[0].terms.length > 0, 'the explanation has the terms of the score')
   t.same(gates, [])
   const refused = await call('svc_complete_task', { task_id: first })
   t.match(refused, /^task queued again by the approval gate \(attempt 1\): .*human_review_approved/)
@@ -58,7 +58,7 @@ async function story(t: Test, channel: Channel, name: string): Promise<Left> {
   t.equal(await status(third), 'Completed')
 
   const goal = `Add the login page; write a test for the login page of ${name}`
-  // The daemon's method names it as its protocol does.
+  // The daemon's method uses the field name of its protocol.
   const made = await call('svc_plan', { goal })
   const session_id = made.plan_session_id ?? made.session_id
   const { replan_version } = await call('svc_replan', { session_id, delta_hint: 'Support passwords of any length' })
@@ -74,7 +74,7 @@ async function check(t: Test, channel: Channel, { tasks, plan }: Left): Promise<
   t.match(status, { goal: plan.goal, latest_version: 2 })
 }
 
-t.test('the story of a task and a plan is the same over every channel, and survives a restart', async t => {
+t.test('tasks and plans work the same over every channel, and survive a restart', async t => {
   const folder = orchestratorProject(t)
   const server = await serveWorkplace(t, folder)
   const left: Left[] = []
@@ -90,7 +90,7 @@ t.test('the story of a task and a plan is the same over every channel, and survi
   const next = await serveWorkplace(t, folder)
   const ways = Object.values(CHANNELS)
   for (const [at, each] of left.entries()) {
-    // Each reads the state of another.
+    // Each channel reads the state that another one left.
     const channel = await (ways[(at + 1) % ways.length] as (typeof ways)[number])(next)
     await check(t, channel, each)
     await channel.close()
@@ -105,11 +105,15 @@ t.test('the state of a killed editor process is taken over', async t => {
   const { task_id } = await data(editor.call('svc_submit_task', { description: 'Go on with it' }))
   const server = await serveWorkplace(t, folder)
   const channel = await CHANNELS['methods of the daemon']!(server)
-  t.match(await channel.call('svc_task_status', { task_id }), { code: 'ORC_TASK_NOT_FOUND' }, 'it is the editor’s')
+  t.match(
+    await channel.call('svc_task_status', { task_id }),
+    { code: 'ORC_TASK_NOT_FOUND' },
+    'the task belongs to the editor process'
+  )
   process.kill(editor.pid, 'SIGKILL')
   const deadline = Date.now() + 30_000
   while (!(await channel.call('svc_task_status', { task_id })).success) {
-    if (Date.now() > deadline) throw new Error('no daemon took it over')
+    if (Date.now() > deadline) throw new Error('the daemon did not take over the task')
     await new Promise(resolve => setTimeout(resolve, 100))
   }
   await check(t, channel, left)

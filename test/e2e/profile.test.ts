@@ -10,7 +10,7 @@ import { SVC_BIN } from './served-project.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NEEDED = ['http', 'inference-onnx', 'model-server']
 
-t.test('the model-server profile runs three plugins and opens no code of any other', async t => {
+t.test('the profile model-server runs three plugins and loads no code of others', async t => {
   const folder = t.testdir({ 'svc.toml': '', 'files.txt': '' })
   const child = spawn(
     process.execPath,
@@ -54,7 +54,7 @@ t.test('the model-server profile runs three plugins and opens no code of any oth
     .split('\n')
     .filter(path => path.startsWith(join(ROOT, 'plugins')))
   const code = opened.map(path => relative(join(ROOT, 'plugins'), path)).filter(path => /\.(cjs|mjs|js|ts)$/.test(path))
-  t.ok(code.includes('http/dist/plugin.cjs'), 'the trace sees code that is loaded')
+  t.ok(code.includes('http/dist/plugin.cjs'), 'the trace contains loaded code')
   t.same(
     code.filter(path => !NEEDED.includes(path.split('/')[0] ?? '')),
     []

@@ -24,14 +24,14 @@ const APP = `@query fn heard() to Result[str] {
 }
 `
 
-t.test('a program has the functions of plugins that the command itself does not need', async t => {
+t.test('a program may call functions of plugins that svc run itself does not need', async t => {
   const folder = makeProject(t, { 'script.vox': SCRIPT, 'note.txt': 'written, not spoken' })
   const { code, stdout, stderr } = await runSvc(folder, ['run', 'script.vox'])
   t.equal(code, 0, stderr)
   t.equal(stdout, 'written, not spoken\ntrue\nread_only\nwrite\nunknown\n')
 })
 
-t.test('a program uses the gateway of the environment, and its token appears nowhere', async t => {
+t.test('a program uses the configured skills gateway, and its token is never printed', async t => {
   const fake = await fakeGateway(t, {
     reply: frame =>
       frame.method === 'subscriptions.notify' ? { error: `not with ${frame.method}` } : { payload: frame },
@@ -53,14 +53,14 @@ t.test('a program uses the gateway of the environment, and its token appears now
   for (const { stdout, stderr } of [ran, told]) t.notMatch(stdout + stderr, token)
 })
 
-t.test('a plugin that is switched off stays off, and is named', async t => {
+t.test('a disabled plugin stays off, and the error names it', async t => {
   const files = { 'script.vox': SCRIPT, 'note.txt': '', 'svc.toml': '[plugins.speech]\nenabled = false\n' }
   const { code, stderr } = await runSvc(makeProject(t, files), ['run', 'script.vox'])
   t.equal(code, 1)
   t.match(stderr, /RUN_UNSUPPORTED.*Speech cannot be used, since speech is disabled; .*\[plugins\.speech\]/)
 })
 
-t.test('a served program has them, too, if it was started with few plugins', async t => {
+t.test('a served program may call functions of plugins that were not started', async t => {
   const folder = makeProject(t, { 'app.vox': APP, 'note.txt': 'written, not spoken' })
   const settings = { program: 'app.vox', port: '0', database: 'memory' }
   const { lines, stop } = await serve(t, folder, [

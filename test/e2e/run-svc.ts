@@ -6,7 +6,7 @@ import { SVC_BIN } from './served-project.ts'
 export interface RunOptions {
   readonly stdin?: string | Uint8Array
   readonly env?: Readonly<Record<string, string>>
-  /** The program; default: the built kernel of this repository. */
+  /** Path of the program; default: the built kernel of this repository. */
   readonly program?: string
   /** Called with the process, to send it signals. */
   onStart?(child: ChildProcess): void
@@ -19,7 +19,7 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** Runs `svc` in a folder to its end. */
+/** Runs `svc` in a folder until it ends. */
 export async function runSvc(folder: string, argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { stdin, env, program = SVC_BIN, onStart } = options
   const child = spawn(process.execPath, [program, ...argv], {
@@ -27,7 +27,7 @@ export async function runSvc(folder: string, argv: readonly string[], options: R
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', ...env }
   })
-  // A command that does not read its input may be gone before all of it is written.
+  // A command that does not read its input may end before all of it is written.
   child.stdin.on('error', () => {})
   child.stdin.end(stdin ?? '')
   const output = Promise.all([text(child.stdout), text(child.stderr)])
@@ -37,7 +37,7 @@ export async function runSvc(folder: string, argv: readonly string[], options: R
   return { code: (code ?? signal) as number | string, stdout, stderr }
 }
 
-/** The error that `--json` prints as the last line of standard error. */
+/** Parses the error that `--json` prints as the last line of standard error. */
 export function errorOf({ stderr }: Ran): { code: string; message: string; hint?: string } {
   return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error
 }

@@ -10,10 +10,10 @@ import type { Test } from 'tap'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const SVC_BIN = join(ROOT, 'kernel', 'bin', 'svc.cjs')
 
-/** Files of a project by path, each a text. */
+/** Contents of project files, by path. */
 export type Files = Readonly<Record<string, string>>
 
-/** A folder with an `svc.toml`, in which plugins under `plugins/` find the SDK. Removed after the test. */
+/** Creates a folder with an `svc.toml`, in which plugins under `plugins/` find the SDK. Removes it after the test. */
 export function makeProject(t: Test, files: Files): string {
   const folder = temporaryProject(files)
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -53,16 +53,16 @@ export interface Served {
   readonly child: ChildProcess
   readonly lines: string[]
   readonly ended: Promise<number | string>
-  /** The next matching log line, including existing ones after `from`. */
+  /** Resolves to the next matching log line, including existing lines after the index `from`. */
   line(pattern: RegExp, from?: number): Promise<string>
   stop(signal?: NodeJS.Signals): Promise<number | string>
 }
 
 const FREE_PORTS = ['plugins.http.port=0', 'plugins.daemon.socket=127.0.0.1:0']
-/** An installation from packages may lack the plugin. */
+/** Setting that is only passed if the plugin exists: an installation from packages may lack it. */
 const FREE_MODEL_PORT = 'plugins.model-server.port=0'
 
-/** Runs `svc serve` in a project on free ports and resolves once it answers. */
+/** Runs `svc serve` in a project on free ports. Resolves once it responds. */
 export async function serve(
   t: Test,
   folder: string,

@@ -9,7 +9,7 @@ const MODEL = join(FIXTURES, 'model')
 const { cases } = JSON.parse(readFileSync(join(FIXTURES, 'expected.json'), 'utf8')) as { cases: { text: string }[] }
 const words = (cases[0]?.text ?? '').trim()
 
-t.test('a recording becomes text on the command line, and the process ends', async t => {
+t.test('svc speech transcribe prints the text of a recording, and the process ends', async t => {
   const folder = makeProject(t, { 'note.txt': 'written, not spoken' })
   copyFileSync(join(FIXTURES, 'tones.wav'), join(folder, 'tones.wav'))
   const env = { SVC_ORATIO_MODEL: MODEL, SVC_ORATIO_LANGUAGE: 'en' }
@@ -26,7 +26,7 @@ t.test('a recording becomes text on the command line, and the process ends', asy
   t.match(errorOf(refused), { code: 'SPC_NO_MODEL', hint: /svc speech download/ })
 })
 
-t.test('a served project takes uploads within its workspace', async t => {
+t.test('a served project transcribes uploads and files of its workspace', async t => {
   const folder = makeProject(t, { 'recordings/a.md': 'in the workspace', 'b.md': 'next to it' })
   const set = { workspace: 'recordings', model: MODEL, language: 'en' }
   const settings = Object.entries(set).flatMap(([name, value]) => ['--set', `plugins.speech.${name}=${value}`])

@@ -6,12 +6,12 @@ import { makeProject, pluginPackage } from './served-project.ts'
 const PROBE = `
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 const take = defineOperation({
-  id: 'probe.take', summary: 'Take a value', input: t.object({ value: t.unknown() }), output: t.object({}), effect: 'read'
+  id: 'probe.take', summary: 'Accept any value', input: t.object({ value: t.unknown() }), output: t.object({}), effect: 'read'
 })
 export default definePlugin({ name: 'probe', operations: [take], activate: ctx => ctx.implement(take, () => ({})) })
 `
 
-t.test('the JSON of svc call is strict', async t => {
+t.test('svc call accepts only strict JSON', async t => {
   const folder = makeProject(t, {
     'plugins/probe/package.json': pluginPackage('probe'),
     'plugins/probe/src/plugin.ts': PROBE,

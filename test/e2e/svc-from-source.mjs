@@ -1,4 +1,4 @@
-// The program `svc`, run from this repository's sources.
+// Runs the program `svc` from this repository's sources.
 import { main } from '@svc/kernel/cli'
 
 process.exitCode = await main(process.argv.slice(2))

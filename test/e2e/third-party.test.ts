@@ -11,7 +11,7 @@ import { serve, writeFiles } from './served-project.ts'
 const WORD_COUNT = fileURLToPath(new URL('../../examples/word-count', import.meta.url))
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 
-/** Output of tsc; empty on success. */
+/** Returns the output of tsc; empty on success. */
 const typeErrors = (folder: string): string => {
   const argv = ['-u', 'NODE_OPTIONS', process.execPath, TSC, '-p', '.']
   const { status, stdout, stderr } = spawnSync('env', argv, { cwd: folder, encoding: 'utf8' })
@@ -46,34 +46,42 @@ t.test('a package contains exactly the files needed at run time', async t => {
   t.match(
     await svc(installation.project('defaults'), ['plugins', 'list', '--profile', 'model-server']),
     { code: 0 },
-    'profiles ship'
+    'profiles are packed'
   )
 })
 
-t.test('an installation serves projects without a dependency on it', async t => {
+t.test('a global installation serves projects that do not depend on it', async t => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-elsewhere-')))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'svc.toml'), '')
   const list = await svc(folder, ['plugins', 'list'])
   for (const name of ['cli', 'daemon', 'http']) t.match(list.stdout, new RegExp(`^${name} +\\S+ +resolved`, 'm'))
   const made = await svc(folder, ['plugins', 'new', 'hello'])
-  t.match(made.stdout, /npm install --prefix plugins\/hello +# install the SDK/, 'the SDK must be installed')
+  t.match(
+    made.stdout,
+    /npm install --prefix plugins\/hello +# install the SDK/,
+    'the next steps include installing the SDK'
+  )
   const { devDependencies } = JSON.parse(readFileSync(join(folder, 'plugins', 'hello', 'package.json'), 'utf8'))
   for (const [name, range] of Object.entries<string>(devDependencies)) t.match(range, /^\^\d+\.\d+\.\d+$/, name)
-  t.match(await svc(folder, ['hello', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' }, 'it still runs')
+  t.match(
+    await svc(folder, ['hello', 'greet', 'Ada']),
+    { code: 0, stdout: 'Hello, Ada!\n' },
+    'the plugin runs without the SDK installed'
+  )
 })
 
-t.test('a plugin of a third party is packed, installed, used, changed and removed', async t => {
+t.test('a third-party plugin can be packed, installed, used, reconfigured and removed', async t => {
   const manifest = JSON.parse(readFileSync(join(WORD_COUNT, 'package.json'), 'utf8'))
   t.same([manifest.dependencies, Object.keys(manifest.peerDependencies)], [undefined, ['@svc/plugin-sdk']])
   const imports = readFileSync(join(WORD_COUNT, 'src', 'plugin.ts'), 'utf8').matchAll(/from '([^']+)'/g)
   t.same(
     [...imports].map(([, specifier]) => specifier),
     ['@svc/plugin-sdk'],
-    'it knows only the SDK'
+    'the plugin depends only on the SDK'
   )
 
-  t.match(installation.npm(WORD_COUNT, 'test'), /pass 3/, 'its own tests pass')
+  t.match(installation.npm(WORD_COUNT, 'test'), /pass 3/, 'the tests of the plugin pass')
 
   const folder = installation.project('user')
   t.notMatch((await svc(folder, ['plugins', 'list'])).stdout, 'word-count')
@@ -109,13 +117,13 @@ t.test('a plugin of a third party is packed, installed, used, changed and remove
   t.match(
     await count('to be or not'),
     { words: 4, generation: 1 },
-    'over HTTP, and its hook tap heard of the generation'
+    'the plugin serves HTTP, and its tap received the generation'
   )
   t.match(JSON.parse((await svc(folder, ['rpc', 'words.count', '{"text":"a b"}'])).stdout), { words: 2 })
 
   writeFileSync(join(folder, 'svc.toml'), '[plugins.word-count]\nmin_length = 3\n')
   while ((await count('to be or not')).words === 4) await new Promise(resolve => setTimeout(resolve, 20))
-  t.match(await count('to be or not'), { words: 1, generation: 1 }, 'its setting changed without a new generation')
+  t.match(await count('to be or not'), { words: 1, generation: 1 }, 'a live setting changes without a new generation')
   t.match(
     (await svc(folder, ['config', 'explain', 'plugins.word-count.min_length'])).stdout,
     /= 3\n +from +project, svc\.toml:2:1/
@@ -124,7 +132,7 @@ t.test('a plugin of a third party is packed, installed, used, changed and remove
   const from = server.lines.length
   writeFileSync(join(folder, 'svc.toml'), '[plugins.word-count]\nmin_lenght = 5\n')
   t.match(await server.line(/min_lenght/, from), /did you mean[\s\S]*min_length/)
-  t.match(await count('to be or not'), { words: 1 }, 'a typo leaves the old setting in force')
+  t.match(await count('to be or not'), { words: 1 }, 'after a typo the old setting stays in effect')
   writeFileSync(join(folder, 'svc.toml'), '')
   await server.stop()
 
@@ -133,12 +141,12 @@ t.test('a plugin of a third party is packed, installed, used, changed and remove
   t.match(errorOf(await svc(folder, ['words', 'count', 'a', '--json'])), { code: 'CLI_COMMAND_UNKNOWN' })
 })
 
-t.test('a scaffolded plugin is listed, called, type-checked, tested, packed and installed', async t => {
+t.test('a scaffolded plugin can be listed, called, type-checked, tested, packed and installed', async t => {
   const folder = installation.project('author')
   const made = await svc(folder, ['plugins', 'new', 'hello-world'])
   t.equal(made.code, 0)
   t.match(made.stdout, 'npm test --prefix plugins/hello-world')
-  t.notMatch(made.stdout, 'npm install', 'the SDK is in reach')
+  t.notMatch(made.stdout, 'npm install', 'the SDK is already installed')
   t.match((await svc(folder, ['plugins', 'list'])).stdout, /^hello-world +0\.1\.0 +resolved/m)
   t.match(await svc(folder, ['hello-world', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' })
   t.match(await svc(folder, ['hello-world', 'greet', 'Ada', '--set', 'plugins.hello-world.greeting=Salut']), {
@@ -167,11 +175,10 @@ t.test('a scaffolded plugin is listed, called, type-checked, tested, packed and 
   installation.npm(user, 'install', installation.pack(place))
   t.match(await svc(user, ['hello-world', 'greet', 'Bob']), { code: 0, stdout: 'Hello, Bob!\n' })
   const shipped = join(user, 'node_modules', 'svc-plugin-hello-world')
-  for (const path of ['assets/stamp.svg', 'dist/worker.cjs'])
-    t.ok(existsSync(join(shipped, path)), `${path} is shipped`)
+  for (const path of ['assets/stamp.svg', 'dist/worker.cjs']) t.ok(existsSync(join(shipped, path)), `${path} is packed`)
 })
 
-t.test('a plugin elsewhere in the project is created, and the next steps are printed', async t => {
+t.test('plugins new creates a plugin in another folder, and prints the next steps', async t => {
   const folder = installation.project('elsewhere')
   const made = await svc(folder, ['plugins', 'new', 'far', 'tools/far'])
   t.match(made.stdout, 'plugin_directories = ["tools/far"]')

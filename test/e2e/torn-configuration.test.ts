@@ -17,7 +17,7 @@ const APPLIED = /svc\.toml: empty or missing for (\d+) ms; its settings no longe
 const emptyMs = (line: string): number => Number(APPLIED.exec(line)?.[1])
 const withToken = (token: string): string => `[plugins.http]\ntoken = "${token}"\n`
 
-t.test('a file that is truncated before it is written never removes the token of a listener', async t => {
+t.test('a configuration file that is truncated before it is written never removes the token of a listener', async t => {
   const folder = makeProject(t, {
     'svc.toml': withToken('first-token-of-the-test'),
     'plugins/echo/package.json': pluginPackage('echo'),
@@ -61,8 +61,8 @@ t.test('a file that is truncated before it is written never removes the token of
   while ((await post()) !== 200) await pause(50)
   t.pass('a file that stays empty is applied')
 
-  // A machine that sleeps between the two writes leaves the file empty for long enough.
+  // If the machine sleeps between truncation and write, the file is empty for so long that it is applied.
   const early = server.lines.slice(0, torn).filter(line => APPLIED.test(line))
   for (const line of early) t.ok(emptyMs(line) >= EMPTIED_FILE_MS, line)
-  if (early.length === 0) t.same([...new Set(answers)], [401], 'no request without a token is answered')
+  if (early.length === 0) t.same([...new Set(answers)], [401], 'no request without a token succeeds')
 })

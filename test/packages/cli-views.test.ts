@@ -6,7 +6,7 @@ const views = (await ownManifests())
   .flatMap(({ operations }) => operations)
   .flatMap(({ id, output, expose }) => (expose.cli?.view === undefined ? [] : [{ id, output, view: expose.cli.view }]))
 
-t.test('every view shows fields that the output of its operation has', t => {
+t.test('every command-line view shows existing fields of its operation', t => {
   t.ok(views.length > 50, `${views.length} views`)
   for (const { id, output, view } of views) {
     const properties = Object.keys((output.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
@@ -18,7 +18,7 @@ t.test('every view shows fields that the output of its operation has', t => {
   t.end()
 })
 
-t.test('no view prints Markdown as it is', t => {
+t.test('no command-line view prints raw Markdown', t => {
   for (const { id, view } of views)
     for (const field of [view.text, view.note, view.answer]) t.notMatch(field ?? '', /_md$|markdown/, id)
   t.end()

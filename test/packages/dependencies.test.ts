@@ -14,13 +14,13 @@ function sourcesIn(folder: string): string[] {
     .map(path => join(folder, path))
 }
 
-/** The folder of the package that a file belongs to; `.` for the repository's own. */
+/** Returns the folder of a file's package; `.` for the root package. */
 function packageOf(file: string): string {
   const folder = dirname(file)
   return existsSync(join(ROOT, folder, 'package.json')) ? folder : packageOf(folder)
 }
 
-/** The package's own name is among them: a package may import itself. */
+/** Returns the packages that a folder may import: its dependencies and itself. */
 function declared(folder: string): string[] {
   const manifest = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Record<string, unknown>
   const fields = ['dependencies', 'peerDependencies', 'optionalDependencies', 'devDependencies']
@@ -35,7 +35,7 @@ t.test('imports are declared by the package of a file or, for tests and tools, b
     absWorkingDir: ROOT,
     outdir: 'out',
     bundle: true,
-    // Else every file would be bundled with all that it imports.
+    // Otherwise each file would be bundled with all its imports.
     splitting: true,
     packages: 'external',
     conditions: ['svc-source'],

@@ -4,7 +4,7 @@ import t from 'tap'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** Packages of ours that a folder may import, and folders of the kernel next to it. */
+/** Packages of this repository, and folders of the kernel, that a folder may import. */
 const LAYERS: Readonly<Record<string, { readonly packages: readonly string[]; readonly folders: readonly string[] }>> =
   {
     'plugin-sdk/src': { packages: ['plugin-sdk'], folders: [] },
@@ -22,7 +22,7 @@ const LAYERS: Readonly<Record<string, { readonly packages: readonly string[]; re
   }
 const MAX_CORE_LINES = 4_000
 const MAX_FACE_NAMES = 15
-/** Some plugins keep all files in one folder, and so have one face. */
+/** Maximum names that a plugin's index may export. Higher than for folders: some plugins have only one folder. */
 const MAX_PLUGIN_FACE_NAMES = 30
 const PLUGINS = readdirSync(join(ROOT, 'plugins'))
 
@@ -32,7 +32,7 @@ function filesIn(folder: string): string[] {
     .map(path => join(folder, path))
 }
 
-/** Specifiers of static, type and dynamic imports. */
+/** Returns the specifiers of static, type and dynamic imports. */
 function importsOf(file: string): string[] {
   const text = readFileSync(join(ROOT, file), 'utf8')
   return [...text.matchAll(/(?:^(?:import|export)\b[^'\n]*?(?:\n[^'\n]*?)*?from |import\()'([^']+)'/gm)].map(
@@ -56,7 +56,7 @@ for (const [folder, { packages, folders }] of Object.entries(LAYERS)) {
   })
 }
 
-t.test('the core stays small and knows no files, sockets or processes', async t => {
+t.test('the core of the kernel is small and imports no modules for files, sockets or processes', async t => {
   const files = filesIn('kernel/src/core')
   const lines = files.map(file => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1)
   const total = lines.reduce((sum, each) => sum + each, 0)
@@ -94,7 +94,7 @@ t.test('tests import public entries, never the sources of a package', async t =>
     importsOf(file)
       .filter(specifier => specifier.startsWith('.'))
       .map(specifier => normalize(join(dirname(file), specifier)))
-      // Plugins of the fixtures are part of the tests.
+      // Fixture plugins are part of the tests.
       .filter(target => target.split('/').includes('src') && !target.includes('/fixtures/'))
       .map(target => `${file}: ${target}`)
   )

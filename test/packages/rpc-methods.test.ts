@@ -5,7 +5,7 @@ import { ownManifests } from '../../tools/docs.ts'
 const operations = (await ownManifests()).flatMap(manifest => manifest.operations)
 const methods = operations.flatMap(operation => rpcMethodNames(operation).map(name => ({ name, operation })))
 
-/** The act that a method name stands for, whatever the spelling: `orch.submit_task` and `orchestrator.submitTask` are one. */
+/** Normalises a method name: `orch.submit_task` and `orchestrator.submitTask` are the same action. */
 function actOf(name: string): string {
   return name
     .replace(/^orch\./, 'orchestrator.')
@@ -13,7 +13,7 @@ function actOf(name: string): string {
     .replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
-t.test('every act over RPC has one schema', t => {
+t.test('methods of the same action have the same schema', t => {
   t.ok(methods.length > 100, `${methods.length} methods`)
   const owners = new Map<string, OperationDescriptor>()
   for (const { name, operation } of methods) {
@@ -24,7 +24,7 @@ t.test('every act over RPC has one schema', t => {
   t.end()
 })
 
-t.test('a name of the protocol belongs to the operation of the same act on the other surfaces', t => {
+t.test('a protocol name belongs to the operation that serves the same action on other surfaces', t => {
   const owned = methods
     .filter(({ name }) => name.startsWith('orch.'))
     .map(({ name, operation }) => [name, operation.id])

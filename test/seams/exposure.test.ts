@@ -28,7 +28,7 @@ const notes = (word = 'add', prefix = 'noted'): Plugin => {
   })
 }
 
-/** A client that has the lines of the console one by one. */
+/** Connects a line-based client to the console. */
 async function dial(t: Test, port: number) {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -68,7 +68,7 @@ t.test('a surface written with the SDK and the contracts serves operations over 
   t.equal(await client.next(), undefined, 'the connection ends with the kernel')
 })
 
-t.test('two operations that claim one name of the surface are a conflict that names both owners', async t => {
+t.test('two operations with the same name on a surface are a conflict that names both plugins', async t => {
   const other = defineOperation({
     id: 'other.add',
     summary: 'x',
@@ -87,7 +87,7 @@ t.test('two operations that claim one name of the surface are a conflict that na
   })
 })
 
-t.test('an exposure is data in the manifest, so nothing needs the surface to read it', t => {
+t.test('an exposure is plain data in the manifest, readable without its surface', t => {
   const { operations } = JSON.parse(JSON.stringify(describePlugin(notes(), '1.0.0')))
   t.match(operations[0], {
     expose: { rpc: true, telnet: { word: 'add', args: ['times', 'text'] } },
@@ -98,7 +98,7 @@ t.test('an exposure is data in the manifest, so nothing needs the surface to rea
   t.end()
 })
 
-t.test('one surface is given once', t => {
+t.test('an operation may expose itself on a surface only once', t => {
   const expose = { also: [telnet({ word: 'a' }), telnet({ word: 'b' })] }
   const define = () => defineOperation({ id: 'a.b', summary: 'x', input: s.object({}), output: s.object({}), expose })
   t.throws(define, { message: 'a.b: expose contains the surface telnet twice' })

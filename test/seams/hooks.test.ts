@@ -28,7 +28,7 @@ workflow story(name: str) to Result[str] {
 fn tell(name: str) to Result[str] { story(name) with { id: "story-" + name } }
 `
 
-/** A model server that repeats the question, calls a tool and says a password. */
+/** Starts a model server that calls a tool and answers with a password; records the questions. */
 async function modelServer(t: Test): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = []
   const server = createServer(async (request, response) => {
@@ -63,7 +63,7 @@ interface Fired {
   readonly payload: Record<string, unknown>
 }
 
-t.test('a plugin taps every hook, and each fires through the surfaces that people use', async t => {
+t.test('every hook can be tapped, and fires when the surfaces are used', async t => {
   const model = await modelServer(t)
   const toml = [
     '[plugins.model-server]\nenabled = false',
@@ -134,7 +134,7 @@ t.test('a plugin taps every hook, and each fires through the surfaces that peopl
   appendFileSync(join(folder, 'svc.toml'), 'task_timeout_ms = 1234567\n')
   t.match(await first('kernel.configuration-applied'), { plugins: ['agent-fleet'], keys: [/task_timeout_ms$/] })
   appendFileSync(join(folder, 'svc.toml'), '[plugins.speech]\nenabled = false\n')
-  t.match(await first('mcp.changed'), { kind: 'tools' }, 'the list of tools is shorter')
+  t.match(await first('mcp.changed'), { kind: 'tools' }, 'a disabled plugin changes the list of tools')
 
   const editor = await Editor.start(t, { cwd: folder })
   const file = await editor.open('a.vox', 'fn f() { missing }\n')
@@ -150,7 +150,7 @@ t.test('a plugin taps every hook, and each fires through the surfaces that peopl
   t.same(
     declared.filter(id => !seen.has(id)),
     [],
-    'no hook is left out'
+    'every hook has fired'
   )
 
   const listed = await runSvc(folder, ['rpc', 'kernel.plugins.hooks', '{}'])
@@ -158,7 +158,7 @@ t.test('a plugin taps every hook, and each fires through the surfaces that peopl
   t.same(
     hooks.filter(hook => !hook.taps.includes('hook-watcher') || hook.summary === '').map(({ id }) => id),
     [],
-    'svc plugins hooks lists each with a summary and the tap'
+    'svc plugins hooks lists each hook with its summary and tap'
   )
   t.same(hooks.map(({ id }) => id).sort(), [...declared].sort())
 })

@@ -27,7 +27,7 @@ async function serve(t: Test, ...plugins: readonly Plugin[]) {
   return { kernel, call: (method: string, params: object = {}) => callDaemon(state, method, params) }
 }
 
-t.test('a method answers under its name and under each alias', async t => {
+t.test('a method can be called by its name and by each alias', async t => {
   const { call } = await serve(t, notes({ name: 'pad.add', aliases: ['notes.add', 'pad.append'] }))
   for (const method of ['pad.add', 'notes.add', 'pad.append']) {
     t.same(await call(method, { text: 'milk', urgent: true }), { said: 'milk!' }, method)
@@ -50,17 +50,21 @@ t.test('an alias that ignores unknown params drops them, and still checks the ot
   await t.rejects(call('notes.add', { text: 'milk', of_a_later_version: 1 }), { code: 'OPR_INPUT_INVALID' })
 })
 
-t.test('an alias that another method has is a conflict that names both owners', async t => {
+t.test('an alias that is the name of another method is a conflict that names both plugins', async t => {
   const first = notes({ aliases: ['pad.append'] })
   for (const rpc of [{ name: 'pad.append' }, { aliases: ['pad.append'] }])
     await t.rejects(testKernel([first, notes(rpc, 'rival')]), {
       code: 'KRN_CONFLICT',
       message: 'conflict on method pad.append: notes and rival both contribute it'
     })
-  await t.rejects(testKernel([notes({ aliases: ['notes.add'] })]), { code: 'KRN_CONFLICT' }, 'an alias of itself')
+  await t.rejects(
+    testKernel([notes({ aliases: ['notes.add'] })]),
+    { code: 'KRN_CONFLICT' },
+    "a method's own name cannot be its alias"
+  )
 })
 
-t.test('names of a method are data in the manifest', t => {
+t.test('the manifest contains the names of methods', t => {
   const { operations } = JSON.parse(JSON.stringify(describePlugin(notes({ aliases: ['pad.append'] }), '1.0.0')))
   t.match(operations[0], {
     expose: { rpc: { aliases: ['pad.append'] } },

@@ -12,7 +12,7 @@ const VAULT = {
   'secrets.json': JSON.stringify({ passphrase: 'swordfish', token: Buffer.from('opensesame').toString('base64') })
 }
 
-/** A plugin with a secret setting, and an operation that shows how the secret begins. */
+/** Plugin with a secret setting, and an operation that returns the beginning of the secret. */
 const DOOR = {
   'plugins/door/package.json': pluginPackage('door'),
   'plugins/door/src/plugin.ts': `
@@ -31,7 +31,7 @@ const DOOR = {
 const TOML = '[plugins.door]\ntoken = "secret://file/token"\n'
 const SEALED = `${TOML}[plugins.secrets-file]\npassphrase = "secret://env/PASSPHRASE"\n`
 
-t.test('a plugin adds a backend, whose own settings refer to another one', async t => {
+t.test('a plugin may provide a secrets backend whose settings refer to another backend', async t => {
   const folder = makeProject(t, { ...VAULT, ...DOOR, 'svc.toml': SEALED })
   const env = { PASSPHRASE: 'swordfish' }
   const ran = await runSvc(folder, ['call', 'door.knock', '--json'], { env })
@@ -46,7 +46,7 @@ t.test('a plugin adds a backend, whose own settings refer to another one', async
     t.match(JSON.parse(graph.stdout).edges, new Set([{ from, token, to, kind: 'requires' }]), `${from} uses ${to}`)
 })
 
-t.test('without its backend a plugin waits, and the reason names the service', async t => {
+t.test('a plugin whose secrets backend is missing waits, and the reason names the service', async t => {
   const folder = makeProject(t, { ...DOOR, 'svc.toml': TOML })
   const why = await runSvc(folder, ['plugins', 'why', 'door'])
   t.match(why.stdout, /door is waiting: .*secrets\.backend\.file@1/)
@@ -54,14 +54,14 @@ t.test('without its backend a plugin waits, and the reason names the service', a
   t.match(errorOf(call), { message: /waiting.*secrets\.backend\.file@1/ })
 })
 
-t.test('a name that a backend does not have ends the activation with its error', async t => {
+t.test('an unknown secret fails the activation with the error of the backend', async t => {
   const folder = makeProject(t, { ...VAULT, ...DOOR, 'svc.toml': SEALED.replace('file/token', 'file/other') })
   const ran = await runSvc(folder, ['call', 'door.knock', '--json'], { env: { PASSPHRASE: 'swordfish' } })
   t.match(ran.stderr, /secret:\/\/file\/other: secrets\.json has no secret of that name/)
   t.notMatch(ran.stderr, /swordfish/)
 })
 
-t.test('two plugins with one backend are a conflict before either runs', async t => {
+t.test('two plugins that provide the same backend are a conflict before either runs', async t => {
   const rival = {
     'plugins/rival/package.json': pluginPackage('rival'),
     'plugins/rival/src/plugin.ts': fixture('src/plugin.ts').replace("name: 'secrets-file'", "name: 'rival'")

@@ -4,7 +4,7 @@ import t from 'tap'
 import { runSvc } from '../e2e/run-svc.ts'
 import { makeProject, pluginPackage } from '../e2e/served-project.ts'
 
-/** Writes each step, and whether the database has it at that time. */
+/** Source of a plugin that writes each step, and whether the database already contains it. */
 const WATCHER = `
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ workflow keep(name: str) to Result[int] { write(name) }
 fn keeps() { let kept = keep("test") }
 `
 
-t.test('a plugin of the project sees the committed steps of workflows that a command runs', async t => {
+t.test('a plugin receives the committed steps of workflows that a command runs', async t => {
   const folder = makeProject(t, {
     'story.vox': STORY,
     'keep.vox': KEPT,
@@ -63,5 +63,5 @@ export default definePlugin({ name: 'broken', activate() { throw new Error('no l
   t.match(await runSvc(folder, ['workflow', 'run', 'keep.vox', 'keep', '--args', '["a"]']), { code: 0 })
   t.same(steps().slice(1), [{ activity: 'write', kept: 1 }])
   t.match(await runSvc(folder, ['test', 'keep.vox']), { code: 0 })
-  t.equal(steps().length, 2, 'tests of programs trigger nothing')
+  t.equal(steps().length, 2, 'tests of programs do not trigger the hook')
 })

@@ -1,4 +1,4 @@
-/** A mix of requests to a model server, with the expected result of each. */
+/** Mixed requests to a model server, each with its expected result. */
 
 export interface Answer {
   readonly status: number
@@ -34,7 +34,7 @@ const QUESTIONS: readonly Question[] = THINGS.flatMap((thing, at) =>
 
 const MODEL = 'vox-tiny'
 
-/** Answer to every question without concurrent requests. */
+/** Expected answers, generated without concurrent requests. */
 export class Expected {
   readonly #texts: readonly string[]
 
@@ -53,7 +53,7 @@ export class Expected {
   }
 }
 
-/** `count` tasks, the same for every run. */
+/** Yields `count` tasks, the same in every run. */
 export function* tasks(count: number, expected: Expected): Generator<Task, void> {
   const random = sequence(1)
   const pick = (limit: number) => Math.floor(random() * limit)
@@ -82,7 +82,7 @@ function whole(kind: string, question: Question, text: string, ask: Ask): Task {
   }
 }
 
-/** A client that disconnects after some pieces; those must be a prefix of the right answer. */
+/** Returns a task whose client disconnects after some pieces, which must be a prefix of the expected answer. */
 function leaving(question: Question, text: string, pieces: number): Task {
   return {
     kind: 'client that leaves',
@@ -177,7 +177,7 @@ function post(url: string, path: string, text: string, signal?: AbortSignal): Pr
   return fetch(`${url}${path}`, { method: 'POST', headers, body: text, ...(signal === undefined ? {} : { signal }) })
 }
 
-/** Text of an event stream, piece by piece. Throws when it ends without saying so. */
+/** Yields the text of an event stream, piece by piece. Throws if it ends without `[DONE]`. */
 async function* deltas(response: Response): AsyncGenerator<string, void> {
   let rest = ''
   const decoder = new TextDecoder()
@@ -195,7 +195,7 @@ async function* deltas(response: Response): AsyncGenerator<string, void> {
   throw new Error('the stream ended without [DONE]')
 }
 
-/** Seeded random numbers in [0, 1): mulberry32. */
+/** Returns a seeded generator of random numbers in [0, 1): mulberry32. */
 function sequence(start: number): () => number {
   let state = start
   return () => {

@@ -6,13 +6,13 @@ import { SVC, startModelServer } from '../e2e/model-server-process.ts'
 import { type Answer, Expected, type Task, tasks } from './model-server-load.ts'
 
 const CLIENTS = 16
-/** `SVC_SOAK_REQUESTS=10000` runs it for longer. */
+/** Number of requests; SVC_SOAK_REQUESTS sets another one. */
 const REQUESTS = Number(process.env.SVC_SOAK_REQUESTS ?? 6_000)
-/** The engine's caches and the heap have found their size by then. */
+/** Requests after which the engine's caches and the heap have reached their size. */
 const WARM = 4_000
 const GROWTH = 1.05
 
-/** Garbage varies by a tenth of the heap; the test measures only retained memory. */
+/** Node arguments that allow the test to collect garbage: only retained memory is measured. */
 const COLLECTING = [
   '--expose-gc',
   `--import=data:text/javascript,${encodeURIComponent("process.on('SIGUSR2', () => gc())")}`
@@ -24,7 +24,7 @@ const SETTINGS = ['port=0', 'slots=6', 'queue=64', 'max_body_bytes=65536'].flatM
 ])
 
 t.test(
-  'thousands of mixed requests of sixteen clients get the right tokens and leak nothing',
+  'thousands of mixed requests of sixteen clients get the expected answers and leak no memory',
   { timeout: 600_000 },
   async t => {
     const { url, child } = await startModelServer(t, [...COLLECTING, SVC, ...SERVER, ...SETTINGS])
@@ -49,7 +49,7 @@ t.test(
     await load(REQUESTS)
     const after = await heldBytes(url, child)
 
-    t.same(wrong, [], 'every answer is the one that the request gets without others')
+    t.same(wrong, [], 'every answer is the same as without concurrent requests')
     t.equal(done, REQUESTS)
     t.comment(counts, `${(after / before).toFixed(3)} of the memory`)
     t.match(await metrics(url), /^svc_model_queue_length\{.*\} 0$/m)
@@ -60,7 +60,7 @@ t.test(
   }
 )
 
-/** Problem of the answer to a task; null without one. */
+/** Runs a task; returns the problem of its answer, or null. */
 async function outcome(task: Task, url: string): Promise<string | null> {
   let answer: Answer
   try {
@@ -75,16 +75,16 @@ async function metrics(url: string): Promise<string> {
   return (await fetch(`${url}/metrics`)).text()
 }
 
-/** Resident memory of the server when nothing is generated and garbage has been collected; 0 where it cannot be seen. */
+/** Returns the resident memory of the idle server after garbage collection; 0 if it cannot be measured. */
 async function heldBytes(url: string, { pid = 0 }: ChildProcess): Promise<number> {
   if (process.platform !== 'linux') return 0
   for (let busy = true; busy; await pause(20)) busy = !/^svc_model_active_sequences\{.*\} 0$/m.test(await metrics(url))
-  let least = Infinity
+  let minBytes = Infinity
   for (let look = 0; look < 10; look++) {
     process.kill(pid, 'SIGUSR2')
     await pause(100)
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-    least = Math.min(least, Number(kilobytes) * 1024)
+    minBytes = Math.min(minBytes, Number(kilobytes) * 1024)
   }
-  return least
+  return minBytes
 }

@@ -1,4 +1,5 @@
-// Runs tasks through the orchestrator and reports what it holds: FILE (empty: in memory), TASKS a round, ROUNDS.
+// Runs tasks through the orchestrator and reports its memory. Arguments: FILE (empty: in memory), TASKS per round,
+// ROUNDS.
 import type { Orchestrator } from '@svc/contracts'
 import { DONE } from '../e2e/orchestrator-faults/story.ts'
 import { openWhole } from '../e2e/orchestrator-faults/whole.ts'
@@ -8,7 +9,7 @@ const [file = '', tasks = '0', rounds = '0'] = process.argv.slice(2)
 const AGENTS = 8
 const WINDOW = 50
 
-/** Submits, takes up and completes as many tasks for one agent, a window of them at a time. */
+/** Submits, claims and completes `count` tasks for one agent, one window at a time. */
 async function work(service: Orchestrator, agent: number, name: string, count: number): Promise<number> {
   let completed = 0
   for (let done = 0; done < count; done += WINDOW) {
@@ -35,7 +36,7 @@ let completed = 0
 for (let round = 0; round < Number(rounds); round += 1) {
   const done = await Promise.all(agents.map(({ id, name }) => work(service, id, name, Number(tasks) / AGENTS)))
   completed += done.reduce((sum, each) => sum + each, 0)
-  // Waiting notifications, and objects that are collected only the second time.
+  // Several passes: notifications may be pending, and some objects are collected only in the second pass.
   for (let pass = 0; pass < 3; pass += 1) {
     await new Promise(resolve => setImmediate(resolve))
     globalThis.gc?.()

@@ -4,7 +4,7 @@ import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import { SETTINGS } from '../e2e/orchestrator-faults/whole.ts'
 
-/** The real orchestrator without a database. */
+/** Opens the real orchestrator without a database. */
 export async function openInMemory(): Promise<{ readonly kernel: TestKernel; service(): Orchestrator }> {
   let held: { readonly current: Orchestrator } | undefined
   const probe = definePlugin({

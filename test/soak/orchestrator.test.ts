@@ -11,15 +11,15 @@ interface Report {
   /** Bytes of heap after each round. */
   readonly heaps: readonly number[]
   readonly left: Readonly<Record<string, number>>
-  /** Tasks and events that are still known. */
+  /** Numbers of tasks and events that are kept in memory. */
   readonly kept: number
   readonly events: number
 }
 
-/** Tasks that ended and are kept, and events. */
+/** Limits of kept tasks and events. */
 const KEPT = 1_000
 const EVENTS = 1_024
-/** Heap that a task may leave once the history is full; one that stayed would take some twenty times that. */
+/** Heap bytes that a task may leave once the history is full; a leaked task takes about twenty times as much. */
 const BYTES_PER_TASK = 64
 
 async function soak(file: string, tasks: number, rounds: number): Promise<Report> {
@@ -49,17 +49,17 @@ function check(t: Test, report: Report, tasks: number, rounds: number): void {
   t.same(left, { total_completed: completed, total_queued: 0, total_in_progress: 0, locked_files: 0, pending: 0 })
   t.ok(kept <= KEPT, `${kept} tasks are kept`)
   t.ok(events <= EVENTS, `${events} events are kept`)
-  // The first rounds fill the history, and compile what is used.
+  // The first rounds fill the history and compile the code.
   const [first = 0, ...later] = heaps.slice(1)
   const perTask = ((later.at(-1) ?? 0) - first) / (tasks * later.length)
   t.ok(perTask <= BYTES_PER_TASK, `${Math.round(perTask)} bytes a task: ${heaps}`)
 }
 
-t.test('twenty thousand tasks in memory leave only the kept history', async t => {
+t.test('twenty thousand tasks in memory leave only the limited history', async t => {
   check(t, await soak('', 4_000, 5), 4_000, 5)
 })
 
-t.test('thousands of tasks with a database leave no more', async t => {
+t.test('thousands of tasks with a database leave only the limited history', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-soak-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   check(t, await soak(join(folder, 'store.db'), 1_200, 4), 1_200, 4)

@@ -1,4 +1,4 @@
-// Reloads one plugin of a served project again and again, and prints the heap size. Run with --expose-gc.
+// Reloads one plugin of a served project repeatedly, and prints the heap size. Run with --expose-gc.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openInProcess } from '@svc/kernel/testing'
@@ -38,7 +38,7 @@ const resources = process.getActiveResourcesInfo()
 await project.close()
 process.stdout.write(`${JSON.stringify({ reloads, perReload, resources: resources.length })}\n`)
 
-/** Old units are disposed during later reloads; waits for the last of them. */
+/** Waits until the last old unit is disposed, which happens during later reloads. */
 function settled(): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, 100))
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { soak } from './soak.ts'
 
-/** `bench/heap.ts` measures a thousand. A table that is held shows after ten: it has 200 KB. */
+/** Number of reloads. A leaked table of 200 KB would show after ten; `bench/heap.ts` measures a thousand. */
 const RELOADS = 400
 const BUDGET_BYTES = 2_048
 

@@ -6,13 +6,13 @@ import { pluginPackage, temporaryProject } from '../e2e/served-project.ts'
 
 export interface SoakReport {
   readonly reloads: number
-  /** Bytes of heap that a reload left behind, over the last three quarters of the run. */
+  /** Heap bytes that each reload left, over the last three quarters of the run. */
   readonly perReload: number
-  /** Active resources of the process at the end. */
+  /** Number of active resources of the process at the end. */
   readonly resources: number
 }
 
-/** Forgets a timer, a listener and a server on every reload, and holds a table that would be missed. */
+/** Source of a plugin that leaves a timer, a listener and a server open on every reload, and has a large table. */
 const source = `
 import { createServer } from 'node:http'
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
@@ -38,10 +38,10 @@ export default definePlugin({
 })
 `
 
-/** Machine code grows with use up to a limit, and unused bytecode is flushed; neither is a leak. */
+/** V8 flags for a steady heap: otherwise machine code grows and bytecode is flushed, which are not leaks. */
 const STEADY = ['--no-opt', '--no-maglev', '--no-flush-bytecode']
 
-/** Reloads the careless plugin in a separate process, and reports what that process held. */
+/** Reloads the leaking plugin in a separate process, and reports its heap and resources. */
 export async function soak(reloads: number): Promise<SoakReport> {
   const folder = temporaryProject({
     'plugins/soak/package.json': pluginPackage('soak'),

@@ -21,7 +21,7 @@ import { fake } from '@svc/plugin-sdk/testing'
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 function same<A, B>(_proof: Same<A, B>): void {}
 
-// Schemas: what is valid, and what a caller may write.
+// Schemas: types of valid values, and of values that a caller may write.
 
 const person = t.object({
   name: t.string({ minLength: 1 }),
@@ -72,11 +72,11 @@ t.enum(['a', 'b'], { default: 'c' })
 t.number({ minimum: 0, minLength: 1 })
 // @ts-expect-error a keyword that does not exist is a typo
 t.string({ description: 'x', minLenght: 1 })
-// @ts-expect-error also where there is a default
+// @ts-expect-error also with a default
 t.boolean({ default: true, descripton: 'x' })
 // @ts-expect-error also in lists
 t.array(t.string(), { minItem: 1 })
-// @ts-expect-error also in what starts with x-
+// @ts-expect-error also in keywords that start with x-
 t.string({ 'x-env': 'A', 'x-relaod': 'live' })
 // @ts-expect-error properties are schemas
 t.object({ name: 'string' })
@@ -102,7 +102,7 @@ defineOperation({
   summary: 'x',
   input: t.object({}),
   output: t.object({}),
-  // @ts-expect-error there are three effects
+  // @ts-expect-error an effect is read, write or destructive
   effect: 'harmless'
 })
 defineOperation({
@@ -110,13 +110,13 @@ defineOperation({
   summary: 'x',
   input: t.object({}),
   output: t.object({}),
-  // @ts-expect-error no such method
+  // @ts-expect-error the HTTP method does not exist
   expose: { http: { method: 'FETCH', path: '/' } }
 })
-// @ts-expect-error every operation says what it is for
+// @ts-expect-error an operation needs a summary
 defineOperation({ id: 'x', input: t.object({}), output: t.object({}) })
 
-// Another library's schema in place of the builder.
+// A schema of another library instead of the builder.
 
 declare const standard: StandardJsonSchema<{ port: number }, { port?: number }>
 const listen = defineOperation({ id: 'demo.listen', summary: 'x', input: standard, output: standard })
@@ -149,16 +149,16 @@ definePlugin({
     deps.later.current.now()
     // @ts-expect-error a reference is looked up on use
     deps.later.now()
-    // @ts-expect-error may be absent
+    // @ts-expect-error an optional service may be absent
     deps.maybe.now()
-    // @ts-expect-error was not requested
+    // @ts-expect-error the dependency was not declared
     deps.other
 
     ctx.implement(greet, ({ name, times }, call) => {
       call.emit({ piece: name.repeat(times) })
       // @ts-expect-error events have a type
       call.emit('piece')
-      // @ts-expect-error was not declared
+      // @ts-expect-error the error code was not declared
       if (times > 9) call.fail('DEMO_LOUD')
       return name === '' ? call.fail('DEMO_MUTE') : { text: name, loud: false }
     })
@@ -171,23 +171,23 @@ definePlugin({
     same<typeof text, string>(true)
     // @ts-expect-error a required field is missing
     await ctx.call(greet, { times: 2 })
-    // @ts-expect-error no such field
+    // @ts-expect-error the field does not exist
     await ctx.call(greet, { name: 'Ada', tims: 2 })
 
     ctx.provide(clock, { now: () => 0, zone: 'UTC' })
-    // @ts-expect-error the service promises more
+    // @ts-expect-error the service has more members
     ctx.provide(clock, { now: () => 0 })
     ctx.contribute(shelf, { title: 'x' })
     // @ts-expect-error an item has another shape
     ctx.contribute(shelf, { name: 'x' })
-    // @ts-expect-error half an item is none
+    // @ts-expect-error an item needs all members
     ctx.contribute(shelf, {})
 
     ctx.on(asked, question => (question === '' ? undefined : question.toUpperCase()))
     ctx.on(asked, () => undefined)
-    // @ts-expect-error a tap returns what its hook says
+    // @ts-expect-error a tap returns the type of its hook
     ctx.on(asked, () => 5)
-    // @ts-expect-error a tap takes what its hook gives
+    // @ts-expect-error a tap receives the arguments of its hook
     ctx.on(asked, (question: number) => String(question))
     const answer = await ctx.trigger(asked, 'why', 2)
     same<typeof answer, string | undefined>(true)
@@ -210,18 +210,18 @@ definePlugin({
   activate(ctx, deps) {
     // @ts-expect-error a plugin without settings has none
     ctx.config.word
-    // @ts-expect-error and without dependencies none
+    // @ts-expect-error a plugin without dependencies has none
     deps.clock
   }
 })
 
-// @ts-expect-error a plugin has to be activated
+// @ts-expect-error a plugin needs an activate function
 definePlugin({ name: 'idle' })
-// @ts-expect-error what it provides are tokens
+// @ts-expect-error `provides` lists service tokens
 definePlugin({ name: 'x', provides: ['demo.clock@1'], activate() {} })
-// @ts-expect-error how a plugin stops is a function
+// @ts-expect-error `activate` returns a function or nothing
 definePlugin({ name: 'x', activate: () => 'stopped' })
 
 fake(clock, { now: () => 0, zone: 'UTC' })
-// @ts-expect-error a fake keeps the whole promise
+// @ts-expect-error a fake needs all members of its service
 fake(clock, { now: () => 0 })

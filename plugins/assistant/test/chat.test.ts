@@ -123,7 +123,7 @@ t.test('files that are outside, secret, binary or missing are left out, with a r
     'server.pem': /secrets/,
     'picture.txt': /not a text file/,
     sub: /not a regular file/,
-    gone: /no such file/,
+    gone: /does not exist/,
     '.env.example': null
   })
   t.notMatch(JSON.stringify(asked()), /SECRET-/)

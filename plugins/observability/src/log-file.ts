@@ -4,13 +4,13 @@ import {
   fstatSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeSync
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 
 export interface LogFileOptions {
@@ -74,17 +74,40 @@ export class LogFile {
   }
 }
 
-/** Reads the lines of a log file and its rotated files, oldest first. */
-export function readLogLines(path: string): string[] {
+/** Reads the lines of a log file and its rotated files, oldest first. With `text`, only lines that contain it. */
+export async function readLogLines(path: string, text = ''): Promise<string[]> {
   const folder = dirname(path)
   if (!existsSync(folder)) return []
-  const name = path.slice(folder.length + 1)
+  const name = basename(path)
   const numbers = readdirSync(folder)
     .filter(each => each.startsWith(`${name}.`) && /^\d+$/.test(each.slice(name.length + 1)))
     .map(each => Number(each.slice(name.length + 1)))
     .sort((a, b) => b - a)
-  const paths = [...numbers.map(number => `${path}.${number}`), path]
-  return paths
-    .flatMap(each => (existsSync(each) ? readFileSync(each, 'utf8').split('\n') : []))
-    .filter(line => line !== '')
+  const lines: string[] = []
+  for (const each of [...numbers.map(number => `${path}.${number}`), path]) {
+    const content = await readIfPresent(each)
+    for (const line of linesWith(content, text)) lines.push(line)
+  }
+  return lines
+}
+
+/** Another process may rotate the file at any time. */
+async function readIfPresent(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+function linesWith(content: string, text: string): readonly string[] {
+  if (text === '') return content.split('\n').filter(line => line !== '')
+  const lines: string[] = []
+  for (let at = content.indexOf(text); at >= 0; ) {
+    const end = content.indexOf('\n', at)
+    lines.push(content.slice(content.lastIndexOf('\n', at) + 1, end < 0 ? undefined : end))
+    at = end < 0 ? -1 : content.indexOf(text, end)
+  }
+  return lines
 }

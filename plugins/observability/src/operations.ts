@@ -6,13 +6,19 @@ const request = t.optional(
   t.string({ minLength: 1, maxLength: 128, description: 'Request id, from the x-request-id header' })
 )
 const since = t.optional(t.string({ maxLength: 64, description: 'A duration such as 10m, or a time' }))
-const limit = t.integer({ default: 200, minimum: 0, maximum: 5_000, description: 'Maximum number, newest first' })
+const limit = t.integer({
+  default: 200,
+  minimum: 0,
+  maximum: 5_000,
+  description: 'Number of the newest entries, shown oldest first'
+})
 const nullable = t.nullable(t.string())
 
 export const logs = defineOperation({
   id: 'observability.logs',
   summary: 'Show log lines of this project',
-  description: 'Shows the log of the running server, or its log file if no server runs.',
+  description:
+    'Shows the log of the running server, or the log file if no server runs. --request also searches the log file, to which svc run and svc dev write.',
   input: t.object({
     follow: t.boolean({ default: false, description: 'Continue with new lines until interrupted' }),
     plugin: t.optional(t.string({ minLength: 1, description: 'Only lines of this plugin', 'x-complete': 'plugins' })),
@@ -46,8 +52,9 @@ export const logs = defineOperation({
 
 export const requests = defineOperation({
   id: 'observability.requests',
-  summary: 'Show HTTP requests that the server answered',
-  description: 'If no server runs, shows only requests of the access log; see the setting http.access_log.',
+  summary: 'Show answered HTTP requests',
+  description:
+    'Shows the requests of the running server. If no server runs, and for a --request that it does not know, reads the access log (see the setting http.access_log) and the requests of svc run and svc dev.',
   input: t.object({
     request,
     plugin: t.optional(

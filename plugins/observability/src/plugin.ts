@@ -16,6 +16,7 @@ import { logFilter, requestFilter } from './filters.ts'
 import { type LogEntry, parseLogEntry, renderLogEntry } from './log-entry.ts'
 import { LogFile, readLogLines } from './log-file.ts'
 import { logs, requests, trace } from './operations.ts'
+import { mergeRecords, RequestFile, readRequests, recordOf } from './request-file.ts'
 import { Ring } from './ring.ts'
 import { spanOfOperation, spanOfRequest } from './span-record.ts'
 import { RunningSpan } from './spans.ts'
@@ -54,6 +55,10 @@ const settings = t.object({
     minimum: 1,
     maximum: 100,
     description: 'Number of log files, including the current one'
+  }),
+  request_file: t.boolean({
+    default: false,
+    description: 'Whether every request is also written to logs/requests.jsonl; svc run and svc dev set it'
   })
 })
 
@@ -70,7 +75,9 @@ export default definePlugin({
   operations: [logs, requests, trace],
   async activate(ctx, { kernel, admin, lines }) {
     const config = ctx.config as Infer<typeof settings>
-    const path = join(kernel.stateRoot, 'logs', 'svc.jsonl')
+    const folder = join(kernel.stateRoot, 'logs')
+    const path = join(folder, 'svc.jsonl')
+    const requestPath = join(folder, 'requests.jsonl')
     const kept = await ctx.keep(
       `log lines ${config.log_lines}`,
       () => newKeptLog(config.log_lines),
@@ -93,9 +100,16 @@ export default definePlugin({
       spans.push(span)
       for (const subscriber of subscribers) subscriber(span)
     }
+    // A single command has no server log in memory: it reads the log files of the project.
+    const serves = lines !== undefined && admin?.serves !== false
+    const limits = { maxBytes: config.file_max_bytes, maxFiles: config.files }
+    const requestFile =
+      serves && config.request_file ? new RequestFile({ path: requestPath, ...limits }, ctx.log) : null
+    ctx.effect('request file', () => requestFile?.close())
     ctx.provide(observabilitySink, {
       request: record => {
         records.push(record)
+        requestFile?.add(record)
         const span = spanOfRequest(record)
         if (span !== null) add(span)
       }
@@ -109,10 +123,8 @@ export default definePlugin({
     })
     ctx.on(operationEnded, end => add(spanOfOperation(end)))
 
-    // A single command has no server log in memory: it reads the server's log file.
-    const serves = lines !== undefined && admin?.serves !== false
     if (serves) {
-      const file = config.file ? new LogFile({ path, maxBytes: config.file_max_bytes, maxFiles: config.files }) : null
+      const file = config.file ? new LogFile({ path, ...limits }) : null
       let writes = file !== null
       const self = {}
       kept.writer ??= self
@@ -137,21 +149,35 @@ export default definePlugin({
       })
     }
 
-    const known = (): readonly string[] => (serves ? entries.items() : readLogLines(path))
+    const storedLines = async (request: string | undefined): Promise<LogEntry[]> =>
+      parsed(await readLogLines(path, textOf(request)))
+    const storedRequests = async (request: string | undefined): Promise<AccessRecord[]> => {
+      const logged = (await storedLines(request)).flatMap(recordOf)
+      return mergeRecords(logged, await readRequests(requestPath, textOf(request)))
+    }
     ctx.implement(logs, async ({ follow, limit, ...filter }, call) => {
       const wanted = logFilter(filter)
+      const { request } = filter
+      // Created before the file is read, so that no line between the two is lost.
+      const tail = serves || !follow ? null : new FileTail(path)
+      let found = serves ? parsed(entries.items()).filter(wanted) : []
+      // Other processes of the project, such as `svc run`, append to the same file.
+      if (!serves || (request !== undefined && found.length === 0)) found = (await storedLines(request)).filter(wanted)
+      const before = newest(found, limit)
+      if (!follow) {
+        const none = request === undefined || found.length > 0 ? '' : noLines(request)
+        return { lines: before.map(plain), text: before.map(renderLogEntry).join('\n') || none }
+      }
+      for (const entry of before) call.emit(`${renderLogEntry(entry)}\n`)
       const news = (line: string): void => {
         const entry = parseLogEntry(line)
         if (entry !== null && wanted(entry)) call.emit(`${renderLogEntry(entry)}\n`)
       }
-      const before = newest(parsed(known()).filter(wanted), limit)
-      if (!follow) return { lines: before.map(plain), text: before.map(renderLogEntry).join('\n') }
-      for (const entry of before) call.emit(`${renderLogEntry(entry)}\n`)
-      if (serves) {
+      if (tail === null) {
         followers.add(news)
         await waitForAbort(call.signal)
         followers.delete(news)
-      } else await new FileTail(path).follow(news, call.signal)
+      } else await tail.follow(news, call.signal)
       return { lines: [], text: '' }
     })
     ctx.implement(trace, ({ id }) => {
@@ -171,13 +197,30 @@ export default definePlugin({
       }))
       return { trace_id: (steps[0] as SpanRecord).trace_id, steps: shownSteps, text: renderTrace(steps) }
     })
-    ctx.implement(requests, ({ limit, ...filter }) => {
-      const all = serves ? records.items() : parsed(known()).flatMap(recordOf)
-      const note = serves ? '' : 'no server runs; these are the requests of its last access log'
-      return { requests: newest(all.filter(requestFilter(filter)), limit).map(shown), note }
+    ctx.implement(requests, async ({ limit, ...filter }) => {
+      const wanted = requestFilter(filter)
+      const { request } = filter
+      const live = serves ? records.items().filter(wanted) : []
+      const isLive = serves && (request === undefined || live.length > 0)
+      const found = isLive ? live : (await storedRequests(request)).filter(wanted)
+      const note = isLive || (serves && found.length === 0) ? '' : storedNote(folder)
+      return { requests: newest(found, limit).map(shown), note }
     })
   }
 })
+
+/** Text that every stored line of the request contains. */
+function textOf(request: string | undefined): string | undefined {
+  return request === undefined ? undefined : JSON.stringify(request)
+}
+
+function noLines(request: string): string {
+  return `no log line has the request id ${request}; svc requests --request ${request} shows the request itself`
+}
+
+function storedNote(folder: string): string {
+  return `from the files in ${folder}: the access log of every server, and all requests of svc run and svc dev`
+}
 
 /** Log state that outlives a reload. */
 interface KeptLog {
@@ -210,13 +253,4 @@ function shown({ time, ms, ...record }: AccessRecord) {
 /** Rounds milliseconds to microseconds. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000
-}
-
-const NOTHING = { trace_id: null, span_id: null, parent_span_id: null, route: null, operation: null, error_code: null }
-
-/** Returns the access record of an access log line; undefined for any other line. */
-function recordOf({ time, plugin, message, fields }: LogEntry): AccessRecord[] {
-  if (plugin !== 'http' || message !== 'request' || typeof fields.status !== 'number') return []
-  const { served_by = null, ...known } = fields as unknown as AccessRecord & { readonly served_by?: string }
-  return [{ ...NOTHING, ...known, plugin: served_by, time: Date.parse(time) }]
 }

@@ -1,6 +1,7 @@
-// A process with the real plugins that lives through the story and is killed: FILE, POINT, AT, FOLDER. POINT and AT say where it
-// kills itself (see deadly-store.ts); with POINT `images` it copies the database into FOLDER before each write, as a process
-// that was killed then would have left it. Facts are lines of JSON: `? FACT`, `! FACT`, and `@ N` for a copy.
+// Process with the real plugins that runs the story and kills itself. Arguments: FILE, POINT, AT, FOLDER. POINT and AT
+// select the write at which it kills itself (see deadly-store.ts). With POINT `images` it survives, and copies the
+// database into FOLDER before each write: the state that a process killed at that moment would have left. It prints
+// facts as lines of JSON: `? FACT` before a command, `! FACT` after its acknowledgement, and `@ N` for a copy.
 import { constants, copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'

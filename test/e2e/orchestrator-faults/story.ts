@@ -1,7 +1,7 @@
 import type { Orchestrator, TaskStatusKind } from '@svc/contracts'
 import type { TestKernel } from '@svc/plugin-sdk/testing'
 
-/** Known state at a moment: written before a command (`asked`) and after its acknowledgement (`told`). */
+/** Known state: reported before a command (`asked`) and after its acknowledgement (`told`). */
 export type Fact =
   | { readonly task: number; readonly status: TaskStatusKind; readonly agent?: number }
   | { readonly agent: number; readonly name: string }
@@ -15,18 +15,18 @@ export interface Witness {
 }
 
 export const DONE = {
-  completion_summary: 'The part is there, and was looked at by a person',
+  completion_summary: 'The part is written, and a human has reviewed it',
   checks_passed: ['human_review_approved'],
   declared_non_placeholder: true
 }
 
-/** Fields of the answers of `ai.plan.new` and `ai.plan.execute`. */
+/** Fields of the results of `ai.plan.new` and `ai.plan.execute`. */
 interface Planned {
   readonly session_id: string
   readonly task_ids: readonly number[]
 }
 
-/** All commands on tasks, first sequentially and then concurrently. */
+/** Runs all commands on tasks, first sequentially and then concurrently. */
 export async function story(kernel: TestKernel, service: Orchestrator, witness: Witness): Promise<void> {
   const to = async <A>(task: number, status: TaskStatusKind, run: () => Promise<A>): Promise<A> => {
     witness.asked({ task, status })
@@ -53,11 +53,11 @@ export async function story(kernel: TestKernel, service: Orchestrator, witness: 
     const { completed, requeued } = await to(task, 'Completed', () => service.complete(task, DONE))
     if (!completed) throw new Error(`task ${task} was sent back: ${requeued?.reason}`)
   }
-  // A restart undoes it anyway, so that it may become durable a little later.
+  // The claim may become durable later, since a restart queues the task again anyway.
   const next = async (agent: number, task: number): Promise<void> => {
     witness.asked({ task, status: 'InProgress' })
-    const taken = await service.next(agent)
-    if (taken?.id !== task) throw new Error(`task ${taken?.id} was taken up in place of ${task}`)
+    const claimed = await service.next(agent)
+    if (claimed?.id !== task) throw new Error(`task ${claimed?.id} was claimed instead of ${task}`)
   }
 
   const builder = await spawn('builder')
@@ -99,7 +99,7 @@ export async function story(kernel: TestKernel, service: Orchestrator, witness: 
   witness.asked({ submits: 1 })
   const [step = 0] = (await plan('execute', { session_id })).task_ids
   witness.told({ task: step, status: 'Queued' })
-  // Its end lets the second step in, whenever that is.
+  // Its completion releases the second step.
   await complete(step)
 
   await Promise.all(

@@ -19,16 +19,16 @@ export interface WholeOptions {
   readonly database?: object
 }
 
-/** Settings of the section `[orchestrator]` that tests of faults have. */
+/** Settings of the section `[orchestrator]` for fault tests. */
 export const SETTINGS = {
   auto_continue_enabled: false,
   planning_enabled: true,
   planning_auto_mode_enabled: true,
-  // Nothing is really written.
+  // The tasks write no real files.
   stubcheck_gate: false
 }
 
-/** The real orchestrator, with plans, on the real database in a file. */
+/** Opens the real orchestrator, with plans, on a real database file. */
 export async function openWhole(path: string, options: WholeOptions = {}): Promise<Whole> {
   let held: { readonly current: Orchestrator } | undefined
   const probe = definePlugin({
@@ -59,7 +59,7 @@ export async function openWhole(path: string, options: WholeOptions = {}): Promi
   }
 }
 
-/** Only the database, as another process opens it. */
+/** Opens only the database, as another process would. */
 export async function openDatabase(path: string, settings: object = {}): Promise<Pick<Whole, 'kernel' | 'store'>> {
   let store: DatabaseStore | undefined
   const keep = (given: DatabaseStore): DatabaseStore => {
@@ -71,7 +71,7 @@ export async function openDatabase(path: string, settings: object = {}): Promise
   return { kernel, store }
 }
 
-/** The database plugin, with its store wrapped by `wrap`. */
+/** Returns the database plugin, with its store wrapped by `wrap`. */
 function wrapped(wrap: (store: DatabaseStore) => DatabaseStore): Plugin {
   const { activate } = database as Plugin
   return {

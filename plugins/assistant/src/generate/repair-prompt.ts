@@ -18,8 +18,8 @@ export class RepairPrompt {
   #isBrief: boolean
 
   /**
-   * `context`: size in tokens; null if unknown. The brief form is only the request, for models that are fine-tuned for this
-   * language, such as the bundled one.
+   * `context`: size in tokens; null if unknown. The brief form is only the request, for models that are fine-tuned for
+   * this language, such as the bundled one.
    */
   constructor(prompt: string, context: number | null) {
     this.#prompt = prompt

@@ -16,8 +16,8 @@ export const voxNamedGrammar: NamedGrammar = {
  * - All tokens are tokens of the language, in UTF-8, and strings are closed.
  * - Brackets are closed in reverse order of opening.
  * - A binary operator is not followed by a closing bracket, a comma or another such operator.
- * - The file, and the text after the closing brace of a declaration, starts with a declaration keyword and its parts: a name,
- *   and for functions and steps their parameters.
+ * - The file, and the text after the closing brace of a declaration, starts with a declaration keyword and its parts: a
+ *   name, and for functions and steps their parameters.
  *
  * The compiler checks names, types and the inner grammar of declarations.
  */

@@ -50,8 +50,8 @@ function textOf({ budget, content, trust, envelope_id }: ContextEnvelope): strin
     default:
       parts.push(summary_text, ...facts.map(({ id, text }) => `- ${id}: ${text}`), ...references)
   }
-  const content = parts.slice(1).filter(part => part !== '')
-  return content.length === 0 ? '' : [parts[0], ...content].join('\n')
+  const shown = parts.slice(1).filter(part => part !== '')
+  return shown.length === 0 ? '' : [parts[0], ...shown].join('\n')
 }
 
 function cut(text: string, limit: number): Injected {
