@@ -1,9 +1,9 @@
 /**
- * Cost of adapters: tokens per second of CPU time on one thread, for batches of four sequences and of one. The model has 88
- * million random weights, with 0, 1 and 2 adapters in use, of rank 16 on every projection.
+ * Cost of adapters: tokens per second of CPU time on one thread, for batches of four sequences and of one. The model
+ * has 88 million random weights. 0, 1 or 2 adapters are in use, of rank 16 on every projection.
  *
- * All cases alternate on one loaded model; the median of all rounds is reported. `merged` is the loaded model, which adapters
- * do not change.
+ * Rounds measure all cases in rotation, on one loaded model; the median of all rounds is reported. Without an adapter,
+ * the loaded model is measured, which adapters do not change.
  *
  *   node --import tsx --conditions=svc-source bench/adapters.ts [--rounds N] [--quantization none|q8|q4]
  */
@@ -26,7 +26,7 @@ const { values } = parseArgs({
 const runDirectory = join(scratch, 'models', 'random-88M-adapters')
 if (!existsSync(join(runDirectory, 'model.safetensors'))) await writeRandomModel(runDirectory, bundledModel)
 
-/** Writes an adapter in the format of PEFT, on every projection of every layer. */
+/** Writes an adapter in PEFT format for every projection of every layer. */
 async function writeAdapter(name: string, seed: number): Promise<string> {
   const folder = join(scratch, 'models', `adapter-88M-${name}`)
   const { hidden, intermediate, heads, keyValueHeads, headSize, layers } = smallShape
@@ -99,7 +99,7 @@ const cases: Readonly<Record<string, readonly (string | undefined)[]>> = {
   '1 sequence, none in use (as merged)': [undefined],
   '1 sequence, 1 adapter in use': ['a']
 }
-/** Milliseconds of the tokens after the first, by round. */
+/** Milliseconds of the tokens after the first, by case and round. */
 const times = new Map<string, number[]>()
 for (let round = 0; round <= Number(values.rounds); round++) {
   for (const [name, adapters] of Object.entries(cases)) {

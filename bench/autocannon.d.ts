@@ -6,7 +6,7 @@ declare module 'autocannon' {
     readonly headers?: Readonly<Record<string, string>>
     /** Total number of requests; default: as many as fit into `duration`. */
     readonly amount?: number
-    /** Seconds. */
+    /** Duration in seconds. */
     readonly duration?: number
     readonly connections: number
     /** Requests that are sent in rotation. */

@@ -1,6 +1,7 @@
 /**
- * Tokens per second of eight concurrent clients over HTTP: the model server against llama.cpp on the same random weights (the
- * shape of Qwen2.5-0.5B). node-llama-cpp computes the sequences in one batch, behind a bare node:http server.
+ * Tokens per second of eight concurrent clients over HTTP: the model server against llama.cpp, on the same random
+ * weights with the shape of Qwen2.5-0.5B. node-llama-cpp computes the sequences in one batch, behind a bare node:http
+ * server.
  *
  * Each server runs in a separate process, with the same client. Rounds alternate between the servers. A round is eight
  * concurrent prompts and answers. The median of all rounds is reported, with its range.
@@ -28,7 +29,7 @@ export interface ClientsResult {
   readonly clients: number
   readonly promptTokens: number
   readonly answerTokens: number
-  /** Tokens of all answers per second, with the time to read the prompts. */
+  /** Generated tokens of all clients per second; the time includes reading the prompts. */
   readonly servers: readonly { readonly name: string; readonly speed: Figure }[]
 }
 

@@ -1,7 +1,7 @@
 /**
- * Speed of the compiler's front end: lines that lexer and parser read per second, and the time to check a program of 10,000
- * lines, as a process. The peer is `tsc --noEmit` on a TypeScript file with the same declarations. Rounds alternate between
- * the processes; the median of all rounds is reported.
+ * Speed of the compiler's front end: lines per second of lexer and parser, and the time of a process that checks a
+ * program of 10,000 lines. The peer is `tsc --noEmit` on a TypeScript file with the same declarations. Rounds alternate
+ * between the processes; the median of all rounds is reported.
  *
  *   node --import tsx --conditions=svc-source bench/compiler.ts [--json] [--rounds 5]
  */

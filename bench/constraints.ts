@@ -1,9 +1,10 @@
 /**
- * Cost of a constraint for each token: the time to compute and to apply a mask over a vocabulary of 151,936 tokens, the size
- * of Qwen's. The vocabulary is synthetic: parts of words, Chinese characters, runs of spaces and punctuation that crosses
- * the borders of strings.
+ * Cost of a constraint per token: the time to compute and to apply a mask over a vocabulary of 151,936 tokens, like
+ * Qwen's. The vocabulary is synthetic: parts of words, Chinese characters, runs of spaces, and punctuation that crosses
+ * the boundaries of strings.
  *
- * The same text is generated repeatedly with random tokens. The first texts compute masks, later ones find most in a cache.
+ * Texts are generated repeatedly from random tokens. The first texts compute masks; later ones find most masks in a
+ * cache.
  *
  *   node --import tsx --conditions=svc-source bench/constraints.ts [--json]
  */
@@ -30,8 +31,8 @@ function synthesise(): ConstraintVocabulary {
     ' '
   )
   const marks = [...'",:{}[]\\/\n.-()0123']
-  const times = (most: number, part: () => string) =>
-    Array.from({ length: 1 + Math.floor(random() * most) }, part).join('')
+  const times = (max: number, part: () => string) =>
+    Array.from({ length: 1 + Math.floor(random() * max) }, part).join('')
   const kinds: readonly (readonly [share: number, make: () => string])[] = [
     [0.2, () => times(4, () => String.fromCodePoint(0x4e00 + Math.floor(random() * 0x5000)))],
     [0.07, () => times(4, () => pick(marks))],
@@ -77,7 +78,7 @@ const cases: Readonly<Record<string, OutputConstraint>> = {
   'a regular expression': { type: 'regex', pattern: '\\w+(?: \\w+){3,30}\\.' }
 }
 
-/** Generates a text and returns the milliseconds for the mask of each token. */
+/** Generates text, and returns the milliseconds for the mask of each token. */
 async function write(constraints: OutputConstraints, vocabulary: ConstraintVocabulary, constraint: OutputConstraint) {
   const matcher = await constraints.matcher(constraint, { ignoreEnd: false })
   const times: number[] = []

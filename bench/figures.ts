@@ -5,7 +5,7 @@ export interface Figure {
   readonly max: number
 }
 
-/** Minimum of rounds for a figure of docs/performance.md. Each round measures all contestants. */
+/** Minimum number of rounds for a figure of docs/performance.md. Each round measures all contestants. */
 export const MIN_ROUNDS = 5
 
 export function figureOf(samples: readonly number[]): Figure {

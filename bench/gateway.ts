@@ -1,6 +1,6 @@
 /**
- * Tool calls over the gateway: `POST /v1/tools/call` with a token and a rate limit. The peer is a bare Fastify that checks the
- * same token and the same rate, with a handler that returns the same answer.
+ * Tool calls over the gateway: `POST /v1/tools/call` with a token and a rate limit. The peer is a bare Fastify server
+ * that checks the same token and rate, with a handler that returns the same result.
  *
  * Each server runs in a separate process and reports its CPU time, without that of the load generator. Rounds alternate
  * between the servers, over several processes of each. Medians are reported with their range.
@@ -23,7 +23,7 @@ const TOOL = 'svc_rebalance'
 
 const operation = defineOperation({
   id: 'bench.move',
-  summary: 'Answer immediately',
+  summary: 'Return immediately',
   input: t.object({ task_id: t.integer(), reason: t.optional(t.string()) }),
   output: t.object({ task_id: t.integer(), status: t.string() }),
   expose: { mcp: { name: TOOL, result: 'tool-result' } }

@@ -1,5 +1,5 @@
 /**
- * Heap growth of a reload: a thousand reloads of a plugin that leaks a timer, a listener and a server.
+ * Heap growth per reload: reloads a plugin a thousand times that leaves a timer, a listener and a server open.
  *
  *   node --import tsx --conditions=svc-source bench/heap.ts [--json] [--reloads N]
  */

@@ -5,7 +5,7 @@ import { defineOperation, definePlugin, type PluginContext, t } from '@svc/plugi
 const ping = defineOperation({ id: 'bench.ping', summary: 'x', input: t.object({}), output: t.object({}) })
 const call = { surface: 'http', principal: { id: 'bench', role: 'user', scopes: [] } } as const
 
-/** Nanoseconds of CPU time, which other processes of the machine disturb less than the clock. */
+/** Returns the CPU time of this process in nanoseconds. Other processes affect it less than wall clock time. */
 function cpuNs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) * 1_000
@@ -19,7 +19,7 @@ const tapping = definePlugin({
   }
 })
 
-/** Resolves to nanoseconds of a call of an operation that does nothing. */
+/** Measures the nanoseconds per call of an operation that does nothing. */
 export async function measureCall(calls: number, isTapped: boolean): Promise<number> {
   const answering = definePlugin({
     name: 'bench',
@@ -35,7 +35,7 @@ export async function measureCall(calls: number, isTapped: boolean): Promise<num
   return ns
 }
 
-/** Resolves to nanoseconds of `isTapped` for a hook that no plugin taps. */
+/** Measures the nanoseconds of `isTapped` for a hook that no plugin taps. */
 export async function measureLook(looks: number): Promise<number> {
   let context: PluginContext | undefined
   const looking = definePlugin({

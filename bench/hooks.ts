@@ -1,6 +1,6 @@
 /**
- * Cost of hooks: calls of a trivial operation whose hooks no plugin taps, and one plugin taps, over those of a build of the kernel
- * that does not look for taps.
+ * Cost of hooks: calls of a trivial operation whose hooks no plugin, or one plugin, taps. Compared with a build of the
+ * kernel that does not check for taps.
  *
  * Rounds alternate between the contestants. The median of each is printed with its range, in nanoseconds of CPU time.
  *
@@ -23,16 +23,19 @@ const { values } = parseArgs({
 const [rounds, calls] = [Number(values.rounds), Number(values.calls)]
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Checks for taps in a call, in the sources of the kernel. */
-const LOOKS = ['unit.hooks?.operationStarting', 'this.unit.hooks?.operationEnded']
+/** Source text of the kernel's checks for taps in a call. */
+const CHECKS = ['unit.hooks?.operationStarting', 'this.unit.hooks?.operationEnded']
 
 const withoutLooks: Plugin = {
   name: 'without checks',
   setup({ onLoad }) {
     onLoad({ filter: /core[\\/]operations\.ts$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8')
-      for (const look of LOOKS) if (!text.includes(look)) throw new Error(`${path} has no ${look}`)
-      const contents = LOOKS.toReversed().reduce((sum, look) => sum.replace(look, 'undefined as Run | undefined'), text)
+      for (const check of CHECKS) if (!text.includes(check)) throw new Error(`${path} does not contain ${check}`)
+      const contents = CHECKS.toReversed().reduce(
+        (sum, check) => sum.replace(check, 'undefined as Run | undefined'),
+        text
+      )
       return { contents, loader: 'ts' }
     })
   }

@@ -2,8 +2,8 @@
  * Server CPU per HTTP request: this server against a bare node:http server and plain Fastify with the same 100 routes.
  *
  * Each server runs in a separate process and reports its CPU time, without that of the load generator. Rounds alternate
- * between the servers, over several processes of each, since V8 optimises each process differently. The median of all rounds
- * is reported with its range.
+ * between the servers, over several processes of each, because V8 optimises each process differently. The median of all
+ * rounds is reported with its range.
  *
  *   node --import tsx --conditions=svc-source bench/http.ts [--json] [--lives N] [--rounds N] [--requests N]
  */
@@ -39,19 +39,19 @@ const CASES = {
   'POST JSON': { method: 'POST', path: '/v1/p5/write5', body: '{"title":"abc","tags":["a","b"],"count":20}' }
 } as const
 
-/** Yields the routes, one third of each kind. */
+/** Yields 100 routes, a third of each kind. */
 function* routes() {
   const kinds = ['ping', 'read', 'write'] as const
   for (let plugin = 0; plugin < PLUGINS; plugin++) {
     for (let at = 0; at < OPERATIONS; at++) {
-      // Every number has all three kinds, up to the number of operations of the plugin.
+      // Kinds rotate over the operations of a plugin.
       yield { plugin, at, kind: kinds[at % 3] as (typeof kinds)[number] }
     }
   }
 }
 
 function pathOf(kind: string, plugin: number, at: number): string {
-  // The measured routes have the number 5, whatever their kind.
+  // The three measured routes, one of each kind, all have the number 5.
   const shown = plugin === 5 && at >= 3 && at <= 5 ? 5 : at
   return `/v1/p${plugin}/${kind}${shown}${kind === 'read' ? '/:id' : ''}`
 }
@@ -144,7 +144,7 @@ function operationsPlugin(number: number): Plugin {
   })
 }
 
-/** Server process: reports its port, then its CPU time on every request of the parent. */
+/** Program of a server process: sends its port, then its CPU time whenever the parent requests it. */
 async function serve(name: string): Promise<void> {
   const { port, stop } = await (SERVERS[name] as Start)()
   process.on('message', async message => {
@@ -166,7 +166,7 @@ interface Result {
   readonly toBare: Figure
 }
 
-/** Compiles the servers, since a development loader adds costs to every function. */
+/** Compiles the servers, because a development loader slows every function down. */
 async function compile(): Promise<string> {
   const outfile = join(import.meta.dirname, '../node_modules/.cache/svc-bench-http.mjs')
   await build({
@@ -184,7 +184,7 @@ async function compile(): Promise<string> {
   return outfile
 }
 
-/** Starts every server in a separate process, measures in alternating rounds, and records every sample. */
+/** Starts each server in a separate process, measures in alternating rounds, and records the samples. */
 async function measureLife(compiled: string, rounds: number, requests: number, samples: Samples): Promise<void> {
   const servers = await Promise.all(
     Object.keys(SERVERS).map(async name => {
@@ -198,7 +198,7 @@ async function measureLife(compiled: string, rounds: number, requests: number, s
       return { name, port, child, cpu }
     })
   )
-  // The first round warms the servers up.
+  // The first round is a warm-up and is not recorded.
   for (let round = 0; round <= rounds; round++) {
     for (const [name, request] of Object.entries(CASES)) {
       for (const server of servers) {
@@ -227,7 +227,7 @@ async function load(
   const url = `http://127.0.0.1:${server.port}${path}`
   const result = await autocannon({ url, ...request, headers, amount, connections: 32 })
   if (result.non2xx === 0 && result.errors === 0) return result.requests.total
-  throw new Error(`${server.name} failed at ${name}: ${JSON.stringify(result.statusCodeStats)}`)
+  throw new Error(`${server.name}: requests of "${name}" failed: ${JSON.stringify(result.statusCodeStats)}`)
 }
 
 async function measure(lives: number, rounds: number, requests: number): Promise<Result[]> {

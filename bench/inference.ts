@@ -1,10 +1,11 @@
 /**
- * Tokens per second on the CPU: this engine against transformers.js, with the same F32 weights and operators. The graph of
- * the peer computes logits of every position, as its exports do; this engine only those of the last.
+ * Tokens per second on the CPU: this engine against transformers.js, with the same F32 weights and operators. The
+ * peer's graph computes logits of every position, as its exports do; this engine computes only those of the last.
  *
- * Each engine runs in a separate process, and rounds alternate between them. The time to the first token is reading the
- * prompt, the time of further tokens is decoding. The median of all rounds is reported. Each measurement waits until all
- * threads are idle: threads of the peer spin for tens of milliseconds after an answer, and would slow the other engine.
+ * Each engine runs in a separate process, and rounds alternate between them. The time to the first token counts as
+ * reading the prompt, the rest as decoding. The median of all rounds is reported. Each measurement waits until all
+ * threads are idle: threads of the peer spin for tens of milliseconds after an answer, which would slow the other
+ * engine down.
  *
  *   node --import tsx --conditions=svc-source bench/inference.ts [--json] [--rounds N] [--threads N] [--only vox-tiny]
  */
@@ -23,9 +24,9 @@ import { promptTokens } from './inference/prompt.ts'
 import { writeRandomModel } from './inference/random-model.ts'
 import { isSmoke } from './smoke-mode.ts'
 
-/** Wait before a measurement: threads of the peer spin for up to 50 ms after an answer. */
+/** Delay before a measurement: threads of the peer spin for up to 50 ms after an answer. */
 const REST_MS = isSmoke ? 0 : 150
-/** Upper bound of the token ids that both models have. */
+/** Number of token ids that exist in both models. */
 const VOCABULARY = 1910
 
 const cases = [
@@ -38,10 +39,10 @@ export interface Result {
   readonly promptTokens: number
   readonly promptPerSecond: Readonly<Record<string, Figure>>
   readonly decodePerSecond: Readonly<Record<string, Figure>>
-  /** Ratio of this engine to the peer in each round; null without a peer. */
+  /** Ratio of this engine to the peer, by round; null without a peer. */
   readonly promptRatio: Figure | null
   readonly decodeRatio: Figure | null
-  /** Whether both generated the same tokens. */
+  /** Whether both engines generated the same tokens. */
   readonly sameTokens: boolean
 }
 
@@ -126,7 +127,7 @@ async function main(): Promise<void> {
 
 function print(result: Result): void {
   console.log(
-    `${result.model}, prompt of ${result.promptTokens} tokens, ${result.sameTokens ? 'same' : 'OTHER'} tokens`
+    `${result.model}, prompt of ${result.promptTokens} tokens, ${result.sameTokens ? 'same' : 'DIFFERENT'} tokens`
   )
   for (const [what, rates, ratio] of [
     ['prompt', result.promptPerSecond, result.promptRatio],

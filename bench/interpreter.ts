@@ -1,7 +1,7 @@
 /**
- * Speed of the interpreter: fib(27) and a loop of a million iterations. The peer is the same in JavaScript on QuickJS, compiled
- * to WebAssembly, in the same process. Rounds alternate between both; the median is reported. Above 1.0 the interpreter is
- * faster.
+ * Speed of the interpreter: fib(27) and a loop of a million iterations. The peer is QuickJS, compiled to WebAssembly,
+ * with the same programs in JavaScript, in the same process. Rounds alternate between both; the median is reported.
+ * Above 1.0, the interpreter is faster.
  *
  *   node --import tsx --conditions=svc-source bench/interpreter.ts [--json] [--rounds 9]
  */
@@ -20,7 +20,7 @@ import { SILENT_HOST } from './silent-host.ts'
 import { isSmoke } from './smoke-mode.ts'
 
 const PEER = 'quickjs-emscripten@0.31.0'
-/** Folder outside of version control for the peer, which is no dependency. */
+/** Folder for the peer, which is not a dependency of the project; not under version control. */
 const scratch = join(import.meta.dirname, '..', '.vox', 'bench', 'quickjs')
 const LIMITS = { steps: 1e12, milliseconds: 1e9, bytes: 2 ** 31, depth: 1000 }
 
@@ -83,8 +83,8 @@ function milliseconds(run: () => void): number {
 
 const context = isSmoke ? null : (await quickJs()).newContext()
 
-/** Warm-up that uses many forms of the language, since a serving process has run other programs before. */
-const USED = `fn main() {
+/** Warm-up program that uses many forms of the language: a serving process has run other programs before too. */
+const WARM_UP = `fn main() {
     let mut total = 0.5
     for x, i in [1, 2, 3] { total += x * 0.5 - i }
     let words = ["a", "bc"].map(fn(w) w + "!").filter(fn(w) len(w) > 1)
@@ -104,7 +104,7 @@ const program = (source: string): Interpreter => {
   return new Interpreter(programOf(checked), SILENT_HOST)
 }
 
-for (let round = 0; round < 20; round++) program(USED).call('main', [], LIMITS)
+for (let round = 0; round < 20; round++) program(WARM_UP).call('main', [], LIMITS)
 
 const results = TASKS.map(({ task, source, script }) => {
   const interpreter = program(source)
@@ -121,7 +121,7 @@ const results = TASKS.map(({ task, source, script }) => {
       })
     )
   }
-  if (new Set(answers).size !== 1) throw new Error(`${task}: the answers differ: ${[...new Set(answers)].join(', ')}`)
+  if (new Set(answers).size !== 1) throw new Error(`${task}: the results differ: ${[...new Set(answers)].join(', ')}`)
   return {
     task,
     own_ms: figureOf(own),
@@ -134,7 +134,7 @@ if (values.json) console.log(JSON.stringify({ peer: PEER, rounds, results }))
 else {
   for (const { task, own_ms, quickjs_ms, ratio } of results) {
     console.log(
-      `${task}: ${withRange(own_ms, ' ms')}, QuickJS ${ratio === null ? 'left out' : `${withRange(quickjs_ms, ' ms')}, ${withRange(ratio, 'x')}`}`
+      `${task}: ${withRange(own_ms, ' ms')}, QuickJS ${ratio === null ? 'not measured' : `${withRange(quickjs_ms, ' ms')}, ${withRange(ratio, 'x')}`}`
     )
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Tool calls over MCP, on standard streams and Streamable HTTP. The peer is a bare server of the official SDK with only that
- * tool, whose handler returns the same answer.
+ * Tool calls over MCP, on standard streams and Streamable HTTP. The peer is a bare server of the official SDK with only
+ * this tool, whose handler returns the same result.
  *
- * Each server runs in a separate process and reports its CPU time, without that of the client. Rounds alternate between the
- * servers, over several processes of each. Medians are reported with their range.
+ * Each server runs in a separate process and reports its CPU time, without that of the client. Rounds alternate between
+ * the servers, over several processes of each. Medians are reported with their range.
  *
  *   node --import tsx --conditions=svc-source bench/mcp-calls.ts [--json] [--lives N] [--rounds N] [--requests N]
  */
@@ -27,7 +27,7 @@ const answer = ({ task_id }: { task_id: number }) => ({ task_id, status: 'queued
 function bareServer(): McpServer {
   const server = new McpServer({ name: 'bare', version: '1.0.0' })
   const config = {
-    description: 'Answer immediately',
+    description: 'Return immediately',
     inputSchema: fromJsonSchema<{ task_id: number }>(input as never),
     outputSchema: fromJsonSchema(output as never)
   }
@@ -53,7 +53,7 @@ async function startBareStdio() {
 
 const operation = defineOperation({
   id: 'bench.move',
-  summary: 'Answer immediately',
+  summary: 'Return immediately',
   input,
   output,
   expose: { mcp: { name: TOOL } }

@@ -1,6 +1,6 @@
 /**
- * The model server on the CPU against llama.cpp and transformers.js, as one table with goals. Runs the benchmarks of engines,
- * of eight clients and of serving, one after the other, with two threads. Needs `npm run build`.
+ * Compares the model server on the CPU with llama.cpp and transformers.js, in one table with goals. Runs the benchmarks
+ * quantisation, clients and serving, one after the other, with two threads. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/model-server.ts [--json] [--rounds N]
  */
@@ -16,13 +16,13 @@ interface Row {
   readonly ours: string
   readonly theirs: string
   readonly ratio: Figure
-  /** Bound of the median ratio; null without a goal. */
+  /** Bound on the median ratio; null without a goal. */
   readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null
 }
 
 export interface ModelServerResult {
   readonly threads: number
-  /** Markdown. */
+  /** Lines of a Markdown table. */
   readonly table: readonly string[]
 }
 
@@ -43,7 +43,7 @@ interface Named {
   readonly figure: Figure
 }
 
-/** Returns the measured configurations of an engine that have one of these names, without the name of the engine. */
+/** Returns the measured configurations of an engine with these names, which do not include the name of the engine. */
 function named(engine: string, quantity: Quantity, names: readonly string[]): Named[] {
   return names.flatMap(name => {
     const speed = engines.engines.find(each => each.name === `${engine} ${name}`)
@@ -55,7 +55,7 @@ function named(engine: string, quantity: Quantity, names: readonly string[]): Na
 const show = (value: number) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0))
 const cell = withRange
 
-/** Compares our fastest configuration with their fastest, in tokens per second. */
+/** Compares our fastest configuration with the peer's fastest, in tokens per second. */
 function faster(what: string, ours: readonly Named[], theirs: readonly Named[], goal: Row['goal']): Row {
   const fastest = (all: readonly Named[]) => {
     const figure = highest(all.map(each => each.figure))
@@ -77,7 +77,7 @@ function servers(engine: string, ...names: readonly string[]): Named[] {
   })
 }
 
-/** Compares with the smaller memory of the peer, with the file mapped and not mapped. */
+/** Compares our memory with the peer's, with its file mapped or read, whichever needs less. */
 function memory(what: string, name: string, peer: string): Row {
   const megabytes = (wanted: string) => engines.engines.find(each => each.name === wanted)?.megabytes ?? Number.NaN
   const mine = megabytes(`svc ${name}`)
@@ -97,14 +97,14 @@ function stream(cost: StreamCost): Row[] {
   const on = `engine on ${threads} thread${threads === 1 ? '' : 's'}`
   return [
     {
-      what: `a token of one stream over HTTP : the bare loop, ${on}`,
+      what: `time per token of one stream: over HTTP vs. the bare engine, ${on}`,
       ours: cell(http, ' ms'),
       theirs: cell(engine, ' ms'),
       ratio: ratio(http, engine),
       goal: threads === 1 ? { atMost: 1.03 } : null
     },
     {
-      what: `CPU time of the server's process for it : of the loop's, ${on}`,
+      what: `CPU time per token: server process vs. bare engine, ${on}`,
       ours: `${show(httpProcessor)} ms`,
       theirs: `${show(engineProcessor)} ms`,
       ratio: figureOf([httpProcessor / engineProcessor]),
@@ -115,47 +115,51 @@ function stream(cost: StreamCost): Row[] {
 
 const peer = 'transformers.js'
 const rows: Row[] = [
-  faster('decode, 4 bits : Q4_0', own(decode, 'q4'), llama(decode, 'Q4_0'), { atLeast: 1 }),
-  faster('decode, 4 bits : Q4_0 with the head in 4 bits, too', own(decode, 'q4'), llama(decode, 'pure Q4_0'), null),
-  faster('decode, 8 bits : Q8_0', own(decode, 'q8'), llama(decode, 'Q8_0'), { atLeast: 1 }),
-  faster('prompt of 512, best : best', own(prompt, ...OWN), llama(prompt, 'Q4_0', 'Q8_0', 'F16'), { atLeast: 1.2 }),
-  faster('prompt of 3,840, best : best', own(longPrompt, ...OWN), llama(longPrompt, 'Q4_0', 'Q8_0', 'F16'), {
+  faster('decode: 4 bits vs. Q4_0', own(decode, 'q4'), llama(decode, 'Q4_0'), { atLeast: 1 }),
+  faster('decode: 4 bits vs. Q4_0 with a 4-bit head', own(decode, 'q4'), llama(decode, 'pure Q4_0'), null),
+  faster('decode: 8 bits vs. Q8_0', own(decode, 'q8'), llama(decode, 'Q8_0'), { atLeast: 1 }),
+  faster('prompt of 512 tokens: best vs. best', own(prompt, ...OWN), llama(prompt, 'Q4_0', 'Q8_0', 'F16'), {
+    atLeast: 1.2
+  }),
+  faster('prompt of 3,840 tokens: best vs. best', own(longPrompt, ...OWN), llama(longPrompt, 'Q4_0', 'Q8_0', 'F16'), {
     atLeast: 1.7
   }),
   faster(
-    `${clients.clients} clients over HTTP, 8 bits : Q8_0`,
+    `${clients.clients} clients over HTTP: 8 bits vs. Q8_0`,
     servers('svc', 'q8'),
     servers('llama.cpp', 'Q8_0'),
     null
   ),
   faster(
-    `${clients.clients} clients over HTTP, 4 bits : Q4_0`,
+    `${clients.clients} clients over HTTP: 4 bits vs. Q4_0`,
     servers('svc', 'q4'),
     servers('llama.cpp', 'Q4_0'),
     null
   ),
   faster(
-    `${clients.clients} clients over HTTP, best : best`,
+    `${clients.clients} clients over HTTP: best vs. best`,
     servers('svc', ...OWN),
     servers('llama.cpp', 'Q8_0', 'Q4_0'),
     { atLeast: 1.1 }
   ),
   ...serving.streams.flatMap(stream),
   {
-    what: `first token of a chat's turn ${serving.turns} (${serving.promptTokens} tokens) : empty cache`,
+    what: `time to the first token of a chat's turn ${serving.turns} (${serving.promptTokens} tokens): earlier turns cached vs. empty cache`,
     ours: cell(serving.nextTurn, ' ms'),
     theirs: cell(serving.cold, ' ms'),
     ratio: ratio(serving.nextTurn, serving.cold),
     goal: { atMost: 0.15 }
   },
-  memory('peak memory, 8 bits : Q8_0', 'q8', 'Q8_0'),
-  memory('peak memory, 4 bits : Q4_0', 'q4', 'Q4_0'),
-  faster(`decode, best : ${peer}, best`, own(decode, ...OWN), transformers(decode, ...OWN), { atLeast: 1.5 }),
-  faster(`prompt of 512, best : ${peer}, best`, own(prompt, ...OWN), transformers(prompt, ...OWN), { atLeast: 4 }),
-  faster(`prompt of 512, best : ${peer}, q4`, own(prompt, ...OWN), transformers(prompt, 'q4'), null),
+  memory('peak memory: 8 bits vs. Q8_0', 'q8', 'Q8_0'),
+  memory('peak memory: 4 bits vs. Q4_0', 'q4', 'Q4_0'),
+  faster(`decode: best vs. ${peer}, best`, own(decode, ...OWN), transformers(decode, ...OWN), { atLeast: 1.5 }),
+  faster(`prompt of 512 tokens: best vs. ${peer}, best`, own(prompt, ...OWN), transformers(prompt, ...OWN), {
+    atLeast: 4
+  }),
+  faster(`prompt of 512 tokens: best vs. ${peer}, q4`, own(prompt, ...OWN), transformers(prompt, 'q4'), null),
   ...['q8', 'q4', 'F32'].flatMap(name => [
-    faster(`decode, ${name} : ${peer}, ${name}`, own(decode, name), transformers(decode, name), null),
-    faster(`prompt of 512, ${name} : ${peer}, ${name}`, own(prompt, name), transformers(prompt, name), null)
+    faster(`decode: ${name} vs. ${peer}, ${name}`, own(decode, name), transformers(decode, name), null),
+    faster(`prompt of 512 tokens: ${name} vs. ${peer}, ${name}`, own(prompt, name), transformers(prompt, name), null)
   ])
 ]
 

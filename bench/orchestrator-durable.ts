@@ -1,19 +1,19 @@
 /**
- * Tasks per second from submit over dispatch to completion, with every step durable. The peers are BullMQ on Redis,
- * with an append-only file that is synced for each change, and pg-boss and graphile-worker on PostgreSQL. This process
- * drives all queues in rotation, with the same tasks and concurrency. Then each queue gets half of its throughput, and
- * the latency from submit to start is measured.
+ * Throughput of durable task queues: tasks per second that are submitted, dispatched and completed, with every step
+ * durable. The peers are BullMQ on Redis, with an append-only file that is synced after each change, and pg-boss and
+ * graphile-worker on PostgreSQL. This process drives all queues in rotation, with the same tasks and concurrency. Then
+ * each queue runs at half of its throughput, and the latency from submit to start is measured.
  *
  * Every acknowledgement follows a sync to disk. `svc` is measured with `synchronous = full`, which is stricter than the
- * default of [database], since the peers sync each commit. Each peer is configured as its documentation advises for
- * many small tasks, and gets tasks of the same turn of the event loop in one bulk call, if it has one. `svc` gets one
- * call per task. Only `svc` routes tasks, runs gates, and writes lineage.
+ * default of [database], because the peers sync each commit. Each peer is configured as its documentation advises for
+ * many small tasks. Tasks of the same turn of the event loop are submitted in one bulk call, if the peer has one. `svc`
+ * gets one call per task. Only `svc` routes tasks, runs gates, and writes lineage.
  *
  *   node --import tsx --conditions=svc-source bench/orchestrator-durable.ts [--json] [--rounds 5] [--seconds 3]
  *     [--concurrency 256] [--peers FOLDER] [--only NAME,NAME]
  *
- * Peers need redis-server and PostgreSQL of Debian, or SVC_BENCH_REDIS and SVC_BENCH_POSTGRES. Missing peers are skipped, and
- * the result lists them. Packages are installed into FOLDER, or into a temporary folder.
+ * Peers need redis-server and PostgreSQL of Debian, or SVC_BENCH_REDIS and SVC_BENCH_POSTGRES. Missing peers are
+ * skipped, and the result lists them. Packages are installed into FOLDER, or into a temporary folder.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,10 +55,10 @@ const rounds = Number(values.rounds)
 const milliseconds = Number(values.seconds) * 1_000
 const concurrency = Number(values.concurrency)
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-queues-'))
-// Another user runs the database.
+// The database server runs as another user.
 chmodSync(folder, 0o755)
 
-/** Notifies waiting callers of the progress of tasks. */
+/** Calls callbacks when tasks start and complete. */
 class Progress implements TaskProgress {
   readonly onStarted = new Map<number, () => void>()
   readonly onCompleted = new Map<number, () => void>()
@@ -80,7 +80,7 @@ const nextTask = (): BenchTask => {
   return {
     id: ids,
     description:
-      `Look at what was said of the ${ids}th part, put right what is wrong with it, and tell in two sentences why. `.repeat(
+      `Read the review comments on part ${ids}, fix the problems that they name, and explain each fix in two sentences. `.repeat(
         2
       ),
     file: `src/part-${ids}/index.ts`
@@ -97,7 +97,7 @@ async function throughput(queue: TaskQueue, progress: Progress): Promise<number>
   })
   const begin = performance.now()
   const end = begin + milliseconds
-  let underWay = 0
+  let inFlight = 0
   const flush = (): void => {
     const tasks = due
     due = []
@@ -110,12 +110,12 @@ async function throughput(queue: TaskQueue, progress: Progress): Promise<number>
   const half = (id: number): void => {
     if (!halves.delete(id)) return void halves.add(id)
     completed += 1
-    underWay -= 1
+    inFlight -= 1
     if (performance.now() < end) launch()
-    else if (underWay === 0) finish()
+    else if (inFlight === 0) finish()
   }
   const launch = (): void => {
-    underWay += 1
+    inFlight += 1
     const task = nextTask()
     progress.onCompleted.set(task.id, () => half(task.id))
     due.push(task)
@@ -126,9 +126,9 @@ async function throughput(queue: TaskQueue, progress: Progress): Promise<number>
   return completed / ((performance.now() - begin) / 1_000)
 }
 
-/** Measures milliseconds between the due time of a task and its start, at `rate` tasks per second. */
+/** Measures the milliseconds between the due time of a task and its start, at `rate` tasks per second. */
 async function latency(queue: TaskQueue, progress: Progress, rate: number): Promise<{ p50: number; p99: number }> {
-  const taken: number[] = []
+  const latencies: number[] = []
   const submits: Promise<void>[] = []
   const count = Math.floor((rate * milliseconds) / 1_000)
   let left = count
@@ -142,7 +142,7 @@ async function latency(queue: TaskQueue, progress: Progress, rate: number): Prom
     for (; next < count && begin + (next * 1_000) / rate <= performance.now(); next += 1) {
       const task = nextTask()
       const due = begin + (next * 1_000) / rate
-      progress.onStarted.set(task.id, () => void taken.push(performance.now() - due))
+      progress.onStarted.set(task.id, () => void latencies.push(performance.now() - due))
       progress.onCompleted.set(task.id, () => {
         left -= 1
         if (left === 0) finish()
@@ -154,15 +154,16 @@ async function latency(queue: TaskQueue, progress: Progress, rate: number): Prom
   }
   await Promise.all(submits)
   await finished
-  taken.sort((a, b) => a - b)
-  const at = (part: number): number => taken[Math.min(taken.length - 1, Math.floor(taken.length * part))] ?? Number.NaN
+  latencies.sort((a, b) => a - b)
+  const at = (part: number): number =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? Number.NaN
   return { p50: at(0.5), p99: at(0.99) }
 }
 
 const leftOut: string[] = []
 
 /** Returns null if the peer is unavailable; the reason becomes part of the result. */
-async function unlessAbsent<A>(what: string, open: () => A | Promise<A>): Promise<A | null> {
+async function openPeer<A>(what: string, open: () => A | Promise<A>): Promise<A | null> {
   if (isSmoke) return null
   try {
     return await open()
@@ -172,9 +173,9 @@ async function unlessAbsent<A>(what: string, open: () => A | Promise<A>): Promis
   }
 }
 
-const peers = await unlessAbsent('packages of the peers', () => installPeers(values.peers ?? join(folder, 'peers')))
-const redis = await unlessAbsent('redis-server', () => startRedis(join(folder, 'redis')))
-const postgres = await unlessAbsent('PostgreSQL', () => startPostgres(join(folder, 'postgres')))
+const peers = await openPeer('packages of the peers', () => installPeers(values.peers ?? join(folder, 'peers')))
+const redis = await openPeer('redis-server', () => startRedis(join(folder, 'redis')))
+const postgres = await openPeer('PostgreSQL', () => startPostgres(join(folder, 'postgres')))
 const openers: Readonly<Record<string, (progress: Progress) => Promise<TaskQueue>>> = {
   svc: progress => openSvc(folder, join(folder, 'svc.db'), 'full', progress),
   'svc-normal': progress => openSvc(folder, join(folder, 'svc-normal.db'), 'normal', progress),
@@ -223,12 +224,12 @@ try {
   else
     for (const { name, tasks_per_second, latency_p50_ms, latency_p99_ms, about } of results)
       process.stdout.write(
-        `${name.padEnd(30)} ${String(tasks_per_second).padStart(7)} tasks/s   at half of it p50 ${latency_p50_ms} ms, p99 ${latency_p99_ms} ms\n  ${about}\n`
+        `${name.padEnd(30)} ${String(tasks_per_second).padStart(7)} tasks/s   latency at half of it: p50 ${latency_p50_ms} ms, p99 ${latency_p99_ms} ms\n  ${about}\n`
       )
 } finally {
   for (const { queue } of contestants) await queue.close()
   await Promise.all([redis?.stop(), postgres?.stop()])
-  if (!values.json) for (const reason of leftOut) process.stdout.write(`left out: ${reason}\n`)
+  if (!values.json) for (const reason of leftOut) process.stdout.write(`not measured: ${reason}\n`)
   rmSync(folder, { recursive: true, force: true })
 }
 process.exit(0)

@@ -10,8 +10,8 @@ import { defaultSettings } from '../plugins/orchestrator/test/default-settings.t
 import { median } from './figures.ts'
 
 /**
- * The orchestrator without a database, with 8 agents: submitted tasks per second, completed tasks per second, and the heap of
- * a queued task.
+ * Measures the orchestrator without a database, with 8 agents: submitted tasks per second, completed tasks per second,
+ * and heap size per queued task.
  *
  *   node --import tsx --conditions=svc-source bench/orchestrator-memory.ts [--json] [--rounds 5] [--tasks 100000]
  */
@@ -108,7 +108,7 @@ async function roundTripRate(): Promise<Rate> {
   )
 }
 
-/** Measures the heap of one queued task in bytes. */
+/** Measures the heap size per queued task, in bytes. */
 async function bytesPerTask(): Promise<number> {
   return withOrchestrator(async ({ service }) => {
     for (let index = 0; index < 1_000; index++) await service.submit(request(index))
@@ -141,12 +141,12 @@ rmSync(root, { recursive: true, force: true })
 
 if (values.json) console.log(JSON.stringify(result))
 else {
-  const { submits: taken, roundTrips: done, bytesPerQueuedTask } = result
+  const { submits, roundTrips, bytesPerQueuedTask } = result
   console.log(
-    `submits per second           ${taken.perSecond.toLocaleString('en')} (per CPU second: ${taken.perCpuSecond})`
+    `submits per second           ${submits.perSecond.toLocaleString('en')} (per CPU second: ${submits.perCpuSecond})`
   )
   console.log(
-    `submitted to completed       ${done.perSecond.toLocaleString('en')} (per CPU second: ${done.perCpuSecond})`
+    `submitted to completed       ${roundTrips.perSecond.toLocaleString('en')} (per CPU second: ${roundTrips.perCpuSecond})`
   )
-  console.log(`bytes of a queued task       ${bytesPerQueuedTask.toLocaleString('en')}`)
+  console.log(`bytes per queued task        ${bytesPerQueuedTask.toLocaleString('en')}`)
 }

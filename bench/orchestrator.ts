@@ -43,7 +43,7 @@ interface Row {
 const QUEUES = ['svc', 'bullmq-bulk', 'bullmq', 'pg-boss', 'graphile-worker']
 const KINDS = ['files_us', 'least_loaded_us', 'required_us', 'every_agent_us'] as const
 
-/** Runs the benchmarks of the orchestrator and of its surfaces. Returns the lines of a table. */
+/** Runs the benchmarks of the orchestrator and of its surfaces. Returns the lines of their section. */
 export async function measureOrchestrator(): Promise<string[]> {
   const durable = await runBenchmark<{ concurrency: number; results: readonly Queue[]; left_out: readonly string[] }>(
     'orchestrator-durable',
@@ -56,22 +56,22 @@ export async function measureOrchestrator(): Promise<string[]> {
   const [own, ...peers] = durable.results as readonly [Queue, ...Queue[]]
   const best = peers.toSorted((one, other) => other.tasks_per_second - one.tasks_per_second)[0]
   const tail = own.latency_p99_ms - own.latency_p50_ms
-  const [least, most] = [routing.results[0], routing.results.at(-1)] as [Routing, Routing]
-  const growth = Math.max(...KINDS.map(kind => most[kind] / least[kind]))
+  const [smallest, largest] = [routing.results[0], routing.results.at(-1)] as [Routing, Routing]
+  const growth = Math.max(...KINDS.map(kind => largest[kind] / smallest[kind]))
   const rows: Row[] = [
     best === undefined
       ? {
-          what: 'submit, dispatch and completion, each durable',
+          what: 'durable submit, dispatch and completion',
           measured: `${own.tasks_per_second} tasks per second`,
           goal: 'no peer was measured',
           isReached: false
         }
       : {
-          ...ratioRow(`submit, dispatch and completion, each durable, over ${best.name}`, ratio(own, best), 1),
+          ...ratioRow(`durable submit, dispatch and completion, vs. ${best.name}`, ratio(own, best), 1),
           measured: `${withRange(ratio(own, best), 'x')}, ${own.tasks_per_second} tasks per second`
         },
     {
-      what: 'from the due time of a task to its start, at half of that rate: p99 above p50',
+      what: 'latency from the due time of a task to its start, at half of that rate: p99 minus p50',
       measured: `${tail.toFixed(1)} ms (p50 ${own.latency_p50_ms.toFixed(1)} ms)`,
       goal: '≤ 10 ms',
       isReached: tail <= 10
@@ -83,28 +83,28 @@ export async function measureOrchestrator(): Promise<string[]> {
       isReached: memory.submits.perSecond >= 50_000
     },
     {
-      what: `heap of a queued task, with ${memory.queued.toLocaleString('en')} of them`,
+      what: `heap size per queued task, with ${memory.queued.toLocaleString('en')} queued`,
       measured: `${(memory.bytesPerQueuedTask / 1024).toFixed(2)} KB`,
       goal: '≤ 2 KB',
       isReached: memory.bytesPerQueuedTask <= 2_048
     },
     {
-      what: `routing at ${size(most)} over that at ${size(least)}, time, the worst of the table below`,
+      what: `time to route a task with ${size(largest)}, vs. ${size(smallest)}; worst column of the table below`,
       measured: `${growth.toFixed(1)}x`,
-      goal: `< ${most.agents / least.agents}x`,
-      isReached: growth < most.agents / least.agents
+      goal: `< ${largest.agents / smallest.agents}x`,
+      isReached: growth < largest.agents / smallest.agents
     },
-    ratioRow('tool calls over Streamable HTTP per CPU second, over the bare SDK', mcp.HTTP.cpu, 0.9),
-    ratioRow('the same over standard streams', mcp.stdio.cpu, 0.9),
+    ratioRow('tool calls per CPU second over Streamable HTTP, vs. the bare SDK', mcp.HTTP.cpu, 0.9),
+    ratioRow('tool calls per CPU second over standard streams, vs. the bare SDK', mcp.stdio.cpu, 0.9),
     ratioRow(
-      'tool call over the gateway, with its token and rate limit, over Fastify with the same checks',
+      'tool calls per CPU second over the gateway, with token and rate limit, vs. Fastify with the same checks',
       gateway.cpu,
       0.85
     )
   ]
   return [
     '',
-    'Ratios of speed, ours over theirs, unless another unit is given (`bench/orchestrator-durable.ts`,',
+    'Numbers with an x are ratios of speed, ours divided by theirs (`bench/orchestrator-durable.ts`,',
     '`orchestrator-memory.ts`, `routing.ts`, `mcp-calls.ts`, `gateway.ts`).',
     '',
     '| what | measured | goal | |',
@@ -113,19 +113,19 @@ export async function measureOrchestrator(): Promise<string[]> {
       each => `| ${each.what} | ${each.measured} | ${each.goal} | ${each.isReached ? 'reached' : 'missed'} |`
     ),
     '',
-    `Durable queues with ${durable.concurrency} concurrent tasks, driven in rotation by one process that shares the cores with the`,
-    'servers of the peers:',
+    `Durable queues with ${durable.concurrency} concurrent tasks. One process drives them in rotation, and shares the cores with the`,
+    "peers' servers:",
     '',
-    '| queue | tasks per second | at half of that rate: p50, p99 until the start | |',
+    '| queue | tasks per second | latency to the start at half of that rate: p50, p99 | configuration |',
     '|---|---|---|---|',
     ...durable.results.map(
       each =>
         `| ${each.name} | ${each.tasks_per_second} | ${each.latency_p50_ms.toFixed(1)} ms, ${each.latency_p99_ms.toFixed(1)} ms | ${each.about} |`
     ),
     '',
-    ...durable.left_out.map(reason => `Left out: ${reason}.`),
+    ...durable.left_out.map(reason => `Not measured: ${reason}.`),
     ...(durable.left_out.length === 0 ? [] : ['']),
-    'Microseconds to route a task: by its files, only by load, by a required device, and with a score for every agent.',
+    'Microseconds to route a task by its files, by load only, by a required device, and with a score for every agent:',
     '',
     '| agents | queued tasks | files | least loaded | required | every agent |',
     '|---|---|---|---|---|---|',

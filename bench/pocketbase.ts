@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** PocketBase with a public collection `books`. */
+/** Running PocketBase with a public collection `books`. */
 export interface PocketBase {
   readonly port: number
   readonly version: string
@@ -27,9 +27,9 @@ const COLLECTION = {
 
 /** Starts a PocketBase program (https://pocketbase.io) on a free port, with `rows` rows. */
 export async function openPocketBase(program: string, folder: string, rows: number): Promise<PocketBase> {
-  const told = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim().split(' ').at(-1) ?? ''
-  // A build without a release does not report its version.
-  const version = process.env.SVC_BENCH_POCKETBASE_VERSION ?? told
+  const reported = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim().split(' ').at(-1) ?? ''
+  // Builds that are not releases do not report their version.
+  const version = process.env.SVC_BENCH_POCKETBASE_VERSION ?? reported
   execFileSync(program, ['superuser', 'upsert', USER.email, USER.password, '--dir', folder], { stdio: 'ignore' })
   const port = await freePort()
   const child = spawn(program, ['serve', '--http', `127.0.0.1:${port}`, '--dir', folder], { stdio: 'ignore' })

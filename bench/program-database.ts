@@ -1,7 +1,7 @@
 /**
- * Cost of the language over its database: inserts with `db.T.insert` in one transaction, queries for one row with `db.T.get`,
- * and lists with `db.T.filter`. The peer is prepared statements of libsql in JavaScript on the same kind of file. Rounds
- * alternate in one process; the median is reported. Above 1.0 the program is faster.
+ * Database access from programs of the language: inserts with `db.T.insert` in one transaction, queries for one row
+ * with `db.T.get`, and lists with `db.T.filter`. The peer is JavaScript with prepared statements of libsql, on the same
+ * kind of file. Rounds alternate in one process; the median is reported. Above 1.0, the program is faster.
  *
  *   npm run build && node --import tsx --conditions=svc-source bench/program-database.ts [--json] [--rounds 15]
  */
@@ -102,7 +102,7 @@ const list = peer.prepare('SELECT _id, title, amount, price, done, shelf FROM it
 const TASKS = [
   {
     task: `${ROWS} inserts in one transaction`,
-    // Ids start from 1 again.
+    // Ids start at 1 again.
     before() {
       for (const table of ['item', 'sqlite_sequence']) {
         connection.execute(`DELETE FROM ${table}`)

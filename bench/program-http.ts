@@ -1,11 +1,11 @@
 /**
- * Requests per second to a served program. A point query with a declared `@query` is compared with a hand-written Fastify
- * route on the libsql binding. A `@mutation` of one durable insert is compared with bare transactions of that binding, and
- * with a Fastify route for them.
+ * Requests per second to a served program. A point query, declared as `@query`, is compared with a hand-written Fastify
+ * route on the libsql binding. A `@mutation` with one durable insert is compared with bare transactions of that
+ * binding, and with a Fastify route for them.
  *
- * Server and peers run in separate processes, and rounds alternate between them. Needs `npm run build`. With the path of a
- * PocketBase program in `SVC_BENCH_POCKETBASE`, reads by id and inserts of PocketBase are measured, too.
- * `SVC_BENCH_POCKETBASE_VERSION` is its version, if the program does not report it.
+ * Server and peers run in separate processes, and rounds alternate between them. Needs `npm run build`. If
+ * `SVC_BENCH_POCKETBASE` contains the path of a PocketBase program, its reads by id and inserts are measured too.
+ * `SVC_BENCH_POCKETBASE_VERSION` is its version, if the program does not report one.
  *
  *   node --import tsx --conditions=svc-source bench/program-http.ts [--json] [--rounds N] [--seconds N] [--connections N]
  */
@@ -61,7 +61,7 @@ function openPeer(file: string): Database {
   return database
 }
 
-/** Serves a hand-written peer, and counts bare transactions on request. */
+/** Program of the peer process: serves the hand-written routes, and measures bare transactions on request. */
 async function servePeer(file: string): Promise<void> {
   const database = openPeer(file)
   const select = database.prepare('SELECT _id, title, author, year FROM book WHERE _id = ?')
@@ -98,7 +98,7 @@ async function servePeer(file: string): Promise<void> {
 
 type Kind = 'query' | 'mutation'
 
-/** Paths of a server, to read a row and to add one. */
+/** Paths of a server: to read a row, and to add one. */
 interface Paths {
   row(index: number): string
   readonly add: string

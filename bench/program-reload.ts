@@ -1,6 +1,6 @@
 /**
- * Time from saving a program to the first answer of its new route, with the other programs idle. The client polls without
- * delay from the write of the file on. Needs `npm run build`.
+ * Time from saving a program to the first response of its new route, with the other programs idle. The client polls
+ * continuously from the moment the file is written. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/program-reload.ts [--json] [--reloads N] [--lines N]
  */
@@ -65,16 +65,16 @@ try {
     })
     child.once('exit', code => reject(new Error(`svc serve ended with ${code}`)))
   })
-  const taken: number[] = []
+  const samples: number[] = []
   for (let revision = 1; revision <= Number(values.reloads); revision++) {
     // A user does not save again immediately.
     await new Promise(resolve => setTimeout(resolve, 400))
     const started = performance.now()
     writeFileSync(file, source(revision, lines))
     while ((await ask(`${url}/revision-${revision}`)) !== 200) await new Promise(resolve => setTimeout(resolve, 1))
-    taken.push(performance.now() - started)
+    samples.push(performance.now() - started)
   }
-  const sorted = taken.slice(5).sort((a, b) => a - b)
+  const sorted = samples.slice(5).sort((a, b) => a - b)
   const at = (quantile: number): number => sorted[Math.floor(sorted.length * quantile)] as number
   const results = { p50_ms: at(0.5), p95_ms: at(0.95), reloads: sorted.length, lines }
   if (values.json) console.log(JSON.stringify({ benchmark: 'program-reload', node: process.version, results }))

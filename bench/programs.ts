@@ -13,7 +13,7 @@ interface Ratio {
   readonly ratio: Figure
 }
 
-/** Row of the table. Ratios are ours over theirs; 1.0 or more is at least as fast. */
+/** Row of the table. Ratios of speed are ours divided by theirs; from 1.0, ours is at least as fast. */
 interface Row {
   readonly what: string
   readonly measured: string
@@ -21,7 +21,7 @@ interface Row {
   readonly isReached: boolean
 }
 
-/** Runs the benchmarks of the language. Returns the lines of a table. */
+/** Runs the benchmarks of the language. Returns the lines of their section. */
 export async function measurePrograms(): Promise<string[]> {
   const http = await runBenchmark<{
     results: Record<string, Figure>
@@ -35,33 +35,33 @@ export async function measurePrograms(): Promise<string[]> {
   const { results, perSecond, pocketBase } = http
   const rows = [
     ratioRow(
-      `point query with a declared \`@query\`, requests per second (${perSecond.query}), over hand-written Fastify and libsql`,
+      `point query (\`@query\`), ${perSecond.query} requests per second, vs. hand-written Fastify and libsql`,
       results.query,
       0.85
     ),
     ...(pocketBase === null
       ? []
       : [
-          ratioRow(`the same over PocketBase ${pocketBase}`, results['query to PocketBase'], 1),
-          ratioRow('insert of one record, over the same', results['mutation to PocketBase'], 1)
+          ratioRow(`point query, vs. PocketBase ${pocketBase}`, results['query to PocketBase'], 1),
+          ratioRow(`insert of one record, vs. PocketBase ${pocketBase}`, results['mutation to PocketBase'], 1)
         ]),
     ratioRow(
-      `mutation of one durable insert (${perSecond.mutation} per second), over sequential bare transactions of libsql`,
+      `mutation with one durable insert, ${perSecond.mutation} per second, vs. sequential bare transactions of libsql`,
       results['mutation to transactions'],
       0.8
     ),
     ...database.results.map(({ task, ratio }, index) =>
-      ratioRow(`${task}, over libsql`, ratio, index === 0 ? 0.6 : null)
+      ratioRow(`${task}, vs. libsql`, ratio, index === 0 ? 0.6 : null)
     ),
     {
-      what: `check of ${compiler.lines} lines over \`tsc --noEmit\` on ${compiler.typescript_lines} lines, time`,
+      what: `time to check ${compiler.lines} lines, vs. \`tsc --noEmit\` on ${compiler.typescript_lines} lines`,
       measured: withRange(compiler.check_over_tsc, 'x'),
       goal: '< 1.0x',
       isReached: compiler.check_over_tsc.median < 1
     },
-    ...interpreter.results.map(({ task, ratio }) => ratioRow(`${task}, over ${interpreter.peer}`, ratio, 1)),
+    ...interpreter.results.map(({ task, ratio }) => ratioRow(`${task}, vs. ${interpreter.peer}`, ratio, 1)),
     {
-      what: `save to new route serving, ${reload.results.lines} lines, p50 (p95 ${reload.results.p95_ms.toFixed(0)} ms)`,
+      what: `from saving ${reload.results.lines} lines to serving the new route, p50 (p95 ${reload.results.p95_ms.toFixed(0)} ms)`,
       measured: `${reload.results.p50_ms.toFixed(1)} ms`,
       goal: '≤ 60 ms',
       isReached: reload.results.p50_ms <= 60
@@ -69,7 +69,8 @@ export async function measurePrograms(): Promise<string[]> {
   ]
   return [
     '',
-    'Ratios of speed, ours over theirs, except where a time is given: medians with the range of all rounds (`bench/program-http.ts`, `program-database.ts`, `compiler.ts`,',
+    'Numbers with an x are ratios of speed, ours divided by theirs, unless the row says time. All are medians, with the range',
+    'of all rounds in parentheses (`bench/program-http.ts`, `program-database.ts`, `compiler.ts`,',
     '`interpreter.ts`, `program-reload.ts`).',
     '',
     '| what | measured | goal | |',
@@ -78,10 +79,10 @@ export async function measurePrograms(): Promise<string[]> {
       return `| ${what} | ${measured} | ${goal} | ${goal === '' ? '' : isReached ? 'reached' : 'missed'} |`
     }),
     '',
-    `Warm, the lexer and the parser read ${Math.round(compiler.parse_lines_per_second / 1000)} thousand lines per second.`,
-    'Concurrent mutations share one commit (`synchronous = full`), sequential bare transactions do not. PocketBase commits with',
-    '`synchronous = normal`. 50 connections; server and client share the cores. The main thread answers the point query, like',
-    'all plain lookups; other functions run in worker threads.'
+    `After warm-up, the lexer and the parser read ${Math.round(compiler.parse_lines_per_second / 1000)} thousand lines per second.`,
+    'Concurrent mutations share one commit (`synchronous = full`); sequential bare transactions do not. PocketBase commits with',
+    '`synchronous = normal`. The client uses 50 connections, and shares the cores with the server. Point queries run on the main',
+    'thread, like all plain lookups; other functions run in worker threads.'
   ]
 }
 

@@ -1,13 +1,14 @@
 /**
  * Quality loss of quantisation, for the bundled model on held-out requests and answers
- * (`tools/bundled-model/held-out.jsonl` and `held-out-wide.jsonl`). Every token of the expected answers is predicted from the
- * same text, once in F32 and once quantised.
+ * (`tools/bundled-model/held-out.jsonl` and `held-out-wide.jsonl`). Predicts each token of the expected answers from
+ * the expected text before it, once in F32 and once quantised.
  *
  *   node --import tsx --conditions=svc-source bench/quantisation-quality.ts [--rows N] [--model DIR --text FILE]
  *
- * Prints a Markdown table. KL: mean over tokens of the Kullback-Leibler divergence of the quantised prediction from that
- * in F32, in nats, and its 99th percentile. Same: the argmax is the same. Exact: the greedy answer is the expected one.
- * `--model` and `--text` measure any other run directory on plain text, in windows of 512 tokens, without the last column.
+ * Prints a Markdown table. KL: Kullback-Leibler divergence of the quantised prediction from the F32 prediction, in
+ * nats; mean and 99th percentile over the tokens. Same: share of tokens with the same argmax. Exact: share of greedy
+ * answers that equal the expected answer. `--model` and `--text` measure any other run directory on plain text, in
+ * windows of 512 tokens, without the last column.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,7 +22,7 @@ import { bundledModel, root } from './inference/peers.ts'
 const heldOut = ['held-out.jsonl', 'held-out-wide.jsonl']
 const WINDOW = 512
 
-/** Tokens of a text. Those from `scored` on are predicted. */
+/** Tokens of a text. Predictions are scored from index `scored`. */
 interface Row {
   readonly tokens: readonly number[]
   readonly scored: number

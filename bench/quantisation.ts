@@ -1,14 +1,14 @@
 /**
- * Speed and memory of this engine on the CPU against llama.cpp (the binaries of node-llama-cpp) and transformers.js. All use
- * the same random weights in the shape of Qwen2.5-0.5B, in which every tensor differs.
+ * Speed and memory of this engine on the CPU against llama.cpp (the binaries of node-llama-cpp) and transformers.js.
+ * All use the same random weights with the shape of Qwen2.5-0.5B; all tensors differ.
  *
- * Each engine runs in a separate process. Rounds alternate between the engines, and each measurement waits for an idle machine.
- * A measurement reads a prompt of 512 tokens and generates 32 tokens. The time to the first token is reading, the rest is
- * decoding, without speculation. The median of all rounds is reported, with its range.
+ * Each engine runs in a separate process. Rounds alternate between the engines, and each measurement waits for an idle
+ * machine. A measurement reads a prompt of 512 tokens and generates 32 tokens. The time to the first token counts as
+ * reading, the rest as decoding, without speculation. The median of all rounds is reported, with its range.
  *
  * The exports for transformers.js contain the graph and packed weights of this engine, with the inputs and outputs that
- * transformers.js requires. Memory is the peak resident set after the first prompt, mapped pages of files included. llama.cpp
- * maps its file by default, and also keeps most of it in memory in another order.
+ * transformers.js requires. Memory is the peak resident set size after the first prompt, including mapped files.
+ * llama.cpp maps its file by default, and also stores most of it in memory in a different order.
  *
  *   node --import tsx --conditions=svc-source bench/quantisation.ts [--json] [--rounds N] [--threads N] [--no-long]
  *     [--only NAME]...
@@ -139,7 +139,7 @@ await installPeers()
 const chosen = Object.entries(entries).filter(
   ([name]) => (values.only === undefined || values.only.includes(name)) && (!isSmoke || name.startsWith('svc '))
 )
-// Load once first: this engine writes files at its first load, which must not count as memory of the measured load.
+// Load each model once before: this engine writes files on the first load, whose memory must not be measured.
 for (const [name, { open }] of chosen) {
   const contestant = await open({ threads, scratch })
   if (contestant.engine === 'svc') await (await startContestant(name, contestant)).stop()

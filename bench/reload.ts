@@ -1,7 +1,7 @@
 /**
- * Time from saving a plugin's file to the first answer of the new code over HTTP, with all surfaces running and idle.
+ * Time from saving a plugin's file to the first HTTP response of the new code, with all surfaces running and idle.
  *
- * The client polls without delay from the write of the file on. Needs `npm run build`.
+ * The client polls continuously from the moment the file is written. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/reload.ts [--json] [--reloads N]
  */
@@ -78,16 +78,16 @@ try {
     })
     child.once('exit', code => reject(new Error(`svc serve ended with ${code}`)))
   })
-  const taken: number[] = []
+  const samples: number[] = []
   for (let revision = 1; revision <= Number(values.reloads); revision++) {
     const started = performance.now()
     writeFileSync(join(plugin, 'src', 'plugin.ts'), source(revision))
     while ((await ask(`${url}/bench/revision`)) !== revision) await new Promise(resolve => setTimeout(resolve, 1))
-    taken.push(performance.now() - started)
+    samples.push(performance.now() - started)
     // A user does not save again immediately.
     await new Promise(resolve => setTimeout(resolve, 60))
   }
-  const sorted = taken.slice(5).sort((a, b) => a - b)
+  const sorted = samples.slice(5).sort((a, b) => a - b)
   const at = (quantile: number): number => sorted[Math.floor(sorted.length * quantile)] as number
   const results = { p50_ms: at(0.5), p95_ms: at(0.95), reloads: sorted.length }
   if (values.json) console.log(JSON.stringify({ benchmark: 'reload', node: process.version, results }))

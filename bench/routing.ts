@@ -1,11 +1,12 @@
 /**
- * Cost of a routing decision in microseconds, at several numbers of agents and of queued tasks. A change of load follows each
- * decision, as on a submit.
+ * Cost of a routing decision in microseconds, for several numbers of agents and of queued tasks. Each decision is
+ * followed by a change of load, as on a submit.
  *
  *   node --import tsx --conditions=svc-source bench/routing.ts [--json] [--rounds N]
  *
- * Tasks name three files, mostly of their group; each queued task owns one. `least_loaded` is a task without files, `required` a
- * task that requires a GPU which no owner of its files has, `every_agent` a task with reputation on and a score for each agent.
+ * Tasks name three files, mostly of their group; each queued task owns one file. `least_loaded`: a task without files.
+ * `required`: a task that requires a GPU, which no owner of its files has. `every_agent`: reputation is enabled, and
+ * every agent gets a score.
  */
 import { parseArgs } from 'node:util'
 import { AffinityGroups } from '../plugins/orchestrator/src/routing/groups.ts'
@@ -18,7 +19,7 @@ const AGENTS = [10, 100, 1_000]
 const QUEUED = [100, 10_000, 100_000]
 const GROUPS = 40
 
-/** Duration of the measurement of each figure. */
+/** CPU time to spend on each figure. */
 const MEASURED_MS = 150
 
 interface Result {
@@ -105,7 +106,7 @@ function path(index: number): string {
 
 function task(files: readonly string[], over: Partial<TaskToRoute> = {}): TaskToRoute {
   return {
-    description: 'Change what these files do, and say so in their tests',
+    description: 'Change the behaviour of these files, and update their tests',
     files: files.map(path => ({ path, access: 'write' })),
     capabilities: undefined,
     agent_name: undefined,
@@ -116,7 +117,7 @@ function task(files: readonly string[], over: Partial<TaskToRoute> = {}): TaskTo
   }
 }
 
-/** Returns a thousand tasks over all queued tasks; two thirds of their files have an owner. */
+/** Returns a thousand tasks, spread over all queued tasks; two thirds of their files have an owner. */
 function tasks(queued: number, over: Partial<TaskToRoute> = {}): readonly TaskToRoute[] {
   return Array.from({ length: 1_000 }, (_, index) => {
     const at = Math.floor((index * queued) / 1_000)
@@ -124,12 +125,12 @@ function tasks(queued: number, over: Partial<TaskToRoute> = {}): readonly TaskTo
   })
 }
 
-/** Measures the mean CPU time of a decision and a change of load, in microseconds. */
+/** Measures the mean CPU time of a decision plus a change of load, in microseconds. */
 function cost(router: Router, some: readonly TaskToRoute[]): number {
   let count = 0
   const started = process.cpuUsage()
-  let taken = 0
-  while (taken < MEASURED_MS * 1_000) {
+  let elapsed = 0
+  while (elapsed < MEASURED_MS * 1_000) {
     for (let repeated = 0; repeated < 1_000; repeated++) {
       const one = some[repeated % some.length] as TaskToRoute
       const decision = router.route(one)
@@ -138,7 +139,7 @@ function cost(router: Router, some: readonly TaskToRoute[]): number {
       count++
     }
     const { user, system } = process.cpuUsage(started)
-    taken = user + system
+    elapsed = user + system
   }
-  return Math.round((taken / count) * 1e3) / 1e3
+  return Math.round((elapsed / count) * 1e3) / 1e3
 }

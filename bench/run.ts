@@ -3,8 +3,9 @@
  *
  *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator] [--smoke]
  *
- * N is the number of rounds of `bench/model-server.ts`, which takes the most time. `--only` measures one section and keeps the
- * others of the document. `--smoke` runs every benchmark for seconds, to show that it works, and writes nothing.
+ * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
+ * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
+ * and writes nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -24,7 +25,7 @@ interface HttpCase {
   readonly toFastify: Figure
   readonly toBare: Figure
 }
-/** Sections with separate measurements, in their order, each with its heading. The first has the title. */
+/** Headings of the sections that are measured separately, in order. The first section has the title of the document. */
 const SECTIONS = {
   kernel: '',
   models: '## Tokens per second\n',
@@ -48,7 +49,7 @@ const { values } = parseArgs({
 const { only, smoke } = values
 const names = Object.keys(SECTIONS) as readonly Section[]
 if (only !== undefined && !names.includes(only as Section))
-  throw new Error(`--only ${only}: one of ${names.join(', ')}`)
+  throw new Error(`--only ${only}: unknown section; use one of ${names.join(', ')}`)
 const measures: Readonly<Record<Section, () => Promise<string[]>>> = {
   kernel: measureKernel,
   models: measureModels,
@@ -97,32 +98,37 @@ async function measureKernel(): Promise<string[]> {
   const worst = (pick: (each: HttpCase) => Figure): Figure => highest(http.results.map(pick))
   const rows: Row[] = [
     {
-      what: 'HTTP JSON operation, server CPU per request, 100 routes: over plain Fastify',
+      what: 'server CPU per HTTP JSON request, 100 routes, vs. plain Fastify',
       value: worst(each => each.toFastify),
       bound: 0.9,
       unit: 'x'
     },
-    { what: 'the same over bare node:http', value: worst(each => each.toBare), bound: 1.15, unit: 'x' },
     {
-      what: 'check of a hook that no plugin taps',
+      what: 'server CPU per HTTP JSON request, 100 routes, vs. bare node:http',
+      value: worst(each => each.toBare),
+      bound: 1.15,
+      unit: 'x'
+    },
+    {
+      what: 'time to check a hook that no plugin taps',
       value: hooks.results.look_ns,
       bound: 100,
       unit: 'ns'
     },
     {
-      what: 'call of an operation whose hooks no plugin taps, over a build that does not look for taps',
+      what: 'operation call whose hooks no plugin taps, vs. a build without the checks',
       value: hooks.results.untapped_over_without,
       bound: null,
       unit: 'x'
     },
     {
-      what: 'call of an operation whose start and end one plugin taps, CPU time',
+      what: 'CPU time of an operation call whose start and end one plugin taps',
       value: hooks.results.tapped_ns,
       bound: 10_000,
       unit: 'ns'
     },
-    { what: 'file save to new code serving, p50', value: reload.results.p50_ms, bound: 35, unit: 'ms' },
-    { what: 'the same, p95', value: reload.results.p95_ms, bound: null, unit: 'ms' },
+    { what: 'from saving a file to serving the new code, p50', value: reload.results.p50_ms, bound: 35, unit: 'ms' },
+    { what: 'from saving a file to serving the new code, p95', value: reload.results.p95_ms, bound: null, unit: 'ms' },
     {
       what: `heap growth per reload, ${soak.results.reloads} reloads`,
       value: soak.results.bytes_per_reload / 1024,
@@ -130,19 +136,19 @@ async function measureKernel(): Promise<string[]> {
       unit: 'KB'
     },
     {
-      what: '`svc --help` over `node -e 0`',
+      what: '`svc --help`, time added to that of `node -e 0`',
       value: startup.results.help_over_node_ms,
       bound: 50,
       unit: 'ms'
     },
     {
-      what: '`svc call` of an operation that a running server answers, the whole process',
+      what: '`svc call` of an operation on a running server, whole process',
       value: startup.results.call_ms,
       bound: 150,
       unit: 'ms'
     },
     {
-      what: '100 trivial plugins, cold start, over an empty kernel',
+      what: 'cold start with 100 trivial plugins, time added to that of an empty kernel',
       value: startup.results.hundred_plugins_over_empty_ms,
       bound: 250,
       unit: 'ms'
@@ -152,7 +158,7 @@ async function measureKernel(): Promise<string[]> {
     '# Performance',
     '',
     'Written by `npm run bench`. Ratios compare programs that were measured in rotation in one run. Absolute times depend on the',
-    'machine of that run; they are listed only if the budget is a time.',
+    'machine; they are listed only if the budget is a time. Values are medians, with the range of all rounds in parentheses.',
     '',
     `Machine: ${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.version.slice(1)}.`,
     '',
@@ -163,14 +169,15 @@ async function measureKernel(): Promise<string[]> {
         `| ${row.what} | ${typeof row.value === 'number' ? `${format(row.value)} ${row.unit}` : withRange(row.value, row.unit)} | ${row.bound === null ? '–' : `≤ ${row.bound} ${row.unit}`} | ${verdict(row)} |`
     ),
     '',
-    'That no request fails while plugins reload under load is a test: `test/e2e/swap.test.ts` counts 0 failures in at least',
-    '10,000 requests during 40 reloads, with open streams that finish on the code with which they began.',
+    'A test checks that no request fails while plugins reload under load: `test/e2e/swap.test.ts` counts 0 failures in at least',
+    '10,000 requests during 40 reloads. Open streams finish on the code with which they began.',
     '',
     '## HTTP',
     '',
-    'Median server CPU of alternating rounds with its range, 32 connections, one process for each server (`bench/http.ts`).',
+    'Server CPU per request: median of alternating rounds, with its range. 32 connections, each server in a separate process',
+    '(`bench/http.ts`).',
     '',
-    '| request | over plain Fastify | over bare node:http |',
+    '| request | vs. plain Fastify | vs. bare node:http |',
     '|---|---|---|',
     ...http.results.map(each => `| ${each.case} | ${withRange(each.toFastify, 'x')} | ${withRange(each.toBare, 'x')} |`)
   ]
@@ -185,16 +192,16 @@ function verdict({ value, bound }: Row): string {
   return (typeof value === 'number' ? value : value.median) <= bound ? 'reached' : 'missed'
 }
 
-/** Measures the section about models, without its heading. */
+/** Measures the section on models, without its heading. */
 async function measureModels(): Promise<string[]> {
   const rounds = values.rounds === undefined ? [] : ['--rounds', values.rounds]
   const inference = await runBenchmark<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
   const modelServer = await runBenchmark<ModelServerResult>('model-server', ...rounds)
   return [
     '',
-    `Against ${inference.peer} on the same weights in fp32, in rotation, ${inference.threads} threads (\`bench/inference.ts\`); higher is faster.`,
+    `Compared with ${inference.peer} on the same F32 weights, in rotation, ${inference.threads} threads (\`bench/inference.ts\`). Tokens per second; higher is faster.`,
     '',
-    '| model | prompt tokens | reading the prompt | writing the answer | same tokens |',
+    '| model | prompt tokens | reading the prompt | decoding | same tokens |',
     '|---|---|---|---|---|',
     ...inference.results.map(each => {
       const cell = (rates: Readonly<Record<string, Figure>>, ratio: Figure | null): string =>
@@ -207,24 +214,24 @@ async function measureModels(): Promise<string[]> {
     '',
     '## Model server',
     '',
-    `A model of the shape of Qwen2.5-0.5B (vocabulary 151,936) with random weights, ${modelServer.threads} threads, no speculation, against`,
-    `llama.cpp (${peers.llama}) and ${peers.transformers} on the same weights (\`bench/model-server.ts\`).`,
-    'Figures without a unit are tokens per second: the median of rounds that measure all engines in rotation, with the range of',
-    'the rounds in parentheses. Ratios are ours over theirs.',
+    `A model with the shape of Qwen2.5-0.5B (vocabulary 151,936) and random weights, ${modelServer.threads} threads, no speculation. Compared`,
+    `with llama.cpp (${peers.llama}) and ${peers.transformers} on the same weights (\`bench/model-server.ts\`).`,
+    'Figures without a unit are tokens per second: medians of rounds that measure all engines in rotation, with the range of the',
+    'rounds in parentheses. Ratios are ours divided by theirs.',
     '',
     ...modelServer.table,
     '',
-    '- Q4_0 is the output of `llama-quantize` for this model: its head, which is the embedding, is Q8_0, as ours has 8 bits.',
+    '- Q4_0 is the output of `llama-quantize` for this model. Its head, which is the embedding, is Q8_0; our head has 8 bits too.',
     '  Decoding follows a prompt of 512 tokens.',
     '- Concurrent clients send prompts of 64 tokens and receive 128 tokens. llama.cpp computes eight sequences in one batch',
-    '  through node-llama-cpp, behind a bare node:http server, with the same client. Much of that time is outside of the batch,',
-    '  so it measures more than llama.cpp itself.',
-    '- Streams and chats are measured in 8 bits. With two threads, client, server and engine share two cores; with one thread,',
+    '  through node-llama-cpp, behind a bare node:http server, with the same client. Much of its time is spent outside the',
+    '  batch, so the result measures more than llama.cpp itself.',
+    '- Streams and chats are measured with 8 bits. With two threads, client, server and engine share two cores; with one thread,',
     '  the client has a separate core.',
-    '- Peak memory is the peak resident set of the process after a prompt of 512 tokens, mapped pages of files included.',
-    '  llama.cpp maps its file by default; the ratio is over the smaller value of both modes.',
-    '- transformers.js runs exports of the graph of this engine, with its packed weights and the inputs and outputs of exports for',
-    '  transformers.js. q4 is the 4-bit format of its usual exports; q8 is the scheme of this engine, which they do not have.',
+    '- Peak memory is the peak resident set size of the process after a prompt of 512 tokens, including mapped files. llama.cpp',
+    '  maps its file by default; the ratio uses the smaller value of both modes.',
+    '- transformers.js runs exports of the graph and packed weights of this engine, with the inputs and outputs that it requires.',
+    '  q4 is the 4-bit format of its usual exports; q8 is a scheme of this engine that its usual exports do not have.',
     '',
     'Quality loss of quantisation: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.'
   ]

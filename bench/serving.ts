@@ -1,12 +1,12 @@
 /**
- * Cost of serving over computing, and gain of the prefix cache: the shape of Qwen2.5-0.5B with random weights, served over HTTP
- * by a separate process.
+ * Overhead of the server, and gain of the prefix cache. The model has the shape of Qwen2.5-0.5B and random weights; a
+ * separate process serves it over HTTP.
  *
- * 1. Streaming one answer over HTTP, against the bare loop of the engine in another process, in alternation. Measured are wall
- *    clock and CPU time of the process for each token after the first. With one thread the client has a separate core of two;
- *    with two threads they share the cores.
- * 2. The first token of the twentieth turn of a chat, whose earlier turns are cached, against the same conversation with an
- *    empty cache.
+ * 1. Streaming one answer over HTTP, against the bare engine in another process, in alternation. Measures wall clock
+ *    and CPU time of the process per token after the first. With one engine thread, the client has a separate core of
+ *    two; with two threads, they share the cores.
+ * 2. Time to the first token of the twentieth turn of a chat whose earlier turns are cached, against the same
+ *    conversation with an empty cache.
  *
  * The median of all rounds is reported with its range for wall clock time, the mean for CPU time.
  *
@@ -27,19 +27,19 @@ import { quietMoment } from './inference/quiet.ts'
 import { isSmoke } from './smoke-mode.ts'
 
 const PATIENCE_MS = 1500
-/** Wait between rounds, in which threads of a server become idle. */
+/** Delay between rounds, in which threads of a server become idle. */
 const REST_MS = 100
 const PROMPT = 64
 const ANSWER = 128
 const SLOTS = 8
 const TURNS = isSmoke ? 2 : 20
 
-/** Milliseconds for each further token of one answer. */
+/** Milliseconds per token of one answer, after the first. */
 export interface StreamCost {
   readonly threads: number
   readonly engine: Figure
   readonly http: Figure
-  /** CPU time of the engine's process, and of the server's. */
+  /** CPU time of the bare engine's process, and of the server's process. */
   readonly engineProcessor: number
   readonly httpProcessor: number
 }
@@ -95,7 +95,7 @@ async function measureStream(
   }
 }
 
-/** Measures milliseconds to the first token of the last turn, in conversations that differ from the first word on. */
+/** Measures the milliseconds to the first token of the last turn. Conversations differ from the first word. */
 async function measureTurns(url: string, rounds: number) {
   const nextTurn: number[] = []
   const cold: number[] = []

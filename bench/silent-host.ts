@@ -1,6 +1,6 @@
 import type { Host } from '../plugins/app-runtime/src/interpreter/host.ts'
 
-/** Host of a program that only calculates. */
+/** Host for programs that only compute: input and output are not supported. */
 export const SILENT_HOST: Host = {
   print: () => undefined,
   log: () => undefined,

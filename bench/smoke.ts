@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 const TIMEOUT_MS = 120_000
 
-/** Benchmarks with options for a run of seconds. `model-server` is missing, since it only composes three of them. */
+/**
+ * Options for a run of a few seconds, by benchmark. `model-server` is omitted, because it only runs three of the
+ * others.
+ */
 const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   startup: ['--rounds', '1'],
   http: ['--lives', '1', '--rounds', '1', '--requests', '200'],
@@ -30,7 +33,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'gpu/main': ['--shape', 'tiny', '--device', 'cpu', '--prefill', '64', '--batches', '1', '--no-peer', '--rounds', '1']
 }
 
-/** Runs every benchmark once, without peers from the network. Returns 0, or 1 when one failed. */
+/** Runs every benchmark once, without peers from the network. Returns 0, or 1 if one failed. */
 export async function runSmoke(): Promise<number> {
   const failed: string[] = []
   for (const [name, options] of Object.entries(BENCHMARKS)) {
@@ -46,7 +49,7 @@ export async function runSmoke(): Promise<number> {
   return failed.length === 0 ? 0 : 1
 }
 
-/** Returns null on exit code 0, otherwise the output. */
+/** Runs a benchmark. Returns null on exit code 0, otherwise the output. */
 async function run(name: string, options: readonly string[]): Promise<string | null> {
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=svc-source', file, ...options], {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const FOLDERS = ['plugin-sdk', 'contracts', 'config', 'kernel']
 
-/** Returns the source file of every entry of the project's packages, for bundles with external packages. */
+/** Returns the source file of each package entry of the project, for bundles whose other packages are external. */
 export function sourceAliases(): Record<string, string> {
   const aliases: Record<string, string> = {}
   for (const folder of FOLDERS) {

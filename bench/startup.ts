@@ -1,8 +1,8 @@
 /**
- * Startup time: `svc --help` over `node -e 0`, `svc call` to a running server, and a kernel with 100 trivial plugins over an
- * empty kernel.
+ * Startup time: `svc --help` minus `node -e 0`, `svc call` to a running server, and a kernel with 100 trivial plugins
+ * minus an empty kernel.
  *
- * Measures the wall clock of whole processes in alternation, and reports medians. Needs `npm run build`.
+ * Measures the wall clock time of whole processes in alternation, and reports medians. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/startup.ts [--json] [--rounds N]
  */
@@ -21,7 +21,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SVC = join(ROOT, 'kernel', 'bin', 'svc.cjs')
 const PLUGINS = isSmoke ? 3 : 100
 
-/** Opens the project in the working directory with only its local plugins, and closes it. */
+/** Program that opens the project in the working directory with only its local plugins, and closes it. */
 const BOOT = `
 const { readCatalog } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/host/catalog.js'))})
 const { openProject } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/host/open-project.js'))})
@@ -103,20 +103,20 @@ try {
     empty: () => time(boot, empty),
     full: () => time(boot, full)
   }
-  const taken = new Map(Object.keys(runs).map(name => [name, [] as number[]]))
+  const samples = new Map(Object.keys(runs).map(name => [name, [] as number[]]))
   for (let round = -1; round < Number(values.rounds); round++) {
-    // The first round fills the index of plugins and is not counted.
+    // The first round fills the plugin index and is not counted.
     for (const [name, run] of Object.entries(runs)) {
       const milliseconds = run()
-      if (round >= 0) taken.get(name)?.push(milliseconds)
+      if (round >= 0) samples.get(name)?.push(milliseconds)
     }
   }
-  const of = (name: string): number => median(taken.get(name) ?? [])
+  const of = (name: string): number => median(samples.get(name) ?? [])
   const over = (name: string, base: string): Figure =>
-    figureOf((taken.get(name) ?? []).map((value, round) => value - (taken.get(base)?.[round] ?? Number.NaN)))
+    figureOf((samples.get(name) ?? []).map((value, round) => value - (samples.get(base)?.[round] ?? Number.NaN)))
   const results = {
     help_over_node_ms: over('help', 'node'),
-    call_ms: figureOf(taken.get('call') ?? []),
+    call_ms: figureOf(samples.get('call') ?? []),
     hundred_plugins_over_empty_ms: over('full', 'empty'),
     node_ms: of('node'),
     help_ms: of('help'),

@@ -21,17 +21,20 @@ export interface DecoderOptions {
   readonly threads: number
   readonly slots: number
   readonly contextLength: number
-  /** Maximum of tokens that one run reads. */
+  /** Maximum number of prompt tokens per run. */
   readonly chunk: number
 }
 
-/** Decoder without a scheduler, which measures only the cost of a run. */
+/** Decoder without a scheduler, to measure only the cost of runs. */
 export interface BareDecoder {
   readonly device: string
   readonly precision: Precision
-  /** Reads a prompt, with its last logits on the host. Returns milliseconds. */
+  /** Reads a prompt and copies its last logits to the host. Returns the milliseconds. */
   prefill(length: number): Promise<number>
-  /** Adds a token to `batch` sequences of `context` tokens in each of `steps` runs. Every decoder gets the same tokens. */
+  /**
+   * Runs `steps` times; each run adds a token to `batch` sequences of `context` tokens. All decoders get the same
+   * tokens.
+   */
   decode(batch: number, context: number, steps: number): Promise<Decoded>
   close(): Promise<void>
 }
@@ -84,7 +87,7 @@ export async function openDecoder(options: DecoderOptions): Promise<BareDecoder>
       await decoder.run({ row, spans: [{ tokens, position }], wanted: 'last' })
     }
   }
-  /** Returns the argmax of each sequence, computed where the engine computes it for greedy requests. */
+  /** Returns the argmax of each sequence, computed on the device or the host as for greedy requests. */
   const choose = async (spans: readonly Span[]): Promise<readonly number[]> => {
     if (decoder.computesArgmax) return decoder.runForArgmax({ row: 0, spans })
     const logits = await decoder.run({ row: 0, spans, wanted: 'last' })

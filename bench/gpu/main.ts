@@ -1,10 +1,10 @@
 /**
- * Speed of decoders on a GPU, with known shapes and random weights: decoding at several batch sizes, and reading a prompt.
- * Both are measured bare and through the engine, against the memory bandwidth and against transformers on the same machine.
+ * Speed of decoders on a GPU, with known shapes and random weights: decoding at several batch sizes, and reading a
+ * prompt. Bare runs and the whole engine are measured, and compared with the memory bandwidth and with transformers.
  *
  *   node --import tsx --conditions=svc-source bench/gpu/main.ts --shape tiny --device cpu
  *
- * README.md in this folder lists what a machine without a network needs.
+ * README.md in this folder describes how to measure on a machine without a network.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -29,16 +29,16 @@ const { values: options } = parseArgs({
     context: { type: 'string', default: '128' },
     steps: { type: 'string', default: '64' },
     rounds: { type: 'string', default: '5' },
-    /** Memory bandwidth in GB/s; default: the known value of the GPU. */
+    /** Memory bandwidth in GB/s; default: the vendor's value, if known. */
     bandwidth: { type: 'string' },
     folder: { type: 'string', default: '.vox/bench/gpu' },
-    /** Folder with the CUDA provider, as `svc gpu install` leaves it. */
+    /** Folder into which `svc gpu install` has installed the CUDA provider. */
     'gpu-library-directory': { type: 'string', default: '.vox/gpu' },
     /** Folder with a tokenizer. */
     tokenizer: { type: 'string', default: 'plugins/model-server/models/vox-tiny' },
     python: { type: 'string', default: 'python3' },
     'no-peer': { type: 'boolean', default: false },
-    /** Compiles the steps of PyTorch, which takes minutes. */
+    /** Whether PyTorch compiles its steps, which takes minutes. */
     'compile-peer': { type: 'boolean', default: false },
     'no-engine': { type: 'boolean', default: false },
     json: { type: 'string' }
@@ -67,7 +67,10 @@ const threads = await physicalParallelism()
 
 interface Rate {
   readonly batch: number
-  /** Median of the runs, with the argmax on the host. On a device the graph is captured and replayed, if its provider can. */
+  /**
+   * Median of the runs, including the copy of the argmax to the host. On a GPU, runs are captured and replayed if
+   * possible.
+   */
   readonly runMs: number
   /** Median without graph capture; null on the CPU. */
   readonly uncapturedMs: number | null
@@ -85,7 +88,7 @@ function median(values: readonly number[]): number {
 
 async function measureShape(name: string, bandwidth: number | null) {
   const shape = shapes[name]
-  if (shape === undefined) throw new Error(`unknown shape ${name}; known are ${Object.keys(shapes).join(', ')}`)
+  if (shape === undefined) throw new Error(`unknown shape ${name}; use one of ${Object.keys(shapes).join(', ')}`)
   const runDirectory = join(folder, name)
   if (!existsSync(join(runDirectory, 'model.safetensors'))) {
     say(`${name}: writing random weights`)
@@ -108,7 +111,7 @@ async function measureShape(name: string, bandwidth: number | null) {
       chunk: prefill
     })
   const decoder = await open('on')
-  const prefillMs = await leastPrefill(decoder)
+  const prefillMs = await minPrefillMs(decoder)
   say(`${name}: prefill ${prefill}: ${prefillMs.toFixed(1)} ms`)
   const replayed = await decodeAll(decoder)
   const opened = { device: decoder.device, precision: decoder.precision }
@@ -121,14 +124,14 @@ async function measureShape(name: string, bandwidth: number | null) {
     const uncapturedMs = others === null ? null : median(others.times)
     const same = others === null ? null : shareOfSame(runs.argmax, others.argmax)
     const numbers = weightsRead(shape) + batch * (context + steps / 2) * numbersPerPosition(shape)
-    const least = bandwidth === null ? null : (numbers * bytesPerNumber[opened.precision]) / (bandwidth * 1e6)
+    const minMs = bandwidth === null ? null : (numbers * bytesPerNumber[opened.precision]) / (bandwidth * 1e6)
     bare.push({
       batch,
       runMs,
       uncapturedMs,
       sameUncaptured: same,
       tokensPerSecond: (1000 * batch) / runMs,
-      ofBandwidth: least === null ? null : least / runMs,
+      ofBandwidth: minMs === null ? null : minMs / runMs,
       engineTokensPerSecond: null
     })
     const without = uncapturedMs === null ? '' : `, ${uncapturedMs.toFixed(3)} ms uncaptured`
@@ -145,10 +148,10 @@ async function measureShape(name: string, bandwidth: number | null) {
   return { shape: name, ...opened, prefillTokens: prefill, prefillMs, decoded, peer, toPeer }
 }
 
-async function leastPrefill(decoder: BareDecoder): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let round = 0; round <= rounds; round++) least = Math.min(least, await decoder.prefill(prefill))
-  return least
+async function minPrefillMs(decoder: BareDecoder): Promise<number> {
+  let min = Number.POSITIVE_INFINITY
+  for (let round = 0; round <= rounds; round++) min = Math.min(min, await decoder.prefill(prefill))
+  return min
 }
 
 async function decodeAll(decoder: BareDecoder): Promise<Decoded[]> {
@@ -170,7 +173,7 @@ function shareOfSame(some: readonly number[], others: readonly number[]): number
   return some.filter((token, index) => token === others[index]).length / some.length
 }
 
-/** Measures tokens per second of requests through the engine by batch size, while the whole batch is decoded. */
+/** Measures tokens per second through the engine for each batch size, while all sequences of the batch are decoded. */
 async function measureEngine(runDirectory: string, slots: number, maxContext: number): Promise<number[]> {
   const engine = new OnnxEngine({ cacheDirectory, gpu: { libraryDirectory, graphs: 'on' }, threads, speculation: 0 })
   const { device } = options

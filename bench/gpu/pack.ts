@@ -1,6 +1,7 @@
 /**
- * Packs bench/gpu for a machine without a network: one file of code, the packages with native parts, Node.js, a tokenizer
- * and the CUDA provider, if installed. Writes compressed pieces, and a script that joins and runs them.
+ * Packs bench/gpu for a machine without a network: the code as one file, packages with native parts, Node.js, a
+ * tokenizer, and the CUDA provider if it is installed. Writes compressed pieces, and a script that unpacks and runs
+ * them.
  *
  *   node --import tsx --conditions=svc-source bench/gpu/pack.ts --out FOLDER [--piece-mb 15] [--gpu .vox/gpu]
  */
@@ -80,7 +81,9 @@ async function fill(folder: string): Promise<void> {
       filter: path => path === gpu || provider(path.slice(gpu.length + 1))
     })
   } else {
-    process.stderr.write(`${gpu} does not exist: run svc gpu install first, or copy the provider separately\n`)
+    process.stderr.write(
+      `${gpu} does not exist; run svc gpu install first, or copy the provider to the machine separately\n`
+    )
   }
 }
 

@@ -20,7 +20,7 @@ def main():
         return {"skipped": str(error)}
     on_gpu = device.startswith("cuda")
     if on_gpu and not torch.cuda.is_available():
-        return {"skipped": "torch sees no CUDA device"}
+        return {"skipped": "torch finds no CUDA device"}
     target = torch.device(device if on_gpu else "cpu")
     dtype = torch.bfloat16 if on_gpu else torch.float32
 
@@ -33,7 +33,7 @@ def main():
     if on_gpu:
         result["gpu"] = torch.cuda.get_device_name(target)
         result["copyGBps"] = copy_bandwidth(torch, target, clock)
-    model = first_that_takes(
+    model = first_supported(
         lambda: AutoModelForCausalLM.from_pretrained(folder, dtype=dtype),
         lambda: AutoModelForCausalLM.from_pretrained(folder, torch_dtype=dtype),
     )
@@ -43,7 +43,7 @@ def main():
     def cache(batch, length):
         settings = {"config": model.config, "max_cache_len": length}
         older = {"max_batch_size": batch, "device": target, "dtype": dtype}
-        return first_that_takes(lambda: StaticCache(**settings, **older), lambda: StaticCache(**settings))
+        return first_supported(lambda: StaticCache(**settings, **older), lambda: StaticCache(**settings))
 
     def run(function, ids, past, position):
         positions = torch.arange(position, position + ids.shape[1], device=target)
@@ -76,8 +76,8 @@ def main():
     return result
 
 
-def first_that_takes(*attempts):
-    """Names of parameters change between releases of transformers."""
+def first_supported(*attempts):
+    """Returns the result of the first attempt that accepts its arguments; their names differ between releases."""
     for attempt in attempts[:-1]:
         try:
             return attempt()
@@ -87,7 +87,7 @@ def first_that_takes(*attempts):
 
 
 def copy_bandwidth(torch, target, clock):
-    """Bytes read and written per second by a copy within the device's memory, in GB/s."""
+    """Returns the bandwidth of a copy within the device's memory, bytes read plus written, in GB/s."""
     source = torch.empty(2**30, dtype=torch.uint8, device=target)
     copy = torch.empty_like(source)
     copy.copy_(source)
@@ -100,5 +100,5 @@ def copy_bandwidth(torch, target, clock):
 if __name__ == "__main__":
     try:
         print(json.dumps(main()))
-    except Exception as error:  # what went wrong is the result
+    except Exception as error:  # the error becomes the result
         print(json.dumps({"skipped": f"{type(error).__name__}: {error}"}))

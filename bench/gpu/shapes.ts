@@ -1,6 +1,6 @@
 import { halfBillionShape, type RandomShape } from '../inference/random-model.ts'
 
-/** Measured shapes by name. */
+/** Shapes to measure, by name. */
 export const shapes: Readonly<Record<string, RandomShape>> = {
   /** Small shape for a smoke run. */
   tiny: { hidden: 128, layers: 2, heads: 4, keyValueHeads: 2, headSize: 32, intermediate: 256, vocabulary: 2000 },
@@ -19,13 +19,13 @@ export const shapes: Readonly<Record<string, RandomShape>> = {
   }
 }
 
-/** Returns the number of weights that every token reads: all projections, the head, and one row of the embedding. */
+/** Returns the number of weights that a run reads: all projections, the head, and one row of the embedding. */
 export function weightsRead({ hidden, layers, heads, keyValueHeads, headSize, intermediate, vocabulary }: RandomShape) {
   const attention = hidden * headSize * (2 * heads + 2 * keyValueHeads)
   return layers * (attention + 3 * hidden * intermediate) + vocabulary * hidden
 }
 
-/** Returns the number of cached keys and values of one position of a sequence. */
+/** Returns how many numbers the cache holds for one position of a sequence. */
 export function numbersPerPosition({ layers, keyValueHeads, headSize }: RandomShape): number {
   return 2 * layers * keyValueHeads * headSize
 }

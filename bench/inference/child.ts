@@ -3,18 +3,18 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Program of this folder in a separate process. */
+/** Program of this folder that runs in a separate process. */
 export interface Child<Answer> {
   readonly processId: number
   /** Resolves to the next message. Throws if the process ends. */
   reply(): Promise<Answer>
   ask(question: object): Promise<Answer>
-  /** Largest resident set so far in bytes, mapped pages of files included. */
+  /** Returns the peak resident set size in bytes, including mapped files. */
   peakMemory(): number
   stop(): Promise<void>
 }
 
-/** Starts a program with `argument`, which it reads with `childArgument`, and waits until it is ready. */
+/** Starts a program and waits until it is ready. The program reads `argument` with `childArgument`. */
 export async function startChild<Answer>(program: string, name: string, argument: object): Promise<Child<Answer>> {
   const file = fileURLToPath(new URL(`./${program}.ts`, import.meta.url))
   const child = fork(file, [JSON.stringify(argument)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -45,7 +45,7 @@ export async function startChild<Answer>(program: string, name: string, argument
   }
 }
 
-/** Called in the program: returns the argument of `startChild`, and ends the program with its parent. */
+/** For the program: returns the argument of `startChild`, and ends the program when its parent ends. */
 export function childArgument<Argument>(): Argument {
   process.on('disconnect', () => process.exit())
   return JSON.parse(process.argv[2] as string) as Argument

@@ -3,12 +3,12 @@ import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { isSmoke } from '../smoke-mode.ts'
 
-/** Measured completion over HTTP. */
+/** Measurements of a completion over HTTP. */
 export interface Completion {
   readonly tokens: number
   /** Milliseconds from the request to the first piece of text. */
   readonly firstMs: number
-  /** For each further token: milliseconds, and CPU time of the server if `processor` is given. */
+  /** Milliseconds per token after the first; with `processor`, also the CPU time of the server. */
   readonly tokenMs: number
   readonly tokenProcessorMs: number
 }
@@ -21,8 +21,8 @@ export interface CompletionRequest {
 }
 
 /**
- * Streams a completion in OpenAI's format. The client shares the cores with the server, so it only parses the row with the
- * usage. Throws unless the answer has `maxTokens` tokens.
+ * Streams a completion in the OpenAI format. Parses only the event with the usage, because the client shares the cores
+ * with the server. Throws unless the answer has `maxTokens` tokens.
  */
 export async function complete(url: string, asked: CompletionRequest): Promise<Completion> {
   const { prompt, maxTokens, processor = () => Number.NaN } = asked
@@ -42,7 +42,7 @@ export async function complete(url: string, asked: CompletionRequest): Promise<C
   const tokens = Number(/"completion_tokens":\s*(\d+)/.exec(last)?.[1])
   // The small model of a smoke run ends its answers early.
   if (first === null || (tokens !== maxTokens && !isSmoke))
-    throw new Error(`${url}: ${tokens} tokens, not ${maxTokens}: ${last}`)
+    throw new Error(`${url}: the answer has ${tokens} tokens, not ${maxTokens}: ${last}`)
   return {
     tokens,
     firstMs: first.at - start,

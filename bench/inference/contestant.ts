@@ -2,17 +2,17 @@ import { startChild } from './child.ts'
 import type { OpenOptions } from './engines.ts'
 import type { Measured } from './stopwatch.ts'
 
-/** Engine with one model, in a separate process. */
+/** Engine with one model that runs in a separate process. */
 export interface Contestant {
   readonly name: string
   /** Reads the prompt and generates `count` tokens. */
   measure(prompt: readonly number[], count: number): Promise<Measured>
-  /** Largest resident set so far in bytes, mapped pages of files included. */
+  /** Returns the peak resident set size in bytes, including mapped files. */
   peakMemory(): number
   stop(): Promise<void>
 }
 
-/** Options of the process. */
+/** Argument of the process. */
 export interface ContestantOptions {
   /** Key of `engines`. */
   readonly engine: string

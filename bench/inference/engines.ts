@@ -11,16 +11,16 @@ export interface Peer {
 }
 
 export interface OpenOptions {
-  /** Run directory, or its export, or a GGUF file. */
+  /** Path of a run directory, an export, or a GGUF file. */
   readonly model: string
   readonly threads: number
-  /** Only for this engine, since the other formats contain it; default `none`. */
+  /** Only for this engine (the other formats contain it); default `none`. */
   readonly quantization?: Quantization
   /** Only for this engine; default: the engine decides. */
   readonly slots?: number
   /** Only for llama.cpp; default true. */
   readonly mapFile?: boolean
-  /** Folder for caches, with node_modules of the peers. */
+  /** Folder of caches, and of node_modules with the peers. */
   readonly scratch: string
 }
 
@@ -38,7 +38,7 @@ async function openOwn({ model, threads, scratch, quantization = 'none', slots }
   }
 }
 
-/** Used part of @huggingface/transformers. */
+/** Part of @huggingface/transformers that is used. */
 interface Transformers {
   readonly env: { allowRemoteModels: boolean; localModelPath: string }
   readonly AutoModelForCausalLM: {

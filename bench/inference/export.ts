@@ -13,7 +13,7 @@ import { planWeights } from '../../plugins/inference-onnx/src/weights/plan.ts'
 
 const DATA = 'model.onnx_data'
 
-/** Inputs and outputs of exports for transformers.js: a mask, and caches that grow. */
+/** Graph interface of exports for transformers.js: a mask, and caches that grow with each run. */
 const peerSurface: DecoderSurface = {
   pastName: (layer, half) => `past_key_values.${layer}.${half}`,
   presentName: (layer, half) => `present.${layer}.${half}`,
@@ -35,7 +35,7 @@ const peerSurface: DecoderSurface = {
 }
 
 /**
- * Writes a run directory in the layout of transformers.js: the same graph and packed weights, with the adapter merged.
+ * Exports a run directory in the layout of transformers.js: the same graph and packed weights, with the adapter merged.
  * Removes end tokens, so that both engines generate the requested number of tokens.
  */
 export async function exportForPeer(

@@ -3,14 +3,14 @@ import { readRunDirectory } from '../../plugins/inference-onnx/src/run-directory
 import type { TensorEntry } from '../../plugins/inference-onnx/src/safetensors.ts'
 import { TensorReader } from '../../plugins/inference-onnx/src/weights/tensor-reader.ts'
 
-/** Element types of GGUF: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md */
+/** Element type numbers of GGUF: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md */
 const types = { F32: 0, F16: 1, Q4_0: 2, Q8_0: 8 } as const
 type TensorType = keyof typeof types
 
 /**
- * Type of the matrices: `pure Q4_0` uses one type for all. `Q4_0` is the output of llama.cpp's `llama-quantize` for a model
- * whose head is its embedding: that matrix gets Q6_K, or Q8_0 if 256 does not divide its rows, as here
- * (`llama_tensor_get_type_impl` and `tensor_type_fallback` of src/llama-quant.cpp).
+ * Type of the matrices. `pure Q4_0` uses one type for all. `Q4_0` is the output of llama.cpp's `llama-quantize` for a
+ * model whose head is its embedding: that matrix gets Q6_K, or Q8_0 if its row length is not a multiple of 256, as here
+ * (`llama_tensor_get_type_impl` and `tensor_type_fallback` in src/llama-quant.cpp).
  */
 export type GgufType = 'Q4_0' | 'pure Q4_0' | 'Q8_0' | 'F16'
 
@@ -36,13 +36,13 @@ const modules: Readonly<Record<string, string>> = {
 function ggufName(name: string): string {
   const [, layer, module, kind] = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name) ?? []
   const target = modules[module ?? '']
-  if (target === undefined) throw new Error(`${name} has no name in GGUF`)
+  if (target === undefined) throw new Error(`the tensor ${name} has no name in GGUF`)
   return `${layer === undefined ? '' : `blk.${layer}.`}${target}.${kind}`
 }
 
 /**
- * Writes the weights of a Qwen2 run directory as GGUF, with matrices of `type`. The vocabulary consists of numbered words,
- * since only token ids are used.
+ * Writes the weights of a Qwen2 run directory as GGUF, with matrices of `type`. The vocabulary consists of numbered
+ * words, because only token ids are used.
  */
 export async function writeGguf(runDirectory: string, file: string, type: GgufType): Promise<void> {
   const { tensors, configuration } = await readRunDirectory(runDirectory, { adapter: false })
@@ -101,7 +101,7 @@ function byteLength({ shape }: TensorEntry, type: TensorType): number {
 
 const padded = (bytes: number) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
 
-/** Quantises to blocks of a half-precision scale and 32 numbers, like ggml's reference quantisation. */
+/** Quantises to blocks of 32 numbers with a half-precision scale, like ggml's reference quantisation. */
 function encode(values: Float32Array, type: TensorType): Uint8Array {
   if (type === 'F32') return new Uint8Array(values.buffer)
   if (type === 'F16') {
@@ -133,7 +133,7 @@ function encode(values: Float32Array, type: TensorType): Uint8Array {
 
 const word = new DataView(new ArrayBuffer(4))
 
-/** Converts to F16. Truncates and ignores subnormals and overflow, since scales of random weights are in range. */
+/** Converts to F16 by truncation. Does not handle subnormals and overflow: scales of random weights are in range. */
 function halfBits(value: number): number {
   word.setFloat32(0, value)
   const bits = word.getUint32(0)

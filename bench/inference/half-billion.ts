@@ -9,21 +9,21 @@ import { bundledModel, scratch } from './peers.ts'
 import { halfBillionShape, writeRandomModel } from './random-model.ts'
 
 /**
- * Model for the comparison of engines and servers: the shape of Qwen2.5-0.5B with random weights, in the format of each
- * engine. Written on the first run.
+ * Vocabulary size of the bundled model. The functions below return the model that engines and servers are compared on:
+ * the shape of Qwen2.5-0.5B with random weights, in the format of each engine. It is written on the first run.
  */
 const BUNDLED_VOCABULARY = 2048
 const folder = join(scratch, 'models', 'random-494M-words')
 export const vocabulary = isSmoke ? BUNDLED_VOCABULARY : halfBillionShape.vocabulary
 
-/** Returns the run directory, BF16. A smoke run uses the small model of the project. */
+/** Returns the run directory, in BF16. A smoke run uses the bundled model. */
 export async function halfBillionModel(): Promise<string> {
   if (isSmoke) return bundledModel
   await once('run', target => writeRandomModel(target, bundledModel, halfBillionShape, 'BF16'))
   return join(folder, 'run')
 }
 
-/** Returns a file for llama.cpp. */
+/** Returns the GGUF file for llama.cpp. */
 export async function halfBillionGguf(type: GgufType): Promise<string> {
   const name = `${type.replace(' ', '-')}.gguf`
   const model = await halfBillionModel()
@@ -31,7 +31,7 @@ export async function halfBillionGguf(type: GgufType): Promise<string> {
   return join(folder, name)
 }
 
-/** Returns an export for transformers.js. */
+/** Returns the export for transformers.js. */
 export async function halfBillionExport(quantization: Quantization): Promise<string> {
   const name = `export-${quantization}`
   const model = await halfBillionModel()
@@ -39,7 +39,7 @@ export async function halfBillionExport(quantization: Quantization): Promise<str
   return join(folder, name)
 }
 
-/** Writes a target once. An unfinished target is written again. */
+/** Writes a target unless it exists. An incomplete target is written again. */
 async function once(name: string, make: (target: string) => Promise<void>): Promise<void> {
   if (existsSync(join(folder, name))) return
   const unfinished = join(folder, `${name}.unfinished`)

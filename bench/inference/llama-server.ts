@@ -3,7 +3,7 @@ import type { LlamaOptions } from './llama.ts'
 import type { MeasuredServer } from './model-server.ts'
 
 /**
- * Starts a minimal server: bare node:http that streams completions in OpenAI's format from llama.cpp. All sequences are
+ * Starts a minimal server: bare node:http that streams completions of llama.cpp in the OpenAI format. All sequences are
  * computed in one batch.
  */
 export async function startLlamaServer(options: LlamaOptions): Promise<MeasuredServer> {

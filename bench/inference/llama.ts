@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Used part of a sequence of node-llama-cpp. */
+/** Part of node-llama-cpp's sequence class that is used. */
 export interface LlamaSequence {
   clearHistory(): Promise<void>
   evaluate(tokens: readonly number[], options: object): AsyncIterable<number>
@@ -20,15 +20,15 @@ interface LlamaModule {
 }
 
 export interface LlamaOptions {
-  /** GGUF file. */
+  /** Path of the GGUF file. */
   readonly model: string
   readonly threads: number
-  /** Folder with node-llama-cpp in its node_modules. */
+  /** Folder whose node_modules contains node-llama-cpp. */
   readonly scratch: string
   /** Number of sequences in one batch, and their maximum length. */
   readonly sequences: number
   readonly contextSize: number
-  /** Whether the file is mapped into memory instead of read; default true, as in llama.cpp. */
+  /** True to map the file into memory, false to read it; default true, as in llama.cpp. */
   readonly mapFile?: boolean
 }
 

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Quantization } from '@svc/contracts'
 import { root, scratch } from './peers.ts'
 
-/** Server in a separate process. */
+/** Server that runs in a separate process. */
 export interface MeasuredServer {
   readonly url: string
   readonly processId: number
@@ -22,7 +22,7 @@ export interface ModelServerOptions {
   readonly threads: number
 }
 
-/** Starts the model server like a user, from the built bundles. The model has the name `bench`. */
+/** Starts the model server from the built bundles, as a user would. The model is named `bench`. */
 export async function startModelServer(options: ModelServerOptions): Promise<MeasuredServer> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'))
   await writeFile(
@@ -36,7 +36,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mea
       'port = 0',
       '[plugins.inference-onnx]',
       `threads = ${options.threads}`,
-      // The speed of speculation depends on the text and would hide the cost of the server.
+      // The gain from speculation depends on the text, and would hide the cost of the server.
       'speculation = 0',
       `cache_directory = ${JSON.stringify(join(scratch, 'cache'))}`
     ].join('\n')

@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 import { isSmoke } from '../smoke-mode.ts'
 
 export const root = resolve(import.meta.dirname, '..', '..')
-/** Folder outside of version control for peers, models and caches, about 7 GB. */
+/** Folder for peers, models and caches, about 7 GB; not under version control. */
 export const scratch = join(root, '.vox', 'bench')
-/** Bundled model of the model server, trained, with 3.8 million weights. */
+/** Bundled model of the model server, which is trained and has 3.8 million weights. */
 export const bundledModel = join(root, 'plugins', 'model-server', 'models', 'vox-tiny')
 
 export const peers = {
@@ -16,7 +16,9 @@ export const peers = {
   llama: 'node-llama-cpp@3.22.1'
 } as const
 
-/** Installs the peers on the first run, without their install scripts, since they are no dependencies. */
+/**
+ * Installs the peers on the first run, because they are not dependencies of the project. Skips their install scripts.
+ */
 export async function installPeers(): Promise<void> {
   if (isSmoke) return
   const packages = Object.values(peers)

@@ -14,7 +14,7 @@ export interface RandomShape {
   readonly ownHead?: boolean
 }
 
-/** 88 million weights, enough that memory bandwidth limits the speed, not overhead. */
+/** Shape with 88 million weights: enough that memory bandwidth limits the speed, not overhead. */
 export const smallShape: RandomShape = {
   hidden: 896,
   layers: 4,
@@ -29,9 +29,9 @@ export const smallShape: RandomShape = {
 export const halfBillionShape: RandomShape = { ...smallShape, layers: 24, vocabulary: 151_936 }
 
 /**
- * Writes a run directory with random weights, F32 or BF16. Every tensor is different, since ONNX Runtime stores equal tensors
- * once, which would reduce the measured memory. Every token has a text, so that servers send something for it. No token ends
- * an answer, so that all answers have the maximum length.
+ * Writes a run directory with random weights, F32 or BF16. All tensors differ, because ONNX Runtime stores equal
+ * tensors once, which would reduce the measured memory. Every token has text, so that servers send something for it. No
+ * token is an end token, so that all answers have the maximum length.
  */
 export async function writeRandomModel(
   folder: string,
@@ -69,14 +69,14 @@ async function writeTokenizer(folder: string, source: string, vocabulary: number
     if (name === 'tokenizer.json') {
       const known = Object.keys(content.model.vocab).length
       for (let id = known; id < vocabulary; id++) content.model.vocab[word(id)] = id
-      // Otherwise the tokenizer would merge words from their letters.
+      // Otherwise the tokenizer would build words by merging letters.
       content.model.ignore_merges = true
     } else content.eos_token = null
     await writeFile(join(folder, name), JSON.stringify(content))
   }
 }
 
-/** Returns a space, written Ġ, and letters. A text of such words is tokenised to the tokens that generated it. */
+/** Returns a space (Ġ) and letters. Text that consists of such words is tokenised to the tokens that generated it. */
 function word(id: number): string {
   return `Ġq${String(id).replaceAll(/\d/g, digit => 'abcdefghij'.charAt(Number(digit)))}`
 }

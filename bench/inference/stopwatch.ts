@@ -1,14 +1,14 @@
-/** One measurement. */
+/** Times of one answer. */
 export interface Measured {
   readonly tokens: readonly number[]
   /** Milliseconds from the request to the first token. */
   readonly firstMs: number
-  /** Milliseconds for each further token, wall clock and CPU time of this process; NaN without further tokens. */
+  /** Milliseconds per token after the first: wall clock, and CPU time of this process; NaN if there are none. */
   readonly tokenMs: number
   readonly tokenProcessorMs: number
 }
 
-/** Measures an answer while its tokens arrive. */
+/** Measures the times of an answer while its tokens arrive. */
 export class Stopwatch {
   readonly #tokens: number[] = []
   readonly #start = performance.now()

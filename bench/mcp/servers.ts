@@ -12,28 +12,28 @@ export type Start = () => Promise<{ readonly port: number; readonly stop: () => 
 
 export interface Measured {
   readonly name: string
-  /** CPU time of the server for a request in microseconds, by round. */
+  /** CPU time of the server per request in microseconds, by round. */
   readonly microseconds: readonly number[]
   /**
-   * Requests per second, by round. The load generator for HTTP ends with a full second of its clock, so the CPU time
-   * distinguishes similar servers better.
+   * Requests per second, by round. The load generator for HTTP stops at full seconds, so the CPU time distinguishes
+   * similar servers better.
    */
   readonly perSecond: readonly number[]
 }
 
-/** Server in a separate process. */
+/** Server that runs in a separate process. */
 export interface Running {
   readonly name: string
   readonly child: ChildProcess
-  /** 0 for a server on standard streams. */
+  /** Port; 0 for a server on standard streams. */
   readonly port: number
 }
 
 export interface Plan {
-  /** File of the benchmark, which runs a server if it is started with `--serve NAME`. */
+  /** File of the benchmark. With `--serve NAME`, it runs a server. */
   readonly file: string
   readonly servers: readonly string[]
-  /** Sends requests and resolves when all are answered. */
+  /** Sends requests, and resolves when all responses have arrived. */
   load(server: Running, requests: number): Promise<void>
   readonly lives: number
   readonly rounds: number
@@ -42,7 +42,7 @@ export interface Plan {
 
 type Samples = Map<string, { readonly microseconds: number[]; readonly perSecond: number[] }>
 
-/** Server process: reports its port, then its CPU time on every request of the parent. */
+/** Program of a server process: sends its port, then its CPU time whenever the parent requests it. */
 export async function serveForBench(start: Start): Promise<void> {
   const { port, stop } = await start()
   process.on('message', async message => {
@@ -57,7 +57,7 @@ export async function serveForBench(start: Start): Promise<void> {
   process.send?.(port)
 }
 
-/** Measures in alternating rounds, over several processes of each server, since V8 optimises each process differently. */
+/** Measures the servers in alternating rounds. Uses several processes of each, as V8 optimises them differently. */
 export async function measureServers(plan: Plan): Promise<Measured[]> {
   const compiled = await compile(plan.file)
   const samples: Samples = new Map()
@@ -79,7 +79,7 @@ async function measureLife(compiled: string, plan: Plan, samples: Samples): Prom
       return { name, child, port, cpu }
     })
   )
-  // The first round warms the servers up.
+  // The first round is a warm-up and is not recorded.
   for (let round = 0; round <= plan.rounds; round++) {
     for (const server of servers) {
       const before = await server.cpu()
@@ -115,7 +115,7 @@ export function overHttp({ path, headers, body }: HttpRequest): Plan['load'] {
   }
 }
 
-/** Returns a load generator that repeats a request line, with 32 in flight. `line` writes the request for an id. */
+/** Returns a load generator that repeats a request, with 32 in flight. `line`: returns the request line for an id. */
 export function overStreams(line: (id: number) => string): Plan['load'] {
   return ({ child }, amount) =>
     new Promise((resolve, reject) => {
@@ -146,7 +146,7 @@ export function overStreams(line: (id: number) => string): Plan['load'] {
 
 const NEWLINE = 10
 
-/** Compiles the servers, since a development loader adds costs to every function. */
+/** Compiles the servers, because a development loader slows every function down. */
 async function compile(file: string): Promise<string> {
   const outfile = join(import.meta.dirname, `../../node_modules/.cache/svc-bench-${basename(file, '.ts')}.mjs`)
   await build({
@@ -158,14 +158,14 @@ async function compile(file: string): Promise<string> {
     format: 'esm',
     packages: 'external',
     alias: sourceAliases(),
-    // The pages of a plugin are resolved relative to its module.
+    // A plugin resolves its pages relative to its module.
     define: { 'import.meta.url': JSON.stringify(import.meta.resolve('../../plugins/mcp-gateway/src/plugin.ts')) },
     logLevel: 'error'
   })
   return outfile
 }
 
-/** Returns the ratios of `own` to `peer` by round; above 1 `own` is faster. */
+/** Returns the ratios of `own` to `peer`, by round; above 1, `own` is faster. */
 export function summarise(results: readonly Measured[], own: string, peer: string) {
   const find = (name: string): Measured => results.find(each => each.name === name) as Measured
   const throughput = ratioOf(find(own).perSecond, find(peer).perSecond)

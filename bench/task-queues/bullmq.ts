@@ -2,12 +2,12 @@ import type { Peers } from './peer-packages.ts'
 import type { Server } from './servers.ts'
 import type { TaskProgress, TaskQueue } from './task-queue.ts'
 
-/** Concurrency of the worker. Its documentation recommends high values for tasks that wait and do not compute. */
+/** Concurrency of the worker. BullMQ's documentation recommends high values for tasks that wait and do not compute. */
 const CONCURRENCY = 256
 
 /**
- * `bulk`: concurrent tasks are added with `addBulk`, as the documentation advises. Otherwise each task is added separately, and
- * the client pipelines the commands.
+ * Opens BullMQ. `bulk`: concurrent tasks are added with `addBulk`, as the documentation advises. Otherwise, each task
+ * is added separately, and the client pipelines the commands.
  */
 export async function openBullmq(
   peers: Peers,

@@ -8,9 +8,9 @@ import { StateChanges } from '../../plugins/orchestrator/src/state/changes.ts'
 import type { Restorable } from '../../plugins/orchestrator/src/state/ports.ts'
 import type { BenchTask, TaskProgress, TaskQueue } from './task-queue.ts'
 
-/** Maximum of concurrent tasks. */
+/** Maximum number of concurrent tasks. */
 const WORKERS = 128
-/** Number of ended tasks that are kept, as in the orchestrator. */
+/** Number of completed tasks to keep, as in the orchestrator. */
 const HISTORY = 1_000
 
 interface KeptTask extends BenchTask {
@@ -20,8 +20,8 @@ interface KeptTask extends BenchTask {
 }
 
 /**
- * Records of the orchestrator without the orchestrator, which measures the speed of durable changes. Writes the same records,
- * lock and lineage of a task.
+ * Opens a queue that only writes the orchestrator's records of a task, its lock and its lineage. Measures the speed of
+ * durable changes without the rest of the orchestrator.
  */
 export async function openCommitted(
   file: string,
@@ -106,7 +106,7 @@ export async function openCommitted(
   }
   return {
     name: `committer, synchronous ${synchronous}`,
-    about: `records of the orchestrator in a file of libsql, ${WORKERS} concurrent tasks`,
+    about: `records of the orchestrator in a libsql file, ${WORKERS} concurrent tasks`,
     submit: async tasks => void (await Promise.all(tasks.map(submit))),
     async close() {
       await persistence.close()

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 
 /**
- * Imports a module, compiled with its imports like a published plugin. The loader of sources sets the name of each function at
- * run time, a cost that published plugins do not have.
+ * Compiles a module with its imports, like a published plugin, and imports it. The source loader would set the name of
+ * each function at run time, a cost that published plugins do not have.
  */
 export async function compiled(entry: string, folder: string, name: string): Promise<unknown> {
   const file = join(folder, `${name}.cjs`)

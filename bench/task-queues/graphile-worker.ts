@@ -3,14 +3,14 @@ import type { Server } from './servers.ts'
 import type { BenchTask, TaskProgress, TaskQueue } from './task-queue.ts'
 
 const CONNECTIONS = 25
-/** Options of the performance page of its documentation. */
+/** Worker options from the performance page of the documentation. */
 const WORKER = {
   concurrentJobs: 24,
   localQueue: { size: 500 },
   completeJobBatchDelay: 0,
   failJobBatchDelay: 0
 }
-/** Matches the statement that completes jobs. Its first parameter is one id or several. */
+/** Matches the statement that completes jobs, whose first parameter is one id or several. */
 const COMPLETES = /^delete from \S+_private_jobs"? as jobs/
 
 interface Query {
@@ -19,8 +19,8 @@ interface Query {
 }
 
 /**
- * The worker reports a job as complete before its commit. A job counts as complete here when the database has answered the
- * statement that completes it.
+ * Opens graphile-worker. The worker reports a job as complete before its commit; here a job counts as complete when the
+ * database has confirmed the statement that completes it.
  */
 export async function openGraphileWorker(peers: Peers, postgres: Server, progress: TaskProgress): Promise<TaskQueue> {
   const { run, makeWorkerUtils, Logger } = peers.load('graphile-worker')

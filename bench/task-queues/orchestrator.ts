@@ -13,7 +13,7 @@ const SOURCE = join(import.meta.dirname, '../../plugins/orchestrator/src/service
 /** Number of agents, each with one task at a time. */
 const AGENTS = 256
 
-/** Opens the orchestrator of `svc` on a file, with its routing, gates, events and lineage. */
+/** Opens svc's orchestrator on a database file, with its routing, gates, events and lineage. */
 export async function openSvc(
   folder: string,
   file: string,
@@ -36,7 +36,7 @@ export async function openSvc(
   })
   const { service } = opened
   const ends: AbortController[] = []
-  /** Ids of the benchmark by task id of the orchestrator. */
+  /** Task ids of the benchmark, by task id of the orchestrator. */
   const names = new Map<number, number>()
   const work = async (agent: number, signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
@@ -61,11 +61,11 @@ export async function openSvc(
   }
   return {
     name: `svc, synchronous ${synchronous}`,
-    about: `the orchestrator on a file of libsql, ${AGENTS} agents`,
+    about: `the orchestrator on a libsql file, ${AGENTS} agents`,
     submit: async tasks =>
       void (await Promise.all(
         tasks.map(async ({ id, description }) => {
-          // No files: tasks with files of one folder would all go to one agent.
+          // No files: all tasks with files of one folder would go to one agent.
           const { task_id } = await service.submit({ description, files: [] })
           names.set(task_id, id)
         })

@@ -10,7 +10,7 @@ export interface Peers {
   version(name: string): string
 }
 
-/** Installs the packages of the peers into a folder, unless they are installed. */
+/** Installs the packages of the peers into a folder, unless they are already installed. */
 export function installPeers(folder: string): Peers {
   mkdirSync(folder, { recursive: true })
   if (!existsSync(join(folder, 'node_modules', 'graphile-worker'))) {

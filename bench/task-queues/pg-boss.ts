@@ -7,8 +7,8 @@ const BATCH = 500
 const QUEUE = 'tasks'
 
 /**
- * Uses bulk calls of `insert`, `fetch` and `complete`, as the documentation advises for throughput. Its worker polls at most
- * twice per second, so here an insert wakes the fetchers.
+ * Opens pg-boss. Uses bulk calls of `insert`, `fetch` and `complete`, as the documentation advises for throughput.
+ * pg-boss's worker polls at most twice per second, so this queue has its own fetchers, which an insert wakes.
  */
 export async function openPgBoss(peers: Peers, postgres: Server, progress: TaskProgress): Promise<TaskQueue> {
   const PgBoss = peers.load('pg-boss')

@@ -14,7 +14,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/** Starts a Redis that syncs each change to disk before its answer. */
+/** Starts a Redis server that syncs each change to disk before it responds. */
 export async function startRedis(folder: string): Promise<Server> {
   mkdirSync(folder)
   const port = await freePort()
@@ -25,7 +25,7 @@ export async function startRedis(folder: string): Promise<Server> {
   return serving(child, port, version)
 }
 
-/** Starts a PostgreSQL with more memory. By default it syncs a commit to disk before its answer. */
+/** Starts a PostgreSQL server with more memory. By default, it syncs each commit to disk before it responds. */
 export async function startPostgres(folder: string): Promise<Server> {
   mkdirSync(folder)
   const user = otherUser()
@@ -54,7 +54,7 @@ export async function startPostgres(folder: string): Promise<Server> {
   return serving(child, port, version)
 }
 
-/** Returns another user if this process is root, since PostgreSQL refuses to run as root. */
+/** Returns another user if this process is root, because PostgreSQL refuses to run as root. */
 function otherUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const id = (what: string): number => Number(execFileSync('id', [what, 'postgres'], { encoding: 'utf8' }))

@@ -1,4 +1,4 @@
-/** Task that every queue gets. */
+/** Task that is submitted to the queues. */
 export interface BenchTask {
   readonly id: number
   readonly description: string
@@ -16,7 +16,7 @@ export interface TaskProgress {
 /** Queue under test, with a worker that completes every task immediately. */
 export interface TaskQueue {
   readonly name: string
-  /** Versions and configuration. */
+  /** Versions and configuration, for the report. */
   readonly about: string
   /** Resolves when all tasks are durable. */
   submit(tasks: readonly BenchTask[]): Promise<void>

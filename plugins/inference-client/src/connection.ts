@@ -45,7 +45,10 @@ export class Connector {
     this.#passFor = passFor
   }
 
-  /** Returns the cached connection, or searches for a server. Throws `ICL_UNREACHABLE`, `ICL_UNAUTHORIZED` or `ICL_ADDRESS_INVALID`. */
+  /**
+   * Returns the cached connection, or searches for a server. Throws `ICL_UNREACHABLE`, `ICL_UNAUTHORIZED` or
+   * `ICL_ADDRESS_INVALID`.
+   */
   async connect(signal?: AbortSignal): Promise<InferenceConnection> {
     return this.#found ?? this.#look(signal)
   }

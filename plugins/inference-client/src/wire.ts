@@ -42,7 +42,7 @@ export class WireFailure extends Error {
   }
 }
 
-/** Parses an error response in either format: `{"error": "…"}` or `{"error": {"message": "…"}}`, else the raw body. */
+/** Parses an error response: `{"error": "…"}` or `{"error": {"message": "…"}}`; otherwise uses the raw body. */
 export async function failureOf(response: Response): Promise<WireFailure> {
   const text = await response.text()
   return new WireFailure(response.status, reason(text) ?? response.statusText, retryAfter(response.headers))

@@ -19,7 +19,9 @@ async function machineMemory(root: string): Promise<number> {
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024
 }
 
-/** Returns the rest of the cgroup limit; null if there is no limit. In both cgroup versions, limits of parents apply. */
+/**
+ * Returns the rest of the cgroup limit; null if there is no limit. In both cgroup versions, limits of parents apply.
+ */
 async function groupMemory(root: string): Promise<number | null> {
   const lines = ((await read(root, '/proc/self/cgroup')) ?? '').split('\n')
   const paths = lines.flatMap(line => {

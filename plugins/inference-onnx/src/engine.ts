@@ -131,8 +131,8 @@ export class OnnxEngine implements InferenceEngine {
   }
 
   /**
-   * Frees the runtime, immediately or when the last model is closed. Models belong to their callers, so they can survive
-   * a reload of this plugin.
+   * Frees the runtime, immediately or when the last model is closed. Models belong to their callers, so they can
+   * survive a reload of this plugin.
    */
   async close(): Promise<void> {
     this.#closed = true

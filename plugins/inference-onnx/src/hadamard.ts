@@ -1,6 +1,8 @@
 const LARGEST_SIZE = 64
 
-/** Returns the size of the groups that are rotated together: the largest power of two that divides `columns`, up to 64. */
+/**
+ * Returns the size of the groups that are rotated together: the largest power of two that divides `columns`, up to 64.
+ */
 export function rotationSize(columns: number): number {
   let size = LARGEST_SIZE
   while (columns % size !== 0) size /= 2

@@ -27,7 +27,10 @@ export class JinjaTemplate {
     this.#template = new Template(source)
   }
 
-  /** Renders the template. Throws if the template raises an error, uses an unknown name or filter, or exceeds `maxSteps`. */
+  /**
+   * Renders the template. Throws if the template raises an error, uses an unknown name or filter, or exceeds
+   * `maxSteps`.
+   */
   render(variables: Readonly<Record<string, unknown>>, now: Date, maxSteps = Number.POSITIVE_INFINITY): string {
     // Template.render of the package would use the current date in the machine's locale.
     const environment = new Environment()

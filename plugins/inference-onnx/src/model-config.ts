@@ -67,8 +67,8 @@ export interface ServedConfig
 /**
  * Parses `config.json`, and the end tokens of `generation_config.json`. For a multimodal model, `text_config` is used.
  *
- * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unsupported family or setting, and `INF_RUN_DIR_MALFORMED` for an invalid
- * value; both name the field. `file`: path for messages.
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unsupported family or setting, and `INF_RUN_DIR_MALFORMED` for an
+ * invalid value; both name the field. `file`: path for messages.
  */
 export function parseModelConfig(
   file: string,

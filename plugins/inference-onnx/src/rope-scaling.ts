@@ -82,8 +82,8 @@ function yarnMagnitude(parameters: ConfigFields, factor: number): number {
 
 /**
  * Divides each frequency by a separate factor: `short_factor` for contexts up to the original length, `long_factor`
- * beyond (https://arxiv.org/abs/2402.13753). Cached keys keep their factors, so the choice depends on the context length,
- * not on the sequence length.
+ * beyond (https://arxiv.org/abs/2402.13753). Cached keys keep their factors, so the choice depends on the context
+ * length, not on the sequence length.
  */
 function longrope({ parameters, frequencies, positions, original }: ScalingInput) {
   const divide = (name: string) => {

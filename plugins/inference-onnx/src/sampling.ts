@@ -34,8 +34,8 @@ export class Sampler {
   /**
    * Chooses a token. Changes `logits` in place.
    *
-   * Applies, in this order: bias and penalties, mask, temperature, top-k, typical-p, top-p, min-p. `history`: prompt and
-   * completion so far. `allowed`: one bit per token; without it, all tokens are allowed.
+   * Applies, in this order: bias and penalties, mask, temperature, top-k, typical-p, top-p, min-p. `history`: prompt
+   * and completion so far. `allowed`: one bit per token; without it, all tokens are allowed.
    */
   sample(logits: Float32Array, history: readonly number[], allowed?: Uint32Array): number {
     this.#adjust(logits, history)
@@ -131,9 +131,9 @@ export class Sampler {
   }
 
   /**
-   * Selects candidates by locally typical sampling (https://arxiv.org/abs/2202.00666): of the `limit` most likely tokens,
-   * those whose surprisal is closest to the entropy, until their cumulative probability reaches `typicalP`. Returns them
-   * most likely first.
+   * Selects candidates by locally typical sampling (https://arxiv.org/abs/2202.00666): of the `limit` most likely
+   * tokens, those whose surprisal is closest to the entropy, until their cumulative probability reaches `typicalP`.
+   * Returns them most likely first.
    */
   #typical(logits: Float32Array, limit: number, typicalP: number): Weighted[] {
     const pool = limit < logits.length ? largest(logits, limit) : null

@@ -18,8 +18,8 @@ interface DecoderConfig {
 const utf8 = new TextEncoder()
 
 /**
- * Returns the decoder of a `tokenizer.json`: byte-level BPE, or SentencePiece with byte fallback. Null for kinds that do
- * not decode token by token; no decoder-only model uses them.
+ * Returns the decoder of a `tokenizer.json`: byte-level BPE, or SentencePiece with byte fallback. Null for kinds that
+ * do not decode token by token; no decoder-only model uses them.
  */
 export function tokenDecoder(configuration: unknown): TokenDecoder | null {
   const parts = flatten(configuration)

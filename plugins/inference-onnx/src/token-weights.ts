@@ -7,7 +7,8 @@ const halves = Float64Array.from({ length: 65 }, (_, i) => 2 ** -i)
 const PART = Math.LN2 / PARTS
 
 /**
- * Returns the sum of all tokens' weights, `exp((logit - best logit) / temperature)`; optionally stores them in `weights`.
+ * Returns the sum of all tokens' weights, `exp((logit - best logit) / temperature)`; optionally stores them in
+ * `weights`.
  *
  * Uses table lookups and two series terms instead of `exp`, which would dominate sampling time for a large vocabulary.
  * The relative error is below 1e-10.

@@ -156,7 +156,10 @@ export class Completions {
   }
 }
 
-/** Yields `first` and the remaining events of a generator. An abort ends the generator even if the consumer stopped reading. */
+/**
+ * Yields `first` and the remaining events of a generator. An abort ends the generator even if the consumer stopped
+ * reading.
+ */
 function startedWith(
   first: IteratorResult<CompletionEvent, void>,
   rest: AsyncGenerator<CompletionEvent, void>,

@@ -7,7 +7,10 @@ export interface CompletionRecord {
   /** Records a piece of text. */
   text(tokens: number): void
   usage(usage: GenerateUsage): void
-  /** Records the end: `stop`, `length`, `cancelled`, `timeout`, `busy`, `refused` or `failed`. Only the first call counts. */
+  /**
+   * Records the end: `stop`, `length`, `cancelled`, `timeout`, `busy`, `refused` or `failed`. Only the first call
+   * counts.
+   */
   end(outcome: string): void
 }
 

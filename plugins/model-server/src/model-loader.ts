@@ -68,7 +68,8 @@ export class ModelLoader implements ServedWeights {
    * Resolves when the generation may begin to serve.
    *
    * - At boot: soon, even if the load fails. The routes then return 503 with the reason.
-   * - On a reload: when the model is ready. Throws `MSV_MODEL_FAILED` if the load fails, so that the older instance stays.
+   * - On a reload: when the model is ready. Throws `MSV_MODEL_FAILED` if the load fails, so that the older instance
+   *   stays.
    * - Immediately, if nothing serves the model.
    */
   beforeServing(): Promise<void> {
@@ -173,7 +174,8 @@ export class ModelLoader implements ServedWeights {
   }
 
   /**
-   * Returns the weights, which are kept across reloads while the engine, the files and the weight settings are the same.
+   * Returns the weights, which are kept across reloads while the engine, the files and the weight settings are the
+   * same.
    */
   async #keep(): Promise<KeptWeights> {
     const { config } = this.#ctx

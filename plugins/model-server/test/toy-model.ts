@@ -3,8 +3,8 @@ import { IM_END, IM_START, tokenize, VOCABULARY_SIZE } from './toy-tokenizer.ts'
 const STRONG = 8
 
 /**
- * Echo model over bytes. For a conversation it repeats the last user message once; for a raw prompt it repeats the first
- * line endlessly. `next(generated)` returns the logits of the token after the prompt and the generated tokens.
+ * Echo model over bytes. For a conversation it repeats the last user message once; for a raw prompt it repeats the
+ * first line endlessly. `next(generated)` returns the logits of the token after the prompt and the generated tokens.
  */
 export function echoModel(prompt: readonly number[]): { next(generated: readonly number[]): Float32Array } {
   const answer = lastTurn(prompt, 'assistant')

@@ -43,7 +43,9 @@ const HELP = `/system TEXT   sets the system prompt
 Ctrl-C stops an answer. """ begins and ends a question of several lines.
 `
 
-/** Returns the handler of `svc model chat`. Exit codes: 0, 1 if a question fails, 130 if Ctrl-C stops a one-off answer. */
+/**
+ * Returns the handler of `svc model chat`. Exit codes: 0, 1 if a question fails, 130 if Ctrl-C stops a one-off answer.
+ */
 export function runChat(client: InferenceClient): CommandHandler {
   return async (given, io) => {
     const input = given as ChatInput

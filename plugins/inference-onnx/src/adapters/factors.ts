@@ -3,7 +3,9 @@ import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
 import type { LowRankSite } from './sites.ts'
 
-/** Factors of one adapter in memory, one pair for each site. Sites that the adapter does not change have zero factors. */
+/**
+ * Factors of one adapter in memory, one pair for each site. Sites that the adapter does not change have zero factors.
+ */
 export interface AdapterFactors {
   /** Factors by the name of the graph input. */
   readonly inputs: Bindings
@@ -12,7 +14,9 @@ export interface AdapterFactors {
   release(): void
 }
 
-/** Reads the factors of an adapter. `updates`: by the tensor that they change. Throws the reason of an aborted signal. */
+/**
+ * Reads the factors of an adapter. `updates`: by the tensor that they change. Throws the reason of an aborted signal.
+ */
 export async function readFactors(
   runtime: Runtime,
   sites: readonly LowRankSite[],

@@ -58,9 +58,9 @@ const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 /**
  * Adds and removes adapters while a model serves.
  *
- * The loaded weights stay unchanged. The first adapter opens a second decoder over the same cache: the base model, whose
- * projections have an adapter's factors as inputs. All adapters share this decoder, so switching adapters only switches
- * the binding. It is closed with the last adapter, unless a request selected the base model.
+ * The loaded weights stay unchanged. The first adapter opens a second decoder over the same cache: the base model,
+ * whose projections have an adapter's factors as inputs. All adapters share this decoder, so switching adapters only
+ * switches the binding. It is closed with the last adapter, unless a request selected the base model.
  */
 export class HotAdapters implements ModelAdapters {
   readonly #options: HotAdaptersOptions

@@ -142,7 +142,9 @@ function pairUp(
   return pairs
 }
 
-/** Checks that the tensors change only modules in `target_modules`, which may also name modules that the model lacks. */
+/**
+ * Checks that the tensors change only modules in `target_modules`, which may also name modules that the model lacks.
+ */
 function checkTargets(file: string, targets: unknown, paths: readonly string[]): void {
   const refuse = (path: string) =>
     invalidAdapter(file, `target_modules does not name ${path}, which the tensors change`)

@@ -59,8 +59,9 @@ export class CacheRows {
   /**
    * Returns a free row for a job, truncated to the prefix that both share.
    *
-   * Chooses the row with the longest common prefix if at least half of the row is shared: it probably contains an earlier
-   * turn of the conversation. Otherwise evicts the least recently used row, since the other prefix may serve others.
+   * Chooses the row with the longest common prefix if at least half of the row is shared: it probably contains an
+   * earlier turn of the conversation. Otherwise evicts the least recently used row, since the other prefix may serve
+   * others.
    */
   take(job: PromptReader): CacheRow {
     const free = this.all.filter(({ inUse }) => !inUse)
@@ -81,7 +82,9 @@ export class CacheRows {
     row.releasedAt = ++this.#releases
   }
 
-  /** Returns the row, active or not, that shares the longest prefix with the job, if longer than in the job's own row. */
+  /**
+   * Returns the row, active or not, that shares the longest prefix with the job, if longer than in the job's own row.
+   */
   donor(own: CacheRow, job: PromptReader): Donor | null {
     let best: Donor | null = null
     for (const row of this.all) {

@@ -4,8 +4,8 @@ export type Added<A> = { readonly displaced: A | null } | false
 /**
  * Bounded queue, fair between clients and FIFO within each client.
  *
- * If the queue is full, a new entry replaces the last entry of the client with the most, provided the new entry's client
- * has at least two fewer.
+ * If the queue is full, a new entry replaces the last entry of the client with the most, provided the new entry's
+ * client has at least two fewer.
  */
 export class FairQueue<A> {
   readonly #capacity: number

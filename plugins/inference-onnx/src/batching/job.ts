@@ -11,8 +11,8 @@ export type JobOutcome =
  * 1. The job waits for a slot; then `start` is called.
  * 2. Its tokens are read in chunks. The logits of the last token are passed to `take`; if all are requested, the logits
  *    of each chunk.
- * 3. `take` may append a token, which is computed next, and its logits are passed to `take` again. A job without a token
- *    left to compute is finished.
+ * 3. `take` may append a token, which is computed next, and its logits are passed to `take` again. A job without a
+ *    token left to compute is finished.
  * 4. `end` is always called exactly once, even if the job never got a slot.
  */
 export interface Job {
@@ -27,7 +27,9 @@ export interface Job {
   readonly reusePrefix: boolean
   /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal
-  /** False while the consumer is behind: the job keeps its slot but is not computed. The job calls `wake` afterwards. */
+  /**
+   * False while the consumer is behind: the job keeps its slot but is not computed. The job calls `wake` afterwards.
+   */
   readonly ready: boolean
   start(): void
   /** Called with the number of tokens found in the cache. */

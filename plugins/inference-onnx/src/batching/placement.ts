@@ -18,8 +18,8 @@ export function gather(all: readonly CacheRow[], wanted: readonly CacheRow[]): [
 }
 
 /**
- * Returns the swaps, in order, that make the rows of every group adjacent; none if they already are. Arranges all groups
- * together, because {@link gather} for one group could split another.
+ * Returns the swaps, in order, that make the rows of every group adjacent; none if they already are. Arranges all
+ * groups together, because {@link gather} for one group could split another.
  */
 export function arrange(
   all: readonly CacheRow[],

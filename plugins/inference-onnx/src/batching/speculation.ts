@@ -71,7 +71,9 @@ export class Speculation {
     if (accepted < drafted) this.#accepted = mean(this.#accepted, 0)
   }
 
-  /** Returns the draft length with the best expected throughput: 1 + a + a^2 + ... tokens, divided by the run's cost. */
+  /**
+   * Returns the draft length with the best expected throughput: 1 + a + a^2 + ... tokens, divided by the run's cost.
+   */
   #length(max: number): number {
     let best = { length: 0, gain: WORTHWHILE }
     let expected = 1

@@ -107,7 +107,9 @@ export class Steps {
     }
   }
 
-  /** Runs a batch, and returns a function per job that passes the result on. Uses the argmax if all jobs need only that. */
+  /**
+   * Runs a batch, and returns a function per job that passes the result on. Uses the argmax if all jobs need only that.
+   */
   async #chooseFrom(run: Omit<DecoderRun, 'wanted'>, batch: readonly Placed[]): Promise<(() => number | null)[]> {
     const { session } = this.#options
     const greedy = batch.flatMap(({ job }) => job.takeArgmax ?? [])
@@ -176,8 +178,8 @@ export class Steps {
   }
 
   /**
-   * Copies cache entries from another row with the same tokens, which is cheaper than computing them. Called before each
-   * chunk, so that concurrent sequences with the same prefix share the work.
+   * Copies cache entries from another row with the same tokens, which is cheaper than computing them. Called before
+   * each chunk, so that concurrent sequences with the same prefix share the work.
    */
   async #borrow(row: CacheRow, job: Job): Promise<void> {
     const donor = this.#options.rows.donor(row, job)

@@ -27,8 +27,8 @@ export function unboundedNumbers(integer: boolean): Dfa | null {
 }
 
 /**
- * Adds JSON values to a network. A space may follow a colon or a comma; other white space is excluded, so that an answer
- * cannot be endless white space.
+ * Adds JSON values to a network. A space may follow a colon or a comma; other white space is excluded, so that an
+ * answer cannot be endless white space.
  */
 export class JsonNetwork {
   readonly network = new Network()

@@ -132,8 +132,8 @@ export class Network {
   }
 
   /**
-   * Returns the rules in an order in which callers precede the rules that they call at their start. Null if a rule calls
-   * itself before reading anything (left recursion).
+   * Returns the rules in an order in which callers precede the rules that they call at their start. Null if a rule
+   * calls itself before reading anything (left recursion).
    */
   callOrder(): readonly number[] | null {
     const called = this.rules.map(({ start }) => this.#calledAtStart(start))

@@ -4,7 +4,9 @@ import type { Network, NetworkNode, NetworkRule, Terminal } from './network.ts'
 /** Maximum frames in the cache; above it the cache is cleared, which only costs time. */
 const MAX_FRAMES = 10_000
 
-/** Stack frame of an active rule: positions to return to when it ends. Frames with equal positions are the same object. */
+/**
+ * Stack frame of an active rule: positions to return to when it ends. Frames with equal positions are the same object.
+ */
 interface Frame {
   readonly id: number
   readonly returns: readonly GrammarPosition[]
@@ -25,8 +27,8 @@ export interface Thread extends GrammarPosition {
 }
 
 /**
- * Nondeterministic pushdown automaton that reads the language of a network. Follows all alternatives in parallel. A rule
- * that several rules call at the same byte is read once for all of them, which keeps the number of threads small.
+ * Nondeterministic pushdown automaton that reads the language of a network. Follows all alternatives in parallel. A
+ * rule that several rules call at the same byte is read once for all of them, which keeps the number of threads small.
  */
 export class Pushdown implements TextGrammar {
   readonly network: Network

@@ -16,8 +16,8 @@ const MAX_STRETCH_MS = 8
 const MAX_TOKEN_BYTES = 4096
 
 /**
- * Byte trie of a vocabulary, laid out for sequential walks. Nodes are numbered in lexicographic order, so the nodes below
- * `node` are `node + 1` to `endOf[node] - 1`.
+ * Byte trie of a vocabulary, laid out for sequential walks. Nodes are numbered in lexicographic order, so the nodes
+ * below `node` are `node + 1` to `endOf[node] - 1`.
  */
 export class TokenTrie {
   /** Number of token ids of the vocabulary. */

@@ -56,8 +56,8 @@ export interface DecoderSurface {
  * Interface of graphs that the engine builds.
  *
  * Inputs: `input_ids` int64 [batch, sequence], `last_positions` int32 [batch] (length of the sequence after this run,
- * minus one), `total_length` int32 [] (the largest of those lengths), `logit_positions` int64 [n] (rows of the flattened
- * [batch * sequence] that get logits), and per layer `past.N.key|value` [batch, kvHeads, capacity, headSize].
+ * minus one), `total_length` int32 [] (the largest of those lengths), `logit_positions` int64 [n] (rows of the
+ * flattened [batch * sequence] that get logits), and per layer `past.N.key|value` [batch, kvHeads, capacity, headSize].
  * Outputs: `logits` float32 [n, vocabulary], in graphs for GPUs `argmax` int64 [n, 1] (see {@link addArgmax}), and
  * `present.N.key|value`, to be bound to the same memory as the past.
  */
@@ -95,8 +95,8 @@ export interface DecoderForm {
 
 /**
  * Builds the ONNX model of a decoder, with ten operators per layer in a plain family. Projections are packed, attention
- * includes the rotary embedding and an in-place cache, and norms include the residual sum. `positions`: maximum length of
- * the context. Logits are always float32.
+ * includes the rotary embedding and an in-place cache, and norms include the residual sum. `positions`: maximum length
+ * of the context. Logits are always float32.
  *
  * Operators: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
  */

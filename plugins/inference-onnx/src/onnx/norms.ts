@@ -39,7 +39,9 @@ export class Norms {
     return this.#graph.node('Reshape', [this.add(`${name}.heads.normed`, rows, weight), joined], name)
   }
 
-  /** Returns the factor of a norm. The sum has constant operands, so it is computed once, when the session is created. */
+  /**
+   * Returns the factor of a norm. The sum has constant operands, so it is computed once, when the session is created.
+   */
   #gain(weight: ExternalTensor): string {
     const graph = this.#graph
     if (!this.#zeroCentred) return graph.weight(weight)

@@ -1,7 +1,8 @@
 const utf8 = new TextEncoder()
 
 /**
- * Writes a protobuf message. Parts are stored as references and joined at the end, so a large tensor is copied only once.
+ * Writes a protobuf message. Parts are stored as references and joined at the end, so a large tensor is copied only
+ * once.
  *
  * Wire format: https://protobuf.dev/programming-guides/encoding
  */

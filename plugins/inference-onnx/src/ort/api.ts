@@ -77,9 +77,9 @@ export type PointerArgument = Pointer | NodeJS.TypedArray
 type Value = PointerArgument | number | string
 
 /**
- * Key of the loaded libraries by path, which are stored on koffi's module object and so live as long as the process. If a
- * library were garbage-collected, it would be unmapped, which crashes the threads of ONNX Runtime. A reloaded plugin finds
- * its library and functions there.
+ * Key of the loaded libraries by path, which are stored on koffi's module object and so live as long as the process. If
+ * a library were garbage-collected, it would be unmapped, which crashes the threads of ONNX Runtime. A reloaded plugin
+ * finds its library and functions there.
  */
 const LIBRARIES = Symbol.for('svc.inference-onnx.libraries')
 /** Key of libraries that others depend on, stored there for the same reason. */

@@ -16,9 +16,9 @@ export interface CacheGeometry {
 const SIZES = [512, 64, 8, 1] as const
 
 /**
- * Splits a copy between two states of shape `[rows, heads, positions, size]` into row copies: positions `start` to `end`
- * of all heads, from row `from` to row `to`. Row numbers refer to the same memory with shape `[rows * heads * positions /
- * block, block * size]`.
+ * Splits a copy between two states of shape `[rows, heads, positions, size]` into row copies: positions `start` to
+ * `end` of all heads, from row `from` to row `to`. Row numbers refer to the same memory with shape `[rows * heads *
+ * positions / block, block * size]`.
  */
 export function blockCopies(
   geometry: CacheGeometry,

@@ -7,8 +7,8 @@ import { elementBytes, elementCount, type Tensor } from './runtime.ts'
 const DEVICE_CPU = 0
 
 /**
- * Allocates memory on a session's device, through the session's allocator. Use it only inside the device's queue. Memory
- * is freed when the device is idle.
+ * Allocates memory on a session's device, through the session's allocator. Use it only inside the device's queue.
+ * Memory is freed when the device is idle.
  */
 export class DeviceMemory {
   readonly #api: OrtApi
@@ -36,8 +36,8 @@ export class DeviceMemory {
   }
 
   /**
-   * Returns a part of a tensor's memory with another shape and, optionally, type. `start`: offset in bytes; must be 0 if
-   * the device cannot address parts. Release the part before the tensor.
+   * Returns a part of a tensor's memory with another shape and, optionally, type. `start`: offset in bytes; must be 0
+   * if the device cannot address parts. Release the part before the tensor.
    */
   part(tensor: DeviceTensor, shape: readonly number[], start = 0, precision = tensor.precision): DeviceTensor {
     const base = this.#api.create('GetTensorMutableData', tensor.value)
@@ -77,7 +77,9 @@ export class DeviceTensor implements Tensor {
   }
 }
 
-/** Returns the memory location of the inputs that a session expects on the device; null if it expects all on the CPU. */
+/**
+ * Returns the memory location of the inputs that a session expects on the device; null if it expects all on the CPU.
+ */
 export function deviceOfInputs(api: OrtApi, session: Pointer): Pointer | null {
   return memoryOfInputs(api, session).find(info => !isHost(api, info)) ?? null
 }

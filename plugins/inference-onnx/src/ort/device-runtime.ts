@@ -41,8 +41,8 @@ interface Helpers {
 }
 
 /**
- * ONNX Runtime on a device other than the CPU. Weights and states stay on the device. Inputs are copied to it before each
- * run; outputs in host memory are copied back afterwards. Runs of recurring bindings can be captured.
+ * ONNX Runtime on a device other than the CPU. Weights and states stay on the device. Inputs are copied to it before
+ * each run; outputs in host memory are copied back afterwards. Runs of recurring bindings can be captured.
  *
  * Each model has a separate runtime, which it closes last.
  */

@@ -24,8 +24,8 @@ export interface DeviceSessionParts {
 /**
  * Session on a device.
  *
- * A provider may reject captures when the session is created, or at an operator that cannot be captured. Then the session
- * is created again without capture, which only costs time.
+ * A provider may reject captures when the session is created, or at an operator that cannot be captured. Then the
+ * session is created again without capture, which only costs time.
  */
 export class DeviceSession implements OrtSession {
   readonly #parts: DeviceSessionParts

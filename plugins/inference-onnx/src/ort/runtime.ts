@@ -63,14 +63,15 @@ export interface Runtime {
   readonly name: string
   host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T>
   /**
-   * Allocates zeroed memory that only sessions access: the key and value cache. Default: float32, the only type that the
-   * CPU supports.
+   * Allocates zeroed memory that only sessions access: the key and value cache. Default: float32, the only type that
+   * the CPU supports.
    */
   state(shape: readonly number[], precision?: Precision): Promise<Tensor>
   /** Allocates float32 memory on the device of the sessions, which only read it. */
   constant(shape: readonly number[], values: Float32Array): Promise<Tensor>
   /**
-   * Returns `count` rows (first dimension) from `start`, as a tensor over the same memory. Release it before the tensor.
+   * Returns `count` rows (first dimension) from `start`, as a tensor over the same memory. Release it before the
+   * tensor.
    */
   view<T extends Tensor>(tensor: T, start: number, count: number): T
   /**

@@ -12,8 +12,8 @@ export interface ArchiveFile {
 }
 
 /**
- * Extracts files of a wheel or another zip file, a tar file (compressed or not), or a folder. `take` receives each file,
- * and returns its target path, or null to skip it.
+ * Extracts files of a wheel or another zip file, a tar file (compressed or not), or a folder. `take` receives each
+ * file, and returns its target path, or null to skip it.
  *
  * Throws the libraries' errors for a damaged archive. Paths are passed unchanged: the caller chooses safe targets.
  */

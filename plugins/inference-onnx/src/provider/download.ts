@@ -22,8 +22,8 @@ const GLIBC = ['2_17', '2_24', '2_27', '2_28', '2_31', '2_34']
 const LAST_LINES = 4
 
 /**
- * Downloads a wheel with pip and passes its path to `use`; the wheel is removed afterwards. pip uses its configured index
- * and proxies, and checks the hash from the index.
+ * Downloads a wheel with pip and passes its path to `use`; the wheel is removed afterwards. pip uses its configured
+ * index and proxies, and checks the hash from the index.
  *
  * Throws `INF_PROVIDER_DOWNLOAD_FAILED` with the end of pip's output.
  */

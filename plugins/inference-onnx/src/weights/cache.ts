@@ -20,8 +20,8 @@ const MARK = Buffer.from('svc-sha2')
 const SEAL_BYTES = MARK.byteLength + 32
 
 /**
- * True if a complete and intact file exists. Files are renamed when complete, so only later changes must be detected: by
- * reading the file, once per path, size, inode and change time.
+ * True if a complete and intact file exists. Files are renamed when complete, so only later changes must be detected:
+ * by reading the file, once per path, size, inode and change time.
  */
 export async function isCached(file: string, byteLength: number, signal?: AbortSignal): Promise<boolean> {
   try {

@@ -4,7 +4,8 @@ import { dirname, parse, relative, sep } from 'node:path'
 /**
  * File locations for ONNX Runtime: paths inside one folder, relative to it.
  *
- * Symbolic links are resolved first: download caches contain links that lead out of the folder, which the runtime rejects.
+ * Symbolic links are resolved first: download caches contain links that lead out of the folder, which the runtime
+ * rejects.
  */
 export interface Locations {
   readonly folder: string

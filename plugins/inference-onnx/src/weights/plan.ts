@@ -29,10 +29,10 @@ export interface WeightSource {
  * - F32 tensors without an update stay in the shards. The others are packed into one new file: converted, merged with
  *   their update and joined (query, key and value; gate and up). A group is joined if any member must be packed;
  *   otherwise copying would cost memory and save no time.
- * - With half precision, the graph joins groups whose members stay in place: a GPU reads one large matrix faster, and has
- *   a separate copy anyway.
- * - With quantisation, all projections are packed. The embedding is not quantised: its rows are read in place on lookup,
- *   in any element type, and need no memory. A GPU needs the embedding in an element type that it supports.
+ * - With half precision, the graph joins groups whose members stay in place: a GPU reads one large matrix faster, and
+ *   has a separate copy anyway.
+ * - With quantisation, all projections are packed. The embedding is not quantised: its rows are read in place on
+ *   lookup, in any element type, and need no memory. A GPU needs the embedding in an element type that it supports.
  */
 export interface WeightPlan {
   readonly weights: DecoderWeights
@@ -237,7 +237,9 @@ class Planner {
   }
 }
 
-/** Returns 8 bits for the head if the others get 4, because its errors directly affect predictions. GPUs lack 8 bits. */
+/**
+ * Returns 8 bits for the head if the others get 4, because its errors directly affect predictions. GPUs lack 8 bits.
+ */
 function headQuantization({ quantization, onDevice }: Pick<PlanOptions, 'quantization' | 'onDevice'>): Quantization {
   return quantization === 'q4' && onDevice !== true ? 'q8' : quantization
 }

@@ -22,8 +22,8 @@ export interface Transposed {
 }
 
 /**
- * Rotates each row of `[rows, columns]` in place, and rounds it to 8 bits by its largest magnitude. Returns the scales of
- * the rows.
+ * Rotates each row of `[rows, columns]` in place, and rounds it to 8 bits by its largest magnitude. Returns the scales
+ * of the rows.
  */
 export function quantiseChannels(weights: Float32Array, columns: number, target: Transposed): Float32Array {
   const { values, stride } = target

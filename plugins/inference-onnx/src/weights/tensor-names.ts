@@ -21,8 +21,8 @@ export type LayerNorm = 'attention' | 'attentionOutput' | 'query' | 'key' | 'fee
 const prefixes = ['model.', 'model.language_model.', 'language_model.model.']
 
 /**
- * Returns the label of a projection in adapters: `l0.q` for the module path `model.layers.0.self_attn.q_proj`, `lm_head`
- * for the head. Null for modules that are not a projection of the decoder.
+ * Returns the label of a projection in adapters: `l0.q` for the module path `model.layers.0.self_attn.q_proj`,
+ * `lm_head` for the head. Null for modules that are not a projection of the decoder.
  */
 export function projectionLabel(path: string): string | null {
   if (path === 'lm_head') return path

@@ -19,8 +19,8 @@ export interface WriterLock {
  * Waits until no other process writes `file`, and acquires the lock.
  *
  * The lock saves work, but correctness does not depend on it: concurrent writers write equal bytes. A lock is abandoned
- * if its process no longer exists on this machine, or has not touched it for ten seconds. Rejects if `signal` is aborted
- * first.
+ * if its process no longer exists on this machine, or has not touched it for ten seconds. Rejects if `signal` is
+ * aborted first.
  */
 export async function lockForWriting(file: string, signal?: AbortSignal): Promise<WriterLock> {
   const lock = `${file}.writer`

@@ -50,8 +50,8 @@ export function isGoTemplate(template: string): boolean {
 }
 
 /**
- * Compiles a Go template over `.System`, `.Prompt` and `.Response`, with `if`, `else` and `end`. Nearly all templates use
- * only these. The rendered prompt ends where `.Response` begins.
+ * Compiles a Go template over `.System`, `.Prompt` and `.Response`, with `if`, `else` and `end`. Nearly all templates
+ * use only these. The rendered prompt ends where `.Response` begins.
  *
  * Throws `MSV_UNSUPPORTED`, quoting the first unsupported action.
  */

@@ -8,7 +8,8 @@ const MAX_STOP_STRINGS = 64
 const stopString = t.string({ minLength: 1 })
 
 /**
- * Supported `options`. Unknown options, and options that tune another engine, are accepted without effect, as in Ollama.
+ * Supported `options`. Unknown options, and options that tune another engine, are accepted without effect, as in
+ * Ollama.
  */
 const options = t.object(
   {

@@ -7,8 +7,8 @@ const FIELD = 'response_format'
 const SCHEMA_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
- * Returns the constraint that `response_format` sets; undefined for text. A schema is enforced even if it is not `strict`.
- * Throws `MSV_REQUEST_INVALID`, naming the field.
+ * Returns the constraint that `response_format` sets; undefined for text. A schema is enforced even if it is not
+ * `strict`. Throws `MSV_REQUEST_INVALID`, naming the field.
  */
 export function responseFormat(
   format: { readonly type: string; readonly [field: string]: unknown },
