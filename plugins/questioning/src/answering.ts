@@ -1,7 +1,7 @@
 import { type DatabaseTransaction, rowsByName, type SqlValue } from '@svc/contracts'
 import { normalisedPriors, posteriors } from './belief.ts'
 import { questioningErrors } from './errors.ts'
-import { first, WAITING } from './question-rows.ts'
+import { first, PENDING } from './question-rows.ts'
 
 export interface Answer {
   readonly session_id: string
@@ -12,34 +12,37 @@ export interface Answer {
   readonly information_contribution_bits: number
 }
 
-/** The question that an answer is for. */
+/** Returns the question that an answer is for; throws if it does not exist or is already answered. */
 export async function unanswered(tx: DatabaseTransaction, session: number, { question_id, session_id }: Answer) {
   const columns = 'SELECT id, question_id, answer_text FROM question_events WHERE question_session_id = ?'
   const row =
     question_id === undefined
-      ? await first(tx, `${columns} AND ${WAITING} ORDER BY id DESC LIMIT 1`, [session])
+      ? await first(tx, `${columns} AND ${PENDING} ORDER BY id DESC LIMIT 1`, [session])
       : await first(tx, `${columns} AND question_id = ? ORDER BY id DESC LIMIT 1`, [session, question_id])
   const data = { session_id, ...(question_id === undefined ? {} : { question_id }) }
   if (row === null && question_id === undefined)
-    throw questioningErrors.create(
-      'QST_NOTHING_PENDING',
-      `session ${session_id} has no question that waits for an answer`,
-      { data, hint: 'continue: no answer is required' }
-    )
+    throw questioningErrors.create('QST_NOTHING_PENDING', `session ${session_id} has no pending question`, {
+      data,
+      hint: 'continue: no answer is required'
+    })
   if (row === null)
     throw questioningErrors.create('QST_QUESTION_UNKNOWN', `session ${session_id} has no question ${question_id}`, {
       data,
       hint: 'list the pending questions to see their ids'
     })
   if (row.answer_text !== null)
-    throw questioningErrors.create('QST_ANSWERED', `question ${question_id} of session ${session_id} is answered`, {
-      data,
-      hint: 'list the pending questions to see their ids'
-    })
+    throw questioningErrors.create(
+      'QST_ANSWERED',
+      `question ${question_id} of session ${session_id} is already answered`,
+      {
+        data,
+        hint: 'list the pending questions to see their ids'
+      }
+    )
   return { id: Number(row.id), question_id: String(row.question_id) }
 }
 
-/** Stores the selected option and the new beliefs; null if the answer selects none. */
+/** Stores the option that the answer selects, with the new probabilities; null if the answer selects no option. */
 export async function select(
   tx: DatabaseTransaction,
   event: { readonly id: number; readonly question_id: string },
@@ -67,7 +70,7 @@ export async function select(
     if (wanted === undefined) return null
     throw questioningErrors.create('QST_OPTION_UNKNOWN', `question ${event.question_id} has no option "${wanted}"`, {
       data: { question_id: event.question_id, options: options.map(({ id }) => id) },
-      hint: options.length === 0 ? 'leave selected_option_id out' : `one of ${options.map(({ id }) => id).join(', ')}`
+      hint: options.length === 0 ? 'omit selected_option_id' : `select one of ${options.map(({ id }) => id).join(', ')}`
     })
   }
   const gain = answer.information_contribution_bits
@@ -82,7 +85,7 @@ export async function select(
   await tx.execute(
     `INSERT INTO question_option_outcomes (question_event_id, option_id, selected, diagnostic_weight,
        information_contribution_bits, created_at_ms) VALUES (?, ?, 1, ?, ?, ?)`,
-    // Gain in bits for the selected option; undefined if its probability was 0.
+    // Gain of the selected option in bits; 0 if its probability was 0, because the logarithm is then undefined.
     [event.id, option.id, prior === 0 ? 0 : Math.log2(posterior / prior), gain, now]
   )
   return { id: option.id, mass: Object.fromEntries(options.map(({ id }, index) => [id, after[index] ?? 0])) }

@@ -1,8 +1,8 @@
-/** Beliefs about a session's questions, as `question_sessions.belief_state_json` holds them. Further fields are kept. */
+/** Content of `question_sessions.belief_state_json`. Unknown fields are preserved. */
 export interface BeliefState {
   readonly answers: readonly BeliefAnswer[]
   readonly hypothesis_mass: {
-    /** Question id to option id to probability; those of a question sum to 1. */
+    /** Maps question id to option id to probability; the probabilities of one question sum to 1. */
     readonly by_question: Readonly<Record<string, Readonly<Record<string, number>>>>
   }
   readonly last_updated_ms: number
@@ -24,7 +24,7 @@ export interface OptionMass {
 
 const MAX_GAIN_BITS = 8
 
-/** An unreadable state is dropped: it is derived from the rows of the questions. */
+/** Parses a stored state. An invalid one becomes empty; nothing is lost, because the rows hold the same data. */
 export function readBelief(json: string | null): BeliefState {
   const empty: BeliefState = { answers: [], hypothesis_mass: { by_question: {} }, last_updated_ms: 0 }
   if (json === null) return empty
@@ -43,24 +43,25 @@ export function readBelief(json: string | null): BeliefState {
 }
 
 /**
- * Probabilities before an answer: the prior of each option, else its posterior, else an equal share, all scaled to sum to 1.
- * Equal where nothing has any mass.
+ * Returns the probabilities before an answer: the prior of each option, else its posterior, else an equal share, scaled
+ * to sum to 1. If all are 0, each gets an equal share.
  */
 export function normalisedPriors(options: readonly OptionMass[]): number[] {
   const masses = options.map(({ prior, posterior }) => usable(prior) ?? usable(posterior) ?? 1 / options.length)
   const largest = Math.max(...masses)
   if (largest === 0) return masses.map(() => 1 / options.length)
-  // By the largest first, so that the sum neither overflows nor vanishes.
+  // Dividing by the largest first prevents overflow and underflow of the sum.
   return scaled(masses.map(mass => mass / largest))
 }
 
-/** The selected option's probability times (1 + gain), gain in bits and clamped to [0, 8], and all scaled to sum to 1. */
+/** Multiplies the selected option's probability by 1 + gain (bits, clamped to [0, 8]) and scales all to sum to 1. */
 export function posteriors(options: readonly OptionMass[], selected: string, gainBits: number): number[] {
   const weight = 1 + Math.min(Math.max(gainBits, 0), MAX_GAIN_BITS)
   const priors = normalisedPriors(options)
   return scaled(priors.map((mass, at) => (options[at]?.id === selected ? mass * weight : mass)))
 }
 
+/** Returns the state with another answer and, if the answer selected an option, the probabilities of its question. */
 export function withAnswer(
   state: BeliefState,
   answer: BeliefAnswer,

@@ -7,7 +7,7 @@ import type { QuestionStore } from './store.ts'
 function attached<A>(value: A | null): A {
   if (value !== null) return value
   throw orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached.', {
-    hint: 'enable the plugin database: questions wait in it for their answers'
+    hint: 'enable the plugin database, which stores questions'
   })
 }
 
@@ -50,7 +50,7 @@ export function listHandler(store: QuestionStore | null): Handler<typeof questio
         id: each.question_id,
         asked: new Date(each.created_at_ms).toISOString()
       })),
-      note: pending.length === 0 ? 'no question waits' : 'answer with: svc questions answer SESSION TEXT'
+      note: pending.length === 0 ? 'no question is pending' : 'answer with: svc questions answer SESSION TEXT'
     }
   }
 }

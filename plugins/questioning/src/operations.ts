@@ -13,7 +13,7 @@ const {
   QST_SESSION_NONE
 } = questioningErrors.specs
 
-const session = t.string({ minLength: 1, maxLength: 2_048, description: 'Session that receives the question.' })
+const session = t.string({ minLength: 1, maxLength: 2_048, description: 'Session of the question.' })
 
 const pendingQuestion = t.object({
   question_event_id: t.integer(),
@@ -34,7 +34,7 @@ const pendingQuestion = t.object({
 
 export const questioningPending = defineOperation({
   id: 'questioning.pending',
-  summary: 'List the waiting questions of a session',
+  summary: 'List the pending questions of a session',
   input: t.object({ session_id: session }),
   output: t.object({
     open: t.boolean({ description: 'Whether a clarification session is open.' }),
@@ -54,8 +54,8 @@ export const questioningAnswer = defineOperation({
     session_id: session,
     answer_text: t.string({ minLength: 1, maxLength: 65_536 }),
     answer_type: t.string({ default: 'free_text', minLength: 1, maxLength: 64 }),
-    question_id: t.optional(t.string({ minLength: 1, description: 'Default: the newest question that waits.' })),
-    selected_option_id: t.optional(t.string({ minLength: 1, description: 'Option of a multiple choice.' })),
+    question_id: t.optional(t.string({ minLength: 1, description: 'Default: the newest pending question.' })),
+    selected_option_id: t.optional(t.string({ minLength: 1, description: 'Id of the selected option.' })),
     information_contribution_bits: t.number({
       default: 0.08,
       minimum: 0,
@@ -66,7 +66,7 @@ export const questioningAnswer = defineOperation({
   output: t.object({
     question_session_id: t.integer(),
     answered_at_ms: t.integer(),
-    still_pending_clarification: t.boolean({ description: 'Whether another question of the session waits.' })
+    still_pending_clarification: t.boolean({ description: 'Whether another question of the session is pending.' })
   }),
   errors: {
     ORC_NO_DATABASE,
@@ -85,10 +85,14 @@ export const questioningAnswer = defineOperation({
 
 export const questioningSync = defineOperation({
   id: 'questioning.sync_ssot',
-  summary: 'Index the questioning policy document for searches',
+  summary: 'Add the questioning policy document to the search index',
   input: t.object({
     relative_path: t.optional(
-      t.string({ minLength: 1, maxLength: 4_096, description: 'Relative to the project. Default: the setting.' })
+      t.string({
+        minLength: 1,
+        maxLength: 4_096,
+        description: 'Path relative to the project. Default: the setting policy_document.'
+      })
     )
   }),
   output: t.object({
@@ -103,7 +107,7 @@ export const questioningSync = defineOperation({
 
 export const questioningList = defineOperation({
   id: 'questioning.list',
-  summary: 'List waiting questions, oldest first',
+  summary: 'List pending questions, oldest first',
   input: t.object({
     session_id: t.optional(session),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
@@ -115,7 +119,7 @@ export const questioningList = defineOperation({
         question: t.string(),
         options: t.string({ description: 'Ids of the options, separated by commas.' }),
         id: t.string(),
-        asked: t.string({ description: 'ISO 8601.' })
+        asked: t.string({ description: 'Time of the question, ISO 8601.' })
       })
     ),
     note: t.string({ description: 'Next step.' })

@@ -10,7 +10,7 @@ import { SubmitGate } from './submit-gate.ts'
 
 export default definePlugin({
   name: 'questioning',
-  summary: 'Questions to people, asked if they are worth their cost',
+  summary: 'Asks users questions that are worth their cost',
   config: settings,
   requires: { kernel: kernelPort },
   optional: { database: databaseStore, orchestrator },
@@ -21,7 +21,7 @@ export default definePlugin({
     const store = database === undefined ? null : new QuestionStore(database, kernel.repositoryId)
     const attention = orchestrator?.attention ?? null
     const tally = await ctx.keep(
-      'attention of sessions',
+      'session attention',
       () => new SessionAttention(),
       () => undefined
     )
@@ -34,7 +34,7 @@ export default definePlugin({
     const gate = new SubmitGate(store, ctx.log)
     ctx.on(taskSubmitting, submission => gate.check(submission))
     ctx.effect(
-      'events of the orchestrator',
+      'orchestrator events',
       orchestrator.subscribe(event => gate.observe(event))
     )
   }

@@ -5,11 +5,11 @@ import type { DatabaseStore } from '@svc/contracts'
 import { questioningErrors } from './errors.ts'
 
 const MAX_BYTES = 4_194_304
-/** Characters of a chunk, save for a single longer paragraph. */
+/** Maximum characters of a chunk, unless a single paragraph is longer. */
 const CHUNK_CHARACTERS = 2_000
 
 export interface SyncedDocument {
-  /** With forward slashes. */
+  /** Path relative to the project, with forward slashes. */
   readonly relative_path: string
   /** SHA3-256 of the file's bytes, in hex. */
   readonly content_sha3_256: string
@@ -17,8 +17,8 @@ export interface SyncedDocument {
 }
 
 /**
- * Adds the policy document to the search index: one row for it, and one for each part. Syncing again
- * replaces them, and keeps the document's id. Throws `QST_PATH_REFUSED` and `QST_DOCUMENT_UNREADABLE`.
+ * Adds the policy document to the search index: one row for the document and one for each chunk. Another sync replaces
+ * the rows, but not the document's id. Throws `QST_PATH_REFUSED` and `QST_DOCUMENT_UNREADABLE`.
  */
 export async function syncDocument(store: DatabaseStore, root: string, path: string): Promise<SyncedDocument> {
   const { file, relativePath } = await located(root, path)
@@ -46,7 +46,7 @@ export async function syncDocument(store: DatabaseStore, root: string, path: str
   return { relative_path: relativePath, content_sha3_256: hash, search_document_id: id }
 }
 
-/** Paragraphs, put together while they fit. */
+/** Splits text into chunks of whole paragraphs; a heading starts a new chunk. */
 export function chunks(text: string): string[] {
   const parts: string[] = []
   let part = ''
@@ -65,33 +65,33 @@ export function chunks(text: string): string[] {
 async function located(root: string, path: string): Promise<{ file: string; relativePath: string }> {
   const base = await realpath(root)
   const wanted = resolve(base, path)
-  // A link may lead out of the project though its own path does not.
+  // A symbolic link inside the project may point outside it.
   const file = isInside(base, wanted) ? await realpath(wanted).catch(() => wanted) : wanted
   if (!isInside(base, file))
     throw questioningErrors.create('QST_PATH_REFUSED', `${path} is outside the project`, {
       at: { file: path },
-      hint: 'name a document of the project, relative to its root'
+      hint: 'pass the path of a document in the project, relative to its root'
     })
   return { file, relativePath: relative(base, wanted).split(sep).join('/') }
 }
 
 function isInside(base: string, path: string): boolean {
-  const way = relative(base, path)
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  const fromBase = relative(base, path)
+  return fromBase !== '' && fromBase !== '..' && !fromBase.startsWith(`..${sep}`) && !isAbsolute(fromBase)
 }
 
 async function readDocument(file: string, shown: string): Promise<Buffer> {
-  const refuse = (why: string, cause?: unknown): never => {
-    throw questioningErrors.create('QST_DOCUMENT_UNREADABLE', `the document ${shown} ${why}`, {
+  const reject = (problem: string, cause?: unknown): never => {
+    throw questioningErrors.create('QST_DOCUMENT_UNREADABLE', `document ${shown}: ${problem}`, {
       at: { file: shown },
-      hint: 'give relative_path, or set policy_document of the plugin questioning',
+      hint: 'pass the path of a text file as relative_path, or set policy_document of the plugin questioning',
       cause
     })
   }
-  const found = await stat(file).catch((cause: unknown) => refuse('cannot be read: no such file', cause))
-  if (!found.isFile()) refuse('is no file')
-  if (found.size > MAX_BYTES) refuse(`has ${found.size} bytes, and ${MAX_BYTES} are taken`)
-  const bytes = await readFile(file).catch((cause: unknown) => refuse('cannot be read', cause))
-  if (bytes.includes(0)) refuse('is no text')
+  const found = await stat(file).catch((cause: unknown) => reject('no such file', cause))
+  if (!found.isFile()) reject('not a regular file')
+  if (found.size > MAX_BYTES) reject(`${found.size} bytes; the limit is ${MAX_BYTES} bytes`)
+  const bytes = await readFile(file).catch((cause: unknown) => reject('the file cannot be read', cause))
+  if (bytes.includes(0)) reject('not a text file')
   return bytes
 }

@@ -1,39 +1,39 @@
 import type { QuestionCandidate, QuestionOutcome } from '@svc/contracts'
 import { questioningErrors } from './errors.ts'
 
-/** Policy for questions, version `v1`, which is stored with every session of questions. */
+/** Questioning policy. Its version is stored with each clarification session. */
 export const POLICY = {
   version: 'v1',
-  /** Questions of one session of questions. */
+  /** Maximum questions of one clarification session. */
   maxTurns: 3,
   minGainBits: 0.08,
   maxUserCost: 0.8,
   /** Confidence above which no question is needed. */
   targetConfidence: 0.72,
   maxAttentionMs: 3_600_000,
-  /** Share of contradictory evidence above which an answer cannot help. Equal to that of the quality gate. */
+  /** Share of contradictory evidence above which an answer cannot help; the quality gate uses the same limit. */
   maxContradictionRatio: 0.4
 } as const
 
 export type PolicyStop = Exclude<NonNullable<QuestionOutcome['stop_reason']>, 'policy_deferred' | 'no_database'>
 
+/** State of a session that the policy considers. */
 export interface Standing {
-  /** Questions that the session of questions has asked so far. */
+  /** Questions that the open clarification session has asked so far. */
   readonly turn: number
-  /** Milliseconds spent on clarification in the session, and their limit. */
+  /** Milliseconds spent on clarification in the session, and the limit for them. */
   readonly spentMs: number
   readonly maxMs: number
 }
 
-/** Bits for each unit of cost, by which candidates are compared. */
+/** Returns the expected bits for each unit of cost, by which candidates are compared. */
 export function utility({ expected_information_gain_bits: gain, expected_user_cost: cost }: QuestionCandidate): number {
   return gain / cost
 }
 
 /**
- * Why a question is not asked; null if it may be. The first that holds, in this order:
- * `confidence_sufficient`, `risk_gate_blocked`, `max_clarification_turns`, `marginal_gain_too_low`, `user_cost_too_high`,
- * `attention_budget_exceeded`. The risk gate lets questions of high risk pass: those need a person.
+ * Returns the first reason not to ask a question, in the order of the checks; null if it may be asked. The risk gate
+ * does not stop questions of high risk, because the user must decide them.
  */
 export function stopReason(question: QuestionCandidate, { turn, spentMs, maxMs }: Standing): PolicyStop | null {
   if (question.confidence >= POLICY.targetConfidence) return 'confidence_sufficient'
@@ -46,22 +46,22 @@ export function stopReason(question: QuestionCandidate, { turn, spentMs, maxMs }
   return null
 }
 
-/** Throws `QST_QUESTION_INVALID` for numbers out of range, and for options that do not match the kind. */
+/** Throws `QST_QUESTION_INVALID` if the prompt is empty, a number is out of range or the options are invalid. */
 export function assertSound(question: QuestionCandidate): void {
   const { surface, prompt, kind, options = [] } = question
-  const refuse = (what: string): never => {
-    throw questioningErrors.create('QST_QUESTION_INVALID', `the question of ${surface}: ${what}`, {
+  const reject = (problem: string): never => {
+    throw questioningErrors.create('QST_QUESTION_INVALID', `question of ${surface}: ${problem}`, {
       data: { session_id: question.session_id, prompt },
       hint: 'change the question, or ask it as open_ended'
     })
   }
-  if (prompt.trim() === '') refuse('its prompt is empty')
-  if (!(question.expected_information_gain_bits >= 0)) refuse('expected_information_gain_bits is not 0 or more')
+  if (prompt.trim() === '') reject('the prompt is empty')
+  if (!(question.expected_information_gain_bits >= 0)) reject('expected_information_gain_bits is not 0 or more')
   if (!(question.expected_user_cost > 0 && question.expected_user_cost <= 1))
-    refuse('expected_user_cost is not in (0, 1]')
-  if (!(question.confidence >= 0 && question.confidence <= 1)) refuse('confidence is not in [0, 1]')
+    reject('expected_user_cost is not in (0, 1]')
+  if (!(question.confidence >= 0 && question.confidence <= 1)) reject('confidence is not in [0, 1]')
   if (kind === 'multiple_choice' && (options.length < 2 || options.length > 5))
-    refuse(`a multiple choice has 2 to 5 options, and this one has ${options.length}`)
-  if (new Set(options.map(({ id }) => id)).size < options.length) refuse('two options have one id')
-  if (options.slice(0, -1).some(({ other }) => other === true)) refuse('only the last option may be "other"')
+    reject(`a multiple_choice question has ${options.length} options; it must have 2 to 5`)
+  if (new Set(options.map(({ id }) => id)).size < options.length) reject('two options have the same id')
+  if (options.slice(0, -1).some(({ other }) => other === true)) reject('only the last option may be "other"')
 }

@@ -2,9 +2,10 @@ import { type DatabaseTransaction, rowsByName, type SqlValue } from '@svc/contra
 
 export type QueryRunner = Pick<DatabaseTransaction, 'query'>
 
-/** Of `question_events`: asked, and not answered. */
-export const WAITING = "actor = 'assistant' AND answer_text IS NULL"
+/** SQL condition on `question_events`: the question is asked but not answered. */
+export const PENDING = "actor = 'assistant' AND answer_text IS NULL"
 
+/** Returns the first row of a query; null if there is none. */
 export async function first(
   reader: QueryRunner,
   sql: string,

@@ -11,9 +11,9 @@ import type { SessionAttention } from './session-attention.ts'
 import type { QuestionStore } from './store.ts'
 
 export interface QuestioningParts {
-  /** Null without a database: then nothing can be asked, since an answer could not arrive later. */
+  /** Null if no database is attached; then no question is asked, because it could not be stored. */
   readonly store: QuestionStore | null
-  /** Null without an orchestrator: then only the questioning policy decides. */
+  /** Null without an orchestrator; then only the questioning policy decides. */
   readonly attention: Attention | null
   readonly tally: SessionAttention
   readonly settings: { readonly max_attention_ms: number; readonly mirror_global_attention: boolean }
@@ -21,7 +21,7 @@ export interface QuestioningParts {
 
 const INTERRUPTS: ReadonlySet<InterruptionOutcome> = new Set(['InterruptNow', 'RequireHuman'])
 
-/** Asks questions that are worth their cost, first by the questioning policy and then by the interruption policy. */
+/** Asks a question if first the questioning policy and then the interruption policy allow it. */
 export class QuestioningService implements Questioning {
   readonly #parts: QuestioningParts
 
@@ -31,47 +31,47 @@ export class QuestioningService implements Questioning {
 
   async hasPending(session: string): Promise<boolean> {
     const open = await this.#parts.store?.open(session)
-    return (open?.waiting ?? 0) > 0
+    return (open?.pending ?? 0) > 0
   }
 
   async consider(question: QuestionCandidate): Promise<QuestionOutcome> {
     assertSound(question)
     const { store, attention, tally, settings } = this.#parts
     const utility_bits_per_cost = utility(question)
-    const refuse = (stop_reason: QuestionOutcome['stop_reason']): QuestionOutcome => ({
+    const notAsked = (stop_reason: QuestionOutcome['stop_reason']): QuestionOutcome => ({
       asked: false,
       question_id: null,
       utility_bits_per_cost,
       stop_reason
     })
-    if (store === null) return refuse('no_database')
+    if (store === null) return notAsked('no_database')
     const open = await store.open(question.session_id)
     const turn = open?.turns ?? 0
     const standing = { turn, spentMs: tally.spent(question.session_id), maxMs: settings.max_attention_ms }
     const stop = stopReason(question, standing)
-    const decision = stop === null ? this.#decide(question, turn, open?.waiting ?? 0, open !== null) : null
+    const decision = stop === null ? this.#decide(question, turn, open?.pending ?? 0, open !== null) : null
     const reason = stop ?? (decision !== null && !INTERRUPTS.has(decision.decision) ? 'policy_deferred' : null)
     if (reason !== null) {
       if (open !== null) await store.stopped(question, reason)
-      return refuse(reason)
+      return notAsked(reason)
     }
     const question_id = await store.ask(question)
-    if (question_id === null) return refuse('max_clarification_turns')
-    // Decisions are free, and each interruption is charged; a disabled policy charges nothing.
+    if (question_id === null) return notAsked('max_clarification_turns')
+    // Only asked questions are charged, and only if the attention policy is enabled.
     const cost = attention?.enabled === true ? (decision?.scaled_cost_ms ?? 0) : 0
     attention?.debit(cost, 'ClarificationAsked')
     return { asked: true, question_id, utility_bits_per_cost, stop_reason: null }
   }
 
   async debit(session: string, milliseconds: number): Promise<void> {
-    // A clock that was set back must not add time.
+    // A clock that was set back yields a negative duration, which must not be charged.
     if (!(milliseconds > 0) || !Number.isFinite(milliseconds)) return
     this.#parts.tally.debit(session, milliseconds)
     if (this.#parts.settings.mirror_global_attention)
       this.#parts.attention?.debit(milliseconds, 'ClarificationAsked', { frequency: false })
   }
 
-  /** Null without an orchestrator. */
+  /** Asks the interruption policy; null without an orchestrator. */
   #decide(
     question: QuestionCandidate,
     turn: number,

@@ -1,7 +1,7 @@
-/** Maximum sessions in memory; the one charged longest ago is dropped first. */
-const KEPT = 10_000
+/** Maximum sessions in memory; the least recently charged one is dropped first. */
+const MAX_SESSIONS = 10_000
 
-/** Milliseconds of clarification per session, kept in this process. */
+/** Counts the milliseconds of clarification for each session, in the memory of this process. */
 export class SessionAttention {
   readonly #spent = new Map<string, number>()
 
@@ -13,7 +13,7 @@ export class SessionAttention {
     const total = this.spent(session) + milliseconds
     this.#spent.delete(session)
     this.#spent.set(session, total)
-    if (this.#spent.size <= KEPT) return
+    if (this.#spent.size <= MAX_SESSIONS) return
     for (const oldest of this.#spent.keys()) {
       this.#spent.delete(oldest)
       return

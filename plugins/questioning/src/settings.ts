@@ -6,24 +6,24 @@ export const settings = t.object({
     default: POLICY.maxAttentionMs,
     minimum: 0,
     'x-env': 'SVC_QUESTIONING_MAX_ATTENTION_MS',
-    description: 'Time limit of clarification per session in milliseconds; beyond it, no question is asked.'
+    description: 'Maximum milliseconds of clarification per session; after that, no question is asked.'
   }),
   mirror_global_attention: t.boolean({
     default: true,
     'x-env': 'SVC_QUESTIONING_MIRROR_GLOBAL_ATTENTION',
     'x-env-type': 'truthy',
-    description: 'Whether that time is also charged to the orchestrator’s attention budget.'
+    description: 'Whether clarification time is also charged to the orchestrator’s attention budget.'
   }),
   bypass_submit_gate: t.boolean({
     default: false,
     'x-env': 'SVC_SUBMIT_TASK_BYPASS_QUESTIONING_GATE',
     'x-env-type': 'truthy',
-    description: 'Whether tasks of a session are accepted while one of its questions waits for an answer.'
+    description: 'Whether tasks of a session are accepted while one of its questions is pending.'
   }),
   policy_document: t.string({
     default: 'docs/questioning.md',
     minLength: 1,
-    description: 'What svc_questioning_sync_ssot indexes when no path is given, relative to the project.'
+    description: 'Document that svc_questioning_sync_ssot indexes by default, relative to the project.'
   })
 })
 

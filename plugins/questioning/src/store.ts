@@ -3,7 +3,7 @@ import { type Answer, select, unanswered } from './answering.ts'
 import { readBelief, withAnswer } from './belief.ts'
 import { sessionNone } from './errors.ts'
 import { POLICY, type PolicyStop, utility } from './policy.ts'
-import { first, type QueryRunner, WAITING } from './question-rows.ts'
+import { first, PENDING, type QueryRunner } from './question-rows.ts'
 
 export interface PendingQuestion {
   readonly question_event_id: number
@@ -27,11 +27,11 @@ export interface PendingOption {
 export interface OpenSession {
   readonly question_session_id: number
   readonly belief_state_json: string | null
-  /** Questions that it has asked. */
+  /** Number of questions asked. */
   readonly turns: number
-  /** Those of them that wait for an answer. */
-  readonly waiting: number
-  /** The oldest one of them. */
+  /** Number of pending questions. */
+  readonly pending: number
+  /** Oldest pending question; null if there is none. */
   readonly first: { readonly question_id: string; readonly prompt: string } | null
 }
 
@@ -42,9 +42,8 @@ export interface AnswerReceipt {
 }
 
 /**
- * Questions of the repository's sessions, over the tables `question_*`. A session has at most one open session of questions,
- * and its turns count up from 0 without a gap, with concurrent callers: both are decided inside of one
- * immediate transaction.
+ * Stores questions of the repository's sessions in the tables `question_*`. A session has at most one open clarification
+ * session, whose turns are numbered from 0 without gaps. One immediate transaction ensures both with concurrent callers.
  */
 export class QuestionStore {
   readonly #store: DatabaseStore
@@ -57,12 +56,12 @@ export class QuestionStore {
     this.#now = now
   }
 
-  /** The open session of questions of a session, or null. */
+  /** Returns the open clarification session of a session; null if there is none. */
   open(session: string): Promise<OpenSession | null> {
     return this.#open(this.#store, session)
   }
 
-  /** In the order in which they were asked; of all sessions where none is named. */
+  /** Returns the pending questions of a session, or of all sessions, oldest first. */
   async pending(session?: string, limit = 1_000): Promise<readonly PendingQuestion[]> {
     const { columns, rows } = await this.#store.query(
       `SELECT e.id, s.session_id, e.question_id, e.question_kind, e.prompt, e.expected_information_gain_bits AS gain,
@@ -70,7 +69,7 @@ export class QuestionStore {
          (SELECT json_group_array(json_array(o.option_id, o.label, o.prior_probability, o.posterior_probability, o.is_other))
           FROM (SELECT * FROM question_options WHERE question_event_id = e.id ORDER BY id) AS o) AS options
        FROM question_sessions AS s JOIN question_events AS e ON e.question_session_id = s.id
-       WHERE s.repository_id = ?1 AND s.ended_at_ms IS NULL AND (?2 IS NULL OR s.session_id = ?2) AND ${WAITING}
+       WHERE s.repository_id = ?1 AND s.ended_at_ms IS NULL AND (?2 IS NULL OR s.session_id = ?2) AND ${PENDING}
        ORDER BY e.id LIMIT ?3`,
       [this.#repository, session ?? null, limit]
     )
@@ -95,8 +94,8 @@ export class QuestionStore {
   }
 
   /**
-   * Stores a question and returns its id. A waiting one with the same words is not asked twice. Null if the session
-   * has used its turns meanwhile.
+   * Stores a question and returns its id. If the same prompt is already pending, returns the id of that question. Null
+   * if another caller has used the last turn.
    */
   ask(question: QuestionCandidate): Promise<string | null> {
     return this.#store.transaction(async tx => {
@@ -105,7 +104,7 @@ export class QuestionStore {
       const id = open?.question_session_id ?? (await this.#begin(tx, session_id))
       const same = await first(
         tx,
-        `SELECT question_id FROM question_events WHERE question_session_id = ? AND prompt = ? AND ${WAITING}`,
+        `SELECT question_id FROM question_events WHERE question_session_id = ? AND prompt = ? AND ${PENDING}`,
         [id, prompt]
       )
       if (same !== null) return String(same.question_id)
@@ -139,12 +138,12 @@ export class QuestionStore {
     })
   }
 
-  /** Records why no question was asked. `confidence_sufficient` ends a session of questions that waits for nothing. */
+  /** Stores why no question was asked. `confidence_sufficient` ends a clarification session without pending questions. */
   async stopped(question: QuestionCandidate, reason: PolicyStop | 'policy_deferred'): Promise<void> {
     await this.#store.transaction(async tx => {
       const open = await this.#open(tx, question.session_id)
       if (open === null) return
-      const { question_session_id: id, turns, waiting } = open
+      const { question_session_id: id, turns, pending } = open
       const now = this.#now()
       await tx.execute(
         `INSERT INTO question_stop_events (question_session_id, stop_reason, confidence_at_stop, marginal_gain_bits,
@@ -159,12 +158,12 @@ export class QuestionStore {
           now
         ]
       )
-      if (reason === 'confidence_sufficient' && waiting === 0) await this.#end(tx, id, now)
+      if (reason === 'confidence_sufficient' && pending === 0) await this.#end(tx, id, now)
     })
   }
 
   /**
-   * Answers the question named, else the newest that waits. A text that is an option's id or label selects that option.
+   * Answers a question, by default the newest pending one. An answer equal to an option's id or label selects it.
    * Throws `QST_SESSION_NONE`, `QST_NOTHING_PENDING`, `QST_QUESTION_UNKNOWN`, `QST_ANSWERED` and `QST_OPTION_UNKNOWN`.
    */
   answer(answer: Answer): Promise<AnswerReceipt> {
@@ -192,15 +191,15 @@ export class QuestionStore {
         selected?.mass ?? null
       )
       await tx.execute('UPDATE question_sessions SET belief_state_json = ? WHERE id = ?', [JSON.stringify(state), id])
-      return { question_session_id: id, answered_at_ms: now, still_pending_clarification: open.waiting > 1 }
+      return { question_session_id: id, answered_at_ms: now, still_pending_clarification: open.pending > 1 }
     })
   }
 
-  /** Ends a session of questions that waits for nothing, so that the next question begins another. */
+  /** Ends a clarification session without pending questions, so that the next question opens another one. */
   async resolve(id: number): Promise<void> {
     await this.#store.execute(
       `UPDATE question_sessions SET ended_at_ms = ?, resolution_status = 'resolved' WHERE id = ? AND ended_at_ms IS NULL
-       AND NOT EXISTS (SELECT 1 FROM question_events WHERE question_session_id = ? AND ${WAITING})`,
+       AND NOT EXISTS (SELECT 1 FROM question_events WHERE question_session_id = ? AND ${PENDING})`,
       [this.#now(), id, id]
     )
   }
@@ -210,8 +209,8 @@ export class QuestionStore {
       reader,
       `SELECT s.id, s.belief_state_json,
          (SELECT count(*) FROM question_events WHERE question_session_id = s.id) AS turns,
-         (SELECT count(*) FROM question_events WHERE question_session_id = s.id AND ${WAITING}) AS waiting,
-         (SELECT json_array(question_id, prompt) FROM question_events WHERE question_session_id = s.id AND ${WAITING}
+         (SELECT count(*) FROM question_events WHERE question_session_id = s.id AND ${PENDING}) AS pending,
+         (SELECT json_array(question_id, prompt) FROM question_events WHERE question_session_id = s.id AND ${PENDING}
           ORDER BY id LIMIT 1) AS first
        FROM question_sessions AS s
        WHERE s.session_id = ? AND s.repository_id = ? AND s.ended_at_ms IS NULL ORDER BY s.id DESC LIMIT 1`,
@@ -223,7 +222,7 @@ export class QuestionStore {
       question_session_id: Number(row.id),
       belief_state_json: row.belief_state_json === null ? null : String(row.belief_state_json),
       turns: Number(row.turns),
-      waiting: Number(row.waiting),
+      pending: Number(row.pending),
       first: oldest === null ? null : { question_id: oldest[0], prompt: oldest[1] }
     }
   }
@@ -243,12 +242,12 @@ export class QuestionStore {
     ])
   }
 
-  /** Ids end with a time, and two questions of one millisecond are two. */
+  /** Returns an unused question id: the prefix and the time, increased while the id is in use. */
   async #freeId(tx: DatabaseTransaction, session: number, prefix: string, now: number): Promise<string> {
     for (let at = now; ; at += 1) {
       const id = `${prefix}${at}`
-      const taken = 'SELECT 1 FROM question_events WHERE question_session_id = ? AND question_id = ?'
-      if ((await first(tx, taken, [session, id])) === null) return id
+      const sql = 'SELECT 1 FROM question_events WHERE question_session_id = ? AND question_id = ?'
+      if ((await first(tx, sql, [session, id])) === null) return id
     }
   }
 }

@@ -3,12 +3,12 @@ import type { Logger } from '@svc/plugin-sdk'
 import { questioningErrors } from './errors.ts'
 import type { QuestionStore } from './store.ts'
 
-/** Maximum sessions whose answered questions are remembered until the next task. */
+/** Maximum answered clarification sessions remembered until the next task of their session. */
 const REMEMBERED = 10_000
 
 /**
- * Holds tasks of a session back while one of its questions waits, and ends a session of questions when the task that it was
- * about is submitted.
+ * Rejects tasks of a session while one of its questions is pending. Ends an answered clarification session when the next
+ * task of the session is submitted.
  */
 export class SubmitGate {
   readonly #store: QuestionStore
@@ -20,11 +20,11 @@ export class SubmitGate {
     this.#log = log
   }
 
-  /** Throws `QST_ANSWER_FIRST`. An unavailable database does not block a task: the orchestrator waits for it itself. */
+  /** Throws `QST_ANSWER_FIRST` if a question is pending. If the database fails, logs a warning and accepts the task. */
   async check({ request: { session_id } }: TaskSubmission): Promise<void> {
     if (session_id === undefined) return
     const open = await this.#store.open(session_id).catch((error: unknown) => {
-      this.#log.warn('cannot check for waiting questions; the task is accepted', { error, session_id })
+      this.#log.warn('cannot check for pending questions; the task is accepted', { error, session_id })
       return null
     })
     if (open === null) return
@@ -36,15 +36,15 @@ export class SubmitGate {
     const { question_id, prompt } = open.first
     throw questioningErrors.create(
       'QST_ANSWER_FIRST',
-      `session ${session_id} has a question to answer first: "${prompt}" (${question_id})`,
+      `session ${session_id}: answer its question first: "${prompt}" (${question_id})`,
       {
-        data: { session_id, question_id, prompt, pending: open.waiting },
-        hint: `answer the question of the session first: svc questions answer ${session_id} "…"`
+        data: { session_id, question_id, prompt, pending: open.pending },
+        hint: `answer it with: svc questions answer ${session_id} "…"`
       }
     )
   }
 
-  /** Called for the orchestrator's events. */
+  /** Ends the answered clarification session of a submitted task; ignores other events. */
   observe({ kind }: AgentEvent): void {
     if (kind.type !== 'task_submitted' || kind.session_id === undefined) return
     const id = this.#answered.get(kind.session_id)
@@ -52,6 +52,6 @@ export class SubmitGate {
     this.#answered.delete(kind.session_id)
     this.#store
       .resolve(id)
-      .catch((error: unknown) => this.#log.warn('cannot end a session of questions', { error, id }))
+      .catch((error: unknown) => this.#log.warn('cannot end a clarification session', { error, id }))
   }
 }

@@ -8,7 +8,7 @@ const options = fc
   .map(list => list.map((each, at) => ({ id: `o${at}`, ...each })))
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-t.test('probabilities of options sum to 1 before and after an answer, whatever the beliefs were', async () => {
+t.test('probabilities of options sum to 1 before and after an answer, for any priors', async () => {
   fc.assert(
     fc.property(options, fc.nat(), fc.double(), (list, pick, gain) => {
       const selected = list[pick % list.length]?.id ?? ''
@@ -22,7 +22,7 @@ t.test('probabilities of options sum to 1 before and after an answer, whatever t
   )
 })
 
-t.test('a selection raises only the probability of its option, and more bits raise it further', async () => {
+t.test('a selection raises only the probability of the selected option, and more bits raise it further', async () => {
   fc.assert(
     fc.property(options, fc.nat(), fc.double({ min: 0, max: 8, noNaN: true }), (list, pick, gain) => {
       const at = pick % list.length
@@ -37,7 +37,7 @@ t.test('a selection raises only the probability of its option, and more bits rai
   )
 })
 
-t.test('the update is the prior times one plus the bits, which count from 0 to 8', async t => {
+t.test('posteriors multiplies the prior by 1 + bits, clamped to 0 to 8', async t => {
   const list = [
     { id: 'a', prior: 0.5, posterior: null },
     { id: 'b', prior: 0.5, posterior: null }
@@ -47,7 +47,7 @@ t.test('the update is the prior times one plus the bits, which count from 0 to 8
   t.same(posteriors(list, 'a', 100), [0.9, 0.1])
 })
 
-t.test('a missing prior is the posterior, and then an equal share', async t => {
+t.test('a missing prior defaults to the posterior, and then to an equal share', async t => {
   t.same(
     normalisedPriors([
       { id: 'a', prior: null, posterior: 0.25 },
@@ -71,7 +71,7 @@ t.test('a missing prior is the posterior, and then an equal share', async t => {
   )
 })
 
-t.test('a stored state is read as far as possible, and keeps unknown fields', async t => {
+t.test('readBelief replaces invalid fields of a stored state, and preserves unknown ones', async t => {
   for (const broken of [null, '', '{', '[]', 'null', '7', '{"answers":3,"hypothesis_mass":null}'])
     t.match(readBelief(broken), { answers: [], hypothesis_mass: { by_question: {} }, last_updated_ms: 0 })
   const answer = { question_id: 'q', answer_text: 'yes', answered_at_ms: 5, selected_option_id: 'a' }

@@ -1,6 +1,6 @@
 import type { QuestionCandidate } from '@svc/contracts'
 
-/** A question that is worth asking, with what a test wants otherwise. */
+/** Returns a question that is worth asking, with the passed changes. */
 export function candidate(change: Partial<QuestionCandidate> = {}): QuestionCandidate {
   return {
     session_id: 's',

@@ -7,7 +7,7 @@ import { FakeOrchestrator } from '../../a2a/test/fake-orchestrator.ts'
 import '../../database/test/built-worker.ts'
 import plugin from '#plugin'
 
-/** The plugin over a real database and an orchestrator that does what the test says. */
+/** Opens the plugin with a real database and a fake orchestrator that the test controls. */
 export async function openWorld(t: Test, settings: object = {}, parts: { readonly database?: boolean } = {}) {
   const fake = new FakeOrchestrator(2)
   let service: { readonly current: Questioning } | undefined

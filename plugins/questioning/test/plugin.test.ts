@@ -16,7 +16,7 @@ const submission = (session_id?: string) => ({
   principal: { id: 'local', role: 'admin', scopes: ['*'] }
 })
 
-t.test('a question waits, is answered with an option, and updates the beliefs', async t => {
+t.test('a question stays pending until an answer selects an option, which updates the belief state', async t => {
   const world = await openWorld(t)
   const { kernel, service, fake } = world
   t.same(await kernel.call(questioningPending, { session_id: 's' }), { open: false, pending: [] })
@@ -52,7 +52,7 @@ t.test('a question waits, is answered with an option, and updates the beliefs', 
   t.match(answered, { question_session_id: 1, answered_at_ms: Number, still_pending_clarification: false })
   const after = await kernel.call(questioningPending, { session_id: 's' })
   t.match(after, { open: true, pending: [] })
-  // 0.6, 0.8 and 0.2 over their sum.
+  // 0.6, 0.8 and 0.2, divided by their sum.
   const belief = JSON.parse(after.belief_state_json ?? '{}')
   t.match(belief, {
     answers: [{ question_id: outcome.question_id, answer_text: 'Postgres, please', selected_option_id: 'b' }],
@@ -72,7 +72,7 @@ t.test('a question waits, is answered with an option, and updates the beliefs', 
   )
 })
 
-t.test('text that names an option selects it, other text is stored unchanged', async t => {
+t.test('an answer that names an option selects it, and other text is stored unchanged', async t => {
   const { kernel, service } = await openWorld(t)
   await service.consider(choice())
   await kernel.call(questioningAnswer, { session_id: 's', answer_text: ' sqlite ' })
@@ -84,7 +84,7 @@ t.test('text that names an option selects it, other text is stored unchanged', a
   t.notOk('selected_option_id' in answers[1])
 })
 
-t.test('answers that fit no question are refused and change nothing', async t => {
+t.test('rejects answers that fit no question, and stores nothing', async t => {
   const { kernel, service } = await openWorld(t)
   const answer = (change: object) =>
     kernel.call(questioningAnswer, { session_id: 's', answer_text: 'yes', ...change } as never)
@@ -94,14 +94,14 @@ t.test('answers that fit no question are refused and change nothing', async t =>
   })
   const { question_id } = await service.consider(choice())
   await t.rejects(answer({ question_id: 'other' }), { code: 'QST_QUESTION_UNKNOWN' })
-  await t.rejects(answer({ selected_option_id: 'z' }), { code: 'QST_OPTION_UNKNOWN', hint: 'one of a, b, c' })
-  t.ok(await service.hasPending('s'), 'the refusals were rolled back')
+  await t.rejects(answer({ selected_option_id: 'z' }), { code: 'QST_OPTION_UNKNOWN', hint: 'select one of a, b, c' })
+  t.ok(await service.hasPending('s'), 'the rejected answers were rolled back')
   await answer({ question_id })
   await t.rejects(answer({ question_id }), { code: 'QST_ANSWERED' })
   await t.rejects(answer({}), { code: 'QST_NOTHING_PENDING' })
 })
 
-t.test('a session has three turns; a repeated question waits once', async t => {
+t.test('asks at most three questions per clarification session, and a repeated one only once', async t => {
   const world = await openWorld(t)
   const { service, kernel } = world
   const first = await service.consider(candidate())
@@ -126,21 +126,21 @@ t.test('a session has three turns; a repeated question waits once', async t => {
   t.match(JSON.parse(belief_state_json ?? '{}').answers, [{ answer_text: 'root' }])
 })
 
-t.test('concurrent questions of two stores have contiguous turns in one session', async t => {
+t.test('concurrent questions of two stores get consecutive turns of one clarification session', async t => {
   const world = await openWorld(t)
   const stores = [new QuestionStore(world.store, 'r'), new QuestionStore(world.store, 'r')]
   const ids = await Promise.all(
     Array.from({ length: 12 }, (_, at) => stores[at % 2]?.ask(candidate({ prompt: `question ${at}` })))
   )
   t.equal(ids.filter(id => id !== null).length, 3)
-  t.equal(new Set(ids).size, 4, 'three ids, and null for the rest')
+  t.equal(new Set(ids).size, 4, 'three ids, and null for the other questions')
   t.same(
     await rows(world, 'SELECT question_session_id AS s, turn_index AS t FROM question_events ORDER BY id'),
     [0, 1, 2].map(t => ({ s: 1, t }))
   )
 })
 
-t.test('of two answers to one question the second is refused', async t => {
+t.test('rejects the second of two answers to one question', async t => {
   const { kernel, service } = await openWorld(t)
   const { question_id } = await service.consider(candidate())
   const answer = { session_id: 's', answer_text: 'yes', question_id: question_id ?? '' }
@@ -148,7 +148,7 @@ t.test('of two answers to one question the second is refused', async t => {
   t.same(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
 })
 
-t.test('the interruption policy decides last, and receives the state', async t => {
+t.test('the interruption policy decides last, and receives the state of the clarification session', async t => {
   const { service, fake } = await openWorld(t)
   for (const outcome of ['ProceedAutonomously', 'DeferUntilCheckpoint', 'BatchWithExisting'] as const) {
     fake.outcome = outcome
@@ -162,7 +162,7 @@ t.test('the interruption policy decides last, and receives the state', async t =
   t.match(fake.decisions.at(-1), { open_session: true, backlog: 1, turn: 1, max_turns: 3, gain_bits: 0.5 })
 })
 
-t.test('time is charged to its session and to the total, until the session has none left', async t => {
+t.test('time is charged to the session and the global budget, until the session has used its limit', async t => {
   const { service, fake } = await openWorld(t, { max_attention_ms: 1_000 })
   await service.debit('s', 600)
   await service.debit('s', Number.NaN)
@@ -170,51 +170,54 @@ t.test('time is charged to its session and to the total, until the session has n
   t.equal((await service.consider(candidate())).asked, true)
   await service.debit('s', 400)
   t.equal((await service.consider(candidate({ prompt: 'more?' }))).stop_reason, 'attention_budget_exceeded')
-  t.ok((await service.consider(candidate({ session_id: 'other' }))).asked, 'others have theirs')
+  t.ok((await service.consider(candidate({ session_id: 'other' }))).asked, 'other sessions have their own limit')
   t.same(
     fake.debits.filter(({ frequency }) => !frequency),
     [600, 400].map(milliseconds => ({ milliseconds, why: 'ClarificationAsked', frequency: false }))
   )
 })
 
-t.test('time is charged only to the session where the mirror is off', async t => {
+t.test('time is charged only to the session if mirror_global_attention is off', async t => {
   const { service, fake } = await openWorld(t, { mirror_global_attention: false, max_attention_ms: 1 })
   await service.debit('s', 5)
   t.same(fake.debits, [])
   t.equal((await service.consider(candidate())).stop_reason, 'attention_budget_exceeded')
 })
 
-t.test('a task of a session waits for its answer, and its submission ends the round of questions', async t => {
-  const world = await openWorld(t)
-  const { kernel, service, fake } = world
-  const submit = (session?: string) => kernel.trigger(taskSubmitting, submission(session))
-  await submit('s')
-  const { question_id } = await service.consider(candidate())
-  await t.rejects(submit('s'), {
-    code: 'QST_ANSWER_FIRST',
-    status: 409,
-    message: `session s has a question to answer first: "which port?" (${question_id})`,
-    hint: /svc questions answer/
-  })
-  await submit('other')
-  await submit()
-  await kernel.call(questioningAnswer, { session_id: 's', answer_text: '80' })
-  await submit('s')
-  fake.tell({ type: 'task_submitted', task_id: 1, agent_id: 1, description: 'work', session_id: 's' })
-  for (;;) {
-    const { open } = await kernel.call(questioningPending, { session_id: 's' })
-    if (!open) break
+t.test(
+  'rejects tasks of a session until its question is answered; the next task ends the clarification session',
+  async t => {
+    const world = await openWorld(t)
+    const { kernel, service, fake } = world
+    const submit = (session?: string) => kernel.trigger(taskSubmitting, submission(session))
+    await submit('s')
+    const { question_id } = await service.consider(candidate())
+    await t.rejects(submit('s'), {
+      code: 'QST_ANSWER_FIRST',
+      status: 409,
+      message: `session s: answer its question first: "which port?" (${question_id})`,
+      hint: /svc questions answer/
+    })
+    await submit('other')
+    await submit()
+    await kernel.call(questioningAnswer, { session_id: 's', answer_text: '80' })
+    await submit('s')
+    fake.tell({ type: 'task_submitted', task_id: 1, agent_id: 1, description: 'work', session_id: 's' })
+    for (;;) {
+      const { open } = await kernel.call(questioningPending, { session_id: 's' })
+      if (!open) break
+    }
+    t.match(await rows(world, 'SELECT * FROM question_sessions'), [
+      { resolution_status: 'resolved', ended_at_ms: Number }
+    ])
+    await service.consider(candidate())
+    t.match(await rows(world, 'SELECT max(turn_index) AS t FROM question_events WHERE question_session_id = 2'), [
+      { t: 0 }
+    ])
   }
-  t.match(await rows(world, 'SELECT * FROM question_sessions'), [
-    { resolution_status: 'resolved', ended_at_ms: Number }
-  ])
-  await service.consider(candidate())
-  t.match(await rows(world, 'SELECT max(turn_index) AS t FROM question_events WHERE question_session_id = 2'), [
-    { t: 0 }
-  ])
-})
+)
 
-t.test('the gate is open if it is disabled or without a database', async t => {
+t.test('the gate accepts every task if it is disabled or no database is attached', async t => {
   const bypassed = await openWorld(t, { bypass_submit_gate: true })
   await bypassed.service.consider(candidate())
   await bypassed.kernel.trigger(taskSubmitting, submission('s'))
@@ -228,24 +231,24 @@ t.test('the gate is open if it is disabled or without a database', async t => {
   })
 })
 
-t.test('a task passes the gate, with a warning, while the database cannot tell', async t => {
+t.test('the gate accepts a task with a warning if the database fails', async t => {
   const { kernel, store } = await openWorld(t)
   await store.migrate('DROP TABLE question_events')
   await kernel.trigger(taskSubmitting, submission('s'))
   t.ok(kernel.log.some(({ level, message }) => level === 'warn' && message.includes('the task is accepted')))
 })
 
-t.test('sufficient confidence ends a round without waiting questions', async t => {
+t.test('sufficient confidence ends a clarification session without pending questions', async t => {
   const world = await openWorld(t)
   await world.service.consider(candidate())
   await world.service.consider(candidate({ confidence: 0.9 }))
-  t.ok(await world.service.hasPending('s'), 'not while a question waits')
+  t.ok(await world.service.hasPending('s'), 'it does not end while a question is pending')
   await world.kernel.call(questioningAnswer, { session_id: 's', answer_text: '80' })
   await world.service.consider(candidate({ confidence: 0.9 }))
   t.match(await world.kernel.call(questioningPending, { session_id: 's' }), { open: false })
 })
 
-t.test('the document of the policy is indexed under its hash, again under the same id', async t => {
+t.test('indexes the policy document with its hash, and under the same id when synced again', async t => {
   const world = await openWorld(t)
   const { kernel } = world
   const text = '# How we ask\n\nOnly what is worth it.\n\n## When\n\nBefore a task.\n'
@@ -267,16 +270,16 @@ t.test('the document of the policy is indexed under its hash, again under the sa
   t.same(chunks(text), ['# How we ask\n\nOnly what is worth it.', '## When\n\nBefore a task.'])
 })
 
-t.test('a heading with a long run of blanks is read in linear time', async t => {
+t.test('a heading with many spaces is parsed in linear time', async t => {
   const world = await openWorld(t)
   const { root } = world.kernel
-  // Where each blank were tried as the end, this would take minutes.
+  // A backtracking expression that tries each space as the end would take minutes.
   writeFileSync(join(root, 'blanks.md'), `#  Far${' '.repeat(300_000)}apart  \n`)
   await world.kernel.call(questioningSync, { relative_path: 'blanks.md' })
   t.match(await rows(world, 'SELECT title FROM search_documents'), [{ title: /^Far +apart$/ }])
 })
 
-t.test('documents outside the project are refused, also through a link', async t => {
+t.test('rejects documents outside the project, even through a symbolic link', async t => {
   const { kernel } = await openWorld(t)
   symlinkSync('/etc', join(kernel.root, 'link'))
   for (const relative_path of ['../x.md', '/etc/hosts', 'link/hosts', '.'])

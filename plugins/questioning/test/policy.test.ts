@@ -5,7 +5,7 @@ import { candidate, choice } from './candidate.ts'
 
 const fresh = { turn: 0, spentMs: 0, maxMs: POLICY.maxAttentionMs }
 
-t.test('the first reason that holds is the one reported', async t => {
+t.test('stopReason returns the first reason that applies', async t => {
   let question = candidate({
     confidence: 0.72,
     contradiction_ratio: 0.41,
@@ -13,11 +13,11 @@ t.test('the first reason that holds is the one reported', async t => {
     expected_user_cost: 0.81
   })
   let standing = { turn: 3, spentMs: 10, maxMs: 10 }
-  const told: (string | null)[] = [stopReason(question, standing)]
+  const reasons: (string | null)[] = [stopReason(question, standing)]
   const next = (change: Partial<typeof question>, of: Partial<typeof standing> = {}): void => {
     question = { ...question, ...change }
     standing = { ...standing, ...of }
-    told.push(stopReason(question, standing))
+    reasons.push(stopReason(question, standing))
   }
   next({ confidence: 0.71 })
   next({ contradiction_ratio: 0.4 })
@@ -25,7 +25,7 @@ t.test('the first reason that holds is the one reported', async t => {
   next({ expected_information_gain_bits: 0.08 })
   next({ expected_user_cost: 0.8 })
   next({}, { spentMs: 9 })
-  t.same(told, [
+  t.same(reasons, [
     'confidence_sufficient',
     'risk_gate_blocked',
     'max_clarification_turns',
@@ -36,7 +36,7 @@ t.test('the first reason that holds is the one reported', async t => {
   ])
 })
 
-t.test('with high risk, a person resolves contradictory evidence', async t => {
+t.test('a question of high risk is asked despite contradictory evidence', async t => {
   const question = candidate({ contradiction_ratio: 0.9 })
   t.equal(stopReason(question, fresh), 'risk_gate_blocked')
   t.equal(stopReason({ ...question, high_risk: true }, fresh), null)
@@ -63,23 +63,23 @@ t.test('an allowed question stays allowed with more gain, less cost, or less spe
   )
 })
 
-t.test('candidates are weighed by bits for each unit of cost', async t => {
+t.test('utility is the gain in bits for each unit of cost', async t => {
   t.equal(utility(candidate({ expected_information_gain_bits: 0.5, expected_user_cost: 0.25 })), 2)
 })
 
-t.test('invalid questions are refused, with the reason', async t => {
-  const refused = (change: Parameters<typeof candidate>[0], words: RegExp): void => {
+t.test('assertSound throws QST_QUESTION_INVALID and names the problem', async t => {
+  const rejects = (change: Parameters<typeof candidate>[0], words: RegExp): void => {
     t.throws(() => assertSound(choice(change)), { code: 'QST_QUESTION_INVALID', message: words })
   }
   const option = (id: string, other = false) => ({ id, label: id, other })
   t.doesNotThrow(() => assertSound(choice()))
-  refused({ prompt: ' ' }, /prompt/)
-  refused({ expected_information_gain_bits: Number.NaN }, /gain/)
-  refused({ expected_user_cost: 0 }, /cost/)
-  refused({ expected_user_cost: 1.1 }, /cost/)
-  refused({ confidence: 2 }, /confidence/)
-  refused({ options: [option('a')] }, /2 to 5/)
-  refused({ options: ['a', 'b', 'c', 'd', 'e', 'f'].map(id => option(id)) }, /2 to 5/)
-  refused({ options: [option('a'), option('a')] }, /one id/)
-  refused({ options: [option('a', true), option('b')] }, /last/)
+  rejects({ prompt: ' ' }, /prompt/)
+  rejects({ expected_information_gain_bits: Number.NaN }, /gain/)
+  rejects({ expected_user_cost: 0 }, /cost/)
+  rejects({ expected_user_cost: 1.1 }, /cost/)
+  rejects({ confidence: 2 }, /confidence/)
+  rejects({ options: [option('a')] }, /2 to 5/)
+  rejects({ options: ['a', 'b', 'c', 'd', 'e', 'f'].map(id => option(id)) }, /2 to 5/)
+  rejects({ options: [option('a'), option('a')] }, /same id/)
+  rejects({ options: [option('a', true), option('b')] }, /last/)
 })

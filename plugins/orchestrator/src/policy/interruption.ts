@@ -39,7 +39,7 @@ export interface InterruptionVerdict {
   readonly signals: CalibratedSignals
 }
 
-/** Extra gain, in bits, above which a question interrupts separately even though a session of questions is open. */
+/** Extra gain, in bits, above which a question interrupts even if a clarification session is open. */
 const PRIORS: Readonly<Record<InterruptionChannel, number>> = {
   plan: 0.06,
   task_submit: 0.05,
