@@ -1,16 +1,20 @@
 import './built-worker.ts'
+import assert from 'node:assert/strict'
 import {
+  closeSync,
   copyFileSync,
   mkdirSync,
+  openSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
   truncateSync,
-  writeFileSync
+  writeFileSync,
+  writeSync
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type DatabaseStore, type HttpServer, httpServer } from '@svc/contracts'
+import { type HttpServer, httpServer } from '@svc/contracts'
 import http from '@svc/plugin-http'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
@@ -25,7 +29,7 @@ import { freshFile } from './files.ts'
 const options = { busyTimeoutMs: 2_000, synchronous: 'normal' } as const
 const INSERT = 'INSERT INTO items (name) VALUES (?)'
 
-async function emptyTable(): Promise<{ file: string; store: DatabaseStore }> {
+async function emptyTable(): Promise<{ file: string; store: Awaited<ReturnType<typeof openFile>> }> {
   const file = join(`${freshFile()}-folder`, 'store.db')
   mkdirSync(dirname(file))
   const store = await openFile(file, options)
@@ -58,6 +62,20 @@ const LOSSES: Readonly<Record<string, (file: string) => void>> = {
     const engine = engineOf(`${file}.other`)
     engine.exec('CREATE TABLE items (id INTEGER PRIMARY KEY, name)')
     engine.close()
+    copyFileSync(`${file}.other`, file)
+  },
+  'overwritten with zeros in its first page': file => {
+    const handle = openSync(file, 'r+')
+    writeSync(handle, Buffer.alloc(4_096), 0, 4_096, 0)
+    closeSync(handle)
+  },
+  'overwritten with another database of the same size': file => {
+    const engine = engineOf(`${file}.other`)
+    engine.exec('PRAGMA journal_mode = WAL; CREATE TABLE items (id INTEGER PRIMARY KEY, name)')
+    engine.run({ sql: INSERT, values: ['others'.repeat(4_000)], verb: 'INSERT' })
+    engine.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    engine.close()
+    assert.equal(statSync(`${file}.other`).size, statSync(file).size)
     copyFileSync(`${file}.other`, file)
   }
 }
@@ -103,6 +121,31 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     connection.close()
   })
 }
+
+t.test('no change is acknowledged after the file was overwritten with an earlier copy of itself', async t => {
+  const { file, store } = await emptyTable()
+  await store.execute(INSERT, ['first'])
+  checkpoint(file)
+  copyFileSync(file, `${file}.earlier`)
+  await store.execute(INSERT, ['second'])
+  checkpoint(file)
+  t.equal(statSync(`${file}.earlier`).size, statSync(file).size)
+  copyFileSync(`${file}.earlier`, file)
+  await t.rejects(store.execute(INSERT, ['third']), { code: 'DBS_FILE_LOST' })
+  await t.rejects(store.verify(), { code: 'DBS_FILE_LOST' })
+  await store.close()
+})
+
+t.test('checkpoints of other connections do not count as a foreign file', async t => {
+  const { file, store } = await emptyTable()
+  for (let at = 0; at < 50; at += 1) {
+    await store.execute(INSERT, [at])
+    checkpoint(file)
+    await store.verify()
+  }
+  t.same((await store.query('SELECT count(*) FROM items')).rows, [[50]])
+  await store.close()
+})
 
 t.test('a restored file accepts changes again', async t => {
   const { file, store } = await emptyTable()

@@ -7,11 +7,11 @@ import {
 } from '@svc/contracts'
 import { type AdmittedStatement, admit, assertTransactional } from '../sql/admit.ts'
 import { storeError } from '../store/failures.ts'
-import { failureOf } from '../worker/engine.ts'
+import { failureOf, isBusy } from '../worker/engine.ts'
 import { FileIdentity } from '../worker/file-identity.ts'
 import { agreesWithFile, type Guard, LibsqlEngine } from '../worker/libsql-engine.ts'
 import type { BoundStatement } from '../worker/protocol.ts'
-import { isBusy, retryWhileBusy } from './wait.ts'
+import { retryWhileBusy } from './wait.ts'
 
 /** Database file, with the settings of its store. */
 export interface ThreadPlace {

@@ -1,4 +1,4 @@
-import { EngineFailure } from '../worker/engine.ts'
+import { isBusy } from '../worker/engine.ts'
 
 /** First wait for a lock; doubled after each attempt, up to the maximum. */
 const MIN_WAIT_MS = 1
@@ -22,9 +22,4 @@ export function retryWhileBusy<A>(limit: number, run: () => A): A {
       Atomics.wait(idle, 0, 0, wait * (0.5 + Math.random()))
     }
   }
-}
-
-/** Returns whether a call failed because another connection held the lock. */
-export function isBusy(error: unknown): boolean {
-  return error instanceof EngineFailure && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code)
 }

@@ -46,3 +46,8 @@ export function failureOf(error: unknown): SqlFailure {
 /** Verbs of statements that report the number of changed rows. */
 export const CHANGING: ReadonlySet<string> = new Set(['INSERT', 'REPLACE', 'UPDATE', 'DELETE'])
 export const INSERTING: ReadonlySet<string> = new Set(['INSERT', 'REPLACE'])
+
+/** Returns whether a call failed because another connection held the lock. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof EngineFailure && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code)
+}

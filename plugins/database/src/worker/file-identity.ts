@@ -12,22 +12,34 @@ export interface FileId {
 
 /** Milliseconds for which the check at the start of a transaction stays valid; later, COMMIT repeats it. */
 const MAX_AGE_MS = 10
+/** Resolution of a file system's time stamps in milliseconds: two writes within it can have the same stamp. */
+const STAMP_MS = 10
+
+/** What a stat call shows of the contents. */
+interface Stamp {
+  readonly size: number
+  /** Time of the last change; programs cannot set it. */
+  readonly ctimeMs: number
+  /** False if a later write could have the same stamp. */
+  readonly isFinal: boolean
+}
 
 /**
- * Detects that an open database file, or its write-ahead log, was removed, replaced or truncated. SQLite keeps writing
- * to such a file without an error, and the next process does not see the changes.
+ * Detects that an open database file, or its write-ahead log, was removed, replaced, truncated or overwritten. SQLite
+ * keeps writing to such a file without an error, and the next process does not see the changes.
  */
 export class FileIdentity {
   readonly id: FileId
   readonly #file: string
   readonly #wal: FileId | null
   readonly #agrees: (thorough: boolean) => boolean
-  #bytes: number
+  /** Stamp of the contents that agreed with the connection. */
+  #agreed: Stamp
   #verifiedAt = 0
 
   /**
    * Records the identity of the files of a connection that has already read. `agrees` compares the file with that
-   * connection; it runs at the beginning of a transaction if the size changed, and thoroughly if the file got smaller.
+   * connection; it runs at the beginning of a transaction if the file has changed, and thoroughly if it got smaller.
    * `expected` is the identity from an earlier opening. Throws `FILE_LOST`.
    */
   constructor(file: string, agrees: (thorough: boolean) => boolean, expected?: FileId) {
@@ -35,7 +47,7 @@ export class FileIdentity {
     this.#agrees = agrees
     const found = FileIdentity.assertSame(file, expected)
     this.id = { dev: found.dev, ino: found.ino }
-    this.#bytes = found.size
+    this.#agreed = stampOf(found)
     const wal = statSync(`${file}-wal`, { throwIfNoEntry: false })
     this.#wal = wal === undefined ? null : { dev: wal.dev, ino: wal.ino }
   }
@@ -50,7 +62,12 @@ export class FileIdentity {
 
   /** Called after BEGIN IMMEDIATE. Throws `FILE_LOST` if the next process would not see a commit. */
   verifyBegun(): void {
-    this.#bytes = this.#verify(this.#agrees)
+    const found = this.#stat()
+    if (!this.#isAgreed(found)) {
+      // A checkpoint after VACUUM also shrinks the file.
+      if (!this.#agrees(found.size < this.#agreed.size)) throw overwritten()
+      this.#agreed = stampOf(found)
+    }
     this.#verifiedAt = performance.now()
   }
 
@@ -59,30 +76,45 @@ export class FileIdentity {
     if (performance.now() - this.#verifiedAt > MAX_AGE_MS) this.verify()
   }
 
-  /** Throws `FILE_LOST` if the files changed. Costs two stat calls. */
+  /**
+   * Throws `FILE_LOST` if the files are not the opened ones, or got smaller. Costs two stat calls. Does not compare
+   * contents: within a transaction the connection has pages that the file lacks.
+   */
   verify(): void {
-    // Within a transaction the connection has pages that the file lacks, so their contents are not compared.
-    this.#verify(thorough => !thorough)
+    if (this.#stat().size < this.#agreed.size) throw overwritten()
   }
 
-  /** Called after a checkpoint of this connection, which changes the size. */
-  recordSize(): void {
-    this.#bytes = FileIdentity.assertSame(this.#file, this.id).size
+  /** True if the file has changed since its contents were compared; `verifyBegun` compares them again. */
+  isChanged(): boolean {
+    return !this.#isAgreed(this.#stat())
   }
 
-  /** Throws `FILE_LOST` if the files changed; returns the size in bytes. */
-  #verify(agrees: (thorough: boolean) => boolean): number {
-    const { size } = FileIdentity.assertSame(this.#file, this.id)
-    const isDatabase = size > 0 && size % MIN_PAGE_BYTES === 0
-    // A checkpoint after VACUUM also shrinks the file.
-    if (!isDatabase || (size !== this.#bytes && !agrees(size < this.#bytes)))
-      throw lost('the file was overwritten while it was open')
-    if (this.#wal === null) return size
+  /** Runs a checkpoint of this connection, which changes the file. */
+  checkpoint(run: () => void): void {
+    const isChanged = this.isChanged()
+    run()
+    // A change by someone else must not count as one of the checkpoint.
+    if (!isChanged) this.#agreed = stampOf(FileIdentity.assertSame(this.#file, this.id))
+  }
+
+  #isAgreed({ size, ctimeMs }: Stats): boolean {
+    return this.#agreed.isFinal && size === this.#agreed.size && ctimeMs === this.#agreed.ctimeMs
+  }
+
+  /** Returns the file's stat. Throws `FILE_LOST` if the files are not the opened ones. */
+  #stat(): Stats {
+    const found = FileIdentity.assertSame(this.#file, this.id)
+    if (found.size === 0 || found.size % MIN_PAGE_BYTES !== 0) throw overwritten()
+    if (this.#wal === null) return found
     const wal = statSync(`${this.#file}-wal`, { throwIfNoEntry: false })
     if (wal === undefined || !isSame(wal, this.#wal))
       throw lost('the write-ahead log was removed or replaced while the file was open')
-    return size
+    return found
   }
+}
+
+function stampOf({ size, ctimeMs }: Stats): Stamp {
+  return { size, ctimeMs, isFinal: Math.abs(Date.now() - ctimeMs) > STAMP_MS }
 }
 
 function isSame(a: FileId, b: FileId): boolean {
@@ -91,4 +123,8 @@ function isSame(a: FileId, b: FileId): boolean {
 
 function lost(why: string): EngineFailure {
   return new EngineFailure(why, 'FILE_LOST')
+}
+
+function overwritten(): EngineFailure {
+  return lost('the file was overwritten while it was open')
 }

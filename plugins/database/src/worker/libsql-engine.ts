@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
+import { isDeepStrictEqual } from 'node:util'
 import type { NativeGuard, SqlResult, SqlValue } from '@svc/contracts'
 import { readValue } from '../sql/engine-values.ts'
-import { CHANGING, type Engine, EngineFailure, INSERTING } from './engine.ts'
+import { CHANGING, type Engine, EngineFailure, INSERTING, isBusy } from './engine.ts'
 import { locate } from './locate.ts'
 import type { BoundStatement, Facts, WorkerPlace } from './protocol.ts'
 import { StatementCache } from './statement-cache.ts'
@@ -217,25 +218,41 @@ export class LibsqlEngine implements Engine {
   }
 }
 
-const SUMMARY = {
-  sql: 'SELECT * FROM pragma_page_count, pragma_freelist_count, pragma_schema_version',
+/** The first page, with the header and the schema's root. */
+const FIRST_PAGE = {
+  sql: 'SELECT (SELECT data FROM sqlite_dbpage WHERE pgno = 1), page_count FROM pragma_page_count',
+  values: [],
+  verb: 'SELECT'
+}
+/** The name of each table, and the columns that order its rows. */
+const TABLES = {
+  sql: `SELECT name, iif(wr, (SELECT group_concat('"' || replace(name, '"', '""') || '" DESC')
+                              FROM (SELECT name FROM pragma_table_info(list.name) WHERE pk > 0 ORDER BY pk)),
+                         'rowid DESC')
+        FROM pragma_table_list AS list WHERE schema = 'main' AND type IN ('table', 'shadow')`,
   values: [],
   verb: 'SELECT'
 }
 
 /**
- * Returns whether a new connection, without cached pages, reads the same database as `engine`. The transaction of
- * `engine` must have no changes. `thorough` also checks all pages, in time linear in the file size.
+ * Returns whether a new connection, without cached pages, reads the same database as `engine`: the first page and the
+ * last row of each table. The transaction of `engine` must have no changes. `thorough` also checks all pages, in time
+ * linear in the file size.
  */
 export function agreesWithFile(engine: LibsqlEngine, place: WorkerPlace, thorough: boolean, guard?: Guard): boolean {
   let other: LibsqlEngine | null = null
   try {
     other = new LibsqlEngine(place, guard)
-    if (String(engine.row(SUMMARY)) !== String(other.row(SUMMARY))) return false
+    if (!isDeepStrictEqual(engine.row(FIRST_PAGE), other.row(FIRST_PAGE))) return false
+    for (const [name, order] of other.rows(TABLES)) {
+      const sql = `SELECT * FROM "${String(name).replaceAll('"', '""')}" ORDER BY ${order} LIMIT 1`
+      const last = { sql, values: [], verb: 'SELECT' }
+      if (!isDeepStrictEqual(engine.row(last), other.row(last))) return false
+    }
     return !thorough || other.row({ sql: 'PRAGMA quick_check(1)', values: [], verb: 'PRAGMA' })?.[0] === 'ok'
   } catch (error) {
     // A lock does not mean that the file is a different one.
-    return error instanceof EngineFailure && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code)
+    return isBusy(error)
   } finally {
     other?.close()
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqlResult } from '@svc/contracts'
-import { type Engine, EngineFailure, failureOf } from './engine.ts'
+import { type Engine, EngineFailure, failureOf, isBusy } from './engine.ts'
 import { FileIdentity } from './file-identity.ts'
 import { agreesWithFile, LibsqlEngine } from './libsql-engine.ts'
 import type {
@@ -94,7 +94,7 @@ export class ConnectionService {
         return null
       },
       verify: () => {
-        this.#identity?.verify()
+        this.#verify()
         return null
       },
       close: () => {
@@ -231,7 +231,7 @@ export class ConnectionService {
   }
 
   async #standalone({ sql }: BoundStatement): Promise<SqlResult> {
-    this.#identity?.verify()
+    this.#verify()
     await this.#retryWhileBusy(() => this.#engine.exec(sql))
     return { columns: [], rows: [], changes: 0, lastInsertId: null }
   }
@@ -244,6 +244,24 @@ export class ConnectionService {
     } catch (error) {
       this.#rollback()
       throw error
+    }
+  }
+
+  /** Throws `FILE_LOST` if the next process would not see a commit. */
+  #verify(): void {
+    this.#identity?.verify()
+    if (this.#hasTransaction || this.#identity?.isChanged() !== true) return
+    try {
+      this.#engine.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      // The contents are compared once the other writer has ended.
+      if (isBusy(error)) return
+      throw error
+    }
+    try {
+      this.#identity.verifyBegun()
+    } finally {
+      this.#rollback()
     }
   }
 
@@ -277,9 +295,9 @@ export class ConnectionService {
     }
     this.#uncheckpointedAt = null
     try {
-      this.#identity?.verify()
-      this.#engine.exec('PRAGMA wal_checkpoint(PASSIVE)')
-      this.#identity?.recordSize()
+      // A foreign file gets no pages of the log.
+      this.#verify()
+      this.#identity?.checkpoint(() => this.#engine.exec('PRAGMA wal_checkpoint(PASSIVE)'))
     } catch {
       // Pages that a reader still needs, or that do not fit on a full disk, stay in the log until the next checkpoint.
     }
@@ -296,9 +314,7 @@ export class ConnectionService {
       try {
         return run()
       } catch (error) {
-        const { code } = error as EngineFailure
-        const busy = code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')
-        if (!busy || performance.now() + wait > until) throw error
+        if (!isBusy(error) || performance.now() + wait > until) throw error
         // Jitter: waiters in step would collide again.
         await sleep(wait * (0.5 + Math.random()))
       }
