@@ -1,5 +1,5 @@
-// Builds tap with the plugins of .taprc. After an installation, tap contains its default plugins, whose compiler does not
-// work with TypeScript 7. A test run would build the right ones, but only after it has loaded the default ones.
+// Builds tap with the plugins of .taprc. After an installation, tap contains its default plugins, whose compiler does
+// not work with TypeScript 7. A test run would build the right ones, but only after it has loaded the default ones.
 import { spawnSync } from 'node:child_process'
 import { t } from 'tap'
 

@@ -36,7 +36,8 @@ await build({
   external: ['typescript']
 })
 
-// yargs spends most of its start on Unicode tables for measuring text. The kernel's own, simpler functions replace them.
+// yargs spends most of its start on Unicode tables for measuring text. The kernel's own, simpler functions replace
+// them.
 const own = JSON.stringify(`${kernel}/dist/cli/text.js`)
 const measures = {
   'string-width': `export { textWidth as default } from ${own}`,
@@ -128,8 +129,8 @@ removeOthers(program, Object.keys(programFiles.outputs))
 
 /**
  * Returns an esbuild plugin that bundles {@link BUNDLED} and keeps other packages external. In a bundled module,
- * `import.meta.url` is the URL of the original file. `import('package')` calls `svcImport` of kernel/bin/program.cjs, since
- * code from V8's cache cannot import.
+ * `import.meta.url` is the URL of the original file. `import('package')` calls `svcImport` of kernel/bin/program.cjs,
+ * since code from V8's cache cannot import.
  */
 function originalUrls(directory) {
   return {

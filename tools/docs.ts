@@ -1,4 +1,5 @@
-// Writes the generated files: docs/config.md, docs/hooks.md, .env.example, the registry of MCP tools and the methods of the daemon. `npm run docs`
+// Writes the generated files: docs/config.md, docs/hooks.md, .env.example, the registry of MCP tools and the methods of
+// the daemon. `npm run docs`
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -2,8 +2,9 @@
 //
 //   node --import tsx --conditions=svc-source tools/fuzz-compiler.ts [--inputs 1000000] [--seed 1] [--out FOLDER]
 //
-// Each input is determined by the seed and its number, so a range can be repeated: `--seed 1 --first 400000 --inputs 1`.
-// An input that takes longer than ten seconds counts as a hang and ends the run. Exits with 1 if there are findings.
+// Each input is determined by the seed and its number, so a range can be repeated: `--seed 1 --first 400000 --inputs
+// 1`. An input that takes longer than ten seconds counts as a hang and ends the run. Exits with 1 if there are
+// findings.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

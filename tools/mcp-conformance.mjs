@@ -1,10 +1,11 @@
-// Runs the official MCP conformance suite and the inspector's command line against `svc serve`, its gateway and `svc mcp`,
-// with the fixture plugin and all others. Run it manually: it installs both tools, and the Node version that they need, into a
-// temporary folder.
+// Runs the official MCP conformance suite and the inspector's command line against `svc serve`, its gateway and `svc
+// mcp`, with the fixture plugin and all others. Run it manually: it installs both tools, and the Node version that they
+// need, into a temporary folder.
 //
 //   npm run build && node tools/mcp-conformance.mjs [--keep FOLDER]
 //
-// --keep installs into FOLDER, reuses existing packages there, and does not delete it. Exits with 1 if a required check fails.
+// --keep installs into FOLDER, reuses existing packages there, and does not delete it. Exits with 1 if a required check
+// fails.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
-// Runs the tests: each file given as an argument in its own process, or all files, in groups of a few files per process.
-// A test process needs about a second before its first test, and there are about 500 files. A file that asserts which modules its
-// process has loaded is named `*.alone.test.ts` and runs in a process by itself.
+// Runs the tests: each file given as an argument in its own process, or all files, in groups of a few files per
+// process. A test process needs about a second before its first test, and there are about 500 files. A file that
+// asserts which modules its process has loaded is named `*.alone.test.ts` and runs in a process by itself.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'

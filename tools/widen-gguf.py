@@ -42,7 +42,7 @@ def tensors(reader, heads: dict[str, int]) -> dict[str, np.ndarray]:
         *place, module, kind = tensor.name.split(".")
         weight = dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
         if module in heads:
-            # GGUF stores the two coordinates of a rotated pair next to each other; checkpoints store them in two halves.
+            # GGUF stores the coordinates of a rotated pair next to each other; checkpoints store them in two halves.
             pairs = weight.reshape(heads[module], -1, 2, weight.shape[-1])
             weight = pairs.swapaxes(1, 2).reshape(weight.shape)
         name = f"model.layers.{place[1]}.{INNER[module]}" if place else OUTER[module]

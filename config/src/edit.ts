@@ -6,8 +6,8 @@ import { keyText, parseToml, type TomlEntry, tomlEntries, tryToml } from './toml
 
 /**
  * Writes `TABLE.MEMBER.KEY = true` or `false` into a TOML file. Comments and layout stay. Creates the file if it does
- * not exist, and replaces it atomically. Throws `CFG_TOML_SYNTAX` if the file is not valid TOML, and `CFG_EDIT_FAILED` if
- * its layout cannot be edited safely. If it throws, the file is unchanged.
+ * not exist, and replaces it atomically. Throws `CFG_TOML_SYNTAX` if the file is not valid TOML, and `CFG_EDIT_FAILED`
+ * if its layout cannot be edited safely. If it throws, the file is unchanged.
  */
 export function writeSwitch(file: string, path: readonly [string, string, string], enabled: boolean): void {
   const target = existsSync(file) ? realpathSync(file) : file

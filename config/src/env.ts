@@ -7,9 +7,9 @@ const FALSY = new Set(['0', 'false', 'no', 'n', 'off'])
 /**
  * Parses the value of an environment variable as the type of its setting. Returns undefined if it does not parse.
  *
- * Booleans follow `x-env-type`: `strict` accepts only `true` and `false`. `truthy` (the default) also accepts 1/yes/y/on
- * and 0/no/n/off in any case. Lists are JSON or comma-separated; tables are JSON or comma-separated `key=value`. Ranges
- * and patterns are not checked here.
+ * Booleans follow `x-env-type`: `strict` accepts only `true` and `false`. `truthy` (the default) also accepts
+ * 1/yes/y/on and 0/no/n/off in any case. Lists are JSON or comma-separated; tables are JSON or comma-separated
+ * `key=value`. Ranges and patterns are not checked here.
  */
 export function fromText(text: string, schema: JsonSchema): unknown {
   const branches = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined

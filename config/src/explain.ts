@@ -6,7 +6,9 @@ import { type Declared, MASK } from './schema.ts'
 import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 
-/** Lists declared settings with value and origin. Sections listed `when-mentioned` show only settings that a layer sets. */
+/**
+ * Lists declared settings with value and origin. Sections listed `when-mentioned` show only settings that a layer sets.
+ */
 export function listSettings(sections: readonly Settled[], prefix = ''): readonly SettingReport[] {
   return sections.flatMap(section =>
     section.declared

@@ -13,9 +13,9 @@ export function isTable(value: unknown): value is Table {
 }
 
 /**
- * Merges two tables recursively; any other value of `higher` replaces that of `lower`. {@link UNSET} stays in the result,
- * since it may still remove a value of a lower layer; {@link withoutUnset} drops it at the end. Keys such as `__proto__`
- * are ordinary keys.
+ * Merges two tables recursively; any other value of `higher` replaces that of `lower`. {@link UNSET} stays in the
+ * result, since it may still remove a value of a lower layer; {@link withoutUnset} drops it at the end. Keys such as
+ * `__proto__` are ordinary keys.
  */
 export function merge(lower: Table, higher: Table): Table {
   const merged = new Map(Object.entries(lower))

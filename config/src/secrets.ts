@@ -6,8 +6,9 @@ import { keyText } from './toml.ts'
 import { check } from './validate.ts'
 
 /**
- * Returns the settings with references replaced by secrets, validated again with formats and patterns. Throws the errors
- * of `resolve`, and `CFG_VALUE_INVALID` if a secret is not valid for its setting. The message never contains the secret.
+ * Returns the settings with references replaced by secrets, validated again with formats and patterns. Throws the
+ * errors of `resolve`, and `CFG_VALUE_INVALID` if a secret is not valid for its setting. The message never contains the
+ * secret.
  */
 export async function resolveSecrets(
   section: Settled,

@@ -17,7 +17,9 @@ export interface Section {
   readonly schema: JsonSchema
   /** True if a key of a table belongs to this section; default: always. For sections that share a table. */
   accepts?(key: string, table: Path): boolean
-  /** True if references to a secrets backend are rejected, because it starts after this section is read. Default: never. */
+  /**
+   * True if references to a secrets backend are rejected, because it starts after this section is read. Default: never.
+   */
   refusesSecretOf?(backend: string): boolean
   /** `when-mentioned` lists only settings that a layer sets; default: `always`. */
   readonly listed?: 'always' | 'when-mentioned'

@@ -60,7 +60,8 @@ export function settle(section: DeclaredSection, sources: ConfigSources): Settle
       problems.push({ severity: 'error', code: 'CFG_SCHEMA_INVALID', message, key: keyText(section.prefix) })
       return { ...section, views, settings: given, problems, references: [] }
     }
-    // A variable with an invalid value is dropped, so that the value of a lower layer applies. Then all is checked again.
+    // A variable with an invalid value is dropped, so that the value of a lower layer applies. Then all is checked
+    // again.
     const rejected = new Map(
       checked.issues.flatMap(issue => {
         const origin = originOf(views, issue.path)?.view.layer

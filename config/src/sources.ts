@@ -254,8 +254,8 @@ function readOverride(text: string, index: number, problems: ConfigProblem[]): V
 }
 
 /**
- * Returns the files that had settings before and now have none or do not exist. Many programs truncate a file before they
- * write it, so that a reader may briefly find it empty.
+ * Returns the files that had settings before and now have none or do not exist. Many programs truncate a file before
+ * they write it, so that a reader may briefly find it empty.
  */
 export function emptiedFiles(before: ConfigSources, after: ConfigSources): readonly string[] {
   const isEmpty = ({ table }: View): boolean => Object.keys(table).length === 0

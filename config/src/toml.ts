@@ -3,8 +3,8 @@ import type { ConfigProblem } from '@svc/plugin-sdk'
 import type { AST } from 'toml-eslint-parser'
 import { isTable, type Path, type Table } from './layers.ts'
 
-// Both parsers are loaded on first use. A run without a configuration file needs neither; without source positions, only
-// the fast one is needed.
+// Both parsers are loaded on first use. A run without a configuration file needs neither; without source positions,
+// only the fast one is needed.
 const load = createRequire(import.meta.url)
 
 export interface Position {

@@ -66,8 +66,8 @@ const PLAIN = new Set([
 ])
 
 /**
- * Returns the settings of an empty table without loading ajv. Undefined if the schema has keywords other than properties
- * with defaults. Most plugins run with their defaults, and `--help` should not load a validator.
+ * Returns the settings of an empty table without loading ajv. Undefined if the schema has keywords other than
+ * properties with defaults. Most plugins run with their defaults, and `--help` should not load a validator.
  */
 function defaultsOf(schema: JsonSchema): Table | undefined {
   const properties = propertiesOf(schema)

@@ -17,8 +17,8 @@ script.runInThisContext()(bundle.exports, createRequire(FILE), bundle, FILE, dir
 const { EXIT, main: run } = bundle.exports
 
 /**
- * Runs the command line `argv`; resolves to the exit code. The first run with a V8 version writes the cache. It contains
- * the functions compiled so far, so a run of `--version`, which compiles few, writes none.
+ * Runs the command line `argv`; resolves to the exit code. The first run with a V8 version writes the cache. It
+ * contains the functions compiled so far, so a run of `--version`, which compiles few, writes none.
  */
 async function main(argv) {
   const code = await run(argv)

@@ -2,8 +2,8 @@
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Waits for the work, or rejects with the reason of the signal. After an abort, the work continues, and its rejection is
- * ignored.
+ * Waits for the work, or rejects with the reason of the signal. After an abort, the work continues, and its rejection
+ * is ignored.
  */
 export async function raceAbort<A>(signal: AbortSignal | undefined, work: PromiseLike<A>): Promise<A> {
   if (signal === undefined) return work
@@ -38,8 +38,8 @@ export interface TimeoutOptions {
 }
 
 /**
- * Runs work with a time limit. The work receives a signal that is aborted at the limit, or with the caller's signal. The
- * promise then rejects immediately, even if the work ignores the signal.
+ * Runs work with a time limit. The work receives a signal that is aborted at the limit, or with the caller's signal.
+ * The promise then rejects immediately, even if the work ignores the signal.
  */
 export async function withTimeout<A>(
   milliseconds: number,
@@ -64,7 +64,9 @@ export async function withTimeout<A>(
   }
 }
 
-/** Resolves to true if the promise fulfils within the limit and before an abort, else to false. Forwards its rejection. */
+/**
+ * Resolves to true if the promise fulfils within the limit and before an abort, else to false. Forwards its rejection.
+ */
 export async function settlesWithin(
   milliseconds: number,
   promise: PromiseLike<unknown>,

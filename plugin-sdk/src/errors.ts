@@ -26,8 +26,8 @@ export interface ErrorSpec {
 }
 
 /**
- * Error with a stable code. Check `code` (see {@link isSvcError}) instead of `instanceof`: two copies of this package have
- * different classes.
+ * Error with a stable code. Check `code` (see {@link isSvcError}) instead of `instanceof`: two copies of this package
+ * have different classes.
  */
 export class SvcError extends Error {
   readonly '~svc' = 'error'

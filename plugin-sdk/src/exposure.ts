@@ -33,8 +33,8 @@ export interface Exposed<E = unknown> {
 /**
  * Declares a kind of exposure for a surface.
  *
- * `claims` and `shown` run once, when the operation is declared. Their results are stored in the manifest, so conflicts are
- * found without loading the surface.
+ * `claims` and `shown` run once, when the operation is declared. Their results are stored in the manifest, so conflicts
+ * are found without loading the surface.
  */
 export function exposureKind<E>(surface: string, facts: Pick<ExposureKind<E>, 'claims' | 'shown'>): ExposureKind<E> {
   const kind: ExposureKind<E> = Object.assign((value: E): Exposed<E> => ({ kind, value }), {
@@ -86,8 +86,8 @@ export function exposureFacts(descriptor: ExposedDescriptor): ExposureFacts {
 }
 
 /**
- * Converts exposures to data for a manifest: values by surface, claims and descriptions. Throws a TypeError if a surface
- * occurs twice.
+ * Converts exposures to data for a manifest: values by surface, claims and descriptions. Throws a TypeError if a
+ * surface occurs twice.
  */
 export function describeExposure(
   id: string,

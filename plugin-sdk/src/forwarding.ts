@@ -1,7 +1,7 @@
 /**
- * Returns an object that forwards each access to the current result of `current`. Its functions, and those of the members
- * in `nested`, are looked up on each call. So code that holds the object, or one of its functions, always uses the current
- * value. Access throws the errors of `current`.
+ * Returns an object that forwards each access to the current result of `current`. Its functions, and those of the
+ * members in `nested`, are looked up on each call. So code that holds the object, or one of its functions, always uses
+ * the current value. Access throws the errors of `current`.
  */
 export function forwarding<A extends object>(current: () => A, nested: readonly (keyof A & string)[] = []): A {
   const made = new Map<PropertyKey, unknown>()

@@ -17,11 +17,11 @@ export interface Health {
  * Capabilities of an active plugin. All registrations are undone when the unit is disposed, last first.
  *
  * 1. The kernel validates the settings and resolves the dependencies.
- * 2. The kernel calls `activate(ctx, deps)`. The plugin registers handlers, opens resources and provides services, which
- *    are not yet visible to other plugins.
+ * 2. The kernel calls `activate(ctx, deps)`. The plugin registers handlers, opens resources and provides services,
+ *    which are not yet visible to other plugins.
  * 3. When all units of the change are active, one synchronous flip makes them visible.
- * 4. On replacement or removal, the kernel waits for running calls and tasks, up to the drain deadline. Then `ctx.signal` is
- *    aborted, and disposers run last in, first out.
+ * 4. On replacement or removal, the kernel waits for running calls and tasks, up to the drain deadline. Then
+ *    `ctx.signal` is aborted, and disposers run last in, first out.
  * 5. Afterwards, every method throws `KRN_SCOPE_CLOSED`.
  */
 export interface PluginContext<C = unknown> {
@@ -57,9 +57,9 @@ export interface PluginContext<C = unknown> {
   callById(id: string, input: unknown, options?: CallOptions): Promise<unknown>
 
   /**
-   * Acquires a resource that outlives a reload, such as model weights, sockets or database handles. The new unit acquires
-   * it before the old one releases it, so it stays open. `key` must include everything that distinguishes the resource
-   * from others.
+   * Acquires a resource that outlives a reload, such as model weights, sockets or database handles. The new unit
+   * acquires it before the old one releases it, so it stays open. `key` must include everything that distinguishes the
+   * resource from others.
    */
   keep<A>(key: string, open: () => A | Promise<A>, close: (value: A) => void | Promise<void>): Promise<A>
   /** Starts work that is awaited on drain, up to the deadline. */
@@ -72,13 +72,14 @@ export interface PluginContext<C = unknown> {
   command(command: string, run: CommandHandler): void
   health(label: string, check: () => Health | Promise<Health>): void
   /**
-   * Registers a synchronous listener that is called once, when the unit begins to serve: during the flip, after the surfaces,
-   * in activation order. The change can no longer fail, so an error of the listener counts as an uncaught error.
+   * Registers a synchronous listener that is called once, when the unit begins to serve: during the flip, after the
+   * surfaces, in activation order. The change can no longer fail, so an error of the listener counts as an uncaught
+   * error.
    */
   onServe(label: string, listener: () => void, options?: ServeOptions): void
   /**
-   * Registers a listener that is called once, when the unit stops: before the kernel closes, or after the replacement or
-   * removal of the unit. Awaited up to the drain deadline.
+   * Registers a listener that is called once, when the unit stops: before the kernel closes, or after the replacement
+   * or removal of the unit. Awaited up to the drain deadline.
    */
   onDrain(label: string, listener: (reason: DrainReason) => void | Promise<void>): void
   /**
@@ -155,8 +156,8 @@ export interface CommandIo {
   /** Aborted on the first Ctrl-C. The second one ends the process. */
   readonly signal: AbortSignal
   /**
-   * Starts another svc command on this project in a process that outlives this one, with the same global flags. `output`:
-   * file descriptor for its output. Absent if the command does not run in svc, for example in a test.
+   * Starts another svc command on this project in a process that outlives this one, with the same global flags.
+   * `output`: file descriptor for its output. Absent if the command does not run in svc, for example in a test.
    */
   detach?(words: readonly string[], output: number): DetachedProcess
 }
@@ -176,8 +177,8 @@ export type CommandHandler = (
 ) => number | ServeInstead | void | Promise<number | ServeInstead | void>
 
 /**
- * Result of a command that becomes a server: its project is closed, and the process then runs as `svc serve` until it is
- * interrupted.
+ * Result of a command that becomes a server: its project is closed, and the process then runs as `svc serve` until it
+ * is interrupted.
  */
 export interface ServeInstead {
   /** Plugins to serve, with their requirements. Empty: all enabled plugins. */

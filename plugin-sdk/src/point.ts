@@ -1,5 +1,6 @@
 /**
- * Typed extension point: plugins contribute items, such as raw HTTP routes or readiness checks, and one plugin reads them.
+ * Typed extension point: plugins contribute items, such as raw HTTP routes or readiness checks, and one plugin reads
+ * them.
  *
  * Contributions belong to their unit. They appear and disappear with it and are never removed explicitly.
  */

@@ -117,7 +117,10 @@ export type ObjectInputOf<P extends Properties> = Flatten<
   { [K in Exclude<keyof P, LooseKeys<P>>]: InferInput<P[K]> } & { [K in LooseKeys<P>]?: InferInput<P[K]> }
 >
 
-/** Mark of an optional property. Symbols are not part of the JSON. It is registered, so that all copies of this package share it. */
+/**
+ * Mark of an optional property. Symbols are not part of the JSON. It is registered, so that all copies of this package
+ * share it.
+ */
 const OPTIONAL = Symbol.for('svc.schema.optional')
 
 function string<const O extends Only<O, StringOptions, string>>(options?: O): WithDefault<Schema<string>, O> {

@@ -33,6 +33,6 @@ t.test('copyPlain copies keys such as __proto__ as ordinary keys', t => {
 t.test('copyPlain rejects cyclic values', t => {
   let deep: unknown = 1
   for (let level = 0; level < 300; level++) deep = [deep]
-  t.throws(() => copyPlain(deep), { message: /nested more than 256 levels/ })
+  t.throws(() => copyPlain(deep), { message: /nested deeper than 256 levels/ })
   t.end()
 })

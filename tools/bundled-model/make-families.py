@@ -115,7 +115,7 @@ FAMILIES: dict[str, PreTrainedConfig] = {
 
 
 def spell_as_older(document: dict) -> None:
-    """Returns the configuration with the older fields that most published checkpoints have, without `rope_parameters`."""
+    """Returns the configuration with older fields instead of `rope_parameters`, as most published checkpoints have."""
     parameters = document.pop("rope_parameters")
     document["torch_dtype"] = document.pop("dtype")
     if "full_attention" in parameters:

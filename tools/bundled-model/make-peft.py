@@ -1,4 +1,4 @@
-"""Writes adapters in PEFT's format for the tiny models of the engine's tests, with the logits that PEFT computes in fp32.
+"""Writes adapters in PEFT's format for the engine's tiny test models, with the logits that PEFT computes in fp32.
 
 Usage: python make-peft.py FIXTURES_DIRECTORY
 """
@@ -16,7 +16,7 @@ from voxtiny.random_weights import randomise
 
 GREEDY_TOKENS = 12
 ADAPTERS = {
-    # BF16 base, so the engine joins its projections. Ranks and alphas differ by layer and module; scaled by the root of the rank.
+    # BF16 base, so the engine joins its projections. Ranks and alphas differ by layer and module.
     "patterns": (
         "llama-tiny-bf16",
         torch.float32,
@@ -31,7 +31,7 @@ ADAPTERS = {
     ),
     # The same base with adapters on all linear layers, stored in half precision.
     "all-linear": ("llama-tiny-bf16", torch.bfloat16, LoraConfig(r=3, lora_alpha=6, target_modules="all-linear")),
-    # F32 base, which is memory-mapped, so its projections stay separate. Target modules are given as a regular expression.
+    # F32 base, which is memory-mapped, so its projections stay separate. Target modules are a regular expression.
     "expression": (
         "qwen2-tiny",
         torch.float32,

@@ -60,7 +60,7 @@ def write_qwen2(directory: Path) -> None:
 
 
 def write_llama(directory: Path) -> None:
-    """Writes a BF16 model in one file, with untied head, head size other than hidden / heads, and an adapter on all layers."""
+    """Writes a BF16 model in one file: untied head, head size other than hidden / heads, adapter on all layers."""
     config = LlamaConfig(
         vocab_size=VOCABULARY,
         hidden_size=64,

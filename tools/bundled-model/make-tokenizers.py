@@ -1,7 +1,7 @@
 """Writes small tokenizers that are built like those of the public families, with results of the reference, for tests.
 
 Usage: python make-tokenizers.py FOLDER
-Writes FOLDER/NAME.json, a tokenizer.json, and FOLDER/expected.json: name -> texts with their tokens and the decoded text.
+Writes FOLDER/NAME.json, a tokenizer.json, and FOLDER/expected.json: name -> texts with tokens and decoded text.
 """
 
 import json

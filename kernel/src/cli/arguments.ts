@@ -125,7 +125,10 @@ function yargsType(field: JsonSchema): Options {
   }
 }
 
-/** Converts an argument to the type of its field. A string for an object, union or array item is parsed as JSON if valid. */
+/**
+ * Converts an argument to the type of its field. A string for an object, union or array item is parsed as JSON if
+ * valid.
+ */
 function convert(name: string, value: unknown, field: JsonSchema): unknown {
   const type = typeOf(field)
   if (typeof value === 'number' && Number.isNaN(value)) {

@@ -115,7 +115,7 @@ const BUILT_IN: readonly CliCommand[] = [
     command: 'serve',
     summary: 'Run the plugins and serve until Ctrl-C',
     description:
-      'A machine that only serves a model: svc serve --profile model-server. It runs the HTTP server without its main\n' +
+      'To only serve a model: svc serve --profile model-server. It runs the HTTP server without its main\n' +
       'listener, the engine and the model server; clients on other machines set plugins.inference-client.url.',
     input: {
       properties: {

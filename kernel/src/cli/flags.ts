@@ -28,7 +28,9 @@ export const GLOBAL_FLAGS: Readonly<Record<string, JsonSchema>> = {
   'log-level': { type: 'string', enum: LOG_LEVELS, description: 'Lowest level of log lines to print' }
 }
 
-/** Reads the global flags before parsing, since they decide which commands exist. The parser later reports their errors. */
+/**
+ * Reads the global flags before parsing, since they decide which commands exist. The parser later reports their errors.
+ */
 export function readGlobalFlags(argv: readonly string[]): GlobalFlags {
   const end = argv.indexOf('--')
   const words = end === -1 ? argv : argv.slice(0, end)

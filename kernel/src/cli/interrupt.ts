@@ -1,8 +1,8 @@
 import { EXIT } from './exit-codes.ts'
 
 /**
- * Runs a function with a signal that SIGINT and SIGTERM abort. A second signal ends the process immediately. Resolves to
- * 130 if the function throws after the abort.
+ * Runs a function with a signal that SIGINT and SIGTERM abort. A second signal ends the process immediately. Resolves
+ * to 130 if the function throws after the abort.
  */
 export async function interruptible(run: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const controller = new AbortController()

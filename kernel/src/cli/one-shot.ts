@@ -41,7 +41,10 @@ export async function withProject<A>(
   }
 }
 
-/** Returns the plugins for a command that needs the whole project. Plugins that open ports are left out, as they may be in use. */
+/**
+ * Returns the plugins for a command that needs the whole project. Plugins that open ports are left out, as they may be
+ * in use.
+ */
 export function withoutServers({ manifests }: PluginCatalog, owner: string): string[] {
   return manifests.filter(each => each.serves !== true || each.name === owner).map(each => each.name)
 }

@@ -6,8 +6,8 @@ import { renderResult } from './render.ts'
 import { terminalOf } from './terminal.ts'
 
 /**
- * Writes the result, events and progress of an operation. With `--json`, standard output contains only the result, as one
- * JSON document; events and progress are JSON lines on standard error.
+ * Writes the result, events and progress of an operation. With `--json`, standard output contains only the result, as
+ * one JSON document; events and progress are JSON lines on standard error.
  */
 export class Output {
   readonly #json: boolean

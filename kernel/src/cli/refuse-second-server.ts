@@ -6,8 +6,8 @@ import { configOf } from '../host/project.ts'
 import { cliErrors } from './errors.ts'
 
 /**
- * Throws `CLI_ALREADY_SERVED` if another process is the daemon of the project and this one would also run a daemon. Daemons
- * on standard input and output serve only their parent, so any number of them may run.
+ * Throws `CLI_ALREADY_SERVED` if another process is the daemon of the project and this one would also run a daemon.
+ * Daemons on standard input and output serve only their parent, so any number of them may run.
  */
 export async function refuseSecondServer(catalog: PluginCatalog, only: readonly string[] | undefined): Promise<void> {
   const state = await readDaemonState(catalog.projectRoot)

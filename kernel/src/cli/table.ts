@@ -52,7 +52,9 @@ interface Layout {
   readonly terminal: Terminal
 }
 
-/** Returns widths that fit, shrinking the widest columns first. Undefined if one would become narrower than `minWidth`. */
+/**
+ * Returns widths that fit, shrinking the widest columns first. Undefined if one would become narrower than `minWidth`.
+ */
 function fit(rows: readonly Row[], used: readonly string[], available: number, minWidth: number): number[] | undefined {
   const widths = used.map(column => naturalWidth(rows, column))
   const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1))

@@ -137,7 +137,10 @@ export function activationError(
   )
 }
 
-/** Returns a function that resolves secret references with the services of a container. The graph ensures that one exists. */
+/**
+ * Returns a function that resolves secret references with the services of a container. The graph ensures that one
+ * exists.
+ */
 export function secretLookup(services: ServiceContainer): (reference: SecretReference) => Promise<string> {
   return async reference => {
     const backend = services.resolve(secretBackend(reference.backend).id) as SecretBackend | undefined

@@ -7,8 +7,8 @@ export interface BreakerPolicy {
 }
 
 /**
- * Circuit breaker of one operation. Opens after repeated faults: uncaught errors, timeouts, invalid output. Errors that the
- * operation declares are normal results, not faults.
+ * Circuit breaker of one operation. Opens after repeated faults: uncaught errors, timeouts, invalid output. Errors that
+ * the operation declares are normal results, not faults.
  */
 export class Breaker {
   readonly #policy: BreakerPolicy

@@ -27,8 +27,8 @@ export interface Contest<A> {
 }
 
 /**
- * The call context of a handler. Signal, ids and the entry in the running calls are created on first use, since most calls
- * need none of them.
+ * The call context of a handler. Signal, ids and the entry in the running calls are created on first use, since most
+ * calls need none of them.
  */
 export class CallState implements Call, RunningCall {
   readonly #descriptor: OperationDescriptor
@@ -143,7 +143,9 @@ export class CallState implements Call, RunningCall {
     else if (!this.#enlisted) enlistLater(this)
   }
 
-  /** Called after the event-loop turn in which the call started. If it still runs, its deadline and cancellation apply. */
+  /**
+   * Called after the event-loop turn in which the call started. If it still runs, its deadline and cancellation apply.
+   */
   outlive(): void {
     if (this.#ended) return
     this.#enlist()
@@ -228,8 +230,8 @@ export class CallState implements Call, RunningCall {
 let begun: CallState[] = []
 
 /**
- * Enlists a call after the current turn of the event loop. Most calls end within that turn and need neither a deadline nor
- * a listener for cancellation.
+ * Enlists a call after the current turn of the event loop. Most calls end within that turn and need neither a deadline
+ * nor a listener for cancellation.
  */
 function enlistLater(call: CallState): void {
   if (begun.push(call) > 1) return

@@ -17,11 +17,16 @@ export interface ChangeRequest extends Wanted {
   readonly stale?: readonly string[]
   /** Plugins whose live settings changed. They are notified last; if the change fails, again with the old values. */
   readonly live?: readonly string[]
-  /** Plugins to retry, even from quarantine. If the change succeeds, their failure counts are reset. Includes stale ones. */
+  /**
+   * Plugins to retry, even from quarantine. If the change succeeds, their failure counts are reset. Includes stale
+   * ones.
+   */
   readonly clearFailures?: readonly string[]
   /** Plugins to retry without resetting their failure counts. */
   readonly retry?: readonly string[]
-  /** Plugins whose failure fails the change. Others that do not run are left out if they fail and their policy allows. */
+  /**
+   * Plugins whose failure fails the change. Others that do not run are left out if they fail and their policy allows.
+   */
   readonly mustSucceed?: readonly string[]
   readonly dryRun?: boolean
 }
@@ -36,10 +41,10 @@ export interface ChangeHost extends ShadowHost {
 /**
  * One transaction:
  * 1. Adopts sources and configuration, and reads code.
- * 2. Plans and builds the shadow. If a plugin that does not yet run fails, it is left out and the rest is planned again.
+ * 2. Plans and builds the shadow. If a plugin that does not yet run fails, it is left out and the rest is planned
+ *    again.
  * 3. Applies live settings to plugins that stay.
- * 4. Flips to the shadow.
- * Any exception rolls back the whole change.
+ * 4. Flips to the shadow. Any exception rolls back the whole change.
  */
 export class Change {
   readonly #request: ChangeRequest
@@ -75,7 +80,7 @@ export class Change {
       return report
     } catch (error) {
       await this.#discardBegun()
-      // Before the first generation there is no state to return to: discovered plugins stay listed.
+      // If the first change fails, there is no earlier state to restore: discovered plugins stay listed.
       if (this.#host.current().id > 0 || dryRun === true) adoption.undo()
       if (dryRun !== true) failures.refused(error, [...(this.#plan?.add ?? []), ...(this.#plan?.replace ?? [])])
       throw error

@@ -4,8 +4,8 @@ import { type AwilixContainer, asValue, createContainer } from 'awilix/browser'
 import { kernelErrors } from './errors.ts'
 
 /**
- * Services of one generation, by token. Only finished values are registered. The scopes of units dispose them, since awilix
- * disposes in cache order, not in dependency order.
+ * Services of one generation, by token. Only finished values are registered. The scopes of units dispose them, since
+ * awilix disposes in cache order, not in dependency order.
  */
 export class ServiceContainer {
   readonly #container: AwilixContainer = createContainer({ strict: true })

@@ -46,7 +46,10 @@ export class FailurePolicy {
     if (policy === 'restart' && !record.retrying) this.#restart(record, unit)
   }
 
-  /** Handles the unexpected end of an isolated unit's process. Its operations fail with status 503 until a retry succeeds. */
+  /**
+   * Handles the unexpected end of an isolated unit's process. Its operations fail with status 503 until a retry
+   * succeeds.
+   */
   crashed(unit: Unit, error: SvcError): void {
     const record = this.#host.inventory.records.get(unit.name)
     if (this.#host.closing.aborted) return

@@ -14,7 +14,9 @@ import type { Unit } from './unit.ts'
 
 type ReportHookError = (plugin: string, hookId: string, error: unknown) => void
 
-/** Immutable snapshot of all serving units. Throws `KRN_CONFLICT`, naming both owners, if two units contribute one key. */
+/**
+ * Immutable snapshot of all serving units. Throws `KRN_CONFLICT`, naming both owners, if two units contribute one key.
+ */
 export class Generation implements GenerationView {
   readonly id: number
   readonly units: ReadonlyMap<string, Unit>

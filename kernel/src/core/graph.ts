@@ -29,7 +29,8 @@ type Node = Pick<PluginManifest, 'name' | 'requires' | 'optional' | 'refs' | 'af
 /**
  * Orders plugins so that each follows the providers of the services that it requires.
  *
- * `builtin` contains the services of the kernel. If a plugin of `absent` provides a missing service, the reason names it.
+ * `builtin` contains the services of the kernel. If a plugin of `absent` provides a missing service, the reason names
+ * it.
  */
 export function resolveGraph(
   nodes: readonly Node[],

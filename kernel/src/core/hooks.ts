@@ -144,7 +144,8 @@ function guard(tap: OwnedTap, fatal: boolean, report: ReportHookError): (args: A
     return fatal ? new Failure(error) : null
   }
   return (args, done) => {
-    // A tap does not receive calls of the plugin that registered it: otherwise a tap that calls an operation would recurse.
+    // A tap does not receive calls of the plugin that registered it: otherwise a tap that calls an operation would
+    // recurse.
     const isOwn = ofCalls && (args[0] as OperationStart).caller === plugin
     if (isOwn || !filter.every(([path, wanted]) => matches(pick(args[0], path), wanted))) {
       done(null)

@@ -161,8 +161,8 @@ export class Inventory {
   }
 
   /**
-   * Returns the plugins that should run. Includes failed plugins only if they are in `retry`. If two plugins provide one
-   * service, the running one is preferred.
+   * Returns the plugins that should run. Includes failed plugins only if they are in `retry`. If two plugins provide
+   * one service, the running one is preferred.
    */
   desired(retry: ReadonlySet<string>): Desired {
     const candidates: PluginManifest[] = []
@@ -192,7 +192,8 @@ export class Inventory {
     const running = new Map<string, RunningUnit>()
     for (const [name, { manifest }] of current.units) {
       const record = this.records.get(name)
-      // A removed or quarantined plugin is still part of the generation. The empty fingerprint makes the plan remove it.
+      // A removed or quarantined plugin is still part of the generation. The empty fingerprint makes the plan remove
+      // it.
       if (record === undefined || record.quarantined)
         running.set(name, { manifest, fingerprint: '', bindings: new Map() })
       else if (record.running !== null) running.set(name, record.running)

@@ -13,8 +13,8 @@ export class Keep {
   readonly #closing = new Map<string, Promise<void>>()
 
   /**
-   * Opens the resource on the first acquisition, even if several run concurrently. The last holder to release it calls its
-   * own `close`, so the resource does not keep earlier code in memory.
+   * Opens the resource on the first acquisition, even if several run concurrently. The last holder to release it calls
+   * its own `close`, so the resource does not keep earlier code in memory.
    */
   async acquire<A>(
     key: string,

@@ -80,7 +80,9 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     return new Promise((resolve, reject) => this.start(input, invocation, { resolve, reject }))
   }
 
-  /** Starts a call. If the unit was replaced while a surface was reading the request, the current unit runs the call. */
+  /**
+   * Starts a call. If the unit was replaced while a surface was reading the request, the current unit runs the call.
+   */
   start(input: unknown, invocation: Invocation, deferred: Deferred): void {
     const { unit } = this
     if (unit.retired) {
@@ -116,7 +118,9 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     else void this.#beginInTurn(this.#slots, input, call)
   }
 
-  /** Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline. */
+  /**
+   * Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline.
+   */
   #runStartingTaps(starting: Run, input: unknown, call: CallState): void {
     try {
       const answer = starting([{ ...this.#callFacts(call), input: copyPlain(input) } satisfies OperationStart])
@@ -314,8 +318,8 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   }
 
   /**
-   * Returns the error for the caller and updates the breaker. Errors with a code are returned unchanged. Others are faults
-   * of the plugin, and their details are hidden from the caller.
+   * Returns the error for the caller and updates the breaker. Errors with a code are returned unchanged. Others are
+   * faults of the plugin, and their details are hidden from the caller.
    */
   #judge(error: unknown, call: CallState): SvcError {
     if (isSvcError(error)) {
@@ -347,7 +351,9 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
 
 /** Codes of an admitted call that count as faults of its plugin. */
 const FAULTS = new Set(['OPR_TIMEOUT', 'OPR_OUTPUT_INVALID'])
-/** Codes that count neither as success nor as fault. The caller, or an operation that the handler called, caused them. */
+/**
+ * Codes that count neither as success nor as fault. The caller, or an operation that the handler called, caused them.
+ */
 const NEUTRAL = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE'])
 
 /** Triggers `kernel.operation-ended`. Errors of taps are already logged and do not affect the call. */

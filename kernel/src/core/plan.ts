@@ -27,8 +27,8 @@ export interface Plan {
 /**
  * Compares the running units with the desired ones.
  *
- * A unit is replaced if its fingerprint differs, if it is forced, or if a service that it holds (not a reference) comes from
- * a unit that is added, replaced or removed.
+ * A unit is replaced if its fingerprint differs, if it is forced, or if a service that it holds (not a reference) comes
+ * from a unit that is added, replaced or removed.
  */
 export function planChange(
   running: ReadonlyMap<string, RunningUnit>,

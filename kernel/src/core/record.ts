@@ -112,8 +112,8 @@ export class PluginRecord {
   }
 
   /**
-   * Schedules a retry and returns its delay in milliseconds. Exponential back-off from 1 s to 5 min; the delay is random
-   * between half and all of it.
+   * Schedules a retry and returns its delay in milliseconds. Exponential back-off from 1 s to 5 min; the delay is
+   * random between half and all of it.
    */
   scheduleRetry(run: () => void, random = Math.random): number {
     this.cancelRetry()

@@ -4,8 +4,8 @@ import type { Unit } from './unit.ts'
 /**
  * Drains and disposes units that no longer serve, users before providers.
  *
- * A unit of an earlier change may still be draining when a later change retires its provider: the provider waits for it.
- * Independent units do not wait for each other.
+ * A unit of an earlier change may still be draining when a later change retires its provider: the provider waits for
+ * it. Independent units do not wait for each other.
  */
 export class Retirement {
   readonly #log: KernelLogger

@@ -9,7 +9,8 @@ export interface RunningCall {
 }
 
 /**
- * Running calls of one unit. All share one timer and one abort listener; separate ones would cost more than most handlers.
+ * Running calls of one unit. All share one timer and one abort listener; separate ones would cost more than most
+ * handlers.
  */
 export class RunningCalls {
   readonly #calls = new Set<RunningCall>()

@@ -37,8 +37,8 @@ export class UnitFactory {
   }
 
   /**
-   * Activates a unit. `draft`: services of the units activated so far. On failure, disposes the unit and throws the error
-   * with the plugin's name.
+   * Activates a unit. `draft`: services of the units activated so far. On failure, disposes the unit and throws the
+   * error with the plugin's name.
    */
   async activate(name: string, draft: ServiceContainer): Promise<Unit> {
     const { closing, log } = this.#host

@@ -9,7 +9,9 @@ export function claim(root: string, plugin: string): void {
   owners.set(root, plugin)
 }
 
-/** Returns the plugin whose package contains a file, also in its node_modules. Of nested packages, the innermost counts. */
+/**
+ * Returns the plugin whose package contains a file, also in its node_modules. Of nested packages, the innermost counts.
+ */
 export function ownerOfFile(path: string): string | undefined {
   let best = ''
   for (const root of owners.keys()) {
@@ -18,7 +20,9 @@ export function ownerOfFile(path: string): string | undefined {
   return owners.get(best)
 }
 
-/** Returns the plugin that an error belongs to: the owner of the innermost stack frame with an owner, else of its cause. */
+/**
+ * Returns the plugin that an error belongs to: the owner of the innermost stack frame with an owner, else of its cause.
+ */
 export function ownerOf(error: unknown): string | undefined {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth += 1) {
     for (const frame of framesOf(each.stack)) {

@@ -31,7 +31,8 @@ let openings = 0
  * process listeners. The plugin's code sees wrappers instead of Node's functions.
  *
  * 1. While the plugin runs, resources that it closes are removed from the ledger.
- * 2. On disposal, after the plugin's own disposers, the remaining resources are closed, last first, and reported as leaks.
+ * 2. On disposal, after the plugin's own disposers, the remaining resources are closed, last first, and reported as
+ *    leaks.
  * 3. Afterwards, opening a resource throws `LDR_CLOSED`.
  *
  * Resources that outlive a reload are an exception, since they keep running code of the instance that opened them. An
@@ -112,7 +113,9 @@ export class Guards {
     return () => this.#ledger.delete(entry)
   }
 
-  /** Calls a callback of the plugin on behalf of Node. Reports its errors to the host, since no caller could catch them. */
+  /**
+   * Calls a callback of the plugin on behalf of Node. Reports its errors to the host, since no caller could catch them.
+   */
   call(callback: unknown, self: unknown, given: readonly unknown[]): void {
     if (this.#disposed && !this.#hasAdopted) return
     try {

@@ -169,7 +169,9 @@ function replace(real: Module, exports: Module): Module {
   })
 }
 
-/** Wraps a function or class of Node and tracks the resources that it returns. `instanceof` and inheritance still work. */
+/**
+ * Wraps a function or class of Node and tracks the resources that it returns. `instanceof` and inheritance still work.
+ */
 function guardOpener(guards: Guards, real: Callable, kind: Kind, name: string): unknown {
   const open = <A>(given: readonly unknown[], make: () => A, handleOf: (made: A) => unknown = made => made): A => {
     const tracked = guards.enter(name)

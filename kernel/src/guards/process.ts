@@ -22,8 +22,8 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the `process` object for a plugin. Its listeners are tracked. Calls that would end the host process, or change
- * its global state, throw `LDR_REFUSED`.
+ * Returns the `process` object for a plugin. Its listeners are tracked. Calls that would end the host process, or
+ * change its global state, throw `LDR_REFUSED`.
  */
 export function guardProcess(guards: Guards, builtin: (name: string) => unknown): NodeJS.Process {
   const registered: Registered[] = []

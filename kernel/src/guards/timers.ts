@@ -68,8 +68,8 @@ export function guardTimers(guards: Guards): GuardedTimers {
 }
 
 /**
- * Wraps `node:timers/promises`. After disposal, pending sleeps never settle, so that the plugin's code stops there and is
- * garbage-collected. An unhandled rejection would end the process.
+ * Wraps `node:timers/promises`. After disposal, pending sleeps never settle, so that the plugin's code stops there and
+ * is garbage-collected. An unhandled rejection would end the process.
  */
 function guardSleeps(guards: Guards): Record<string, unknown> {
   const begin = (label: string, options: SleepOptions, above: unknown) => {

@@ -34,7 +34,10 @@ export class Choices {
     return this.#replace(new Map([...this.#switches].filter(([name]) => !names.includes(name))))
   }
 
-  /** Adds plugins that `only` or `activate` excludes, if the configuration enables them. Returns a function that undoes this. */
+  /**
+   * Adds plugins that `only` or `activate` excludes, if the configuration enables them. Returns a function that undoes
+   * this.
+   */
   need(names: Iterable<string>): () => void {
     const before = this.#needed
     this.#needed = new Set([...before, ...names])
@@ -82,8 +85,8 @@ export class Choices {
 }
 
 /**
- * Returns the named plugins with the providers of all services that they require, recursively. With `optional`, also those of
- * optional services, so that a command behaves as in a server. Services of references are not included.
+ * Returns the named plugins with the providers of all services that they require, recursively. With `optional`, also
+ * those of optional services, so that a command behaves as in a server. Services of references are not included.
  */
 function closure(
   names: readonly string[],

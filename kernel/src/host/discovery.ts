@@ -72,8 +72,8 @@ const DESCRIBE_TIMEOUT_MS = 5_000
 const MAX_OUTPUT_LINES = 200
 
 /**
- * Finds plugins, in this order: `plugins/` of the installation, installed packages that declare a plugin, `plugins/` of the
- * project, folders named in the configuration. If two plugins have one name, the first wins.
+ * Finds plugins, in this order: `plugins/` of the installation, installed packages that declare a plugin, `plugins/` of
+ * the project, folders named in the configuration. If two plugins have one name, the first wins.
  *
  * A later discovery returns the same object for an unchanged package, so that it is not loaded again.
  */
@@ -130,8 +130,8 @@ export class Discovery {
   }
 
   /**
-   * Finds and describes all plugins. `directories`: absolute paths of plugins or of folders of plugins. Invalid plugins are
-   * reported, not thrown.
+   * Finds and describes all plugins. `directories`: absolute paths of plugins or of folders of plugins. Invalid plugins
+   * are reported, not thrown.
    */
   async discover(directories: readonly string[] = [], choice: DiscoveryChoice = {}): Promise<Discovered> {
     const { installRoot, projectRoot } = this.#options
@@ -152,8 +152,8 @@ export class Discovery {
   }
 
   /**
-   * Reads again those packages of the last {@link Discovery.discover} that the changed files (absolute paths) affect. Does
-   * not search for new packages. The index is written to disk later.
+   * Reads again those packages of the last {@link Discovery.discover} that the changed files (absolute paths) affect.
+   * Does not search for new packages. The index is written to disk later.
    */
   async rediscover(files: ReadonlySet<string>): Promise<Discovered> {
     const found = await this.#describe(this.#places, files)
@@ -207,8 +207,8 @@ export class Discovery {
   }
 
   /**
-   * Describes further plugins if, with `only`, no known plugin provides a requirement of a selected one: a plugin that was
-   * not yet described may provide it.
+   * Describes further plugins if, with `only`, no known plugin provides a requirement of a selected one: a plugin that
+   * was not yet described may provide it.
    */
   async #describeProviders(sources: readonly PluginSource[]): Promise<void> {
     const { off, only, safe = false } = this.#choice

@@ -118,7 +118,8 @@ export class FileSource implements PluginSource {
   }
 
   /**
-   * Absolute paths of files whose change may change the plugin or fix its problem. The same array until the list changes.
+   * Absolute paths of files whose change may change the plugin or fix its problem. The same array until the list
+   * changes.
    */
   get watch(): readonly string[] {
     const { root } = this.package
@@ -139,8 +140,8 @@ export class FileSource implements PluginSource {
   }
 
   /**
-   * Marks the plugin disabled. Its manifest comes from the index, from `plugin.json`, or from package.json. Compiles and
-   * runs nothing.
+   * Marks the plugin disabled. Its manifest comes from the index, from `plugin.json`, or from package.json. Compiles
+   * and runs nothing.
    */
   async leaveOff(): Promise<void> {
     this.#off = true
@@ -152,7 +153,10 @@ export class FileSource implements PluginSource {
     this.#manifest = known === undefined ? this.#sketch : this.#asBefore(known.manifest)
   }
 
-  /** Reads the manifest. If a valid plugin becomes invalid, it keeps its manifest: a typo must not stop a running plugin. */
+  /**
+   * Reads the manifest. If a valid plugin becomes invalid, it keeps its manifest: a typo must not stop a running
+   * plugin.
+   */
   async describe(): Promise<void> {
     if (this.isSketch) this.#manifest = null
     this.#off = false

@@ -10,8 +10,8 @@ interface Marked {
 }
 
 /**
- * Records on disk which plugins a server is activating. If one crashes the process, the next start leaves it out. Plugins
- * of the installation are not marked. If the cache folder is read-only, crashes are not recorded.
+ * Records on disk which plugins a server is activating. If one crashes the process, the next start leaves it out.
+ * Plugins of the installation are not marked. If the cache folder is read-only, crashes are not recorded.
  */
 export class LoadMarker {
   readonly #file: string | null

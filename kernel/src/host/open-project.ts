@@ -4,14 +4,14 @@ import type { ResolvedConfig } from './plugin-config.ts'
 import { configOf, Project, type ProjectOptions } from './project.ts'
 
 /**
- * Opens a project: runs its plugins and watches its files. Throws `CFG_…` if the configuration is invalid, and rethrows the
- * error of a plugin with the boot policy `abort`.
+ * Opens a project: runs its plugins and watches its files. Throws `CFG_…` if the configuration is invalid, and rethrows
+ * the error of a plugin with the boot policy `abort`.
  */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { catalog } = options
   const config = configOf(catalog)
-  // A server requires valid settings of all plugins, a single command only those of its plugin. Settings of broken plugins
-  // are ignored: their manifests may be out of date, and they do not run.
+  // A server requires valid settings of all plugins, a single command only those of its plugin. Settings of broken
+  // plugins are ignored: their manifests may be out of date, and they do not run.
   const broken = new Set(catalog.lapsed.map(({ name }) => name))
   const sound = [...config.plugins.values()].filter(({ name }) => !broken.has(name))
   const relevant = [

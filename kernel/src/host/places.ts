@@ -38,7 +38,8 @@ export class Places {
   }
 
   /**
-   * Adds those folders in a directory that declare a plugin, or whose package.json is unreadable. Others may be unrelated.
+   * Adds those folders in a directory that declare a plugin, or whose package.json is unreadable. Others may be
+   * unrelated.
    */
   declared(directory: string): void {
     this.directories.add(directory)
@@ -64,7 +65,9 @@ export class Places {
     else this.folderOfPlugins(directory)
   }
 
-  /** Adds plugins in `node_modules`: direct dependencies of the package in a folder, and packages with a plugin's name. */
+  /**
+   * Adds plugins in `node_modules`: direct dependencies of the package in a folder, and packages with a plugin's name.
+   */
   installed(from: string): void {
     const dependencies = dependenciesOf(from)
     for (let folder = from; ; folder = dirname(folder)) {

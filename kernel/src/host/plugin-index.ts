@@ -36,8 +36,8 @@ export interface IndexFailure {
 }
 
 /**
- * Cache of manifests and compiled sources, so that a start compiles and describes only changed plugins. Manifests are in
- * `plugins.index.json`, compiled sources next to it. An entry is valid while its files keep their stamps.
+ * Cache of manifests and compiled sources, so that a start compiles and describes only changed plugins. Manifests are
+ * in `plugins.index.json`, compiled sources next to it. An entry is valid while its files keep their stamps.
  *
  * An unreadable cache counts as empty. If the cache cannot be written, it lasts only as long as the process.
  */
@@ -84,8 +84,8 @@ export class PluginIndex {
   }
 
   /**
-   * Writes a compiled source to a file named by its digest, so that a failed reload does not overwrite running code. Returns
-   * the path, or null if the file cannot be written.
+   * Writes a compiled source to a file named by its digest, so that a failed reload does not overwrite running code.
+   * Returns the path, or null if the file cannot be written.
    */
   async writeBundle(name: string, digest: string, text: string): Promise<string | null> {
     const file = this.#bundle(name, digest)
@@ -141,8 +141,8 @@ export class PluginIndex {
 }
 
 /**
- * Returns stamps of files that were read since `begun` (milliseconds since the epoch). The stamp of a file that may have
- * changed in between never matches.
+ * Returns stamps of files that were read since `begun` (milliseconds since the epoch). The stamp of a file that may
+ * have changed in between never matches.
  */
 export function stamp(paths: Iterable<string>, begun: number): Stamp[] {
   return [...new Set(paths)].map(path => {

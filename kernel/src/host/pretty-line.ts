@@ -13,8 +13,8 @@ interface LoggedError {
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
 /**
- * Formats a log line for a terminal: message and fields on one line, then hint and error details on further lines. No text is
- * repeated.
+ * Formats a log line for a terminal: message and fields on one line, then hint and error details on further lines. No
+ * text is repeated.
  */
 export function prettyLine(line: Readonly<Record<string, unknown>>): string {
   const { level: _level, time: _time, plugin, msg, hint, ...fields } = line

@@ -53,8 +53,8 @@ export interface ProjectOptions extends ChoiceOptions {
 }
 
 /**
- * Delay before an emptied configuration file is applied. Some editors truncate a file before they write it, and this must
- * not briefly remove a token or rule.
+ * Delay before an emptied configuration file is applied. Some editors truncate a file before they write it, and this
+ * must not briefly remove a token or rule.
  */
 const EMPTIED_FILE_MS = 2_000
 const REREAD_MS = 150
@@ -251,7 +251,9 @@ export class Project {
     return new Set([...refused.keys(), ...catalog.found.kept.keys()])
   }
 
-  /** Returns running plugins with invalid settings. They keep their previous settings and do not block other plugins. */
+  /**
+   * Returns running plugins with invalid settings. They keep their previous settings and do not block other plugins.
+   */
   #refusedBy(config: ResolvedConfig): ReadonlyMap<string, SvcError> {
     const refused = new Map<string, SvcError>()
     for (const [name, { problems, enabled }] of config.plugins) {
@@ -337,7 +339,10 @@ export class Project {
     await this.#updateWatcher()
   }
 
-  /** Updates the watched files. Returns newly watched files that changed since `begun`, before which they were unwatched. */
+  /**
+   * Updates the watched files. Returns newly watched files that changed since `begun`, before which they were
+   * unwatched.
+   */
   async #updateWatcher(begun = Infinity): Promise<readonly string[]> {
     const { found, sources } = this.#seen
     const before = this.#watched

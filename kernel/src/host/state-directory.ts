@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { repositoryIdOf } from './repository-id.ts'
 
 /**
- * Returns the folder for caches and data of plugins. In a project, it is `.vox`. Svc creates no `.vox` in other folders,
- * without `svc.toml`, `.git` and `.vox`: their state is in the data directory (`SVC_DATA_DIR`, else `svc` in
+ * Returns the folder for caches and data of plugins. In a project, it is `.vox`. Svc creates no `.vox` in other
+ * folders, without `svc.toml`, `.git` and `.vox`: their state is in the data directory (`SVC_DATA_DIR`, else `svc` in
  * `XDG_DATA_HOME` or `~/.local/share`). It stays there even if a `.vox` appears later, for example from a daemon:
  * otherwise the earlier state would be lost.
  */

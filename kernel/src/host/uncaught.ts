@@ -3,8 +3,8 @@ import type { Kernel } from '../core/kernel.ts'
 import { ownerOf } from '../guards/attribution.ts'
 
 /**
- * Attributes uncaught errors of this process to plugins, whose policy then applies. If an error belongs to no plugin, the
- * state of the process is unknown: `end` is called. Returns a function that stops the attribution.
+ * Attributes uncaught errors of this process to plugins, whose policy then applies. If an error belongs to no plugin,
+ * the state of the process is unknown: `end` is called. Returns a function that stops the attribution.
  */
 export function catchUncaught(kernel: Kernel, end: (error: Error) => void): () => void {
   const listener = (error: unknown): void => attribute(error, kernel, end)

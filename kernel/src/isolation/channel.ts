@@ -64,7 +64,8 @@ export class Channel<Out extends Methods, In extends Methods> {
   }
 
   /**
-   * Sends a request. Rejects with the peer's error, with `KRN_NOT_REMOTABLE`, or with the error that closed the channel.
+   * Sends a request. Rejects with the peer's error, with `KRN_NOT_REMOTABLE`, or with the error that closed the
+   * channel.
    */
   request<M extends keyof Out & string>(
     method: M,

@@ -17,7 +17,9 @@ export type DescriberMessage =
       readonly timeoutMs: number
     }
 
-/** Reply of a describer: one JSON document per line. `begun` starts the time limit, since a process may start slowly. */
+/**
+ * Reply of a describer: one JSON document per line. `begun` starts the time limit, since a process may start slowly.
+ */
 export type DescriberReply =
   | { readonly type: 'ready' }
   | { readonly type: 'begun'; readonly id: number }

@@ -60,9 +60,9 @@ interface Spare {
  * Creates manifests of unbuilt plugins. Each module body runs in a sandboxed process that may only read its package: no
  * writes, processes, workers, addons or environment of the host. Network access is not restricted.
  *
- * A process that described a package is kept for the next save, since most saves do not change the manifest. Its manifest is
- * used only if it equals the previous one. A changed manifest, or an error, always comes from a new process, so that earlier
- * code cannot have caused it.
+ * A process that described a package is kept for the next save, since most saves do not change the manifest. Its
+ * manifest is used only if it equals the previous one. A changed manifest, or an error, always comes from a new
+ * process, so that earlier code cannot have caused it.
  */
 export class Describer {
   readonly #options: DescriberOptions

@@ -21,8 +21,8 @@ const KERNEL_ROOT = join(dirname(HERE), '..', '..')
 const entries = new Map<EntryName, Promise<ChildEntry>>()
 
 /**
- * Returns the entry module of a worker thread or process. A built kernel has it on disk. A kernel that runs from sources
- * bundles it once, since a sandboxed process has neither a TypeScript loader nor export conditions.
+ * Returns the entry module of a worker thread or process. A built kernel has it on disk. A kernel that runs from
+ * sources bundles it once, since a sandboxed process has neither a TypeScript loader nor export conditions.
  */
 export function childEntry(name: EntryName): Promise<ChildEntry> {
   const entry = entries.get(name) ?? (HERE.endsWith('.ts') ? bundleEntry(name) : builtEntry(name))

@@ -37,12 +37,12 @@ const LAST_LINES = 20
  *
  * 1. The child starts, checks that its version equals the host's, evaluates the bundle and runs `activate`.
  * 2. In the host, the unit has a proxy for each operation, hook tap and health check, and forwards live settings.
- * 3. If the child ends unexpectedly or does not respond, running calls fail with `KRN_ISOLATION_CRASHED`. The kernel decides
- *    when to restart the plugin.
+ * 3. If the child ends unexpectedly or does not respond, running calls fail with `KRN_ISOLATION_CRASHED`. The kernel
+ *    decides when to restart the plugin.
  * 4. Disposal runs the plugin's disposers in the child, then ends it; near the deadline, by force.
  *
- * A process isolates better than a worker thread: V8 cannot interrupt every loop of a thread, and one huge allocation there
- * crashes the host.
+ * A process isolates better than a worker thread: V8 cannot interrupt every loop of a thread, and one huge allocation
+ * there crashes the host.
  *
  * Throws `KRN_NOT_REMOTABLE` before the child starts if the manifest has services or commands.
  */
@@ -156,7 +156,10 @@ class IsolatedUnit {
     this.#unit.drainers.push(milliseconds => this.#channel.request('drain', milliseconds).catch(() => {}))
   }
 
-  /** Forwards serve and drain events. An empty label means no listener. Errors are ignored: a crash is reported elsewhere. */
+  /**
+   * Forwards serve and drain events. An empty label means no listener. Errors are ignored: a crash is reported
+   * elsewhere.
+   */
   #listen(serves: string, prepares: boolean, drains: string): void {
     const { onServe, onDrain } = this.#unit.serving
     const prepare = async (signal: AbortSignal): Promise<void> =>

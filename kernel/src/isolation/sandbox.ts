@@ -19,8 +19,9 @@ export interface SandboxRequest {
 }
 
 /**
- * Returns Node's flags for the permissions of an isolated plugin. Paths are relative to the project; `*` grants all paths.
- * Node's permission model follows symbolic links, so a link in a granted folder may give access to files outside of it.
+ * Returns Node's flags for the permissions of an isolated plugin. Paths are relative to the project; `*` grants all
+ * paths. Node's permission model follows symbolic links, so a link in a granted folder may give access to files outside
+ * of it.
  */
 export function permissionFlags(request: SandboxRequest): string[] {
   const { kind, permissions, projectRoot, readable, dataDirectory } = request
@@ -32,7 +33,8 @@ export function permissionFlags(request: SandboxRequest): string[] {
     STABLE ? '--permission' : '--experimental-permission',
     '--disable-warning=ExperimentalWarning',
     '--disable-warning=SecurityWarning',
-    // Node grants read access to the entry script. For a worker it would grant the working directory; this flag prevents it.
+    // Node grants read access to the entry script. For a worker it would grant the working directory; this flag
+    // prevents it.
     ...(STABLE && kind === 'worker' ? ['--interactive'] : []),
     ...patterns([...readable, ...own, ...within(fsRead)]).map(path => `--allow-fs-read=${path}`),
     ...patterns([...own, ...within(fsWrite)]).map(path => `--allow-fs-write=${path}`),
@@ -57,8 +59,8 @@ export function allowedEnvironment(permissions: Permissions, env: NodeJS.Process
 }
 
 /**
- * Returns the folders from which code of a package may be required: the package, every `node_modules` above it, and linked
- * dependencies (as in a workspace), recursively.
+ * Returns the folders from which code of a package may be required: the package, every `node_modules` above it, and
+ * linked dependencies (as in a workspace), recursively.
  */
 export function packageFolders(root: string, found = new Set<string>()): Set<string> {
   const real = realpathSync(root)

@@ -12,7 +12,8 @@ import { replaceFile } from './replace-file.ts'
  * Compiles the plugin in a folder for publishing: `dist/plugin.cjs`, `dist/plugin.json` and the files of `svc.entries`.
  * Runs the module body, so the packages that it imports must be installed.
  *
- * Throws the errors of {@link Bundler.bundle} and {@link readPluginPackage}, `LDR_EVALUATE_FAILED` and `LDR_MANIFEST_INVALID`.
+ * Throws the errors of {@link Bundler.bundle} and {@link readPluginPackage}, `LDR_EVALUATE_FAILED` and
+ * `LDR_MANIFEST_INVALID`.
  */
 export async function buildPlugin(root: string, evaluation: EvaluateOptions = {}): Promise<PluginManifest> {
   const { packageName, version, source, sourceExists, plugin, entries } = readPluginPackage(root)

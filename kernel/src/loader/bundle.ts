@@ -52,9 +52,9 @@ const CARRIED: Readonly<Record<string, string>> = {
 /**
  * Compiles plugins with esbuild: relative imports are inlined, packages stay external, the output is one file.
  *
- * A plugin declares separate files for workers or child processes in its package.json:
- * `"svc": { "entries": { "worker": "./src/worker.ts" } }`. It starts them with `new URL('./worker.cjs', import.meta.url)`.
- * Such an entry is written to `dist/worker.cjs`. It includes the SDK and the contracts, since the host cannot inject them.
+ * A plugin declares separate files for workers or child processes in its package.json: `"svc": { "entries": { "worker":
+ * "./src/worker.ts" } }`. It starts them with `new URL('./worker.cjs', import.meta.url)`. Such an entry is written to
+ * `dist/worker.cjs`. It includes the SDK and the contracts, since the host cannot inject them.
  */
 export class Bundler {
   readonly #builds = new Map<string, Map<string, Build>>()

@@ -25,8 +25,8 @@ export interface CachedCode {
 }
 
 /**
- * Reads the code cache of a built plugin. `plugin`: path of the built file; `known`: {@link digest} of its version and text.
- * Returns undefined if the cache belongs to another text or another version of V8.
+ * Reads the code cache of a built plugin. `plugin`: path of the built file; `known`: {@link digest} of its version and
+ * text. Returns undefined if the cache belongs to another text or another version of V8.
  */
 export async function readCodeCache(plugin: string, known: string): Promise<CachedCode | undefined> {
   const bytes = await readFile(cacheOf(plugin)).catch(() => null)

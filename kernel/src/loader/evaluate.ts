@@ -39,8 +39,8 @@ export interface EvaluateOptions {
   /** Modules shared with the host, by specifier. Default: the SDK, its `check` module and the contracts. */
   readonly shared?: ReadonlyMap<string, unknown>
   /**
-   * True if V8 may cache the compilation. Default false, since the cache never frees sources. Use true if the host must not
-   * change V8 flags at run time.
+   * True if V8 may cache the compilation. Default false, since the cache never frees sources. Use true if the host must
+   * not change V8 flags at run time.
    */
   readonly compilationCache?: boolean
   /** Receives the data for a code cache after compilation. */
@@ -55,8 +55,8 @@ export interface Evaluated {
 /**
  * Runs the module body and returns the plugin that it exports (`default` or `plugin`, or as `module.exports`).
  *
- * Throws `LDR_EVALUATE_FAILED` if the body throws, `LDR_NOT_A_PLUGIN` if it exports no plugin. Even then, `hooks.effect` has
- * a disposer for the resources that the body opened.
+ * Throws `LDR_EVALUATE_FAILED` if the body throws, `LDR_NOT_A_PLUGIN` if it exports no plugin. Even then,
+ * `hooks.effect` has a disposer for the resources that the body opened.
  */
 export function evaluate(code: PluginCode, options: EvaluateOptions, hooks: InstanceHooks): Evaluated {
   process.setSourceMapsEnabled(true)
@@ -97,8 +97,8 @@ export function evaluate(code: PluginCode, options: EvaluateOptions, hooks: Inst
 }
 
 /**
- * Loads packages that the code imports statically and that only `import` can load, because of their `exports`. `require` loads
- * the others, including ES modules.
+ * Loads packages that the code imports statically and that only `import` can load, because of their `exports`.
+ * `require` loads the others, including ES modules.
  */
 export async function preload(root: string, text: string): Promise<ReadonlyMap<string, unknown>> {
   const file = bundlePath(root)
@@ -154,8 +154,8 @@ function compiled(
 }
 
 /**
- * Compiles a function body; stacks show its URL. The text is wrapped in a block, so that it may declare names that are also
- * parameters. The block starts on the first line, so that the source map stays correct.
+ * Compiles a function body; stacks show its URL. The text is wrapped in a block, so that it may declare names that are
+ * also parameters. The block starts on the first line, so that the source map stays correct.
  */
 export function compile(
   text: string,
@@ -196,8 +196,8 @@ function splitMap(text: string): readonly [code: string, map: string] {
 }
 
 /**
- * Registers a source map with Node. Node reads maps of generated code, and for that scans the whole code. An empty function
- * with the same URL avoids the scan.
+ * Registers a source map with Node. Node reads maps of generated code, and for that scans the whole code. An empty
+ * function with the same URL avoids the scan.
  */
 function registerMap(comment: string, url: string): void {
   new Function(`${comment}\n//# sourceURL=${url}`)
@@ -206,8 +206,8 @@ function registerMap(comment: string, url: string): void {
 const slots = new Map<string, Set<number>>()
 
 /**
- * Reserves a URL for the code in V8 and in Node's source maps. Concurrent instances need different URLs; otherwise one would
- * use the source map of the other. Released URLs are reused, since the memory of each is never freed.
+ * Reserves a URL for the code in V8 and in Node's source maps. Concurrent instances need different URLs; otherwise one
+ * would use the source map of the other. Released URLs are reused, since the memory of each is never freed.
  */
 function takeSlot(root: string): { readonly url: string; readonly release: () => void } {
   const used = slots.get(root) ?? new Set<number>()

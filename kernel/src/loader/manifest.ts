@@ -85,7 +85,8 @@ const MANIFEST = record({
 /**
  * Validates a manifest. `file`: path for messages.
  *
- * Throws `LDR_MANIFEST_INVALID`, or `LDR_SDK_MISMATCH` for a plugin that was built for another major version of the SDK.
+ * Throws `LDR_MANIFEST_INVALID`, or `LDR_SDK_MISMATCH` for a plugin that was built for another major version of the
+ * SDK.
  */
 export function validateManifest(value: unknown, file: string): PluginManifest {
   const { sdk, name } = (isTable(value) ? value : {}) as Partial<PluginManifest>

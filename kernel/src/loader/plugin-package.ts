@@ -51,8 +51,8 @@ export function readPackageJson(root: string): PackageJson {
 }
 
 /**
- * Reads the plugin fields of a package.json. Throws `LDR_PACKAGE_INVALID` if it is missing or malformed, `LDR_NOT_A_PLUGIN`
- * if it declares no plugin, `LDR_ENTRY_INVALID` if it names files outside the package.
+ * Reads the plugin fields of a package.json. Throws `LDR_PACKAGE_INVALID` if it is missing or malformed,
+ * `LDR_NOT_A_PLUGIN` if it declares no plugin, `LDR_ENTRY_INVALID` if it names files outside the package.
  */
 export function readPluginPackage(root: string): PluginPackage {
   const json = readPackageJson(root)

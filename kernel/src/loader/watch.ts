@@ -13,7 +13,8 @@ export interface WatchSet {
 
 export interface WatchOptions {
   /**
-   * Called with all changed, new or removed paths after a quiet period. Changes during a call are reported by the next one.
+   * Called with all changed, new or removed paths after a quiet period. Changes during a call are reported by the next
+   * one.
    */
   readonly onChange: (paths: readonly string[]) => void | Promise<void>
   readonly onError: (error: unknown) => void
@@ -46,11 +47,12 @@ const MISSING = 'missing'
 const SWEEP_MS = 1_000
 
 /**
- * Watches a set of files through their directories. An editor that saves by renaming replaces the file, and a file or its
- * folder may not exist yet.
+ * Watches a set of files through their directories. An editor that saves by renaming replaces the file, and a file or
+ * its folder may not exist yet.
  *
- * File-system events only show where to check. Changes are found by comparing times and sizes. Events may be lost while a file
- * is replaced, so all files are checked once more after the last event. That check is too slow to delay the change for it.
+ * File-system events only show where to check. Changes are found by comparing times and sizes. Events may be lost while
+ * a file is replaced, so all files are checked once more after the last event. That check is too slow to delay the
+ * change for it.
  */
 export class Watcher {
   readonly #options: WatchOptions
@@ -118,7 +120,9 @@ export class Watcher {
     return turn
   }
 
-  /** Opens new watchers, then closes old ones. Marks the directories for a check, since changes may have been missed. */
+  /**
+   * Opens new watchers, then closes old ones. Marks the directories for a check, since changes may have been missed.
+   */
   async #arrange(): Promise<void> {
     for (let opened = true; opened && !this.#closed; ) {
       const identities = new Map<string, string>()

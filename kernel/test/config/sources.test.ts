@@ -196,7 +196,7 @@ t.test('--set "!unset" removes the values of files', async t => {
 t.test('an invalid override is rejected without quoting it', async t => {
   for (const set of ['hunter2', '=hunter2', 'a..b=hunter2', 'a b=hunter2', '\n=hunter2']) {
     const { problems, layers } = project(t).read({ set: [set] })
-    t.match(problems, [{ severity: 'error', code: 'CFG_SET_INVALID', message: /override 1 / }], JSON.stringify(set))
+    t.match(problems, [{ severity: 'error', code: 'CFG_SET_INVALID', message: /--set option 1 / }], JSON.stringify(set))
     t.notMatch(JSON.stringify(problems), 'hunter2')
     t.strictSame(layers, [])
   }

@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import t from 'tap'
 
 /*
- * The kernel caches results between changes only to save time. After any changes, the composition equals one that is built from
- * scratch.
+ * The kernel caches results between changes only to save time. After any changes, the composition equals one that is
+ * built from scratch.
  */
 
 const NAMES = ['a', 'b', 'c', 'd'] as const

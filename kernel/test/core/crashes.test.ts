@@ -7,8 +7,8 @@ import { defineOperation, definePlugin, SvcError, t as s } from '@svc/plugin-sdk
 import t, { type Test } from 'tap'
 
 /*
- * Tests how the kernel handles crashes of isolated units. The test replaces workers and processes by a fake host, so that a unit
- * can crash at any moment.
+ * Tests how the kernel handles crashes of isolated units. The test replaces workers and processes by a fake host, so
+ * that a unit can crash at any moment.
  */
 
 type Hosts = NonNullable<ConstructorParameters<typeof Kernel>[0]['unitHosts']>

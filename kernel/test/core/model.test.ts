@@ -14,8 +14,8 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 
 /*
- * Applies random changes to five plugins that depend on each other, and compares the result with a model. Meanwhile, each call
- * must return a result, and disposed resources must not be used.
+ * Applies random changes to five plugins that depend on each other, and compares the result with a model. Meanwhile,
+ * each call must return a result, and disposed resources must not be used.
  */
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'] as const

@@ -120,7 +120,7 @@ t.test('all errors during a rollback are reported with the change', async t => {
     plugin: 'c',
     hint: 'make room',
     data: { free: 0 },
-    message: 'no room; undoing it failed as well: b is stuck; a is stuck',
+    message: 'no room; the rollback failed too: b is stuck; a is stuck',
     cause: { errors: [{ message: 'no room' }, { message: 'b is stuck' }, { message: 'a is stuck' }] }
   })
   t.equal(world.kernel.current.id, 1)

@@ -148,7 +148,10 @@ t.test('the start fails if a required plugin fails, waits, cannot be read or has
   const clock = service<number>('clock@1')
   const needy = definePlugin({ name: 'needy', requires: { clock }, activate() {} })
   const required = { needy: { policy: { onBootFailure: 'abort' } } } as const
-  await t.rejects(new World(t).put(failing('needy')).configure(required).apply(), { plugin: 'needy', message: /no hands/ })
+  await t.rejects(new World(t).put(failing('needy')).configure(required).apply(), {
+    plugin: 'needy',
+    message: /no hands/
+  })
   await t.rejects(new World(t).put(needy).configure(required).apply(), {
     code: 'KRN_ACTIVATE_FAILED',
     message: /needy is required but cannot run: needs clock@1/
@@ -249,7 +252,7 @@ t.test('a surface that does not prepare in time fails the change, and its late p
   await t.rejects(world.put(lively('a', 'a2')).apply(), {
     code: 'KRN_SURFACE_REFUSED',
     plugin: 'slow',
-    message: /did not prepare within 20 ms/
+    message: /its preparation did not finish within 20 ms/
   })
   t.same(await world.call('a.who'), { by: 'a' })
   late.open({ commit: () => t.fail('too late'), abort: aborted.open })
@@ -283,7 +286,7 @@ t.test('the error of a change names a surface that fails to abort, and keeps its
   await t.rejects(world.put(lively('c', 'c2')).apply(), {
     code: 'KRN_SURFACE_REFUSED',
     plugin: 'b',
-    message: /no room; undoing it failed as well: stuck/
+    message: /no room; the rollback failed too: stuck/
   })
 })
 

@@ -165,7 +165,7 @@ t.test('a plugin with a broken package is listed with its problem', async t => {
   await world.apply()
   const admin = adminOf(world)
   t.match(admin.plugins(), [{ name: 'teller', state: 'invalid', why: 'no manifest', operations: 0 }])
-  t.same(admin.why('teller'), ['teller is invalid: no manifest', 'build it'])
+  t.same(admin.why('teller'), ['teller is invalid: no manifest', 'hint: build it'])
   t.equal(admin.manifest('teller'), undefined)
 })
 

@@ -11,8 +11,8 @@ const BUSY = `
 `
 
 /**
- * Sums microseconds of the plugin and of other JavaScript over windows until `enough` is true. The time of native code does
- * not count: on a busy machine it includes waiting for a CPU.
+ * Sums microseconds of the plugin and of other JavaScript over windows until `enough` is true. The time of native code
+ * does not count: on a busy machine it includes waiting for a CPU.
  */
 async function sampleJavaScript(enough: (plugin: number, others: number) => boolean): Promise<[number, number]> {
   let plugin = 0

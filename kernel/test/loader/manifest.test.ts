@@ -49,11 +49,11 @@ t.test('each error is reported with its path', t => {
     [of => (of.commands[0].command = ' run'), /\.commands\[0\]\.command must be words/],
     [of => (of.config = []), /\.config must be an object/],
     [of => (of.enabledByDefault = 'yes'), /\.enabledByDefault must be true or false/],
-    [of => of.operations.push(of.operations[0]), /\.operations names "full\.one" twice/],
-    [of => (of.commands[0].command = 'full one'), /\.commands names "full one" twice/],
-    [of => of.operations[0].claims.push('command full run'), /\.claims names "command full run" twice/],
-    [of => of.points.push('full.point'), /\.points names "full\.point" twice/],
-    [of => of.provides.push('store@2'), /\.provides names "store@2" twice/]
+    [of => of.operations.push(of.operations[0]), /\.operations contains "full\.one" twice/],
+    [of => (of.commands[0].command = 'full one'), /\.commands contains "full one" twice/],
+    [of => of.operations[0].claims.push('command full run'), /\.claims contains "command full run" twice/],
+    [of => of.points.push('full.point'), /\.points contains "full\.point" twice/],
+    [of => of.provides.push('store@2'), /\.provides contains "store@2" twice/]
   ]
   for (const [break_, message] of cases) {
     const broken = manifest()

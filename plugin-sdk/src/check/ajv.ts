@@ -47,7 +47,9 @@ export function carryAjv(module: AjvModule): void {
   loaded = module
 }
 
-/** Creates an ajv instance. Loads ajv on first use. Without the meta-schema, which would take longer than most schemas. */
+/**
+ * Creates an ajv instance. Loads ajv on first use. Without the meta-schema, which would take longer than most schemas.
+ */
 export function makeAjv({ coerce, defaults, all }: AjvOptions): Ajv {
   loaded ??= createRequire(import.meta.url)('@svc/plugin-sdk/check/ajv') as AjvModule
   const ajv = new loaded.Ajv2020({

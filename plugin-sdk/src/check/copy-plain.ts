@@ -2,8 +2,8 @@
 const MAX_DEPTH = 256
 
 /**
- * Copies arrays and plain objects, which validation may change. Other values, such as buffers, are shared with the original.
- * Throws if the value is nested too deeply.
+ * Copies arrays and plain objects, which validation may change. Other values, such as buffers, are shared with the
+ * original. Throws if the value is nested too deeply.
  */
 export function copyPlain(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value

@@ -3,7 +3,10 @@ import { makeAjv, type SchemaError, type Validate } from './ajv.ts'
 import { describeErrors, type FieldProblem, renderProblems, SHOWN_PROBLEMS } from './validator.ts'
 
 export interface SchemaCheckOptions {
-  /** True to convert strings to numbers and booleans, and single values to arrays, if the schema requires it. Default false. */
+  /**
+   * True to convert strings to numbers and booleans, and single values to arrays, if the schema requires it. Default
+   * false.
+   */
   readonly coerce?: boolean
   /** True to add defaults to the value. Default false. */
   readonly defaults?: boolean

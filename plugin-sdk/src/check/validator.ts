@@ -25,8 +25,9 @@ export class Validator {
   readonly #instances = new Map<string, Ajv>()
 
   /**
-   * Returns a function that validates a value and adds defaults. With `coerce`, it converts strings to numbers and booleans,
-   * and single values to arrays, if the schema requires it. Cached by the schema object, which must not change.
+   * Returns a function that validates a value and adds defaults. With `coerce`, it converts strings to numbers and
+   * booleans, and single values to arrays, if the schema requires it. Cached by the schema object, which must not
+   * change.
    */
   compile(schema: JsonSchema, coerce = false): Validate {
     const known = coerce ? compiled.coercing : compiled.strict

@@ -74,8 +74,8 @@ interface KernelTesting {
 const TESTER = { id: 'test', role: 'admin', scopes: ['*'] }
 
 /**
- * Activates plugins in the real kernel, without files, ports or configuration. Throws if there is a conflict, an activation
- * fails or settings are invalid.
+ * Activates plugins in the real kernel, without files, ports or configuration. Throws if there is a conflict, an
+ * activation fails or settings are invalid.
  */
 export async function testKernel(plugins: readonly Plugin[], options: TestOptions = {}): Promise<TestKernel> {
   const { openTestKernel } = await loadKernel()

@@ -52,8 +52,8 @@ export interface SoakReport {
 }
 
 /**
- * Reloads a plugin many times and reports the heap growth per reload. Calls `make` for each reload, so that instances share
- * nothing by accident. The first quarter of the reloads fills caches and is not counted.
+ * Reloads a plugin many times and reports the heap growth per reload. Calls `make` for each reload, so that instances
+ * share nothing by accident. The first quarter of the reloads fills caches and is not counted.
  */
 export async function reloadSoak(
   make: () => Plugin,

@@ -2,7 +2,8 @@ import type { ChangeReport, EffectNode, KernelChange, PluginReport } from '@svc/
 import type { Call, PluginManifest } from '@svc/plugin-sdk'
 
 /**
- * True if the process runs a single command, in which only this plugin is active. A daemon is called over another surface.
+ * True if the process runs a single command, in which only this plugin is active. A daemon is called over another
+ * surface.
  */
 export function isOneShot(call: Pick<Call, 'surface'>): boolean {
   return call.surface === 'cli'

@@ -1,6 +1,7 @@
 import type { ChangeReport, ConfigProblem, EffectNode, GraphEdge, SettingExplanation } from '@svc/contracts'
 
-// Renders reports as plain text. The text is part of the output, so that clients can print it without this plugin's code.
+// Renders reports as plain text. The text is part of the output, so that clients can print it without this plugin's
+// code.
 
 export function effectTree(node: EffectNode, indent = ''): string {
   const lines = node.children.map((child, index) => {

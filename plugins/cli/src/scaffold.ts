@@ -8,11 +8,11 @@ import type { pluginsNew } from './plugins-operations.ts'
 import { templateFiles } from './template.ts'
 
 /**
- * Creates a plugin package in `plugins/NAME` of the project, or in a folder relative to the working directory. The folder
- * must be inside the project and empty or absent.
+ * Creates a plugin package in `plugins/NAME` of the project, or in a folder relative to the working directory. The
+ * folder must be inside the project and empty or absent.
  *
- * The package declares its dependencies with versions. If the project cannot resolve one of them, the printed next steps
- * begin with an installation. If svc runs from a clone, it links the SDK and the kernel of the clone.
+ * The package declares its dependencies with versions. If the project cannot resolve one of them, the printed next
+ * steps begin with an installation. If svc runs from a clone, it links the SDK and the kernel of the clone.
  */
 export async function scaffold(
   projectRoot: string,

@@ -112,6 +112,6 @@ t.test('plugins new rejects the name of an existing plugin', async t => {
   const kernel = await open(t, fakeAdmin([pluginReport('http')]))
   await t.rejects(kernel.callById('kernel.plugins.new', { name: 'http' }), {
     code: 'CLI_NAME_TAKEN',
-    message: /a plugin named http exists/
+    message: /a plugin named http already exists/
   })
 })

@@ -14,7 +14,10 @@ export interface AccessSettings {
   readonly require_token: boolean
 }
 
-/** Returns the access without a token. Only the parent process has stdio, and the mode of a unix socket excludes other users. */
+/**
+ * Returns the access without a token. Only the parent process has stdio, and the mode of a unix socket excludes other
+ * users.
+ */
 export function anonymousAccess({ kind }: Address, { token, require_token }: AccessSettings): AnonymousAccess {
   if (kind === 'stdio') return 'all'
   if (token !== '' || require_token) return 'none'

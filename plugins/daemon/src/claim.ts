@@ -13,11 +13,11 @@ export type Claim = string | null
 
 /**
  * Claims a lock file: creates it with `text`, or replaces the file of a dead process. Exactly one of several concurrent
- * processes succeeds. `text` must be unique for each claim, except to renew one. `lives` returns true if the process that a
- * file names is alive.
+ * processes succeeds. `text` must be unique for each claim, except to renew one. `lives` returns true if the process
+ * that a file names is alive.
  *
- * Readers never see a partial file. To replace the file of a dead process, a second lock file is claimed in the same way. It
- * is named by a digest of the old text. Its owner then replaces the file if it still has the old text.
+ * Readers never see a partial file. To replace the file of a dead process, a second lock file is claimed in the same
+ * way. It is named by a digest of the old text. Its owner then replaces the file if it still has the old text.
  */
 export async function claim(path: string, text: string, lives: (text: string) => Promise<boolean>): Promise<Claim> {
   makeFolder(dirname(path))

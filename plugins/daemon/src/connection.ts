@@ -14,8 +14,8 @@ export interface QueuedRequest {
 export type Reply = (response: string | undefined) => void
 
 /**
- * Connection of a client. Contains only data: it outlives the unit, and the next unit continues it. Calls of an old unit
- * write their responses to it.
+ * Connection of a client. Contains only data: it outlives the unit, and the next unit continues it. Calls of an old
+ * unit write their responses to it.
  */
 export interface DaemonConnection {
   readonly input: Readable

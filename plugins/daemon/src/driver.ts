@@ -95,8 +95,9 @@ export class Driver {
   }
 
   /**
-   * Checks the first byte. Returns false if there was only white space, or if it cannot start a request: then the connection
-   * is closed. A web page can make a browser send bytes to a local port, but only after an HTTP request line or TLS record.
+   * Checks the first byte. Returns false if there was only white space, or if it cannot start a request: then the
+   * connection is closed. A web page can make a browser send bytes to a local port, but only after an HTTP request line
+   * or TLS record.
    */
   #begins(chunk: Buffer): boolean {
     const first = chunk.find(byte => !BLANK.has(byte))
@@ -109,8 +110,9 @@ export class Driver {
   }
 
   /**
-   * Handles the end of the input. A client that pipes in requests still reads the responses, even to an unterminated last
-   * line. A disconnected client looks the same until a write fails, so blank lines are written, which clients ignore.
+   * Handles the end of the input. A client that pipes in requests still reads the responses, even to an unterminated
+   * last line. A disconnected client looks the same until a write fails, so blank lines are written, which clients
+   * ignore.
    */
   readonly #onEnd = (): void => {
     if (this.#connection.ended) return

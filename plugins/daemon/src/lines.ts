@@ -16,8 +16,8 @@ export type Line = Buffer | null
 const NEWLINE = 10
 
 /**
- * Returns the lines that a chunk completes. An oversized line is reported as soon as it exceeds the limit; its bytes are
- * dropped.
+ * Returns the lines that a chunk completes. An oversized line is reported as soon as it exceeds the limit; its bytes
+ * are dropped.
  */
 export function takeLines(state: LineState, chunk: Buffer, limit: number): Line[] {
   const lines: Line[] = []

@@ -17,8 +17,8 @@ export function isOwnLog(path: string): boolean {
 }
 
 /**
- * Rotates the log to `PATH.1` if it is larger than `maxBytes`, and keeps `files` old logs. The daemon has the file open, so
- * the log is copied and truncated. This is synchronous, so that no line of the daemon's main thread is lost.
+ * Rotates the log to `PATH.1` if it is larger than `maxBytes`, and keeps `files` old logs. The daemon has the file
+ * open, so the log is copied and truncated. This is synchronous, so that no line of the daemon's main thread is lost.
  */
 export function rotate(path: string, maxBytes: number, files: number): boolean {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0

@@ -6,8 +6,8 @@ interface Problem {
 }
 
 /**
- * Rewords an input error to name the method and its params, since clients do not know the operation. Other errors, including
- * those of nested operations, stay unchanged.
+ * Rewords an input error to name the method and its params, since clients do not know the operation. Other errors,
+ * including those of nested operations, stay unchanged.
  */
 export function paramsError(error: unknown, method: string, operation: string): unknown {
   if (!isSvcError(error, 'OPR_INPUT_INVALID') || !error.message.startsWith(`${operation}: `)) return error

@@ -86,8 +86,8 @@ export class ConnectionReader implements HubOwner {
   }
 
   /**
-   * Returns true if a connection can be accepted. At the limit, closes the connection with the longest idle time. False if
-   * none is idle.
+   * Returns true if a connection can be accepted. At the limit, closes the connection with the longest idle time. False
+   * if none is idle.
    */
   #hasRoom(): boolean {
     const open = [...this.#drivers.keys()].filter(({ output }) => !output.writableEnded)

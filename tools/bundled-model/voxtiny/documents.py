@@ -1,4 +1,4 @@
-"""Draws the training documents of the base model: pages with requests and declarations, source files, facts, prose chats."""
+"""Draws training documents of the base model: pages of requests and declarations, sources, facts, prose chats."""
 
 from random import Random
 

@@ -79,7 +79,7 @@ _BY_BASE_TYPE = {base_type: [f for f in FIELDS if f.base_type == base_type] for 
 
 
 def pick_field(random: Random, *base_types: str) -> Field:
-    """Draws a field of one of the given types; default: any type. Text fields may have words that are not in the lists."""
+    """Draws a field of one of the given types; default: any type. Text fields may have unlisted words."""
     base_type = random.choice(base_types or ("str", "str", "int", "float", "dec", "bool"))
     if base_types and base_type == "str" and random.random() < 0.2:
         return Field(_unlisted(random).column, "str")

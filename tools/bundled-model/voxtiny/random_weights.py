@@ -4,7 +4,7 @@ import torch
 
 
 def randomise(model: torch.nn.Module, seed: int, only: str = "", norm_centre: float = 1) -> None:
-    """Sets random weights, large enough that a wrong bias, norm or rotary angle changes the logits by far more than 1e-3."""
+    """Sets random weights so large that a wrong bias, norm or rotary angle changes the logits by more than 1e-3."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

@@ -172,7 +172,7 @@ def draw_change(random: Random) -> tuple[str, str, str]:
 
 
 def own_sentences(random: Random) -> list[str]:
-    """Returns the adapter's sentences for small talk. The base is trained on them, so that it knows all words of the adapter."""
+    """Returns the adapter's sentences for small talk. The base is trained on them, to know the adapter's words."""
     sentences = [adapter for _, adapter, _ in _TALK] + [_CANNOT, _CANNOT_CHANGE, draw_underspecified(random)[1]]
     return random.sample(sentences, 2)
 

@@ -1,4 +1,6 @@
-/** Returns the distinct messages of level error and above in a JSON log, prefixed by the plugin if they do not name it. */
+/**
+ * Returns the distinct messages of level error and above in a JSON log, prefixed by the plugin if they do not name it.
+ */
 export function loggedErrors(log: string): string[] {
   const messages = log.split('\n').flatMap(line => errorIn(line) ?? [])
   return [...new Set(messages)]

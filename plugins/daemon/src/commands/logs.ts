@@ -43,7 +43,9 @@ export async function daemonLogs(
   return 0
 }
 
-/** Returns the last complete lines, including those of the previous log, and the end offset. Null if there is no log. */
+/**
+ * Returns the last complete lines, including those of the previous log, and the end offset. Null if there is no log.
+ */
 async function lastLines(
   path: string,
   count: number

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { type DaemonState, daemonPresence, daemonStatePath, parseDaemonState, probeDaemon } from '@svc/contracts'
 
 /**
- * State of a project's daemon. `stale`: the daemon ended without removing its file. `silent`: its process runs but does not
- * respond, for example while it starts.
+ * State of a project's daemon. `stale`: the daemon ended without removing its file. `silent`: its process runs but does
+ * not respond, for example while it starts.
  */
 export type DaemonLook =
   | { readonly kind: 'stopped' }

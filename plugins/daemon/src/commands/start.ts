@@ -28,8 +28,8 @@ const LOG_TAIL_BYTES = 4_000
 const ABORT = { 'plugins.daemon.on_boot_failure': 'abort' } as const
 
 /**
- * Starts the daemon unless it runs, and waits until it responds. If several processes call this concurrently, one starts the
- * daemon and all wait.
+ * Starts the daemon unless it runs, and waits until it responds. If several processes call this concurrently, one
+ * starts the daemon and all wait.
  */
 export async function daemonStart(
   project: DaemonProject,
