@@ -91,7 +91,7 @@ export class OnnxModel implements LoadedModel {
     this.#running.add(controller)
     let lease: AdapterLease | undefined
     try {
-      if (request.adapter === null) await this.#openBare()
+      if (request.adapter === null) await this.#openBaseModel()
       lease = this.#lease(request.adapter)
       const { weights } = lease
       yield* generate({ ...this.#options, request, contextLength, weights, matcher, abort: controller })
@@ -117,7 +117,7 @@ export class OnnxModel implements LoadedModel {
     const { vocabularySize, contextLength } = this.info
     checkTokens(tokens, vocabularySize)
     if (tokens.length > contextLength) throw contextExceeded(tokens.length, contextLength)
-    if (options.adapter === null) await this.#openBare()
+    if (options.adapter === null) await this.#openBaseModel()
     const lease = this.#lease(options.adapter)
     const controller = new AbortController()
     this.#running.add(controller)
@@ -149,8 +149,8 @@ export class OnnxModel implements LoadedModel {
     }
   }
 
-  async #openBare(): Promise<void> {
-    await this.#options.adapters?.openBare()
+  async #openBaseModel(): Promise<void> {
+    await this.#options.adapters?.openBaseModel()
     this.#requireOpen()
   }
 

@@ -16,12 +16,12 @@ const PART = Math.LN2 / PARTS
 export function sumOfWeights(logits: Float32Array, best: number, temperature: number, weights?: Float64Array): number {
   const highest = logits[best] as number
   const factor = PARTS / (Math.LN2 * temperature)
-  const most = PARTS * (halves.length - 1)
+  const maxExponent = PARTS * (halves.length - 1)
   let sum = 0
   for (let token = 0; token < logits.length; token++) {
     const exponent = (highest - (logits[token] as number)) * factor
     let weight = 0
-    if (exponent < most) {
+    if (exponent < maxExponent) {
       const whole = Math.ceil(exponent)
       const rest = (whole - exponent) * PART
       const up = -whole & (PARTS - 1)

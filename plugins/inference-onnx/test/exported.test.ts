@@ -31,9 +31,9 @@ for (const name of ['genai', 'optimum', 'genai-int4']) {
         const model = await engine.load({ runDirectory: join(folder, name) })
         t.teardown(() => model.close())
         const logits = await model.logits(tokens)
-        const largest = positions.reduce((most, position, row) => {
+        const largest = positions.reduce((max, position, row) => {
           const differences = logits[position]!.map((value, id) => Math.abs(value - wanted[row * VOCABULARY + id]!))
-          return Math.max(most, ...differences)
+          return Math.max(max, ...differences)
         }, 0)
         t.ok(largest < TOLERANCE, `largest difference is ${largest}`)
         const { tokens: generated } = await collect(model.generate(greedy(tokens, continuation.length)))

@@ -50,7 +50,7 @@ t.test('rejects NaN in the adapter of a run directory, naming the tensor', async
   const [tensor = ''] = (await readSafetensors(join(fixtures, LLAMA, file))).tensors.keys()
   const runDirectory = await brokenCopy(t, LLAMA, file, tensor)
   const engine = await openEngine(t)
-  await t.rejects(engine.load({ runDirectory }), { code: 'INF_ADAPTER_INVALID', message: `${tensor} holds NaN` })
+  await t.rejects(engine.load({ runDirectory }), { code: 'INF_ADAPTER_INVALID', message: `${tensor} contains NaN` })
 })
 
 t.test('rejects NaN in an added adapter, and the model continues to serve', async t => {

@@ -72,15 +72,15 @@ for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
   t.test(`${name}: half precision, with a half-precision cache, gives nearly the same logits`, async t => {
     const runDirectory = join(fixtures, name)
     const [wide, half] = [await logits(t, runDirectory, 'float32'), await logits(t, runDirectory, 'float16')]
-    const peak = wide.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
-    const error = wide.reduce((most, value, index) => Math.max(most, Math.abs(value - (half[index] as number))), 0)
+    const peak = wide.reduce((max, value) => Math.max(max, Math.abs(value)), 0)
+    const error = wide.reduce((max, value, index) => Math.max(max, Math.abs(value - (half[index] as number))), 0)
     t.ok(error > 0, 'something was rounded')
     t.ok(error < 0.02 * peak, `${error} of ${peak}`)
     const engine = await openEngine(t)
     const model = await engine.load({ runDirectory, device: 'cpu' })
     const [first, second] = [await model.logits([4, 3, 2, 11]), await model.logits([9, 8, 7, 6, 5, 12])]
     const reference = [...(first.at(-1) ?? []), ...(second.at(-1) ?? [])]
-    const wrong = reference.reduce((most, value, index) => Math.max(most, Math.abs(value - (wide[index] as number))), 0)
+    const wrong = reference.reduce((max, value, index) => Math.max(max, Math.abs(value - (wide[index] as number))), 0)
     t.ok(wrong < 1e-3, 'float32 gives the same logits as on the CPU')
     await model.close()
   })
@@ -99,8 +99,8 @@ for (const name of families) {
   t.test(`${name} gives nearly the same logits in half precision`, async t => {
     const runDirectory = await familyDirectory(t, name, { dtype: 'BF16' })
     const [wide, half] = [await logits(t, runDirectory, 'float32'), await logits(t, runDirectory, 'float16')]
-    const peak = wide.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
-    const error = wide.reduce((most, value, index) => Math.max(most, Math.abs(value - (half[index] as number))), 0)
+    const peak = wide.reduce((max, value) => Math.max(max, Math.abs(value)), 0)
+    const error = wide.reduce((max, value, index) => Math.max(max, Math.abs(value - (half[index] as number))), 0)
     t.ok(error > 0 && error < 0.02 * peak, `${error} of ${peak}`)
   })
 }

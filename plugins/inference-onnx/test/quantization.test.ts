@@ -102,7 +102,7 @@ t.test('q8: an outlier in a row hardly affects the precision of the other inputs
   t.ok(error < usual * 0.3, `${error} instead of ${usual}`)
 })
 
-t.test('q8: a row has the same bits alone and in a batch', async t => {
+t.test('q8: a row has the same bits separately and in a batch', async t => {
   const [inputs, outputs] = [256, 96]
   const weight = numbers(inputs * outputs, 3)
   const input = numbers(8 * inputs, 4)

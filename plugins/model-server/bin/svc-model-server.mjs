@@ -11,17 +11,17 @@ const USAGE = `svc-model-server serve --model DIR [options]
   --model-name NAME    name that clients send (last part of DIR)
   --device NAME        auto, cpu, cuda, cuda:N, metal, webgpu (auto)
   --quant NAME         quantisation: auto, none, q8, q4 (auto)
-  --max-tokens N       tokens generated at most by default (512)
-  --temperature N      temperature by default, 0 is greedy (0.7)
+  --max-tokens N       default maximum of generated tokens (512)
+  --temperature N      default temperature; 0 is greedy (0.7)
 
 The process exits with an error if the model cannot be loaded.
 
-The same server from svc.toml, on a machine that only serves a model:
+To run the same server with settings from svc.toml:
 
   svc serve --profile model-server
 
-Set plugins.model-server.model, .host and .api_key there. The README of
-@svc/plugin-model-server has the recipe for a machine with a GPU.
+Set plugins.model-server.model, .host and .api_key in svc.toml. The README
+of @svc/plugin-model-server describes the setup of a machine with a GPU.
 
 Every other setting comes from svc.toml and the environment, as for svc itself.
 `

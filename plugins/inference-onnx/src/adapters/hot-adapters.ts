@@ -73,7 +73,7 @@ export class HotAdapters implements ModelAdapters {
   #base: Promise<OpenBase> | null = null
   #baseBytes = 0
   /** The base model with zero factors; null until a request selects it. */
-  #bare: Resident | null = null
+  #baseModel: Resident | null = null
   #opening: Promise<Resident> | null = null
   #closed = false
 
@@ -120,11 +120,11 @@ export class HotAdapters implements ModelAdapters {
   }
 
   /** Opens the base model, so that a lease for `null` is available. */
-  async openBare(): Promise<void> {
-    if (this.#options.plain || this.#bare !== null) return
+  async openBaseModel(): Promise<void> {
+    if (this.#options.plain || this.#baseModel !== null) return
     this.#opening ??= this.#tracked(this.#read(new Map()))
     try {
-      this.#bare = await this.#opening
+      this.#baseModel = await this.#opening
     } finally {
       this.#opening = null
     }
@@ -133,7 +133,7 @@ export class HotAdapters implements ModelAdapters {
   /** Returns a lease; `null` selects the base model, undefined the loaded weights. Throws `INF_ADAPTER_UNKNOWN`. */
   lease(name: string | null | undefined): AdapterLease {
     if (name === undefined) return LOADED
-    if (name === null) return this.#bare === null ? LOADED : this.#use(this.#bare)
+    if (name === null) return this.#baseModel === null ? LOADED : this.#use(this.#baseModel)
     const resident = this.#named.get(name)
     if (resident === undefined) throw this.#unknown(name)
     return this.#use(resident)
@@ -145,7 +145,7 @@ export class HotAdapters implements ModelAdapters {
     await Promise.allSettled(this.#work)
     this.#named.clear()
     this.#loading.clear()
-    this.#bare = null
+    this.#baseModel = null
     for (const resident of this.#residents) this.#free(resident)
     await this.#closeUnused()
   }

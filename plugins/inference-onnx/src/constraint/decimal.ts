@@ -18,15 +18,15 @@ export interface NumberBounds {
 
 /** Returns an automaton of JSON numbers, or integers, within bounds. Null if no number of up to 15 digits fits. */
 export function numbers(integer: boolean, bounds: NumberBounds): Dfa | null {
-  const least = tightest([bounds.minimum, bounds.exclusiveMinimum], Math.max)
-  const most = tightest([bounds.maximum, bounds.exclusiveMaximum], Math.min)
-  if (least === null && most === null) {
+  const lower = tightest([bounds.minimum, bounds.exclusiveMinimum], Math.max)
+  const upper = tightest([bounds.maximum, bounds.exclusiveMaximum], Math.min)
+  if (lower === null && upper === null) {
     const whole = `[1-9]\\d{0,${MAX_DIGITS - 1}}`
     const pattern = integer ? `0|-?${whole}` : `-?(?:0|${whole})(?:\\.\\d{1,${MAX_DIGITS}})?(?:[eE][+-]?\\d{1,2})?`
     return compileRegex(pattern, { path: 'number', match: 'whole' })
   }
-  const positive = side(least, most)
-  const negative = side(opposite(most), opposite(least))
+  const positive = side(lower, upper)
+  const negative = side(opposite(upper), opposite(lower))
   const start = (bounds: Side | null): Reading => ({ bounds, whole: 0, zero: false, fraction: -1, low: 0, high: 0 })
   return exploreDfa<Reading>({
     start: start(positive),
@@ -87,12 +87,12 @@ interface Bound {
 }
 
 /** Returns the bounds on positive numbers; null if none of them is within the limits. */
-function side(least: Limit | null, most: Limit | null): Side | null {
-  if (most !== null && most.value < 0) return null
-  if (least !== null && least.value >= TOO_LARGE) return null
+function side(lower: Limit | null, upper: Limit | null): Side | null {
+  if (upper !== null && upper.value < 0) return null
+  if (lower !== null && lower.value >= TOO_LARGE) return null
   return {
-    low: least === null || least.value < 0 ? null : bound(least),
-    high: most === null || most.value >= TOO_LARGE ? null : bound(most)
+    low: lower === null || lower.value < 0 ? null : bound(lower),
+    high: upper === null || upper.value >= TOO_LARGE ? null : bound(upper)
   }
 }
 

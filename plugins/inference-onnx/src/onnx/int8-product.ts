@@ -11,7 +11,7 @@ const ZERO_POINT = 128
 /**
  * Adds `input * weight^T`, called `name`. Each input row is rotated and rounded to 8 bits by its own largest magnitude,
  * so its result does not depend on other rows. The sums are integers and therefore exact: a token's result is the same
- * alone and in a batch.
+ * separately and in a batch.
  */
 export function multiplyInt8(graph: OnnxGraph, name: string, input: string, weight: ChannelInt8Weight): void {
   const part = (what: string) => `${name}.${what}`

@@ -17,8 +17,7 @@ const runDirectory = join(fixtures, 'llama-tiny-bf16')
 const peft = (name: string) => join(fixtures, 'peft', name)
 const tokens = [9, 8, 7, 6, 5, 4, 3]
 
-const difference = (a: Float32Array, b: Float32Array) =>
-  a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i]!)), 0)
+const difference = (a: Float32Array, b: Float32Array) => a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0)
 
 t.test('adapters have the same results on WebGPU as on the CPU', problem === null ? {} : { skip: problem }, async t => {
   const cpu = await loadModel(t)
