@@ -1,7 +1,7 @@
 import type { InferenceChatEvent, InferenceChatRequest, RemoteModel, RunningModel } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 
-/** A request, completed from the settings. */
+/** Chat request whose missing fields were filled from the settings. */
 export type FilledRequest = InferenceChatRequest &
   Required<Pick<InferenceChatRequest, 'model' | 'temperature' | 'maxTokens'>>
 

@@ -26,8 +26,8 @@ type PromptReader = Pick<Job, 'tokens' | 'weights' | 'reusePrefix'>
 /**
  * Prefix cache: tracks the contents of each row.
  *
- * Finished sequences leave their keys and values in their rows. There are few rows, so a lookup compares each token by
- * token.
+ * Finished sequences leave their keys and values in their rows. There are few rows, so a lookup compares all of them,
+ * token by token.
  */
 export class CacheRows {
   readonly all: readonly CacheRow[]

@@ -1,6 +1,6 @@
 import type { Wanted } from './frame.ts'
 
-/** Reports that the scheduler has finished a job. */
+/** Outcome of a job, when the scheduler has ended it. */
 export type JobOutcome =
   | { readonly type: 'finished' | 'cancelled' }
   | { readonly type: 'failed'; readonly error: unknown }
@@ -28,7 +28,8 @@ export interface Job {
   /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal
   /**
-   * False while the consumer is behind: the job keeps its slot but is not computed. The job calls `wake` afterwards.
+   * False while the consumer is behind: the job keeps its slot but is not computed.
+   * When it becomes true again, the scheduler must be woken with `wake`.
    */
   readonly ready: boolean
   start(): void

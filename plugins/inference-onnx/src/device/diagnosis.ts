@@ -73,7 +73,7 @@ function deviceFinding(
   return {
     subject,
     status: 'error',
-    detail: `${detail}, although there is a GPU: ${obstacle?.reason ?? 'it failed'}`,
+    detail: `${detail}; the NVIDIA GPU is not used: ${obstacle?.reason ?? 'it failed'}`,
     hint
   }
 }
