@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { resolve } from 'node:path'
-import type { KernelAdmin, Program } from '@svc/contracts'
+import { type KernelAdmin, observabilitySink, type PluginReport, type Program } from '@svc/contracts'
 import { type CommandIo, type ServeInstead, t } from '@svc/plugin-sdk'
 
 export const appOptions = {
@@ -39,8 +39,9 @@ export async function servedProgram(
   more: Readonly<Record<string, unknown>> = {}
 ): Promise<ServeInstead> {
   return {
-    only: PLUGINS,
+    only: [...PLUGINS, ...recorders(admin)],
     set: {
+      ...recordsRequests(admin),
       'plugins.app-runtime.program': resolve(file),
       ...(port === undefined ? {} : { 'plugins.app-runtime.port': port }),
       ...(database === undefined ? {} : { 'plugins.app-runtime.database': placeOf(database) }),
@@ -49,6 +50,22 @@ export async function servedProgram(
       ...more
     }
   }
+}
+
+/** Returns the plugins that record requests and log lines, unless they are disabled. */
+function recorders(admin: KernelAdmin | undefined): string[] {
+  const isOff = ({ state }: PluginReport): boolean => state === 'disabled' || state === 'invalid'
+  const records = ({ name }: PluginReport): boolean =>
+    admin?.manifest(name)?.provides.includes(observabilitySink.id) === true
+  return (admin?.plugins() ?? []).filter(each => !isOff(each) && records(each)).map(({ name }) => name)
+}
+
+const REQUEST_FILE = 'plugins.observability.request_file'
+
+/** Returns the setting with which `svc requests` finds every request of this process. A chosen value wins. */
+function recordsRequests(admin: KernelAdmin | undefined): Readonly<Record<string, unknown>> {
+  const setting = admin?.settings('plugins.observability').find(({ key }) => key === REQUEST_FILE)
+  return setting?.layer === 'default' ? { [REQUEST_FILE]: true } : {}
 }
 
 /** Resolves a database file relative to the current folder, not to the project. */

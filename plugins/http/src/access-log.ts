@@ -39,7 +39,9 @@ export class AccessLog {
   #log({ time: _time, plugin, ...record }: AccessRecord): void {
     const fields = { ...record, ms: Math.round(record.ms * 10) / 10, served_by: plugin }
     const known = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value ?? undefined]))
-    this.#parts.log.info('request', defined(known))
+    const { log } = this.#parts
+    if (record.status >= 500) log.error('request', defined(known))
+    else log.info('request', defined(known))
   }
 }
 
