@@ -14,4 +14,9 @@ export interface HttpCaller {
    * than a small request.
    */
   readonly cancelled?: boolean
+  /**
+   * Records the error code of the response in the access record, for a route that writes its own error format. Call it
+   * before the response ends; the last call counts. Errors that the http plugin sends are recorded without it.
+   */
+  recordError?(code: string): void
 }

@@ -14,6 +14,8 @@ export interface McpCall {
   /** For example `2026-07-28`. */
   readonly protocolVersion: string
   readonly clientCapabilities: McpClientCapabilities
+  /** Id of the request in log lines and errors; over HTTP that of the header `x-request-id`. */
+  readonly requestId: string
   /** W3C trace context of the caller, if it sent one. */
   readonly traceparent: string | undefined
   /** Client's responses to the input requests of the previous round; see {@link McpInputRequired}. */

@@ -45,6 +45,8 @@ export interface McpToolsetCall {
    */
   readonly cancelled?: boolean
   readonly traceparent?: string
+  /** Request id of the caller, for log lines and errors. Default: a new one. */
+  readonly requestId?: string
   readonly onProgress?: (done: number, total?: number, message?: string) => void
 }
 

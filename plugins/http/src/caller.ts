@@ -9,6 +9,8 @@ export class Caller implements HttpCaller {
   /** `traceparent` that the client sent; undefined if it sent none, or a malformed one. */
   declare readonly sentTraceparent?: string
   principal: Principal
+  /** Code of the error in the response, for the access record. */
+  errorCode: string | null = null
   #cancel: AbortController | 'disconnected' | undefined
   #trace: (TraceContext & { readonly parentSpanId: string | null }) | undefined
 
@@ -47,6 +49,10 @@ export class Caller implements HttpCaller {
 
   get cancelled(): boolean {
     return typeof this.#cancel === 'object' ? this.#cancel.signal.aborted : this.#cancel === 'disconnected'
+  }
+
+  recordError(code: string): void {
+    this.errorCode = code
   }
 
   /** Called when the client disconnected before its response. */

@@ -23,8 +23,6 @@ export class Exchange extends Caller implements Invocation, SocketRequest {
   /** Null until a route is found. */
   match: Match | null = null
   previous: SocketRequest | null = null
-  /** Code of the error in the response. */
-  errorCode: string | null = null
   #onFinish: ((exchange: Exchange) => void) | null
 
   /** `onFinish` is called once: when the response was passed to the socket, or the client disconnected. */

@@ -102,7 +102,7 @@ tap.test('raw routes', async tap => {
     tap.match(JSON.parse(text), { error: { code: 'HTTP_INTERNAL', request_id: 'failed-1' } })
     tap.notMatch(text, /abc/)
     const line = world.kernel.log.find(each => each.fields.request_id === 'failed-1')
-    tap.match(line, { level: 'error', fields: { plugin: 'raw', method: 'GET', url: '/raw/fail/x' } })
+    tap.match(line, { level: 'error', fields: { plugin: 'raw', method: 'GET', path: '/raw/fail/x' } })
   })
 
   tap.test('are notified when their client disconnects', async tap => {

@@ -15,7 +15,8 @@ export interface ToolCallBody {
 export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) => void): void {
   const { headers } = exchange.request
   const refuse = (status: number, error: string): void => {
-    const { body } = refusal(status, error)
+    const { code, body } = refusal('GWY_REQUEST_INVALID', status, error)
+    exchange.caller.recordError?.(code)
     exchange.send(status, 'application/json; charset=utf-8', body)
   }
   if (!isJsonMediaType(headers['content-type'])) {

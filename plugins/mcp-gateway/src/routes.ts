@@ -7,7 +7,7 @@ import { describeGateway, type InfoFacts } from './info.ts'
 import { MAX_BODY_BYTES, readToolCall } from './json-body.ts'
 import type { MobileFile } from './mobile/files.ts'
 import { mobileStatus } from './mobile/status.ts'
-import { failure, type ToolDesk } from './tools/tool-desk.ts'
+import { failure, type ToolAnswer, type ToolDesk } from './tools/tool-desk.ts'
 
 export const LISTENER = 'mcp-gateway'
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -38,7 +38,7 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
   const call: Handle = (exchange, role) => callTool(exchange, role, desk)
   const serveMcp: Handle = (exchange, role) => {
     const response = exchange.stream()
-    void mcp.current.handle(exchange.request, response, desk.principal(role), MAX_BODY_BYTES)
+    void mcp.current.handle(exchange.request, response, desk.principal(role), MAX_BODY_BYTES, exchange.caller)
   }
   const absent: Handle = exchange => refuse(exchange, NOT_FOUND)
   const fallback: HttpFallback = {
@@ -78,19 +78,20 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
   }
 }
 
-const NOT_FOUND = refusal(404, 'not found')
-const UPGRADE_REQUIRED = refusal(426, 'a websocket handshake is expected', {
+const NOT_FOUND = refusal('GWY_NOT_FOUND', 404, 'not found')
+const UPGRADE_REQUIRED = refusal('GWY_UPGRADE_REQUIRED', 426, 'a websocket handshake is expected', {
   connection: 'Upgrade',
   upgrade: 'websocket'
 })
 
-function refuse(exchange: HttpExchange, { status, body, headers }: Refusal): void {
+function refuse(exchange: HttpExchange, { code, status, body, headers }: Refusal): void {
+  exchange.caller.recordError?.(code)
   exchange.send(status, JSON_TYPE, body, headers)
 }
 
 function refuseUnserved(exchange: HttpExchange, allowed: readonly string[]): void {
   if (allowed.length === 0) refuse(exchange, NOT_FOUND)
-  else refuse(exchange, refusal(405, 'method not allowed', { allow: allowed.join(', ') }))
+  else refuse(exchange, refusal('GWY_METHOD_NOT_ALLOWED', 405, 'method not allowed', { allow: allowed.join(', ') }))
 }
 
 function sendJson(exchange: HttpExchange, value: unknown): void {
@@ -120,19 +121,24 @@ function describeTool({ name, description, inputSchema, lane }: ReturnType<ToolD
 function callTool(exchange: HttpExchange, role: Role, desk: ToolDesk): void {
   readToolCall(exchange, ({ name, args }) => {
     desk.call(role, name, args, exchange.caller).then(
-      answer => sendAnswer(exchange, answer),
+      ({ code, ...answer }) => {
+        if (code !== null) exchange.caller.recordError?.(code)
+        sendAnswer(exchange, answer)
+      },
       error => exchange.fail(error)
     )
   })
 }
 
-function sendAnswer(exchange: HttpExchange, answer: ReturnType<typeof failure>): void {
+function sendAnswer(exchange: HttpExchange, answer: Omit<ToolAnswer, 'code'>): void {
   let body: string
   try {
     body = JSON.stringify(answer)
   } catch (error) {
     // The result of the tool cannot be serialised.
-    body = JSON.stringify(failure(`the result cannot be written as JSON: ${(error as Error).message}`))
+    const { code, ...failed } = failure('GWY_RESULT_INVALID', `the result is not JSON: ${(error as Error).message}`)
+    exchange.caller.recordError?.(code)
+    body = JSON.stringify(failed)
   }
   exchange.send(200, JSON_TYPE, body)
 }

@@ -80,7 +80,7 @@ t.test('rejects hostile bodies without calling a tool', async t => {
     })
   const cases: [string, Promise<Response>, number, RegExp][] = [
     ['nothing', post(''), 400, /not JSON/],
-    ['no JSON', post('{name:1}'), 400, /not JSON/],
+    ['no JSON', post('{name:1}'), 400, /not valid JSON/],
     ['an array', post('[]'), 400, /has to be an object/],
     ['null', post('null'), 400, /has to be an object/],
     ['no name', post('{}'), 400, /missing tool name/],

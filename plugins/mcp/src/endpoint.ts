@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpHttpEndpoint, McpPrincipal, UnitView } from '@svc/contracts'
 import type { HttpEntry } from './http-entry.ts'
+import type { HttpRequestCaller } from './principal.ts'
 
 /** Streamable HTTP endpoint for surfaces of other plugins; their exchanges also count as work of this plugin. */
 export class Endpoint implements McpHttpEndpoint {
@@ -16,12 +17,13 @@ export class Endpoint implements McpHttpEndpoint {
     request: IncomingMessage,
     response: ServerResponse,
     principal: McpPrincipal,
-    maxBodyBytes?: number
+    maxBodyBytes?: number,
+    caller?: HttpRequestCaller
   ): Promise<void> {
     const { unit } = this
     unit?.enter()
     response.once('close', () => unit?.exit())
-    return this.#entry.handle(request, response, principal, maxBodyBytes)
+    return this.#entry.handle(request, response, principal, maxBodyBytes, caller)
   }
 
   endStreams(): void {

@@ -10,5 +10,8 @@ export const mcpErrors = errorTable({
     message: 'A tool requests input, but the surface has no client that can provide it.',
     status: 422
   },
+  MCP_TOOL_FAILED: { message: 'A tool failed without an error code.' },
+  MCP_REQUEST_REJECTED: { message: 'The request does not follow the protocol.', status: 400 },
+  MCP_SDK_UNAVAILABLE: { message: 'The MCP SDK cannot be loaded.' },
   MCP_TEMPLATE_INVALID: { message: 'A resource template is not a URI template.' }
 })

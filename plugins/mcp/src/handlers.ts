@@ -1,4 +1,5 @@
 import {
+  type CallToolResult,
   type CompleteResult,
   type GetPromptResult,
   type InputRequiredResult,
@@ -20,7 +21,7 @@ import { type McpCatalog, type PromptEntry, type ResourceEntry, type TemplateEnt
 import type { MintState } from './input-required.ts'
 import { type Guarded, maySee, maySeeTool } from './principal.ts'
 import { RequestCall } from './request-call.ts'
-import { errorFacts, type ToolEntry } from './tool.ts'
+import { errorCodeOf, errorFacts, type ToolEntry } from './tool.ts'
 import { isInputRequired } from './tool-call.ts'
 import { unknownTool } from './unknown-tool.ts'
 
@@ -47,12 +48,17 @@ export function bindHandlers(server: Server, serving: Serving): void {
   }))
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = findTool(serving, params.name)
-    if (tool === null) return unknownTool(params.name)
     const request = call(context, params.name)
+    if (tool === null) {
+      request.recordError('MCP_TOOL_UNKNOWN')
+      return unknownTool(params.name, request.requestId)
+    }
     request.demand(tool.requires)
     const result = await tool.run(params.arguments ?? {}, request)
     await request.flushed()
     if (isInputRequired(result)) return result as InputRequiredResult
+    const code = errorCodeOf(result as CallToolResult)
+    if (code !== null) request.recordError(code)
     return server.projectCallToolResult(result as never, tool.listing.outputSchema)
   })
 
@@ -129,7 +135,7 @@ async function listResources(
   const listed = resources.map(({ item }) => describeResource(item))
   for (const { item, unit } of templates) {
     if (item.list === undefined) continue
-    const members = await inside(unit, async () => item.list?.(call))
+    const members = await inside(unit, call, async () => item.list?.(call))
     for (const member of members ?? []) listed.push({ ...describeFamily(item), ...member })
   }
   return { resources: listed }
@@ -139,11 +145,11 @@ async function readResource({ catalog, principal }: Serving, uri: string, call: 
   const { resources, templates } = catalog()
   const resource = resources.get(uri)
   if (resource !== undefined && maySee(principal, resource)) {
-    return inside(resource.unit, async () => resource.item.read(call))
+    return inside(resource.unit, call, async () => resource.item.read(call))
   }
   for (const { item, uriTemplate, unit, ...guard } of templates) {
     const variables = maySee(principal, guard) ? uriTemplate.match(uri) : null
-    if (variables !== null) return inside(unit, async () => item.read(uri, variables, call))
+    if (variables !== null) return inside(unit, call, async () => item.read(uri, variables, call))
   }
   throw new ResourceNotFoundError(uri)
 }
@@ -158,7 +164,7 @@ async function getPrompt(
     const names = missing.map(each => each.name).join(', ')
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The prompt ${item.name} lacks the argument ${names}`)
   }
-  return inside(unit, async () => item.get(args, call))
+  return inside(unit, call, async () => item.get(args, call))
 }
 
 async function settle<R>(outcome: unknown, call: RequestCall): Promise<R | InputRequiredResult> {
@@ -180,23 +186,24 @@ async function complete(
 }
 
 /** Runs work of a unit: counts it as in flight, and converts its errors to protocol errors. */
-async function inside<A>(unit: UnitView, run: () => Promise<A>): Promise<A> {
+async function inside<A>(unit: UnitView, call: RequestCall, run: () => Promise<A>): Promise<A> {
   unit.enter()
   try {
     return await run()
   } catch (error) {
-    throw protocolError(error)
+    throw protocolError(error, call)
   } finally {
     unit.exit()
   }
 }
 
-function protocolError(error: unknown): unknown {
+function protocolError(error: unknown, call: RequestCall): unknown {
   if (!isSvcError(error)) return error
+  call.recordError(error.code)
   if (error.code === 'MCP_RESOURCE_NOT_FOUND')
     return new ResourceNotFoundError(String((error.data as { uri?: unknown })?.uri))
   const code = error.status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
-  return new ProtocolError(code, error.message, errorFacts(error))
+  return new ProtocolError(code, error.message, errorFacts(error, call.requestId))
 }
 
 function describeFamily({

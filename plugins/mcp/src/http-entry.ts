@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpPrincipal } from '@svc/contracts'
-import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import { defined, errorMessage, type Logger } from '@svc/plugin-sdk'
 import type { HttpFace, HttpSettings } from './http-face.ts'
 import { dropIdleSessions, endSessionStreams, type McpHub } from './hub.ts'
+import type { HttpRequestCaller } from './principal.ts'
 import type { ServingUnit } from './serving.ts'
 
 /** JSON-RPC: internal error. */
@@ -32,19 +33,21 @@ export class HttpEntry {
     req: IncomingMessage,
     res: ServerResponse,
     principal: McpPrincipal,
-    maxBodyBytes?: number
+    maxBodyBytes?: number,
+    caller?: HttpRequestCaller
   ): Promise<void> {
     let face: HttpFace
     try {
       face = this.#face ?? (await (this.#loading ??= this.#load()))
     } catch (error) {
-      this.#log.error('the MCP SDK cannot be loaded', { error })
+      caller?.recordError?.('MCP_SDK_UNAVAILABLE')
+      this.#log.error('the MCP SDK cannot be loaded', { error, ...defined({ request_id: caller?.requestId }) })
       const message = `the MCP SDK cannot be loaded: ${errorMessage(error)}`
       res.writeHead(500, { 'content-type': 'application/json', connection: 'close' })
       res.end(JSON.stringify({ jsonrpc: '2.0', error: { code: INTERNAL_ERROR, message }, id: null }))
       return
     }
-    await face.handle(req, res, principal, maxBodyBytes)
+    await face.handle(req, res, principal, maxBodyBytes, caller)
   }
 
   /** Drops sessions that have been idle for too long. */

@@ -11,7 +11,7 @@ import type { McpPrincipal } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { endSessionStreams, type McpHub } from './hub.ts'
 import { type JsonBody, readJsonBody } from './json-body.ts'
-import { authInfoOf } from './principal.ts'
+import { authInfoOf, callerOf, type HttpRequestCaller } from './principal.ts'
 import type { ServingUnit } from './serving.ts'
 import { HttpSessions, type SessionLimits } from './sessions.ts'
 
@@ -60,23 +60,30 @@ export class HttpFace {
     req: IncomingMessage,
     res: ServerResponse,
     principal: McpPrincipal,
-    maxBodyBytes = this.#maxBodyBytes
+    maxBodyBytes = this.#maxBodyBytes,
+    caller?: HttpRequestCaller
   ): Promise<void> {
     try {
       const limit = Math.min(maxBodyBytes, this.#maxBodyBytes)
-      await this.#answer(Object.assign(req, { auth: authInfoOf(principal) }), res, limit)
+      await this.#answer(Object.assign(req, { auth: authInfoOf(principal, caller) }), res, limit, caller)
     } catch (error) {
       // The client disconnected before its request was complete.
-      this.#log.debug('MCP request aborted', { error })
+      this.#log.debug('MCP request aborted', { error, ...requestFields(caller) })
       res.destroy()
     }
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse, maxBodyBytes: number): Promise<void> {
+  async #answer(
+    req: IncomingMessage,
+    res: ServerResponse,
+    maxBodyBytes: number,
+    caller: HttpRequestCaller | undefined
+  ): Promise<void> {
     let parsed: unknown
     if (req.method === 'POST') {
       const body = await readJsonBody(req, maxBodyBytes)
       if (!body.ok) {
+        caller?.recordError?.(body.reason)
         answerRefusal(res, body)
         return
       }
@@ -108,6 +115,13 @@ export class HttpFace {
   }
 
   async #dispatch(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+    const response = await this.#respond(request, options)
+    // The SDK rejects requests that do not follow the protocol.
+    if (response.status >= 400) callerOf(options.authInfo)?.recordError?.('MCP_REQUEST_REJECTED')
+    return response
+  }
+
+  async #respond(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
     const body = options.parsedBody
     if (await isLegacyRequest(request, body)) {
       return this.#sessions.takes(request, body)
@@ -119,6 +133,10 @@ export class HttpFace {
       ? this.#listens.fetch(request, options)
       : this.#calls.fetch(request, options)
   }
+}
+
+function requestFields(caller: HttpRequestCaller | undefined): Record<string, string> {
+  return caller === undefined ? {} : { request_id: caller.requestId }
 }
 
 /** Sends an error. Closes the connection, since the unread rest of the body would be parsed as the next request. */

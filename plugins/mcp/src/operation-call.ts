@@ -20,6 +20,10 @@ export class OperationCall implements Invocation {
     return this.#call.principal
   }
 
+  get requestId(): string {
+    return this.#call.requestId
+  }
+
   get signal(): AbortSignal {
     return this.#call.signal
   }

@@ -41,8 +41,13 @@ function newTool(entry: OperationEntry): ToolEntry {
     requires: {},
     available: () => true,
     run: enveloped
-      ? (args, call) => entry.invoke(args, new OperationCall(call)).then(output => succeeded(output, exposure), failed)
-      : (args, call) => entry.invoke(args, new OperationCall(call)).then(plainResult, errorResult)
+      ? (args, call) =>
+          entry.invoke(args, new OperationCall(call)).then(
+            output => succeeded(output, exposure),
+            error => failed(error, call.requestId)
+          )
+      : (args, call) =>
+          entry.invoke(args, new OperationCall(call)).then(plainResult, error => errorResult(error, call.requestId))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AuthInfo } from '@modelcontextprotocol/server'
-import type { McpPrincipal } from '@svc/contracts'
-import type { Principal } from '@svc/plugin-sdk'
+import type { HttpCaller, McpPrincipal } from '@svc/contracts'
+import { defined, type Principal } from '@svc/plugin-sdk'
 
 /** Principal of the user who started the process and uses its standard streams. */
 export const OWNER: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
@@ -35,9 +35,22 @@ function mayHave(principal: Principal, { scopes, readOnly }: Guarded): boolean {
   return principal.scopes.includes('*') || scopes.every(scope => principal.scopes.includes(scope))
 }
 
-/** Wraps a principal as the SDK's `AuthInfo`, which the SDK passes to every server. */
-export function authInfoOf(principal: Principal): AuthInfo {
-  return { token: '', clientId: principal.id, scopes: [...principal.scopes], extra: { principal } }
+/** The HTTP request of a client. */
+export type HttpRequestCaller = Pick<HttpCaller, 'requestId' | 'recordError'>
+
+/** Wraps a principal and its request as the SDK's `AuthInfo`, which the SDK passes to every server. */
+export function authInfoOf(principal: Principal, caller: HttpRequestCaller | undefined): AuthInfo {
+  return {
+    token: '',
+    clientId: principal.id,
+    scopes: [...principal.scopes],
+    extra: { principal, ...defined({ caller }) }
+  }
+}
+
+/** Returns the HTTP request of a client; undefined over stdio. */
+export function callerOf(auth: AuthInfo | undefined): HttpRequestCaller | undefined {
+  return auth?.extra?.caller as HttpRequestCaller | undefined
 }
 
 /** Returns the principal of a request. Without `AuthInfo` it is the owner: the request came over stdio. */

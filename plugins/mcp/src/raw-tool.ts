@@ -4,7 +4,7 @@ import type { Contribution, McpTool, UnitView } from '@svc/contracts'
 import type { JsonSchema } from '@svc/plugin-sdk'
 import { mcpErrors } from './errors.ts'
 import { nameUnknown } from './name-unknown.ts'
-import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
+import { errorResult, objectSchema, type ToolEntry, withRequestId } from './tool.ts'
 import { isInputRequired, type ToolCall } from './tool-call.ts'
 
 /** Compiled schemas of one unit. Dropped with the unit, since the compiler caches every schema. */
@@ -65,15 +65,20 @@ async function runRawTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
     const wrong = check.input(args)
-    if (wrong !== null)
-      return errorResult(new Error(`Invalid arguments for ${item.name}: ${nameUnknown(wrong, item.input, args)}`))
+    if (wrong !== null) {
+      const message = `Invalid arguments for ${item.name}: ${nameUnknown(wrong, item.input, args)}`
+      return errorResult(new Error(message), call.requestId)
+    }
     const outcome = await item.call(args, call)
     if (isInputRequired(outcome)) return await call.seal(outcome)
     const problem = check.output === null || outcome.isError ? null : check.output(outcome.structuredContent)
-    if (problem !== null) return errorResult(new Error(`${item.name} returned an invalid result: ${problem}`))
-    return outcome as CallToolResult
+    if (problem !== null) {
+      return errorResult(new Error(`${item.name} returned an invalid result: ${problem}`), call.requestId)
+    }
+    const result = outcome as CallToolResult
+    return result.isError ? withRequestId(result, call.requestId) : result
   } catch (error) {
-    return errorResult(error)
+    return errorResult(error, call.requestId)
   }
 }
 

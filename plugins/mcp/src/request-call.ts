@@ -9,7 +9,9 @@ import {
   TRACEPARENT_META_KEY
 } from '@modelcontextprotocol/server'
 import type { McpClientCapabilities, McpInputRequired, McpInputs, McpLogLevel, McpPrincipal } from '@svc/contracts'
+import { randomHex } from '@svc/plugin-sdk'
 import { type MintState, openState, readInputs, type SealedState, sealInputRequired } from './input-required.ts'
+import { callerOf } from './principal.ts'
 import type { ToolCall } from './tool-call.ts'
 
 /** Adapts a client's request to the contract's `McpCall`, for every protocol version and transport. */
@@ -22,6 +24,7 @@ export class RequestCall implements ToolCall {
   readonly #context: ServerContext
   readonly #mint: MintState
   readonly #of: string
+  #requestId: string | undefined
   /** Settles when all notifications so far are sent; they are sent in order, before the result. */
   #outgoing: Promise<void> = Promise.resolve()
 
@@ -39,6 +42,15 @@ export class RequestCall implements ToolCall {
       {}) as McpClientCapabilities
     this.inputs = readInputs(inputResponses)
     this.state = openState(requestState<SealedState>(), { of: this.#of, principal: principal.id })
+  }
+
+  get requestId(): string {
+    return (this.#requestId ??= callerOf(this.#context.http?.authInfo)?.requestId ?? randomHex(8))
+  }
+
+  /** Records the code of an error in the access record of the request, if it came over HTTP. */
+  recordError(code: string): void {
+    callerOf(this.#context.http?.authInfo)?.recordError?.(code)
   }
 
   get signal(): AbortSignal {

@@ -34,7 +34,8 @@ export function mcpRoutes(path: string, entry: HttpEntry): HttpRoutes {
         url: path,
         handler(request, reply) {
           reply.hijack()
-          void entry.handle(request.raw, reply.raw, request.caller.principal)
+          const { raw, caller } = request
+          void entry.handle(raw, reply.raw, caller.principal, undefined, caller)
         }
       })
     }

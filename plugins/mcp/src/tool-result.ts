@@ -11,7 +11,7 @@ export interface ToolResult {
   readonly meta?: Readonly<Record<string, unknown>>
 }
 
-const FAILED_META = { type: 'object', description: 'Code, status and data of a failure.' }
+const FAILED_META = { type: 'object', description: 'Code, status, request id and data of a failure.' }
 
 /** Returns the schema of {@link ToolResult} for an operation's output. */
 export function toolResultSchema(output: JsonSchema, { meta, answer }: McpExposure): NonNullable<Tool['outputSchema']> {
@@ -44,20 +44,20 @@ export function succeeded(output: unknown, { meta, answer }: McpExposure): CallT
   })
 }
 
-/** Returns a failure in the envelope: message, hint as remediation, and code, status and data in `meta`. */
-export function failed(error: unknown): CallToolResult {
+/** Returns a failure in the envelope: message, hint as remediation; code, status, request id and data in `meta`. */
+export function failed(error: unknown, requestId: string): CallToolResult {
   const known = isSvcError(error) ? error : null
   const message = error instanceof Error ? error.message : String(error)
-  if (known === null) return resultOf({ success: false, error: message })
+  if (known === null) return resultOf({ success: false, error: message, meta: { request_id: requestId } })
   const { code, status, hint, data } = known
   return resultOf(
     {
       success: false,
       error: message,
       ...(hint === undefined ? {} : { remediation: hint }),
-      meta: { code, status, ...(data === undefined ? {} : { data }) }
+      meta: { code, status, request_id: requestId, ...(data === undefined ? {} : { data }) }
     },
-    { 'svc/error': errorFacts(known) }
+    { 'svc/error': errorFacts(known, requestId) }
   )
 }
 

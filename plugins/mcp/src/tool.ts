@@ -27,8 +27,11 @@ export function objectSchema(schema: Readonly<Record<string, unknown>>): Tool['i
   return (schema.type === 'object' ? schema : { ...schema, type: 'object' }) as Tool['inputSchema']
 }
 
-/** Converts an error to a result: code, message and next step as text for a model, and in `_meta` for programs. */
-export function errorResult(error: unknown): CallToolResult {
+/**
+ * Converts an error to a result: code, message and next step as text for a model, and in `_meta` for programs, with the
+ * id of the request.
+ */
+export function errorResult(error: unknown, requestId: string): CallToolResult {
   const known = isSvcError(error) ? error : null
   const message = error instanceof Error ? error.message : String(error)
   const text =
@@ -36,16 +39,33 @@ export function errorResult(error: unknown): CallToolResult {
   return {
     content: [{ type: 'text', text }],
     isError: true,
-    ...(known === null ? {} : { _meta: { 'svc/error': errorFacts(known) } })
+    _meta: { [ERROR_META]: known === null ? { message, request_id: requestId } : errorFacts(known, requestId) }
   }
 }
 
-export function errorFacts(error: SvcError): JSONObject {
+/** Key of an error's facts in `_meta` of a result. */
+const ERROR_META = 'svc/error'
+
+/** Adds the id of the request to the facts of a failed result. */
+export function withRequestId(result: CallToolResult, requestId: string): CallToolResult {
+  const facts = (result._meta?.[ERROR_META] ?? {}) as JSONObject
+  return { ...result, _meta: { ...result._meta, [ERROR_META]: { ...facts, request_id: requestId } } }
+}
+
+/** Returns the error code of a failed result for the access record; null for any other result. */
+export function errorCodeOf({ isError, _meta }: Pick<CallToolResult, 'isError' | '_meta'>): string | null {
+  if (isError !== true) return null
+  const { code } = (_meta?.[ERROR_META] ?? {}) as { readonly code?: unknown }
+  return typeof code === 'string' ? code : 'MCP_TOOL_FAILED'
+}
+
+export function errorFacts(error: SvcError, requestId: string): JSONObject {
   const { code, message, status, hint, data } = error
   return {
     code,
     message,
     status,
+    request_id: requestId,
     ...(hint === undefined ? {} : { hint }),
     ...(data === undefined ? {} : { data: data as JSONObject })
   }

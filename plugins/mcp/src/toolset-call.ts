@@ -1,4 +1,5 @@
 import type { McpInputs, McpPrincipal, McpToolsetCall } from '@svc/contracts'
+import { randomHex } from '@svc/plugin-sdk'
 import { mcpErrors } from './errors.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -13,10 +14,15 @@ export class DirectCall implements ToolCall {
   readonly inputs = NO_INPUTS
   readonly state = undefined
   readonly #given: McpToolsetCall
+  #requestId: string | undefined
 
   constructor(given: McpToolsetCall) {
     this.principal = given.principal
     this.#given = given
+  }
+
+  get requestId(): string {
+    return (this.#requestId ??= this.#given.requestId ?? randomHex(8))
   }
 
   get signal(): AbortSignal {

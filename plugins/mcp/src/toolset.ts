@@ -32,10 +32,11 @@ export class CatalogToolset implements McpToolset {
     const tool = toolOf(this.#catalog(), name)
     if (tool === undefined || !maySeeTool(call.principal, tool) || !tool.available()) return NOTHING
     const [needed] = Object.keys(tool.requires)
+    const direct = new DirectCall(call)
     const result =
       needed === undefined
-        ? tool.run(args, new DirectCall(call))
-        : Promise.resolve(errorResult(capabilityNeeded(tool, needed)))
+        ? tool.run(args, direct)
+        : Promise.resolve(errorResult(capabilityNeeded(tool, needed), direct.requestId))
     return result as Promise<McpToolsetResult>
   }
 

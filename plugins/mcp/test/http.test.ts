@@ -160,3 +160,27 @@ t.test('a client that disconnects during its request causes no error', async t =
   }
   t.equal((await post(list)).status, 200)
 })
+
+t.test('an error of a tool has the request id, and the access record its code', async t => {
+  const { post, http } = await startMcp(t, [examplePlugin()])
+  const call = async (id: string, name: string, args: object = {}): Promise<string> => {
+    const body = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name, arguments: args } }
+    const response = await post(body, { ...VERSION, 'x-request-id': id })
+    return response.text()
+  }
+  t.match(await call('r-1', 'example_greet', { name: 7 }), /"svc\/error":\{[^}]*"request_id":"r-1"/)
+  t.match(await call('r-2', 'raw_guarded', { size: -1 }), /"svc\/error":\{[^}]*"request_id":"r-2"/)
+  t.match(await call('r-3', 'raw_guarded', { size: 'x' }), /"svc\/error":\{[^}]*"request_id":"r-3"/)
+  t.match(await call('r-4', 'example_greet', { name: 'Ada' }), /Hello, Ada/)
+  t.match(await call('r-5', 'svc_no_such_tool'), /\\"request_id\\": \\"r-5\\"/)
+  t.equal((await post('{')).status, 400)
+  t.equal((await post('7')).status, 400)
+  t.same(http.codes, [
+    'OPR_INPUT_INVALID',
+    'EXAMPLE_NEGATIVE',
+    'MCP_TOOL_FAILED',
+    'MCP_TOOL_UNKNOWN',
+    'HTTP_BODY_INVALID',
+    'MCP_REQUEST_REJECTED'
+  ])
+})

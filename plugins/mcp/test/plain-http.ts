@@ -8,6 +8,8 @@ import { fastify } from 'fastify'
 export interface PlainHttp {
   readonly plugin: Plugin
   readonly url: string
+  /** Error codes that routes recorded for the access records. */
+  readonly codes: string[]
   /** Principal of every request. */
   principal: Principal
   /** Resolves when `count` GET requests, which open notification streams, have received their response headers. */
@@ -20,6 +22,7 @@ export async function plainHttp(port = 0): Promise<PlainHttp> {
   let serve: ReturnType<typeof fastify>['routing'] | undefined
   let unit: { enter(): void; exit(): void } | undefined
   const gets: ServerResponse[] = []
+  const codes: string[] = []
   const server: Server = createServer((request, response) => {
     const mine = unit
     mine?.enter()
@@ -34,7 +37,12 @@ export async function plainHttp(port = 0): Promise<PlainHttp> {
       ctx.contribute(surfaces, {
         async prepare(next) {
           const app = fastify({ serverFactory: () => new EventEmitter() as Server })
-          app.decorateRequest('caller', { getter: () => ({ principal: state.principal }) })
+          app.decorateRequest('caller', {
+            getter(this: { readonly headers: Readonly<Record<string, unknown>> }) {
+              const requestId = String(this.headers['x-request-id'] ?? 'none')
+              return { principal: state.principal, requestId, recordError: (code: string) => codes.push(code) }
+            }
+          })
           const items = next.items(httpRoutes)
           for (const { item } of items) await app.register(async scope => item.register(scope))
           await app.ready()
@@ -51,6 +59,7 @@ export async function plainHttp(port = 0): Promise<PlainHttp> {
   })
   const state = {
     plugin,
+    codes,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     principal: { id: 'local', role: 'owner', scopes: ['*'] } as Principal,
     async streams(count: number) {

@@ -18,7 +18,7 @@ export class UnknownModels {
     this.#now = now
   }
 
-  note({ data: { asked, served } }: UnknownModel): void {
+  note({ data: { asked, served } }: UnknownModel, requestId: string): void {
     const now = this.#now()
     for (const [name, at] of this.#logged) {
       if (now - at < AGAIN_MS) break
@@ -29,7 +29,8 @@ export class UnknownModels {
     this.#logged.set(shown, now)
     this.#log.warn(
       `a client requested the model ${shown}, but this server has ${quoted(served)}: set INFER_MODEL, or the model of the ` +
-        'client, to one of these, or plugins.model-server.model_name to the requested name'
+        'client, to one of these, or plugins.model-server.model_name to the requested name',
+      { request_id: requestId }
     )
   }
 }

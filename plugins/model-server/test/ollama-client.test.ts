@@ -112,7 +112,7 @@ t.test('num_ctx can only reduce the context', async t => {
   t.match(await generate('ab\n', 10_000), { eval_count: 61, done_reason: 'length' })
   t.match(await refusal(generate('0123456789', 10)), {
     status_code: 400,
-    error: /has 10 tokens, the context holds 10 /
+    error: /has 10 tokens; the context holds 10 /
   })
 })
 
@@ -209,7 +209,7 @@ t.test('reports errors in the format of the API', async t => {
   })
   t.match(await chat({ messages: say('x'.repeat(55)) }), {
     status_code: 400,
-    error: /has \d\d tokens, the context holds 60 /
+    error: /has \d\d tokens; the context holds 60 /
   })
   t.match(await generate({ suffix: 'x' }), { status_code: 400, error: 'toy does not support insert' })
   t.match(await generate({ template: '{{ range .Messages }}{{ end }}' }), {
@@ -227,12 +227,17 @@ t.test('reports errors in the format of the API', async t => {
   t.match(await refusal(client.show({ model: 'llama3' })), { status_code: 404 })
   t.match(await refusal(client.pull({ model: 'llama3' })), {
     status_code: 501,
-    error: /no POST \/api\/pull: put the run/
+    error: /no POST \/api\/pull: copy the run/
   })
 })
 
 t.test('ends a failed stream with an error row', async t => {
-  const { ollama: client, errors } = await connect(t, {
+  const {
+    ollama: client,
+    errors,
+    codes,
+    requestIds
+  } = await connect(t, {
     beforeToken: generated => {
       if (generated === 2) throw new Error('broken')
     }
@@ -245,6 +250,7 @@ t.test('ends a failed stream with an error row', async t => {
   t.match(await refusal(read()), { message: /internal error/ })
   t.equal(text, 'ab')
   t.match(errors, [/broken/])
+  t.same([codes, requestIds], [['internal_error'], ['t-1']])
 })
 
 t.test('ends an aborted stream', async t => {

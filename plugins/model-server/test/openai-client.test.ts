@@ -199,12 +199,12 @@ t.test('reports errors in the format of the API', async t => {
   t.match(await refusal(create({ messages: say('x'.repeat(30)) })), {
     status: 400,
     code: 'context_length_exceeded',
-    message: /has 49 tokens, the context holds 40 /
+    message: /has 49 tokens; the context holds 40 /
   })
   t.match(await refusal(create({ messages: say('x'.repeat(2000)) })), {
     status: 400,
     code: 'context_length_exceeded',
-    message: /has at least 1280 tokens, the context holds 40 /
+    message: /has at least 1280 tokens; the context holds 40 /
   })
   t.match(await refusal(client.responses.create({ model: 'toy', input: 'hi' })), {
     status: 404,
@@ -272,7 +272,12 @@ t.test('ends an aborted request without streaming, and one in the queue', async 
 })
 
 t.test('reports an error in the middle of a stream', async t => {
-  const { openai: client, errors } = await connect(t, {
+  const {
+    openai: client,
+    errors,
+    codes,
+    requestIds
+  } = await connect(t, {
     beforeToken: generated => {
       if (generated === 2) throw new Error('the secret of the machine')
     }
@@ -287,6 +292,7 @@ t.test('reports an error in the middle of a stream', async t => {
   t.ok(error instanceof APIError)
   t.match(error.message, /internal error/)
   t.match(errors, [/the secret of the machine/])
+  t.same([codes, requestIds], [['internal_error'], ['t-1']])
   t.match(await refusal(client.chat.completions.create({ model: 'toy', messages: say('abcdef') })), {
     status: 500,
     message: /internal error/

@@ -30,6 +30,10 @@ export interface Serving {
   /** Log lines of level error. */
   readonly errors: string[]
   readonly warnings: string[]
+  /** Recorded error codes. */
+  readonly codes: string[]
+  /** Field `request_id` of each warning and error; every request has the id t-1. */
+  readonly requestIds: unknown[]
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
@@ -42,14 +46,24 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
   const completions = new Completions(served, () => ({ slots, queue, maxTokens, temperature, timeoutMs }))
   const errors: string[] = []
   const warnings: string[] = []
+  const codes: string[] = []
+  const requestIds: unknown[] = []
   const log: Logger = {
     debug: () => undefined,
     info: () => undefined,
-    warn: message => void warnings.push(message),
-    error: message => void errors.push(message)
+    warn: (message, fields) => {
+      warnings.push(message)
+      requestIds.push(fields?.request_id)
+    },
+    error: (message, fields) => {
+      errors.push(message)
+      requestIds.push(fields?.request_id)
+    }
   }
   const use = async () => ({ ...served.ready(), loadNs: 0, release: () => undefined })
   const app = Fastify({ forceCloseConnections: true })
+  const recordError = (code: string): void => void codes.push(code)
+  app.decorateRequest('caller', { getter: () => ({ requestId: 't-1', recordError }) })
   await modelServerRoutes(app, {
     served,
     weights: { use, unload: async () => undefined, expiresAt: null },
@@ -75,5 +89,5 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
     })
-  return { url, port, model, served, completions, errors, warnings, post }
+  return { url, port, model, served, completions, errors, warnings, codes, requestIds, post }
 }

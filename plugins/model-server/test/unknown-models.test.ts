@@ -11,7 +11,7 @@ function open() {
   const log = { warn: message => void lines.push(message) } as Logger
   const models = new UnknownModels(log, () => clock.now)
   const ask = (asked: string): readonly string[] => {
-    models.note({ data: { asked, served: ['toy', 'toy:one'] } } satisfies UnknownModel)
+    models.note({ data: { asked, served: ['toy', 'toy:one'] } } satisfies UnknownModel, 't-1')
     return lines.splice(0)
   }
   return { ask, clock }
@@ -48,7 +48,7 @@ t.test("truncates a client's name and escapes its control characters", async t =
 })
 
 t.test('routes of both APIs reject an unknown model, name the served ones, and log it once', async t => {
-  const { post, warnings, url } = await serve(t)
+  const { post, warnings, codes, requestIds, url } = await serve(t)
   const asked = 'llama3\u001b[2J'
   const message = String.raw`model 'llama3\u{1b}[2J' not found; this server has 'toy'`
   const messages = [{ role: 'user', content: 'hi' }]
@@ -65,4 +65,6 @@ t.test('routes of both APIs reject an unknown model, name the served ones, and l
   t.equal((await fetch(`${url}/v1/models/${encodeURIComponent(asked)}`)).status, 404)
   t.match(warnings, [String.raw`requested the model 'llama3\u{1b}[2J', but this server has 'toy': set INFER_MODEL`])
   t.equal(warnings.length, 1)
+  t.same(requestIds, ['t-1'])
+  t.same(codes, new Array(6).fill('MSV_MODEL_UNKNOWN'), 'each access record has the code')
 })

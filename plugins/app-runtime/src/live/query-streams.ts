@@ -1,4 +1,5 @@
 import type { HttpExchange } from '@svc/contracts'
+import { sendAnswer } from '../serving/send-answer.ts'
 import type { ChangeFeed, Listener } from './change-feed.ts'
 import { EventStream } from './event-stream.ts'
 import { errorText } from './live-errors.ts'
@@ -61,7 +62,7 @@ export class QueryStreams {
     if (first.status === 200) watched.add(exchange)
     else {
       watched.leave()
-      exchange.send(first.status, 'application/json; charset=utf-8', first.body)
+      sendAnswer(exchange, first.status, first.body)
     }
   }
 }

@@ -122,7 +122,10 @@ async function passedOn(exchange: HttpExchange, origin: string, log: Logger): Pr
     page = await fetch(new URL(request.url ?? '/', origin), { headers, redirect: 'manual', signal: caller.signal })
   } catch (error) {
     if (caller.signal.aborted) return true
-    log.warn(`${origin} cannot be reached; static files are sent instead of its pages`, { error })
+    log.warn(`${origin} cannot be reached; static files are sent instead of its pages`, {
+      error,
+      request_id: caller.requestId
+    })
     return false
   }
   const bytes = new Uint8Array(await page.arrayBuffer())

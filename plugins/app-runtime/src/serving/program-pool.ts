@@ -140,7 +140,8 @@ export class ProgramPool {
     const parts: ThreadParts = {
       loading: await threadOf(this.#threads.length === 0 && this.#starting === 0),
       answers,
-      report: (error, kind) => log.error(`${kind} failed for ${path}`, { error })
+      report: (error, kind) =>
+        log.error(`${kind} failed for ${path}`, { error, ...requestFields(thread.running?.requestId) })
     }
     const thread = new ProgramThread(parts, {
       ended: end => this.#replace(thread, end),

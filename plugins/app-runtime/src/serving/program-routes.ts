@@ -5,8 +5,7 @@ import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
 import type { RouteInput } from './messages.ts'
 import type { ProgramPool } from './program-pool.ts'
-
-export const JSON_TYPE = 'application/json; charset=utf-8'
+import { sendAnswer } from './send-answer.ts'
 
 /** Returns the routes of a program's functions. Queries that `lookups` cannot run go to the pool. */
 export function programRoutes(
@@ -19,29 +18,12 @@ export function programRoutes(
     if (route === null) return []
     const call = (exchange: HttpExchange, input: string): void => {
       const found = kind === 'query' && lookups !== null ? lookups.answer(index, input) : null
-      if (found !== null) answer(exchange, found.status, found.body)
-      else pool.call(index, input, (status, body) => answer(exchange, status, body), exchange.caller.requestId)
+      if (found !== null) sendAnswer(exchange, found.status, found.body)
+      else pool.call(index, input, (status, body) => sendAnswer(exchange, status, body), exchange.caller.requestId)
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
     return [{ method: route.method, path: route.path, summary, handle: handlerOf(endpoint as HttpEndpoint, call) }]
   })
-}
-
-const LATER = { 'retry-after': '1' }
-
-function answer(exchange: HttpExchange, status: number, body: string): void {
-  const text = status < 400 ? body : withRequestId(body, exchange.caller.requestId)
-  exchange.send(status, JSON_TYPE, text, status === 503 && mayRepeat(body) ? LATER : undefined)
-}
-
-/** Adds the request id to a JSON object, which must have at least one field. */
-function withRequestId(body: string, requestId: string): string {
-  return `${body.slice(0, -1)},"request_id":${JSON.stringify(requestId)}}`
-}
-
-/** True if a 503 may be retried. Not for a pending workflow: a retry would start it twice. */
-function mayRepeat(body: string): boolean {
-  return (JSON.parse(body) as { readonly code?: unknown }).code !== 'RUN_WORKFLOW_PENDING'
 }
 
 type Make = (exchange: HttpExchange, input: string) => void

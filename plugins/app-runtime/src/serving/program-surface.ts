@@ -16,8 +16,9 @@ import { documentFallback } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
 import type { ProgramPool } from './program-pool.ts'
-import { JSON_TYPE, programRoutes } from './program-routes.ts'
+import { programRoutes } from './program-routes.ts'
 import { contributeTools } from './program-tools.ts'
+import { JSON_TYPE } from './send-answer.ts'
 
 /** Name of the listener of the program's routes. */
 const LISTENER = 'app'

@@ -7,7 +7,7 @@ import {
   TypeNames,
   TypeSchemas
 } from '@svc/contracts'
-import type { PluginContext } from '@svc/plugin-sdk'
+import { defined, type PluginContext } from '@svc/plugin-sdk'
 import { endpointsOf } from './endpoints.ts'
 import type { ProgramPool } from './program-pool.ts'
 
@@ -34,8 +34,17 @@ function toolOf({ module, defaults }: Program, name: string, index: number, pool
       const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
       const answer = JSON.parse(body) as unknown
       if (status === 200) return { content: [{ type: 'text', text: isText(answer) ? answer : body }] }
-      const { error } = answer as { readonly error?: unknown }
-      return { content: [{ type: 'text', text: text(error ?? answer) }], isError: true }
+      const { error, code, hint } = answer as {
+        readonly error?: unknown
+        readonly code?: string
+        readonly hint?: string
+      }
+      const message = text(error ?? answer)
+      return {
+        content: [{ type: 'text', text: message }],
+        isError: true,
+        _meta: { 'svc/error': defined({ code, message, status, hint }) }
+      }
     }
   }
 }

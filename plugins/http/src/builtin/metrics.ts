@@ -26,15 +26,16 @@ export function metricsRoute(generation: GenerationView, { registry, report, adm
     path: '/metrics',
     open: false,
     mainOnly: false,
-    async answer() {
+    async answer({ requestId }) {
       const texts = await Promise.all(
         others.map(async ({ item, unit }) => {
+          const of = { plugin: unit.name, request_id: requestId }
           try {
             const text = await withTimeLimit(RENDER_TIMEOUT_MS, item.render())
-            if (text === undefined) report('metrics took too long', { plugin: unit.name, limitMs: RENDER_TIMEOUT_MS })
+            if (text === undefined) report('metrics took too long', { ...of, limitMs: RENDER_TIMEOUT_MS })
             return text ?? ''
           } catch (error) {
-            report('metrics failed', { plugin: unit.name, error })
+            report('metrics failed', { ...of, error })
             return ''
           }
         })

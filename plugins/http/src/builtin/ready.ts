@@ -30,9 +30,9 @@ export function readyRoute(generation: GenerationView, { report, admin, requires
     path: '/ready',
     open: true,
     mainOnly: false,
-    async answer({ principal }) {
+    async answer({ principal, requestId }) {
       const checks = generation.items(readiness)
-      const results = await Promise.all(checks.map(check => run(check, report)))
+      const results = await Promise.all(checks.map(check => run(check, report, requestId)))
       const invalid = invalidPlugins(admin)
       const ok = results.every(result => result.ok) && !(requiresPlugins && invalid.some(isMissing))
       const status = ok ? 'ready' : 'not_ready'
@@ -53,12 +53,16 @@ export function readyRoute(generation: GenerationView, { report, admin, requires
   }
 }
 
-async function run({ item, unit }: Contribution<ReadinessCheck>, report: LogError): Promise<ReadinessResult> {
+async function run(
+  { item, unit }: Contribution<ReadinessCheck>,
+  report: LogError,
+  requestId: string
+): Promise<ReadinessResult> {
   try {
     const result = await withTimeLimit(CHECK_TIMEOUT_MS, item.check())
     return result ?? { ok: false, detail: `no result within ${CHECK_TIMEOUT_MS} ms` }
   } catch (error) {
-    report('a readiness check failed', { check: item.name, plugin: unit.name, error })
+    report('a readiness check failed', { check: item.name, plugin: unit.name, error, request_id: requestId })
     return { ok: false, detail: 'the check itself failed; see the log' }
   }
 }

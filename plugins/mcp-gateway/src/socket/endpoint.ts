@@ -11,8 +11,8 @@ import type { ToolDesk } from '../tools/tool-desk.ts'
 import { SocketClient } from './client.ts'
 import { serverMessage } from './message.ts'
 
-const RETIRED = refusal(503, 'the gateway is replaced')
-const FULL = refusal(503, 'too many websockets are open')
+const RETIRED = refusal('GWY_REPLACED', 503, 'the gateway is replaced')
+const FULL = refusal('GWY_TOO_MANY_SOCKETS', 503, 'too many websockets are open')
 
 /** Accepts handshakes at `/v1/ws`, and owns the open sockets. */
 export class SocketEndpoint implements HttpUpgrade {

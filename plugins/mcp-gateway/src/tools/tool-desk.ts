@@ -15,6 +15,8 @@ export interface ToolAnswer {
   readonly success: boolean
   readonly is_error: boolean
   readonly result: unknown
+  /** Error code for the access record; null for a success. Not sent. */
+  readonly code: string | null
 }
 
 /** Arguments by name. */
@@ -53,23 +55,28 @@ export class ToolDesk {
     const call = new DeskCall(this.principal(role), caller)
     return this.#toolset.current.call(name, args, call).then(result => {
       if (result !== null) return answerOf(result)
-      return failure(`unknown tool, or one that is not allowed here: ${name.slice(0, MAX_SHOWN_CHARACTERS)}`)
+      return failure(
+        'MCP_TOOL_UNKNOWN',
+        `unknown tool, or one that is not allowed here: ${name.slice(0, MAX_SHOWN_CHARACTERS)}`
+      )
     })
   }
 }
 
 /** Caller that waits for the result: an HTTP exchange or a websocket. */
-export type ToolCaller = Pick<HttpCaller, 'signal' | 'cancelled' | 'traceparent'>
+export type ToolCaller = Pick<HttpCaller, 'signal' | 'cancelled' | 'traceparent'> & { readonly requestId?: string }
 
 class DeskCall implements McpToolsetCall {
   readonly principal: McpPrincipal
   declare readonly traceparent?: string
+  declare readonly requestId?: string
   readonly #caller: ToolCaller
 
   constructor(principal: McpPrincipal, caller: ToolCaller) {
     this.principal = principal
     this.#caller = caller
     if (caller.traceparent !== undefined) this.traceparent = caller.traceparent
+    if (caller.requestId !== undefined) this.requestId = caller.requestId
   }
 
   get signal(): AbortSignal {
@@ -84,15 +91,18 @@ class DeskCall implements McpToolsetCall {
 /** Maximum length of an unknown name in an error. */
 const MAX_SHOWN_CHARACTERS = 128
 
-export function failure(error: string): ToolAnswer {
-  return { success: false, is_error: true, result: { error } }
+export function failure<A extends string>(code: A, error: string): ToolAnswer & { readonly code: A } {
+  return { success: false, is_error: true, result: { error }, code }
 }
 
 /** Returns the structured result; if there is none, the content blocks, or the message of a failure. */
 function answerOf(answered: McpToolsetResult): ToolAnswer {
-  const { structuredContent, isError = false } = answered
-  if (structuredContent !== undefined && !isError) return { success: true, is_error: false, result: structuredContent }
-  return { success: !isError, is_error: isError, result: structuredContent ?? unstructured(answered, isError) }
+  const { structuredContent, isError = false, _meta } = answered
+  if (!isError) {
+    return { success: true, is_error: false, result: structuredContent ?? unstructured(answered, false), code: null }
+  }
+  const { code = 'MCP_TOOL_FAILED' } = (_meta?.['svc/error'] ?? {}) as { readonly code?: string }
+  return { success: false, is_error: true, result: structuredContent ?? unstructured(answered, true), code }
 }
 
 function unstructured({ content }: McpToolsetResult, isError: boolean): unknown {

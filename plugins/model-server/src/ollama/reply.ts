@@ -1,9 +1,8 @@
-import type { Logger } from '@svc/plugin-sdk'
 import type { AnswerEnd, AnswerEvent } from '../answer/answer.ts'
 import type { ToolCall } from '../answer/tool-call-reader.ts'
 import type { ChatAnswer } from '../chat-answer.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
-import { toWireError } from '../wire-error.ts'
+import { type RequestContext, toWireError } from '../wire-error.ts'
 
 /** Route of the response. The routes differ in the field that holds the text. */
 export type ReplyKind = 'chat' | 'generate'
@@ -55,7 +54,11 @@ export async function singleReply(head: ReplyHead, answer: ChatAnswer): Promise<
 }
 
 /** Yields the response as JSON lines; the last one has the token counts. An error after the start is the last line. */
-export async function* replyRows(head: ReplyHead, answer: ChatAnswer, log: Logger): AsyncGenerator<string, void> {
+export async function* replyRows(
+  head: ReplyHead,
+  answer: ChatAnswer,
+  context: RequestContext
+): AsyncGenerator<string, void> {
   try {
     for await (const event of answer.events) {
       if (event.type === 'done') {
@@ -68,7 +71,7 @@ export async function* replyRows(head: ReplyHead, answer: ChatAnswer, log: Logge
       yield line({ ...row(head, said), done: false, ...(logprobs === undefined ? {} : { logprobs }) })
     }
   } catch (error) {
-    yield line({ error: toWireError(error, log).message })
+    yield line({ error: toWireError(error, context).message })
   }
 }
 

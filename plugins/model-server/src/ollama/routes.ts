@@ -12,7 +12,7 @@ import type { RequestTaps } from '../request-taps.ts'
 import { adapterOf } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { promptOf, type TextPrompt } from '../text-prompt.ts'
-import { errorHandler } from '../wire-error.ts'
+import { contextOf, errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
 import { runningEntry, showReply, tagsEntry, versionReply } from './catalog.ts'
 import { routesElsewhere } from './elsewhere.ts'
@@ -85,7 +85,7 @@ async function answer(
   const taps = services.taps(request.headers, variant)
   const started = await start(question, use.model, named.model, asker, signal, services, taps)
   if (!body.stream) return singleReply(head, started)
-  return sendStream(reply, NDJSON, replyRows(head, started, log), services.stallMs())
+  return sendStream(reply, NDJSON, replyRows(head, started, contextOf(request, log)), services.stallMs())
 }
 
 /** Starts an answer. `asker`: fields that all kinds of requests share; `name`: model name for errors. */

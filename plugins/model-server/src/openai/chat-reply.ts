@@ -1,8 +1,7 @@
-import type { Logger } from '@svc/plugin-sdk'
 import type { AnswerEvent } from '../answer/answer.ts'
 import type { LaneEvent } from '../lanes.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
-import { toWireError } from '../wire-error.ts'
+import { type RequestContext, toWireError } from '../wire-error.ts'
 import { openAiError } from './error-shape.ts'
 import { type ReplyHead, STREAM_END, serverSentEvent } from './reply-head.ts'
 import { UsageTotal } from './usage.ts'
@@ -77,7 +76,7 @@ export async function* chatCompletionChunks(
   events: Events,
   count: number,
   includeUsage: boolean,
-  log: Logger
+  context: RequestContext
 ): AsyncGenerator<string, void> {
   const usage = new UsageTotal()
   const chunk = (choices: readonly object[], total: object | null = null) =>
@@ -110,7 +109,7 @@ export async function* chatCompletionChunks(
     if (includeUsage) yield chunk([], usage.report())
     yield STREAM_END
   } catch (error) {
-    yield serverSentEvent(openAiError(toWireError(error, log)))
+    yield serverSentEvent(openAiError(toWireError(error, context)))
   }
 }
 

@@ -1,8 +1,7 @@
-import type { Logger } from '@svc/plugin-sdk'
 import type { AnswerEvent } from '../answer/answer.ts'
 import type { LaneEvent } from '../lanes.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
-import { toWireError } from '../wire-error.ts'
+import { type RequestContext, toWireError } from '../wire-error.ts'
 import { openAiError } from './error-shape.ts'
 import { type ReplyHead, STREAM_END, serverSentEvent } from './reply-head.ts'
 import { UsageTotal } from './usage.ts'
@@ -67,7 +66,7 @@ export async function* textCompletionChunks(
   events: Events,
   shape: CompletionShape,
   includeUsage: boolean,
-  log: Logger
+  context: RequestContext
 ): AsyncGenerator<string, void> {
   const { echoes, n } = shape
   const usage = new UsageTotal()
@@ -94,7 +93,7 @@ export async function* textCompletionChunks(
     if (includeUsage) yield chunk([], usage.report())
     yield STREAM_END
   } catch (error) {
-    yield serverSentEvent(openAiError(toWireError(error, log)))
+    yield serverSentEvent(openAiError(toWireError(error, context)))
   }
 }
 

@@ -9,7 +9,7 @@ import { type Job, runInLanes } from '../lanes.ts'
 import { adapterOf, type ServedVariant } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { promptOf, textOf } from '../text-prompt.ts'
-import { errorHandler } from '../wire-error.ts'
+import { contextOf, errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
 import { chatCompletion, chatCompletionChunks } from './chat-reply.ts'
 import { readChatRequest } from './chat-request.ts'
@@ -43,7 +43,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const head = replyHead('chatcmpl', variant)
     const count = chat.choices.length
     if (!chat.stream) return chatCompletion(head, events, count, first.options.logprobs !== undefined)
-    return sendEvents(reply, chatCompletionChunks(head, events, count, chat.includeUsage, log))
+    return sendEvents(reply, chatCompletionChunks(head, events, count, chat.includeUsage, contextOf(request, log)))
   })
 
   scope.post('/v1/completions', async (request, reply) => {
@@ -71,7 +71,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const echoes = texts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
     const shape = { echoes, n, bestOf, logprobs: body.logprobs !== undefined }
     if (!body.stream) return textCompletion(head, events, shape)
-    return sendEvents(reply, textCompletionChunks(head, events, shape, body.includeUsage, log))
+    return sendEvents(reply, textCompletionChunks(head, events, shape, body.includeUsage, contextOf(request, log)))
   })
 
   scope.get('/v1/models', async () => ({ object: 'list', data: served.variants().map(modelEntry) }))

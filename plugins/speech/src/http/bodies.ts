@@ -71,7 +71,10 @@ export function sendJson(exchange: HttpExchange, status: number, body: unknown):
 export function sendFailure(exchange: HttpExchange, error: unknown, path: string): void {
   const failure = failureOf(error, path)
   if (failure === null) exchange.fail(error)
-  else sendJson(exchange, failure.status, failure.body)
+  else {
+    exchange.caller.recordError?.((error as SvcError).code)
+    sendJson(exchange, failure.status, failure.body)
+  }
 }
 
 function withHint({ message, hint }: SvcError): string {
