@@ -1,15 +1,15 @@
 import { raceAbort } from '@svc/plugin-sdk'
 
-/** Resolves after that many milliseconds; rejects with the reason of the signal. */
+/** Resolves after the time; rejects with the signal's reason if the signal is aborted first. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const waiting = new Promise<void>(resolve => {
+  const elapsed = new Promise<void>(resolve => {
     timer = setTimeout(resolve, milliseconds)
   })
-  return raceAbort(signal, waiting).finally(() => clearTimeout(timer))
+  return raceAbort(signal, elapsed).finally(() => clearTimeout(timer))
 }
 
-/** A signal that is aborted with the first of other signals, or after a time, until it is closed. */
+/** Signal that is aborted by the first of several signals or timeouts; `close` removes its listeners and timers. */
 export class LinkedSignal {
   readonly #controller = new AbortController()
   readonly #undo: (() => void)[] = []

@@ -2,9 +2,9 @@ import type { AgentEvent, AgentFleet, TaskProcessor, TaskView } from '@svc/contr
 import type { RunParts } from './task-run.ts'
 import { Worker } from './worker.ts'
 
-/** Also keeps the locks of tasks, which expire after 30 s without a heartbeat. */
+/** Interval of heartbeats, which also renew task locks; those expire after 30 s without one. */
 const HEARTBEAT_MS = 10_000
-/** Interval of checks whether an agent has more to do than the others. */
+/** Interval of checks whether tasks should move from busy agents to idle ones. */
 const REBALANCE_MS = 1_000
 
 export interface FleetParts extends RunParts {
@@ -14,13 +14,13 @@ export interface FleetParts extends RunParts {
   readonly fallback: TaskProcessor
 }
 
-/** Runs a worker for every agent of the orchestrator, as agents appear and leave. */
+/** Runs one worker for each agent of the orchestrator; follows agents that are spawned and retired. */
 export class Fleet implements AgentFleet {
   readonly #parts: FleetParts
   readonly #workers = new Map<number, Worker>()
   readonly #leaving = new Set<Promise<void>>()
   #processors: readonly TaskProcessor[] = []
-  #wanted = false
+  #requested = false
   #running = false
   #unsubscribe = () => {}
   #heartbeat: NodeJS.Timeout | undefined
@@ -43,26 +43,26 @@ export class Fleet implements AgentFleet {
     return this.#processors.map(({ name }) => name)
   }
 
-  /** Processors from now on. */
+  /** Replaces the task processors; workers of removed ones queue their task again. */
   use(processors: readonly TaskProcessor[]): void {
     this.#processors = [...processors].sort((a, b) => b.rank - a.rank || (a.name < b.name ? -1 : 1))
     for (const worker of this.#workers.values()) worker.keepOnly([...processors, this.#parts.fallback])
-    if (this.#wanted) this.#begin()
+    if (this.#requested) this.#begin()
   }
 
   start(): void {
-    this.#wanted = true
+    this.#requested = true
     this.#begin()
   }
 
-  /** Resolves when all work has stopped, and its tasks are queued again. */
-  async stop(because: string): Promise<void> {
-    this.#wanted = false
+  /** Stops all workers; resolves when their tasks are queued again. */
+  async stop(reason: string): Promise<void> {
+    this.#requested = false
     this.#running = false
     clearInterval(this.#heartbeat)
     clearInterval(this.#rebalance)
     this.#unsubscribe()
-    for (const agent of [...this.#workers.keys()]) this.#leave(agent, because)
+    for (const agent of [...this.#workers.keys()]) this.#leave(agent, reason)
     await Promise.all(this.#leaving)
   }
 
@@ -74,17 +74,17 @@ export class Fleet implements AgentFleet {
     this.#unsubscribe = orchestrator.subscribe(event => this.#follow(event))
     for (const { id } of orchestrator.agents()) this.#join(id)
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS).unref()
-    this.#rebalance = setInterval(() => void this.#spread(), REBALANCE_MS).unref()
+    this.#rebalance = setInterval(() => void this.#rebalanceIfUneven(), REBALANCE_MS).unref()
   }
 
   /** Moves waiting tasks from busy agents to idle ones. */
-  async #spread(): Promise<void> {
+  async #rebalanceIfUneven(): Promise<void> {
     if (this.#workers.size < 2 || this.#isRebalancing || !this.#isUneven()) return
     this.#isRebalancing = true
     try {
       await this.#parts.orchestrator.rebalance()
     } catch (error) {
-      this.#parts.log.debug('the load could not be balanced', { error })
+      this.#parts.log.debug('tasks could not be rebalanced between agents', { error })
     } finally {
       this.#isRebalancing = false
     }
@@ -99,7 +99,7 @@ export class Fleet implements AgentFleet {
 
   #follow({ kind }: AgentEvent): void {
     if (kind.type === 'agent_spawned') this.#join(kind.agent_id)
-    else if (kind.type === 'agent_retired') this.#leave(kind.agent_id, 'its agent is retired')
+    else if (kind.type === 'agent_retired') this.#leave(kind.agent_id, 'the agent is retired')
   }
 
   #join(agent: number): void {
@@ -115,14 +115,14 @@ export class Fleet implements AgentFleet {
     this.#leaving.add(leaving)
   }
 
-  #leave(agent: number, because: string): void {
-    this.#workers.get(agent)?.stop(because)
+  #leave(agent: number, reason: string): void {
+    this.#workers.get(agent)?.stop(reason)
     this.#workers.delete(agent)
   }
 
   #beat(): void {
     const { orchestrator } = this.#parts
-    // Agents that were taken over from an ended process appear in no event.
+    // No event reports agents that the orchestrator took over from an ended process.
     for (const { id } of orchestrator.agents()) this.#join(id)
     for (const worker of this.#workers.values()) {
       if (orchestrator.agent(worker.agent) !== null) orchestrator.heartbeat(worker.agent, worker.activity)

@@ -56,15 +56,15 @@ export default definePlugin({
       timeoutMs: () => config().task_timeout_ms,
       fallback: stubProcessor(() => false)
     })
-    // A surface that requested the fleet also requested its successors.
+    // Persists across reloads: once a surface has started the fleet, later generations start it too.
     const lasting = await ctx.keep(
       'requested',
-      () => ({ asked: deps.admin?.serves === true }),
+      () => ({ requested: deps.admin?.serves === true }),
       () => {}
     )
     ctx.follow(taskProcessors, contributed => fleet.use([...contributed, ...own[config().processor]]))
     ctx.onServe('agents', () => {
-      if (lasting.asked) fleet.start()
+      if (lasting.requested) fleet.start()
     })
     ctx.onDrain('agents', reason => fleet.stop(reason === 'closing' ? 'the process ends' : 'the fleet stops'))
     ctx.effect('agents', () => fleet.stop('the fleet stops'))
@@ -79,7 +79,7 @@ export default definePlugin({
         return fleet.processors
       },
       start() {
-        lasting.asked = true
+        lasting.requested = true
         fleet.start()
       }
     })

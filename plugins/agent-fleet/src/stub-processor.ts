@@ -1,14 +1,14 @@
 import type { Attestation, TaskProcessor } from '@svc/contracts'
 
-/** Evidence of a stub for a task, which claims nothing. */
+/** Attestation that claims no work and no checks. */
 const NOTHING_DONE: Attestation = {
-  completion_summary: 'The fleet of this process works without a model: no work was done for this task.',
+  completion_summary: 'The agent fleet of this process has no model: no work was done for this task.',
   checks_passed: [],
   declared_non_placeholder: false,
-  observation_summary: 'completed without work, since plugins.agent-fleet.stub_completes is on'
+  observation_summary: 'completed without work, because plugins.agent-fleet.stub_completes is on'
 }
 
-/** Accepts all remaining tasks. Each stays in progress until a client completes it, or is completed without work. */
+/** Returns a processor that accepts every task and does no work. If `completes` is false, a client must complete it. */
 export function stubProcessor(completes: () => boolean): TaskProcessor {
   return {
     name: 'stub',

@@ -4,17 +4,17 @@ import { LinkedSignal } from './abortable.ts'
 import { fleetErrors } from './errors.ts'
 import { Work } from './work.ts'
 
-/** Thrown if another worker was faster, or a change is already in progress: no work is left. */
+/** Error codes after which nothing is left to report: the task has ended, or its change is still being stored. */
 const SETTLED = new Set(['ORC_TRANSITION', 'ORC_TASK_NOT_FOUND', 'ORC_NOT_DURABLE', 'ORC_CLOSED'])
 
 export interface RunParts {
   readonly orchestrator: Orchestrator
   readonly log: Logger
-  /** Time limit in milliseconds for a task without its own. */
+  /** Maximum milliseconds for the work on a task. */
   readonly timeoutMs: () => number
 }
 
-/** The work on one task, from its start until the orchestrator knows the outcome. */
+/** Runs the work on one task until its outcome is reported to the orchestrator. */
 export class TaskRun {
   readonly task: TaskView
   readonly processor: TaskProcessor
@@ -39,20 +39,20 @@ export class TaskRun {
   }
 
   /** Ends the work; the task is queued again. */
-  stop(because: string): void {
-    this.#stop.abort(new Error(because))
+  stop(reason: string): void {
+    this.#stop.abort(new Error(reason))
   }
 
-  /** Resolves when the orchestrator knows; false if the task stays in progress until another party ends it. */
+  /** Resolves when the outcome is reported; false if the task stays in progress until another client ends it. */
   async run(): Promise<boolean> {
     const { task, processor } = this
     const limit = Math.min(task.budget?.max_latency_ms ?? Infinity, this.#parts.timeoutMs())
-    const timer = setTimeout(() => this.#late.abort(tooLate(task, processor, limit)), limit)
+    const timer = setTimeout(() => this.#late.abort(timeoutError(task, processor, limit)), limit)
     try {
       const working = Promise.resolve().then(() => processor.run(task, this.#work))
       const attestation = await raceAbort(this.#signal.signal, working)
       this.#work.close()
-      if (attestation !== null) await this.#handIn(attestation)
+      if (attestation !== null) await this.#submit(attestation)
       return attestation !== null || this.#gone.aborted
     } catch (error) {
       this.#work.close()
@@ -64,14 +64,14 @@ export class TaskRun {
     }
   }
 
-  async #handIn(attestation: Attestation): Promise<void> {
+  async #submit(attestation: Attestation): Promise<void> {
     const { id, approval_tier } = this.task
     try {
       const { requeued } = await this.#parts.orchestrator.complete(id, attestation)
       if (requeued === undefined) return
       const { gate, reason } = requeued
-      this.#parts.log.info('a gate sent a task back', { task: taskLabel(id), gate, reason })
-      // A repetition does not bring a person's approval.
+      this.#parts.log.info('a gate queued a task again', { task: taskLabel(id), gate, reason })
+      // Repeating the work cannot provide a user's approval.
       if (gate === 'approval' && (approval_tier === 'Review' || approval_tier === 'Blocked'))
         await this.#doubt(`${reason}. Submitted: ${attestation.completion_summary ?? 'no summary'}`)
     } catch (error) {
@@ -80,13 +80,13 @@ export class TaskRun {
     }
   }
 
-  #doubt(why: string): Promise<void> {
-    return this.#settle(orchestrator => orchestrator.doubt(this.task.id, why))
+  #doubt(reason: string): Promise<void> {
+    return this.#settle(orchestrator => orchestrator.doubt(this.task.id, reason))
   }
 
   async #failed(error: unknown): Promise<void> {
     if (isSettled(error)) return
-    // A task that was taken away needs no report; that is not a failure.
+    // The task was cancelled, doubted or moved during the work, so there is no failure to report.
     if (this.#gone.aborted) return
     const { id } = this.task
     const { reason } = this.#stop.signal
@@ -94,13 +94,13 @@ export class TaskRun {
       await this.#settle(orchestrator => orchestrator.release(id, (reason as Error).message))
       return
     }
-    const why = error instanceof Error ? error.message : String(error)
+    const message = error instanceof Error ? error.message : String(error)
     this.#parts.log.warn('the work on a task failed', {
       task: taskLabel(id),
       processor: this.processor.name,
-      reason: why
+      reason: message
     })
-    await this.#settle(orchestrator => orchestrator.fail(id, why))
+    await this.#settle(orchestrator => orchestrator.fail(id, message))
   }
 
   async #settle(command: (orchestrator: Orchestrator) => Promise<unknown>): Promise<void> {
@@ -120,8 +120,12 @@ function isSettled(error: unknown): boolean {
   return isSvcError(error) && SETTLED.has(error.code)
 }
 
-function tooLate(task: TaskView, { name }: TaskProcessor, limit: number): Error {
-  return fleetErrors.create('FLT_TIMEOUT', `${taskLabel(task.id)} took ${name} longer than ${limit} ms`, {
-    hint: 'give it a larger max_latency_ms, or raise plugins.agent-fleet.task_timeout_ms'
-  })
+function timeoutError(task: TaskView, { name }: TaskProcessor, limit: number): Error {
+  return fleetErrors.create(
+    'FLT_TIMEOUT',
+    `${taskLabel(task.id)}: the processor ${name} took longer than ${limit} ms`,
+    {
+      hint: 'submit it with a larger max_latency_ms, or raise plugins.agent-fleet.task_timeout_ms'
+    }
+  )
 }

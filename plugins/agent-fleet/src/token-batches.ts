@@ -1,7 +1,7 @@
 const BATCH_CHARACTERS = 256
 const BATCH_MS = 100
 
-/** Batches pieces of a text, so that a fast model does not cause an event for every token. */
+/** Batches streamed text, so that a fast model does not cause an event for every token. */
 export class TokenBatches {
   readonly #emit: (text: string) => void
   #text = ''

@@ -19,7 +19,7 @@ const ACTIVITIES: Readonly<Record<TaskPhase, AgentActivity>> = {
   decide: 'thinking'
 }
 
-/** Buffers reports of a processor for the orchestrator; none after the end of its work. */
+/** Passes a processor's reports to the orchestrator, with batched tokens. Ignores reports after an abort. */
 export class Work implements TaskWork {
   readonly signal: AbortSignal
   readonly #orchestrator: Orchestrator
@@ -63,11 +63,11 @@ export class Work implements TaskWork {
       task_id: id
     })
     this.#spentUsd += cost.cost_usd
-    const most = budget?.max_cost_usd
-    if (most !== undefined && this.#spentUsd > most) {
+    const limit = budget?.max_cost_usd
+    if (limit !== undefined && this.#spentUsd > limit) {
       throw orchestrationErrors.create(
         'ORC_BUDGET_EXCEEDED',
-        `Budget exceeded: Task ${taskLabel(id)} has spent ${this.#spentUsd.toFixed(4)} of its ${most} USD`,
+        `Budget exceeded: task ${taskLabel(id)} has spent ${this.#spentUsd.toFixed(4)} of ${limit} USD`,
         { hint: 'submit it again with a larger max_cost_usd, or with a cheaper model' }
       )
     }
@@ -83,18 +83,18 @@ export class Work implements TaskWork {
     if (!this.signal.aborted) this.#orchestrator.turn(this.#task.id, message)
   }
 
-  /** Sends the pending reports. */
+  /** Sends the buffered tokens. */
   close(): void {
     this.#tokens.flush()
   }
 }
 
-/** The error that an agent may spend nothing more. */
+/** Returns the error for an agent whose budget is exhausted. */
 export function agentSpent(orchestrator: Orchestrator, agent: number): Error {
   const { tokens_used, max_tokens, cost_usd, max_cost_usd } = orchestrator.budgets.of(agent)
   return orchestrationErrors.create(
     'ORC_BUDGET_EXCEEDED',
-    `Budget exceeded: its agent has used ${tokens_used} of ${max_tokens} tokens and ${cost_usd.toFixed(4)} of ${max_cost_usd} USD`,
-    { hint: 'raise the budget of the agent, or give the work to another agent' }
+    `Budget exceeded: the agent has used ${tokens_used} of ${max_tokens} tokens and ${cost_usd.toFixed(4)} of ${max_cost_usd} USD`,
+    { hint: 'raise the budget of the agent, or submit the task to another agent' }
   )
 }

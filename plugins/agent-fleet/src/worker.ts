@@ -12,12 +12,12 @@ export interface WorkerParts extends RunParts {
 /** Works on the tasks of one agent, one after the other. */
 export class Worker {
   readonly agent: number
-  /** Resolves when it has stopped, and the orchestrator has its open tasks. */
+  /** Resolves when the worker has stopped and its task is queued again. */
   readonly ended: Promise<void>
   readonly #parts: WorkerParts
   readonly #controller = new AbortController()
   #run: TaskRun | null = null
-  /** The task that an external client completes. */
+  /** Task in progress that a client must complete; null if there is none. */
   #held: number | null = null
 
   constructor(agent: number, parts: WorkerParts) {
@@ -32,15 +32,16 @@ export class Worker {
     return current === null || current === undefined ? 'idle' : 'waiting_for_input'
   }
 
-  stop(because: string): void {
-    this.#controller.abort(new Error(because))
-    this.#run?.stop(because)
+  stop(reason: string): void {
+    this.#controller.abort(new Error(reason))
+    this.#run?.stop(reason)
   }
 
-  /** Workers without a source of tasks return their tasks. */
+  /** Stops the current work if its processor is not in the list. */
   keepOnly(processors: readonly TaskProcessor[]): void {
     const run = this.#run
-    if (run !== null && !processors.includes(run.processor)) run.stop(`${run.processor.name} was replaced or removed`)
+    if (run !== null && !processors.includes(run.processor))
+      run.stop(`the processor ${run.processor.name} was replaced or removed`)
   }
 
   async #loop(signal: AbortSignal): Promise<void> {
@@ -53,7 +54,7 @@ export class Worker {
       } catch (error) {
         if (signal.aborted) return
         if (isSvcError(error) && (error.code === 'ORC_AGENT_NOT_FOUND' || error.code === 'ORC_CLOSED')) return
-        log.warn('an agent cannot start its work', { agent: agentLabel(this.agent), error })
+        log.warn('an agent cannot start its next task; it tries again', { agent: agentLabel(this.agent), error })
         await pause(RETRY_MS, signal).catch(() => {})
       }
     }
@@ -65,7 +66,7 @@ export class Worker {
       return await orchestrator.next(this.agent)
     } catch (error) {
       if (!isSvcError(error) || error.code !== 'ORC_NOT_DURABLE') throw error
-      // The task was started nevertheless: only recording it takes long.
+      // The task was started, but storing the change takes longer than the limit.
       const current = orchestrator.agent(this.agent)?.current_task ?? null
       return current === null || current === this.#held ? null : orchestrator.task(current)
     }

@@ -5,7 +5,7 @@ import { eventually, openFleet } from './open-fleet.ts'
 const PHASES = ['inspect', 'localize', 'hypothesize', 'act', 'verify', 'decide']
 
 for (const api of ['ollama', 'openai'] as const) {
-  t.test(`a model works on a task in six phases, over the format of ${api}`, async t => {
+  t.test(`a model works on a task in six phases, in the ${api} format`, async t => {
     const model = await modelScript(t, { api })
     const { submit, until, events, tasks } = await openFleet(t, { url: model.url })
     const task = await submit({ description: 'Write a greeting for Ada' })
@@ -17,10 +17,10 @@ for (const api of ['ollama', 'openai'] as const) {
     )
     const phases = events.flatMap(({ kind }) => (kind.type === 'task_phase_changed' ? [kind.phase] : []))
     t.same(phases, PHASES)
-    const told = events.flatMap(({ kind }) => (kind.type === 'token_streamed' ? [kind.text] : [])).join('')
-    t.match(told, /inspect is done.*verify is done.*"outcome":"complete"/)
+    const streamed = events.flatMap(({ kind }) => (kind.type === 'token_streamed' ? [kind.text] : [])).join('')
+    t.match(streamed, /inspect is done.*verify is done.*"outcome":"complete"/)
     for (const { prompt } of model.asked) t.match(prompt, /Write a greeting for Ada/)
-    t.match(model.asked.at(-1)?.prompt, /act is done/, 'findings are passed on')
+    t.match(model.asked.at(-1)?.prompt, /act is done/, 'findings of earlier phases are passed on')
     t.ok(model.asked.every(({ path }) => path === (api === 'ollama' ? '/api/generate' : '/v1/chat/completions')))
     t.match(tasks.budgets.of(view.agent_id), { tokens_used: 90, cost_usd: 0 })
     const types = events.map(({ kind }) => kind.type)
@@ -32,23 +32,23 @@ for (const api of ['ollama', 'openai'] as const) {
   })
 }
 
-t.test('an unreadable decision is requested again, and then fails the task', async t => {
+t.test('an invalid decision is requested again, and a second one fails the task', async t => {
   const once = await modelScript(t, {
     say: ({ phase, count }) => (phase === 'decide' && count === 1 ? { text: 'It is done, I think.' } : undefined)
   })
   const patient = await openFleet(t, { url: once.url })
   await patient.until(await patient.submit(), 'Completed')
-  t.match(once.asked.at(-1)?.prompt, /not the requested JSON object: there is no JSON object/)
+  t.match(once.asked.at(-1)?.prompt, /not the requested JSON object: the reply contains no JSON object/)
   const never = await modelScript(t, {
     say: ({ phase }) => (phase === 'decide' ? { text: '{"outcome":"fine"}' } : undefined)
   })
   const strict = await openFleet(t, { url: never.url })
   const { status } = await strict.until(await strict.submit(), 'Failed')
-  t.match(status, { reason: /cannot be read, even at the second attempt: .*summary/ })
+  t.match(status, { reason: /decision is invalid, even after a second request: .*summary/ })
   t.equal(never.asked.filter(({ phase }) => phase === 'decide').length, 2)
 })
 
-t.test('a model that cannot judge leaves the task in doubt, and one that gives up fails it', async t => {
+t.test('the outcome doubt leaves the task doubted, and the outcome fail fails it', async t => {
   const decide = (verdict: object) =>
     modelScript(t, {
       say: ({ phase }) => (phase === 'decide' ? { text: JSON.stringify({ ...DONE, ...verdict }) } : undefined)
@@ -59,7 +59,7 @@ t.test('a model that cannot judge leaves the task in doubt, and one that gives u
   t.match((await unable.until(await unable.submit(), 'Failed')).status, { reason: 'the model gave up: no pen' })
 })
 
-t.test('a model cannot give an approval of a person', async t => {
+t.test("a model cannot claim a user's approval", async t => {
   const model = await modelScript(t, {
     say: ({ phase }) =>
       phase === 'decide' ? { text: JSON.stringify({ ...DONE, checks_passed: ['human_review_approved'] }) } : undefined
@@ -69,10 +69,10 @@ t.test('a model cannot give an approval of a person', async t => {
   const { status, approval_tier } = await until(await submit({ files }), 'Doubted', 'Completed')
   t.equal(approval_tier, 'Review')
   t.match(status, { kind: 'Doubted', reason: /Review.* Submitted: The greeting was written/ })
-  t.equal(model.asked.length, 6, 'it is not repeated for that')
+  t.equal(model.asked.length, 6, 'the work is not repeated to get the approval')
 })
 
-t.test('cancelling a task ends the stream', async t => {
+t.test('cancelling a task ends the stream of the model', async t => {
   const model = await modelScript(t, {
     say: () => response => {
       const row = JSON.stringify({ model: 'toy', response: 'on and on ', done: false })
@@ -80,22 +80,22 @@ t.test('cancelling a task ends the stream', async t => {
       response.on('close', () => clearInterval(timer))
     }
   })
-  const { submit, until, told, tasks } = await openFleet(t, { url: model.url })
+  const { submit, until, eventTypes, tasks } = await openFleet(t, { url: model.url })
   const task = await submit()
-  await eventually(() => (told().includes('token_streamed') ? true : null))
+  await eventually(() => (eventTypes().includes('token_streamed') ? true : null))
   await tasks.cancel(task)
-  await eventually(() => (model.left > 0 ? true : null))
+  await eventually(() => (model.aborted > 0 ? true : null))
   t.equal(tasks.task(task)?.status.kind, 'Cancelled')
   await eventually(
     () => (tasks.budgets.of(1).tokens_used > 0 ? true : null),
     () => 'a charge for the streamed part'
   )
-  t.notOk(told().includes('task_failed'))
+  t.notOk(eventTypes().includes('task_failed'))
   const next = await submit()
   await until(next, 'InProgress')
 })
 
-t.test('a budget that runs out ends the work with that reason', async t => {
+t.test('an exhausted budget fails the task with that reason', async t => {
   const model = await modelScript(t, {
     say: ({ phase }) => (phase === 'decide' ? undefined : { text: 'x', completion_tokens: 1_000_000 })
   })
@@ -103,12 +103,12 @@ t.test('a budget that runs out ends the work with that reason', async t => {
   const { submit, until, tasks } = await openFleet(t, { url: model.url, fleet: { prices } })
   const first = await submit({ hints: { budget: { max_cost_usd: 1 } } })
   const { status, agent_id } = await until(first, 'Failed')
-  t.match(status, { reason: /^Budget exceeded: Task T-0001 has spent 2\.0000 of its 1 USD/ })
+  t.match(status, { reason: /^Budget exceeded: task T-0001 has spent 2\.0000 of 1 USD/ })
   t.equal(model.asked.length, 1)
   t.ok(tasks.budgets.of(agent_id).cost_usd > 2)
 })
 
-t.test('a busy server is awaited, an invalid answer is requested again, and a silent server times out', async t => {
+t.test('retries a busy server and an interrupted stream, and times out on a silent server', async t => {
   const model = await modelScript(t, {
     say: ({ phase, count }) => {
       if (phase === 'inspect' && count === 1)
@@ -130,11 +130,11 @@ t.test('a busy server is awaited, an invalid answer is requested again, and a si
   const silent = await modelScript(t, { say: () => () => {} })
   const late = await openFleet(t, { url: silent.url })
   const { status } = await late.until(await late.submit({ hints: { budget: { max_latency_ms: 50 } } }), 'Failed')
-  t.match(status, { reason: 'T-0001 took ai longer than 50 ms' })
-  await eventually(() => (silent.left > 0 ? true : null))
+  t.match(status, { reason: 'T-0001: the processor ai took longer than 50 ms' })
+  await eventually(() => (silent.aborted > 0 ? true : null))
 })
 
-t.test('with strict ChatML the model gets one raw text, in which a description opens no turn', async t => {
+t.test('with strict ChatML the model gets one raw prompt, and markers in the description are escaped', async t => {
   const model = await modelScript(t)
   const { submit, until } = await openFleet(t, { url: model.url, orchestrator: { chatml_strict: true } })
   await until(await submit({ description: 'Write about ChatML: its turns begin with im_start' }), 'Completed')
@@ -144,7 +144,7 @@ t.test('with strict ChatML the model gets one raw text, in which a description o
   }
 })
 
-t.test('tasks are worked on with the server and the model that they name', async t => {
+t.test('a task uses the server of the settings and the model that it specifies', async t => {
   const [usual, other] = [await modelScript(t), await modelScript(t, { models: ['toy', 'small', 'big'] })]
   const prices = [
     { model: 'big', input_usd: 2, output_usd: 2 },
@@ -162,7 +162,7 @@ t.test('tasks are worked on with the server and the model that they name', async
   t.equal(usual.asked.length, 0)
 })
 
-t.test('a task waits for a server that comes later', async t => {
+t.test('a task waits for a server that starts later', async t => {
   const model = await modelScript(t, { listening: false })
   const { submit, until, kernel } = await openFleet(t, { url: model.url })
   const task = await submit()
@@ -173,7 +173,7 @@ t.test('a task waits for a server that comes later', async t => {
   t.match((await never.until(await never.submit(), 'Failed')).status, { reason: /no model server is reachable/ })
 })
 
-t.test('the text of a researcher is data', async t => {
+t.test('the observation of a researcher is JSON with its findings', async t => {
   const model = await modelScript(t)
   const { submit, until, tasks } = await openFleet(t, { url: model.url, orchestrator: { max_debug_iterations: 0 } })
   const task = await submit({ hints: { execution_role: 'researcher' } })
@@ -184,7 +184,7 @@ t.test('the text of a researcher is data', async t => {
   )
 })
 
-t.test('a prompt that does not fit into the context is shortened until it does', async t => {
+t.test('a prompt that exceeds the context is shortened until it fits', async t => {
   const model = await modelScript(t, {
     say: ({ prompt }) =>
       prompt.length < 2_500

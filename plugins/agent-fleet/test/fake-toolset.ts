@@ -11,7 +11,7 @@ export interface Tool extends Partial<McpToolListing> {
   readonly run?: (signal: AbortSignal | undefined) => Promise<string>
 }
 
-/** Tools that answer by a script, for principals as the registry has them. */
+/** Returns a toolset of scripted tools that filters by principal like the registry, and records the calls. */
 export function toolsetOf(...tools: readonly Tool[]): { readonly toolset: McpToolset; readonly called: Called[] } {
   const called: Called[] = []
   const listed = tools.map(({ run: _, ...tool }): McpToolListing => {

@@ -9,9 +9,9 @@ import { openFleet } from './open-fleet.ts'
 interface Exchange {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Server-sent events, or the one body of an error. */
+  /** Server-sent events, or the body of an error. */
   readonly events: readonly string[]
-  /** The connection is lost after them. */
+  /** Whether the connection is lost after the events. */
   readonly broken?: boolean
 }
 
@@ -20,7 +20,7 @@ const RECORD = JSON.parse(readFileSync(new URL('./fixtures/hosted-api.json', imp
   readonly exchange: Exchange
 }[]
 
-/** Answers one request after the other as the record has it; only to who has the key. */
+/** Starts a server that replays the recorded responses in order, and requires the API key. */
 async function replay(t: Test, record: readonly Exchange[]) {
   const asked: Record<string, unknown>[] = []
   const server = createServer(async (request, response) => {
@@ -31,7 +31,7 @@ async function replay(t: Test, record: readonly Exchange[]) {
     if (request.url !== '/v1/chat/completions') return void response.writeHead(404).end('{}')
     asked.push((await json(request)) as Record<string, unknown>)
     const exchange = record[asked.length - 1]
-    if (exchange === undefined) response.writeHead(500).end('{"error":"the record has no more"}')
+    if (exchange === undefined) response.writeHead(500).end('{"error":"the recording has no more responses"}')
     else write(exchange, response)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -50,7 +50,7 @@ function write({ status, headers, events, broken = false }: Exchange, response: 
   else response.end()
 }
 
-t.test('a task is worked on with a hosted API, whatever that does in between', async t => {
+t.test('a task is completed with a hosted API despite rate limits, lost connections and tool calls', async t => {
   const hosted = await replay(
     t,
     RECORD.map(({ exchange }) => exchange)
@@ -86,7 +86,7 @@ t.test('a task is worked on with a hosted API, whatever that does in between', a
   t.notOk(JSON.stringify(events).includes('sk-test'))
 })
 
-t.test('a refusal of the hosted API is the reason of the failure', async t => {
+t.test('an error of the hosted API becomes the failure reason of the task', async t => {
   const refused: Exchange = {
     status: 400,
     headers: { 'content-type': 'application/json' },
@@ -95,9 +95,9 @@ t.test('a refusal of the hosted API is the reason of the failure', async t => {
   const hosted = await replay(t, [refused])
   const { submit, until } = await openFleet(t, { url: hosted.url, client: { api_key: 'sk-test' } })
   t.match((await until(await submit(), 'Failed')).status, {
-    reason: /refused the request \(400\): This account is not active/
+    reason: /rejected the request \(400\): This account is not active/
   })
-  t.equal(hosted.asked.length, 1, 'and is not requested again')
+  t.equal(hosted.asked.length, 1, 'the request is not repeated')
   const locked = await openFleet(t, { url: hosted.url, client: { api_key: 'sk-wrong' } })
   const { status } = await locked.until(await locked.submit(), 'Failed')
   t.match(status, { reason: /does not accept the key/ })

@@ -4,8 +4,8 @@ import { json } from 'node:stream/consumers'
 import type { ChatToolCall, TaskPhase } from '@svc/contracts'
 import type { Test } from 'tap'
 
-/** Answer of a model to one request. */
-export interface Said {
+/** Reply of the model to one request. */
+export interface Reply {
   readonly text?: string
   readonly calls?: readonly Omit<ChatToolCall, 'id'>[]
   readonly prompt_tokens?: number
@@ -16,26 +16,26 @@ export interface Asked {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
   readonly phase: TaskPhase
-  /** Number of requests for this phase, this one included. */
+  /** Number of requests in this phase, including this one. */
   readonly count: number
-  /** All that the model is given, as one text. */
+  /** All text of the request. */
   readonly prompt: string
 }
 
 export interface ScriptOptions {
   readonly api?: 'ollama' | 'openai'
   readonly models?: readonly string[]
-  /** False: its port is only taken, until `listen`. */
+  /** If false, the server is unreachable until `listen` is called. */
   readonly listening?: boolean
-  /** The answer; or a function that answers by itself, for faults. */
-  readonly say?: (asked: Asked) => Said | ((response: ServerResponse) => void) | undefined
+  /** Returns the reply, or a function that writes the response itself, for faults. */
+  readonly say?: (asked: Asked) => Reply | ((response: ServerResponse) => void) | undefined
 }
 
 export interface ModelScript {
   readonly url: string
   readonly asked: readonly Asked[]
-  /** Requests whose client went away before the end. */
-  readonly left: number
+  /** Number of requests that the client aborted. */
+  readonly aborted: number
   listen(): Promise<void>
 }
 
@@ -51,11 +51,11 @@ export const DONE = {
 
 const PHASE = /\b(Inspect|Localize|Hypothesize|Act|Verify|Decide)\. /g
 
-/** A model server on a real socket that answers by a script, in either format. */
+/** Starts a model server on a real socket that replies by a script, in the Ollama or OpenAI format. */
 export async function modelScript(t: Test, options: ScriptOptions = {}): Promise<ModelScript> {
   const { api = 'ollama', models = ['toy'], say } = options
   const asked: Asked[] = []
-  let left = 0
+  let aborted = 0
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url ?? ''
     if (request.method === 'GET') return list(path, api, models, response)
@@ -65,11 +65,11 @@ export async function modelScript(t: Test, options: ScriptOptions = {}): Promise
     const now: Asked = { path, body, phase, prompt, count: asked.filter(each => each.phase === phase).length + 1 }
     asked.push(now)
     response.on('close', () => {
-      if (!response.writableFinished) left += 1
+      if (!response.writableFinished) aborted += 1
     })
-    const said = say?.(now) ?? (phase === 'decide' ? { text: JSON.stringify(DONE) } : { text: `${phase} is done` })
-    if (typeof said === 'function') said(response)
-    else write(path, said, response)
+    const reply = say?.(now) ?? (phase === 'decide' ? { text: JSON.stringify(DONE) } : { text: `${phase} is done` })
+    if (typeof reply === 'function') reply(response)
+    else write(path, reply, response)
   }
   const server = createServer((request, response) => void serve(request, response))
   const listen = (port: number) => new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
@@ -87,8 +87,8 @@ export async function modelScript(t: Test, options: ScriptOptions = {}): Promise
     url: `http://127.0.0.1:${port}`,
     listen: () => listen(port),
     asked,
-    get left() {
-      return left
+    get aborted() {
+      return aborted
     }
   }
 }
@@ -103,11 +103,11 @@ function list(path: string, api: string, models: readonly string[], response: Se
     response.end(JSON.stringify({ models: models.map(name => ({ name, model: name })) }))
   else if (api === 'openai' && path === '/v1/models')
     response.end(JSON.stringify({ object: 'list', data: models.map(id => ({ id })) }))
-  else response.writeHead(404).end('{"error":"nothing there"}')
+  else response.writeHead(404).end('{"error":"not found"}')
 }
 
-function write(path: string, said: Said, response: ServerResponse): void {
-  const { text = '', calls = [], prompt_tokens = 10, completion_tokens = 5 } = said
+function write(path: string, reply: Reply, response: ServerResponse): void {
+  const { text = '', calls = [], prompt_tokens = 10, completion_tokens = 5 } = reply
   const pieces = text.match(/[\s\S]{1,16}/g) ?? []
   if (path.startsWith('/v1/')) {
     const event = (value: object) => void response.write(`data: ${JSON.stringify({ model: 'toy', ...value })}\n\n`)

@@ -18,7 +18,7 @@ import { fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
 import fleetPlugin from '#plugin'
 
-/** Empty tables for a schema's objects, whose own defaults the kernel fills in. */
+/** Returns an empty object for each object property of a schema; the kernel fills in the defaults. */
 function tables(schema: JsonSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, property]) =>
@@ -33,10 +33,10 @@ export interface OpenFleet {
   readonly tasks: Orchestrator
   readonly events: AgentEvent[]
   submit(request?: Partial<SubmitRequest>): Promise<number>
-  /** The task, as soon as it stands like that. */
+  /** Waits until the task has one of the statuses, and returns it. */
   until(task: number, ...kinds: readonly string[]): Promise<TaskView>
   /** Types of the events so far. */
-  told(): readonly string[]
+  eventTypes(): readonly string[]
 }
 
 export interface FleetOptions {
@@ -48,11 +48,11 @@ export interface FleetOptions {
   readonly client?: object
   readonly toolset?: McpToolset
   readonly processors?: readonly TaskProcessor[]
-  /** False where the test starts it. */
+  /** False if the test starts the fleet itself. */
   readonly start?: boolean
 }
 
-/** The fleet with the orchestrator and the client that it really has. */
+/** Opens the fleet with the real orchestrator and inference client. */
 export async function openFleet(t: Test, options: FleetOptions = {}): Promise<OpenFleet> {
   const { url, toolset, processors = [] } = options
   let held: { tasks: { readonly current: Orchestrator }; fleet: { readonly current: AgentFleet } } | undefined
@@ -83,7 +83,7 @@ export async function openFleet(t: Test, options: FleetOptions = {}): Promise<Op
     services: toolset === undefined ? [] : [fake(mcpToolset, toolset)]
   })
   t.teardown(() => kernel.close())
-  if (held === undefined) throw new Error('the probe is not there')
+  if (held === undefined) throw new Error('the probe plugin is not active')
   const { tasks, fleet } = held
   const events: AgentEvent[] = []
   tasks.current.subscribe(event => events.push(event))
@@ -105,21 +105,21 @@ export async function openFleet(t: Test, options: FleetOptions = {}): Promise<Op
           const view = tasks.current.task(task)
           return view !== null && kinds.includes(view.status.kind) ? view : null
         },
-        () => `${kinds.join(' or ')}, but is ${JSON.stringify(tasks.current.task(task)?.status)}`
+        () => `task is ${kinds.join(' or ')}, but it is ${JSON.stringify(tasks.current.task(task)?.status)}`
       ),
-    told: () => events.map(({ kind }) => kind.type)
+    eventTypes: () => events.map(({ kind }) => kind.type)
   }
 }
 
-/** Resolves with what `look` finds; rejects after half a minute. */
+/** Resolves to the first non-null result of `look`; rejects after 30 seconds. */
 export async function eventually<A>(
   look: () => A | null,
-  wanted: () => string = () => 'what was waited for'
+  expected: () => string = () => 'the expected state'
 ): Promise<A> {
   for (const until = Date.now() + 30_000; Date.now() < until; ) {
     const found = look()
     if (found !== null) return found
     await new Promise(resolve => setTimeout(resolve, 5))
   }
-  throw new Error(`never found: ${wanted()}`)
+  throw new Error(`not reached within 30 seconds: ${expected()}`)
 }

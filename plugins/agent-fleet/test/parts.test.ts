@@ -35,7 +35,7 @@ const attestable: Verdict = {
   complete_and_real: true
 }
 
-t.test('a verdict is read from whatever words stand around it', t => {
+t.test('readVerdict parses a verdict with any text around it', t => {
   const words = fc.string().filter(text => !/[{}]/.test(text))
   fc.assert(
     fc.property(verdicts, words, words, (verdict, before, after) => {
@@ -46,14 +46,14 @@ t.test('a verdict is read from whatever words stand around it', t => {
   t.end()
 })
 
-t.test('every answer of a model is a verdict or a reported problem', t => {
-  const said = fc.oneof(
+t.test('readVerdict returns a verdict or a problem for any reply', t => {
+  const replies = fc.oneof(
     fc.string(),
     fc.json(),
     fc.json().map(json => `{"outcome":"complete","summary":${json}}`)
   )
   fc.assert(
-    fc.property(said, text => {
+    fc.property(replies, text => {
       const read = readVerdict(text)
       if ('problem' in read) t.match(read.problem, /\w/)
       else t.ok(['complete', 'doubt', 'fail'].includes(read.outcome))
@@ -64,7 +64,7 @@ t.test('every answer of a model is a verdict or a reported problem', t => {
   t.end()
 })
 
-t.test('an attestation says what the verdict does, without the word of a person', t => {
+t.test('attestationOf copies the verdict without checks that only a user may claim', t => {
   t.same(attestationOf(attestable, 'seen'), {
     completion_summary: 'Done.',
     checks_passed: ['tests'],
@@ -76,7 +76,7 @@ t.test('an attestation says what the verdict does, without the word of a person'
   t.end()
 })
 
-t.test('no message of a conversation opens or ends a turn of ChatML', t => {
+t.test('no message of a conversation can open or end a ChatML turn', t => {
   const hostile = fc
     .array(fc.constantFrom('<|im_start|>', '<|im_end|>', 'system', '\n', '<|im_', 'x'))
     .map(all => all.join(''))
@@ -92,19 +92,19 @@ t.test('no message of a conversation opens or ends a turn of ChatML', t => {
   t.end()
 })
 
-t.test('who names a model has it, then cost and settings decide', t => {
+t.test('chooseModel prefers the model of the task, then cost, then the settings', t => {
   const prices = [
     { model: 'big', input_usd: 3, output_usd: 9 },
     { model: 'small', input_usd: 1, output_usd: 2 }
   ]
   const task = (more: Partial<TaskView> = {}) => ({ category: 'General', role: 'builder', ...more }) as TaskView
   const choose = (
-    given: Partial<TaskView>,
+    fields: Partial<TaskView>,
     economy: boolean,
     research = false,
     model: string | undefined = undefined
   ) =>
-    chooseModel(task(given), {
+    chooseModel(task(fields), {
       settings: { prices, research_model: 'scholar', ...(model === undefined ? {} : { model }) },
       policy: { cost_preference: economy ? 'economy' : 'performance', research_model_enabled: research },
       offered: ['big', 'small'],
@@ -122,7 +122,7 @@ t.test('who names a model has it, then cost and settings decide', t => {
   t.end()
 })
 
-t.test('an unreadable policy allows only reading', t => {
+t.test('an invalid policy allows only reading', t => {
   const actions = (execution_policy_json?: string) => [
     ...allowedActions({ ...(execution_policy_json === undefined ? {} : { execution_policy_json }) } as TaskView)
   ]
@@ -132,27 +132,27 @@ t.test('an unreadable policy allows only reading', t => {
   t.end()
 })
 
-t.test('tokens are reported in pieces of some length, and none is lost', t => {
+t.test('TokenBatches emits batches of at least 256 characters, and loses none', t => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 400 })), pieces => {
-      const told: string[] = []
-      const batches = new TokenBatches(text => told.push(text))
+      const emitted: string[] = []
+      const batches = new TokenBatches(text => emitted.push(text))
       for (const piece of pieces) batches.add(piece)
       batches.flush()
-      t.equal(told.join(''), pieces.join(''))
-      t.ok(told.slice(0, -1).every(text => text.length >= 256))
+      t.equal(emitted.join(''), pieces.join(''))
+      t.ok(emitted.slice(0, -1).every(text => text.length >= 256))
     }),
     { numRuns: 50 }
   )
   t.end()
 })
 
-t.test('what is too long loses its middle', t => {
+t.test('shorten cuts the middle of a long message', t => {
   fc.assert(
-    fc.property(fc.string({ maxLength: 900 }), fc.integer({ min: 400, max: 800 }), (content, most) => {
-      const [short] = shorten([{ role: 'user', content }], most)
+    fc.property(fc.string({ maxLength: 900 }), fc.integer({ min: 400, max: 800 }), (content, max) => {
+      const [short] = shorten([{ role: 'user', content }], max)
       const cut = short?.content ?? ''
-      t.ok(content.length <= most ? cut === content : cut.length === most)
+      t.ok(content.length <= max ? cut === content : cut.length === max)
       t.ok(content.startsWith(cut.slice(0, 100)) && content.endsWith(cut.slice(-200)))
     }),
     { numRuns: 50 }

@@ -3,20 +3,20 @@ import { eventually, openFleet } from './open-fleet.ts'
 
 const DONE = { completion_summary: 'Another worker has done it.', checks_passed: ['looked at it'] }
 
-t.test('a task without a worker is in progress until a client completes it; then the next one is', async t => {
+t.test('a task of the stub is in progress until a client completes it; then the next task starts', async t => {
   const { tasks, submit, until, fleet } = await openFleet(t)
   t.same(fleet.processors, ['ai', 'stub'])
   const [first, second] = [await submit(), await submit()]
   await until(first, 'InProgress')
   t.equal(fleet.workers, 1)
-  t.equal(tasks.task(second)?.status.kind, 'Queued', 'one at a time')
+  t.equal(tasks.task(second)?.status.kind, 'Queued', 'an agent runs one task at a time')
   t.same(await tasks.complete(first, DONE), { completed: true })
   await until(second, 'InProgress')
   await tasks.cancel(second)
   await until(second, 'Cancelled')
 })
 
-t.test('nothing is taken up before a surface that lasts asks for it, or where the settings have no fleet', async t => {
+t.test('no task is claimed before a surface starts the fleet, or if the settings disable it', async t => {
   const asleep = await openFleet(t, { start: false })
   t.notOk(asleep.fleet.running)
   const task = await asleep.submit()
@@ -26,10 +26,10 @@ t.test('nothing is taken up before a surface that lasts asks for it, or where th
   const off = await openFleet(t, { fleet: { fleet: false } })
   t.notOk(off.fleet.running)
   const external = await openFleet(t, { fleet: { processor: 'external' } })
-  t.notOk(external.fleet.running, 'without anybody who would do the work')
+  t.notOk(external.fleet.running, 'the fleet does not run without a processor')
 })
 
-t.test('a stub that completes says that nothing was done, and the gates judge that', async t => {
+t.test('with stub_completes the stub states that no work was done, and the gates decide', async t => {
   const { submit, until, tasks } = await openFleet(t, { fleet: { processor: 'stub', stub_completes: true } })
   await until(await submit(), 'Completed')
   const strict = await openFleet(t, {
@@ -39,11 +39,11 @@ t.test('a stub that completes says that nothing was done, and the gates judge th
   const task = await strict.submit()
   const { status } = await strict.until(task, 'Failed')
   t.match(status, { reason: /^Scope denied/ })
-  t.ok(strict.told().includes('task_requeued'))
+  t.ok(strict.eventTypes().includes('task_requeued'))
   t.equal(tasks.status().total_failed, 0)
 })
 
-t.test('agents that are spawned later work too, and those that are retired do no more', async t => {
+t.test('workers start for agents that are spawned later, and stop for retired ones', async t => {
   const { tasks, fleet, submit, until } = await openFleet(t)
   const { id } = await tasks.spawnAgent({ name: 'late' })
   await eventually(() => (fleet.workers === 1 ? true : null))
@@ -52,7 +52,7 @@ t.test('agents that are spawned later work too, and those that are retired do no
   await eventually(() => (fleet.workers === 0 ? true : null))
 })
 
-t.test('what waits for one agent goes to another that has nothing to do', async t => {
+t.test('tasks queued for a busy agent move to an idle one', async t => {
   const { tasks, submit } = await openFleet(t)
   const { id: busy } = await tasks.spawnAgent({ name: 'busy' })
   await tasks.spawnAgent({ name: 'free' })

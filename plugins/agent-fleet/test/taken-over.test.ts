@@ -4,7 +4,7 @@ import type { Orchestrator } from '@svc/contracts'
 import t from 'tap'
 import { Fleet, type FleetParts, stubProcessor } from '#root'
 
-t.test('agents that the orchestrator took over from an ended process work too, though no event names them', async t => {
+t.test('workers start for agents that the orchestrator took over from an ended process, without an event', async t => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const agents = [{ id: 1 }]
@@ -36,7 +36,7 @@ t.test('agents that the orchestrator took over from an ended process work too, t
   agents.push({ id: 17 })
   mock.timers.tick(10_000)
   t.equal(fleet.workers, 2)
-  t.ok(asked.has(17), 'its tasks are taken up')
-  await fleet.stop('the test is over')
+  t.ok(asked.has(17), 'tasks of the agent are claimed')
+  await fleet.stop('the test ends')
   t.equal(fleet.workers, 0)
 })

@@ -1,16 +1,16 @@
 import t from 'tap'
 import { type Tool, toolsetOf } from './fake-toolset.ts'
-import { modelScript, type Said } from './model-script.ts'
+import { modelScript, type Reply } from './model-script.ts'
 import { openFleet } from './open-fleet.ts'
 
-const call = (name: string, args = {}): Said => ({ calls: [{ name, arguments: args }] })
+const call = (name: string, args = {}): Reply => ({ calls: [{ name, arguments: args }] })
 const READ_FILE: Tool = { name: 'read_file', description: 'Reads a file' }
 const WRITE_FILE: Tool = { name: 'write_file', description: 'Writes a greeting', readOnly: false }
 const namesIn = (body: Readonly<Record<string, unknown>>) =>
   ((body.tools ?? []) as { function: { name: string } }[]).map(({ function: { name } }) => name)
 
 for (const api of ['ollama', 'openai'] as const) {
-  t.test(`what a tool says goes back to the model, over the format of ${api}`, async t => {
+  t.test(`tool results are returned to the model, in the ${api} format`, async t => {
     const { toolset, called } = toolsetOf(READ_FILE)
     const model = await modelScript(t, {
       api,
@@ -33,31 +33,28 @@ for (const api of ['ollama', 'openai'] as const) {
   })
 }
 
-t.test(
-  'tools that change something are there where the policy of the task says so, and while it is acted on',
-  async t => {
-    const steering: Tool = { name: 'cancel_task', readOnly: false, plugin: 'orchestrator-tools' }
-    const { toolset, called } = toolsetOf(READ_FILE, WRITE_FILE, steering)
-    const model = await modelScript(t, {
-      say: ({ phase, count }) => (phase === 'act' && count === 1 ? call('write_file') : undefined)
-    })
-    const { submit, until } = await openFleet(t, { url: model.url, toolset })
-    const policy = (...allowed_action_labels: string[]) => JSON.stringify({ allowed_action_labels })
-    await until(await submit({ execution_policy_json: policy('read', 'write') }), 'Completed')
-    t.match(called, [{ name: 'write_file', principal: { role: 'agent' } }])
-    for (const { phase, body } of model.asked.filter(({ body }) => namesIn(body).length > 0))
-      t.same(namesIn(body), phase === 'act' ? ['write_file', 'read_file'] : ['read_file'])
+t.test('writing tools are offered only if the policy of the task allows them, and only in the phase act', async t => {
+  const control: Tool = { name: 'cancel_task', readOnly: false, plugin: 'orchestrator-tools' }
+  const { toolset, called } = toolsetOf(READ_FILE, WRITE_FILE, control)
+  const model = await modelScript(t, {
+    say: ({ phase, count }) => (phase === 'act' && count === 1 ? call('write_file') : undefined)
+  })
+  const { submit, until } = await openFleet(t, { url: model.url, toolset })
+  const policy = (...allowed_action_labels: string[]) => JSON.stringify({ allowed_action_labels })
+  await until(await submit({ execution_policy_json: policy('read', 'write') }), 'Completed')
+  t.match(called, [{ name: 'write_file', principal: { role: 'agent' } }])
+  for (const { phase, body } of model.asked.filter(({ body }) => namesIn(body).length > 0))
+    t.same(namesIn(body), phase === 'act' ? ['write_file', 'read_file'] : ['read_file'])
 
-    const before = model.asked.length
-    await until(await submit(), 'Completed')
-    t.notOk(model.asked.slice(before).some(({ body }) => namesIn(body).includes('write_file')))
-    await until(await submit({ execution_policy_json: policy() }), 'Completed')
-    t.same(namesIn(model.asked.at(-1)?.body ?? {}), [], 'no tools at all where nothing is allowed')
-    t.equal(called.length, 1)
-  }
-)
+  const before = model.asked.length
+  await until(await submit(), 'Completed')
+  t.notOk(model.asked.slice(before).some(({ body }) => namesIn(body).includes('write_file')))
+  await until(await submit({ execution_policy_json: policy() }), 'Completed')
+  t.same(namesIn(model.asked.at(-1)?.body ?? {}), [], 'no tools are offered if the policy allows none')
+  t.equal(called.length, 1)
+})
 
-t.test('the tools that a task names come first, and a call of any other is answered in words', async t => {
+t.test('tools in the hints of a task come first, and a call of an unknown tool returns a message', async t => {
   const others = Array.from(
     { length: 20 },
     (_, index): Tool => ({ name: `greeting_${index}`, description: 'Writes a greeting' })
@@ -69,13 +66,13 @@ t.test('the tools that a task names come first, and a call of any other is answe
   const { submit, until, events } = await openFleet(t, { url: model.url, toolset, fleet: { offered_tools: 3 } })
   await until(await submit({ hints: { tool_hints: ['strange'] } }), 'Completed')
   t.same(namesIn(model.asked[0]?.body ?? {}), ['odd', 'greeting_0', 'greeting_1'])
-  t.match(model.asked[1]?.prompt, /There is no tool invented\. You have: odd, greeting_0, greeting_1\./)
+  t.match(model.asked[1]?.prompt, /There is no tool invented\. Available tools: odd, greeting_0, greeting_1\./)
   t.equal(called.length, 0)
   const seen = events.flatMap(({ kind }) => (kind.type === 'endpoint_reliability_observation' ? [kind] : []))
   t.equal(seen[0]?.hallucination_proxy, 1)
 })
 
-t.test('a tool that never answers is given up, told of, and remembered', async t => {
+t.test('a tool without a result times out; the timeout is reported as an event and recorded', async t => {
   const { toolset } = toolsetOf({ ...READ_FILE, run: () => new Promise(() => {}) })
   const model = await modelScript(t, {
     say: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('read_file') : undefined)
@@ -90,11 +87,11 @@ t.test('a tool that never answers is given up, told of, and remembered', async t
     events.map(({ kind }) => kind).find(({ type }) => type === 'tool_timed_out'),
     { tool_key: 'read_file', attempted_budget_ms: 20 }
   )
-  t.match(model.asked[1]?.prompt, /The tool failed: no answer within 20 ms/)
+  t.match(model.asked[1]?.prompt, /The tool failed: no result within 20 ms/)
   t.match(await tasks.executionTimes.query('read_file'), { timeout_rate: 1 })
 })
 
-t.test('a model that calls without end has to come to one, and stops the agent where it costs money', async t => {
+t.test('endless tool calls end after tool_rounds, and the agent is stopped if they cost money', async t => {
   const { toolset, called } = toolsetOf(READ_FILE)
   const model = await modelScript(t, {
     say: ({ phase, body }) => (phase === 'inspect' && namesIn(body).length > 0 ? call('read_file') : undefined)
@@ -113,7 +110,7 @@ t.test('a model that calls without end has to come to one, and stops the agent w
   )
 })
 
-t.test('a model that knows no tools works without them', async t => {
+t.test('a model without tool support works without tools', async t => {
   const { toolset } = toolsetOf(READ_FILE)
   const model = await modelScript(t, {
     say: ({ body }) =>
@@ -123,5 +120,5 @@ t.test('a model that knows no tools works without them', async t => {
   })
   const { submit, until } = await openFleet(t, { url: model.url, toolset })
   await until(await submit(), 'Completed')
-  t.equal(model.asked.filter(({ body }) => namesIn(body).length > 0).length, 1, 'it is asked once')
+  t.equal(model.asked.filter(({ body }) => namesIn(body).length > 0).length, 1, 'tools are offered only once')
 })

@@ -33,7 +33,7 @@ export interface AiParts {
   readonly orchestrator: Orchestrator
   readonly settings: () => Settings
   readonly log: Logger
-  /** Each throws or is undefined without a provider. */
+  /** The client throws without a provider; the other services are undefined. */
   readonly client: () => InferenceClient
   readonly toolset: () => McpToolset | undefined
   readonly sessions: () => SessionContext | undefined
@@ -44,7 +44,7 @@ interface Note {
   readonly text: string
 }
 
-interface Bench {
+interface RunContext {
   readonly task: TaskView
   readonly work: TaskWork
   readonly lane: ModelLane
@@ -53,14 +53,14 @@ interface Bench {
   readonly notes: readonly Note[]
 }
 
-/** Lets a model work on tasks, phase by phase, and submits the result with its evidence. */
+/** Lets a model work on a task phase by phase, and returns its result as an attestation. */
 export class AiProcessor implements TaskProcessor {
   readonly name = 'ai'
   readonly rank = 0
   readonly #parts: AiParts
   readonly #always: boolean
 
-  /** `always`: also tasks without a chosen model; then the server decides. */
+  /** With `always`, tasks without a chosen model are accepted too; the server then chooses. */
   constructor(parts: AiParts, always: boolean) {
     this.#parts = parts
     this.#always = always
@@ -73,7 +73,7 @@ export class AiProcessor implements TaskProcessor {
     try {
       return client().target().model !== null
     } catch {
-      // Without a client or a valid address there is no model.
+      // There is no client, or its address is invalid.
       return false
     }
   }
@@ -85,15 +85,15 @@ export class AiProcessor implements TaskProcessor {
     const desk = tools === undefined ? null : new ToolDesk(tools, orchestrator, task)
     const brief = await briefOf(task, orchestrator, { sessions: sessions(), tokens: settings().context_tokens })
     const notes: Note[] = []
-    const bench: Bench = { task, work, lane, desk, brief, notes }
+    const context: RunContext = { task, work, lane, desk, brief, notes }
     for (const plan of PHASES) {
       work.phase(plan.phase)
-      const text = await this.#timed(plan, task, work.signal, signal => this.#work(plan, bench, signal))
+      const text = await this.#timed(plan, task, work.signal, signal => this.#work(plan, context, signal))
       notes.push({ phase: plan.phase, text })
       work.observe(`${plan.phase}: ${clip(text.trim(), OBSERVED_CHARACTERS)}`)
     }
     work.phase(DECIDE.phase)
-    return this.#end(bench, await this.#timed(DECIDE, task, work.signal, signal => this.#decide(bench, signal)))
+    return this.#end(context, await this.#timed(DECIDE, task, work.signal, signal => this.#decide(context, signal)))
   }
 
   async #lane(task: TaskView, work: TaskWork): Promise<ModelLane> {
@@ -109,7 +109,7 @@ export class AiProcessor implements TaskProcessor {
     return new ModelLane({ client, endpoint, model, orchestrator, settings: settings(), log }, task, work)
   }
 
-  /** Waits for a server that does not answer yet: after a start it may still load its model. */
+  /** Returns the endpoint of the server; waits for a server that is unreachable, for example still starting. */
   async #endpoint(client: InferenceClient, { id }: TaskView, signal: AbortSignal): Promise<InferenceEndpoint> {
     const { settings, log } = this.#parts
     const until = performance.now() + settings().server_wait_ms
@@ -117,8 +117,8 @@ export class AiProcessor implements TaskProcessor {
       try {
         return await client.endpoint(signal)
       } catch (error) {
-        const awaited = isSvcError(error) && error.code === 'ICL_UNREACHABLE' && performance.now() + wait < until
-        if (!awaited) throw error
+        const retry = isSvcError(error) && error.code === 'ICL_UNREACHABLE' && performance.now() + wait < until
+        if (!retry) throw error
         if (wait === MIN_WAIT_MS) log.warn('a task waits for a model server', { task: taskLabel(id), error })
         await pause(wait, signal)
       }
@@ -132,15 +132,15 @@ export class AiProcessor implements TaskProcessor {
     work: (signal: AbortSignal) => Promise<A>
   ): Promise<A> {
     const { phase_timeout_ms } = this.#parts.settings()
-    const tooLate = () =>
+    const timeoutError = () =>
       fleetErrors.create(
         'FLT_TIMEOUT',
-        `the phase ${phase} of ${taskLabel(id)} took longer than ${phase_timeout_ms} ms`,
+        `${taskLabel(id)}: the phase ${phase} took longer than ${phase_timeout_ms} ms`,
         {
           hint: 'raise plugins.agent-fleet.phase_timeout_ms, or choose a faster model'
         }
       )
-    const linked = new LinkedSignal().with(signal).after(phase_timeout_ms, tooLate)
+    const linked = new LinkedSignal().with(signal).after(phase_timeout_ms, timeoutError)
     try {
       return await work(linked.signal)
     } finally {
@@ -148,14 +148,14 @@ export class AiProcessor implements TaskProcessor {
     }
   }
 
-  /** The model's final answer in a phase, after its tool calls. */
-  async #work(plan: PhasePlan, bench: Bench, signal: AbortSignal): Promise<string> {
-    const { lane, desk } = bench
+  /** Runs one phase with its tool calls, and returns the model's final text. */
+  async #work(plan: PhasePlan, context: RunContext, signal: AbortSignal): Promise<string> {
+    const { lane, desk } = context
     const { tool_rounds, offered_tools } = this.#parts.settings()
-    const messages = opening(plan, bench)
+    const messages = opening(plan, context)
     const kind = plan.tools === 'write' ? 'write' : 'read'
     for (let round = 0; ; round += 1) {
-      const mayCall = plan.tools !== 'none' && round < tool_rounds && lane.takesTools
+      const mayCall = plan.tools !== 'none' && round < tool_rounds && lane.supportsTools
       const tools = mayCall ? (desk?.offer(kind, offered_tools) ?? []) : []
       const { text, calls } = await lane.ask({ messages, ...(tools.length === 0 ? {} : { tools }) }, signal)
       if (calls.length === 0 || tools.length === 0 || desk === null) return text
@@ -167,24 +167,24 @@ export class AiProcessor implements TaskProcessor {
     }
   }
 
-  /** An unreadable decision is requested once more. */
-  async #decide(bench: Bench, signal: AbortSignal): Promise<Verdict> {
-    const messages = opening(DECIDE, bench)
-    const first = await bench.lane.ask({ messages, format: verdictSchema }, signal)
+  /** Returns the model's decision; requests an invalid one once more. */
+  async #decide(context: RunContext, signal: AbortSignal): Promise<Verdict> {
+    const messages = opening(DECIDE, context)
+    const first = await context.lane.ask({ messages, format: verdictSchema }, signal)
     const verdict = readVerdict(first.text)
     if (!('problem' in verdict)) return verdict
-    const again = `That is not the requested JSON object: ${verdict.problem}. Answer with only the object.`
+    const again = `That is not the requested JSON object: ${verdict.problem}. Reply with only the object.`
     messages.push({ role: 'assistant', content: first.text }, { role: 'user', content: again })
-    const second = readVerdict((await bench.lane.ask({ messages, format: verdictSchema }, signal)).text)
+    const second = readVerdict((await context.lane.ask({ messages, format: verdictSchema }, signal)).text)
     if (!('problem' in second)) return second
     throw fleetErrors.create(
       'FLT_VERDICT_INVALID',
-      `the model’s decision on ${taskLabel(bench.task.id)} cannot be read, even at the second attempt: ${second.problem}`,
-      { hint: 'choose a larger model: model in [plugins.agent-fleet]' }
+      `${taskLabel(context.task.id)}: the model’s decision is invalid, even after a second request: ${second.problem}`,
+      { hint: 'choose a larger model: set model in [plugins.agent-fleet]' }
     )
   }
 
-  async #end({ task, work, notes }: Bench, verdict: Verdict): Promise<Attestation | null> {
+  async #end({ task, work, notes }: RunContext, verdict: Verdict): Promise<Attestation | null> {
     const { summary, outcome } = verdict
     const reason = verdict.reason === '' ? summary : verdict.reason
     work.turn(summary)
@@ -200,14 +200,14 @@ export class AiProcessor implements TaskProcessor {
   }
 }
 
-/** Shortened findings; those of a researcher are data. */
+/** Returns the shortened findings; for a researcher as JSON. */
 function observation({ role }: TaskView, notes: readonly Note[]): string {
   const of = (phase: TaskPhase) => notes.find(note => note.phase === phase)?.text ?? ''
   if (role !== 'researcher') return clip(of('verify'), OBSERVED_CHARACTERS)
   return JSON.stringify({ findings: clip(of('act'), NOTE_CHARACTERS), verified: clip(of('verify'), NOTE_CHARACTERS) })
 }
 
-function opening({ instruction }: PhasePlan, { brief, notes }: Bench): ChatMessage[] {
+function opening({ instruction }: PhasePlan, { brief, notes }: RunContext): ChatMessage[] {
   const found = notes.map(({ phase, text }) => `## ${phase}\n${clip(text, NOTE_CHARACTERS)}`)
   const content = [...found, instruction].join('\n\n')
   return [
@@ -216,6 +216,6 @@ function opening({ instruction }: PhasePlan, { brief, notes }: Bench): ChatMessa
   ]
 }
 
-function clip(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)} […]`
+function clip(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)} […]`
 }

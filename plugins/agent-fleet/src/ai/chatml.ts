@@ -1,11 +1,11 @@
 import type { ChatMessage } from '@svc/contracts'
 
-/** Ends an answer in ChatML. */
+/** Stop sequences of a ChatML reply. */
 export const CHATML_STOP = ['<|im_end|>', '<|im_start|>']
 
 /**
- * A conversation as one ChatML text that ends at the start of the assistant's turn. ChatML marks inside a message are
- * escaped.
+ * Formats a conversation as one ChatML prompt that ends with the start of the assistant's turn. Escapes ChatML markers
+ * in messages.
  */
 export function toChatml(messages: readonly ChatMessage[]): string {
   const turns = messages.map(

@@ -6,13 +6,16 @@ type Prices = Settings['prices']
 export interface ChoiceParts {
   readonly settings: Pick<Settings, 'model' | 'research_model' | 'prices'>
   readonly policy: Pick<OrchestratorPolicy, 'research_model_enabled' | 'cost_preference'>
-  /** Names that the server offers. */
+  /** Names of the models that the server offers. */
   readonly offered: readonly string[]
   /** Default model of the client. */
   readonly usual: string
 }
 
-/** The model of the task first, then that of research, then the cheapest if cost counts, then that of the settings. */
+/**
+ * Chooses the model of a task: its own, then the research model, then with cost preference `economy` the cheapest, then
+ * the model of the settings, then the client's default.
+ */
 export function chooseModel(task: TaskView, { settings, policy, offered, usual }: ChoiceParts): string {
   const own = task.model_override ?? task.model_preference
   if (own !== undefined) return own
@@ -29,7 +32,7 @@ function cheapestOf(prices: Prices, offered: readonly string[]): string | undefi
   return known.sort((a, b) => total(a) - total(b))[0]?.model
 }
 
-/** US dollars of a call; 0 for a model without a price. */
+/** Returns the cost of a call in US dollars; 0 for a model without a price. */
 export function priceOf(prices: Prices, model: string, inputTokens: number, outputTokens: number): number {
   const price = prices.find(each => each.model === model)
   return price === undefined ? 0 : (inputTokens * price.input_usd + outputTokens * price.output_usd) / 1e6

@@ -19,12 +19,12 @@ import { CHATML_STOP, toChatml } from './chatml.ts'
 import { priceOf } from './model-choice.ts'
 import { longestOf, MIN_CUT, shorten } from './shorten.ts'
 
-/** Attempts for one answer, including the first. */
-const TRIES = 4
+/** Maximum attempts of one call, including the first. */
+const ATTEMPTS = 4
 const PAUSE_MS = 500
 const MAX_PAUSE_MS = 60_000
 const CHARACTERS_PER_TOKEN = 4
-/** Messages of servers for a prompt that does not fit: this project's, vLLM and OpenAI, llama.cpp. */
+/** Matches server errors for a prompt that does not fit the context: this project, vLLM, OpenAI and llama.cpp. */
 const TOO_LONG = /context (holds|length|size|window)|exceeds? the (available )?context/i
 
 export interface Question {
@@ -52,11 +52,12 @@ export class ModelLane {
   readonly #parts: LaneParts
   readonly #task: TaskView
   readonly #work: TaskWork
-  /** True if the server has refused this feature. */
-  #refusesTools = false
-  #refusesFormat = false
-  /** Characters of a message that fit into the model's context, if known. */
-  #room = Infinity
+  /** True if the server has rejected a request with tools. */
+  #rejectsTools = false
+  /** True if the server has rejected a request with a response schema. */
+  #rejectsFormat = false
+  /** Maximum characters of a message; reduced when the server rejects a prompt as too long. */
+  #maxMessageLength = Infinity
 
   constructor(parts: LaneParts, task: TaskView, work: TaskWork) {
     this.#parts = parts
@@ -64,20 +65,23 @@ export class ModelLane {
     this.#work = work
   }
 
-  /** True if tools should be offered. A single ChatML text has no syntax for them. */
-  get takesTools(): boolean {
-    return !this.#refusesTools && !this.#parts.orchestrator.policy.chatml_strict
+  /** True if tools may be offered; a raw ChatML prompt has no syntax for them. */
+  get supportsTools(): boolean {
+    return !this.#rejectsTools && !this.#parts.orchestrator.policy.chatml_strict
   }
 
-  /** Throws the client's error after the last retry, the reason of `signal`, and `ORC_BUDGET_EXCEEDED`. */
+  /**
+   * Returns the model's reply; retries if useful. Throws the client's last error, the reason of `signal`, and
+   * `ORC_BUDGET_EXCEEDED`.
+   */
   async ask(question: Question, signal: AbortSignal): Promise<ModelReply> {
-    for (let left = TRIES - 1; ; left -= 1) {
+    for (let left = ATTEMPTS - 1; ; left -= 1) {
       this.#assertBudget()
       try {
         return await this.#try(question, signal)
       } catch (error) {
         signal.throwIfAborted()
-        const wait = this.#waitFor(error, question, TRIES - left)
+        const wait = this.#retryDelay(error, question, ATTEMPTS - left)
         if (wait === null || left === 0) throw error
         this.#parts.log.info('a model is called again', { task: taskLabel(this.#task.id), wait_ms: wait, error })
         await pause(wait, signal)
@@ -85,24 +89,24 @@ export class ModelLane {
     }
   }
 
-  /** Milliseconds until a useful retry; null if no retry is useful. */
-  #waitFor(error: unknown, question: Question, tries: number): number | null {
+  /** Returns the milliseconds until a retry; null if a retry cannot help. Adapts the next request to the error. */
+  #retryDelay(error: unknown, question: Question, attempts: number): number | null {
     if (!isSvcError(error)) return null
     if (error.code === 'ICL_BUSY') {
-      const after = (error.data as { retryAfterMs?: number } | undefined)?.retryAfterMs ?? PAUSE_MS * 2 ** tries
+      const after = (error.data as { retryAfterMs?: number } | undefined)?.retryAfterMs ?? PAUSE_MS * 2 ** attempts
       return Math.min(after, MAX_PAUSE_MS)
     }
-    if (error.code === 'ICL_BROKEN_OFF' || error.code === 'ICL_UNREACHABLE') return PAUSE_MS * 2 ** (tries - 1)
+    if (error.code === 'ICL_BROKEN_OFF' || error.code === 'ICL_UNREACHABLE') return PAUSE_MS * 2 ** (attempts - 1)
     if (error.code !== 'ICL_REFUSED') return null
-    const longest = Math.min(this.#room, longestOf(question.messages))
+    const longest = Math.min(this.#maxMessageLength, longestOf(question.messages))
     if (TOO_LONG.test(error.message) && longest > MIN_CUT) {
-      this.#room = Math.max(MIN_CUT, Math.floor(longest / 2))
+      this.#maxMessageLength = Math.max(MIN_CUT, Math.floor(longest / 2))
       return 0
     }
-    // Models without tools, and servers without response schemas, refuse the whole request.
-    if (question.tools !== undefined && !this.#refusesTools && /tool|function/i.test(error.message))
-      this.#refusesTools = true
-    else if (question.format !== undefined && !this.#refusesFormat) this.#refusesFormat = true
+    // Models without tools, and servers without response schemas, reject the whole request.
+    if (question.tools !== undefined && !this.#rejectsTools && /tool|function/i.test(error.message))
+      this.#rejectsTools = true
+    else if (question.format !== undefined && !this.#rejectsFormat) this.#rejectsFormat = true
     else return null
     return 0
   }
@@ -122,14 +126,14 @@ export class ModelLane {
         else if (event.type === 'done') usage = event.usage
       }
     } catch (error) {
-      this.#reliability({ error, timedOut: signal.aborted })
-      // The server has worked for the received part.
+      this.#reportReliability({ error, timedOut: signal.aborted })
+      // The server charges for the part that was received.
       if (text !== '') await this.#charge(estimate(question.messages), tokensIn(text))
       throw error
     }
     const prompt = usage?.promptTokens || estimate(question.messages)
     const written = usage?.completionTokens || tokensIn(text)
-    this.#reliability({ calls, offered: question.tools })
+    this.#reportReliability({ calls, offered: question.tools })
     orchestrator.emit({
       type: 'llm_call_completed',
       session_id: this.#task.session_id ?? '',
@@ -142,16 +146,16 @@ export class ModelLane {
   }
 
   #request({ messages: whole, tools, format }: Question): InferenceChatRequest {
-    const messages = shorten(whole, this.#room)
+    const messages = shorten(whole, this.#maxMessageLength)
     const { model, settings, endpoint, orchestrator } = this.#parts
     const { max_tokens, tokens_used } = orchestrator.budgets.of(this.#task.agent_id)
     const maxTokens = Math.max(1, Math.min(settings.output_tokens, max_tokens - tokens_used))
-    const common = { model, maxTokens, ...(format === undefined || this.#refusesFormat ? {} : { format }) }
+    const common = { model, maxTokens, ...(format === undefined || this.#rejectsFormat ? {} : { format }) }
     if (orchestrator.policy.chatml_strict)
       return { ...common, messages: [], prompt: { text: toChatml(messages), raw: true }, stop: CHATML_STOP }
-    if (tools !== undefined && !this.#refusesTools) return { ...common, messages, tools }
+    if (tools !== undefined && !this.#rejectsTools) return { ...common, messages, tools }
     const [system, user, ...more] = messages
-    // A local server has a separate route for a single question.
+    // Ollama has a separate route for a single question.
     if (endpoint.api === 'ollama' && system?.role === 'system' && user !== undefined && more.length === 0)
       return { ...common, messages: [], prompt: { text: user.content, raw: false, system: system.content } }
     return { ...common, messages }
@@ -169,8 +173,8 @@ export class ModelLane {
     return this.#work.cost({ provider: endpoint.api, model, input_tokens, output_tokens, cost_usd })
   }
 
-  /** `hallucination_proxy`: share of the calls that name a tool which was not offered, [0, 1]. */
-  #reliability(seen: {
+  /** Reports the reliability of a call. `hallucination_proxy` is the share of tool calls to unknown tools, [0, 1]. */
+  #reportReliability(seen: {
     readonly calls?: readonly ChatToolCall[]
     readonly offered?: readonly ChatTool[] | undefined
     readonly error?: unknown

@@ -1,20 +1,20 @@
 import type { ChatMessage } from '@svc/contracts'
 
 const MARK = '\n[…]\n'
-/** Shorter messages are not worth cutting. */
+/** Minimum characters to which a message is shortened. */
 export const MIN_CUT = 400
 
 /**
- * Shortens messages to a maximum of characters each. Cuts the middle: a prompt starts with rules and ends with the
- * request.
+ * Shortens each message to a maximum of characters. Cuts the middle, because a prompt starts with rules and ends with
+ * the request.
  */
-export function shorten(messages: readonly ChatMessage[], most: number): readonly ChatMessage[] {
+export function shorten(messages: readonly ChatMessage[], maxLength: number): readonly ChatMessage[] {
   return messages.map(message => {
     const { content } = message
-    if (content.length <= most) return message
-    const kept = most - MARK.length
-    const head = Math.floor(kept / 3)
-    return { ...message, content: `${content.slice(0, head)}${MARK}${content.slice(head - kept)}` }
+    if (content.length <= maxLength) return message
+    const remaining = maxLength - MARK.length
+    const head = Math.floor(remaining / 3)
+    return { ...message, content: `${content.slice(0, head)}${MARK}${content.slice(head - remaining)}` }
   })
 }
 

@@ -14,25 +14,25 @@ import { raceAbort } from '@svc/plugin-sdk'
 import { LinkedSignal } from '../abortable.ts'
 import { fleetErrors } from '../errors.ts'
 
-/** Maximum length of a result in a prompt, in characters. */
+/** Maximum characters of a tool result in a prompt. */
 const MAX_CHARACTERS = 8_000
 const MAX_DESCRIPTION = 400
-/** Plugins whose writing tools are for clients that submit tasks, not for workers. */
-const STEERING = new Set(['orchestrator-tools', 'planning', 'questioning', 'cli'])
+/** Plugins whose writing tools control the orchestrator; they are for clients that submit tasks, not for agents. */
+const CONTROL_PLUGINS = new Set(['orchestrator-tools', 'planning', 'questioning', 'cli'])
 
-/** Permissions of the task's agent from its policy; read-only without one. */
+/** Returns the action labels that the task's policy allows; only `read` without a valid policy. */
 export function allowedActions(task: TaskView): ReadonlySet<string> {
   try {
     const policy: unknown = JSON.parse(task.execution_policy_json ?? '{}')
     const labels = (policy as { allowed_action_labels?: unknown } | null)?.allowed_action_labels
     if (Array.isArray(labels)) return new Set(labels.filter(label => typeof label === 'string'))
   } catch {
-    // An unreadable policy allows no more than a missing one.
+    // An invalid policy counts as a missing one.
   }
   return new Set(['read'])
 }
 
-/** The tools of one task's agent: the offered ones, and their calls. */
+/** Offers tools to the agent of one task, and calls them for it. */
 export class ToolDesk {
   readonly #toolset: McpToolset
   readonly #orchestrator: Orchestrator
@@ -40,8 +40,8 @@ export class ToolDesk {
   readonly #actions: ReadonlySet<string>
   readonly #words: ReadonlySet<string>
   readonly #hints: ReadonlySet<string>
-  /** True if the agent exceeds the limit of tool calls. */
-  #suspect = false
+  /** True after a suspected loop of tool calls; then no tools are offered. */
+  #loopSuspected = false
 
   constructor(toolset: McpToolset, orchestrator: Orchestrator, task: TaskView) {
     this.#toolset = toolset
@@ -52,15 +52,15 @@ export class ToolDesk {
     this.#hints = new Set((task.tool_hints ?? []).map(hint => toolset.canonical(hint) ?? hint))
   }
 
-  /** At most `most` tools: first those that the task names, then those that share its words. */
-  offer(kind: 'read' | 'write', most: number): readonly ChatTool[] {
-    if (this.#suspect || most === 0 || !this.#actions.has('read')) return []
+  /** Returns at most `max` tools: first those in the task's hints, then those that best match its description. */
+  offer(kind: 'read' | 'write', max: number): readonly ChatTool[] {
+    if (this.#loopSuspected || max === 0 || !this.#actions.has('read')) return []
     return this.#toolset
       .tools(this.#principal(kind))
-      .filter(({ readOnly, plugin }) => readOnly || !STEERING.has(plugin))
+      .filter(({ readOnly, plugin }) => readOnly || !CONTROL_PLUGINS.has(plugin))
       .map(tool => ({ tool, fit: this.#fitOf(tool) }))
       .sort((a, b) => b.fit - a.fit)
-      .slice(0, most)
+      .slice(0, max)
       .map(({ tool: { name, description, inputSchema } }) => ({
         name,
         description: description.slice(0, MAX_DESCRIPTION),
@@ -68,7 +68,7 @@ export class ToolDesk {
       }))
   }
 
-  /** Answer to the model's tool call. Throws `FLT_HALTED`, and the reason of `signal`. */
+  /** Executes a tool call and returns the text for the model. Throws `FLT_HALTED` and the reason of `signal`. */
   async call(
     { name, arguments: args }: ChatToolCall,
     offered: readonly ChatTool[],
@@ -76,18 +76,18 @@ export class ToolDesk {
     signal: AbortSignal
   ): Promise<string> {
     if (!offered.some(tool => tool.name === name))
-      return `There is no tool ${name}. You have: ${offered.map(tool => tool.name).join(', ')}.`
+      return `There is no tool ${name}. Available tools: ${offered.map(tool => tool.name).join(', ')}.`
     const { agent_id } = this.#task
     const { milliseconds } = await this.#orchestrator.executionTimes.budgetFor(name)
     const principal: McpPrincipal = { ...this.#principal(kind), tools: new Set([name]) }
-    const timeout = new Error(`no answer within ${milliseconds} ms`)
+    const timeout = new Error(`no result within ${milliseconds} ms`)
     const linked = new LinkedSignal().with(signal).after(milliseconds, () => timeout)
     const began = performance.now()
     let [text, outcome]: [string, 'success' | 'error' | 'timeout'] = ['', 'success']
     try {
       const calling = this.#toolset.call(name, args, { principal, signal: linked.signal, ...this.#trace() })
       const result = await raceAbort(linked.signal, calling)
-      text = result === null ? `There is no tool ${name} any more.` : textOf(result)
+      text = result === null ? `The tool ${name} no longer exists.` : textOf(result)
       if (result === null || result.isError === true) outcome = 'error'
     } catch (error) {
       signal.throwIfAborted()
@@ -111,21 +111,21 @@ export class ToolDesk {
         'FLT_HALTED',
         `${agentLabel(agent_id)} is stopped: ${name} returned the same result repeatedly`,
         {
-          hint: 'check its events, then submit the task in other words or to another agent'
+          hint: 'check the events of the agent, then submit the task with another description or to another agent'
         }
       )
-    this.#suspect ||= sign === 'DoomLoopSuspect'
+    this.#loopSuspected ||= sign === 'DoomLoopSuspect'
     return outcome === 'success' ? text : `The tool failed: ${text}`
   }
 
-  /** Calls belong to the trace of their task. */
+  /** Returns the trace context that adds a call to the trace of the task. */
   #trace(): { readonly traceparent?: string } {
     const trace = this.#task.trace_id.replaceAll('-', '').toLowerCase()
     if (!/^[0-9a-f]{32}$/.test(trace)) return {}
     return { traceparent: `00-${trace}-${randomBytes(8).toString('hex')}-01` }
   }
 
-  /** An agent has no scopes, so administrators' tools are hidden from it. */
+  /** Returns the agent as a principal without scopes, which cannot see administrators' tools. */
   #principal(kind: 'read' | 'write'): McpPrincipal {
     const mayWrite = kind === 'write' && this.#actions.has('write')
     return { id: `agent:${agentLabel(this.#task.agent_id)}`, role: mayWrite ? 'agent' : 'read', scopes: [] }
@@ -146,5 +146,5 @@ function wordsOf(text: string): ReadonlySet<string> {
 function textOf({ content }: McpToolsetResult): string {
   const text = content.map(part => (part.type === 'text' ? String(part.text) : `[${String(part.type)}]`)).join('\n')
   if (text.length <= MAX_CHARACTERS) return text
-  return `${text.slice(0, MAX_CHARACTERS)}\n[cut here: ${text.length - MAX_CHARACTERS} characters more]`
+  return `${text.slice(0, MAX_CHARACTERS)}\n[truncated: ${text.length - MAX_CHARACTERS} more characters]`
 }
