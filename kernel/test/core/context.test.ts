@@ -50,7 +50,7 @@ t.test('has plugin name, settings and folders', async t => {
   const directory = await ctx.dataDirectory()
   t.equal(directory, join(world.kernel.projectRoot, '.vox/plugins/demo'))
   t.ok(existsSync(directory))
-  t.equal(await ctx.dataDirectory(), directory, 'again')
+  t.equal(await ctx.dataDirectory(), directory, 'a second call returns the same folder')
 })
 
 t.test('rejects contributions that the plugin does not declare', async t => {

@@ -45,7 +45,7 @@ t.test('a request that cannot be cloned throws in the sender', async t => {
   const { near } = pair(t, { echo: value => value })
   await t.rejects(
     near.request('echo', () => {}),
-    { code: 'KRN_NOT_REMOTABLE', plugin: 'demo', message: /demo: echo/ }
+    { code: 'KRN_NOT_REMOTABLE', plugin: 'demo', message: /demo: the data of echo cannot be sent/ }
   )
   t.throws(() => near.notify('echo', Symbol('x')), { code: 'KRN_NOT_REMOTABLE' })
   t.equal(await near.request('echo', 1), 1)

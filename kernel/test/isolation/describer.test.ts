@@ -98,7 +98,7 @@ t.test('a forged reply with a duplicate key is rejected', async t => {
   const forged = '{"type":"manifest","id":1,"id":1,"manifest":{}}'
   const root = folder(t, attacker('forges', `require('node:fs').writeSync(3, ${JSON.stringify(`${forged}\n`)})`))
   const found = await discovery(t, root).discover([join(root, 'all')])
-  t.match(source(found, 'forges').problem, { code: 'LDR_DESCRIBE_CRASHED', message: /other than JSON/ })
+  t.match(source(found, 'forges').problem, { code: 'LDR_DESCRIBE_CRASHED', message: /reply is not valid JSON/ })
 })
 
 t.test('svc.toml can grant permissions to a module body', async t => {
