@@ -34,7 +34,7 @@ const SCHEMES = new Set(['libsql:', 'https:', 'http:', 'wss:', 'ws:'])
 
 /**
  * Returns the configured location. URL and token select a remote database; with a path, a replica of it in that file. A
- * path alone selects a local file. The deprecated names apply if the current ones are not a pair. Throws
+ * path without them selects a local file. The deprecated names apply if the current ones are not a pair. Throws
  * `DBP_REMOTE_INCOMPLETE` and `DBP_URL_INVALID`.
  */
 export function locationOf(settings: Named, { project, state, data }: Folders): DatabaseLocation {

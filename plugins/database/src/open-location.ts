@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseErrors } from '@svc/contracts'
-import { errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, type SvcError } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import type { DatabaseLocation } from './location.ts'
 import { openRemote, openReplica } from './remote/remote-store.ts'
@@ -10,6 +10,8 @@ import type { QueuedStore } from './store/queued-store.ts'
 
 export interface OpenOptions extends LocalOptions {
   readonly remoteTimeoutMs: number
+  /** Folder of backups without a file name, for messages. */
+  readonly backups: string
   /** Called when a fallback is used. */
   readonly warn: (message: string, reason: unknown) => void
   /** Aborts the waits between attempts. */
@@ -18,6 +20,8 @@ export interface OpenOptions extends LocalOptions {
 
 const MAX_ATTEMPTS = 3
 const WAIT_MS = 500
+/** Codes of a file that cannot be created or written. Another file may not replace one that is damaged or newer. */
+const UNWRITABLE = new Set(['DBS_OPEN_FAILED', 'DBS_READ_ONLY'])
 /** Codes of transient errors. */
 const PASSING = new Set(['DBS_BUSY', 'DBS_UNREACHABLE', 'DBS_LOST'])
 
@@ -40,9 +44,8 @@ export async function openLocation(place: DatabaseLocation, options: OpenOptions
   try {
     return await openLocal(place.file, options)
   } catch (error) {
-    // Without the binding the fallback cannot be opened either.
-    if (place.fallback === null || !isSvcError(error) || error.code === 'DBS_NO_BINDING') throw error
-    options.warn(`${place.file} cannot be opened; ${place.fallback} is used`, error)
+    if (place.fallback === null || !isSvcError(error) || !UNWRITABLE.has(error.code)) throw error
+    options.warn(`${place.file} cannot be written; ${place.fallback} is used`, error)
     return openLocal(place.fallback, options)
   }
 }
@@ -50,7 +53,18 @@ export async function openLocation(place: DatabaseLocation, options: OpenOptions
 /** Opens a local file and creates its folder. Throws `DBS_OPEN_FAILED` and the errors of opening. */
 export async function openLocal(file: string, options: OpenOptions): Promise<QueuedStore> {
   makeFolderOf(file)
-  return withRetries(() => openFile(file, options), options)
+  try {
+    return await withRetries(() => openFile(file, options), options)
+  } catch (error) {
+    throw isSvcError(error, 'DBS_CORRUPT') ? damaged(file, options.backups, error) : error
+  }
+}
+
+function damaged(file: string, backups: string, cause: SvcError): Error {
+  return databaseErrors.create('DBS_CORRUPT', cause.message, {
+    cause,
+    hint: `restore a backup with svc db restore FILE (svc db backup writes to ${backups}), or move ${file} away to start with an empty database`
+  })
 }
 
 function makeFolderOf(file: string): void {

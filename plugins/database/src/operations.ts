@@ -29,6 +29,9 @@ export const databaseStatus = defineOperation({
     healthy: t.boolean(),
     mode: t.enum(['memory', 'file', 'remote', 'replica']),
     location: t.string({ description: 'Path or URL.' }),
+    fallback_of: t.nullable(
+      t.string({ description: 'Configured file, if it cannot be written and another one is used.' })
+    ),
     schema_version: t.nullable(t.integer()),
     expected_version: t.integer(),
     baseline_digest: t.nullable(t.string({ description: 'Digest of the schema in the database.' })),
@@ -86,19 +89,28 @@ export interface OperationsOptions {
   readonly copies: () => Promise<string>
 }
 
+/** Returns why the database is not the configured one; null if it is. */
+export function degradation({ replaced, location }: Pick<PrimaryStore, 'replaced' | 'location'>): string | null {
+  if (replaced === null) return null
+  return `degraded: ${location} is used as a fallback, because ${replaced} cannot be written`
+}
+
 export function statusHandler({ store }: OperationsOptions): Handler<typeof databaseStatus> {
   return async () => {
     const status = await store.status()
     const { ok, mode, location, capabilities, problems } = status
     const can = capabilities === null ? [] : Object.entries(capabilities).flatMap(([name, on]) => (on ? [name] : []))
+    const degraded = degradation(store)
     const text = [
       `${location} (${mode}): ${ok ? `schema version ${status.schemaVersion}, up to date` : problems.join('; ')}`,
-      ...(can.length === 0 ? [] : [`can: ${can.join(', ')}`])
+      ...(can.length === 0 ? [] : [`can: ${can.join(', ')}`]),
+      ...(degraded === null ? [] : [`${degraded}; make it writable and restart`])
     ].join('\n')
     return {
       healthy: ok,
       mode,
       location,
+      fallback_of: store.replaced,
       schema_version: status.schemaVersion,
       expected_version: status.expectedVersion,
       baseline_digest: status.digest,

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   type DatabaseMigration,
   databaseMigrated,
@@ -18,6 +19,7 @@ import {
   databaseBackup,
   databaseRestore,
   databaseStatus,
+  degradation,
   restoreHandler,
   statusHandler
 } from './operations.ts'
@@ -65,6 +67,7 @@ export default definePlugin({
       synchronous: config.synchronous,
       remoteTimeoutMs: config.remote_timeout_ms,
       signal: ctx.signal,
+      backups: join(kernel.stateRoot, 'plugins', ctx.name),
       warn: (message, reason) => ctx.log.warn(message, { reason: errorMessage(reason) })
     })
     ctx.provide(databaseStore, store)
@@ -72,12 +75,18 @@ export default definePlugin({
       name: 'database',
       async check() {
         const { ok, problems, expectedVersion, schemaVersion, digest, capabilities } = await store.status()
+        const degraded = degradation(store)
+        const state = `schema version ${expectedVersion}`
         return {
           ok,
-          detail: ok ? `schema version ${expectedVersion}` : problems.join('; '),
+          detail: !ok ? problems.join('; ') : degraded === null ? state : `${state}; ${degraded}`,
           data: { schema_version: schemaVersion, baseline_digest: digest, capabilities }
         }
       }
+    })
+    ctx.health('location', () => {
+      const detail = degradation(store)
+      return detail === null ? { status: 'ok' } : { status: 'degraded', detail }
     })
     const operations = { store, projectRoot: ctx.projectRoot, copies: () => ctx.dataDirectory() }
     ctx.implement(databaseStatus, statusHandler(operations))

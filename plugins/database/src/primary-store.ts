@@ -55,6 +55,12 @@ export class PrimaryStore implements PrimaryDatabase {
     return this.#opened?.location ?? (place.mode === 'remote' ? place.url : place.file)
   }
 
+  /** File that the fallback replaces, because it cannot be written; null if the configured database is open. */
+  get replaced(): string | null {
+    const { place } = this.#options
+    return place.mode === 'file' && place.file !== this.location ? place.file : null
+  }
+
   async capabilities(): Promise<DatabaseCapabilities> {
     return (await this.#store()).capabilities()
   }

@@ -63,7 +63,8 @@ export const settings = t.object({
     default: true,
     'x-env': 'SVC_WORKSPACE_JOURNEY_FALLBACK_CANONICAL',
     'x-env-type': 'truthy',
-    description: "Whether the user's database is used if the project's database cannot be opened."
+    description:
+      "Whether the user's database is used if the project's cannot be written. A damaged one is never replaced."
   }),
   synchronous: t.enum(['normal', 'full'], {
     default: 'normal',

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -38,6 +39,7 @@ function primary(t: Test, options: Partial<PrimaryOptions> & Pick<PrimaryOptions
     synchronous: 'normal',
     remoteTimeoutMs: 2_000,
     signal: new AbortController().signal,
+    backups: '/backups',
     warn: message => warnings.push(message),
     ...options
   })
@@ -134,6 +136,7 @@ async function earlier(change: string): Promise<string> {
     synchronous: 'normal',
     remoteTimeoutMs: 2_000,
     signal: new AbortController().signal,
+    backups: '/backups',
     warn: () => undefined
   })
   await store.execute("INSERT INTO agent_sessions (id, created_at_ms, updated_at_ms) VALUES ('old', 1, 1)")
@@ -243,15 +246,36 @@ t.test('opening a new file twice concurrently creates one schema', async t => {
   t.same((await stores[0]?.query('SELECT count(*) FROM developer_journey_steps'))?.rows, [[8]])
 })
 
-t.test("uses the user's database if the project's cannot be opened, with a warning", async t => {
-  const blocked = freshFile()
-  writeFileSync(blocked, 'no database')
+t.test("uses the user's database if the project's cannot be written, with a warning", async t => {
+  const folder = `${freshFile()}-blocked`
+  writeFileSync(folder, 'in the way')
+  const blocked = join(folder, 'store.db')
   const canonical = freshFile()
   const { store, warnings } = primary(t, { place: file(blocked, canonical) })
   t.match(await store.status(), { ok: true, location: canonical })
+  t.equal(store.replaced, blocked)
   t.match(warnings, [new RegExp(`${blocked}.*${canonical}`)])
   const strict = primary(t, { place: file(blocked) })
-  t.match(await strict.store.status(), { ok: false, location: blocked, problems: [/not a database/] })
+  t.match(await strict.store.status(), { ok: false, location: blocked, problems: [/cannot be created/] })
+  t.equal(strict.store.replaced, null)
+})
+
+t.test("a damaged database of the project is not replaced by the user's", async t => {
+  const path = freshFile()
+  writeFileSync(path, randomBytes(8_192))
+  const before = readFileSync(path)
+  const canonical = freshFile()
+  const { store, warnings } = primary(t, { place: file(path, canonical) })
+  await t.rejects(store.execute('DELETE FROM users'), {
+    code: 'DBS_CORRUPT',
+    message: `${path}: file is not a database`,
+    hint: `restore a backup with svc db restore FILE (svc db backup writes to /backups), or move ${path} away to start with an empty database`
+  })
+  t.match(await store.status(), { ok: false, location: path, problems: [/not a database/] })
+  t.equal(store.replaced, null)
+  t.same(warnings, [])
+  t.notOk(existsSync(canonical))
+  t.same(readFileSync(path), before)
 })
 
 t.test(

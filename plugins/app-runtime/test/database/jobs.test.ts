@@ -34,6 +34,7 @@ function primaryStore(t: Test): PrimaryStore {
     busyTimeoutMs: 2_000,
     synchronous: 'normal',
     remoteTimeoutMs: 2_000,
+    backups: dirname(file),
     warn: () => undefined,
     signal: new AbortController().signal
   })

@@ -15,7 +15,7 @@ const MAX_AGE_MS = 10
 /** Resolution of a file system's time stamps in milliseconds: two writes within it can have the same stamp. */
 const STAMP_MS = 10
 
-/** What a stat call shows of the contents. */
+/** Size and time of a file, which stand for its contents. */
 interface Stamp {
   readonly size: number
   /** Time of the last change; programs cannot set it. */
