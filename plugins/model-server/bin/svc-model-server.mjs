@@ -52,8 +52,7 @@ async function run(argv) {
   })
   // This process serves only the model, so it exits if the model cannot be loaded.
   set.push('--set', 'plugins.model-server.must_load=true', '--set', 'plugins.model-server.uncaught="abort-process"')
-  // biome-ignore lint/style/noRestrictedImports: this is a separate program, not the plugin, which does not import the
-  // kernel
+  // biome-ignore lint/style/noRestrictedImports: a separate program, not part of the plugin
   const { main } = await import('@svc/kernel/cli')
   return main(['serve', '--profile', 'model-server', ...set])
 }
