@@ -1,7 +1,7 @@
 // The face of this folder for tests. Sources import the files.
 export { CachePool } from './cache-pool.ts'
 export type { CacheRow } from './cache-rows.ts'
+export { FairQueue } from './fair-queue.ts'
 export { arrange, gather } from './placement.ts'
 export { PromptLookup } from './prompt-lookup.ts'
 export { RunCosts, Speculation } from './speculation.ts'
-export { FairQueue } from './fair-queue.ts'

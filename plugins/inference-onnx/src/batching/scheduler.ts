@@ -3,9 +3,9 @@ import type { DecoderSession } from '../decoder-session.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { CachePool } from './cache-pool.ts'
 import { CacheRows } from './cache-rows.ts'
+import { FairQueue } from './fair-queue.ts'
 import type { Job, JobOutcome } from './job.ts'
 import { type Computed, type Placed, type Running, Steps } from './steps.ts'
-import { FairQueue } from './fair-queue.ts'
 
 export interface SchedulerOptions {
   readonly session: DecoderSession
