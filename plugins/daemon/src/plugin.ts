@@ -106,6 +106,7 @@ export default definePlugin({
       settings,
       anonymous: anonymousAccess(address, settings),
       tokens: settings.token === '' ? [hub.token] : [hub.token, settings.token],
+      log: ctx.log,
       // If the parent closes the streams, the daemon is no longer needed.
       onStdioEnd: () => admin?.stop('the client of the daemon closed standard input')
     })

@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type KernelPort, TokenBuckets, type UnitView } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
 import type { AnonymousAccess } from './access.ts'
 import { type DaemonConnection, newConnection } from './connection.ts'
 import { Driver, type DriverHost, type DriverSettings, tooManyConnections } from './driver.ts'
 import type { DaemonHub, HubOwner } from './hub.ts'
+import { LimitedLog } from './limited-log.ts'
 import type { MethodTable } from './methods.ts'
 
 /** Limit for wrong tokens from one address. */
@@ -17,6 +19,7 @@ export interface ReaderOptions {
   readonly settings: DriverSettings & { readonly max_buffered_bytes: number; readonly max_connections: number }
   readonly anonymous: AnonymousAccess
   readonly tokens: readonly string[]
+  readonly log: Logger
   onStdioEnd(): void
 }
 
@@ -24,6 +27,7 @@ export interface ReaderOptions {
 export class ConnectionReader implements HubOwner {
   readonly #hub: DaemonHub
   readonly #options: ReaderOptions
+  readonly #log: LimitedLog
   readonly #drivers = new Map<DaemonConnection, Driver>()
   readonly #wrongTokens = new TokenBuckets(MAX_WRONG_TOKENS_PER_MINUTE)
   #host: DriverHost | null = null
@@ -32,6 +36,7 @@ export class ConnectionReader implements HubOwner {
   constructor(hub: DaemonHub, options: ReaderOptions) {
     this.#hub = hub
     this.#options = options
+    this.#log = new LimitedLog(options.log)
   }
 
   /**
@@ -49,7 +54,10 @@ export class ConnectionReader implements HubOwner {
       tokens,
       maxBufferedBytes: settings.max_buffered_bytes,
       serving: () => !this.#quiet && port.current.units.has(unit.name),
-      countWrongToken: address => this.#wrongTokens.take(address),
+      countWrongToken: address => {
+        this.#log.warn('a client sent a wrong token', { address })
+        return this.#wrongTokens.take(address)
+      },
       onClose: this.#onClose
     }
     if (this.#hub.owner === this) return
@@ -77,6 +85,8 @@ export class ConnectionReader implements HubOwner {
 
   readonly #onSocket = (socket: Socket): void => {
     if (!this.#hasRoom()) {
+      const { max_connections } = this.#options.settings
+      this.#log.warn('a connection was refused, because all connections are busy', { max_connections })
       socket.on('error', () => undefined).end(`${tooManyConnections('all of them are busy')}\n`, () => socket.destroy())
       return
     }
@@ -98,6 +108,9 @@ export class ConnectionReader implements HubOwner {
     const [first, ...others] = anonymous.length > 0 ? anonymous : idle
     if (first === undefined) return false
     const longest = others.reduce((found, each) => (each.activeAt < found.activeAt ? each : found), first)
+    const idleMs = Math.round(performance.now() - longest.activeAt)
+    const { max_connections } = this.#options.settings
+    this.#log.warn('an idle connection was closed for a new one', { max_connections, idle_ms: idleMs })
     this.#drivers.get(longest)?.makeRoom()
     return true
   }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { LimitedLog } from '#root'
 import { startDaemon } from './start-daemon.ts'
 
 const ping = (id: unknown): object => ({ jsonrpc: '2.0', id, method: 'orch.ping' })
@@ -51,4 +52,43 @@ t.test('wrong tokens are rate-limited, but the right one is still accepted', asy
   t.ok(codes.includes('DMN_TOO_MANY_TOKENS'))
   const right = await connect()
   t.match(await right.ask({ jsonrpc: '2.0', id: 1, method: 'test.echo', params: { text: 'x' } }), { id: 1, result: {} })
+})
+
+t.test('the log has wrong tokens without their text, closed and refused connections, each once a minute', async t => {
+  const { kernel, connect, gates } = await startDaemon(t, { max_connections: 1 })
+  const warnings = () => kernel.log.filter(({ level }) => level === 'warn')
+  for (const token of ['SECRET-1', 'SECRET-2']) {
+    const peer = await connect(null)
+    await peer.ask(auth(token))
+    await peer.closed()
+  }
+  t.match(warnings(), [{ message: 'a client sent a wrong token', fields: { address: '127.0.0.1' } }])
+  t.equal(warnings().length, 1)
+  const first = await connect()
+  const second = await connect()
+  await first.closed()
+  t.match(warnings()[1], { message: 'an idle connection was closed for a new one', fields: { max_connections: 1 } })
+  const entered = new Promise(resolve => gates.events.once('entered a', resolve))
+  second.send(wait('a'))
+  await entered
+  await (await connect(null)).closed()
+  t.match(warnings()[2], { message: 'a connection was refused, because all connections are busy' })
+  gates.events.emit('open a')
+  t.notMatch(JSON.stringify(kernel.log), /SECRET/)
+})
+
+t.test('a limited log counts the events that it did not log', t => {
+  const lines: unknown[] = []
+  const clock = { now: 0 }
+  const log = new LimitedLog({ warn: (message, fields) => void lines.push([message, fields]) }, () => clock.now)
+  for (let count = 0; count < 3; count++) log.warn('again', { count })
+  log.warn('another', {})
+  clock.now = 60_000
+  log.warn('again', { count: 3 })
+  t.same(lines, [
+    ['again', { count: 0 }],
+    ['another', {}],
+    ['again', { count: 3, suppressed: 2 }]
+  ])
+  t.end()
 })
