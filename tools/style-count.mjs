@@ -1,12 +1,12 @@
 // Counts turns of phrase that the project does not use, in comments, messages and documents.
-// node tools/style-count.mjs [--list] [PATH …]: exits with 1 when it finds one.
+// node tools/style-count.mjs [--list] [PATH …]: exits with 1 if it finds any.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Pattern, and what to write instead. */
+/** Patterns, each with its replacement. */
 const TURNS = [
   [/\bwho(?:m|so)?ever\b/gi, 'name the party: the caller, the user, a client'],
   [/\b(?:nobody|somebody)\b/gi, 'name the party, or "no one"'],
@@ -31,7 +31,7 @@ const TURNS = [
   [/\b(?:is|are|was|were) (?:gone|come|begun) (?!through\b|from\b)/gi, 'has left, arrived, started']
 ]
 
-/** A comment that begins with a relative clause. */
+/** Matches a comment that begins with a relative clause. */
 const CLAUSE = /^(?:What|Who|Whose|That which|Those which)\b(?![^.]*\?)/
 
 const NAMES = /\b(?:MOST|LONGEST|LEAST|DEEPEST|FEWEST|SHORTEST)_[A-Z][A-Z_]*\b/g
@@ -43,7 +43,7 @@ const CODE = /\.(?:ts|tsx|mts|mjs|cjs|js)$/
 const REGEX_BEFORE =
   /(?:^|[=(,:[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of|do|else|void|delete|throw|await|yield))$/
 
-/** Comments and string texts of a source file, each with its line. */
+/** Returns the comments and strings of a source file, each with its line. */
 export function textsOf(source) {
   const texts = []
   let line = 1
@@ -168,7 +168,7 @@ function findings(path) {
   return found
 }
 
-/** Prose of a document: fenced code is left out. */
+/** Returns the prose of a document, without fenced code. */
 function documentTexts(source) {
   const blank = source.replace(/^( *)(```|~~~)[\s\S]*?^ *\2[^\n]*$/gm, it => it.replace(/[^\n]/g, ' '))
   return [{ kind: 'document', text: blank, line: 1 }]

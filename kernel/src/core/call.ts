@@ -20,10 +20,10 @@ export interface CallOwner {
 }
 
 /** Receives the outcome of a {@link CallState.race}. Not called after the end of the call. Neither method may throw. */
-export interface Contest<A> {
-  won(call: CallState, outcome: A): void
+export interface RaceCallbacks<A> {
+  onResult(call: CallState, outcome: A): void
   /** `error`: that of the work, `OPR_CANCELLED` or `OPR_TIMEOUT`. */
-  lost(call: CallState, error: unknown): void
+  onError(call: CallState, error: unknown): void
 }
 
 /**
@@ -45,8 +45,8 @@ export class CallState implements Call, RunningCall {
   #log: Logger | undefined
   #controller: AbortController | undefined
   /** Reason for which the call ended before its handler. */
-  #verdict: SvcError | undefined
-  #lose: ((verdict: SvcError) => void) | undefined
+  #abortReason: SvcError | undefined
+  #rejectRace: ((reason: SvcError) => void) | undefined
   #enlisted = false
   #ended = false
 
@@ -110,9 +110,9 @@ export class CallState implements Call, RunningCall {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#ended) this.#verdict ??= this.#cancelledError('is over')
+      if (this.#ended) this.#abortReason ??= this.#cancelledError('is over')
       else this.#enlist()
-      if (this.#verdict !== undefined) this.#controller.abort(this.#verdict)
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
     }
     return this.#controller.signal
   }
@@ -125,31 +125,31 @@ export class CallState implements Call, RunningCall {
   }
 
   /** Throws `OPR_CANCELLED` if the call is already cancelled. */
-  assertWanted(): void {
-    if (this.cancelled) throw (this.#verdict ??= this.#cancelledError())
+  assertNotCancelled(): void {
+    if (this.cancelled) throw (this.#abortReason ??= this.#cancelledError())
   }
 
   /** Waits until the work settles, the caller cancels or the deadline passes. */
-  race<A>(work: PromiseLike<A>, contest: Contest<A>): void {
-    const lose = (error: unknown): void => {
-      if (!this.#ended) contest.lost(this, error)
+  race<A>(work: PromiseLike<A>, callbacks: RaceCallbacks<A>): void {
+    const reject = (error: unknown): void => {
+      if (!this.#ended) callbacks.onError(this, error)
     }
     // `resolve` catches errors of a custom thenable's `then`, and returns a promise unchanged.
     Promise.resolve(work).then(outcome => {
-      if (!this.#ended) contest.won(this, outcome)
-    }, lose)
-    this.#lose = lose
-    if (this.#verdict !== undefined) lose(this.#verdict)
+      if (!this.#ended) callbacks.onResult(this, outcome)
+    }, reject)
+    this.#rejectRace = reject
+    if (this.#abortReason !== undefined) reject(this.#abortReason)
     else if (!this.#enlisted) enlistLater(this)
   }
 
   /**
    * Called after the event-loop turn in which the call started. If it still runs, its deadline and cancellation apply.
    */
-  outlive(): void {
+  onTurnEnd(): void {
     if (this.#ended) return
     this.#enlist()
-    if (this.#verdict !== undefined) this.#lose?.(this.#verdict)
+    if (this.#abortReason !== undefined) this.#rejectRace?.(this.#abortReason)
   }
 
   fail(code: string, message?: string, data?: unknown): never {
@@ -160,12 +160,12 @@ export class CallState implements Call, RunningCall {
 
   emit(event: unknown): void {
     const { onEvent } = this.#invocation
-    if (onEvent !== undefined) this.#tell(() => this.#invocation.onEvent?.(event))
+    if (onEvent !== undefined) this.#notify(() => this.#invocation.onEvent?.(event))
   }
 
   progress(done: number, total?: number, message?: string): void {
     const { onProgress } = this.#invocation
-    if (onProgress !== undefined) this.#tell(() => this.#invocation.onProgress?.(done, total, message))
+    if (onProgress !== undefined) this.#notify(() => this.#invocation.onProgress?.(done, total, message))
   }
 
   expire(): void {
@@ -185,7 +185,7 @@ export class CallState implements Call, RunningCall {
 
   end(): void {
     this.#ended = true
-    this.#lose = undefined
+    this.#rejectRace = undefined
     if (!this.#enlisted) return
     this.#owner.running.delete(this)
     this.#invocation.signal?.removeEventListener('abort', this)
@@ -198,23 +198,23 @@ export class CallState implements Call, RunningCall {
     const { running } = this.#owner
     const { signal } = this.#invocation
     if (running.closed || signal?.aborted === true) {
-      this.#verdict ??= this.#cancelledError()
+      this.#abortReason ??= this.#cancelledError()
       return
     }
     running.add(this)
     signal?.addEventListener('abort', this)
   }
 
-  #abort(verdict: SvcError): void {
-    if (this.#ended || this.#verdict !== undefined) return
-    this.#verdict = verdict
-    this.#controller?.abort(verdict)
-    this.#lose?.(verdict)
+  #abort(reason: SvcError): void {
+    if (this.#ended || this.#abortReason !== undefined) return
+    this.#abortReason = reason
+    this.#controller?.abort(reason)
+    this.#rejectRace?.(reason)
   }
 
   /** Calls a listener of the caller. If it throws, the call is cancelled; that is no fault of the handler. */
-  #tell(listener: () => void): void {
-    if (this.#ended || this.#verdict !== undefined) return
+  #notify(listener: () => void): void {
+    if (this.#ended || this.#abortReason !== undefined) return
     try {
       listener()
     } catch (cause) {
@@ -227,18 +227,18 @@ export class CallState implements Call, RunningCall {
   }
 }
 
-let begun: CallState[] = []
+let startedCalls: CallState[] = []
 
 /**
  * Enlists a call after the current turn of the event loop. Most calls end within that turn and need neither a deadline
  * nor a listener for cancellation.
  */
 function enlistLater(call: CallState): void {
-  if (begun.push(call) > 1) return
+  if (startedCalls.push(call) > 1) return
   setImmediate(() => {
-    const calls = begun
-    begun = []
-    for (const each of calls) each.outlive()
+    const calls = startedCalls
+    startedCalls = []
+    for (const each of calls) each.onTurnEnd()
   })
 }
 

@@ -58,9 +58,9 @@ interface Sorted extends Absent {
 }
 
 /** Decision on whether a plugin may run; if not, with its state and the reason. */
-type Verdict =
+type RunDecision =
   | { readonly run: true }
-  | { readonly run: false; readonly rest: 'invalid' | 'disabled' | 'failed'; readonly why: string | null }
+  | { readonly run: false; readonly state: 'invalid' | 'disabled' | 'failed'; readonly why: string | null }
 
 const NO_RETRY: ReadonlySet<string> = new Set()
 
@@ -144,7 +144,7 @@ export class Inventory {
     const wanted = [...this.records.values()].filter(
       record =>
         this.#isChosen(record.name) &&
-        this.#judge(record, retry).run &&
+        this.#decide(record, retry).run &&
         (record.code === null || stale.has(record.name))
     )
     // Waits for all, so that none is still running if the change fails.
@@ -173,8 +173,8 @@ export class Inventory {
       const { manifest, name } = record
       if (manifest === null || record.source.problem !== null) continue
       const readable = record.code !== null || !this.#isChosen(name)
-      if (readable && this.#judge(record, retry).run) candidates.push(this.#withSecrets(manifest))
-      else (this.#isOn(record) ? broken : off).push(manifest)
+      if (readable && this.#decide(record, retry).run) candidates.push(this.#withSecrets(manifest))
+      else (this.#isEnabled(record) ? broken : off).push(manifest)
     }
     const graph = this.#graphOf({ candidates, off, broken })
     const units = new Map<string, Fingerprinted>()
@@ -206,7 +206,8 @@ export class Inventory {
     for (const record of this.records.values()) {
       const { name } = record
       const { policy, error } = this.#configure(name)
-      if (policy.onBootFailure !== 'abort' || units.has(name) || !this.#isChosen(name) || !this.#isOn(record)) continue
+      if (policy.onBootFailure !== 'abort' || units.has(name) || !this.#isChosen(name) || !this.#isEnabled(record))
+        continue
       const cause = problems.get(name) ?? record.source.problem
       if (cause !== null) throw cause
       const why = error ?? graph.blocked.get(name)?.reason ?? 'it cannot be loaded'
@@ -225,22 +226,23 @@ export class Inventory {
       }
       record.unit = unit
       record.running = null
-      if (unit === null || wanted === undefined) this.rest(record, graph)
+      if (unit === null || wanted === undefined) this.#setInactive(record, graph)
       else record.running = { ...wanted, bindings: bindingsOf(name, graph, generation) }
     }
   }
 
   /** Sets the state of a plugin that does not run, with the reason. */
-  rest(record: PluginRecord, graph: Graph): void {
+  #setInactive(record: PluginRecord, graph: Graph): void {
     if (record.unit !== null) return
     const blocked = graph.blocked.get(record.name)
-    const verdict = this.#judge(record)
-    if (!verdict.run) {
-      if (verdict.rest === 'disabled') record.cancelRetry()
-      if (verdict.rest !== 'failed') record.rest(verdict.rest, verdict.why)
-    } else if (record.code === null && this.#isChosen(record.name)) record.rest('invalid', record.fault)
-    else if (blocked !== undefined) record.rest(blocked.code === 'KRN_WAITING' ? 'waiting' : 'invalid', blocked.reason)
-    else record.rest('resolved', record.fault)
+    const decision = this.#decide(record)
+    if (!decision.run) {
+      if (decision.state === 'disabled') record.cancelRetry()
+      if (decision.state !== 'failed') record.setInactive(decision.state, decision.why)
+    } else if (record.code === null && this.#isChosen(record.name)) record.setInactive('invalid', record.fault)
+    else if (blocked !== undefined)
+      record.setInactive(blocked.code === 'KRN_WAITING' ? 'waiting' : 'invalid', blocked.reason)
+    else record.setInactive('resolved', record.fault)
   }
 
   #failedAndChanged(previous: Configure, next: Configure): string[] {
@@ -250,18 +252,18 @@ export class Inventory {
   }
 
   /** True if the plugin is enabled, by its settings or by default. */
-  #isOn(record: PluginRecord): boolean {
+  #isEnabled(record: PluginRecord): boolean {
     return this.#configure(record.name).enabled ?? record.manifest?.enabledByDefault ?? true
   }
 
   /** Decides whether a plugin may run. Plugins in `retry` may run even if they failed before. */
-  #judge(record: PluginRecord, retry = NO_RETRY): Verdict {
+  #decide(record: PluginRecord, retry = NO_RETRY): RunDecision {
     const { problem } = record.source
-    if (problem !== null) return { run: false, rest: 'invalid', why: problem.message }
+    if (problem !== null) return { run: false, state: 'invalid', why: problem.message }
     const { error } = this.#configure(record.name)
-    if (!this.#isOn(record)) return { run: false, rest: 'disabled', why: error }
-    if (record.failed && !retry.has(record.name)) return { run: false, rest: 'failed', why: record.fault }
-    return error === null ? { run: true } : { run: false, rest: 'invalid', why: error }
+    if (!this.#isEnabled(record)) return { run: false, state: 'disabled', why: error }
+    if (record.failed && !retry.has(record.name)) return { run: false, state: 'failed', why: record.fault }
+    return error === null ? { run: true } : { run: false, state: 'invalid', why: error }
   }
 
   /** Returns the dependency graph. Cached, since it depends only on manifests, which most changes do not affect. */

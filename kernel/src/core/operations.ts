@@ -18,7 +18,7 @@ import {
   type Validator
 } from '@svc/plugin-sdk/check'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
-import { type CallOwner, CallState, type Contest, isThenable } from './call.ts'
+import { type CallOwner, CallState, isThenable, type RaceCallbacks } from './call.ts'
 import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
 import { Slots } from './slots.ts'
@@ -48,7 +48,7 @@ export const PLUGIN_PRINCIPAL = 'plugin:'
 type AnyHandler = (input: unknown, call: Call) => unknown
 
 /** Operation bound to its handler: authorises, validates the input, limits, runs, validates the output, maps errors. */
-export class BoundOperation implements OperationEntry, Contest<unknown> {
+export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   readonly descriptor: OperationDescriptor
   readonly unit: OperationOwner & OperationEntry['unit']
   readonly breaker: Breaker
@@ -115,7 +115,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
 
   #proceed(input: unknown, call: CallState): void {
     if (this.#slots === null) this.#begin(input, call)
-    else void this.#beginInTurn(this.#slots, input, call)
+    else void this.#beginWhenFree(this.#slots, input, call)
   }
 
   /**
@@ -158,7 +158,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     return { operation: id, plugin: this.unit.name, effect, surface, principal, caller, ...ids }
   }
 
-  async #beginInTurn(slots: Slots, input: unknown, call: CallState): Promise<void> {
+  async #beginWhenFree(slots: Slots, input: unknown, call: CallState): Promise<void> {
     try {
       await slots.take(call)
     } catch (error) {
@@ -174,23 +174,23 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     let pending: unknown
     let waits: boolean
     try {
-      call.assertWanted()
+      call.assertNotCancelled()
       pending = this.#handler(input, call)
       waits = isThenable(pending)
     } catch (error) {
-      this.lost(call, error)
+      this.onError(call, error)
       return
     }
     if (waits) call.race(pending as PromiseLike<unknown>, this)
-    else this.won(call, pending)
+    else this.onResult(call, pending)
   }
 
   /** Ends the call after the handler returned a result. */
-  won(call: CallState, output: unknown): void {
+  onResult(call: CallState, output: unknown): void {
     try {
       this.#checkOutput(output)
     } catch (error) {
-      this.lost(call, error)
+      this.onError(call, error)
       return
     }
     if (this.breaker.succeed()) this.unit.breakerChanged()
@@ -200,8 +200,8 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   }
 
   /** Ends the call after the handler failed, or after it was cancelled or timed out. */
-  lost(call: CallState, error: unknown): void {
-    const failure = this.#judge(error, call)
+  onError(call: CallState, error: unknown): void {
+    const failure = this.#toCallerError(error, call)
     this.#slots?.free()
     this.#refuse(call, failure)
   }
@@ -321,7 +321,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
    * Returns the error for the caller and updates the breaker. Errors with a code are returned unchanged. Others are
    * faults of the plugin, and their details are hidden from the caller.
    */
-  #judge(error: unknown, call: CallState): SvcError {
+  #toCallerError(error: unknown, call: CallState): SvcError {
     if (isSvcError(error)) {
       if (FAULTS.has(error.code)) this.#fault()
       else if (NEUTRAL.has(error.code)) this.breaker.release()

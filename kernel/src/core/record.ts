@@ -68,7 +68,7 @@ export class PluginRecord {
   }
 
   /** Sets the state of a plugin that does not run, by way of `discovered`, which allows every transition. */
-  rest(state: 'invalid' | 'disabled' | 'resolved' | 'waiting', why: string | null): void {
+  setInactive(state: 'invalid' | 'disabled' | 'resolved' | 'waiting', why: string | null): void {
     this.fault = why
     if (this.lifecycle.state === state) return
     if (this.lifecycle.state !== 'discovered') this.lifecycle.to('discovered')
@@ -84,7 +84,7 @@ export class PluginRecord {
   /** Marks the plugin failed and counts the failure. Returns true if the plugin is now quarantined. */
   fail(why: string, now = Date.now()): boolean {
     if (this.lifecycle.state !== 'failed') {
-      this.rest('resolved', why)
+      this.setInactive('resolved', why)
       this.lifecycle.to('loading')
       this.lifecycle.to('failed')
     }

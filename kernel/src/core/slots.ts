@@ -26,8 +26,8 @@ export class Slots {
     })
     this.#waiting.add(waiter)
     try {
-      await new Promise<void>((won, reject) =>
-        call.race(granted, { won: () => won(), lost: (_call, error) => reject(error) })
+      await new Promise<void>((resolve, reject) =>
+        call.race(granted, { onResult: () => resolve(), onError: (_call, error) => reject(error) })
       )
     } catch (error) {
       // The slot may have been granted just before the call ended.

@@ -184,7 +184,7 @@ export class Discovery {
       )
       return { sources: named, problems, kept, installed, output, ...this.#watched(places, sources) }
     } finally {
-      void this.#describer?.then(describer => describer.rest())
+      void this.#describer?.then(describer => describer.endShared())
     }
   }
 

@@ -87,14 +87,17 @@ export class Describer {
   async describe(request: DescribeRequest): Promise<PluginManifest> {
     const isShared = request.shared && !this.#spares.some(({ key }) => key === keyOf(request))
     try {
-      return validateManifest(await (isShared ? this.#inShared(request) : this.#inOwn(request)), request.root)
+      return validateManifest(
+        await (isShared ? this.#inShared(request) : this.#inSeparateProcess(request)),
+        request.root
+      )
     } finally {
       this.#prepareLater(request)
     }
   }
 
   /** Ends the shared process. The next description of a shared plugin starts another. */
-  rest(): void {
+  endShared(): void {
     void this.#shared?.child.then(
       child => child.kill(),
       () => {}
@@ -111,7 +114,7 @@ export class Describer {
     await Promise.all([...this.#alive].map(child => child.kill()))
   }
 
-  async #inOwn(request: DescribeRequest): Promise<unknown> {
+  async #inSeparateProcess(request: DescribeRequest): Promise<unknown> {
     const key = keyOf(request)
     const used = this.#take(key, spare => !isNew(spare))
     if (used !== undefined && (await this.#isUnchanged(used, request))) return used.manifest
@@ -133,7 +136,7 @@ export class Describer {
     try {
       // The process may still be busy with work of an earlier module body.
       const startMs = this.#options.timeoutMs
-      const isSame = isDeepStrictEqual(await this.#ask(child, request, startMs), manifest)
+      const isSame = isDeepStrictEqual(await this.#request(child, request, startMs), manifest)
       if (isSame) this.#keep({ key, child, manifest })
       else void child.kill()
       return isSame
@@ -145,12 +148,12 @@ export class Describer {
   }
 
   async #describeFirst(child: Child, request: DescribeRequest): Promise<unknown> {
-    const manifest = await this.#ask(child, request, START_TIMEOUT_MS)
+    const manifest = await this.#request(child, request, START_TIMEOUT_MS)
     this.#keep({ key: keyOf(request), child, manifest })
     return manifest
   }
 
-  async #ask(child: Child, request: DescribeRequest, startMs: number): Promise<unknown> {
+  async #request(child: Child, request: DescribeRequest, startMs: number): Promise<unknown> {
     try {
       return await child.describe(request, startMs, this.#options.timeoutMs)
     } catch (error) {
@@ -183,12 +186,14 @@ export class Describer {
   async #inShared(request: DescribeRequest): Promise<unknown> {
     const key = JSON.stringify(request.grants)
     // Plugins with other grants do not share the process.
-    if (this.#shared !== undefined && this.#shared.key !== key) return this.#inOwn(request)
+    if (this.#shared !== undefined && this.#shared.key !== key) return this.#inSeparateProcess(request)
     const shared = (this.#shared ??= { key, child: this.#start(request), tail: Promise.resolve() })
     const described = shared.tail.then(async () => {
       const child = await shared.child
       // Code of an earlier plugin may have ended the process.
-      return child.ended ? this.#inOwn(request) : child.describe(request, START_TIMEOUT_MS, this.#options.timeoutMs)
+      return child.ended
+        ? this.#inSeparateProcess(request)
+        : child.describe(request, START_TIMEOUT_MS, this.#options.timeoutMs)
     })
     shared.tail = described.catch(() => {})
     return described

@@ -107,9 +107,9 @@ t.test('a plugin that does not run changes between its states, with the reason',
   const rests = ['invalid', 'disabled', 'resolved', 'waiting'] as const
   for (const from of rests) {
     for (const to of rests) {
-      demo.rest(from, `from ${from}`)
+      demo.setInactive(from, `from ${from}`)
       t.match(demo, { state: from, why: `from ${from}` })
-      demo.rest(to, null)
+      demo.setInactive(to, null)
       t.match(demo, { state: to, why: null })
     }
   }

@@ -28,7 +28,7 @@ export async function runCall(
   host.unit.enter()
   const call = new RunningCall(connection, request, host)
   try {
-    reply(await call.answer())
+    reply(await call.respond())
   } finally {
     call.end()
     host.unit.exit()
@@ -51,17 +51,17 @@ class RunningCall {
     connection.calls.set(key, controllers.add(this.#controller))
   }
 
-  async answer(): Promise<string> {
+  async respond(): Promise<string> {
     const request = this.#request
-    let answer: string
+    let response: string
     try {
       // A result that cannot be serialized throws here, so that the response is an error.
-      answer = JSON.stringify(resultFrame(request, await this.#invoke()))
+      response = JSON.stringify(resultFrame(request, await this.#invoke()))
     } catch (error) {
-      answer = JSON.stringify(errorFrame(request, this.#slow ? slowReader(request) : error))
+      response = JSON.stringify(errorFrame(request, this.#slow ? slowReader(request) : error))
     }
     this.#flushProgress()
-    return answer
+    return response
   }
 
   end(): void {
@@ -95,7 +95,7 @@ class RunningCall {
         principal: LOCAL,
         signal: this.#controller.signal,
         ...(traceparent === undefined ? {} : { traceparent }),
-        ...(this.#speaks(entry) ? { onEvent: this.#onEvent, onProgress: this.#onProgress } : {})
+        ...(this.#readsEvents(entry) ? { onEvent: this.#onEvent, onProgress: this.#onProgress } : {})
       })
     } catch (error) {
       throw paramsError(error, method, entry.descriptor.id)
@@ -103,7 +103,7 @@ class RunningCall {
   }
 
   /** True if the client reads events. Clients of the original dialect do so only if the operation declares events. */
-  #speaks(entry: OperationEntry): boolean {
+  #readsEvents(entry: OperationEntry): boolean {
     if (this.#request.id === undefined) return false
     return this.#request.dialect === 'rpc2' || entry.descriptor.events !== undefined
   }
