@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -82,5 +82,18 @@ function check(values, positionals) {
   const directory = resolve(values.model)
   const found = statSync(directory, { throwIfNoEntry: false })
   if (found === undefined) return `the run directory ${directory} does not exist`
-  return found.isDirectory() ? undefined : `the run directory ${directory} is not a directory`
+  if (!found.isDirectory()) return `the run directory ${directory} is not a directory`
+  const missing = missingFiles(readdirSync(directory))
+  return missing.length === 0 ? undefined : `${directory} is no run directory; missing: ${missing.join(', ')}`
+}
+
+/** Returns the required files that a run directory lacks. An exported graph needs no config.json. */
+function missingFiles(names) {
+  const isExported = names.some(name => name.endsWith('.onnx') || name === 'genai_config.json')
+  const hasWeights = isExported || names.some(name => /\.safetensors(\.index\.json)?$/.test(name))
+  return [
+    ...(isExported || names.includes('config.json') ? [] : ['config.json']),
+    ...(names.includes('tokenizer.json') ? [] : ['tokenizer.json']),
+    ...(hasWeights ? [] : ['weights (*.safetensors or *.onnx)'])
+  ]
 }

@@ -55,7 +55,7 @@ export class ModelLoader implements ServedWeights {
       if (!(await first(loading, signal))) return
       const { state } = this.#served
       if (!this.#ctx.config.must_load || this.#replaces || state.status !== 'failed') return
-      const error = this.#served.notReady()
+      const error = this.#served.fatal(state.error)
       // Thrown outside of the background work, which only logs errors, so that the plugin's policy for uncaught errors
       // applies.
       setImmediate(() => {

@@ -87,6 +87,14 @@ export class ServedModel {
     })
   }
 
+  /** Returns the `MSV_MODEL_FAILED` error for a failed load that ends the process. */
+  fatal(error: unknown): Error {
+    return errors.create('MSV_MODEL_FAILED', this.#failureText(error), {
+      cause: error,
+      hint: 'Repair the run directory or the settings, then start the server again.'
+    })
+  }
+
   /** Returns the state in one sentence. */
   describe(): string {
     const { state } = this

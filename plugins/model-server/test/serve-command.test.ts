@@ -90,7 +90,8 @@ t.test('the program rejects invalid arguments with exit code 2', async t => {
     t.equal(stdout, '')
     t.match(stderr, message)
   }
-  const directory = t.testdir({ file: '' })
+  const complete = { 'config.json': '', 'tokenizer.json': '', 'model.safetensors': '' }
+  const directory = t.testdir({ file: '', empty: {}, half: { 'config.json': '{}', 'model.onnx': '' }, ...complete })
   refuse([], /expected the command serve/)
   refuse(['train'], /expected the command serve/)
   refuse(['serve'], /--model DIR is missing/)
@@ -99,6 +100,10 @@ t.test('the program rejects invalid arguments with exit code 2', async t => {
   refuse(['serve', '--model', directory, '--port', 'high'], /--port must be a number, got 'high'/)
   refuse(['serve', '--model', directory, '--quant', 'q5'], /--quant must be one of auto, none, q8, q4, got 'q5'/)
   refuse(['serve', '--modle', directory], /--modle/)
+  const missing =
+    /empty is no run directory; missing: config\.json, tokenizer\.json, weights \(\*\.safetensors or \*\.onnx\)\n/
+  refuse(['serve', '--model', `${directory}/empty`], missing)
+  refuse(['serve', '--model', `${directory}/half`], /half is no run directory; missing: tokenizer\.json\n/)
 })
 
 t.test('the program prints its usage', async t => {
@@ -107,11 +112,13 @@ t.test('the program prints its usage', async t => {
 })
 
 t.test('the program exits with an error if the model cannot be loaded', unbuilt, t => {
-  const directory = t.testdir({ 'config.json': '{}' })
+  const directory = t.testdir({ 'config.json': '{}', 'tokenizer.json': 'broken', 'model.safetensors': '' })
   const argv = [BIN, 'serve', '--model', directory, '--port', '0']
   const { status, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8', cwd: directory, timeout: 120_000 })
   t.ok(status !== null && status > 0, `exit code ${status}`)
   t.match(stderr, /MSV_MODEL_FAILED/)
-  t.match(stderr, /could not be loaded from .*tokenizer\.json is missing/)
+  t.match(stderr, /could not be loaded from .*tokenizer\.json/)
+  t.match(stderr, /hint: Repair the run directory or the settings, then start the server again/)
+  t.notMatch(stderr, /plugins reload/)
   t.end()
 })
