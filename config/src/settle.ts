@@ -106,7 +106,7 @@ function envProblem(
 ): ConfigProblem {
   const key = keyText([...section.prefix, ...path])
   const actual = show(value, declared.secret)
-  const message = `environment variable ${variable} must be ${expected}, got ${actual}; ${key} keeps its previous value`
+  const message = `environment variable ${variable} must be ${expected}, got ${actual}; ${key} keeps the value of the other layers`
   return problem('warning', 'CFG_ENV_INVALID', message, { text: variable }, key)
 }
 

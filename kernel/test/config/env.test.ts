@@ -84,7 +84,7 @@ t.test('an invalid value warns, names the variable and keeps the previous value'
     t.match(problems, [{ severity: 'warning', code: 'CFG_ENV_INVALID', key: `plugins.web.${key}` }])
     t.equal(problems.length, 1)
     t.match(problems[0]?.message, `environment variable ${variable} must be `)
-    t.match(problems[0]?.message, `plugins.web.${key} keeps its previous value`)
+    t.match(problems[0]?.message, `plugins.web.${key} keeps the value of the other layers`)
     t.equal(config.plugins.get('web')?.error, null, 'there is no other problem')
     t.not(config.explain(`plugins.web.${key}`).layer, 'environment')
   }
