@@ -143,7 +143,7 @@ t.test('finds project files by words of the message, and detects invented citati
   t.match(found.qgate, { risk_decision: 'Answer', citation_coverage: 1, search_refinement: null })
   const imagined = await kernel.call(chat, { prompt: 'Where is the retry backoff?' })
   t.match(imagined.qgate, { risk_decision: 'Abstain', citation_coverage: 0 })
-  t.match(imagined.qgate.questioning, { question_needed: true, question_kind: 'open_ended', prompt: /does not have/ })
+  t.match(imagined.qgate.questioning, { question_needed: true, question_kind: 'open_ended', prompt: /do not exist in the project/ })
 })
 
 t.test('finds documents and knowledge in the database', async t => {

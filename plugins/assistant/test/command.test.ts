@@ -67,7 +67,7 @@ t.test('if no program compiles, exits with 1 and prints the diagnostics', async 
   const { run } = await open(t, [WRONG])
   const told = await run({ prompt: 'one', retries: 0 })
   t.equal(told.code, 1)
-  t.match(told.stderr, /nowhere[\s\S]*refuses the program that toy wrote in 1 attempt/)
+  t.match(told.stderr, /nowhere[\s\S]*the program of toy does not compile after 1 attempt/)
   const { code, stdout } = await run({ prompt: 'one', retries: 0 }, true)
   t.equal(code, 1)
   t.match(JSON.parse(stdout), { valid: false, code: WRONG, data: { attempts: 1 } })

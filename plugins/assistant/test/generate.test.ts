@@ -148,7 +148,7 @@ t.test('requests the grammar if enabled, and reports whether it was applied', as
   t.match(meta.grammar_mask, {
     requested: true,
     applied: false,
-    reason: /does not support grammars.*there is no grammar/
+    reason: /does not support grammars.*grammars are not supported/
   })
 })
 
