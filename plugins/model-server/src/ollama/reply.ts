@@ -42,15 +42,15 @@ export async function singleReply(head: ReplyHead, answer: ChatAnswer): Promise<
   for await (const event of answer.events) {
     if (event.type === 'done') end = endOf(head, event, answer)
     else {
-      const said = saidBy(event)
-      text += said.text
-      thinking += said.thinking ?? ''
-      calls.push(...(said.calls ?? []))
+      const content = contentOf(event)
+      text += content.text
+      thinking += content.thinking ?? ''
+      calls.push(...(content.calls ?? []))
       if (event.type === 'text') logprobs.push(...(logprobEntries(event) ?? []))
     }
   }
-  const said = { text, ...(thinking === '' ? {} : { thinking }), ...(calls.length === 0 ? {} : { calls }) }
-  return { ...row(head, said), ...(logprobs.length === 0 ? {} : { logprobs }), ...end }
+  const content = { text, ...(thinking === '' ? {} : { thinking }), ...(calls.length === 0 ? {} : { calls }) }
+  return { ...row(head, content), ...(logprobs.length === 0 ? {} : { logprobs }), ...end }
 }
 
 /** Yields the response as JSON lines; the last one has the token counts. An error after the start is the last line. */
@@ -65,10 +65,10 @@ export async function* replyRows(
         yield line({ ...row(head, NOTHING), ...endOf(head, event, answer) })
         continue
       }
-      const said = saidBy(event)
-      if (said === NOTHING) continue
+      const content = contentOf(event)
+      if (content === NOTHING) continue
       const logprobs = event.type === 'text' ? logprobEntries(event) : undefined
-      yield line({ ...row(head, said), done: false, ...(logprobs === undefined ? {} : { logprobs }) })
+      yield line({ ...row(head, content), done: false, ...(logprobs === undefined ? {} : { logprobs }) })
     }
   } catch (error) {
     yield line({ error: toWireError(error, context).message })
@@ -80,7 +80,7 @@ export function line(value: object): string {
 }
 
 /** Converts an event. A call is emitted when it is complete, as an object; an incomplete call becomes text. */
-function saidBy(event: Exclude<AnswerEvent, AnswerEnd>): ReplyContent {
+function contentOf(event: Exclude<AnswerEvent, AnswerEnd>): ReplyContent {
   if (event.type === 'text') return { text: event.text }
   if (event.type === 'thinking') return { text: '', thinking: event.text }
   if (event.type !== 'called') return NOTHING
