@@ -65,7 +65,7 @@ export function* tasks(count: number, expected: Expected): Generator<Task, void>
     if (kind < 5) yield whole('chat', question, text, chatWhole)
     else if (kind < 10) yield whole('streamed chat', question, text, chatStreamed)
     else if (kind < 13) yield whole('rows of a chat', question, text, ollamaChat)
-    else if (kind < 16) yield leaving(question, text, pick(4))
+    else if (kind < 16) yield disconnecting(question, text, pick(4))
     else yield refused(BAD[pick(BAD.length)] as BadRequest)
   }
 }
@@ -83,9 +83,9 @@ function whole(kind: string, question: Question, text: string, ask: Ask): Task {
 }
 
 /** Returns a task whose client disconnects after some pieces, which must be a prefix of the expected answer. */
-function leaving(question: Question, text: string, pieces: number): Task {
+function disconnecting(question: Question, text: string, pieces: number): Task {
   return {
-    kind: 'client that leaves',
+    kind: 'client that disconnects',
     wanted: { status: 200, text },
     run: async url => {
       const controller = new AbortController()
@@ -158,7 +158,7 @@ async function ollamaChat(url: string, { prompt, seed, temperature, tokens }: Qu
     .trim()
     .split('\n')
     .map(row => JSON.parse(row) as OllamaRow)
-  if (rows.at(-1)?.done !== true) return { status: response.status, text: 'the stream has no end' }
+  if (rows.at(-1)?.done !== true) return { status: response.status, text: 'the stream ended without done' }
   return { status: response.status, text: rows.map(({ message }) => message?.content ?? '').join('') }
 }
 

@@ -7,7 +7,7 @@ import { type ConformanceSuite, holds } from './suite.ts'
 export interface DatabaseStoreSubject {
   /** Returns a new store for each call, without tables; the suite closes it. */
   open(): Promise<DatabaseStore>
-  /** An unused path, if the capabilities of the store include copies. */
+  /** Returns an unused path; called if the capabilities of the store include backups. */
   freshFile(): string
 }
 

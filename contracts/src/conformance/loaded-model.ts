@@ -43,7 +43,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
 
   const cases: readonly ConformanceCase[] = [
     {
-      name: 'describes itself',
+      name: 'reports its properties',
       run: withModel(async ({ info }) => {
         for (const count of [info.parameters, info.contextLength, info.vocabularySize, info.sizeBytes])
           holds(Number.isSafeInteger(count) && count > 0, `${count} is a positive integer`)
@@ -89,7 +89,8 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       run: withModel(async model => {
         const { events } = await generate(model)
         for (const event of events)
-          if (event.type === 'text') holds(isWhole(event.text), `${JSON.stringify(event.text)} is whole`)
+          if (event.type === 'text')
+            holds(isWhole(event.text), `${JSON.stringify(event.text)} has only whole characters`)
       })
     },
     {
@@ -121,7 +122,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'ends within one token of being cancelled, and frees its slot',
+      name: 'ends within one token after a cancellation, and frees its slot',
       run: withModel(async model => {
         const controller = new AbortController()
         let seen = 0
@@ -216,7 +217,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
           assert.equal(top.length, 3)
           assert.equal(top[0]?.token, token, 'the most probable token was chosen')
           for (const [index, each] of top.entries())
-            holds(each.logprob <= (top[index - 1]?.logprob ?? 0), 'less likely tokens come later')
+            holds(each.logprob <= (top[index - 1]?.logprob ?? 0), 'alternatives are in descending order')
         }
       })
     },
@@ -224,7 +225,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       name: 'returns logits for the whole vocabulary, and generates the argmax',
       run: withModel(async model => {
         const rows = await model.logits(model.tokenize(prompt))
-        holds(rows.length > 0, 'there are logits')
+        holds(rows.length > 0, 'logits are returned')
         for (const row of rows) assert.equal(row.length, model.info.vocabularySize)
         const last = rows.at(-1) ?? new Float32Array()
         const { tokens } = await generate(model)

@@ -24,9 +24,9 @@ const TAKEN: readonly (readonly [name: string, input: string])[] = [
 ]
 
 const REFUSED: readonly (readonly [name: string, input: string | Buffer])[] = [
-  ['a key twice', '{"value":"a","value":"b"}'],
-  ['a key twice, once with an escape', '{"value":1,"\\u0076alue":2}'],
-  ['a key twice in an inner object', '{"value":[1,{"a":1,"b":{},"a":2}]}'],
+  ['a duplicate key', '{"value":"a","value":"b"}'],
+  ['a duplicate key, once with an escape', '{"value":1,"\\u0076alue":2}'],
+  ['a duplicate key in an inner object', '{"value":[1,{"a":1,"b":{},"a":2}]}'],
   ['the key __proto__', '{"value":{"__proto__":{"admin":true}}}'],
   ['the key constructor.prototype', '{"value":{"constructor":{"prototype":{"admin":true}}}}'],
   ['1,000 levels of nesting', nested(1_000)],

@@ -121,6 +121,11 @@ export interface RenderChatOptions {
   readonly thinking?: boolean
 }
 
+export interface RenderTemplateOptions extends RenderChatOptions {
+  /** Any id of the client; waiting clients take turns. */
+  readonly client?: string
+}
+
 /** Inputs that a model's template supports; false if it drops that input. */
 export interface ChatAbilities {
   readonly tools: boolean
@@ -135,9 +140,9 @@ export interface LoadedModel {
   renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string
   /**
    * Like `renderChat`, with Jinja source from a request instead of the model's template. A malicious template must not
-   * block the caller's thread. Throws `INF_CHAT_TEMPLATE_FAILED` if the template fails or exceeds its time limit.
+   * block the caller's thread. Throws `INF_CHAT_TEMPLATE_FAILED` if the template fails or exceeds a limit.
    */
-  renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderChatOptions): Promise<string>
+  renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderTemplateOptions): Promise<string>
   /** Features of {@link LoadedModel.renderChat} with the model's own template. */
   readonly chatAbilities: ChatAbilities
   /**

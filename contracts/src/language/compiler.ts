@@ -47,13 +47,13 @@ export interface Program extends ProgramText {
   readonly module: HirModule
   /** Functions with `@test` and `@forall`. */
   readonly tests: readonly ProgramTest[]
-  /** `const`, and `let` outside of functions, in the order of the source. */
+  /** `const`, and `let` outside functions, in source order. */
   readonly constants: HirBlock
   /** Preconditions and postconditions of functions, from `@require`, `@ensure` and `@invariant`. */
   readonly conditions: readonly ProgramCondition[]
-  /** Names of its browser components. */
+  /** Names of the browser components. */
   readonly components: readonly string[]
-  /** In the order of the source. */
+  /** Indexes in source order. */
   readonly indexes: readonly ProgramIndex[]
   /** Defaults of the members of structs. */
   readonly defaults: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]

@@ -34,7 +34,7 @@ export type DefId = number
 
 export interface HirImport {
   readonly module_path: readonly string[]
-  /** Its name in the module. */
+  /** Name in the module. */
   readonly item: string
   readonly span: HirSpan
 }
@@ -91,7 +91,7 @@ export interface HirTypeDeclaration {
   readonly name: string
   /** Empty for structs and aliases. */
   readonly variants: readonly HirVariant[]
-  /** Of a struct. */
+  /** Fields of a struct. */
   readonly fields?: readonly HirNamedField[]
   readonly alias?: HirType
   readonly generics?: readonly string[]
@@ -168,7 +168,7 @@ export interface HirEndpoint {
 export interface HirTable {
   readonly id: DefId
   readonly name: string
-  /** Without `_id`, which every table has. */
+  /** Columns without `_id`, which every table has. */
   readonly fields: readonly HirColumn[]
   readonly is_pub: boolean
   readonly is_deprecated: boolean
@@ -200,7 +200,7 @@ export interface HirAgent {
   readonly state_fields: readonly HirStateField[]
   readonly handlers: readonly (Omit<HirHandler, 'span'> & { readonly is_traced: boolean; readonly span: HirSpan })[]
   readonly migrations: readonly HirMigration[]
-  /** `instructions`, `tools` and the like. */
+  /** Properties such as `instructions` and `tools`. */
   readonly properties?: readonly { readonly name: string; readonly value: HirExpression }[]
   readonly is_deprecated: boolean
   readonly span: HirSpan

@@ -5,7 +5,7 @@ export interface HttpEndpoint {
   readonly kind: HttpEndpointKind
   /** Name of the function; for a route, its method and path. */
   readonly name: string
-  /** For a route including undeclared path parameters and `request`. */
+  /** Parameters; for a route including undeclared path parameters and `request`. */
   readonly params: readonly HirParam[]
   readonly returns: HirType | null
   readonly route: HttpEndpointRoute

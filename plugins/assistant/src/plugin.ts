@@ -21,7 +21,7 @@ import { settings } from './settings.ts'
 
 export default definePlugin({
   name: 'assistant',
-  summary: 'Chat and code by the configured model, as tools',
+  summary: 'Chat and code generation with the configured model',
   config: settings,
   requires: { tasks: ref(orchestrator), client: ref(inferenceClient), said: ref(transcripts) },
   optional: {

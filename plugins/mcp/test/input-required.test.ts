@@ -52,7 +52,7 @@ for (const era of ERAS) {
     t.match(prompt.messages[0]?.content, { type: 'text', text: /Use this context/ })
   })
 
-  t.test(`a refusal of the user reaches the handler (${era})`, async t => {
+  t.test(`the handler is notified if the user declines (${era})`, async t => {
     const { connect } = await startMcp(t)
     const client = await connect(era, { capabilities: CAPABILITIES })
     client.setRequestHandler('elicitation/create', () => ({ action: 'decline' }))
