@@ -60,7 +60,7 @@ interface Stream {
 }
 
 t.test(
-  'streams of one batch survive a reload, and each has the same text as when it runs alone',
+  'streams of one batch survive a reload, and each has the same text as without the others',
   { timeout: 180_000 },
   async t => {
     const { server, state } = await open(t)

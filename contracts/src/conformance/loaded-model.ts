@@ -102,7 +102,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'stops before a stop string wherever it begins, and yields no part of it',
+      name: 'stops before a stop string at any position, and yields no part of it',
       run: withModel(async model => {
         const { text } = await generate(model)
         for (let from = 1; from + 3 <= text.length; from += Math.max(1, Math.floor(text.length / 6))) {

@@ -94,7 +94,7 @@ export interface HookReport {
   /** Plugins that declare and trigger it, separated by commas, or `kernel`. */
   readonly owner: string
   readonly summary: string
-  /** What happens if a tap throws. */
+  /** Rule for a tap that throws: `fail` fails the trigger, `skip` reports the error and continues. */
   readonly onError: 'fail' | 'skip'
   /** Descriptions of the first argument's fields, by name. */
   readonly payload: Readonly<Record<string, string>>

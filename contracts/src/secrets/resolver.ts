@@ -3,7 +3,7 @@ import { type SecretReference, service } from '@svc/plugin-sdk'
 export { parseSecretReference, type SecretReference } from '@svc/plugin-sdk'
 
 /**
- * Resolves `secret://backend/name` references of every backend that has no plugin of its own.
+ * Resolves `secret://backend/name` references of every backend without a separate plugin.
  *
  * @deprecated Provide {@link secretBackend} instead. This service is removed in the next minor version.
  */

@@ -4,7 +4,7 @@ import type { McpElicited, McpInputRequired, McpInputs, McpRoot, McpSampled } fr
 /** Content of `requestState`: the handler's state and its owner. */
 export interface SealedState {
   readonly state: unknown
-  /** Method and tool name of the request, for which alone the state is valid. */
+  /** Method and tool name of the request; the state is valid only for it. */
   readonly of: string
   readonly principal: string
 }

@@ -6,7 +6,7 @@ import type { ToolCall } from './tool-call.ts'
 const NO_INPUTS: McpInputs = { elicited: () => undefined, sampled: () => undefined, roots: () => undefined }
 const NEVER = new AbortController().signal
 
-/** Call by another surface, whose client receives progress but cannot be asked for input. */
+/** Call by another surface, whose client receives progress but cannot provide input. */
 export class DirectCall implements ToolCall {
   readonly principal: McpPrincipal
   readonly protocolVersion = '2026-07-28'
