@@ -4,7 +4,7 @@ import { service } from '@svc/plugin-sdk'
 export const questioning = service<Questioning>('questioning@1')
 
 export interface Questioning {
-  /** Returns whether a question of the session waits for an answer; false if no database is attached. */
+  /** Returns whether a question of the session is pending; false if no database is attached. */
   hasPending(session: string): Promise<boolean>
   /**
    * Checks a question against the questioning and interruption policies. If both allow it, the question is stored and

@@ -7,14 +7,14 @@ import { type Priority, priorityRank } from './planes.ts'
 
 export const DEFAULT_TTL_MS = 300_000
 
-/** Messages inside this process. */
+/** Returns the plane for messages inside this process. */
 export function localPlane(local: LocalBus): A2aPlane {
   return {
     route: 'local',
     plane: 'local_ephemeral',
     async send({ sender, receiver, msg_type, payload, priority = 'normal', ttl_ms, ...more }: PlaneMessage) {
       if (isClarification(msg_type))
-        throw a2aErrors.create('MSG_PLANE_UNSUITED', `route local: a ${msg_type} must outlive the process`, {
+        throw a2aErrors.create('MSG_PLANE_UNSUITED', `route local: a ${msg_type} must survive the end of the process`, {
           data: { msg_type, route: 'local' },
           hint: 'send it with route db'
         })
@@ -40,7 +40,7 @@ export function localPlane(local: LocalBus): A2aPlane {
   }
 }
 
-/** Messages as rows of the database. */
+/** Returns the plane for messages in the database. */
 export function durablePlane(durable: DurableInbox): A2aPlane {
   return {
     route: 'db',
@@ -67,7 +67,7 @@ export function durablePlane(durable: DurableInbox): A2aPlane {
   }
 }
 
-/** Clarifications are always critical. */
+/** Returns the priority of a message; clarifications are always critical. */
 export function effectivePriority({ msg_type, priority = 'normal' }: PlaneMessage): Priority {
   return isClarification(msg_type) ? 'critical' : priority
 }

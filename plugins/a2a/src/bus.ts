@@ -24,7 +24,7 @@ const URGENT = [...URGENT_TYPES]
 
 type AgentsOfOrchestrator = Pick<Orchestrator, 'agent' | 'agents' | 'emit' | 'attention'>
 
-/** Facade of the message planes: knows the agents, and maps routes to planes. */
+/** Facade of the message planes: checks the agents, and maps routes to planes. */
 export class PlaneBus implements A2aBus {
   readonly #local: LocalBus
   readonly #durable: DurableInbox | null
@@ -47,20 +47,21 @@ export class PlaneBus implements A2aBus {
   }
 
   /**
-   * Throws `ORC_AGENT_NOT_FOUND`, `ORC_NO_DATABASE`, `MSG_MESH_OFF`, `MSG_PLANE_UNSUITED` and
-   * `MSG_CLARIFICATION_INVALID`. The receiver of a durable message may be an agent of another process, unknown here.
+   * Sends a message. The receiver of a durable message may be an agent of another process. Throws
+   * `ORC_AGENT_NOT_FOUND`, `ORC_NO_DATABASE`, `MSG_MESH_OFF`, `MSG_PLANE_UNKNOWN`, `MSG_PLANE_UNSUITED` and
+   * `MSG_CLARIFICATION_INVALID`.
    */
   async send(message: A2aSend): Promise<A2aSent> {
     const { route = 'local', ...rest } = message
     const { sender, receiver, msg_type, payload, correlation_id, idempotency_key } = rest
-    this.#demandAgent(sender)
+    this.#assertAgent(sender)
     const plane = this.#planes.at(route)
-    if (route === 'local') this.#demandAgent(receiver)
+    if (route === 'local') this.#assertAgent(receiver)
     const receipt = await plane.send(rest)
     if (!receipt.repeated) {
       const sent = sentMessage(rest, plane.plane, receipt)
       // The local bus notifies its listeners itself.
-      if (route !== 'local') this.#local.tell(sent)
+      if (route !== 'local') this.#local.notify(sent)
       this.#announce(sent)
     }
     return {
@@ -78,10 +79,10 @@ export class PlaneBus implements A2aBus {
     return inboxes
   }
 
-  /** As {@link broadcast}, with the number of the message and the number that full inboxes dropped for it. */
+  /** Like {@link broadcast}, but returns the message and the number of older messages that full inboxes dropped. */
   announceToAll(message: Omit<A2aSend, 'receiver' | 'route'>) {
     const { sender, msg_type, payload } = message
-    this.#demandAgent(sender)
+    this.#assertAgent(sender)
     const others = this.#orchestrator.agents().flatMap(({ id }) => (id === sender ? [] : [id]))
     const delivered = this.#local.send(others, {
       sender,
@@ -98,9 +99,9 @@ export class PlaneBus implements A2aBus {
   }
 
   /**
-   * Local messages stay until they are acknowledged; durable ones are claimed for this consumer. While the person is in
-   * deep focus, only errors and conflicts are returned. `before` applies to each plane separately. Throws
-   * `MSG_MESH_OFF`, and `ORC_NO_DATABASE` only for durable messages.
+   * Returns the unacknowledged messages of an agent, and claims the durable ones for this consumer. While the user is
+   * in deep focus, only errors and conflicts are returned. `before` applies to each plane separately. Throws
+   * `MSG_MESH_OFF`, `MSG_PLANE_UNKNOWN`, and `ORC_NO_DATABASE` for the source `db`.
    */
   async inbox(agent: number, options: Parameters<A2aBus['inbox']>[1] = {}): Promise<A2aInbox> {
     const { source = 'merged', limit = DEFAULT_LIMIT, before } = options
@@ -108,9 +109,9 @@ export class PlaneBus implements A2aBus {
     const deep = this.inDeepFocus()
     const passes = ({ msg_type }: { readonly msg_type: string }): boolean => !deep || URGENT_TYPES.has(msg_type)
     if (named !== null && source !== 'local' && source !== 'db') {
-      const waiting = await named.inbox(agent, { limit, before })
-      const shown = waiting.filter(passes)
-      return { messages: shown, unread: waiting.length, dropped: 0, suppressed: waiting.length - shown.length }
+      const unread = await named.inbox(agent, { limit, before })
+      const shown = unread.filter(passes)
+      return { messages: shown, unread: unread.length, dropped: 0, suppressed: unread.length - shown.length }
     }
     const { messages, dropped } = source === 'db' ? { messages: [], dropped: 0 } : this.#local.inbox(agent)
     const local = messages.filter(each => passes(each) && (before === undefined || each.id < before))
@@ -122,7 +123,7 @@ export class PlaneBus implements A2aBus {
     const more = (found: readonly A2aMessage[]) =>
       source === 'merged' ? this.#withContributed(agent, found, limit, passes) : found
     if (durable === null) return { messages: await more(local.slice(0, limit)), ...head }
-    // Messages that would not be returned are not claimed: another consumer may get them.
+    // Messages that are not returned are not claimed, so that another consumer can get them.
     let order: readonly RankedMessage[] = []
     const claimed = await durable.claim(
       agent,
@@ -136,7 +137,7 @@ export class PlaneBus implements A2aBus {
     return { messages: await more(order.flatMap(({ plane, id }) => found[plane].get(id) ?? [])), ...head }
   }
 
-  /** Fills the rest of the limit with messages of contributed planes. A plane that fails is skipped. */
+  /** Adds messages of contributed planes up to the limit. A plane that fails is skipped. */
   async #withContributed(
     agent: number,
     found: readonly A2aMessage[],
@@ -155,17 +156,20 @@ export class PlaneBus implements A2aBus {
     return all
   }
 
-  /** Throws `MSG_MESSAGE_AMBIGUOUS` if both planes have a message with that number and `route` selects neither. */
+  /**
+   * Acknowledges a message; false if the agent has no such message. Throws `MSG_MESSAGE_AMBIGUOUS` if both planes have
+   * the number and `route` is missing.
+   */
   async ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean> {
     if (route !== undefined) return this.#planes.at(route).ack(agent, message)
     if (typeof message === 'number' && this.#local.has(agent, message)) {
       if ((await this.#durable?.has(agent, message)) === true)
         throw a2aErrors.create(
           'MSG_MESSAGE_AMBIGUOUS',
-          `${agentLabel(agent)} has two messages ${message}, a local and a durable one`,
+          `${agentLabel(agent)} has both a local and a durable message ${message}`,
           {
             data: { agent_id: agent, message_id: message },
-            hint: 'add route local or db, or name the durable one by its uuid'
+            hint: 'add route local or db, or pass the uuid of the durable message'
           }
         )
       return this.#local.ack(agent, message)
@@ -184,7 +188,7 @@ export class PlaneBus implements A2aBus {
       try {
         listener(message)
       } catch (error) {
-        this.#log.warn('a listener to messages failed', { error, message_id: message.id })
+        this.#log.warn('a listener of messages threw an error', { error, message_id: message.id })
       }
     })
   }
@@ -194,7 +198,7 @@ export class PlaneBus implements A2aBus {
     return attention.enabled && attention.state().focus_depth === 'Deep'
   }
 
-  /** Without the payload: events go to logs. */
+  /** Emits `message_sent` without the payload, because events are logged. */
   #announce({ sender, receiver, msg_type, plane, id }: A2aMessage): void {
     const summary = `${msg_type} over ${plane}, message ${id}`
     this.#orchestrator.emit({
@@ -205,11 +209,11 @@ export class PlaneBus implements A2aBus {
     })
   }
 
-  #demandAgent(agent: number): void {
+  #assertAgent(agent: number): void {
     if (this.#orchestrator.agent(agent) !== null) return
     throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
       data: { agent_id: agent },
-      hint: 'list the agents to see their numbers'
+      hint: 'list the agents to see their ids'
     })
   }
 }
@@ -238,7 +242,7 @@ interface RankedMessage {
   readonly timestamp_ms: number
 }
 
-/** Higher ranks first, then older ones. A stable sort keeps the order of each plane for equal messages. */
+/** Sorts by rank, then age. The sort is stable, so equal messages of a plane stay in order. */
 function byRank(a: RankedMessage, b: RankedMessage): number {
   return b.rank - a.rank || a.timestamp_ms - b.timestamp_ms
 }

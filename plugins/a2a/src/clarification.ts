@@ -1,6 +1,6 @@
 import { a2aErrors } from './errors.ts'
 
-/** Question of one agent to another; the payload of `clarification_request`, `_response` and `_stop`. */
+/** Payload of `clarification_request`, `clarification_response` and `clarification_stop`. */
 export interface Clarification {
   readonly clarification_intent: string
   readonly hypothesis_set_id?: string
@@ -12,7 +12,7 @@ export interface Clarification {
   readonly stop_policy?: Readonly<Record<string, unknown>>
 }
 
-/** Higher than every other message. */
+/** Rank of clarifications, higher than that of every other message. */
 export const CLARIFICATION_RANK = 5
 
 const TYPES: ReadonlySet<string> = new Set(['clarification_request', 'clarification_response', 'clarification_stop'])
@@ -23,11 +23,11 @@ export function isClarification(type: string): boolean {
   return TYPES.has(type)
 }
 
-/** Throws `MSG_CLARIFICATION_INVALID`, and names the field. Unknown fields stay in the payload and are ignored. */
+/** Parses the payload of a clarification. Unknown fields are ignored. Throws `MSG_CLARIFICATION_INVALID`. */
 export function parseClarification(type: string, payload: string): Clarification {
-  const refuse = (what: string, cause?: unknown): never => {
-    throw a2aErrors.create('MSG_CLARIFICATION_INVALID', `the payload of a ${type} ${what}`, {
-      hint: 'send JSON with clarification_intent, see the README of the plugin a2a',
+  const reject = (problem: string, cause?: unknown): never => {
+    throw a2aErrors.create('MSG_CLARIFICATION_INVALID', `payload of ${type}: ${problem}`, {
+      hint: 'send a JSON object with clarification_intent; the README of the plugin a2a lists the fields',
       cause
     })
   }
@@ -35,23 +35,23 @@ export function parseClarification(type: string, payload: string): Clarification
   try {
     value = JSON.parse(payload)
   } catch (cause) {
-    return refuse('is not JSON', cause)
+    return reject('it is not valid JSON', cause)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('is not an object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return reject('it is not an object')
   const fields = value as Record<string, unknown>
-  const demand = (field: string, sound: (given: unknown) => boolean, what: string): void => {
-    const given = fields[field]
-    if (given !== undefined && given !== null && !sound(given)) refuse(`has a ${field} that is not ${what}`)
+  const check = (field: string, valid: (value: unknown) => boolean, expected: string): void => {
+    const value = fields[field]
+    if (value !== undefined && value !== null && !valid(value)) reject(`${field} must be ${expected}`)
   }
-  const text = (given: unknown): boolean => typeof given === 'string'
+  const isString = (value: unknown): boolean => typeof value === 'string'
   const { clarification_intent: intent } = fields
-  if (typeof intent !== 'string' || intent.trim() === '') refuse('has no clarification_intent')
-  demand('hypothesis_set_id', text, 'a text')
-  demand('question_kind', given => KINDS.has(given), 'one of multiple_choice, open_ended, entry, assumption_confirm')
-  demand('expected_information_gain_bits', given => typeof given === 'number' && given >= 0, 'a number of 0 or more')
-  demand('expected_user_cost', given => typeof given === 'number' && given > 0 && given <= 1, 'in (0, 1]')
-  demand('requested_evidence_dimensions', Array.isArray, 'a list')
-  demand('urgency', text, 'a text')
-  demand('stop_policy', given => typeof given === 'object' && !Array.isArray(given), 'an object')
-  return Object.fromEntries(Object.entries(fields).filter(([, given]) => given !== null)) as unknown as Clarification
+  if (typeof intent !== 'string' || intent.trim() === '') reject('clarification_intent is missing or empty')
+  check('hypothesis_set_id', isString, 'a string')
+  check('question_kind', value => KINDS.has(value), 'one of multiple_choice, open_ended, entry, assumption_confirm')
+  check('expected_information_gain_bits', value => typeof value === 'number' && value >= 0, 'a number of 0 or more')
+  check('expected_user_cost', value => typeof value === 'number' && value > 0 && value <= 1, 'a number in (0, 1]')
+  check('requested_evidence_dimensions', Array.isArray, 'an array')
+  check('urgency', isString, 'a string')
+  check('stop_policy', value => typeof value === 'object' && !Array.isArray(value), 'an object')
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as unknown as Clarification
 }

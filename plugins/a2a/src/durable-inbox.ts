@@ -3,7 +3,7 @@ import { type A2aMessage, type DatabaseStore, rowsByName, type SqlStatement, typ
 import type { Clarification } from './clarification.ts'
 import { priorityOfRank } from './planes.ts'
 
-/** Claims of one poll at most. */
+/** Maximum messages that one call claims. */
 const MAX_CLAIMS = 2_048
 const DAY_MS = 86_400_000
 const PRUNE_EVERY_MS = 3_600_000
@@ -13,19 +13,17 @@ export interface DurableMessage {
   readonly receiver: number
   readonly msg_type: string
   readonly payload: string
-  /** 0 to 3; clarifications have 5. */
+  /** Priority as a number: 0 to 3, or 5 for clarifications. */
   readonly rank: number
   readonly thread_id?: string | undefined
   readonly correlation_id?: string | undefined
   readonly tenant_id?: string | undefined
-  /**
-   * Idempotency key, if the caller chose one: a repeated message of this sender to this receiver returns the first one.
-   */
+  /** Idempotency key of the caller. A second message with the same key, sender and receiver is not stored. */
   readonly key?: string | undefined
   readonly clarification?: Clarification | undefined
 }
 
-/** Pending messages, before they are claimed. */
+/** A message that may be claimed. */
 export interface MessageCandidate {
   readonly id: number
   readonly msg_type: string
@@ -43,13 +41,13 @@ export interface InboxOptions {
 const COLUMNS = `m.id, m.message_uuid, m.sender_agent, m.receiver_agent, m.msg_type, m.payload, m.priority, m.thread_id,
   m.acknowledged, m.created_at, d.correlation_id`
 const JOINED = 'a2a_messages AS m LEFT JOIN a2a_message_details AS d ON d.message_id = m.id'
-/** With the receiver, the repository, the time and the consumer. */
+/** SQL condition for messages that the consumer may claim. */
 const CLAIMABLE = `m.receiver_agent = :receiver AND m.repository_id = :repository AND m.acknowledged = 0
   AND (m.claim_owner IS NULL OR m.claim_owner = :consumer OR coalesce(m.claim_until_ms, 0) <= :now)`
 
 /**
- * Messages as rows, which survive processes until they are acknowledged. Reading leases a message: no other consumer
- * gets it during the lease. After that, an unacknowledged message is delivered to the next reader.
+ * Stores messages as rows until they are acknowledged. Reading leases a message: no other consumer gets it during the
+ * lease. After that, an unacknowledged message is delivered to the next reader.
  */
 export class DurableInbox {
   readonly #store: DatabaseStore
@@ -65,7 +63,7 @@ export class DurableInbox {
     this.#now = options.now ?? Date.now
   }
 
-  /** Resolves when it is durable. `repeated`: its key was known, and the result is the first message with it. */
+  /** Stores a message. If its key is already stored, returns the first message with the key and `repeated`. */
   async send(message: DurableMessage): Promise<{
     readonly id: number
     readonly uuid: string
@@ -100,8 +98,8 @@ export class DurableInbox {
   }
 
   /**
-   * Claims messages of an agent for this consumer and returns them, highest priority first and by id within one.
-   * `choose` selects from the available messages, within one immediate transaction. Default: the first `limit`.
+   * Claims messages of an agent for this consumer in one immediate transaction. Returns them by priority, highest
+   * first, then by id. `choose` selects from the first `limit` claimable messages; by default all of them.
    */
   claim(
     agent: number,
@@ -113,12 +111,12 @@ export class DurableInbox {
     const { consumer, leaseMs } = this.#options
     const scope = { receiver: String(agent), repository: this.#repository, consumer, now }
     return this.#store.transaction(async tx => {
-      const waiting = await tx.query(
+      const claimable = await tx.query(
         `SELECT m.id, m.msg_type, m.priority, m.created_at FROM a2a_messages AS m
          WHERE ${CLAIMABLE} AND (:before IS NULL OR m.id < :before) ORDER BY m.priority DESC, m.id LIMIT :limit`,
         { ...scope, before: before ?? null, limit: Math.min(Math.max(limit, 1), MAX_CLAIMS) }
       )
-      const candidates = waiting.rows.map(([id, type, rank, created]) => ({
+      const candidates = claimable.rows.map(([id, type, rank, created]) => ({
         id: Number(id),
         msg_type: String(type),
         rank: Number(rank),
@@ -129,7 +127,7 @@ export class DurableInbox {
       await tx.execute(
         `UPDATE a2a_messages SET
            delivery_attempts = delivery_attempts + iif(claim_owner = :consumer AND claim_until_ms > :now, 0, 1),
-           last_claim_error = iif(claim_owner <> :consumer, 'the lease of ' || claim_owner || ' ran out', last_claim_error),
+           last_claim_error = iif(claim_owner <> :consumer, 'the lease of ' || claim_owner || ' expired', last_claim_error),
            claim_owner = :consumer, claim_until_ms = :until
          WHERE id IN (SELECT value FROM json_each(:chosen))`,
         { consumer, now, until: now + leaseMs, chosen }
@@ -142,28 +140,28 @@ export class DurableInbox {
     })
   }
 
-  /** True if the agent has an unacknowledged message of that number or uuid. */
+  /** True if the agent has an unacknowledged message with that number or UUID. */
   async has(agent: number, message: number | string): Promise<boolean> {
     const { rows } = await this.#store.query(
-      `SELECT 1 FROM a2a_messages WHERE ${nameOf(message)} AND receiver_agent = ? AND repository_id = ? AND acknowledged = 0`,
+      `SELECT 1 FROM a2a_messages WHERE ${idCondition(message)} AND receiver_agent = ? AND repository_id = ? AND acknowledged = 0`,
       [message, String(agent), this.#repository]
     )
     return rows.length > 0
   }
 
-  /** Acknowledges a message, even without its claim. */
+  /** Acknowledges a message, even if another consumer has claimed it; false if there is none to acknowledge. */
   async ack(agent: number, message: number | string): Promise<boolean> {
     const now = this.#now()
     const { changes } = await this.#store.execute(
       `UPDATE a2a_messages SET acknowledged = 1, claim_owner = NULL, claim_until_ms = NULL, processed_at_ms = ?
-       WHERE ${nameOf(message)} AND receiver_agent = ? AND repository_id = ? AND acknowledged = 0`,
+       WHERE ${idCondition(message)} AND receiver_agent = ? AND repository_id = ? AND acknowledged = 0`,
       [now, message, String(agent), this.#repository]
     )
     if (now - this.#prunedAt >= PRUNE_EVERY_MS) await this.#prune(now)
     return changes > 0
   }
 
-  /** Counts pending messages of an agent, claimed or not, and those of other types. */
+  /** Counts the unacknowledged messages of an agent: all, and those whose type is not in `types`. */
   async unread(agent: number, types: readonly string[]): Promise<{ readonly all: number; readonly others: number }> {
     const { rows } = await this.#store.query(
       `SELECT count(*), coalesce(sum(msg_type NOT IN (SELECT value FROM json_each(?))), 0) FROM a2a_messages
@@ -173,7 +171,7 @@ export class DurableInbox {
     return { all: Number(rows[0]?.[0]), others: Number(rows[0]?.[1]) }
   }
 
-  /** The last messages since a time, oldest first. */
+  /** Returns the last messages since a time, oldest first. */
   async history(since: number, limit: number): Promise<readonly A2aMessage[]> {
     const { columns, rows } = await this.#store.query(
       `SELECT ${COLUMNS} FROM ${JOINED} WHERE m.repository_id = ? AND m.created_at >= ? ORDER BY m.id DESC LIMIT ?`,
@@ -182,12 +180,12 @@ export class DurableInbox {
     return rowsByName({ columns, rows }).map(toMessage).reverse()
   }
 
-  /** The number of the last message. */
+  /** Returns the number of the last message; 0 if there is none. */
   async lastId(): Promise<number> {
     return Number((await this.#store.query('SELECT coalesce(max(id), 0) FROM a2a_messages')).rows[0]?.[0])
   }
 
-  /** Messages after a given one, from every process, in the order of numbers. */
+  /** Returns the messages of all processes after the message `id`, in order of their numbers. */
   async after(id: number, limit: number): Promise<readonly A2aMessage[]> {
     const { columns, rows } = await this.#store.query(
       `SELECT ${COLUMNS} FROM ${JOINED} WHERE m.id > ? AND m.repository_id = ? ORDER BY m.id LIMIT ?`,
@@ -204,7 +202,7 @@ export class DurableInbox {
     )
   }
 
-  /** One key of one sender to one receiver is one message, whichever process sends it. A UUID of version 8 (RFC 9562). */
+  /** Derives a UUID (version 8, RFC 9562) from sender, receiver and key; it is the same in all processes. */
   #uuidOf({ sender, receiver }: DurableMessage, key: string): string {
     const digest = createHash('sha256')
       .update(JSON.stringify([this.#repository, sender, receiver, key]))
@@ -245,7 +243,8 @@ function jsonOrNull(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
 
-function nameOf(message: number | string): string {
+/** Returns the SQL condition that selects a message by number or UUID. */
+function idCondition(message: number | string): string {
   return typeof message === 'number' ? 'id = ?' : 'message_uuid = ?'
 }
 
@@ -266,7 +265,7 @@ function toMessage(row: Readonly<Record<string, SqlValue>>): A2aMessage {
   }
 }
 
-/** `2026-01-02 03:04:05.678`, which sorts among the database's own times. */
+/** Formats a time as `2026-01-02 03:04:05.678`, which sorts with the times that the database writes. */
 function toSqlTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('T', ' ').replace('Z', '')
 }

@@ -6,10 +6,10 @@ export const a2aErrors = errorTable({
     message: 'A message is addressed to another machine, and the mesh plugin is off.',
     status: 501
   },
-  MSG_PLANE_UNSUITED: { message: 'A plane does not carry messages of this type.', status: 422 },
+  MSG_PLANE_UNSUITED: { message: 'The plane does not carry messages of this type.', status: 422 },
   MSG_CLARIFICATION_INVALID: { message: 'The payload of a clarification is invalid.', status: 422 },
   MSG_PLANE_UNKNOWN: { message: 'No plugin carries messages of this route.', status: 422 },
-  MSG_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message of this number.', status: 409 }
+  MSG_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message with this number.', status: 409 }
 })
 
 export function meshOff(): SvcError {
@@ -24,7 +24,7 @@ export function meshOff(): SvcError {
 }
 
 export function planeUnknown(route: string): SvcError {
-  return a2aErrors.create('MSG_PLANE_UNKNOWN', `route ${JSON.stringify(route)}: no plane has it`, {
+  return a2aErrors.create('MSG_PLANE_UNKNOWN', `route ${JSON.stringify(route)}: no plane has this route`, {
     data: { route },
     hint: 'use local or db, or enable the plugin that carries this route'
   })
@@ -32,6 +32,6 @@ export function planeUnknown(route: string): SvcError {
 
 export function databaseMissing(): SvcError {
   return orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached.', {
-    hint: 'enable the plugin database, or send with route local, which lasts as long as the process'
+    hint: 'enable the plugin database, or send with route local; local messages are lost when the process ends'
   })
 }

@@ -1,32 +1,32 @@
 import { type InterruptionDecision, type Orchestrator, orchestrationErrors } from '@svc/contracts'
 
-/** Information in an agent's message for the interrupted person, in bits. */
+/** Expected information for the interrupted user in bits, by message type. */
 const GAIN_BITS: Readonly<Record<string, number>> = {
   error_report: 0.24,
   conflict_detected: 0.22,
   help_request: 0.14
 }
-/** Cost of such an interruption, on the scale of questions. */
+/** Cost of the interruption, on the scale of the questioning policy. */
 const USER_COST = 0.35
 
-/** Why a message is not sent now. */
-export interface HeldBack {
+/** Decision not to send a message now. */
+export interface NotSent {
   readonly decision: 'DeferUntilCheckpoint' | 'ProceedAutonomously'
-  /** Whether it should be sent again later. */
+  /** Whether the caller should send the message again later. */
   readonly deferred: boolean
   readonly reason: string
 }
 
 export interface Weighed {
   /** Null if the message may be sent. */
-  readonly held: HeldBack | null
-  /** Milliseconds of attention charged when it is sent; null if it interrupts no person. */
+  readonly notSent: NotSent | null
+  /** Milliseconds of attention to charge when the message is sent; null if it does not interrupt the user. */
   readonly costMs: number | null
 }
 
 /**
- * Checks a message that calls a person (help, an error, a conflict) against the policy of interruptions. Other types
- * interrupt no person and are always allowed. Throws `ORC_HUMAN_REQUIRED`.
+ * Asks the interruption policy about a message that interrupts the user: a help request, an error or a conflict. Other
+ * types are always allowed. Throws `ORC_HUMAN_REQUIRED`.
  */
 export function weighInterruption(
   { attention, trust }: Pick<Orchestrator, 'attention' | 'trust'>,
@@ -35,7 +35,7 @@ export function weighInterruption(
   surface: string
 ): Weighed {
   const gain_bits = GAIN_BITS[type]
-  if (gain_bits === undefined) return { held: null, costMs: null }
+  if (gain_bits === undefined) return { notSent: null, costMs: null }
   const decision: InterruptionDecision = attention.decide({
     channel: 'a2a',
     surface,
@@ -47,11 +47,13 @@ export function weighInterruption(
   if (outcome === 'RequireHuman')
     throw orchestrationErrors.create('ORC_HUMAN_REQUIRED', `Human approval required: ${reason}`, {
       data: { msg_type: type, decision },
-      hint: 'have a person decide, and send the decision with another type'
+      hint: 'ask the user to decide, and send the decision with another message type'
     })
-  if (outcome === 'DeferUntilCheckpoint') return { held: { decision: outcome, deferred: true, reason }, costMs: null }
-  if (outcome === 'ProceedAutonomously') return { held: { decision: outcome, deferred: false, reason }, costMs: null }
-  // A message in an open conversation is not a new interruption, and a disabled policy charges nothing.
+  if (outcome === 'DeferUntilCheckpoint')
+    return { notSent: { decision: outcome, deferred: true, reason }, costMs: null }
+  if (outcome === 'ProceedAutonomously')
+    return { notSent: { decision: outcome, deferred: false, reason }, costMs: null }
+  // Nothing is charged for a message in an open conversation, or if the attention policy is disabled.
   const interrupts = outcome === 'InterruptNow' && attention.enabled
-  return { held: null, costMs: interrupts ? decision.scaled_cost_ms : null }
+  return { notSent: null, costMs: interrupts ? decision.scaled_cost_ms : null }
 }

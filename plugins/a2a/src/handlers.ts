@@ -14,7 +14,7 @@ function agentOf(orchestrator: Pick<Orchestrator, 'agent'>, agent: number): Agen
   if (view !== null) return view
   throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
     data: { agent_id: agent },
-    hint: 'list the agents to see their numbers'
+    hint: 'list the agents to see their ids'
   })
 }
 
@@ -38,11 +38,11 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator, planes: Pla
       ...(known
         ? {}
         : {
-            receiver_advisory: `${agentLabel(receiver)} is not in this process; the message waits for its next reader`
+            receiver_advisory: `${agentLabel(receiver)} is not an agent of this process; the message is stored until the agent reads it`
           })
     }
-    const { held, costMs } = weighInterruption(orchestrator, sender, input.msg_type, 'svc_a2a_send')
-    if (held !== null) return { ...head, ...held, route_ok: false, dropped_messages: 0 }
+    const { notSent, costMs } = weighInterruption(orchestrator, sender, input.msg_type, 'svc_a2a_send')
+    if (notSent !== null) return { ...head, ...notSent, route_ok: false, dropped_messages: 0 }
     const { message_id, db_message_uuid, idempotency_key, dropped } = await bus.send({
       ...message,
       sender,
@@ -89,7 +89,7 @@ export function inboxHandler(bus: PlaneBus, orchestrator: Orchestrator, planes: 
   }
 }
 
-/** Names of the planes that `source` reads. */
+/** Returns the names of the planes that `source` reads. */
 function planesRead(source: string, planes: Planes): readonly string[] {
   const read = source === 'merged' ? planes.all : [planes.at(source)]
   return read.flatMap(({ route, plane }) => (route === 'local' ? [plane, 'broadcast'] : [plane]))
@@ -130,9 +130,7 @@ export function historyHandler(bus: A2aBus, planes: Planes): Handler<typeof a2aH
   }
 }
 
-/**
- * Streams end when the caller disconnects, or with `ending`: a reload waits for calls, and a stream has no other end.
- */
+/** Streams messages until the caller disconnects or a reload aborts `ending`; a reload awaits running calls. */
 export function watchHandler(
   bus: A2aBus,
   durable: DurableInbox | null,
@@ -141,14 +139,14 @@ export function watchHandler(
 ): Handler<typeof a2aWatch> {
   return async ({ agent_id }, call) => {
     let messages = 0
-    const told = (message: Parameters<typeof toWire>[0]): void => {
+    const emit = (message: Parameters<typeof toWire>[0]): void => {
       const { sender, receiver } = message
-      // A broadcast reaches every agent.
+      // Broadcasts have no receiver and match every agent.
       if (agent_id !== undefined && sender !== agent_id && receiver !== null && receiver !== agent_id) return
       messages += 1
       call.emit(toWire(message, planes))
     }
-    await streamMessages(bus, durable, told, AbortSignal.any([call.signal, ending]))
+    await streamMessages(bus, durable, emit, AbortSignal.any([call.signal, ending]))
     return { messages }
   }
 }

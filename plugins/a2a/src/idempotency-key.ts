@@ -1,10 +1,10 @@
 const OFFSET_HIGH = 0xcbf29ce4
 const OFFSET_LOW = 0x84222325
-/** The prime is 2^40 + 0x1b3. */
+/** Low part of the FNV prime 2^40 + 0x1b3. */
 const PRIME_LOW = 0x1b3
 const TWO_32 = 0x1_0000_0000
 
-/** FNV-1a of 64 bits over the UTF-8 of a text, as 16 hex digits (Fowler, Noll, Vo; draft-eastlake-fnv). */
+/** Returns the 64-bit FNV-1a hash of the text's UTF-8 as 16 hex digits (draft-eastlake-fnv). */
 export function fnv1a64(text: string): string {
   let high = OFFSET_HIGH
   let low = OFFSET_LOW
@@ -17,7 +17,7 @@ export function fnv1a64(text: string): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')
 }
 
-/** The key of a message without a chosen one. */
+/** Returns the key of a message for which the caller passed none. */
 export function defaultIdempotencyKey(sender: number, receiver: number, type: string, payload: string): string {
   return `mcp-a2a-${sender}-${receiver}-${fnv1a64(type + payload)}`
 }

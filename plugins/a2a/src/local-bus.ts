@@ -1,8 +1,8 @@
 import type { A2aMessage } from '@svc/contracts'
 import { type Priority, priorityRank } from './planes.ts'
 
-const INBOX_CAP = 100
-const HISTORY_CAP = 1_000
+const MAX_INBOX = 100
+const MAX_HISTORY = 1_000
 
 export interface LocalMessage {
   readonly sender: number
@@ -13,44 +13,44 @@ export interface LocalMessage {
   readonly ttlMs: number
   readonly correlation_id?: string | undefined
   readonly thread_id?: string | undefined
-  /** Set if the caller chose a key: a second message of that sender with it is not delivered again. */
+  /** Idempotency key of the caller. A second message with the same key, sender and receiver is not delivered. */
   readonly key?: string | undefined
 }
 
-interface Held {
+interface Entry {
   readonly message: A2aMessage
   readonly expiresAt: number
   readonly key: string | undefined
 }
 
 interface Inbox {
-  /** In order of arrival. */
-  held: Held[]
+  /** Unacknowledged messages in order of arrival. */
+  entries: Entry[]
   dropped: number
 }
 
 export interface Delivered {
   readonly message: A2aMessage
-  /** Inboxes that accepted it. */
+  /** Number of agents that received the message. */
   readonly inboxes: number
-  /** Messages that full inboxes dropped for it. */
+  /** Number of older messages that full inboxes dropped. */
   readonly dropped: number
-  /** True for a known key: this is the first message with it, and it was not delivered again. */
+  /** True if the key is known; `message` is then the first message with the key, and nothing was delivered. */
   readonly repeated: boolean
 }
 
 /**
- * Messages inside this process, lost when it ends. Each receiver has an inbox of at most 100 messages; a full one drops
- * and counts the oldest. It is read by priority, then in order of sending. A message that is not read within its time
- * to live expires.
+ * Delivers messages inside this process; they are lost when it ends. Each receiver has an inbox of at most 100
+ * messages; a full inbox drops the oldest and counts it. Messages are read by priority, then in order of sending. An
+ * unacknowledged message expires after its time to live.
  */
 export class LocalBus {
   readonly #inboxes = new Map<number, Inbox>()
   readonly #history: { message: A2aMessage; acknowledged: boolean }[] = []
   readonly #listeners = new Set<(message: A2aMessage) => void>()
-  readonly #untold: A2aMessage[] = []
+  readonly #unnotified: A2aMessage[] = []
   readonly #now: () => number
-  #telling = false
+  #notifying = false
   #lastId = 0
 
   constructor(now: () => number = Date.now) {
@@ -82,17 +82,17 @@ export class LocalBus {
       dropped += this.#push(receiver, { message, expiresAt: now + sent.ttlMs, key: sent.key })
     }
     this.#history.push({ message, acknowledged: false })
-    if (this.#history.length > HISTORY_CAP) this.#history.shift()
-    this.tell(message)
+    if (this.#history.length > MAX_HISTORY) this.#history.shift()
+    this.notify(message)
     return { message, inboxes, dropped, repeated: false }
   }
 
-  /** Highest priority first, first in first out within one. */
+  /** Returns the unacknowledged messages of an agent, highest priority first, then in order of arrival. */
   inbox(agent: number): { readonly messages: readonly A2aMessage[]; readonly dropped: number } {
     const inbox = this.#inboxes.get(agent)
     if (inbox === undefined) return { messages: [], dropped: 0 }
     this.#expire(inbox)
-    const messages = inbox.held.map(({ message }) => message)
+    const messages = inbox.entries.map(({ message }) => message)
     messages.sort((a, b) => priorityRank(b.priority) - priorityRank(a.priority))
     return { messages, dropped: inbox.dropped }
   }
@@ -104,41 +104,42 @@ export class LocalBus {
   ack(agent: number, id: number): boolean {
     if (!this.has(agent, id)) return false
     const inbox = this.#inboxes.get(agent)
-    if (inbox !== undefined) inbox.held = inbox.held.filter(({ message }) => message.id !== id)
+    if (inbox !== undefined) inbox.entries = inbox.entries.filter(({ message }) => message.id !== id)
     const entry = this.#history.find(({ message }) => message.id === id)
     // Each receiver acknowledges a broadcast separately.
     if (entry !== undefined && entry.message.receiver === agent) entry.acknowledged = true
     return true
   }
 
-  /** Oldest first. */
+  /** Returns the last messages since a time, oldest first. */
   history(since: number): readonly A2aMessage[] {
     return this.#history.flatMap(({ message, acknowledged }) =>
       message.timestamp_ms < since ? [] : [acknowledged ? { ...message, acknowledged } : message]
     )
   }
 
+  /** Deletes the inbox of an agent. */
   forget(agent: number): void {
     this.#inboxes.delete(agent)
   }
 
   subscribe(listener: (message: A2aMessage) => void): () => void {
-    // One function may be subscribed twice; each subscription ends separately.
+    // The same function may be subscribed twice; each subscription ends separately.
     const own = (message: A2aMessage): void => listener(message)
     this.#listeners.add(own)
     return () => this.#listeners.delete(own)
   }
 
-  /** Notifies listeners of messages in the order of the calls, including messages that a listener sends. */
-  tell(message: A2aMessage): void {
-    this.#untold.push(message)
-    if (this.#telling) return
-    this.#telling = true
+  /** Notifies the listeners. Messages that a listener sends are queued, so that all listeners see the same order. */
+  notify(message: A2aMessage): void {
+    this.#unnotified.push(message)
+    if (this.#notifying) return
+    this.#notifying = true
     try {
-      for (let next = this.#untold.shift(); next !== undefined; next = this.#untold.shift())
+      for (let next = this.#unnotified.shift(); next !== undefined; next = this.#unnotified.shift())
         for (const listener of [...this.#listeners]) listener(next)
     } finally {
-      this.#telling = false
+      this.#notifying = false
     }
   }
 
@@ -146,23 +147,23 @@ export class LocalBus {
     const inbox = this.#inboxes.get(receiver)
     if (inbox === undefined) return undefined
     this.#expire(inbox)
-    return inbox.held.find(held => held.key === key && held.message.sender === sender)?.message
+    return inbox.entries.find(entry => entry.key === key && entry.message.sender === sender)?.message
   }
 
-  #push(receiver: number, held: Held): number {
-    const inbox = this.#inboxes.get(receiver) ?? { held: [], dropped: 0 }
+  #push(receiver: number, entry: Entry): number {
+    const inbox = this.#inboxes.get(receiver) ?? { entries: [], dropped: 0 }
     this.#inboxes.set(receiver, inbox)
-    if (inbox.held.length >= INBOX_CAP) this.#expire(inbox)
-    const dropped = inbox.held.length >= INBOX_CAP ? 1 : 0
-    if (dropped === 1) inbox.held.shift()
+    if (inbox.entries.length >= MAX_INBOX) this.#expire(inbox)
+    const dropped = inbox.entries.length >= MAX_INBOX ? 1 : 0
+    if (dropped === 1) inbox.entries.shift()
     inbox.dropped += dropped
-    inbox.held.push(held)
+    inbox.entries.push(entry)
     return dropped
   }
 
   #expire(inbox: Inbox): void {
     const now = this.#now()
-    if (inbox.held.some(({ expiresAt }) => expiresAt <= now))
-      inbox.held = inbox.held.filter(({ expiresAt }) => expiresAt > now)
+    if (inbox.entries.some(({ expiresAt }) => expiresAt <= now))
+      inbox.entries = inbox.entries.filter(({ expiresAt }) => expiresAt > now)
   }
 }

@@ -4,11 +4,11 @@ import type { DurableInbox } from './durable-inbox.ts'
 const PAGE = 256
 
 /** Interval of polls for messages of other processes. */
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 
 /**
- * Passes every new message to `emit` until the signal is aborted. Local messages and broadcasts are in bus order;
- * durable ones, also from other processes, are in number order. It claims no messages.
+ * Passes every new message to `emit` until the signal is aborted; claims none. Local messages and broadcasts are in
+ * order of sending. Durable messages, including those of other processes, are in order of their numbers.
  */
 export async function streamMessages(
   bus: Pick<A2aBus, 'subscribe'>,
@@ -18,9 +18,9 @@ export async function streamMessages(
   ready: () => void = () => undefined
 ): Promise<void> {
   let wake = (): void => undefined
-  // A notified message is already a row, and is sent in order.
+  // A durable message is already stored when the bus notifies; the loop below emits it in order.
   const stop = bus.subscribe(message => (message.plane === 'local_durable' ? wake() : emit(message)))
-  const rest = (milliseconds: number | null): Promise<void> =>
+  const waitForWake = (milliseconds: number | null): Promise<void> =>
     new Promise(resolve => {
       const timer = milliseconds === null ? undefined : setTimeout(() => wake(), milliseconds)
       wake = () => {
@@ -41,7 +41,7 @@ export async function streamMessages(
         last = message.id
         emit(message)
       }
-      if (page.length < PAGE) await rest(durable === null ? null : LOOK_EVERY_MS)
+      if (page.length < PAGE) await waitForWake(durable === null ? null : POLL_MS)
     }
   } finally {
     stop()

@@ -16,14 +16,16 @@ const content = {
     maxLength: 128,
     description: 'For example progress_update, help_request, error_report, conflict_detected, free_form.'
   }),
-  payload: t.string({ maxLength: 262_144, description: 'Text; JSON for clarifications.' })
+  payload: t.string({ maxLength: 262_144, description: 'Content of the message; JSON for clarifications.' })
 }
 
 const priority = t.optional(
-  t.enum(['low', 'normal', 'high', 'critical'], { description: 'Higher ones are read first. Default: normal.' })
+  t.enum(['low', 'normal', 'high', 'critical'], {
+    description: 'Messages of higher priority are read first. Default: normal.'
+  })
 )
 
-const SESSION = 'Session of the caller; required where the agent is bound to one.'
+const SESSION = 'Session of the caller; required if the agent is bound to a session.'
 
 export const a2aSend = defineOperation({
   id: 'a2a.send',
@@ -32,22 +34,22 @@ export const a2aSend = defineOperation({
     sender_id: agent('Sending agent.'),
     receiver_id: agent('Receiving agent.'),
     ...content,
-    correlation_id: text(256, 'Ties messages together; also the idempotency key in answers.'),
+    correlation_id: text(256, 'Groups related messages; also returned as idempotency_key if that is not set.'),
     tenant_id: text(256, 'Default: the account of the orchestrator.'),
     sender_session_id: text(2_048, SESSION),
     route: t.string({
       default: 'local',
       minLength: 1,
       maxLength: 64,
-      description: 'local: in this process; db: kept until acknowledged; mesh, or the route of a contributed plane.'
+      description: 'local: in this process; db: stored until acknowledged; mesh; or the route of a contributed plane.'
     }),
-    idempotency_key: text(256, 'A second message of the sender to the receiver with this key is not sent again.'),
+    idempotency_key: text(256, 'A second message with the same key, sender and receiver is not delivered.'),
     thread_id: text(256, 'Conversation of the message.'),
     priority,
     ttl_ms: t.optional(t.integer({ minimum: 1, description: 'Time to live of a local message in milliseconds.' }))
   }),
   output: t.object({
-    message_id: t.optional(t.integer({ description: 'Absent if it was not sent.' })),
+    message_id: t.optional(t.integer({ description: 'Absent if the message was not sent.' })),
     db_message_uuid: t.optional(t.string()),
     sender: t.integer(),
     receiver: t.integer(),
@@ -59,12 +61,14 @@ export const a2aSend = defineOperation({
     tenant_id: t.nullable(t.string()),
     relay_attempted: t.boolean(),
     relay_ok: t.boolean(),
-    dropped_messages: t.integer({ description: 'Older messages that the full inbox dropped for it.' }),
+    dropped_messages: t.integer({ description: 'Number of older messages that the full inbox dropped.' }),
     sender_identity_binding: t.enum(['verified', 'unbound']),
     binding_advisory: t.optional(t.string()),
     receiver_advisory: t.optional(t.string()),
     decision: t.optional(t.enum(['DeferUntilCheckpoint', 'ProceedAutonomously'])),
-    deferred: t.optional(t.boolean({ description: 'Whether to send it again later; only where it was not sent.' })),
+    deferred: t.optional(
+      t.boolean({ description: 'Whether to send the message again later; only if it was not sent.' })
+    ),
     reason: t.optional(t.string())
   }),
   errors: {
@@ -86,7 +90,7 @@ export const a2aSend = defineOperation({
 
 export const a2aInbox = defineOperation({
   id: 'a2a.inbox',
-  summary: "Read an agent's waiting messages",
+  summary: "Read an agent's unacknowledged messages",
   input: t.object({
     agent_id: agent('Agent whose messages are read.'),
     source: t.string({
@@ -96,19 +100,21 @@ export const a2aInbox = defineOperation({
       description: 'A route, or merged for all planes.'
     }),
     max_messages: t.integer({ default: 256, minimum: 1, maximum: 2_048 }),
-    before_message_id: t.optional(t.integer({ minimum: 1, description: 'Only smaller numbers, in each plane.' })),
+    before_message_id: t.optional(
+      t.integer({ minimum: 1, description: 'Returns only messages with smaller numbers, in each plane.' })
+    ),
     agent_session_id: text(2_048, SESSION)
   }),
   output: t.object({
     agent_id: t.integer(),
     source: t.string(),
     delivery_planes: t.array(planeSchema, { description: 'Planes that were read.' }),
-    routes: t.array(t.string(), { description: 'Their legacy tokens.' }),
+    routes: t.array(t.string(), { description: 'Routes of these planes.' }),
     unread_count: t.integer(),
     remote_attempted: t.boolean(),
     remote_ok: t.boolean(),
     dropped_messages: t.integer(),
-    suppressed_count: t.integer({ description: 'Held back by deep focus.' }),
+    suppressed_count: t.integer({ description: 'Number of messages not returned because the user is in deep focus.' }),
     focus_depth_filter_active: t.boolean(),
     sender_identity_binding: t.enum(['verified', 'unbound']),
     binding_advisory: t.optional(t.string()),
@@ -134,17 +140,21 @@ export const a2aAck = defineOperation({
   input: t.object({
     agent_id: agent('Receiving agent.'),
     message_id: t.union([t.integer({ minimum: 1 }), t.string({ minLength: 1, maxLength: 64 })], {
-      description: 'Number, or uuid of a durable message.'
+      description: 'Number of the message, or UUID of a durable message.'
     }),
     route: t.optional(
-      t.string({ minLength: 1, maxLength: 64, description: 'Plane of the number, if two planes have it.' })
+      t.string({
+        minLength: 1,
+        maxLength: 64,
+        description: 'Route of the plane; required if two planes have a message with the number.'
+      })
     ),
-    agent_session_id: text(2_048, 'Session of the caller; checked where it is given.')
+    agent_session_id: text(2_048, 'Session of the caller; checked if present.')
   }),
   output: t.object({
     agent_id: t.integer(),
     message_id: t.union([t.integer(), t.string()]),
-    acknowledged: t.boolean({ description: 'False if no such message waited.' })
+    acknowledged: t.boolean({ description: 'False if the agent has no such unacknowledged message.' })
   }),
   errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNKNOWN },
   idempotent: true,
@@ -164,15 +174,15 @@ export const a2aBroadcast = defineOperation({
     correlation_id: text(256, 'Groups related messages.'),
     thread_id: text(256, 'Conversation of the message.'),
     priority,
-    sender_session_id: text(2_048, 'Session of the caller; checked where it is given.')
+    sender_session_id: text(2_048, 'Session of the caller; checked if present.')
   }),
   output: t.object({
     message_id: t.integer(),
     sender: t.integer(),
     delivery_plane: planeSchema,
     route: routeSchema,
-    receivers: t.integer({ description: 'Inboxes that accepted it.' }),
-    dropped_messages: t.integer({ description: 'Older messages that full inboxes dropped for it.' })
+    receivers: t.integer({ description: 'Number of agents that received the message.' }),
+    dropped_messages: t.integer({ description: 'Number of older messages that full inboxes dropped.' })
   }),
   errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH },
   expose: {
@@ -186,7 +196,7 @@ export const a2aHistory = defineOperation({
   id: 'a2a.history',
   summary: 'List the last messages, oldest first',
   input: t.object({
-    since_ms: t.optional(t.integer({ minimum: 0, description: 'Unix milliseconds.' })),
+    since_ms: t.optional(t.integer({ minimum: 0, description: 'Time of the oldest message, in Unix milliseconds.' })),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
   }),
   output: t.object({ messages: t.array(messageSchema) }),
@@ -215,10 +225,10 @@ export const a2aTasks = defineOperation({
     tasks: t.array(
       t.object({
         task_id: t.integer(),
-        context_id: t.nullable(t.string({ description: 'Thread, else session.' })),
+        context_id: t.nullable(t.string({ description: 'Thread of the task, or its session.' })),
         agent_id: t.integer(),
         state: t.enum(STATES),
-        status: t.string({ description: 'Of the orchestrator.' }),
+        status: t.string({ description: 'Status in the orchestrator.' }),
         description: t.string({ description: 'The first 200 characters.' }),
         created_at_ms: t.integer()
       })
@@ -237,9 +247,9 @@ export const a2aTasks = defineOperation({
 
 export const a2aWatch = defineOperation({
   id: 'a2a.watch',
-  summary: 'Follow the messages between agents, one JSON line each',
+  summary: 'Print messages between agents as they are sent, one JSON line each',
   input: t.object({ agent_id: t.optional(agent('Only messages that this agent sends or receives.')) }),
-  output: t.object({ messages: t.integer({ description: 'Number of recipients.' }) }),
+  output: t.object({ messages: t.integer({ description: 'Number of messages printed.' }) }),
   events: messageSchema,
   effect: 'read',
   idempotent: false,

@@ -8,7 +8,7 @@ const ROUTES: ReadonlyMap<DeliveryPlane, RouteToken> = new Map([
   ['remote_mesh', 'mesh']
 ])
 
-/** The planes by their routes. */
+/** Finds planes by route. */
 export class Planes {
   readonly #planes: () => readonly A2aPlane[]
 
@@ -16,7 +16,7 @@ export class Planes {
     this.#planes = planes
   }
 
-  /** Throws `ORC_NO_DATABASE`, `MSG_MESH_OFF` and `MSG_PLANE_UNKNOWN`. */
+  /** Returns the plane of a route. Throws `ORC_NO_DATABASE`, `MSG_MESH_OFF` and `MSG_PLANE_UNKNOWN`. */
   at(route: RouteToken): A2aPlane {
     const plane = this.#planes().find(each => each.route === route)
     if (plane !== undefined) return plane
@@ -28,12 +28,12 @@ export class Planes {
     return this.#planes()
   }
 
-  /** The planes that other plugins contribute. */
+  /** Planes that other plugins contribute. */
   get contributed(): readonly A2aPlane[] {
     return this.#planes().filter(({ route }) => route !== 'local' && route !== 'db')
   }
 
-  /** Null for a plane without a route, such as broadcast. */
+  /** Returns the route of a plane; null if it has none, such as broadcast. */
   routeOf(plane: DeliveryPlane): RouteToken | null {
     return ROUTES.get(plane) ?? this.#planes().find(each => each.plane === plane)?.route ?? null
   }
@@ -43,7 +43,7 @@ export type Priority = NonNullable<A2aSend['priority']>
 
 const PRIORITIES: readonly Priority[] = ['low', 'normal', 'high', 'critical']
 
-/** 0 to 3, as rows hold it; clarifications have 5. */
+/** Returns the rank of a priority as stored in the database: 0 to 3. */
 export function priorityRank(priority: Priority): number {
   return PRIORITIES.indexOf(priority)
 }
@@ -52,5 +52,5 @@ export function priorityOfRank(rank: number): Priority {
   return PRIORITIES[Math.min(Math.max(rank, 0), PRIORITIES.length - 1)] ?? 'normal'
 }
 
-/** Message types that an agent still receives while its person is in deep focus. */
+/** Message types that are delivered even while the user is in deep focus. */
 export const URGENT_TYPES: ReadonlySet<string> = new Set(['error_report', 'conflict_detected'])

@@ -43,7 +43,7 @@ export default definePlugin({
     const planes = new Planes(() => current)
     const bus = new PlaneBus(local, durable, orchestrator, ctx.log, planes)
     ctx.effect(
-      'inboxes of removed agents',
+      'inboxes of retired agents',
       orchestrator.subscribe(({ kind }) => {
         if (kind.type === 'agent_retired') local.forget(kind.agent_id)
       })
@@ -56,7 +56,7 @@ export default definePlugin({
     ctx.implement(a2aHistory, historyHandler(bus, planes))
     ctx.implement(a2aTasks, tasksHandler(orchestrator))
     const streams = new AbortController()
-    ctx.onDrain('streams of messages', () => streams.abort())
+    ctx.onDrain('message streams', () => streams.abort())
     ctx.implement(a2aWatch, watchHandler(bus, durable, planes, streams.signal))
   }
 })

@@ -1,28 +1,28 @@
 import { type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
 
-/** True if a caller has proved that it acts for an agent. */
+/** Whether a caller has proved that it may act for an agent. */
 export interface Binding {
   readonly sender_identity_binding: 'verified' | 'unbound'
-  /** Advice; absent if it is verified. */
+  /** Advice for the caller; absent if verified. */
   readonly binding_advisory?: string
 }
 
 /**
- * Only the bound session may act for a bound agent; any caller may act for others. Throws `ORC_SESSION_MISMATCH` for
- * another session, and for a missing one if it is required.
+ * Checks whether a session may act for an agent: only its own session if the agent is bound, otherwise any caller.
+ * Throws `ORC_SESSION_MISMATCH` for a missing or another session.
  */
 export function checkBinding(agent: AgentView, session: string | undefined, field: string): Binding {
   const { session_id: bound } = agent
   if (bound === undefined)
     return {
       sender_identity_binding: 'unbound',
-      binding_advisory: `${agentLabel(agent.id)} is bound to no session: any caller can send in its name; bind it to a session`
+      binding_advisory: `${agentLabel(agent.id)} is not bound to a session, so any caller can act for it; bind it to a session`
     }
   if (session === bound) return { sender_identity_binding: 'verified' }
-  const what = session === undefined ? `${field} is required` : `${field} names another one`
+  const problem = session === undefined ? `${field} is missing` : `${field} is another session`
   throw orchestrationErrors.create(
     'ORC_SESSION_MISMATCH',
-    `Session mismatch: ${agentLabel(agent.id)} is bound to a session, and ${what}`,
-    { data: { agent_id: agent.id }, hint: `give the session that the agent was bound to as ${field}` }
+    `Session mismatch: ${agentLabel(agent.id)} is bound to a session, but ${problem}`,
+    { data: { agent_id: agent.id }, hint: `pass the session of the agent as ${field}` }
   )
 }

@@ -6,7 +6,7 @@ export const settings = t.object({
       minLength: 1,
       maxLength: 256,
       'x-env': 'SVC_A2A_CONSUMER_ID',
-      description: 'Name of this consumer of durable messages. Default: pid:PROCESS.'
+      description: 'Name of this consumer of durable messages. Default: pid: and the process id.'
     })
   ),
   lease_ms: t.integer({
@@ -18,7 +18,7 @@ export const settings = t.object({
   retention_days: t.integer({
     default: 30,
     minimum: 1,
-    description: 'Days that acknowledged durable messages are kept.'
+    description: 'Days after which acknowledged durable messages are deleted.'
   })
 })
 

@@ -6,7 +6,7 @@ type State = OutputOf<typeof a2aTasks>['tasks'][number]['state']
 
 const SHOWN_CHARACTERS = 200
 
-/** States of the A2A protocol, version 1; a task that waits for a person is `input_required`. */
+/** State in the A2A protocol, version 1, by task status. A task that needs the user is `input_required`. */
 const STATE_OF: Readonly<Record<TaskStatusKind, State>> = {
   Queued: 'submitted',
   Blocked: 'submitted',
@@ -33,7 +33,7 @@ export function tasksHandler(orchestrator: Pick<Orchestrator, 'tasks'>): Handler
           agent_id: task.agent_id,
           state: STATE_OF[task.status.kind],
           status: task.status.kind,
-          // Does not split a surrogate pair.
+          // Drops half of a surrogate pair at the end.
           description: task.description.slice(0, SHOWN_CHARACTERS).replace(/[\uD800-\uDBFF]$/, ''),
           created_at_ms: task.created_at_ms
         }))

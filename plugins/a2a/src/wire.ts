@@ -9,10 +9,10 @@ export const routeSchema = t.nullable(t.string(), {
   description: 'Route of the plane; null if it has none.'
 })
 
-/** A message with its plane and the route of the plane. */
+/** Schema of a message, with its plane and the route of the plane. */
 export const messageSchema = t.object({
   id: t.integer({ description: 'Number within its plane.' }),
-  uuid: t.optional(t.string({ description: 'Set for a durable message.' })),
+  uuid: t.optional(t.string({ description: 'Only for durable messages.' })),
   sender: t.integer(),
   receiver: t.nullable(t.integer()),
   msg_type: t.string(),

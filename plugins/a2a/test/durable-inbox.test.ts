@@ -11,7 +11,7 @@ import { freshFile, LEASE_MS, note, openConsumers, openStore } from './open-inbo
 
 const all = { limit: 256 }
 
-t.test('an acknowledged message is stored even if the sender is killed', async t => {
+t.test('a message whose send resolved is stored even if the sender is killed', async t => {
   const file = freshFile(t)
   const child = spawn(process.execPath, [...CHILD_ARGUMENTS, join(import.meta.dirname, 'sender-child.ts'), file], {
     stdio: ['ignore', 'pipe', 'inherit']
@@ -32,17 +32,17 @@ t.test('an acknowledged message is stored even if the sender is killed', async t
   t.same(
     messages.map(({ payload, correlation_id }) => [payload, correlation_id]),
     messages.map((_, at) => [String(at), `c${at}`]),
-    'complete, in send order, without duplicates'
+    'all messages are stored in order of sending, without duplicates'
   )
   for (const [at, uuid] of sent) t.equal(messages[Number(at)]?.uuid, uuid)
 })
 
-t.test('a message is leased until its acknowledgement, and goes to another consumer after the lease', async t => {
+t.test('a message is leased to its reader, and goes to another consumer when the lease expires', async t => {
   const { consumers, clock, stores } = await openConsumers(t, 'a', 'b')
   const [a, b] = consumers as [DurableInbox, DurableInbox]
   const { id, uuid } = await a.send(note())
   t.match(await a.claim(2, all), [{ id, uuid, plane: 'local_durable', acknowledged: false }])
-  t.same(await b.claim(2, all), [], 'a holds it')
+  t.same(await b.claim(2, all), [], 'consumer a holds the lease')
   clock.now += LEASE_MS - 1
   t.same(await b.claim(2, all), [])
   t.equal((await a.claim(2, all)).length, 1, 'reading again renews the lease')
@@ -50,7 +50,7 @@ t.test('a message is leased until its acknowledgement, and goes to another consu
   t.same(await b.claim(2, all), [])
   clock.now += 1
   t.match(await b.claim(2, all), [{ id, uuid }])
-  t.same(await a.claim(2, all), [], 'now b holds it')
+  t.same(await a.claim(2, all), [], 'consumer b now holds the lease')
   const row = async () =>
     rowsByName((await stores[0]?.query('SELECT * FROM a2a_messages')) ?? { columns: [], rows: [] })
   t.match(await row(), [
@@ -58,14 +58,14 @@ t.test('a message is leased until its acknowledgement, and goes to another consu
       claim_owner: 'b',
       claim_until_ms: clock.now + LEASE_MS,
       delivery_attempts: 2,
-      last_claim_error: 'the lease of a ran out',
+      last_claim_error: 'the lease of a expired',
       acknowledged: 0,
       sender_agent: '1',
       receiver_agent: '2',
       priority: 1
     }
   ])
-  t.notOk(await b.ack(3, id), 'other agents do not receive it')
+  t.notOk(await b.ack(3, id), 'another agent cannot acknowledge it')
   t.ok(await b.ack(2, uuid))
   t.notOk(await b.ack(2, id), 'once')
   t.match(await row(), [{ acknowledged: 1, claim_owner: null, claim_until_ms: null, processed_at_ms: clock.now }])
@@ -73,7 +73,7 @@ t.test('a message is leased until its acknowledgement, and goes to another consu
   t.same(await a.claim(2, all), [], 'it is not delivered again')
 })
 
-t.test('concurrent consumers never share a message, and together receive all', async t => {
+t.test('concurrent consumers never claim the same message, and together receive all', async t => {
   const { consumers } = await openConsumers(t, 'a', 'b')
   for (let at = 0; at < 30; at += 1) await consumers[0]?.send(note({ payload: String(at) }))
   const claims = await Promise.all(
@@ -84,13 +84,13 @@ t.test('concurrent consumers never share a message, and together receive all', a
   )
   const owner = new Map<number, number>()
   for (const [id, consumer] of claims.flat()) {
-    if (owner.has(id) && owner.get(id) !== consumer) t.fail(`both hold ${id}`)
+    if (owner.has(id) && owner.get(id) !== consumer) t.fail(`two consumers have claimed message ${id}`)
     owner.set(id, consumer)
   }
   t.equal(owner.size, 30)
 })
 
-t.test('consumers never receive leased messages, and only an acknowledgement removes a message', async t => {
+t.test('no consumer receives a message leased to another, and only an acknowledgement removes a message', async t => {
   const { consumers, clock, stores } = await openConsumers(t, 'a', 'b', 'c')
   const step = fc.oneof(
     fc.record({ do: fc.constant('send' as const), rank: fc.nat(3) }),
@@ -128,7 +128,7 @@ t.test('consumers never receive leased messages, and only an acknowledgement rem
   )
 })
 
-t.test('messages with the same key are one message in all processes; equal texts are separate messages', async t => {
+t.test('a key is stored only once across processes; equal payloads without a key are separate messages', async t => {
   const { consumers } = await openConsumers(t, 'a', 'b')
   const [a, b] = consumers as [DurableInbox, DurableInbox]
   const [first, again] = await Promise.all([a.send(note({ key: 'k' })), b.send(note({ key: 'k' }))])
@@ -141,7 +141,7 @@ t.test('messages with the same key are one message in all processes; equal texts
   t.equal((await a.unread(2, [])).all, 4)
 })
 
-t.test('messages are sorted by priority, then age, and pages go back in time', async t => {
+t.test('messages are sorted by priority, then age, and `before` returns older pages', async t => {
   const { consumers } = await openConsumers(t, 'a')
   const [a] = consumers as [DurableInbox]
   for (const rank of [0, 1, 3, 1, 5]) await a.send(note({ rank, payload: String(rank) }))
@@ -158,26 +158,29 @@ t.test('messages are sorted by priority, then age, and pages go back in time', a
   ])
 })
 
-t.test('expired acknowledged messages are deleted; others and those of other repositories stay', async t => {
-  const { consumers, clock, stores } = await openConsumers(t, 'a')
-  const [a] = consumers as [DurableInbox]
-  const other = new DurableInbox(stores[0] as never, 'other', { consumer: 'a', leaseMs: 1, retentionDays: 30 })
-  await other.send(note())
-  t.same(await a.claim(2, all), [])
-  await a.ack(2, (await a.send(note())).id)
-  await a.send(note())
-  clock.now += 31 * 86_400_000
-  await a.ack(2, (await a.send(note())).id)
-  t.same(
-    (await a.history(0, 100)).map(({ id, acknowledged }) => [id, acknowledged]),
-    [
-      [3, false],
-      [4, true]
-    ]
-  )
-})
+t.test(
+  'acknowledged messages are deleted after the retention; unacknowledged ones and other repositories stay',
+  async t => {
+    const { consumers, clock, stores } = await openConsumers(t, 'a')
+    const [a] = consumers as [DurableInbox]
+    const other = new DurableInbox(stores[0] as never, 'other', { consumer: 'a', leaseMs: 1, retentionDays: 30 })
+    await other.send(note())
+    t.same(await a.claim(2, all), [])
+    await a.ack(2, (await a.send(note())).id)
+    await a.send(note())
+    clock.now += 31 * 86_400_000
+    await a.ack(2, (await a.send(note())).id)
+    t.same(
+      (await a.history(0, 100)).map(({ id, acknowledged }) => [id, acknowledged]),
+      [
+        [3, false],
+        [4, true]
+      ]
+    )
+  }
+)
 
-t.test('the details of a clarification are stored next to it', async t => {
+t.test('the fields of a clarification are stored in a2a_message_details', async t => {
   const { consumers, stores } = await openConsumers(t, 'a')
   const clarification = {
     clarification_intent: 'which port',

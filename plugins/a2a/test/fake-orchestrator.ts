@@ -15,11 +15,11 @@ import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 
 export interface Debit {
   readonly milliseconds: number
-  readonly why: AttentionEventKind
+  readonly kind: AttentionEventKind
   readonly frequency: boolean
 }
 
-/** Used part of the orchestrator, as in the contract, with the attention that a test sets. */
+/** Fake of the part of the orchestrator that messages and questions use; the test sets the attention. */
 export class FakeOrchestrator {
   readonly decisions: InterruptionSignals[] = []
   readonly debits: Debit[] = []
@@ -42,16 +42,16 @@ export class FakeOrchestrator {
 
   retire(id: number): void {
     this.#agents.delete(id)
-    this.tell({ type: 'agent_retired', agent_id: id })
+    this.notify({ type: 'agent_retired', agent_id: id })
   }
 
-  tell(kind: AgentEventKind): void {
+  notify(kind: AgentEventKind): void {
     this.#events += 1
     const event = { id: this.#events, timestamp_ms: Date.now(), kind }
     for (const listener of this.#listeners) listener(event)
   }
 
-  /** The part of the service that is here; everything else is missing, and a test that needs it fails. */
+  /** The faked part of the service; a test that needs another member fails. */
   get service(): Orchestrator {
     const part = {
       repositoryId: 'repository',
@@ -64,8 +64,8 @@ export class FakeOrchestrator {
           const { channel, surface } = signals
           return { surface, channel, decision: this.outcome, rule: 9, reason: 'as the test says', scaled_cost_ms: 10 }
         },
-        debit: (milliseconds: number, why: AttentionEventKind, { frequency = true } = {}) => {
-          this.debits.push({ milliseconds, why, frequency })
+        debit: (milliseconds: number, kind: AttentionEventKind, { frequency = true } = {}) => {
+          this.debits.push({ milliseconds, kind, frequency })
         }
       },
       trust: { of: () => ({ score: 0.5 }) },
@@ -74,7 +74,7 @@ export class FakeOrchestrator {
       tasks: () => this.tasksNow,
       emit: (kind: AgentEventKind) => {
         this.emitted.push(kind)
-        this.tell(kind)
+        this.notify(kind)
       },
       subscribe: (listener: (event: AgentEvent) => void) => {
         this.#listeners.add(listener)

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { defaultIdempotencyKey, fnv1a64 } from '#root'
 
-t.test('the hash is FNV-1a of 64 bits', async t => {
-  // Vectors of the authors of the hash.
+t.test('fnv1a64 returns the 64-bit FNV-1a hash', async t => {
+  // Test vectors of the authors of the hash.
   t.equal(fnv1a64(''), 'cbf29ce484222325')
   t.equal(fnv1a64('a'), 'af63dc4c8601ec8c')
   t.equal(fnv1a64('foobar'), '85944171f73967e8')
@@ -15,6 +15,6 @@ t.test('the hash is FNV-1a of 64 bits', async t => {
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), text => fnv1a64(text) === slow(text)))
 })
 
-t.test('a message without a key has one of who, whom, and what', async t => {
+t.test('defaultIdempotencyKey is derived from sender, receiver, type and payload', async t => {
   t.equal(defaultIdempotencyKey(1, 2, 'foo', 'bar'), 'mcp-a2a-1-2-85944171f73967e8')
 })

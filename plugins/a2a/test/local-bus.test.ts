@@ -29,7 +29,7 @@ const step = fc.oneof(
 )
 
 t.test(
-  'an inbox is what a list would be: by priority, first in first out, a hundred at most, and not expired',
+  'an inbox behaves like a sorted list: by priority, then arrival, at most 100 messages, without expired ones',
   async () => {
     const order = ['critical', 'high', 'normal', 'low']
     fc.assert(
@@ -81,7 +81,7 @@ t.test(
   }
 )
 
-t.test('the oldest of a full inbox are dropped, and their number is reported', async t => {
+t.test('a full inbox drops its oldest messages and reports their number', async t => {
   const bus = new LocalBus()
   const drops = Array.from({ length: 103 }, () => bus.send([2], message()).dropped)
   t.equal(
@@ -94,7 +94,7 @@ t.test('the oldest of a full inbox are dropped, and their number is reported', a
   t.equal(messages[0]?.id, 4)
 })
 
-t.test('a broadcast is in the order of each receiver, and each acknowledges for itself', async t => {
+t.test('broadcasts arrive in order at each receiver, and each receiver acknowledges separately', async t => {
   const bus = new LocalBus()
   for (let at = 0; at < 20; at += 1) {
     if (at % 3 === 0) bus.send([2], message({ payload: `direct ${at}` }))
@@ -116,7 +116,7 @@ t.test('a broadcast is in the order of each receiver, and each acknowledges for 
   t.ok(bus.has(2, first))
 })
 
-t.test('a key that its sender chose is delivered once, for as long as it waits', async t => {
+t.test('a second message with the same key is not delivered while the first is unacknowledged', async t => {
   const bus = new LocalBus()
   const first = bus.send([2], message({ key: 'k' }))
   t.match(bus.send([2], message({ key: 'k' })), { repeated: true, message: { id: first.message.id } })
@@ -125,7 +125,7 @@ t.test('a key that its sender chose is delivered once, for as long as it waits',
   t.match(bus.send([2], message({ key: 'k' })), { repeated: false })
 })
 
-t.test('listeners are called in the order of the bus, also for messages that one of them sends', async t => {
+t.test('listeners are notified in order of sending, even of messages that a listener sends', async t => {
   const bus = new LocalBus()
   const seen: string[] = []
   bus.subscribe(({ payload }) => {
@@ -139,7 +139,7 @@ t.test('listeners are called in the order of the bus, also for messages that one
   t.same(seen, ['a', 'answer', 'b'])
 })
 
-t.test('what was sent is remembered with whether it was acknowledged; agents that left have no inbox', async t => {
+t.test('history shows whether messages are acknowledged; forget deletes the inbox of an agent', async t => {
   const bus = new LocalBus()
   const { message: sent } = bus.send([2], message())
   bus.ack(2, sent.id)

@@ -16,14 +16,14 @@ export function freshFile(t: Test): string {
   return join(folder, 'messages.db')
 }
 
-/** A separate connection, as another process would have it. */
+/** Opens a separate connection to the database, like another process. */
 export async function openStore(file: string): Promise<DatabaseStore> {
   const store = await openFile(file, { busyTimeoutMs: 20_000, synchronous: 'normal' })
   await applyBaseline(store)
   return store
 }
 
-/** Consumers over one database, with a clock that stands still. */
+/** Opens one consumer for each name on the same database, with a clock that the test sets. */
 export async function openConsumers(t: Test, ...names: string[]) {
   const file = freshFile(t)
   const clock = { now: 1_700_000_000_000 }

@@ -7,7 +7,7 @@ import '../../database/test/built-worker.ts'
 import plugin from '#plugin'
 import { FakeOrchestrator } from './fake-orchestrator.ts'
 
-/** The plugin over a real database and an orchestrator that does what the test says, with three agents. */
+/** Opens the plugin with a real database and a fake orchestrator with three agents. */
 export async function openWorld(
   t: Test,
   parts: { readonly database?: false | { readonly path?: string }; readonly settings?: object } = {}
@@ -24,10 +24,10 @@ export async function openWorld(
       store = deps.store
     }
   })
-  const { database: place = {}, settings = {} } = parts
-  const others = place === false ? [] : [database as Plugin]
+  const { database: databaseSettings = {}, settings = {} } = parts
+  const others = databaseSettings === false ? [] : [database as Plugin]
   const kernel = await testKernel([fake.plugin(), plugin as Plugin, probe as Plugin, ...others], {
-    settings: { a2a: settings, ...(place === false ? {} : { database: place }) }
+    settings: { a2a: settings, ...(databaseSettings === false ? {} : { database: databaseSettings }) }
   })
   t.teardown(() => kernel.close())
   return {

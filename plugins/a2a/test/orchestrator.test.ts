@@ -9,7 +9,7 @@ import plugin from '#plugin'
 import { a2aBroadcast, a2aInbox, a2aSend, a2aTasks } from '#root'
 import { defaultSettings } from '../../orchestrator/test/default-settings.ts'
 
-t.test('agents of the orchestrator send, read, and are spoken for by their sessions', async t => {
+t.test('agents of the real orchestrator send and read messages, and only their session may act for them', async t => {
   let service: { readonly current: Orchestrator } | undefined
   const probe = definePlugin({
     name: 'probe',

@@ -15,7 +15,7 @@ const send = ({ kernel }: World, change: Partial<CallerInputOf<typeof a2aSend>> 
 const inbox = ({ kernel }: World, change: Partial<CallerInputOf<typeof a2aInbox>> = {}) =>
   kernel.call(a2aInbox, { agent_id: 2, ...change })
 
-t.test('a local message is read, with its plane and the legacy token, until it is acknowledged', async t => {
+t.test('a local message is returned with its plane and route until it is acknowledged', async t => {
   const world = await openWorld(t)
   const sent = await send(world, { correlation_id: 'c', thread_id: 'th' })
   t.match(sent, {
@@ -59,10 +59,10 @@ t.test('a local message is read, with its plane and the legacy token, until it i
     [2]
   )
   t.match(world.fake.emitted[0], { type: 'message_sent', from: 1, to: 2, summary: /free_form over local_ephemeral/ })
-  t.notMatch(JSON.stringify(world.fake.emitted), /hello/, 'events tell no payload')
+  t.notMatch(JSON.stringify(world.fake.emitted), /hello/, 'events do not contain the payload')
 })
 
-t.test('a durable message outlives the process, and a local one does not', async t => {
+t.test('a durable message survives the end of the process, and a local one does not', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'a2a-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const database = { path: join(folder, 'messages.db') }
@@ -89,28 +89,31 @@ t.test('a reload of the plugin loses no local message', async t => {
   )
 })
 
-t.test('both planes are read in one order, and unreturned messages are not claimed', async t => {
-  const world = await openWorld(t)
-  await send(world, { payload: 'local low', priority: 'low' })
-  await send(world, { payload: 'durable high', priority: 'high', route: 'db' })
-  await send(world, { payload: 'local normal' })
-  await send(world, { payload: 'durable low', priority: 'low', route: 'db' })
-  const { messages, unread_count } = await inbox(world, { max_messages: 3 })
-  t.same(
-    messages.map(({ payload }) => payload),
-    ['durable high', 'local normal', 'local low']
-  )
-  t.equal(unread_count, 4)
-  const { rows } = await world.store.query('SELECT payload, claim_owner FROM a2a_messages ORDER BY id')
-  t.same(rows, [
-    ['durable high', `pid:${process.pid}`],
-    ['durable low', null]
-  ])
-  t.same((await inbox(world, { source: 'local' })).messages.length, 2)
-  t.same((await inbox(world, { source: 'db' })).routes, ['db'])
-})
+t.test(
+  'messages of both planes are merged by priority, and messages that are not returned are not claimed',
+  async t => {
+    const world = await openWorld(t)
+    await send(world, { payload: 'local low', priority: 'low' })
+    await send(world, { payload: 'durable high', priority: 'high', route: 'db' })
+    await send(world, { payload: 'local normal' })
+    await send(world, { payload: 'durable low', priority: 'low', route: 'db' })
+    const { messages, unread_count } = await inbox(world, { max_messages: 3 })
+    t.same(
+      messages.map(({ payload }) => payload),
+      ['durable high', 'local normal', 'local low']
+    )
+    t.equal(unread_count, 4)
+    const { rows } = await world.store.query('SELECT payload, claim_owner FROM a2a_messages ORDER BY id')
+    t.same(rows, [
+      ['durable high', `pid:${process.pid}`],
+      ['durable low', null]
+    ])
+    t.same((await inbox(world, { source: 'local' })).messages.length, 2)
+    t.same((await inbox(world, { source: 'db' })).routes, ['db'])
+  }
+)
 
-t.test('planes number their messages for themselves: which one is acknowledged has to be said', async t => {
+t.test('ack requires the route if both planes have a message with the number', async t => {
   const world = await openWorld(t)
   await send(world)
   await send(world, { route: 'db' })
@@ -123,7 +126,7 @@ t.test('planes number their messages for themselves: which one is acknowledged h
   t.equal((await inbox(world)).unread_count, 0)
 })
 
-t.test('who is not registered is named, and a durable message may wait for an agent of another process', async t => {
+t.test('unknown agents are rejected, but a durable message may be sent to an agent of another process', async t => {
   const world = await openWorld(t)
   await t.rejects(send(world, { sender_id: 9 }), { code: 'ORC_AGENT_NOT_FOUND', message: 'Agent A-09 not found' })
   await t.rejects(send(world, { receiver_id: 9 }), { code: 'ORC_AGENT_NOT_FOUND' })
@@ -131,10 +134,10 @@ t.test('who is not registered is named, and a durable message may wait for an ag
   t.match(await send(world, { receiver_id: 9, route: 'db' }), { route_ok: true, receiver_advisory: /A-09/ })
 })
 
-t.test('only its session speaks for a bound agent', async t => {
+t.test('only its own session may act for a bound agent', async t => {
   const world = await openWorld(t)
   world.fake.join(1, 'mine')
-  await t.rejects(send(world), { code: 'ORC_SESSION_MISMATCH', message: /sender_session_id is required/ })
+  await t.rejects(send(world), { code: 'ORC_SESSION_MISMATCH', message: /sender_session_id is missing/ })
   await t.rejects(send(world, { sender_session_id: 'other' }), { code: 'ORC_SESSION_MISMATCH', message: /another/ })
   const sent = await send(world, { sender_session_id: 'mine' })
   t.equal(sent.sender_identity_binding, 'verified')
@@ -147,7 +150,7 @@ t.test('only its session speaks for a bound agent', async t => {
   })
 })
 
-t.test('the mesh is off, and says so with the next step', async t => {
+t.test('route mesh throws MSG_MESH_OFF with a hint, and an unknown route throws MSG_PLANE_UNKNOWN', async t => {
   const world = await openWorld(t)
   const calls: (() => Promise<unknown>)[] = [
     () => send(world, { route: 'mesh' }),
@@ -158,7 +161,7 @@ t.test('the mesh is off, and says so with the next step', async t => {
   await t.rejects(send(world, { route: 'pigeon' as never }), { code: 'MSG_PLANE_UNKNOWN' })
 })
 
-t.test('without a database there are the planes of the process', async t => {
+t.test('without a database only local messages and broadcasts work', async t => {
   const world = await openWorld(t, { database: false })
   await t.rejects(send(world, { route: 'db' }), { code: 'ORC_NO_DATABASE', message: 'Database not attached.' })
   await t.rejects(inbox(world, { source: 'db' }), { code: 'ORC_NO_DATABASE' })
@@ -166,37 +169,40 @@ t.test('without a database there are the planes of the process', async t => {
   t.match(await inbox(world), { delivery_planes: ['local_ephemeral', 'broadcast'], messages: [{ payload: 'hello' }] })
 })
 
-t.test('a call for a person is sent, put off, dropped or refused as the policy of interruptions says', async t => {
-  const world = await openWorld(t)
-  const { fake } = world
-  const gains: Record<string, number> = { error_report: 0.24, conflict_detected: 0.22, help_request: 0.14 }
-  for (const [msg_type, gain_bits] of Object.entries(gains)) {
-    t.ok((await send(world, { msg_type })).route_ok)
-    t.match(fake.decisions.at(-1), { channel: 'a2a', surface: 'svc_a2a_send', gain_bits, trust: 0.5 })
+t.test(
+  'a message that interrupts the user is sent, deferred, not sent or rejected by the interruption policy',
+  async t => {
+    const world = await openWorld(t)
+    const { fake } = world
+    const gains: Record<string, number> = { error_report: 0.24, conflict_detected: 0.22, help_request: 0.14 }
+    for (const [msg_type, gain_bits] of Object.entries(gains)) {
+      t.ok((await send(world, { msg_type })).route_ok)
+      t.match(fake.decisions.at(-1), { channel: 'a2a', surface: 'svc_a2a_send', gain_bits, trust: 0.5 })
+    }
+    const paid = { milliseconds: 10, kind: 'Interrupted', frequency: true }
+    t.same(fake.debits, [paid, paid, paid], 'each interruption is charged')
+    fake.outcome = 'BatchWithExisting'
+    t.ok((await send(world, { msg_type: 'error_report' })).route_ok)
+    fake.outcome = 'DeferUntilCheckpoint'
+    const deferred = await send(world, { msg_type: 'help_request' })
+    t.match(deferred, { decision: 'DeferUntilCheckpoint', deferred: true, route_ok: false, reason: 'as the test says' })
+    t.notOk('message_id' in deferred)
+    fake.outcome = 'ProceedAutonomously'
+    t.match(await send(world, { msg_type: 'error_report' }), { decision: 'ProceedAutonomously', deferred: false })
+    fake.outcome = 'RequireHuman'
+    await t.rejects(send(world, { msg_type: 'conflict_detected' }), {
+      code: 'ORC_HUMAN_REQUIRED',
+      message: 'Human approval required: as the test says'
+    })
+    t.equal((await inbox(world)).unread_count, 4)
+    t.equal(fake.debits.length, 3)
+    const asked = fake.decisions.length
+    t.ok((await send(world, { msg_type: 'progress_update' })).route_ok)
+    t.equal(fake.decisions.length, asked, 'the policy is not asked about other types')
   }
-  const paid = { milliseconds: 10, why: 'Interrupted', frequency: true }
-  t.same(fake.debits, [paid, paid, paid], 'each interruption is charged')
-  fake.outcome = 'BatchWithExisting'
-  t.ok((await send(world, { msg_type: 'error_report' })).route_ok)
-  fake.outcome = 'DeferUntilCheckpoint'
-  const put = await send(world, { msg_type: 'help_request' })
-  t.match(put, { decision: 'DeferUntilCheckpoint', deferred: true, route_ok: false, reason: 'as the test says' })
-  t.notOk('message_id' in put)
-  fake.outcome = 'ProceedAutonomously'
-  t.match(await send(world, { msg_type: 'error_report' }), { decision: 'ProceedAutonomously', deferred: false })
-  fake.outcome = 'RequireHuman'
-  await t.rejects(send(world, { msg_type: 'conflict_detected' }), {
-    code: 'ORC_HUMAN_REQUIRED',
-    message: 'Human approval required: as the test says'
-  })
-  t.equal((await inbox(world)).unread_count, 4)
-  t.equal(fake.debits.length, 3)
-  const asked = fake.decisions.length
-  t.ok((await send(world, { msg_type: 'progress_update' })).route_ok)
-  t.equal(fake.decisions.length, asked, 'other types are not decided')
-})
+)
 
-t.test('in deep focus only errors and conflicts come through, and the rest is counted and not claimed', async t => {
+t.test('in deep focus only errors and conflicts are returned; other messages are counted but not claimed', async t => {
   const world = await openWorld(t)
   const types = ['progress_update', 'error_report', 'conflict_detected', 'free_form']
   for (const msg_type of types) for (const route of ['local', 'db'] as const) await send(world, { msg_type, route })
@@ -207,12 +213,12 @@ t.test('in deep focus only errors and conflicts come through, and the rest is co
   t.equal(deep.messages.length, 4)
   const { rows } = await world.store.query('SELECT count(*) FROM a2a_messages WHERE claim_owner IS NOT NULL')
   t.equal(rows[0]?.[0], 2)
-  t.same(world.fake.debits.at(-1), { milliseconds: 0, why: 'InboxSuppressed', frequency: false })
+  t.same(world.fake.debits.at(-1), { milliseconds: 0, kind: 'InboxSuppressed', frequency: false })
   world.fake.focus = 'Focused'
   t.equal((await inbox(world)).messages.length, 8)
 })
 
-t.test('a broadcast goes to every other agent, and an agent that left keeps nothing', async t => {
+t.test('a broadcast reaches every other agent, and retiring an agent deletes its inbox', async t => {
   const world = await openWorld(t)
   const sent = await world.kernel.call(a2aBroadcast, { sender_id: 1, msg_type: 'broadcast_news', payload: 'news' })
   t.match(sent, { sender: 1, delivery_plane: 'broadcast', route: null, receivers: 2, dropped_messages: 0 })
@@ -225,7 +231,7 @@ t.test('a broadcast goes to every other agent, and an agent that left keeps noth
   t.same((await inbox(world, { agent_id: 3 })).messages, [])
 })
 
-t.test('clarifications last until they are answered, are read first, and are checked', async t => {
+t.test('clarifications require route db, are read first, and are validated', async t => {
   const world = await openWorld(t)
   const payload = JSON.stringify({ clarification_intent: 'which port', question_kind: 'entry', urgency: null })
   const ask = (change: object = {}) =>
@@ -237,19 +243,19 @@ t.test('clarifications last until they are answered, are read first, and are che
   t.same(rows, [[3], [5]])
   await t.rejects(ask({ route: 'local' }), { code: 'MSG_PLANE_UNSUITED' })
   const broken: [string, RegExp][] = [
-    ['x', /is not JSON/],
-    ['[]', /is not an object/],
+    ['x', /not valid JSON/],
+    ['[]', /not an object/],
     ['{}', /clarification_intent/],
     ['{"clarification_intent":"x","question_kind":"guess"}', /question_kind/],
     ['{"clarification_intent":"x","expected_user_cost":2}', /expected_user_cost/],
-    ['{"clarification_intent":"x","requested_evidence_dimensions":{}}', /a list/],
+    ['{"clarification_intent":"x","requested_evidence_dimensions":{}}', /an array/],
     ['{"clarification_intent":"x","stop_policy":[]}', /an object/]
   ]
   for (const [payload, message] of broken)
     await t.rejects(ask({ payload }), { code: 'MSG_CLARIFICATION_INVALID', message })
 })
 
-t.test('history lists both planes by time, and tasks in the states of the protocol', async t => {
+t.test('history lists messages of both planes by time, and a2a.tasks uses the states of the A2A protocol', async t => {
   const world = await openWorld(t)
   await send(world, { payload: '1' })
   await send(world, { payload: '2', route: 'db' })
@@ -281,7 +287,7 @@ t.test('history lists both planes by time, and tasks in the states of the protoc
   t.match(await world.kernel.call(a2aTasks, { state: 'working' }), { tasks: [{ task_id: 2 }] })
 })
 
-t.test('a watcher sees everything once and in order, also from other processes, and claims nothing', async t => {
+t.test('watch emits each message once and in order, including those of other processes, and claims none', async t => {
   const world = await openWorld(t)
   const seen: OutputOf<typeof a2aInbox>['messages'][number][] = []
   const only: typeof seen = []
@@ -294,7 +300,7 @@ t.test('a watcher sees everything once and in order, also from other processes, 
     const end = Date.now() + 30_000
     while (!met() && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 10))
   }
-  // They begin when they begin: the first that is seen by both says so.
+  // Sends messages until both watchers have received one, because they start asynchronously.
   await until(() => {
     world.bus
       .send({ sender: 3, receiver: 3, msg_type: 'free_form', payload: 'begin', route: 'db' })
@@ -308,8 +314,8 @@ t.test('a watcher sees everything once and in order, also from other processes, 
     ['test']
   )
   await until(() => [seen, only].every(list => list.some(({ uuid }) => uuid === 'elsewhere')))
-  const told = seen.filter(({ payload }) => payload !== 'begin')
-  const of = (route: string) => told.filter(message => message.route === route).map(({ payload }) => payload)
+  const received = seen.filter(({ payload }) => payload !== 'begin')
+  const of = (route: string) => received.filter(message => message.route === route).map(({ payload }) => payload)
   t.same(of('local'), ['0', '2', '4', '6', '8', '10', '12', '14', '16', '18'])
   t.same(of('db'), ['1', '3', '5', '7', '9', '11', '13', '15', '17', '19', 'from elsewhere'])
   t.same(
@@ -321,7 +327,7 @@ t.test('a watcher sees everything once and in order, also from other processes, 
   t.equal((await inbox(world)).unread_count, 20)
 })
 
-t.test('a reload ends those that watch, and waits for none of them', async t => {
+t.test('a reload ends running watch calls', async t => {
   const world = await openWorld(t, { database: false })
   const seen: unknown[] = []
   const watching = world.kernel.call(a2aWatch, {}, { onEvent: event => seen.push(event) })
@@ -334,7 +340,7 @@ t.test('a reload ends those that watch, and waits for none of them', async t => 
   t.match(await watching, { messages: seen.length })
 })
 
-t.test('one listener that fails takes no message from others', async t => {
+t.test('a listener that throws does not affect other listeners', async t => {
   const world = await openWorld(t, { database: false })
   const seen: string[] = []
   world.bus.subscribe(() => {

@@ -23,19 +23,19 @@ const catalog = parse(readFileSync(join(folder, 'protocol-catalog.yaml'), 'utf8'
   readonly protocol_families: readonly Family[]
 }
 
-t.test('the catalog is what its schema says', async t => {
+t.test('the catalog matches its schema', async t => {
   const validate = new Ajv2020({ allErrors: true }).compile(schema)
   validate(catalog)
   t.same(validate.errors ?? [], [])
 })
 
-t.test('planes and their legacy tokens are those of the bus', async t => {
+t.test('the catalog lists the planes and routes of the bus', async t => {
   const planes = new Planes(() => [])
   for (const { id, legacy_route_token } of catalog.planes) t.equal(planes.routeOf(id), legacy_route_token, id)
   t.equal(catalog.planes.length, 5)
 })
 
-t.test('every family is there once, and what it points at is in the repository', async t => {
+t.test('the catalog lists each protocol family once, and all its paths exist', async t => {
   const families = catalog.protocol_families
   t.same(
     families.map(({ id }) => id),

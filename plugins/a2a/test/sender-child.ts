@@ -1,4 +1,4 @@
-// A process that sends durable messages and says which ones were acknowledged, until it is killed: FILE.
+// Stores durable messages in the database FILE until it is killed, and prints number and UUID of each stored message.
 import { writeSync } from 'node:fs'
 import { DurableInbox } from '#root'
 import { note, openStore } from './open-inbox.ts'

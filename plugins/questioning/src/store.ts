@@ -42,8 +42,9 @@ export interface AnswerReceipt {
 }
 
 /**
- * Stores questions of the repository's sessions in the tables `question_*`. A session has at most one open clarification
- * session, whose turns are numbered from 0 without gaps. One immediate transaction ensures both with concurrent callers.
+ * Stores questions of the repository's sessions in the tables `question_*`. A session has at most one open
+ * clarification session, whose turns are numbered from 0 without gaps. An immediate transaction ensures both with
+ * concurrent callers.
  */
 export class QuestionStore {
   readonly #store: DatabaseStore
@@ -138,7 +139,7 @@ export class QuestionStore {
     })
   }
 
-  /** Stores why no question was asked. `confidence_sufficient` ends a clarification session without pending questions. */
+  /** Stores why a question was not asked. `confidence_sufficient` also ends a session without pending questions. */
   async stopped(question: QuestionCandidate, reason: PolicyStop | 'policy_deferred'): Promise<void> {
     await this.#store.transaction(async tx => {
       const open = await this.#open(tx, question.session_id)

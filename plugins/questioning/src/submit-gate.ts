@@ -7,8 +7,8 @@ import type { QuestionStore } from './store.ts'
 const REMEMBERED = 10_000
 
 /**
- * Rejects tasks of a session while one of its questions is pending. Ends an answered clarification session when the next
- * task of the session is submitted.
+ * Rejects tasks of a session while one of its questions is pending. Ends an answered clarification session when the
+ * next task of the session is submitted.
  */
 export class SubmitGate {
   readonly #store: QuestionStore

@@ -64,7 +64,7 @@ t.test('a question stays pending until an answer selects an option, which update
   ])
   t.match(await rows(world, 'SELECT round(sum(posterior_probability), 9) AS mass FROM question_options'), [{ mass: 1 }])
   t.same(
-    fake.debits.map(({ why, milliseconds, frequency }) => [why, milliseconds, frequency]),
+    fake.debits.map(({ kind, milliseconds, frequency }) => [kind, milliseconds, frequency]),
     [
       ['ClarificationAsked', 10, true],
       ['ClarificationAnswered', 0, false]
@@ -173,7 +173,7 @@ t.test('time is charged to the session and the global budget, until the session 
   t.ok((await service.consider(candidate({ session_id: 'other' }))).asked, 'other sessions have their own limit')
   t.same(
     fake.debits.filter(({ frequency }) => !frequency),
-    [600, 400].map(milliseconds => ({ milliseconds, why: 'ClarificationAsked', frequency: false }))
+    [600, 400].map(milliseconds => ({ milliseconds, kind: 'ClarificationAsked', frequency: false }))
   )
 })
 
@@ -202,7 +202,7 @@ t.test(
     await submit()
     await kernel.call(questioningAnswer, { session_id: 's', answer_text: '80' })
     await submit('s')
-    fake.tell({ type: 'task_submitted', task_id: 1, agent_id: 1, description: 'work', session_id: 's' })
+    fake.notify({ type: 'task_submitted', task_id: 1, agent_id: 1, description: 'work', session_id: 's' })
     for (;;) {
       const { open } = await kernel.call(questioningPending, { session_id: 's' })
       if (!open) break

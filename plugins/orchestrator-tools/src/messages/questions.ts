@@ -212,7 +212,7 @@ export function busOf(bus: Dependencies['bus']): A2aBus {
 /** Throws `ORC_SESSION_MISMATCH` if the agent is bound to another session. */
 export function assertSpeaksFor({ id, session_id: bound }: AgentView, session: string | undefined): void {
   if (bound === undefined || bound === session) return
-  const problem = session === undefined ? 'session_id is missing' : 'session_id names another one'
+  const problem = session === undefined ? 'session_id is missing' : 'session_id is another session'
   throw orchestrationErrors.create(
     'ORC_SESSION_MISMATCH',
     `Session mismatch: ${agentLabel(id)} is bound to a session, but ${problem}`,

@@ -129,8 +129,11 @@ function summaryLines(status: OrchestratorStatus, running: boolean): string[] {
       `${status.total_blocked_on_approval} wait for approval, ${status.total_doubted} doubted, ` +
       `${status.total_completed} completed, ${status.total_failed} failed; ${status.locked_files} files locked.`
   ]
-  if (status.outbox.failing !== null)
-    lines.push(`${status.outbox.pending} changes wait for the database: ${status.outbox.failing}`)
+  const { failing, pending } = status.outbox
+  if (failing !== null)
+    lines.push(
+      pending === 0 ? `Tasks are rejected: ${failing}` : `${pending} changes wait for the database: ${failing}`
+    )
   return lines
 }
 

@@ -70,6 +70,12 @@ export const submitTask = defineOperation({
       t.integer({ description: 'Agent of the task; absent if a daemon accepted the task and does not report it.' })
     ),
     status: t.optional(t.enum(['Queued', 'Blocked', 'BlockedOnApproval'])),
+    persisted: t.optional(
+      t.boolean({
+        description:
+          'False without a database: the task is lost when the process ends. Absent if a daemon accepted the task.'
+      })
+    ),
     prompt_canonicalized: t.boolean(),
     conflict_warnings: t.array(t.string()),
     original_prompt_hash: t.string({ description: 'SHA-256 of the original description, in hex.' }),
@@ -104,6 +110,7 @@ function submitTaskHandler(dependencies: Dependencies): Handler<typeof submitTas
       task_id,
       agent_id,
       status,
+      ...(remote === true ? {} : { persisted: durability.kind === 'database' }),
       prompt_canonicalized: admission?.prompt_canonicalized ?? false,
       conflict_warnings: [...submitted.warnings],
       original_prompt_hash: admission?.original_prompt_hash ?? '',

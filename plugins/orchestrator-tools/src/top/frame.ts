@@ -68,6 +68,7 @@ function stateText({ stopped, enabled }: StatusReport): string {
 function durabilityText({ durability, outbox }: StatusReport): string {
   const storage =
     durability.kind === 'database' ? `durable in ${durability.location}` : `in memory: ${durability.because}`
+  if (outbox.failing !== null && outbox.pending === 0) return `${storage}, but tasks are rejected: ${outbox.failing}`
   if (outbox.failing !== null) return `${storage}, ${outbox.pending} changes wait: ${outbox.failing}`
   return outbox.pending === 0 ? storage : `${storage}, ${outbox.pending} changes pending`
 }

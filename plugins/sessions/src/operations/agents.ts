@@ -154,6 +154,6 @@ export function agentOf(running: Orchestrator, agent: number): AgentView {
   const view = running.agent(agent)
   if (view !== null) return view
   throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
-    hint: 'list the agents to see their numbers'
+    hint: 'list the agents to see their ids'
   })
 }
