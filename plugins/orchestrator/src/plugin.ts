@@ -16,7 +16,8 @@ import {
   taskEnded,
   taskSubmitting
 } from '@svc/contracts'
-import { definePlugin, errorMessage, type PluginContext, ref } from '@svc/plugin-sdk'
+import { defined, definePlugin, errorMessage, isSvcError, type Logger, type PluginContext, ref } from '@svc/plugin-sdk'
+import type { UnusableDatabase } from './durable/persistence.ts'
 import { EventLog } from './events/log.ts'
 import { builtInGates } from './gates/built-in.ts'
 import { type Core, type CoreOptions, makeCore } from './service/core.ts'
@@ -26,6 +27,8 @@ import { levelledLog } from './service/levelled-log.ts'
 import { checkSettings, replaceSettings, settings } from './settings.ts'
 
 const TICK_MS = 1_000
+/** Interval of attempts to open a database that could not be opened, in milliseconds. */
+const RETRY_MS = 2_000
 
 export default definePlugin({
   name: 'orchestrator',
@@ -99,15 +102,17 @@ export default definePlugin({
             () => new EventLog({ file: resolve(ctx.projectRoot, event_log), log: ctx.log }),
             kept => kept.close()
           )
-    const joined = await joinHub(ctx, kernel.repositoryId, outlet, services, options)
-    const { hub, core } = joined
-    if (core === null) outlet.log ??= eventLog
+    const hubs: HubSource = { ctx, repositoryId: kernel.repositoryId, outlet, services, options }
+    let joined = await joinHub(hubs)
+    let isCurrent = false
+    if (joined.core === null) outlet.log ??= eventLog
     ctx.onServe('import the state', () => {
       outlet.log = eventLog
-      if (core !== null) takeOver(hub, joined.services, core)
+      isCurrent = true
+      if (joined.core !== null) takeOver(joined.hub, joined.services, joined.core)
     })
 
-    const serves = (): boolean => hub.services === joined.services
+    const serves = (): boolean => joined.hub.services === joined.services
     const announce = (event: AgentEvent): void => {
       const { kind, timestamp_ms } = event
       if (!('task_id' in kind) || !kind.type.startsWith('task_') || !serves() || !ctx.isTapped(taskChanged)) return
@@ -115,12 +120,34 @@ export default definePlugin({
       ctx.trigger(taskChanged, transition).catch(() => {})
     }
     ctx.effect('task transitions', outlet.bus.subscribe(announce))
+    ctx.onDrain('attempts to open the database', () => {
+      isCurrent = false
+    })
+    let triedAt = performance.now()
+    /** Replaces a hub that rejects everything, which has no tasks, once the database can be opened. */
+    const retryDatabase = async (): Promise<void> => {
+      const { unusable } = joined
+      if (unusable === null || !isCurrent || performance.now() - triedAt < RETRY_MS) return
+      const next = await joinDatabase(hubs).catch(failure => {
+        if (errorMessage(failure) !== errorMessage(unusable.failure)) reportUnusable(log, failure)
+        unusable.failure = failure
+        return null
+      })
+      triedAt = performance.now()
+      if (next === null || !isCurrent) return
+      if (next.core !== null) takeOver(next.hub, next.services, next.core)
+      joined = next
+      log.info('the database can be used again; tasks are accepted')
+    }
     let ticking: Promise<void> | null = null
     const timer = setInterval(() => {
       if (!serves()) return
-      ticking ??= tickHub(hub).finally(() => {
-        ticking = null
-      })
+      ticking ??= tickHub(joined.hub)
+        .then(retryDatabase)
+        .catch(error => log.error(`the periodic work failed: ${errorMessage(error)}`))
+        .finally(() => {
+          ticking = null
+        })
     }, TICK_MS)
     timer.unref()
     ctx.effect('periodic work', async () => {
@@ -130,16 +157,15 @@ export default definePlugin({
     ctx.onConfig(next => {
       checkSettings(next)
       replaceSettings(current, next)
-      if (serves()) hub.core.reconfigured()
+      if (serves()) joined.hub.core.reconfigured()
     })
-    const service = new DelegatingOrchestrator(() => hub.core.service)
+    const service = new DelegatingOrchestrator(() => joined.hub.core.service)
     ctx.health('state', () => {
-      const { outbox, durability, stopped } = service.status()
+      const { outbox, stopped } = service.status()
+      if (joined.unusable !== null) return { status: 'degraded', detail: `tasks are rejected: ${outbox.failing}` }
       if (outbox.failing !== null)
         return { status: 'degraded', detail: `changes wait for the database: ${outbox.failing}` }
       if (stopped) return { status: 'degraded', detail: 'the emergency stop is active' }
-      if (durability.kind === 'memory' && store !== undefined)
-        return { status: 'degraded', detail: `the state ends with the process: ${durability.because}` }
       return { status: 'ok' }
     })
     ctx.provide(orchestrator, service)
@@ -151,38 +177,56 @@ interface Joined {
   readonly hub: Hub
   readonly services: UnitServices
   readonly core: Core | null
+  /** Set if the hub rejects all commands. */
+  readonly unusable: UnusableDatabase | null
+}
+
+/** Context for joining or opening a hub. */
+interface HubSource {
+  readonly ctx: PluginContext
+  readonly repositoryId: string
+  readonly outlet: EventOutlet
+  readonly services: UnitServices
+  readonly options: CoreOptions
 }
 
 /**
- * Returns the hub of the previous unit if it uses the same storage; otherwise opens a new one. If the database cannot be
- * used, logs that and stores the state in memory.
+ * Returns the hub of the previous unit if it uses the same storage; otherwise opens a new one. If the attached database
+ * cannot be opened, logs that and opens a hub that rejects all commands.
  */
-async function joinHub(
-  ctx: PluginContext,
-  repositoryId: string,
-  outlet: EventOutlet,
-  services: UnitServices,
-  options: CoreOptions
-): Promise<Joined> {
-  const join = async (location: string, used: UnitServices, because?: string): Promise<Joined> => {
-    let isOwn = false
-    const open = (): Promise<Hub> => {
-      isOwn = true
-      const onLost = (): void => void (outlet.seatsLost += 1)
-      return openHub({ repositoryId, bus: outlet.bus, services: used, because, onLost }, held =>
-        makeCore(held, options)
-      )
-    }
-    const hub = await ctx.keep(`state ${HUB_VERSION} ${location}`, open, closeHub)
-    return { hub, services: used, core: isOwn ? null : await makeCore(hub, options) }
-  }
-  const { store, log } = services
-  if (store === null) return join('memory', services)
+async function joinHub(source: HubSource): Promise<Joined> {
+  const { ctx, repositoryId, outlet, options } = source
+  const { store, log } = source.services
   try {
-    return await join(`${outlet.seatsLost} ${store.location}`, services)
-  } catch (error) {
-    const reason = errorMessage(error)
-    log.error('the database cannot be used; tasks are in memory only, and are lost when the process ends', { reason })
-    return join('memory', { ...services, store: null }, reason)
+    return await joinDatabase(source)
+  } catch (failure) {
+    if (store === null) throw failure
+    reportUnusable(log, failure)
+    const services = { ...source.services, store: null }
+    const unusable: UnusableDatabase = { location: store.location, failure }
+    const hub = await openHub({ repositoryId, bus: outlet.bus, services, unusable }, held => makeCore(held, options))
+    ctx.effect('rejecting state', () => closeHub(hub))
+    return { hub, services, core: null, unusable }
   }
+}
+
+/** Joins the hub of the attached database, or of the state in memory. Rejects if the database cannot be opened. */
+async function joinDatabase({ ctx, repositoryId, outlet, services, options }: HubSource): Promise<Joined> {
+  const { store } = services
+  let isOwn = false
+  const open = (): Promise<Hub> => {
+    isOwn = true
+    const onLost = (): void => void (outlet.seatsLost += 1)
+    return openHub({ repositoryId, bus: outlet.bus, services, onLost }, held => makeCore(held, options))
+  }
+  const location = store === null ? 'memory' : `${outlet.seatsLost} ${store.location}`
+  const hub = await ctx.keep(`state ${HUB_VERSION} ${location}`, open, closeHub)
+  return { hub, services, core: isOwn ? null : await makeCore(hub, options), unusable: null }
+}
+
+function reportUnusable(log: Logger, failure: unknown): void {
+  log.error('the database cannot be used; tasks are rejected until it can be', {
+    reason: errorMessage(failure),
+    ...(isSvcError(failure) ? defined({ code: failure.code, hint: failure.hint }) : null)
+  })
 }

@@ -39,6 +39,16 @@ function hintOf(failure: unknown): string {
   return 'the change waits and is retried; svc db status shows what is wrong'
 }
 
+/** Returns the error for a command while the attached database cannot be opened. */
+export function databaseUnusable(location: string, failure: unknown): SvcError {
+  const hint = isSvcError(failure) ? failure.hint : undefined
+  return orchestrationErrors.create(
+    'ORC_NOT_DURABLE',
+    `Database error: nothing is accepted, because it could not be made durable in ${location}${because(failure)}`,
+    { hint: hint ?? 'svc db status shows what is wrong; the database is tried again every 2 seconds', cause: failure }
+  )
+}
+
 export function seatLost(seat: number, location: string, why: string): SvcError {
   return orchestrationErrors.create(
     'ORC_NOT_DURABLE',

@@ -4,6 +4,7 @@ import type { IdSource, Restorable } from '../state/ports.ts'
 import type { Committer } from './committer.ts'
 import { MemoryIds } from './ids.ts'
 import { MemoryCommitter } from './memory-committer.ts'
+import { RefusingCommitter } from './refusing-committer.ts'
 
 /**
  * Storage of an orchestrator's state.
@@ -41,5 +42,20 @@ export function openMemoryPersistence(bus: EventBus, because: string): Persisten
     start: async () => ({ records: 0, seats: [], unreadable: [] }),
     tick: async () => null,
     close: async () => {}
+  }
+}
+
+/** An attached database that cannot be opened. `failure`: of the last attempt. */
+export interface UnusableDatabase {
+  readonly location: string
+  failure: unknown
+}
+
+/** Opens a storage that rejects every command: its result would be acknowledged and then lost. */
+export function openRefusingPersistence(bus: EventBus, database: UnusableDatabase): Persistence {
+  return {
+    ...openMemoryPersistence(bus, ''),
+    durability: { kind: 'database', location: database.location },
+    committer: new RefusingCommitter(bus, database)
   }
 }

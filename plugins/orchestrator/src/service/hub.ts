@@ -10,7 +10,12 @@ import type {
 } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { openDatabasePersistence } from '../durable/database-persistence.ts'
-import { openMemoryPersistence, type Persistence } from '../durable/persistence.ts'
+import {
+  openMemoryPersistence,
+  openRefusingPersistence,
+  type Persistence,
+  type UnusableDatabase
+} from '../durable/persistence.ts'
 import { CurrentStore, type StateStore } from '../durable/state-store.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Settings } from '../settings.ts'
@@ -57,8 +62,8 @@ export interface HubOptions {
   readonly repositoryId: string
   readonly bus: EventBus
   readonly services: UnitServices
-  /** Reason for not using a database; default: none is attached. */
-  readonly because?: string | undefined
+  /** The attached database, if it cannot be opened; all commands are rejected then. */
+  readonly unusable?: UnusableDatabase | undefined
   /** Clock in Unix milliseconds; default: the system's. */
   readonly now?: Clock | undefined
   /** Called when another process has claimed the seat; this process writes nothing afterwards. */
@@ -170,10 +175,11 @@ async function openContext(options: HubOptions): Promise<HubContext> {
 
 async function openPersistence(
   held: Omit<HubContext, 'persistence'>,
-  { because, onLost }: HubOptions
+  { unusable, onLost }: HubOptions
 ): Promise<Persistence> {
   const { repositoryId, bus, log, now, store } = held
-  if (store === null) return openMemoryPersistence(bus, because ?? 'no database is attached')
+  if (unusable !== undefined) return openRefusingPersistence(bus, unusable)
+  if (store === null) return openMemoryPersistence(bus, 'no database is attached')
   return openDatabasePersistence({
     store,
     repositoryId,

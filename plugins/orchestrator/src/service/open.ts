@@ -10,8 +10,6 @@ import type { OrchestratorService } from './orchestrator-service.ts'
 
 export interface OpenOptions extends CoreOptions, UnitServices {
   readonly repositoryId: string
-  /** Reason for not using a database; default: none is attached. */
-  readonly because?: string
   /** Clock in Unix milliseconds; default: the system's. */
   readonly now?: Clock
 }
@@ -29,12 +27,12 @@ export interface OpenOrchestrator {
 
 /** Opens an orchestrator that is not reloaded, and restores the stored state. Throws if the database cannot be used. */
 export async function openOrchestrator(options: OpenOptions): Promise<OpenOrchestrator> {
-  const { settings, log, root, repositoryId, because, now } = options
+  const { settings, log, root, repositoryId, now } = options
   const outlet = new EventOutlet(log, now)
   const { bus } = outlet
   const { event_log } = settings
   outlet.log = event_log === undefined ? null : new EventLog({ file: resolve(root, event_log), log })
-  const hub = await openHub({ repositoryId, bus, services: options, because, now }, held => makeCore(held, options))
+  const hub = await openHub({ repositoryId, bus, services: options, now }, held => makeCore(held, options))
   const { service, world } = hub.core
   return {
     service,
