@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { Ollama } from 'ollama'
 import OpenAI from 'openai'
 import t from 'tap'
 import { BUNDLED_MODEL, FROM_SOURCE, MODEL_SERVER, SVC, startModelServer } from './model-server-process.ts'
+import { runSvc } from './run-svc.ts'
 
 const SERVE = [MODEL_SERVER, 'serve', '--model', BUNDLED_MODEL]
 const QUESTION = 'a table of customers with a name and an email'
@@ -106,7 +109,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.match(refusal, {
       status: 400,
       code: 'context_length_exceeded',
-      message: /prompt has \d+ tokens, the context holds \d+/
+      message: /prompt has \d+ tokens; the context holds \d+/
     })
   })
 
@@ -161,4 +164,17 @@ t.test('the error of a port in use names the setting', async t => {
     stdout + stderr,
     new RegExp(`port ${port} on 127.0.0.1 is in use; the setting plugins.model-server.port chose it`)
   )
+})
+
+t.test('commands find the running server of a project whose port is 0', async t => {
+  const folder = t.testdir({ 'svc.toml': '[plugins.model-server]\nport = 0\n' })
+  const { url, child, ended } = await startModelServer(t, [...SERVE, '--port', '0'], {}, folder)
+  const check = async () => JSON.parse((await runSvc(folder, ['model', 'pull-check', '--json'])).stdout)
+  t.match(await check(), { healthy: true, model: 'vox-tiny', endpoint: { url } })
+  t.match((await runSvc(folder, ['model', 'ps'])).stdout, /vox-tiny/)
+  const file = join(folder, '.vox', 'model-server.json')
+  t.match(JSON.parse(readFileSync(file, 'utf8')), { url, pid: child.pid })
+  child.kill('SIGTERM')
+  t.equal(await ended, 0)
+  t.notOk(existsSync(file))
 })

@@ -1,4 +1,4 @@
-import type { KernelAdmin } from '@svc/contracts'
+import { type KernelAdmin, readOwnServer } from '@svc/contracts'
 
 const HOST = 'plugins.model-server.host'
 const PORT = 'plugins.model-server.port'
@@ -7,12 +7,23 @@ const USUAL_PORT = 11_435
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /**
- * Returns the base URL of svc's own model server from its settings. Port 0 (any free port) becomes the default port.
+ * Returns the base URL of svc's own model server from its settings. For port 0 (any free port), returns the address of the
+ * project's running server, or the default port if none runs. `stateRoot`: folder of the project's state.
  */
-export function ownServer(admin: KernelAdmin | undefined): string {
+export function ownServer(admin: KernelAdmin | undefined, stateRoot?: string): string {
   const value = (key: string): unknown => admin?.settings(key).find(setting => setting.key === key)?.value
   const [host, port] = [value(HOST), value(PORT)]
   const named = typeof host === 'string' ? (EVERYWHERE[host] ?? host) : '127.0.0.1'
+  const running = port === 0 && stateRoot !== undefined ? readOwnServer(stateRoot) : null
+  if (running !== null) return reachable(running)
   const at = typeof port === 'number' && port > 0 ? port : USUAL_PORT
   return `http://${named.includes(':') ? `[${named}]` : named}:${at}`
+}
+
+/** Replaces a wildcard bind address. */
+function reachable(url: string): string {
+  const { hostname, port } = new URL(url)
+  const host = EVERYWHERE[hostname.replace(/^\[(.*)\]$/, '$1')]
+  if (host === undefined) return url
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -1,6 +1,7 @@
 import {
   inferenceClient,
   kernelAdmin,
+  kernelPort,
   modelAnswer,
   modelAnswered,
   modelHooks,
@@ -30,14 +31,14 @@ export default definePlugin({
   name: 'inference-client',
   summary: 'Client for the configured model server, for other plugins and the command line',
   config: settings,
-  optional: { admin: kernelAdmin, server: ref(ownModelServer) },
+  optional: { admin: kernelAdmin, kernel: kernelPort, server: ref(ownModelServer) },
   provides: [inferenceClient],
   hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
   operations: [listModels, listRunning, showModel, checkModel, askModel],
   commands: [chatCommand],
-  activate(ctx, { admin, server }) {
+  activate(ctx, { admin, kernel, server }) {
     const client = new ModelServerClient(() => ctx.config, {
-      own: () => ownServer(admin),
+      own: () => ownServer(admin, kernel?.stateRoot),
       hooks: modelHooks(ctx),
       passFor: url => server?.available?.passFor(url) ?? {}
     })

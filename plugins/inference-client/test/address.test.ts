@@ -1,4 +1,6 @@
-import type { KernelAdmin } from '@svc/contracts'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { type KernelAdmin, ownServerPath, ownServerText } from '@svc/contracts'
 import t from 'tap'
 import { candidates, ownServer } from '#root'
 
@@ -46,4 +48,24 @@ t.test('an error about an invalid address names the setting and hides the passwo
   t.throws(() => candidates({ url: 'ftp://x' }), { code: 'ICL_ADDRESS_INVALID', at: { path: /\.url$/ } })
   t.throws(() => candidates({ url: 'nonsense' }), { code: 'ICL_ADDRESS_INVALID' })
   t.throws(() => candidates({ alternate_url: 'ftp://me:secret@x' }), { message: /^(?!.*secret).*alternate_url/ })
+})
+
+t.test('finds the running server of a project whose port is 0, until its process ends', async t => {
+  const root = t.testdir({})
+  const admin = (port: number) =>
+    ({
+      settings: (key: string) => [{ key, value: key.endsWith('.port') ? port : '127.0.0.1' }]
+    }) as unknown as KernelAdmin
+  t.equal(ownServer(admin(0), root), 'http://127.0.0.1:11435', 'no server runs')
+  writeFileSync(ownServerPath(root), ownServerText('http://127.0.0.1:4567'))
+  t.equal(ownServer(admin(0), root), 'http://127.0.0.1:4567')
+  t.equal(ownServer(admin(9), root), 'http://127.0.0.1:9', 'a set port has precedence')
+  writeFileSync(ownServerPath(root), ownServerText('http://0.0.0.0:4567'))
+  t.equal(ownServer(admin(0), root), 'http://127.0.0.1:4567')
+  const { pid } = spawnSync(process.execPath, ['--version'])
+  const ended = { ...JSON.parse(ownServerText('http://127.0.0.1:4567')), pid }
+  for (const text of [JSON.stringify(ended), '{"url":"http://127.0.0.1:4567"}', 'torn {']) {
+    writeFileSync(ownServerPath(root), text)
+    t.equal(ownServer(admin(0), root), 'http://127.0.0.1:11435', text)
+  }
 })

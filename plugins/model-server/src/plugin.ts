@@ -1,10 +1,14 @@
 import { basename, join, resolve } from 'node:path'
 import {
+  generationFlipped,
   httpListeners,
   httpRoutes,
+  httpServer,
   inferenceClient,
   inferenceEngine,
   inferenceGrammars,
+  type KernelPort,
+  kernelPort,
   metricsText,
   modelAnswer,
   modelAnswered,
@@ -26,6 +30,7 @@ import {
   removeAdapter
 } from './adapter-operations.ts'
 import { AdapterRoots } from './adapter-roots.ts'
+import { AddressFile } from './address-file.ts'
 import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
 import { Grammars } from './grammars.ts'
@@ -33,7 +38,7 @@ import { isLoopback } from './guard.ts'
 import { LazyMetrics } from './metrics.ts'
 import { ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
-import { OwnClient } from './own-client.ts'
+import { type Listening, OwnClient } from './own-client.ts'
 import { RequestTaps } from './request-taps.ts'
 import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
 import { runServeCommand, serveCommand } from './serve-command.ts'
@@ -51,7 +56,7 @@ export default definePlugin({
   summary: 'Serves a language model through the OpenAI and Ollama APIs',
   requires: { engine: inferenceEngine },
   // A ref, so that a change of the client does not reload this plugin and its model.
-  optional: { client: ref(inferenceClient) },
+  optional: { client: ref(inferenceClient), http: ref(httpServer), kernel: kernelPort },
   // This plugin drains before http, which carries its requests.
   after: ['http'],
   provides: [ownModelServer],
@@ -60,7 +65,7 @@ export default definePlugin({
   config: settings,
   operations: [modelList, modelGenerate, adaptersList, adaptersAdd, adaptersRemove],
   commands: [serveCommand],
-  async activate(ctx, { engine, client }) {
+  async activate(ctx, { engine, client, http, kernel }) {
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const served = new ServedModel(model_name ?? (basename(directory) || 'vox-schola-local'), directory)
@@ -79,8 +84,16 @@ export default definePlugin({
     const completions = new Completions(served, limits, metrics)
     const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
-    const ownClient = new OwnClient(client, served, { host, port })
-    const pass = new ClientPass({ host, port })
+    const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)
+    const listening: Listening = {
+      host,
+      get port() {
+        // Setting 0 lets the system choose a port.
+        return port === 0 ? (address()?.port ?? 0) : port
+      }
+    }
+    const ownClient = new OwnClient(client, served, listening)
+    const pass = new ClientPass(listening)
     const hooks = modelHooks(ctx)
     ctx.provide(ownModelServer, pass)
     ctx.onConfig(() => loader.stayAsConfigured())
@@ -120,6 +133,7 @@ export default definePlugin({
         if (await loader.begun(signal)) ownClient.report(ctx.log)
       })
     }
+    if (kernel !== undefined) await publishAddress(ctx, kernel, () => address()?.url)
     ctx.onServe('model', serve, { prepare: () => loader.beforeServing() })
     ctx.contribute(metricsText, {
       render: () => metrics.render(served.name, served.state.status === 'ready' ? served.state.model : undefined)
@@ -143,6 +157,29 @@ export default definePlugin({
     ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
   }
 })
+
+/** Writes the address of the server to a file whenever it serves, for commands in other processes. */
+async function publishAddress(
+  ctx: Pick<PluginContext, 'keep' | 'onServe' | 'on' | 'log'>,
+  { stateRoot }: Pick<KernelPort, 'stateRoot'>,
+  url: () => string | undefined
+): Promise<void> {
+  const file = await ctx.keep(
+    'address file',
+    () => new AddressFile(stateRoot),
+    each => each.remove()
+  )
+  const write = (): void => {
+    const now = url()
+    try {
+      if (now !== undefined) file.write(now)
+    } catch (error) {
+      ctx.log.warn('cannot write model-server.json; commands do not find this server if its port is 0', { error })
+    }
+  }
+  ctx.onServe('address file', write)
+  ctx.on(generationFlipped, write)
+}
 
 /** Resolves to true if an older instance of this plugin serves during the activation. */
 async function hasPredecessor(ctx: Pick<PluginContext, 'keep'>): Promise<boolean> {
