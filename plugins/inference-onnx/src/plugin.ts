@@ -4,6 +4,7 @@ import { defined, definePlugin, t } from '@svc/plugin-sdk'
 import { OnnxEngine } from './engine.ts'
 import { gpuOptions, gpuSettings } from './gpu-settings.ts'
 import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
+import { installCommand, runInstall } from './provider/command.ts'
 import { doctorHandler, installHandler } from './provider/handlers.ts'
 import { doctorGpu, installGpu } from './provider/operations.ts'
 import { quantizationChoices } from './quantization.ts'
@@ -59,6 +60,7 @@ export default definePlugin({
   }),
   provides: [inferenceEngine],
   operations: [doctorGpu, installGpu],
+  commands: [installCommand],
   permissions: { fsRead: ['.'], fsWrite: ['.vox/cache/models', '.vox/gpu'], nativeAddons: true, worker: true },
   activate(ctx) {
     const { config } = ctx
@@ -80,6 +82,7 @@ export default definePlugin({
     const provider = { engine, projectRoot: ctx.projectRoot, directory, core: ownCore() }
     ctx.implement(doctorGpu, doctorHandler(provider))
     ctx.implement(installGpu, installHandler(provider))
+    ctx.command(installCommand.command, runInstall(provider))
     return () => engine.close()
   }
 })

@@ -1,12 +1,14 @@
 import { resolve } from 'node:path'
-import type { Handler } from '@svc/plugin-sdk'
+import type { Handler, Infer } from '@svc/plugin-sdk'
 import { libraryCommand } from '../device/cuda-provider.ts'
 import { cudaObstacle } from '../device/obstacles.ts'
 import type { OnnxEngine } from '../engine.ts'
 import { inferenceErrors } from '../errors.ts'
 import { withDownload } from './download.ts'
 import { type InstalledProvider, installProvider } from './install.ts'
-import type { doctorGpu, installGpu } from './operations.ts'
+import type { doctorGpu, installGpu, installInput } from './operations.ts'
+
+export type InstallInput = Infer<typeof installInput>
 
 export interface ProviderOptions {
   readonly engine: OnnxEngine
@@ -25,57 +27,68 @@ export function doctorHandler({ engine }: ProviderOptions): Handler<typeof docto
 }
 
 export function installHandler(options: ProviderOptions): Handler<typeof installGpu> {
-  const { engine, projectRoot, directory, core } = options
   return async (input, call) => {
-    if (core === null) {
-      throw inferenceErrors.create(
-        'INF_RUNTIME_UNAVAILABLE',
-        'onnxruntime-node is not installed; the provider extends it',
-        {
-          hint: 'Run npm install in the project.'
-        }
-      )
-    }
-    if (input.from === undefined && input.without_gpu !== true) await requireGpu(engine)
-    const report = everyTenth((done, total, message) => call.progress(done, total, message))
-    const install = (source: string) =>
-      installProvider({
-        source,
-        sha256: input.sha256,
-        directory,
-        core: core.path,
-        coreVersion: core.version,
-        signal: call.signal,
-        onProgress: report
-      })
-    const installed =
-      input.from === undefined
-        ? await withDownload(
-            {
-              requirement: input.package ?? `onnxruntime-gpu==${core.version}`,
-              directory,
-              environment: process.env,
-              signal: call.signal,
-              onProgress: message => call.progress(0, undefined, message)
-            },
-            install
-          )
-        : await install(resolve(projectRoot, input.from))
-    const { form, version, sha256 } = installed
-    const files = installed.files.map(file => ({ ...file }))
-    return { directory, form, version, sha256, files, text: await summary(engine, directory, installed) }
+    if (input.without_gpu !== true && (await wouldDownloadInVain(options.engine, input))) throw gpuAbsent()
+    const onProgress: InstallProgress = (done, total, message) => call.progress(done, total, message)
+    return install(options, input, { signal: call.signal, onProgress })
   }
 }
 
-/** Throws `INF_GPU_ABSENT` if there is no GPU: a download of hundreds of megabytes then needs `--without-gpu`. */
-async function requireGpu(engine: OnnxEngine): Promise<void> {
+/** `total` is undefined for a step of unknown length. */
+export type InstallProgress = (done: number, total: number | undefined, message: string) => void
+
+/** Installs the provider, without asking for a GPU. */
+export async function install(
+  { engine, projectRoot, directory, core }: ProviderOptions,
+  input: InstallInput,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: InstallProgress }
+): Promise<Infer<typeof installGpu.output>> {
+  if (core === null) {
+    const message = 'onnxruntime-node is not installed; the provider extends it'
+    throw inferenceErrors.create('INF_RUNTIME_UNAVAILABLE', message, { hint: 'Run npm install in the project.' })
+  }
+  const report = everyTenth(onProgress)
+  const unpack = (source: string) =>
+    installProvider({
+      source,
+      sha256: input.sha256,
+      directory,
+      core: core.path,
+      coreVersion: core.version,
+      signal,
+      onProgress: report
+    })
+  const installed =
+    input.from === undefined
+      ? await withDownload(
+          {
+            requirement: input.package ?? `onnxruntime-gpu==${core.version}`,
+            directory,
+            environment: process.env,
+            signal,
+            onProgress: message => onProgress(0, undefined, message)
+          },
+          unpack
+        )
+      : await unpack(resolve(projectRoot, input.from))
+  const { form, version, sha256 } = installed
+  const files = installed.files.map(file => ({ ...file }))
+  return { directory, form, version, sha256, files, text: await summary(engine, directory, installed) }
+}
+
+/** Returns whether a download of hundreds of megabytes would find no NVIDIA GPU. */
+export async function wouldDownloadInVain(engine: OnnxEngine, input: InstallInput): Promise<boolean> {
+  if (input.from !== undefined) return false
   const { card, driver } = await engine.surveyDevices()
-  if (driver !== null || card === true) return
-  throw inferenceErrors.create(
-    'INF_GPU_ABSENT',
-    'no NVIDIA GPU was found; the CUDA provider is a download of hundreds of megabytes',
-    { hint: 'Add --without-gpu to download it anyway. svc doctor gpu shows what was found.' }
-  )
+  return driver === null && card !== true
+}
+
+export const NO_GPU = 'no NVIDIA GPU was found; the CUDA provider is a download of hundreds of megabytes'
+
+export function gpuAbsent(): Error {
+  return inferenceErrors.create('INF_GPU_ABSENT', NO_GPU, {
+    hint: 'Add --without-gpu to download it anyway. svc doctor gpu shows what was found.'
+  })
 }
 
 /** Describes the installed files and the next step. */

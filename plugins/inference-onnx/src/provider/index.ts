@@ -1,4 +1,5 @@
 // The face of this folder for tests. Sources import the files.
+export { runInstall } from './command.ts'
 export { withDownload } from './download.ts'
 export { installHandler } from './handlers.ts'
 export { type InstallOptions, installProvider } from './install.ts'

@@ -31,25 +31,28 @@ export const doctorGpu = defineOperation({
   }
 })
 
+/** Input of the operation and of `svc gpu install`. */
+export const installInput = t.object({
+  from: t.optional(
+    t.string({
+      minLength: 1,
+      description: 'Wheel, zip file, tar file or folder, relative to the project. Default: pip downloads a wheel.'
+    })
+  ),
+  package: t.optional(
+    t.string({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*(==[A-Za-z0-9.]+)?$',
+      description: 'Requirement for pip. Default: onnxruntime-gpu in the version of the installed ONNX Runtime.'
+    })
+  ),
+  without_gpu: t.optional(t.boolean({ description: 'Download the provider even if there is no NVIDIA GPU.' })),
+  sha256: t.optional(t.string({ pattern: '^[0-9A-Fa-f]{64}$', description: 'Expected SHA-256 of the archive.' }))
+})
+
 export const installGpu = defineOperation({
   id: 'inference.gpu.install',
   summary: "Install ONNX Runtime's CUDA provider from a wheel or an archive",
-  input: t.object({
-    from: t.optional(
-      t.string({
-        minLength: 1,
-        description: 'Wheel, zip file, tar file or folder, relative to the project. Default: pip downloads a wheel.'
-      })
-    ),
-    package: t.optional(
-      t.string({
-        pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*(==[A-Za-z0-9.]+)?$',
-        description: 'Requirement for pip. Default: onnxruntime-gpu in the version of the installed ONNX Runtime.'
-      })
-    ),
-    without_gpu: t.optional(t.boolean({ description: 'Download the provider even if there is no NVIDIA GPU.' })),
-    sha256: t.optional(t.string({ pattern: '^[0-9A-Fa-f]{64}$', description: 'Expected SHA-256 of the archive.' }))
-  }),
+  input: installInput,
   output: t.object({
     directory: t.string(),
     form: t.enum(['plugin', 'bundled']),
@@ -62,5 +65,5 @@ export const installGpu = defineOperation({
   effect: 'write',
   timeoutMs: INSTALL_TIMEOUT_MS,
   concurrency: 1,
-  expose: { cli: { command: 'gpu install', view: { text: 'text' } } }
+  expose: {}
 })

@@ -1,11 +1,13 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { diagnose, providerFiles, type Survey } from '#device'
 import { ownRequire, packageVersion } from '#ort'
 import plugin from '#plugin'
-import { doctorGpu, installGpu, installHandler } from '#provider'
+import { doctorGpu, installGpu, installHandler, runInstall } from '#provider'
 import { gpuOptions } from '#root'
 import { wheel } from '../support/archives.ts'
 import { sharedLibrary } from '../support/hosts.ts'
@@ -126,4 +128,37 @@ t.test('svc gpu install without an NVIDIA GPU downloads only with --without-gpu'
     code: 'INF_GPU_ABSENT',
     hint: /--without-gpu/
   })
+})
+
+t.test('svc gpu install asks on a terminal if there is no NVIDIA GPU, and only y confirms', linux, async t => {
+  const folder = await temporaryFolder(t)
+  let surveys = 0
+  const engine = {
+    async surveyDevices() {
+      surveys += 1
+      return bare
+    }
+  }
+  // The missing runtime ends a confirmed installation before its download.
+  const run = runInstall({ engine, projectRoot: folder, directory: folder, core: null } as never)
+  const answer = async (typed: string | null, { isTTY = true, json = false } = {}) => {
+    const stdin = Object.assign(new PassThrough(), { isTTY })
+    const stderr = new PassThrough()
+    const shown = text(stderr)
+    stdin.end(typed ?? undefined)
+    const io = { stdin, stdout: new PassThrough(), stderr, json, signal: new AbortController().signal }
+    const outcome = await Promise.resolve(run({}, io)).catch((error: { code: string }) => error.code)
+    stderr.end()
+    return [outcome, await shown] as const
+  }
+  for (const typed of ['\n', 'n\n', 'maybe\n', null]) {
+    const [code, shown] = await answer(typed)
+    t.equal(code, 1, JSON.stringify(typed))
+    t.match(shown, /no NVIDIA GPU was found.*\[y\/N\].*nothing was installed/s)
+  }
+  t.equal((await answer('y\n'))[0], 'INF_RUNTIME_UNAVAILABLE')
+  t.equal((await answer('YES\n'))[0], 'INF_RUNTIME_UNAVAILABLE')
+  t.same(await answer('y\n', { isTTY: false }), ['INF_GPU_ABSENT', ''])
+  t.same(await answer('y\n', { json: true }), ['INF_GPU_ABSENT', ''])
+  t.equal(surveys, 8)
 })
