@@ -119,7 +119,10 @@ const BUILT_IN: readonly CliCommand[] = [
       'listener, the engine and the model server; clients on other machines set plugins.inference-client.url.',
     input: {
       properties: {
-        only: text('Run only these plugins and their requirements: a,b', { 'x-complete': 'plugins' }),
+        only: text('Run only these plugins and their requirements: a,b', {
+          'x-complete': 'plugins',
+          examples: ['http,orchestrator']
+        }),
         watch: { type: 'boolean', description: 'Run plugins from their sources and reload saved files' }
       }
     },

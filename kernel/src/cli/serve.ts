@@ -1,26 +1,27 @@
-import { adminErrors, httpListeners, httpServer, reservedStdout } from '@svc/contracts'
-import type { PluginManifest } from '@svc/plugin-sdk'
+import { adminErrors, reservedStdout } from '@svc/contracts'
 import { closest, defined } from '@svc/plugin-sdk'
 import type { PluginSource } from '../core/plugin-source.ts'
 import { readCatalog } from '../host/catalog.ts'
 import { openProject } from '../host/open-project.ts'
-import type { Project } from '../host/project.ts'
+import { cliErrors } from './errors.ts'
 import { EXIT } from './exit-codes.ts'
 import { catalogChoices, type GlobalFlags, namesOf } from './flags.ts'
+import { includeListeners, type Selection } from './include-listeners.ts'
 import { interruptible } from './interrupt.ts'
 import { refuseSecondServer } from './refuse-second-server.ts'
 
 /**
  * Opens the project and serves until Ctrl-C or SIGTERM, then drains and closes it. A second signal ends the process
- * immediately; SIGHUP reloads the configuration. Throws `KRN_PLUGIN_UNKNOWN` if `only` names an unknown plugin, and
- * `CLI_ALREADY_SERVED` if another process is the daemon of the project.
+ * immediately; SIGHUP reloads the configuration. Throws `CLI_ARGUMENT_INVALID` if `only` names no plugin or none that
+ * clients can reach, `KRN_PLUGIN_UNKNOWN` if it names an unknown plugin, and `CLI_ALREADY_SERVED` if another process is the
+ * daemon of the project.
  */
 export async function serve(flags: GlobalFlags, input: Readonly<Record<string, unknown>>): Promise<number> {
   const watch = input.watch as boolean | undefined
   // Standard output may carry a protocol, so output of plugins goes to standard error, like the log.
   reservedStdout()
   return interruptible(async signal => {
-    const named = input.only === undefined ? undefined : namesOf(String(input.only))
+    const named = input.only === undefined ? undefined : givenNames(String(input.only))
     const catalog = await readCatalog(
       defined({
         cwd: flags.project ?? process.cwd(),
@@ -44,10 +45,11 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
         logFormat: flags.json ? ('json' as const) : undefined
       })
     )
-    if (only !== undefined) await includeListeners(project)
     const onHangup = (): void => void project.reconfigure()
     process.on('SIGHUP', onHangup)
     try {
+      const selection = selectionOf(only, catalog.peek.only)
+      if (selection !== undefined) await includeListeners(project, selection)
       await Promise.race([ended(signal), project.ended])
       project.log.info('stopping; press Ctrl-C again to stop immediately')
       return EXIT.ok
@@ -58,20 +60,18 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
   })
 }
 
-/** Activates the plugin that opens the listeners of the selected plugins. Without it they could not be reached. */
-async function includeListeners(project: Project): Promise<void> {
-  const { units } = project.kernel.current
-  const listening = [...units.values()].filter(unit => unit.items.some(({ point }) => point === httpListeners.id))
-  const opens = ({ provides }: PluginManifest): boolean => provides.includes(httpServer.id)
-  const [listener] = listening
-  if (listener === undefined || [...units.values()].some(({ manifest }) => opens(manifest))) return
-  const opener = [...project.kernel.records.values()].find(({ manifest }) => manifest !== null && opens(manifest))
-  if (opener === undefined)
-    throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `${listener.name} cannot be reached: no plugin opens its listener`, {
-      hint: 'install the plugin http'
-    })
-  await project.admin.apply({ activate: [opener.name] })
-  project.log.info(`${opener.name} runs too, because it opens the listener of ${listener.name}`)
+/** Returns the names in the value of `--only`. Throws if there is none. */
+function givenNames(only: string): string[] {
+  const names = namesOf(only)
+  if (names.length > 0) return names
+  throw cliErrors.create('CLI_ARGUMENT_INVALID', `svc serve --only ${JSON.stringify(only)} names no plugin`, {
+    hint: 'write names with commas, for example --only http,orchestrator; svc plugins list shows them'
+  })
+}
+
+function selectionOf(only: readonly string[] | undefined, set: readonly string[] | undefined): Selection | undefined {
+  if (only !== undefined) return { names: only, from: '--only' }
+  return set === undefined ? undefined : { names: set, from: 'kernel.only' }
 }
 
 /** Returns `names`. Throws `KRN_PLUGIN_UNKNOWN` if one of them is no plugin. */

@@ -80,8 +80,17 @@ function unknownFlag({ program, node }: CommandPosition, word: string): SvcError
   return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} has no flag ${flag}`, { hint })
 }
 
-function invalid({ program }: CommandPosition, what: string): SvcError {
-  return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} ${what}`, { hint: `see ${program} --help` })
+function invalid(place: CommandPosition, what: string): SvcError {
+  const { program } = place
+  const hint = exampleFor(place, what) ?? `see ${program} --help`
+  return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} ${what}`, { hint })
+}
+
+/** Returns an example for a flag without value, if its schema has one. */
+function exampleFor({ program, node }: CommandPosition, what: string): string | undefined {
+  const [, name] = /^needs a value after --(\S+)$/.exec(what) ?? []
+  const [example] = (flagsOf(node.command).find(({ flag }) => flag === `--${name}`)?.field.examples ?? []) as string[]
+  return example === undefined ? undefined : `for example ${program} --${name} ${example}`
 }
 
 function reworded(message: string, { node, argv, program }: CommandPosition): string {

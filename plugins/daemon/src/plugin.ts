@@ -98,7 +98,11 @@ export default definePlugin({
     }
     const hub = await ctx.keep(
       `socket ${formatAddress(address)}`,
-      () => openHeld(address, held),
+      async () => {
+        const opened = await openHeld(address, held)
+        ctx.log.info(`JSON-RPC listens on ${opened.address}`)
+        return opened
+      },
       each => closeHeld(each, held)
     )
     const reader = new ConnectionReader(hub, {
@@ -138,6 +142,5 @@ export default definePlugin({
       timer.unref()
       ctx.effect('size of the log', () => clearInterval(timer))
     }
-    ctx.log.debug(`listening at ${hub.address}`)
   }
 })
