@@ -271,7 +271,10 @@ t.test('with an invalid configuration only commands that inspect it run', async 
   t.match(list.stdout, /the configuration has errors/)
   t.match(await runSvc(project, ['doctor']), { code: 1, stdout: /^error +configuration/m })
   t.match(await runSvc(project, ['--help']), { code: 0, stderr: '' })
-  t.match(await runSvc(project, ['serve']), { code: 3, stderr: /svc\.toml:2:1 {2}CFG_KEY_UNKNOWN/ })
+  t.match(await runSvc(project, ['serve']), {
+    code: 3,
+    stderr: /svc\.toml:2:1 {2}kernel\.wach is not a setting\n {2}code: CFG_KEY_UNKNOWN\n {2}hint: did you mean "watch"/
+  })
 })
 
 t.test('shell completion includes commands, flags and settings of plugins', async t => {

@@ -1,4 +1,4 @@
-import { type CliView, errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { type CliView, type ConfigProblem, errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { renderTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -32,17 +32,48 @@ function valueAt(output: unknown, path: string): unknown {
     .reduce((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], output)
 }
 
-/** Renders location, message, code and hint of an error. Only an unexpected error has its stack. */
+/**
+ * Renders location, message, code and hint of an error, or of each problem of an invalid configuration. Only an unexpected
+ * error has its stack.
+ */
 export function renderError(error: unknown, terminal: Terminal, plain: PlainText = withoutMarkdown): string {
-  const label = terminal.paint('red', 'error:')
-  if (!isSvcError(error)) return `${label} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
-  const { file, line, column } = error.at ?? {}
+  if (!isSvcError(error)) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    return `${terminal.paint('red', 'error:')} ${text}`
+  }
+  const { problems } = (error.data ?? {}) as { readonly problems?: unknown }
+  const each = error.code.startsWith('CFG_') && Array.isArray(problems) ? (problems as ConfigProblem[]) : []
+  if (each.length > 0) return each.map(problem => renderBlock(problem.severity, problem, terminal, plain)).join('\n')
+  return renderBlock(
+    'error',
+    { ...error.at, code: error.code, message: error.message, hint: error.hint },
+    terminal,
+    plain
+  )
+}
+
+interface Block {
+  readonly file?: string | undefined
+  readonly line?: number | undefined
+  readonly column?: number | undefined
+  readonly code: string
+  readonly message: string
+  readonly hint?: string | undefined
+}
+
+function renderBlock(
+  severity: 'error' | 'warning',
+  { file, line, column, code, message, hint }: Block,
+  terminal: Terminal,
+  plain: PlainText
+): string {
   const place = file === undefined ? '' : [file, line, column].filter(part => part !== undefined).join(':')
   // A location that the message contains is not repeated.
-  const head = place === '' || error.message.includes(place) ? '' : `${place}  `
-  const lines = [`${label} ${head}${plain(error.message)}`]
-  if (!error.message.includes(error.code)) lines.push(`  code: ${error.code}`)
-  if (error.hint !== undefined) lines.push(`  hint: ${plain(error.hint)}`)
+  const head = place === '' || message.includes(place) ? '' : `${place}  `
+  const label = terminal.paint(severity === 'error' ? 'red' : 'yellow', `${severity}:`)
+  const lines = [`${label} ${head}${plain(message)}`]
+  if (!message.includes(code)) lines.push(`  code: ${code}`)
+  if (hint !== undefined) lines.push(`  hint: ${plain(hint)}`)
   return lines.join('\n')
 }
 

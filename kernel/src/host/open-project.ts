@@ -1,5 +1,7 @@
 import { problemsError } from '@svc/config'
+import type { ConfigProblem } from '@svc/contracts'
 import type { KernelLogger } from '../core/logger.ts'
+import { Choices } from './choices.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { configOf, Project, type ProjectOptions } from './project.ts'
 
@@ -10,13 +12,10 @@ import { configOf, Project, type ProjectOptions } from './project.ts'
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { catalog } = options
   const config = configOf(catalog)
-  // A server requires valid settings of all plugins, a single command only those of its plugin. Settings of broken
-  // plugins are ignored: their manifests may be out of date, and they do not run.
-  const broken = new Set(catalog.lapsed.map(({ name }) => name))
-  const sound = [...config.plugins.values()].filter(({ name }) => !broken.has(name))
+  // A single command requires valid settings only of its own plugins.
   const relevant = [
     ...config.generalProblems,
-    ...(options.activate === undefined ? sound.flatMap(({ problems }) => problems) : [])
+    ...(options.activate === undefined ? ofRequiredPlugins(options, config) : [])
   ]
   const fatal = relevant.filter(problem => problem.severity === 'error')
   if (fatal.length > 0 && options.tolerant !== true) throw problemsError(fatal)
@@ -29,6 +28,20 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     await project.close()
     throw error
   }
+}
+
+/**
+ * Returns the problems of required plugins: a server must not start without them, but leaves out any other plugin with
+ * invalid settings. Settings of broken plugins are ignored: their manifests may be out of date, and they do not run.
+ */
+function ofRequiredPlugins(options: ProjectOptions, config: ResolvedConfig): readonly ConfigProblem[] {
+  const { catalog } = options
+  const configure = new Choices(options).configure(config, catalog)
+  return catalog.manifests.flatMap(({ name, enabledByDefault }) => {
+    const { enabled, policy } = configure(name)
+    const isRequired = (enabled ?? enabledByDefault) && policy.onBootFailure === 'abort'
+    return isRequired ? (config.plugins.get(name)?.problems ?? []) : []
+  })
 }
 
 async function serverLog(options: ProjectOptions, { kernel }: ResolvedConfig): Promise<KernelLogger> {

@@ -34,6 +34,32 @@ t.test('renders location, message, code and hint of an error without repetition'
   )
 })
 
+t.test('each problem of an invalid configuration has its location, code and hint', t => {
+  const problems = [
+    {
+      severity: 'error',
+      code: 'CFG_KEY_UNKNOWN',
+      message: 'no key',
+      file: 'svc.toml',
+      line: 2,
+      column: 1,
+      hint: 'drop it'
+    },
+    { severity: 'warning', code: 'CFG_ENV_UNKNOWN', message: 'no variable' }
+  ]
+  t.equal(
+    renderError(new SvcError('CFG_KEY_UNKNOWN', 'all in one text', { data: { problems } }), paper()),
+    [
+      '<red>error:</> svc.toml:2:1  no key',
+      '  code: CFG_KEY_UNKNOWN',
+      '  hint: drop it',
+      '<yellow>warning:</> no variable',
+      '  code: CFG_ENV_UNKNOWN'
+    ].join('\n')
+  )
+  t.end()
+})
+
 t.test('renders an error without Markdown syntax', t => {
   const error = new SvcError('X_Y', 'set `a*b` in **svc.toml**', { hint: 'see [the guide](https://example.org/x)' })
   t.equal(
