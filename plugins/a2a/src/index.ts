@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { DurableInbox, type DurableMessage } from './durable-inbox.ts'
 export { defaultIdempotencyKey, fnv1a64 } from './idempotency-key.ts'
 export { LocalBus, type LocalMessage } from './local-bus.ts'

@@ -196,7 +196,9 @@ export const a2aHistory = defineOperation({
   id: 'a2a.history',
   summary: 'List the last messages, oldest first',
   input: t.object({
-    since_ms: t.optional(t.integer({ minimum: 0, description: 'Time of the oldest message, in Unix milliseconds.' })),
+    since_ms: t.optional(
+      t.integer({ minimum: 0, description: 'Lists only messages since this time, in Unix milliseconds.' })
+    ),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
   }),
   output: t.object({ messages: t.array(messageSchema) }),

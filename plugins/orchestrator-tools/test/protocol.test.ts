@@ -4,7 +4,7 @@ import type { Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { openWorld } from './open-world.ts'
 
-const DONE = { completion_summary: 'It is done, and a person has looked at it.', checks_passed: ['tests'] }
+const DONE = { completion_summary: 'The work is done, and a user has reviewed it.', checks_passed: ['tests'] }
 
 /** Opens the orchestrator, with methods over a real socket. */
 async function serve(t: Test) {

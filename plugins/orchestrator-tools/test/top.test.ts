@@ -66,7 +66,7 @@ function pipe() {
 
 const task = { description: 'Do it', files: [] }
 
-t.test('shows the orchestrator of its own process, with a note, if no daemon runs', async t => {
+t.test('shows its own orchestrator, with a note, if no daemon runs', async t => {
   const { orchestrator, kernel } = await openWorld(t)
   await orchestrator.submit({ ...task, agent_name: 'builder' })
   const { stream, lines } = pipe()

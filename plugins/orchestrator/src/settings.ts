@@ -16,10 +16,10 @@ export type Settings = Infer<typeof settings>
 
 /** Throws `ORC_CONFIG_INVALID` if two settings contradict each other. */
 export function checkSettings(config: Settings): void {
-  const contradict = (one: string, other: string, why: string): never => {
+  const contradict = (one: string, other: string, reason: string): never => {
     throw orchestrationErrors.create(
       'ORC_CONFIG_INVALID',
-      `[orchestrator] ${one} and ${other} contradict each other: ${why}`
+      `[orchestrator] ${one} and ${other} contradict each other: ${reason}`
     )
   }
   const { min_agents, max_agents, trust_provisional_threshold, trust_trusted_threshold } = config

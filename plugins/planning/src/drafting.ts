@@ -39,7 +39,7 @@ export interface DraftingParts {
   readonly questioning: () => Questioning | undefined
 }
 
-/** Drafts plans from the goal's text alone, by the configured model, or from the stub reply, as the settings say. */
+/** Drafts plans as the settings say: by the configured model, from the stub reply, or only from the goal's text. */
 export class Drafting {
   readonly #parts: DraftingParts
 

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { normalisedPriors, posteriors, readBelief, withAnswer } from './belief.ts'
 export { questioningAnswer, questioningList, questioningPending, questioningSync } from './operations.ts'
 export { assertSound, POLICY, stopReason, utility } from './policy.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { toChatml } from './chatml.ts'
 export { chooseModel, priceOf } from './model-choice.ts'
 export { shorten } from './shorten.ts'

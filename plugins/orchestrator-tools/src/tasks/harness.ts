@@ -27,8 +27,8 @@ function problem(error: SchemaError | undefined): string {
   return `${at} ${message}`
 }
 
-function invalid(why: string): Error {
-  return orchestrationErrors.create('ORC_HARNESS_INVALID', `Harness specification: ${why}`, {
+function invalid(problem: string): Error {
+  return orchestrationErrors.create('ORC_HARNESS_INVALID', `Harness specification: ${problem}`, {
     at: { path: 'harness_spec_json' },
     hint: 'see contracts/orchestration/agent-harness.v1.schema.json'
   })

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { topCommand } from './command.ts'
 export { eventLine } from './event-line.ts'
 export { fit } from './fit.ts'

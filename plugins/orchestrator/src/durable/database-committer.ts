@@ -358,9 +358,9 @@ export class DatabaseCommitter implements Committer {
     return true
   }
 
-  #lose(why: string): void {
+  #lose(reason: string): void {
     const { seat, store, onLost, log } = this.#options
-    const lost = seatLost(seat.seat, store.location, why)
+    const lost = seatLost(seat.seat, store.location, reason)
     this.#lost = lost
     this.#callers.notifyAll()
     log.error(lost.message, { pending: this.#waiting.length })
@@ -381,8 +381,8 @@ export class DatabaseCommitter implements Committer {
       })
   }
 
-  #notDurable(why: string): SvcError {
-    return notDurable(this.#options.store.location, why, this.#failure)
+  #notDurable(reason: string): SvcError {
+    return notDurable(this.#options.store.location, reason, this.#failure)
   }
 
   /** Sets the one timer that rejects callers at their timeout; their changes stay queued. */

@@ -33,7 +33,7 @@ export async function openDatabasePersistence(options: DatabasePersistenceOption
   await store.migrate(`${Object.values(ORCHESTRATOR_TABLES).join(';\n')};`)
   const seats = new Seats(options)
   const seat = await seats.acquire()
-  const ids = new IdBlocks((what, count) => seats.takeIds(seat, what, count))
+  const ids = new IdBlocks((kind, count) => seats.takeIds(seat, kind, count))
   ids.add(seat.ids)
   const persistence = new DatabasePersistence(options, seats, seat, ids)
   await ids.ready()

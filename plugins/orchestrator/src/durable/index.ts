@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export type { CommitSettings } from './database-committer.ts'
 export { type DatabasePersistenceOptions, openDatabasePersistence } from './database-persistence.ts'
 export { IdBlocks } from './ids.ts'

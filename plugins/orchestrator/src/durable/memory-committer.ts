@@ -6,7 +6,7 @@ import type { Committer } from './committer.ts'
 const DONE = Promise.resolve()
 const NOTHING_WAITS: OrchestratorStatus['outbox'] = { pending: 0, oldest_ms: null, failing: null }
 
-/** Committer without a database: a change is complete immediately, and its events are published at once. */
+/** Committer without a database: each change is complete and its events are published immediately. */
 export class MemoryCommitter implements Committer {
   readonly #bus: EventBus
 

@@ -11,7 +11,7 @@ import { malformed, type RowStatement, rowStatements } from './rows.ts'
 export class UnfitRows {
   readonly #log: Logger
   /** Rows that are inserted separately. */
-  readonly #alone = new WeakSet<TableRow>()
+  readonly #separate = new WeakSet<TableRow>()
   readonly #rejected = new Map<TableRow, { readonly key: string; readonly reason: string }>()
 
   constructor(log: Logger) {
@@ -21,7 +21,7 @@ export class UnfitRows {
   /** Returns the statements that insert `rows`. If some were rejected, the last statement stores them as records. */
   statements(rows: readonly TableRow[], repositoryId: string, seat: number): readonly RowStatement[] {
     const good = this.#rejected.size === 0 ? rows : rows.filter(row => !this.#rejected.has(row))
-    const statements = rowStatements(good, row => this.#alone.has(row)).filter(each => {
+    const statements = rowStatements(good, row => this.#separate.has(row)).filter(each => {
       const reason = malformed(each)
       if (reason !== null) for (const row of each.rows) this.#reject(row, reason)
       return reason === null
@@ -39,7 +39,7 @@ export class UnfitRows {
   failed(rows: readonly TableRow[], error: unknown): void {
     const [first] = rows
     if (rows.length === 1 && first !== undefined) this.#reject(first, (error as Error).message)
-    else for (const row of rows) this.#alone.add(row)
+    else for (const row of rows) this.#separate.add(row)
   }
 
   /** Called once these rows, or their records, are durable. */

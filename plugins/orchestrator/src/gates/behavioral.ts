@@ -12,7 +12,7 @@ export const behavioralGate: Gate = {
     if (tests.ok) return passed(`${tests.command} succeeded`)
     return {
       verdict: 'fail',
-      detail: `${tests.command} failed: ${tests.why}`,
+      detail: `${tests.command} failed: ${tests.reason}`,
       atLimit: 'ORC_VALIDATION_FAILED',
       data: { command: tests.command, output: tests.output }
     }

@@ -10,7 +10,7 @@ export interface FileEvidence {
    * are too many files.
    */
   readonly state: 'read' | 'missing' | 'outside' | 'unseen' | 'not_a_file' | 'unreadable'
-  readonly why?: string
+  readonly reason?: string
   /** Placeholders found; absent if the file is not source code. */
   readonly stubs?: readonly StubFinding[]
   /** True if a `.json` file contains a JSON object or array; absent for other files. */
@@ -21,7 +21,7 @@ export interface TestRun {
   readonly command: string
   readonly ok: boolean
   /** Reason of the failure; empty on success. */
-  readonly why: string
+  readonly reason: string
   /** End of the command's output. */
   readonly output: string
 }

@@ -15,7 +15,7 @@ export interface Grounding {
   readonly matched: readonly string[]
   readonly violations: readonly {
     readonly code: 'declared_not_in_envelope' | 'factual_without_declarations'
-    readonly what: string
+    readonly detail: string
   }[]
 }
 
@@ -32,7 +32,7 @@ export const groundingGate: Gate = {
     if (violations.length === 0) return passed(`${matched.length} of ${declared.length} citations are in the envelope`)
     const detail = violations
       .slice(0, 5)
-      .map(({ code, what }) => `${code}: ${what}`)
+      .map(({ code, detail }) => `${code}: ${detail}`)
       .join('; ')
     const data = { declared: declared.length, matched: matched.length, violations: violations.slice(0, 20) }
     if (!settings.completion_grounding_enforce) return { verdict: 'shadow', detail, data }
@@ -59,10 +59,10 @@ export function groundingOf(qgate: QgateContext, attestation: Attestation | null
   const matched = declared.filter(ref => blob.includes(ref.toLowerCase()))
   const violations: Grounding['violations'][number][] = declared
     .filter(ref => !matched.includes(ref))
-    .map(ref => ({ code: 'declared_not_in_envelope', what: ref.slice(0, 120) }))
+    .map(ref => ({ code: 'declared_not_in_envelope', detail: ref.slice(0, 120) }))
   const mustCite = qgate.factual_mode === true && (qgate.required_citations ?? 0) > 0 && declared.length === 0
   if (mustCite && statesFacts(attestation?.completion_summary ?? ''))
-    violations.push({ code: 'factual_without_declarations', what: 'the summary states facts and cites nothing' })
+    violations.push({ code: 'factual_without_declarations', detail: 'the summary states facts and cites nothing' })
   return { declared, matched, violations }
 }
 

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { BUILT_IN_GATES, builtInGates } from './built-in.ts'
 export { CompletionGates } from './completion-gates.ts'
 export type { GatheredEvidence } from './evidence.ts'

@@ -17,7 +17,7 @@ export interface Inspection {
   readonly brokenLinks: readonly BrokenLink[]
 }
 
-/** Reads and scans files of the repository, one after the other. Never reads outside it, whatever the path or link. */
+/** Reads and scans files of the repository, one after the other. Never reads a file outside it, even through a link. */
 export async function inspectFiles(
   root: string,
   paths: readonly string[],
@@ -62,7 +62,7 @@ async function read(home: string, path: string): Promise<{ evidence: FileEvidenc
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return none({ state: 'missing' })
-    return none({ state: 'unreadable', why: code })
+    return none({ state: 'unreadable', reason: code })
   }
 }
 

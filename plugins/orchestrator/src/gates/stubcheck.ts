@@ -57,7 +57,7 @@ function scan({ attestation, evidence }: GateContext): Finding {
   let warnings = 0
   for (const file of files) {
     if (file.state === 'missing' && !mayBeGone) errors.push(`${file.path} does not exist`)
-    if (file.state === 'unreadable') errors.push(`${file.path} could not be read: ${file.why}`)
+    if (file.state === 'unreadable') errors.push(`${file.path} could not be read: ${file.reason}`)
     if (file.state === 'unseen') warnings += 1
     for (const finding of file.stubs ?? []) {
       if (finding.severity === 'warning') warnings += 1

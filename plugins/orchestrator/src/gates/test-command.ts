@@ -41,9 +41,9 @@ export function runTests(root: string, command: string, limitMs = MAX_RUN_MS): P
         timers.push(setTimeout(() => endGroup(child.pid, 'SIGKILL'), GRACE_MS))
       }, limitMs)
     ]
-    const end = (why: string | null): void => {
+    const end = (reason: string | null): void => {
       for (const timer of timers) clearTimeout(timer)
-      resolve({ command, ok: why === null, why: why ?? '', output })
+      resolve({ command, ok: reason === null, reason: reason ?? '', output })
     }
     child.on('error', error => end(error.message))
     child.on('close', (code, signal) => {

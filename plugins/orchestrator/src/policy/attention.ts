@@ -143,18 +143,18 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
   }
 
   /** Charges a cost to the budget. Negative values and NaN count as 0. */
-  debit(milliseconds: number, why: AttentionEventKind, options: { readonly frequency?: boolean } = {}): void {
+  debit(milliseconds: number, kind: AttentionEventKind, options: { readonly frequency?: boolean } = {}): void {
     const now = this.#now()
     const cost = milliseconds > 0 && Number.isFinite(milliseconds) ? milliseconds : 0
     const account = this.#account
     const before = this.#ratio
     account.spent_ms += cost
-    if (why === 'AutoApproved' || why === 'Rejected') account.total_requests += 1
-    if (why === 'AutoApproved') account.auto_approved += 1
-    if (why === 'Rejected') account.rejected += 1
-    if (why === 'InboxSuppressed') account.suppressed += 1
-    if (reachesUser(why)) this.#reach(now, options.frequency !== false)
-    this.#note({ kind: why, cost_ms: cost, channel: null, detail: '', timestamp_ms: now })
+    if (kind === 'AutoApproved' || kind === 'Rejected') account.total_requests += 1
+    if (kind === 'AutoApproved') account.auto_approved += 1
+    if (kind === 'Rejected') account.rejected += 1
+    if (kind === 'InboxSuppressed') account.suppressed += 1
+    if (reachesUser(kind)) this.#reach(now, options.frequency !== false)
+    this.#note({ kind, cost_ms: cost, channel: null, detail: '', timestamp_ms: now })
     this.#alarm(before)
   }
 

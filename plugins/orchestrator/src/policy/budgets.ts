@@ -279,8 +279,8 @@ export class BudgetLedger implements BudgetPort, Transferable {
   }
 }
 
-function exceeded(what: string): SvcError {
-  return orchestrationErrors.create('ORC_BUDGET_EXCEEDED', `Budget exceeded: ${what}`, {
+function exceeded(problem: string): SvcError {
+  return orchestrationErrors.create('ORC_BUDGET_EXCEEDED', `Budget exceeded: ${problem}`, {
     hint: 'raise the budget of the agent or the limit in [orchestrator], or pass the work to another agent'
   })
 }

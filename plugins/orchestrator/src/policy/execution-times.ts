@@ -75,7 +75,9 @@ export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
     const since = this.#deps.now() - days * DAY_MS
     const database = this.#deps.database()
     const found =
-      database === null ? this.#kept(repository, toolKey, since) : await stored(database, repository, toolKey, since)
+      database === null
+        ? this.#inMemory(repository, toolKey, since)
+        : await stored(database, repository, toolKey, since)
     return profileOf(this.#deps.settings(), toolKey, found)
   }
 
@@ -117,7 +119,7 @@ export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
     }
   }
 
-  #kept(repository: string, toolKey: string, since: number): Summary {
+  #inMemory(repository: string, toolKey: string, since: number): Summary {
     const samples = (this.#samples.get(keyOf(repository, toolKey)) ?? []).filter(each => each.recorded_at_ms >= since)
     const durations = samples
       .filter(sample => sample.outcome === 'success')

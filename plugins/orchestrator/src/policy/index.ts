@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { admit } from './admission.ts'
 export { type ApprovalFacts, approvalTier } from './approval-tier.ts'
 export { AttentionLedger, type AttentionSettings } from './attention.ts'

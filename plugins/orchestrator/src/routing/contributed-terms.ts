@@ -12,10 +12,14 @@ export const NO_TERMS: readonly RoutingTerm[] = Object.freeze([])
 export class ContributedTerms {
   readonly #terms: () => readonly RoutingTerm[]
   readonly #now: () => number
-  readonly #report: (what: string, error: unknown) => void
+  readonly #report: (subject: string, error: unknown) => void
   #warnedAt = Number.NEGATIVE_INFINITY
 
-  constructor(terms: () => readonly RoutingTerm[], now: () => number, report: (what: string, error: unknown) => void) {
+  constructor(
+    terms: () => readonly RoutingTerm[],
+    now: () => number,
+    report: (subject: string, error: unknown) => void
+  ) {
     this.#terms = terms
     this.#now = now
     this.#report = report

@@ -16,7 +16,7 @@ export const DEVICES = [
 
 /** One missing requirement. */
 export interface Lack {
-  readonly what: string
+  readonly requirement: string
   readonly value: number
   readonly because: string
 }
@@ -45,25 +45,29 @@ export function penaltyOf(task: CapabilityHints, agent: CapabilityHints, lacks?:
   for (const device of DEVICES) {
     if (task[device] !== true || agent[device] === true) continue
     penalty += PENALTIES.device
-    lacks?.push({ what: device, value: PENALTIES.device, because: `the task requires ${device}; the agent lacks it` })
+    lacks?.push({
+      requirement: device,
+      value: PENALTIES.device,
+      because: `the task requires ${device}; the agent lacks it`
+    })
   }
   const vram = task.min_vram_mb ?? 0
   if (vram > 0 && (agent.min_vram_mb ?? 0) < vram) {
     penalty += PENALTIES.size
     const has = agent.min_vram_mb === undefined ? 'an unknown amount' : `${agent.min_vram_mb} MiB`
     const because = `the task requires ${vram} MiB of video memory; the agent has ${has}`
-    lacks?.push({ what: 'min_vram_mb', value: PENALTIES.size, because })
+    lacks?.push({ requirement: 'min_vram_mb', value: PENALTIES.size, because })
   }
   const cores = task.min_cpu_cores ?? 0
   if (cores > 0 && coresOf(agent) < cores) {
     penalty += PENALTIES.size
     const because = `the task requires ${cores} cores; the agent has ${coresOf(agent) || 'an unknown number'}`
-    lacks?.push({ what: 'min_cpu_cores', value: PENALTIES.size, because })
+    lacks?.push({ requirement: 'min_cpu_cores', value: PENALTIES.size, because })
   }
   if (task.prefer_gpu_compute === true && !hasGpu(agent)) {
     penalty += PENALTIES.preference
     const because = 'the task prefers a GPU; the agent has none'
-    lacks?.push({ what: 'prefer_gpu_compute', value: PENALTIES.preference, because })
+    lacks?.push({ requirement: 'prefer_gpu_compute', value: PENALTIES.preference, because })
   }
   return penalty
 }

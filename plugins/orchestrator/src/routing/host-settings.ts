@@ -2,10 +2,10 @@ import { t } from '@svc/plugin-sdk'
 import type { Settings } from '../settings.ts'
 import type { AdvertisedCapabilities } from './host-probe.ts'
 
-const advertised = (what: string, variable: string) =>
+const advertised = (device: string, variable: string) =>
   t.boolean({
     default: false,
-    description: `Whether agents on this host have ${what}. No driver is queried.`,
+    description: `Whether agents on this host have ${device}. No driver is queried.`,
     'x-env': `SVC_MESH_ADVERTISE_${variable}`,
     'x-env-type': 'truthy'
   })

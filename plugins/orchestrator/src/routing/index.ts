@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { mergeCapabilities } from './capabilities.ts'
 export { detectGroups } from './group-detection.ts'
 export { AffinityGroups } from './groups.ts'

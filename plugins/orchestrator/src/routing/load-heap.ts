@@ -75,9 +75,9 @@ export class LoadHeap {
       const left = items[2 * entry.position + 1]
       if (left === undefined) return
       const right = items[2 * entry.position + 2]
-      const least = right !== undefined && precedes(right, left) ? right : left
-      if (!precedes(least, entry)) return
-      this.#swap(least, entry)
+      const smaller = right !== undefined && precedes(right, left) ? right : left
+      if (!precedes(smaller, entry)) return
+      this.#swap(smaller, entry)
     }
   }
 

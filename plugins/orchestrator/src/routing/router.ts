@@ -144,9 +144,9 @@ export class Router implements RouterPort, Transferable {
     entry.heap.moved(entry)
   }
 
-  shardOutcome(agent: number, what: 'shard_validate' | 'reduce_conflict'): void {
+  shardOutcome(agent: number, outcome: 'shard_validate' | 'reduce_conflict'): void {
     if (!this.#agents.has(agent)) return
-    if (what === 'shard_validate') this.#skills.shardFailed(agent)
+    if (outcome === 'shard_validate') this.#skills.shardFailed(agent)
     else this.#skills.conflicted(agent, this.#deps.world.now())
   }
 

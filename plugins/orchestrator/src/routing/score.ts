@@ -90,7 +90,7 @@ function capabilityScore(requirements: CapabilityHints, agent: AgentCandidate, t
   if (terms === undefined) return penaltyOf(requirements, agent.capabilities)
   const lacks: Lack[] = []
   const penalty = penaltyOf(requirements, agent.capabilities, lacks)
-  for (const { what, value, because } of lacks) terms.push({ term: `missing_${what}`, value, because })
+  for (const { requirement, value, because } of lacks) terms.push({ term: `missing_${requirement}`, value, because })
   return penalty
 }
 

@@ -15,7 +15,7 @@ export interface RunnerDependencies {
   /** Called for each ended task, in order, once its end is durable. */
   readonly onEnded: (end: TaskEnd) => Promise<void>
   /** Receives errors that no caller waits for. */
-  readonly report: (what: string, error: unknown) => void
+  readonly report: (operation: string, error: unknown) => void
 }
 
 /** Longest timer of Node.js, used to wait without a limit. */
@@ -78,20 +78,20 @@ export class CommandRunner {
   }
 
   /** Runs a command that has no caller and never fails. After the close, its changes are not persisted. */
-  note(what: string, command: Command<void>): void {
+  note(operation: string, command: Command<void>): void {
     if (this.#successor !== null) {
-      this.#successor.note(what, command)
+      this.#successor.note(operation, command)
       return
     }
     const changes = new StateChanges()
     command(this.#deps.world, changes)
-    if (!this.#closed) this.apply(changes, what)
+    if (!this.#closed) this.apply(changes, operation)
   }
 
   /** Persists changes that were already made; no caller waits. */
-  apply(changes: StateChanges, what: string): void {
+  apply(changes: StateChanges, operation: string): void {
     if (changes.isEmpty && changes.ended.length === 0) return
-    this.#commit(changes).catch(error => this.#deps.report(what, error))
+    this.#commit(changes).catch(error => this.#deps.report(operation, error))
   }
 
   /** Runs further commands on another core, which has the state now. Pending commands finish here. */

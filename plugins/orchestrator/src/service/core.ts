@@ -60,8 +60,8 @@ export interface Core {
 /** Creates a core without tasks. */
 export async function makeCore(hub: HubContext, options: CoreOptions): Promise<Core> {
   const settings = () => options.settings
-  const report = (what: string, error: unknown) =>
-    hub.log.error(`${what}: ${errorMessage(error)}`, { ...(isSvcError(error) ? { code: error.code } : null) })
+  const report = (operation: string, error: unknown) =>
+    hub.log.error(`${operation}: ${errorMessage(error)}`, { ...(isSvcError(error) ? { code: error.code } : null) })
   const ledgers = makeLedgers(hub, settings)
   const gates = makeGates(hub, settings, options.root, ledgers.trust)
   const state = await makeState(hub, options, { ledgers, gates, report })
@@ -99,7 +99,7 @@ interface Ledgers {
   readonly pendingEvents: PendingEvents
 }
 
-type ReportError = (what: string, error: unknown) => void
+type ReportError = (operation: string, error: unknown) => void
 
 function makeLedgers({ now, repositoryId, store }: HubContext, settings: () => Settings): Ledgers {
   const pendingEvents = new PendingEvents()

@@ -1,3 +1,3 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { forwardClock } from './clock.ts'
 export { type OpenOrchestrator, openOrchestrator } from './open.ts'

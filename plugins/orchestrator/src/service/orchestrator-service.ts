@@ -84,7 +84,7 @@ export interface ServiceDependencies {
   readonly scalingProfile: () => OrchestratorStatus['scaling_profile']
   /** Called when a task has been routed to an agent. */
   readonly placed: (task: Task) => void
-  readonly report: (what: string, error: unknown) => void
+  readonly report: (operation: string, error: unknown) => void
 }
 
 /** Implementation of the service: runs commands of the state, and resolves each once its changes are durable. */

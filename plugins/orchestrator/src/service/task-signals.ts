@@ -18,8 +18,8 @@ export class TaskSignals {
     const controller = this.#controllers.get(task)
     if (controller === undefined) return
     this.#controllers.delete(task)
-    const why = because === '' ? '' : `: ${because}`
-    controller.abort(new Error(`Task ${taskLabel(task)} is no longer in progress${why}`))
+    const suffix = because === '' ? '' : `: ${because}`
+    controller.abort(new Error(`Task ${taskLabel(task)} is no longer in progress${suffix}`))
   }
 
   /** Aborts all signals. */

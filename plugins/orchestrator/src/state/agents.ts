@@ -44,9 +44,9 @@ export function spawn(world: World, changes: StateChanges, request: SpawnRequest
       { hint: 'svc orch agents lists the existing agents' }
     )
   assertAgentsLeft(world)
-  const why = reason ?? (dynamic ? 'dynamic_spawn' : 'spawn')
+  const spawnReason = reason ?? (dynamic ? 'dynamic_spawn' : 'spawn')
   const id = world.deps.ids.agent()
-  return spawnAs(world, changes, { id, name, dynamic, reason: why, parent, source_task_id, capabilities })
+  return spawnAs(world, changes, { id, name, dynamic, reason: spawnReason, parent, source_task_id, capabilities })
 }
 
 /** Creates an agent after all checks of {@link spawn}. */

@@ -10,8 +10,8 @@ export function doubt(world: World, changes: StateChanges, id: number, reason: s
   if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'doubted')
   world.move(changes, task, { kind: 'Doubted', reason }, 'the task is doubted')
   task.role = 'verifier'
-  const why = reason === null ? null : { reason }
-  changes.event({ type: 'task_doubted', task_id: id, agent_id: task.agent, ...why })
+  const detail = reason === null ? null : { reason }
+  changes.event({ type: 'task_doubted', task_id: id, agent_id: task.agent, ...detail })
   world.traces.note(id, 'doubted', reason ?? 'no reason stated', world.deps.now())
 }
 

@@ -50,8 +50,8 @@ function isJson(text: string): boolean {
   }
 }
 
-function invalid(what: string): Error {
-  return orchestrationErrors.create('ORC_HANDOFF_INVALID', `Handoff invariant: ${what}`, {
+function invalid(problem: string): Error {
+  return orchestrationErrors.create('ORC_HANDOFF_INVALID', `Handoff invariant: ${problem}`, {
     hint: 'correct the handoff, and send it again'
   })
 }

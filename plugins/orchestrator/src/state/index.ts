@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { type RecordKind, StateChanges } from './changes.ts'
 export type {
   AgentLoad,

@@ -31,8 +31,8 @@ export function assertOpen(world: World): void {
       hint: 'set it to true, or set SVC_ORCHESTRATOR_ENABLED=true'
     })
   if (world.stopped === null) return
-  const why = world.stopped.reason === null ? '' : ` (${world.stopped.reason})`
-  throw orchestrationErrors.create('ORC_STOPPED', `Orchestrator is stopped: the emergency stop is active${why}`, {
+  const suffix = world.stopped.reason === null ? '' : ` (${world.stopped.reason})`
+  throw orchestrationErrors.create('ORC_STOPPED', `Orchestrator is stopped: the emergency stop is active${suffix}`, {
     hint: 'svc orch start ends the emergency stop'
   })
 }

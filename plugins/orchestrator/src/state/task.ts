@@ -154,7 +154,7 @@ export function taskView(task: Task): TaskView {
 type CoreView = Omit<TaskView, keyof TaskFields | TaskCounter>
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
-/** Statuses with data besides their kind; of other statuses, the record contains only the kind. */
+/** Statuses with more data than their kind; the record of any other status contains only the kind. */
 const DETAILED: ReadonlySet<TaskStatus['kind']> = new Set(['Failed', 'Blocked', 'Doubted'])
 
 interface ExtraRecord {

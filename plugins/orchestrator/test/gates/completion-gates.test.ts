@@ -84,7 +84,7 @@ t.test('scans written files before a task is complete', async t => {
   })
 })
 
-t.test('reads no file outside the repository, whatever the paths and links', async t => {
+t.test('reads no file outside the repository, even through paths with .. or links', async t => {
   const root = repository(t)
   symlinkSync('../secret.ts', join(root, 'link.ts'))
   symlinkSync('..', join(root, 'up'))
@@ -206,8 +206,8 @@ t.test('the project’s tests decide, if enabled', async t => {
 t.test('kills tests at the time limit, with their child processes', async t => {
   const root = t.testdir({})
   const run = await runTests(root, 'sleep 600 & sleep 600', 100)
-  t.match(run, { ok: false, why: 'it took longer than 100 ms' })
-  t.match(await runTests(root, 'exec svc-no-such-command-here'), { ok: false, why: /exited with code 127/ })
+  t.match(run, { ok: false, reason: 'it took longer than 100 ms' })
+  t.match(await runTests(root, 'exec svc-no-such-command-here'), { ok: false, reason: /exited with code 127/ })
 })
 
 t.test('detects the test command from the files of a project', async t => {

@@ -63,7 +63,7 @@ const FAILING: readonly (readonly [GateName, GateFixture, counter: string, atLim
     'behavioral',
     {
       settings: { behavioral_gate_on_complete: true },
-      evidence: { tests: { command: 'npm test', ok: false, why: 'it exited with 1', output: '' } }
+      evidence: { tests: { command: 'npm test', ok: false, reason: 'it exited with 1', output: '' } }
     },
     'debug_iterations',
     'ORC_VALIDATION_FAILED',
@@ -204,7 +204,11 @@ t.test('an attestation must be complete', async t => {
   t.match(detail({ ...honest, declared_non_placeholder: false }), /declared_non_placeholder/)
   t.match(detail({ ...honest, completion_summary: 'done' }), /4 characters/)
   t.match(detail({ ...honest, completion_summary: 'The rest is a placeholder for later.' }), /"placeholder"/)
-  t.equal(detail({ ...honest, completion_summary: 'The stubborn todos-app is fixed at last.' }), null, 'only whole words count')
+  t.equal(
+    detail({ ...honest, completion_summary: 'The stubborn todos-app is fixed at last.' }),
+    null,
+    'only whole words count'
+  )
   t.match(detail({ ...honest, checks_passed: [] }), /both empty/)
 })
 

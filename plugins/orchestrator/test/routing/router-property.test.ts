@@ -146,7 +146,7 @@ t.test('routes like the reference router, which applies the whole table to every
       const living: RoutableAgent[] = [...given.agents]
       for (const one of living) router.agentAdded(one)
       for (const [id, skill, success] of given.outcomes) router.skillOutcome(id, skill, success)
-      for (const [id, what] of given.shards) router.shardOutcome(id, what)
+      for (const [id, outcome] of given.shards) router.shardOutcome(id, outcome)
       const dead = new Set<number>()
       const tallies = (id: number, skill?: string) =>
         dead.has(id) ? [] : given.outcomes.filter(([of, name]) => of === id && (skill === undefined || name === skill))
@@ -169,9 +169,11 @@ t.test('routes like the reference router, which applies the whole table to every
               return names.map(name => laplace(tallies(id, name))).reduce((a, b) => a + b, 0) / names.length
             },
             shardFailures: id =>
-              dead.has(id) ? 0 : given.shards.filter(([of, what]) => of === id && what === 'shard_validate').length,
+              dead.has(id)
+                ? 0
+                : given.shards.filter(([of, outcome]) => of === id && outcome === 'shard_validate').length,
             inCooldown: id =>
-              !dead.has(id) && given.shards.some(([of, what]) => of === id && what === 'reduce_conflict'),
+              !dead.has(id) && given.shards.some(([of, outcome]) => of === id && outcome === 'reduce_conflict'),
             schedulableNodes: given.nodes.filter(one => !one.quarantined && !one.heartbeat_stale).length,
             random
           })

@@ -17,7 +17,7 @@ t.test('the requested agent gets the task; it is created if missing', async t =>
   })
 })
 
-t.test('a task without files goes to the least loaded agent, then to the older one', async t => {
+t.test('assigns a task without files to the least loaded agent, or the older of two equal ones', async t => {
   const { router } = openRouter()
   t.match(router.route(task([])), { kind: 'spawn', name: 'default', rule: 'spawn_default', dynamic: false })
   for (const id of [3, 1, 2]) router.agentAdded(agent(id, { weighted_load: id === 1 ? 1 : 0 }))
@@ -48,7 +48,7 @@ t.test('at the agent limit, the least loaded agent gets the task of a group', as
   t.match(router.route(task(['a/1'])), { agent: 2, rule: 'fallback_single', group: 'a' })
 })
 
-t.test('a file without a group goes to the least loaded agent, or to a general one', async t => {
+t.test('assigns a file without a group to the least loaded agent, or to a general one', async t => {
   const lenient = openRouter()
   lenient.router.agentAdded(agent(1))
   t.match(lenient.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single', group: null })

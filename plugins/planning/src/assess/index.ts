@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { type AdequacyQuestion, assessPlan, complexityHint, estimateGoal, targetTasks } from './adequacy.ts'
 export { qualityCodes } from './quality-gate.ts'
 export { rolloutBucket, takesPart } from './rollout.ts'

@@ -13,7 +13,7 @@ const SHORT_DESCRIPTION = 28
 const REPEATED_WORDS = 4
 const REPEATED_CHARACTERS = 10
 
-/** Returns the penalties of a plan by itself. */
+/** Returns the penalties of a plan, without comparing it with an earlier round. */
 export function planPenalties({
   goal,
   tasks,

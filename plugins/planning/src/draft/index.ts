@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { parseModelPlan } from './model-plan.ts'
 export type { PlannerModel } from './planner-model.ts'
 export { draftPlan, type RefinementOptions } from './refinement.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 
 export { plan } from './plan.ts'
 export { planExecute, planList, planNew, planReplan, planResume, planStatus } from './plan-sessions.ts'

@@ -37,7 +37,7 @@ export interface PlanSession {
   readonly updatedAt: string
 }
 
-/** Session data without a column of its own; stored as JSON. */
+/** Session data without a separate column; stored as JSON. */
 export interface SessionMetadata {
   readonly summary?: string
   readonly scope_files?: readonly string[]
