@@ -122,7 +122,7 @@ export interface RenderChatOptions {
 }
 
 export interface RenderTemplateOptions extends RenderChatOptions {
-  /** Any id of the client; waiting clients take turns. */
+  /** Any id of the client; the queue is fair between clients. */
   readonly client?: string
 }
 

@@ -1,9 +1,9 @@
-import type { ChatAbilities, ChatMessage, ChatTool, RenderChatOptions } from '@svc/contracts'
+import type { ChatAbilities, ChatMessage, ChatTool, RenderChatOptions, RenderTemplateOptions } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { inferenceErrors } from './errors.ts'
 import { JinjaTemplate } from './jinja.ts'
 import { TemplateMessages, toolForTemplate } from './template-messages.ts'
-import { TemplateThread } from './template-thread.ts'
+import { TemplateThreads } from './template-threads.ts'
 
 const START = '<|im_start|>'
 const END = '<|im_end|>'
@@ -28,7 +28,7 @@ export interface ChatTemplateOptions {
   /** Names of the tokenizer's special tokens, which are escaped in messages. */
   readonly specialNames: readonly string[]
   /** Renders templates that requests contain. */
-  readonly thread?: TemplateThread
+  readonly threads?: TemplateThreads
   /** Clock for templates; default: the current time. */
   readonly now?: () => Date
 }
@@ -42,16 +42,16 @@ export class ChatTemplate {
   readonly #toolTemplate: Compiled | null
   readonly #variables: Readonly<Record<string, string>>
   readonly #markers: readonly string[]
-  readonly #thread: TemplateThread
+  readonly #threads: TemplateThreads
   readonly #now: () => Date
 
   /** Throws `INF_CHAT_TEMPLATE_FAILED` when the source is not a template. */
   constructor(options: ChatTemplateOptions) {
-    const { source, toolSource = null, variables, specialNames, thread, now = () => new Date() } = options
+    const { source, toolSource = null, variables, specialNames, threads, now = () => new Date() } = options
     this.source = source
     this.#variables = variables
     this.#markers = [...new Set([START, END, ...specialNames])].filter(name => /^<\|.*\|>$/.test(name))
-    this.#thread = thread ?? new TemplateThread()
+    this.#threads = threads ?? new TemplateThreads()
     this.#now = now
     this.#template = source === null ? null : guard(() => compile(source))
     this.#toolTemplate = toolSource === null ? this.#template : guard(() => compile(toolSource))
@@ -78,14 +78,14 @@ export class ChatTemplate {
     return guard(() => own.template.render(this.#variablesFor(own.messages, messages, tools, thinking), this.#now()))
   }
 
-  /** Like `render`, with a template from the request. That template runs in a thread, and is not probed. */
+  /** Like `render`, with a template from the request. That template runs in a separate thread, and is not probed. */
   async renderTemplate(
     source: string,
     messages: readonly ChatMessage[],
-    { tools = [], thinking }: RenderChatOptions = {}
+    { tools = [], thinking, client }: RenderTemplateOptions = {}
   ): Promise<string> {
     const variables = this.#variablesFor(new TemplateMessages(source), messages, tools, thinking)
-    return this.#thread.render(source, variables, this.#now())
+    return this.#threads.render(source, variables, this.#now(), client)
   }
 
   #variablesFor(

@@ -24,7 +24,7 @@ import type { Runtime } from './ort/runtime.ts'
 import { chatTemplate, endTokens } from './prompt-format.ts'
 import type { QuantizationChoice } from './quantization.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
-import { TemplateThread } from './template-thread.ts'
+import { TemplateThreads } from './template-threads.ts'
 import { physicalParallelism } from './threads.ts'
 import { Tokenizer } from './tokenizer.ts'
 import { TensorNames } from './weights/tensor-names.ts'
@@ -81,7 +81,7 @@ export class OnnxEngine implements InferenceEngine {
   readonly instance: string = randomUUID()
   readonly #options: OnnxEngineOptions
   readonly #devices: Devices
-  readonly #templates = new TemplateThread()
+  readonly #templates = new TemplateThreads()
   #runtime: Runtime | undefined
   #openModels = 0
   #closed = false
@@ -140,7 +140,8 @@ export class OnnxEngine implements InferenceEngine {
   }
 
   async #closeRuntime(): Promise<void> {
-    if (!this.#closed || this.#openModels > 0) return
+    if (!this.#closed) return
+    if (this.#openModels > 0) return this.#templates.stopIdle()
     await Promise.all([this.#runtime?.close(), this.#templates.close()])
     this.#runtime = undefined
   }
@@ -261,6 +262,8 @@ export class OnnxEngine implements InferenceEngine {
               })
           })
     this.#openModels++
+    // A thread that cannot start fails the first template, not the load.
+    this.#templates.warm().catch(() => undefined)
     return new OnnxModel({
       info,
       tokenizer,

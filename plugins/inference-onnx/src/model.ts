@@ -8,7 +8,8 @@ import type {
   ModelCapacity,
   ModelInfo,
   ModelStatistics,
-  RenderChatOptions
+  RenderChatOptions,
+  RenderTemplateOptions
 } from '@svc/contracts'
 import { type AdapterLease, adapterUnknown, closedError, type HotAdapters, LOADED } from './adapters/hot-adapters.ts'
 import type { Scheduler } from './batching/scheduler.ts'
@@ -61,7 +62,7 @@ export class OnnxModel implements LoadedModel {
     return this.#options.template.render(messages, options)
   }
 
-  renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderChatOptions): Promise<string> {
+  renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderTemplateOptions): Promise<string> {
     return this.#options.template.renderTemplate(template, messages, options)
   }
 

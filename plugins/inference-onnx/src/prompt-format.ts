@@ -2,11 +2,11 @@ import { defined } from '@svc/plugin-sdk'
 import { ChatTemplate } from './chat-template.ts'
 import type { ServedConfig } from './model-config.ts'
 import type { RunDirectory } from './run-directory.ts'
-import type { TemplateThread } from './template-thread.ts'
+import type { TemplateThreads } from './template-threads.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 /** Returns the chat template of a run directory; ChatML if it has none. Throws `INF_CHAT_TEMPLATE_FAILED`. */
-export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, thread?: TemplateThread): ChatTemplate {
+export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, threads?: TemplateThreads): ChatTemplate {
   const configuration = directory.tokenizerConfiguration ?? {}
   const variables = Object.entries(configuration).flatMap(([name, value]) => {
     const text = tokenText(value)
@@ -18,7 +18,7 @@ export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, thre
     toolSource: directory.chatTemplate === null && Array.isArray(stated) ? templateSource(stated, 'tool_use') : null,
     variables: Object.fromEntries(variables),
     specialNames: tokenizer.specialNames,
-    ...defined({ thread })
+    ...defined({ threads })
   })
 }
 

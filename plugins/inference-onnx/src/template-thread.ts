@@ -1,109 +1,134 @@
+import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { inferenceErrors } from './errors.ts'
 
 /** Program of the thread, next to the compiled plugin: threads cannot load TypeScript. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../dist/template-worker.cjs' : './template-worker.cjs',
   import.meta.url
 )
-/** Ten times as many steps as templates of public models need. */
-const MAX_STEPS = 20_000
-/** Limit for single steps that take long, such as a filter on a long string. Generous, because machines may be busy. */
-const MAX_RENDER_MS = 1000
+/** Second limit on memory, after the limits on texts and steps, which a single large allocation cannot bypass. */
 const MAX_HEAP_MB = 128
-const MAX_WAITING = 64
+/** Limit for a thread that gets no CPU time. */
+const MAX_WAIT_MS = 10_000
 
 export interface TemplateJob {
   readonly source: string
   readonly variables: Readonly<Record<string, unknown>>
   /** Clock of the template, in milliseconds since 1970. */
   readonly now: number
-  readonly maxSteps: number
 }
 
 export type TemplateReply = { readonly text: string } | { readonly failure: string }
 
-interface Renderer {
-  readonly worker: Worker
-  readonly ready: Promise<unknown>
+/** First message of the thread. */
+export interface TemplateReady {
+  /** Folder of the thread below Linux's `/proc`; null elsewhere. */
+  readonly task: string | null
 }
 
-/**
- * Renders templates of clients one at a time in a separate thread, with limits on steps, time and memory. A thread that
- * reaches its time or memory limit is terminated; the next template gets a new one.
- */
+/** Thread that renders one template at a time. It starts immediately and does not keep the process alive while idle. */
 export class TemplateThread {
-  #renderer: Renderer | null = null
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #worker: Worker
+  readonly #ready: Promise<string | null>
+  #onMessage: (message: unknown) => void = () => undefined
+  #onEnd: (error: Error) => void = () => undefined
+  /** Number of calls that wait for the thread, which keeps the process alive for them. */
   #waiting = 0
-  #closed = false
+  /** Reason why the thread ended. */
+  #ended: Error | null = null
 
-  /** Renders a template. Throws `INF_CHAT_TEMPLATE_FAILED`, `INF_BUSY`, or `INF_MODEL_CLOSED` after {@link close}. */
-  async render(source: string, variables: Readonly<Record<string, unknown>>, now: Date): Promise<string> {
-    if (this.#waiting >= MAX_WAITING) {
-      throw inferenceErrors.create(
-        'INF_BUSY',
-        `${MAX_WAITING} requests with templates are already queued; try again later`
-      )
+  constructor() {
+    this.#worker = new Worker(SCRIPT, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } })
+    this.#worker.on('message', message => this.#onMessage(message))
+    this.#worker.on('error', error => this.#end(error))
+    this.#worker.on('exit', () => this.#end(new Error('its thread ended')))
+    this.#ready = this.#next().then(message => (message as TemplateReady).task)
+    this.#ready.catch(() => undefined)
+    this.#worker.unref()
+  }
+
+  get ended(): boolean {
+    return this.#ended !== null
+  }
+
+  /** Resolves when the thread can render at full speed. Throws if it cannot start. */
+  async ready(): Promise<void> {
+    this.#hold()
+    try {
+      await this.#ready
+    } finally {
+      this.#release()
     }
-    this.#waiting++
-    const job: TemplateJob = { source, variables, now: now.getTime(), maxSteps: MAX_STEPS }
-    const reply = this.#last.then(() => this.#run(job)).finally(() => this.#waiting--)
-    this.#last = reply.catch(() => undefined)
-    const answer = await reply
-    if ('text' in answer) return answer.text
-    throw inferenceErrors.create('INF_CHAT_TEMPLATE_FAILED', `The request's template failed: ${answer.failure}`)
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
-    await this.#renderer?.worker.terminate()
-    this.#renderer = null
-  }
-
-  async #run(job: TemplateJob): Promise<TemplateReply> {
-    if (this.#closed) throw inferenceErrors.create('INF_MODEL_CLOSED', 'The engine was closed')
-    const renderer = (this.#renderer ??= start())
+  /**
+   * Renders a template. Resolves to `late` after `limitMs` of the thread's CPU time, so that a busy machine does not
+   * fail a template; the caller must then terminate the thread. `measured`: false where only wall time is known.
+   */
+  async render(job: TemplateJob, limitMs: number): Promise<TemplateReply | { readonly late: true; measured: boolean }> {
+    this.#hold()
     let timer: NodeJS.Timeout | undefined
     try {
-      await renderer.ready
-      renderer.worker.ref()
-      const reply = nextMessage(renderer.worker)
-      renderer.worker.postMessage(job)
-      const timeout = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`it takes more than ${MAX_RENDER_MS} ms`)), MAX_RENDER_MS)
+      const task = await this.#ready
+      const reply = this.#next()
+      const cpuBefore = cpuMs(task)
+      const startedAt = performance.now()
+      const late = new Promise<{ late: true; measured: boolean }>(resolve => {
+        const check = (): void => {
+          const waited = performance.now() - startedAt
+          const cpu = cpuMs(task)
+          const measured = cpuBefore !== null && cpu !== null
+          const used = measured ? cpu - cpuBefore : waited
+          if (used < limitMs && waited < MAX_WAIT_MS) timer = setTimeout(check, Math.max(limitMs - used, 1))
+          // The reply may already wait in the queue of this event loop.
+          else setImmediate(() => resolve({ late: true, measured }))
+        }
+        timer = setTimeout(check, limitMs)
       })
-      const answer = (await Promise.race([reply, timeout])) as TemplateReply
-      renderer.worker.unref()
-      return answer
-    } catch (error) {
-      this.#renderer = null
-      await renderer.worker.terminate()
-      return { failure: (error as Error).message }
+      this.#worker.postMessage(job)
+      return await Promise.race([reply as Promise<TemplateReply>, late])
     } finally {
       clearTimeout(timer)
+      this.#release()
     }
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker.terminate()
+  }
+
+  #hold(): void {
+    this.#waiting++
+    this.#worker.ref()
+  }
+
+  #release(): void {
+    this.#waiting--
+    if (this.#waiting === 0) this.#worker.unref()
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error
+    this.#onEnd(this.#ended)
+  }
+
+  /** Resolves to the next message. Rejects when the thread ends. */
+  #next(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== null) reject(this.#ended)
+      this.#onMessage = resolve
+      this.#onEnd = reject
+    })
   }
 }
 
-function start(): Renderer {
-  const worker = new Worker(SCRIPT, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } })
-  const ready = nextMessage(worker)
-  // `nextMessage` rejects for its caller; this listener prevents an uncaught error at other times.
-  worker.on('error', () => undefined)
-  return { worker, ready }
-}
-
-/** Resolves to the next message of a worker. Rejects if the worker fails or exits first. */
-function nextMessage(worker: Worker): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const settle = (done: () => void) => {
-      worker.off('message', onMessage).off('error', onError).off('exit', onExit)
-      done()
-    }
-    const onMessage = (message: unknown) => settle(() => resolve(message))
-    const onError = (error: Error) => settle(() => reject(error))
-    const onExit = () => settle(() => reject(new Error('its thread ended')))
-    worker.on('message', onMessage).on('error', onError).on('exit', onExit)
-  })
+/** Returns the CPU time of a thread; null where the system does not report it. */
+function cpuMs(task: string | null): number | null {
+  if (task === null) return null
+  try {
+    const nanoseconds = Number(readFileSync(`/proc/${task}/schedstat`, 'utf8').split(' ', 1)[0])
+    return nanoseconds > 0 ? nanoseconds / 1e6 : null
+  } catch {
+    return null
+  }
 }

@@ -33,7 +33,7 @@ export async function startChat(
 ): Promise<ChatAnswer> {
   const { model } = served.ready()
   const intent = await taps.intent(model, asked)
-  const { prompt, constraint, reading } = await planChat(model, served.name, intent, options.contextLimit)
+  const { prompt, constraint, reading } = await planChat(model, served.name, intent, options)
   const { startedAt = performance.now() } = options
   const started = { ...options, prompt, startedAt, ...(constraint === undefined ? {} : { constraint }) }
   const completion = await completions.start(started, signal)

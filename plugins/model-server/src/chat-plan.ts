@@ -52,7 +52,7 @@ export async function planChat(
   model: LoadedModel,
   name: string,
   intent: ChatIntent,
-  contextLimit?: number
+  { contextLimit, client }: { readonly contextLimit?: number; readonly client?: string } = {}
 ): Promise<ChatPlan> {
   const { tools, constraint } = intent
   refuseInability(model, name, intent)
@@ -70,7 +70,8 @@ export async function planChat(
   const { text, tokens } = await renderPrompt(
     model,
     { ...intent, ...(rule && !thinks ? NO_THOUGHTS : {}) },
-    contextLimit
+    contextLimit,
+    client
   )
   const inside = marks !== null && text.trimEnd().endsWith(marks.open)
   const prefill = call?.prefill ?? ''
@@ -114,7 +115,8 @@ function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): 
 async function renderPrompt(
   model: LoadedModel,
   intent: ChatIntent,
-  contextLimit: number | undefined
+  contextLimit: number | undefined,
+  client: string | undefined
 ): Promise<{ readonly text: string; readonly tokens: readonly number[] }> {
   const { messages, tools, template, context = [] } = intent
   const limit = Math.min(model.info.contextLength, contextLimit ?? Number.POSITIVE_INFINITY)
@@ -122,7 +124,7 @@ async function renderPrompt(
   const conversation = {
     messages,
     ...(tools === undefined ? {} : { tools: tools.functions }),
-    ...defined({ thinking, template })
+    ...defined({ thinking, template, client })
   }
   if (context.length === 0) return { text: await renderConversation(model, conversation, limit), tokens: [] }
   const strange = context.find(token => token >= model.info.vocabularySize)

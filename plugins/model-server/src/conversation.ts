@@ -10,6 +10,8 @@ export interface Conversation {
   readonly tools?: readonly ChatTool[]
   readonly thinking?: boolean
   readonly template?: RequestTemplate
+  /** Identity of the client, for fair queueing. */
+  readonly client?: string
 }
 
 /** Template that replaces the model's: Jinja source, or a function of the messages. */
@@ -28,7 +30,7 @@ export async function renderConversation(
   conversation: Conversation,
   contextLength: number
 ): Promise<string> {
-  const { messages, tools, thinking, template } = conversation
+  const { messages, tools, thinking, template, client } = conversation
   refuseHopelessLength(model, messages.map(message => message.content).join('\n'), contextLength)
   const only = messages.length === 1 ? messages[0] : undefined
   const plain = tools === undefined && thinking === undefined && template === undefined
@@ -46,7 +48,7 @@ export async function renderConversation(
       ...defined({ thinking })
     }
     if (template === undefined) return model.renderChat(shown, options)
-    return await model.renderTemplate(template, shown, options)
+    return await model.renderTemplate(template, shown, { ...options, ...defined({ client }) })
   } catch (cause) {
     if (isSvcError(cause) && cause.code !== 'INF_CHAT_TEMPLATE_FAILED') throw cause
     const param = template === undefined ? 'messages' : 'template'

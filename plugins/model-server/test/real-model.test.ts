@@ -179,7 +179,6 @@ t.test('rejects a request template that takes too many steps, and continues to s
   const { ollama } = await open(t, 'qwen2.5.jinja')
   const loop = (body: string) => `{% for a in range(600) %}${body}{% endfor %}`
   const doubled = `{% set x = ['a'] %}${'{% set x = [x, x] %}'.repeat(40)}`
-  // A busy machine may reach the time limit before the step limit.
   for (const template of [
     loop(loop(loop('x'))),
     loop(loop('')),
@@ -188,13 +187,15 @@ t.test('rejects a request template that takes too many steps, and continues to s
     `{% set x = 'aaaaaaaa' %}${'{% set x = x ~ x %}'.repeat(40)}{{ x }}`,
     `{% set x = 'a' %}${`{% set x = x.replace('', x) %}`.repeat(9)}`,
     '{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}',
-    `{{ ${'('.repeat(60_000)}`
+    `{{ ${'('.repeat(30_000)}`,
+    `{% set ns=namespace(x='a\\na\\n') %}{% for i in range(17) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x|indent(500)|length }}`,
+    `{{ range(10000)|join('${'x'.repeat(30_000)}') }}`
   ]) {
     const refused = await refusal(ollama.generate({ model, prompt: 'hi', template, options: { num_predict: 1 } }))
     t.match(refused, { status_code: 400, error: /^The request's template failed: / }, template.slice(0, 60))
   }
-  const long = await refusal(ollama.generate({ model, prompt: 'hi', template: 'x'.repeat(65_537) }))
-  t.match(long, { status_code: 400, error: /'template' has more than 65536 characters/ })
+  const long = await refusal(ollama.generate({ model, prompt: 'hi', template: 'x'.repeat(32_769) }))
+  t.match(long, { status_code: 400, error: /'template' has more than 32768 characters/ })
   const fine = '{% for message in messages %}{{ message.content }}{% endfor %}'
   t.ok((await ollama.generate({ model, prompt: 'hi', template: fine, options: { num_predict: 1 } })).done)
 })

@@ -39,7 +39,7 @@ export type OllamaQuestion =
 
 const MAX_TOP_LOGPROBS = 20
 /** Three times the length of the longest template of a public model, in characters. */
-const MAX_TEMPLATE_LENGTH = 65_536
+const MAX_TEMPLATE_LENGTH = 32_768
 const open = { additionalProperties: true }
 
 const common = {
