@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { defineOperation, definePlugin, hook, type Plugin, ref, t as s, service } from '@svc/plugin-sdk'
-import { assertNoLeaks, fake, loadPlugin, reloadSoak, testKernel, testPlugin } from '@svc/plugin-sdk/testing'
+import {
+  assertNoLeaks,
+  fake,
+  loadPlugin,
+  reloadSoak,
+  type TestKernel,
+  testKernel,
+  testPlugin
+} from '@svc/plugin-sdk/testing'
 import t from 'tap'
 
 interface Clock {
@@ -33,6 +41,8 @@ function teller(prefix = 'it is'): Plugin {
     }
   })
 }
+const messagesOf = ({ log }: TestKernel, name: string): string[] =>
+  log.filter(({ plugin }) => plugin === name).map(({ message }) => message)
 const noon = fake(clock, { now: () => 12 })
 
 t.test('runs one plugin in the real kernel, with fakes instead of other plugins', async t => {
@@ -100,6 +110,36 @@ t.test('a failed replacement changes nothing', async t => {
   await t.rejects(kernel.replace(broken), { code: 'KRN_ACTIVATE_FAILED' })
   t.same(await kernel.call(tell, {}), { text: 'it is 12 ms UTC' })
   await kernel.close()
+})
+
+t.test('a plugin reads the assets of its package, with loadPlugin or a given folder', async t => {
+  const source = (name: string): string => `
+    const { readFileSync } = require('node:fs')
+    const { join } = require('node:path')
+    module.exports = {
+      kind: 'plugin', name: '${name}', sdk: 1, operations: [],
+      activate: ctx => ctx.log.info(readFileSync(join(ctx.packageRoot, 'assets', 'stamp.txt'), 'utf8'))
+    }`
+  const folder = t.testdir({
+    'package.json': '{}',
+    assets: { 'stamp.txt': 'stamped' },
+    dist: { 'plugin.cjs': source('stamps') },
+    elsewhere: { 'other.cjs': source('other') }
+  })
+  const plugin = loadPlugin(join(folder, 'dist/plugin.cjs'))
+  for (const options of [{}, { packageRoot: new URL(`file://${folder}/`) }, { packageRoot: folder }]) {
+    const kernel = await testPlugin(plugin, options)
+    await kernel.replace(plugin)
+    t.same(messagesOf(kernel, 'stamps'), ['stamped', 'stamped'])
+    await kernel.close()
+  }
+  const made = definePlugin({ name: 'made', activate: ctx => ctx.log.info(ctx.packageRoot) })
+  const both = await testKernel([plugin, made], { packageRoots: { made: folder } })
+  t.same([...messagesOf(both, 'stamps'), ...messagesOf(both, 'made')], ['stamped', folder])
+  await both.close()
+  const bare = await testPlugin(made)
+  t.same(messagesOf(bare, 'made'), [bare.root])
+  await bare.close()
 })
 
 t.test('loadPlugin accepts all forms of export', async t => {

@@ -6,6 +6,7 @@ import { describeErrors, renderProblems, Validator } from '@svc/plugin-sdk/check
 import { kernelErrors } from '../core/errors.ts'
 import type { PluginConfiguration } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
+import type { PluginSource } from '../core/plugin-source.ts'
 import { inlineSource } from '../host/inline-source.ts'
 import { isolationHosts } from '../isolation/unit-host.ts'
 import { type LogLine, memoryLog } from './memory-log.ts'
@@ -31,6 +32,8 @@ export interface TestKernelOptions {
   readonly settings?: Readonly<Record<string, object>>
   /** Services that no plugin of the test provides. */
   readonly services?: ReadonlyMap<ServiceId, unknown>
+  /** Returns the package folder of a plugin. Default, and if undefined: the temporary folder. */
+  readonly packageRoot?: (plugin: Plugin) => string | undefined
 }
 
 /**
@@ -49,7 +52,9 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
     version: '0.0.0',
     ...defined({ services: options.services })
   })
-  const sources = new Map(options.plugins.map(plugin => [plugin.name, inlineSource(plugin, '0.0.0', root)]))
+  const sourceOf = (plugin: Plugin, version: string): PluginSource =>
+    inlineSource(plugin, version, options.packageRoot?.(plugin) ?? root)
+  const sources = new Map(options.plugins.map(plugin => [plugin.name, sourceOf(plugin, '0.0.0')]))
   const configuration = configure(options)
   try {
     await kernel.change({ sources: [...sources.values()], configuration, mustSucceed: [...sources.keys()] })
@@ -65,7 +70,7 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
     lines,
     async replace(plugin) {
       revision += 1
-      sources.set(plugin.name, inlineSource(plugin, `0.0.${revision}`, root))
+      sources.set(plugin.name, sourceOf(plugin, `0.0.${revision}`))
       await kernel.change({ sources: [...sources.values()], mustSucceed: [plugin.name] })
     },
     trigger: async (hook, ...args) => kernel.current.hooks.trigger(hook.id, args),

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Hook } from '../hook.ts'
 import type { CallerInputOf, Operation, OutputOf } from '../operation.ts'
@@ -22,6 +24,8 @@ export interface TestOptions {
   /** Settings by plugin name. They are validated against the plugin's schema, and defaults are added. */
   readonly settings?: Readonly<Record<string, object>>
   readonly services?: readonly Fake<any>[]
+  /** Package folders by plugin name; see {@link TestPluginOptions.packageRoot}. */
+  readonly packageRoots?: Readonly<Record<string, string | URL>>
 }
 
 export interface EffectTree {
@@ -58,6 +62,7 @@ interface KernelTesting {
     plugins: readonly Plugin[]
     settings?: Readonly<Record<string, object>>
     services?: ReadonlyMap<ServiceId, unknown>
+    packageRoot?: (plugin: Plugin) => string | undefined
   }): Promise<{
     kernel: {
       invoke(id: string, input: unknown, call: object): Promise<unknown>
@@ -83,6 +88,7 @@ export async function testKernel(plugins: readonly Plugin[], options: TestOption
   const handle = await openTestKernel({
     plugins,
     services,
+    packageRoot: plugin => pathOf(options.packageRoots?.[plugin.name]) ?? packageRoots.get(plugin),
     ...(options.settings === undefined ? {} : { settings: options.settings })
   })
   const callById = (id: string, input: unknown, call: TestCallOptions = {}): Promise<unknown> =>
@@ -103,25 +109,49 @@ export async function testKernel(plugins: readonly Plugin[], options: TestOption
 export interface TestPluginOptions {
   readonly settings?: object
   readonly services?: readonly Fake<any>[]
+  /**
+   * Folder that the plugin reads as `ctx.packageRoot`. Default: the package of a plugin from {@link loadPlugin}, else the
+   * temporary project folder.
+   */
+  readonly packageRoot?: string | URL
 }
 
 /** Activates one plugin; see {@link testKernel}. */
 export function testPlugin(plugin: Plugin, options: TestPluginOptions = {}): Promise<TestKernel> {
   return testKernel([plugin], {
     ...(options.settings === undefined ? {} : { settings: { [plugin.name]: options.settings } }),
+    ...(options.packageRoot === undefined ? {} : { packageRoots: { [plugin.name]: options.packageRoot } }),
     ...(options.services === undefined ? {} : { services: options.services })
   })
 }
 
+/** Package folders of loaded plugins. */
+const packageRoots = new WeakMap<Plugin, string>()
+
 /** Loads the plugin from a built file, in any form of export. */
 export function loadPlugin(file: string | URL): Plugin {
-  const loaded = createRequire(import.meta.url)(file instanceof URL ? fileURLToPath(file) : file) as Record<
-    string,
-    unknown
-  >
-  const plugin = [loaded.default, loaded.plugin, loaded].find(each => (each as Plugin | undefined)?.kind === 'plugin')
-  if (plugin === undefined) throw new Error(`${String(file)} exports no plugin: export default definePlugin({ … })`)
-  return plugin as Plugin
+  const path = file instanceof URL ? fileURLToPath(file) : file
+  const loaded = createRequire(import.meta.url)(path) as Record<string, unknown>
+  const found = [loaded.default, loaded.plugin, loaded].find(each => (each as Plugin | undefined)?.kind === 'plugin')
+  if (found === undefined) throw new Error(`${String(file)} exports no plugin: export default definePlugin({ … })`)
+  const plugin = found as Plugin
+  const root = packageOf(path)
+  if (root !== undefined) packageRoots.set(plugin, root)
+  return plugin
+}
+
+/** Returns the nearest folder with a package.json at or above a file. */
+function packageOf(file: string): string | undefined {
+  for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'package.json'))) return folder
+    if (folder === dirname(folder)) return undefined
+  }
+}
+
+function pathOf(folder: string | URL | undefined): string | undefined {
+  if (folder === undefined) return undefined
+  // A URL such as `new URL('..', import.meta.url)` ends with a slash.
+  return resolve(folder instanceof URL ? fileURLToPath(folder) : folder)
 }
 
 async function loadKernel(): Promise<KernelTesting> {
