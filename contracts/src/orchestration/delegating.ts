@@ -177,8 +177,8 @@ export class DelegatingOrchestrator implements Orchestrator {
     return this.current().filesOf(agent)
   }
 
-  locks(): readonly LockView[] {
-    return this.current().locks()
+  locks(path?: string): readonly LockView[] {
+    return this.current().locks(path)
   }
 
   next(agent: number): Promise<TaskView | null> {

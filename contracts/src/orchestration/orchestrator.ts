@@ -89,7 +89,8 @@ export interface Orchestrator {
   /** Returns the agent that owns a file; null if there is none. */
   fileOwner(path: string): number | null
   filesOf(agent: number): readonly string[]
-  locks(): readonly LockView[]
+  /** `path`: only locks of this file; symbolic links inside the repository are resolved. */
+  locks(path?: string): readonly LockView[]
 
   /**
    * Claims the next task of an agent for its worker and marks it in progress; null if none can run. The new status

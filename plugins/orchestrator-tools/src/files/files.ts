@@ -104,8 +104,7 @@ const lockStatus = defineOperation({
 
 function lockStatusHandler({ orchestrator }: Dependencies): Handler<typeof lockStatus> {
   return ({ path }) => {
-    const at = path === undefined ? null : normalPath(path)
-    const locks = orchestrator.locks().filter(lock => at === null || lock.path === at)
+    const locks = orchestrator.locks(path === undefined ? undefined : normalPath(path))
     return {
       locks: locks.map(lock => ({ ...lock, holders: [...lock.holders] })),
       total_contention: orchestrator.status().total_contention

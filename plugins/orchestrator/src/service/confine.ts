@@ -1,25 +1,40 @@
-import { lstatSync, realpathSync } from 'node:fs'
-import { isAbsolute, join, relative, sep } from 'node:path'
-import { outside, repositoryPath } from '../state/files.ts'
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { orchestrationErrors } from '@svc/contracts'
+import { repositoryPath } from '../state/files.ts'
+
+/** Maximum number of links that one path may contain, as in Linux. */
+const MAX_LINKS = 40
 
 /**
- * Returns a function that throws `ORC_SCOPE_DENIED` if a path leaves the repository through a symbolic link. It is
- * synchronous (one `lstat` per folder), so that concurrent commands keep their order. A missing path is allowed.
+ * Returns a function that resolves the symbolic links of a path inside the repository, so that a file has one path, whatever
+ * links lead to it. Throws `ORC_SCOPE_DENIED` for a path that leaves the repository. It is synchronous (one `lstat` per
+ * folder), so that concurrent commands keep their order. A missing path is allowed.
  */
-export function confineTo(root: string): (path: string) => void {
+export function confineTo(root: string): (path: string) => string {
   let home: string | undefined
   return path => {
-    const parts = repositoryPath(path).split('/')
+    const clean = repositoryPath(path)
+    const rest = clean.split('/')
     let folder = root
-    for (const part of parts) {
-      folder = join(folder, part)
-      const found = statOf(folder)
-      if (found === null) return
-      if (!found.isSymbolicLink()) continue
-      home ??= realpathSync(root)
-      if (!isWithin(home, targetOf(folder))) throw outside(path)
+    let links = 0
+    for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
+      const at = join(folder, part)
+      const found = statOf(at)
+      if (found === null) return links === 0 ? clean : pathIn(home as string, join(at, ...rest))
+      if (found.isSymbolicLink()) {
+        home ??= realpathSync(root)
+        const target = targetOf(at)
+        if (target === null || !isWithin(home, target) || ++links > MAX_LINKS) throw leaves(path, at, target, root)
+        folder = target
+      } else folder = at
     }
+    return links === 0 ? clean : pathIn(home as string, folder)
   }
+}
+
+function pathIn(home: string, path: string): string {
+  return relative(home, path).replaceAll(sep, '/')
 }
 
 function statOf(path: string) {
@@ -32,18 +47,29 @@ function statOf(path: string) {
 }
 
 /**
- * Returns the real path of a link. Returns an empty string for a dangling link, which counts as outside: a write through
- * it would create a file at an unchecked path.
+ * Returns the real path of a link. Returns null for a dangling link, which counts as outside: a write through it would create
+ * a file at an unchecked path.
  */
-function targetOf(link: string): string {
+function targetOf(link: string): string | null {
   try {
     return realpathSync(link)
   } catch {
-    return ''
+    return null
   }
 }
 
 function isWithin(home: string, path: string): boolean {
   const way = relative(home, path)
-  return path !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+function leaves(path: string, link: string, target: string | null, root: string): Error {
+  const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path
+  const named = relative(root, link).replaceAll(sep, '/')
+  const place = target ?? resolve(dirname(link), readlinkSync(link))
+  const where = target === null ? `${place}, which does not exist` : `${place}, outside the repository`
+  const message = `Scope denied: "${shown}" is not a path inside the repository: ${named} is a symbolic link to ${where}`
+  return orchestrationErrors.create('ORC_SCOPE_DENIED', message, {
+    hint: 'name a file inside the repository, or replace the link by a copy'
+  })
 }

@@ -33,6 +33,7 @@ import {
   type TaskView,
   type Trust
 } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import type { EventBus } from '../events/bus.ts'
 import { bindSession, drain, heartbeat, retire, setPaused, spawn } from '../state/agents.ts'
 import type { StateChanges } from '../state/changes.ts'
@@ -68,8 +69,8 @@ export interface ServiceDependencies {
   readonly trust: Trust
   readonly executionTimes: ExecutionTimes
   readonly policy: () => OrchestratorPolicy
-  /** Throws `ORC_SCOPE_DENIED` for a path that leaves the repository through a symbolic link. */
-  readonly confine: (path: string) => void
+  /** Resolves symbolic links. Throws `ORC_SCOPE_DENIED` for a path that leaves the repository. */
+  readonly confine: (path: string) => string
   /** Checks attention, interruption policy and description; see `policy/admission.ts`. */
   readonly admit: (request: SubmitRequest, surface: string) => Admission
   /** Triggers the hook `taskSubmitting`. */
@@ -139,15 +140,16 @@ export class OrchestratorService implements Orchestrator {
   }
 
   #submit(request: SubmitRequest, admission: Admission | null): Promise<Submitted> {
-    for (const { path } of request.files) this.#deps.confine(path)
+    const files = request.files.map(({ path, access }) => ({ path: this.#deps.confine(path), access }))
     return this.#runner.runWithIds((world, changes) => {
-      const submitted = submit(world, changes, request, admission)
+      const submitted = submit(world, changes, { ...request, files }, admission)
       this.#deps.placed(world.task(submitted.task_id))
       return submitted
     })
   }
 
-  async complete(id: number, attestation?: Attestation): Promise<Completion> {
+  async complete(id: number, named?: Attestation): Promise<Completion> {
+    const attestation = this.#withRealPaths(named)
     const task = assertWorkable(this.#world, id, 'completed')
     // Evidence is gathered before the command runs, since commands are synchronous.
     const gathering = this.#deps.gates.gather(taskView(task), attestation)
@@ -245,7 +247,9 @@ export class OrchestratorService implements Orchestrator {
   }
 
   handoff(payload: Handoff): Promise<HandoffOutcome> {
-    return this.#runner.runWithIds((world, changes) => handoff(world, changes, payload))
+    const { owned_files } = payload
+    const resolved = defined({ ...payload, owned_files: owned_files?.map(path => this.#resolved(path)) })
+    return this.#runner.runWithIds((world, changes) => handoff(world, changes, resolved))
   }
 
   rebalance(): Promise<number> {
@@ -270,25 +274,45 @@ export class OrchestratorService implements Orchestrator {
   }
 
   async claimFile(agent: number, path: string): Promise<void> {
-    this.#deps.confine(path)
-    return this.#runner.run((world, changes) => claimFile(world, changes, agent, path))
+    const file = this.#deps.confine(path)
+    return this.#runner.run((world, changes) => claimFile(world, changes, agent, file))
   }
 
   async transferFile(from: number, to: number, path: string): Promise<void> {
-    this.#deps.confine(path)
-    return this.#runner.run((world, changes) => transferFile(world, changes, from, to, path))
+    const file = this.#deps.confine(path)
+    return this.#runner.run((world, changes) => transferFile(world, changes, from, to, file))
   }
 
   fileOwner(path: string): number | null {
-    return this.#world.files.owner(repositoryPath(path))
+    return this.#world.files.owner(repositoryPath(this.#resolved(path)))
   }
 
   filesOf(agent: number): readonly string[] {
     return this.#world.files.filesOf(agent)
   }
 
-  locks(): readonly LockView[] {
-    return this.#world.locks.views()
+  locks(path?: string): readonly LockView[] {
+    const locks = this.#world.locks.views()
+    if (path === undefined) return locks
+    const file = this.#resolved(path)
+    return locks.filter(lock => lock.path === file)
+  }
+
+  /** Resolves symbolic links like {@link ServiceDependencies.confine}; returns an invalid path unchanged. */
+  #resolved(path: string): string {
+    try {
+      return this.#deps.confine(path)
+    } catch {
+      return path
+    }
+  }
+
+  /** Adds the real paths of artifacts that are named through symbolic links. */
+  #withRealPaths(attestation: Attestation | undefined): Attestation | undefined {
+    const named = attestation?.artifact_paths ?? []
+    const real = named.map(path => this.#resolved(path))
+    if (real.every((path, at) => path === named[at])) return attestation
+    return { ...attestation, artifact_paths: [...new Set([...named, ...real])] }
   }
 
   next(agent: number): Promise<TaskView | null> {

@@ -39,6 +39,14 @@ t.test('requeues a task until its files have no placeholders, and explains why',
   )
 })
 
+t.test('an attestation may name a file through a link in the repository', async t => {
+  const root = t.testdir({ src: { 'a.ts': 'export const read = 1\n', 'alias.ts': t.fixture('symlink', 'a.ts') } })
+  const { service } = await opened(t, { root, settings: { stubcheck_gate: true } })
+  const files = [{ path: 'src/alias.ts', access: 'write' }] as const
+  const { task_id } = await service.submit({ description: 'Read nested lists', files })
+  t.same(await service.complete(task_id, { ...DONE, artifact_paths: ['src/alias.ts'] }), { completed: true })
+})
+
 t.test('a rejected attestation does not change the task', async t => {
   const { service } = await opened(t, { settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 0 } })
   const { task_id } = await service.submit({ description: 'Look around', files: [] })

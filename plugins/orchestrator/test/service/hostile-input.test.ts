@@ -99,6 +99,48 @@ t.test('rejects a lock through a symbolic link that leaves the repository', asyn
   t.equal(service.locks().length, 2)
 })
 
+t.test('a file and the links to it inside the repository have one lock and one owner', async t => {
+  const root = t.testdir({
+    src: { 'a.ts': 'x', 'alias.ts': t.fixture('symlink', 'a.ts') },
+    chain: t.fixture('symlink', 'also'),
+    also: t.fixture('symlink', 'src')
+  })
+  const { service } = await opened(t, { root })
+  const first = await service.spawnAgent({ name: 'one' })
+  const second = await service.spawnAgent({ name: 'two' })
+  const files = [...file('src/alias.ts'), { path: 'src/a.ts', access: 'read' as const }]
+  const { task_id } = await service.submit({ description: 'x', files, agent_name: 'one' })
+  t.match(service.task(task_id)?.files, [{ path: 'src/a.ts', access: 'write' }])
+  t.equal(service.task(task_id)?.files.length, 1)
+  t.match(service.locks(), [{ path: 'src/a.ts', holders: [first.id] }])
+  for (const path of ['src/a.ts', './src/alias.ts', 'also/a.ts', 'chain/alias.ts']) {
+    t.equal(service.locks(path).length, 1, path)
+    t.equal(service.fileOwner(path), first.id, path)
+    await t.rejects(service.claimFile(second.id, path), { code: 'ORC_LOCK_CONFLICT' }, path)
+    const also = { description: 'y', files: file(path), agent_name: 'two' }
+    await t.rejects(service.submit(also), { code: 'ORC_LOCK_CONFLICT' }, path)
+  }
+  await service.submit({ description: 'z', files: file('chain/new/file.ts') })
+  t.equal(service.locks('src/new/file.ts').length, 1, 'a new file behind a link')
+})
+
+t.test('the refusal of a link that leaves the repository names the link and its target', async t => {
+  const outside = realpathSync(t.testdir({ elsewhere: { 'x.ts': '' }, project: { src: {} } }))
+  const root = join(outside, 'project')
+  symlinkSync('../elsewhere', join(root, 'out'))
+  symlinkSync('nowhere', join(root, 'src/dangling'))
+  symlinkSync('loop', join(root, 'loop'))
+  const { service } = await opened(t, { root })
+  const submit = (path: string) => service.submit({ description: 'x', files: file(path) })
+  await t.rejects(submit('out/x.ts'), {
+    message: `Scope denied: "out/x.ts" is not a path inside the repository: out is a symbolic link to ${outside}/elsewhere, outside the repository`
+  })
+  await t.rejects(submit('src/dangling'), {
+    message: new RegExp(`src/dangling is a symbolic link to ${root}/src/nowhere, which does not exist`)
+  })
+  await t.rejects(submit('loop'), { code: 'ORC_SCOPE_DENIED', message: /loop is a symbolic link to/ })
+})
+
 t.test('rejects submits at the queue limit', async t => {
   const { service } = await opened(t, { settings: { queue_limit: 3 } })
   for (let each = 0; each < 3; each++) await service.submit({ description: 'x', files: [] })
