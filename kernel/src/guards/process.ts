@@ -1,3 +1,6 @@
+import type { ChildProcess } from 'node:child_process'
+import { subscribe } from 'node:diagnostics_channel'
+import { readFileSync } from 'node:fs'
 import type { Guards } from './guards.ts'
 
 type Listener = (...given: unknown[]) => unknown
@@ -19,6 +22,38 @@ const REFUSED: Readonly<Record<string, string>> = {
   abort: 'throw instead',
   chdir: 'resolve paths against ctx.projectRoot',
   setUncaughtExceptionCaptureCallback: 'the kernel already handles uncaught errors of plugins'
+}
+
+/** Child processes of this process that have not closed, also those that packages started. */
+const children = new Set<ChildProcess>()
+
+subscribe('child_process', message => {
+  const { process: child } = message as { readonly process: ChildProcess }
+  children.add(child)
+  child.once('close', () => children.delete(child))
+  // A process that did not start emits no `close` event.
+  process.nextTick(() => child.pid === undefined && children.delete(child))
+})
+
+/** True unless a signal to a process, or to a process group if negative, may reach the host or one of its ancestors. */
+function maySignal(pid: number): boolean {
+  if (pid > 0) return !ancestry().includes(pid)
+  return [...children].some(child => child.pid === -pid)
+}
+
+/** Returns the ids of this process and its ancestors; without `/proc`, only those of itself and its parent. */
+function ancestry(): readonly number[] {
+  const ids = [process.pid, process.ppid]
+  for (let id = process.ppid; id > 1; ) {
+    try {
+      // The name of the program, in parentheses, may contain spaces.
+      id = Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${id}/stat`, 'utf8'))?.[1])
+    } catch {
+      return ids
+    }
+    ids.push(id)
+  }
+  return ids
 }
 
 /**
@@ -65,7 +100,10 @@ export function guardProcess(guards: Guards, builtin: (name: string) => unknown)
       ])
     ),
     kill: (pid: number, signal?: NodeJS.Signals | number): true => {
-      if (pid === process.pid || pid <= 0) throw guards.refusal('process.kill on the host', 'throw instead')
+      if (signal !== 0 && Number.isInteger(Number(pid)) && !maySignal(Number(pid))) {
+        const whom = Number(pid) > 0 ? `process ${pid}, which is svc or started it` : `the process group ${pid}`
+        throw guards.refusal(`process.kill on ${whom}`, 'signal only child processes; to end svc, throw instead')
+      }
       return process.kill(pid, signal)
     },
     on: adder('on', false),

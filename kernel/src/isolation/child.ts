@@ -7,6 +7,7 @@ import { Keep } from '../core/keep.ts'
 import { newCallStats, Unit } from '../core/unit.ts'
 import { evaluate, preload } from '../loader/evaluate.ts'
 import { Channel, type Exchange, type Port } from './channel.ts'
+import { confineProcess } from './confine.ts'
 import {
   type Activation,
   type Contributions,
@@ -49,6 +50,10 @@ const channel = new Channel<ToHost, ToChild>(NAME, parentPort === null ? process
 })
 
 const log: Logger = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
+
+const { permission } = process as { readonly permission?: { has(scope: string): boolean } }
+// A plugin that may start processes can signal any process through them.
+if (permission?.has('child') !== true) confineProcess()
 
 process.on('uncaughtException', onUncaught)
 process.on('unhandledRejection', onUncaught)

@@ -7,6 +7,7 @@ import { bundlePath } from '../loader/bundle.ts'
 import { manifestOf } from '../loader/describe.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import { withPackages } from '../loader/evaluate.ts'
+import { confineNetwork, confineProcess } from './confine.ts'
 import { type DescriberMessage, type DescriberReply, REPLY_DESCRIPTOR } from './describe-protocol.ts'
 import { encodeError } from './remote-error.ts'
 
@@ -53,21 +54,26 @@ function load(root: string, specifier: string): void {
   }
 }
 
-/** Returns an error that names the access if the sandbox denied one. */
+/** Returns an error that names the access if the sandbox or a guard refused one. */
 function refusal(name: string, error: unknown): Error | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     const { code, permission, resource } = cause as Error & Record<'code' | 'permission' | 'resource', unknown>
+    const details = { plugin: name, ...(isSvcError(error) && error.at !== undefined ? { at: error.at } : {}) }
+    if (isSvcError(cause, 'LDR_REFUSED')) {
+      const { message, hint = 'move this code into activate' } = cause
+      return loaderErrors.create('LDR_DESCRIBE_REFUSED', message, { ...details, hint })
+    }
     if (code !== 'ERR_ACCESS_DENIED') continue
     const what = [permission, resource].filter(Boolean).join(' ')
-    return loaderErrors.create('LDR_DESCRIBE_REFUSED', `${name}: the module body has no permission for ${what}`, {
-      plugin: name,
-      hint: 'move this code into activate',
-      ...(isSvcError(error) && error.at !== undefined ? { at: error.at } : {})
-    })
+    const hint = 'move this code into activate'
+    const message = `${name}: the module body has no permission for ${what}`
+    return loaderErrors.create('LDR_DESCRIBE_REFUSED', message, { ...details, hint })
   }
   return undefined
 }
 
+confineProcess()
+confineNetwork()
 let queue: Promise<void> = Promise.resolve()
 createInterface({ input: process.stdin })
   .on('line', line => {

@@ -44,6 +44,8 @@ const MAX_OUTPUT_BYTES = 64 * 1024
 const START_TIMEOUT_MS = 60_000
 /** Delay before a spare starts, so that it does not slow down the running change. */
 const SPARE_DELAY_MS = 100
+/** Number of lines of standard error that are searched for the error after a crash. */
+const LAST_LINES = 100
 /** Maximum number of descriptions before a process is replaced: evaluated code is never freed. */
 const MAX_DESCRIPTIONS = 100
 
@@ -58,7 +60,8 @@ interface Spare {
 
 /**
  * Creates manifests of unbuilt plugins. Each module body runs in a sandboxed process that may only read its package: no
- * writes, processes, workers, addons or environment of the host. Network access is not restricted.
+ * writes, processes, workers, addons or environment of the host, no network and no signals (see {@link confineNetwork}
+ * and {@link confineProcess}).
  *
  * A process that described a package is kept for the next save, since most saves do not change the manifest. Its
  * manifest is used only if it equals the previous one. A changed manifest, or an error, always comes from a new
@@ -261,6 +264,16 @@ function packagesIn(text: string): string[] {
   return [...new Set(found)].filter(specifier => !isBuiltin(specifier) && !shared.includes(specifier))
 }
 
+/** First line of an error as Node or V8 prints it. */
+const ERROR_LINE = /^(?:\[?[\w$.]*(?:Error|Exception)\b|FATAL ERROR:|# (?:Fatal|Check failed)|\S+: .*Assertion )/
+/** Lines that Node prints around an error: frames, the version, the position in the source. */
+const NOISE = /^\s*(?:at |\d+: 0x|\^|-{3,}|<---|Node\.js v|\(Use `node|\[\d+:0x)/
+
+/** Returns the line of a process's standard error that says why it ended. */
+function errorLineOf(lines: readonly string[]): string | undefined {
+  return lines.findLast(line => ERROR_LINE.test(line)) ?? lines.findLast(line => !NOISE.test(line))
+}
+
 interface PendingDescription {
   readonly request: DescribeRequest
   resolve(manifest: unknown): void
@@ -277,7 +290,8 @@ class Child {
   #received: Buffer[] = []
   #receivedBytes = 0
   #outputBytes = 0
-  #lastLine = ''
+  /** Last lines of standard error. */
+  readonly #lastErrors: string[] = []
   ended = false
   /** Settles when the process has ended and its streams are closed. */
   readonly exited: Promise<void>
@@ -292,7 +306,8 @@ class Child {
     const replies = child.stdio[REPLY_DESCRIPTOR] as Readable
     replies.on('data', (chunk: Buffer) => this.#receive(chunk)).on('error', () => {})
     child.stdin?.on('error', () => {})
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#print(chunk))
+    child.stdout?.on('data', (chunk: Buffer) => this.#print(chunk, []))
+    child.stderr?.on('data', (chunk: Buffer) => this.#print(chunk, this.#lastErrors))
     this.exited = new Promise(resolve => {
       child.once('error', error => {
         this.#end(error.message)
@@ -404,12 +419,12 @@ class Child {
     }
   }
 
-  #print(chunk: Buffer): void {
+  #print(chunk: Buffer, last: string[]): void {
     this.#outputBytes += chunk.length
     if (this.#outputBytes > MAX_OUTPUT_BYTES) return
     for (const line of chunk.toString().split('\n')) {
       if (line.trim() === '') continue
-      this.#lastLine = line
+      last.splice(0, last.push(line) - LAST_LINES)
       this.#onLine(line)
     }
   }
@@ -431,7 +446,8 @@ class Child {
 
   #end(how: string): void {
     this.ended = true
-    const output = this.#lastLine === '' ? '' : `: ${this.#lastLine.slice(0, 200)}`
+    const line = errorLineOf(this.#lastErrors)
+    const output = line === undefined ? '' : `: ${line.slice(0, 200)}`
     this.#failAll(({ name, root }) =>
       loaderErrors.create('LDR_DESCRIBE_CRASHED', `${name}: the module body ended its process (${how})${output}`, {
         plugin: name,

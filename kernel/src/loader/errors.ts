@@ -7,7 +7,7 @@ export const loaderErrors = errorTable({
     message: 'The process that reads the manifest of a plugin ended before it returned the manifest.'
   },
   LDR_DESCRIBE_REFUSED: {
-    message: 'The module body of a plugin accessed a resource that is allowed only in activate.'
+    message: 'The module body of a plugin did something that is not allowed while its manifest is read.'
   },
   LDR_DESCRIBE_TIMEOUT: { message: 'The module body of a plugin ran longer than kernel.describe_timeout_ms.' },
   LDR_DIRECTORY_UNREADABLE: { message: 'A plugin directory is missing or cannot be read.' },

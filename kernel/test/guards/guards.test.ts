@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
 import type { Server } from 'node:net'
@@ -59,6 +60,11 @@ t.test('calls reserved for the host throw an error that names the plugin and an 
     "process.chdir('/')",
     'process.kill(process.pid)',
     'process.kill(0)',
+    'process.kill(process.ppid)',
+    "process.kill(process.ppid, 'SIGUSR1')",
+    'process.kill(-1)',
+    'process.kill(-process.ppid)',
+    'process.kill(-process.pid)',
     "process.on('uncaughtException', () => {})",
     "process.once('unhandledRejection', () => {})",
     'process.setUncaughtExceptionCaptureCallback(null)',
@@ -71,6 +77,24 @@ t.test('calls reserved for the host throw an error that names the plugin and an 
     const { plugin } = await start(t, body, "import { createRequire } from 'node:module'\ndeclare const require: any")
     t.throws(() => plugin.activate({}), { code: 'LDR_REFUSED', plugin: 'sample', hint: /./ }, body)
   }
+})
+
+t.test('a plugin can signal the children that it starts and their process groups, and probe any process', async t => {
+  const head = "import { spawn } from 'node:child_process'"
+  const body = `
+  const start = () => spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true })
+  process.kill(process.ppid, 0)
+  const [one, group] = [start(), start()]
+  process.kill(one.pid)
+  process.kill(-group.pid, 'SIGKILL')
+  return [one, group]`
+  const { plugin } = await start(t, body, head)
+  const children = plugin.activate({}) as ChildProcess[]
+  const endings = await Promise.all(children.map(child => once(child, 'exit')))
+  t.same(
+    endings.map(([, signal]) => signal),
+    ['SIGTERM', 'SIGKILL']
+  )
 })
 
 t.test('after disposal, opening resources throws and pending callbacks do not run', async t => {

@@ -6,7 +6,10 @@ import { act } from './fixtures/creature.ts'
 import { KINDS, World } from './world.ts'
 
 /** Undeclared error of an operation, with its cause as logged. */
-const denied = { code: 'OPR_FAILED', cause: { message: /ERR_ACCESS_DENIED|Access to this API has been restricted/ } }
+const denied = {
+  code: 'OPR_FAILED',
+  cause: { message: /ERR_ACCESS_DENIED|Access to this API has been restricted|is not permitted here/ }
+}
 
 for (const kind of KINDS) {
   t.test(`a ${kind} can read only environment variables that its manifest names`, async t => {
@@ -43,6 +46,13 @@ for (const kind of KINDS) {
     for (const path of [at('shown/a.txt'), at('hidden/b.txt'), at('b.txt')])
       await t.rejects(world.call(act, { what: 'write', with: path }), denied, path)
     await t.rejects(world.call(act, { what: 'run', with: 'true' }), denied)
+  })
+
+  t.test(`a ${kind} can signal other processes only if it may start processes`, async t => {
+    const world = await World.open(t, kind)
+    await t.rejects(world.call(act, { what: 'probe', with: process.pid }), denied)
+    const granted = await World.open(t, kind, { permissions: { childProcess: true } })
+    t.equal(await granted.call(act, { what: 'probe', with: process.pid }), true)
   })
 
   t.test(`permissions in svc.toml replace those of the manifest in a ${kind}`, async t => {

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { existsSync, utimesSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Discovered, Discovery, type DiscoveryOptions } from '#host'
@@ -94,6 +97,62 @@ t.test('a module body cannot write, start processes or workers, or read outside 
   t.notOk(existsSync(join(root, 'all/writes/written.txt')))
 })
 
+/** Bodies that reach out of the process, with the access that the error names. */
+const REACHES: Readonly<Record<string, readonly [body: string, access: RegExp]>> = {
+  kills: ["process.kill(process.ppid, 'SIGTERM')", /process\.kill/],
+  killsgroup: ["process.kill(-process.ppid, 'SIGTERM')", /process\.kill/],
+  killsother: ["process.kill(2 ** 22 + 1, 'SIGTERM')", /process\.kill/],
+  killsglobal: ["globalThis.process.kill(process.ppid, 'SIGTERM')", /process\.kill/],
+  killsreal: ["Object.getPrototypeOf(async () => {}).constructor; new Function('return process')().kill(1, 0)", /kill/],
+  killsraw: ["(new Function('return process')())._kill(process.ppid, 15)", /process\._kill/],
+  killspackage: ["require('reaches').kill(process.ppid)", /process\.kill/],
+  debugs: ['(process as any)._debugProcess(process.ppid)', /_debugProcess/],
+  binds: ["(process as any).binding('tcp_wrap')", /process\.binding/],
+  renices: ["require('node:os').setPriority(process.ppid, 19)", /os\.setPriority/],
+  traces: ["require('node:trace_events').createTracing({ categories: ['node'] }).enable()", /createTracing/],
+  inspects: ["require('node:inspector').open(0)", /nspector/],
+  connects: ["require('node:net').connect(9)", /net\.connect/],
+  connectspackage: ["require('reaches').connect()", /net\.connect/],
+  requests: ["require('node:http').get('http://127.0.0.1:9')", /net\.connect/],
+  encrypts: ["require('node:tls').connect(9)", /net\.connect/],
+  listens: ["require('node:http').createServer().listen(0)", /net\.listen/],
+  sends: ["require('node:dgram').createSocket('udp4')", /dgram\.createSocket/],
+  resolves: ["require('node:dns').lookup('localhost', () => {})", /dns\.lookup/],
+  promises: ["new (require('node:dns/promises').Resolver)().resolve4('localhost')", /dns\.resolve4/]
+}
+
+t.test('a module body cannot signal or debug another process, or use the network', async t => {
+  const files = Object.entries(REACHES).map(([name, [body]]) => attacker(name, `declare const require: any\n${body}`))
+  const root = folder(t, {
+    ...Object.assign({}, ...files),
+    'all/node_modules/reaches/index.js': `
+      const { kill } = require('node:process')
+      exports.kill = pid => kill(pid)
+      exports.connect = () => new (class extends require('node:net').Socket {})().connect(9)`
+  })
+  const found = await discovery(t, root, { describeTimeoutMs: 60_000 }).discover([join(root, 'all')])
+  for (const [name, [, access]] of Object.entries(REACHES))
+    t.match(source(found, name).problem, { code: 'LDR_DESCRIBE_REFUSED', message: access, plugin: name }, name)
+})
+
+t.test('a module body cannot connect by fetch', async t => {
+  const server = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const body = `fetch('${url}').then(() => console.log('connected'), error => console.log(error.cause.message))`
+  const root = folder(t, attacker('fetches', body))
+  const finder = discovery(t, root, { spares: 1 })
+  let found = await finder.discover([join(root, 'all')])
+  t.equal(source(found, 'fetches').problem, null)
+  while (found.output.length === 0) found = await finder.rediscover(new Set())
+  t.same(
+    found.output.map(({ line }) => line),
+    ['net.connect is not permitted here']
+  )
+})
+
 t.test('a forged reply with a duplicate key is rejected', async t => {
   const forged = '{"type":"manifest","id":1,"id":1,"manifest":{}}'
   const root = folder(t, attacker('forges', `require('node:fs').writeSync(3, ${JSON.stringify(`${forged}\n`)})`))
@@ -128,8 +187,18 @@ t.test('a module body that ends its process makes its plugin invalid', async t =
   })
   const found = await discovery(t, root, { describeTimeoutMs: 60_000 }).discover([join(root, 'all')])
   for (const name of ['exits', 'kills', 'eats'])
-    t.match(source(found, name).problem, { code: /LDR_DESCRIBE_CRASHED|LDR_EVALUATE_FAILED/, plugin: name }, name)
+    t.match(source(found, name).problem, { code: /LDR_DESCRIBE_CRASHED|LDR_DESCRIBE_REFUSED/, plugin: name }, name)
   t.equal(source(found, 'good').problem, null)
+})
+
+t.test('the problem of a module body that crashed its process quotes the error', async t => {
+  const root = folder(t, {
+    ...attacker('rejects', "setInterval(() => {}, 1000)\nvoid Promise.reject(new RangeError('the cause'))"),
+    ...attacker('eats', 'const all: unknown[] = []\nfor (;;) all.push(new Array(1e6).fill({}))')
+  })
+  const found = await discovery(t, root, { describeTimeoutMs: 60_000 }).discover([join(root, 'all')])
+  t.match(source(found, 'eats').problem, { code: 'LDR_DESCRIBE_CRASHED', message: /FATAL ERROR: .*heap out of memory/ })
+  t.match(source(found, 'rejects').problem, { code: 'LDR_DESCRIBE_CRASHED', message: /: RangeError: the cause$/ })
 })
 
 t.test('output of a module body is limited and does not reach the output of the host', async t => {
