@@ -89,7 +89,7 @@ t.test('without daemon and database, submit warns that the task is not stored', 
   const folder = project(t, '[plugins.database]\nenabled = false\n')
   const { code, stderr } = await runSvc(folder, ['orch', 'submit', 'Do it'])
   t.equal(code, 0, stderr)
-  t.match(stderr, /the task ends with this command/)
+  t.match(stderr, /the task is lost when this command ends/)
 })
 
 t.test('commands run in the daemon if one runs, and events --follow shows its events', async t => {

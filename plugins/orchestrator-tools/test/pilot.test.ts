@@ -50,7 +50,7 @@ t.test('every allowed call goes to the daemon if both general switches are on', 
   t.match(orchestrator.status(), { agent_count: 0, total_cancelled: 0 }, 'the local orchestrator did nothing')
 
   await daemon.kill()
-  t.match(await tool('orchestrator_status'), { data: { daemon_orch_status_rpc_error: /no daemon answers|closed/ } })
+  t.match(await tool('orchestrator_status'), { data: { daemon_orch_status_rpc_error: /no daemon responds|closed/ } })
   t.match(await tool('orchestrator_start'), {
     data: { daemon_status_rpc_error: String, daemon_agent_ids_rpc_error: String }
   })
