@@ -36,12 +36,26 @@ export class TokenBuckets {
       bucket = { tokens: this.perMinute, at: now }
       this.#buckets.set(client, bucket)
     } else {
-      bucket.tokens = Math.min(this.perMinute, bucket.tokens + ((now - bucket.at) * this.perMinute) / MINUTE_MS)
+      bucket.tokens = this.#tokensAt(bucket, now)
       bucket.at = now
     }
-    if (bucket.tokens < 1) return ((1 - bucket.tokens) * MINUTE_MS) / this.perMinute
-    bucket.tokens -= 1
-    return 0
+    const wait = this.#waitFor(bucket.tokens)
+    if (wait === 0) bucket.tokens -= 1
+    return wait
+  }
+
+  /** Returns the milliseconds until the next token, or 0; takes none. */
+  wait(client: string): number {
+    const bucket = this.#buckets.get(client)
+    return bucket === undefined ? 0 : this.#waitFor(this.#tokensAt(bucket, this.#now()))
+  }
+
+  #tokensAt({ tokens, at }: Bucket, now: number): number {
+    return Math.min(this.perMinute, tokens + ((now - at) * this.perMinute) / MINUTE_MS)
+  }
+
+  #waitFor(tokens: number): number {
+    return tokens < 1 ? ((1 - tokens) * MINUTE_MS) / this.perMinute : 0
   }
 
   get clients(): number {

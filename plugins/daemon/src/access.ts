@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Address } from './address.ts'
 
 /** Methods that a client may call without a token. */
@@ -56,17 +56,6 @@ const OPEN_METHODS: ReadonlySet<string> = new Set([
 export function isOpen(method: string, params: unknown): boolean {
   const writesFile = (params as { readonly write_to_disk?: unknown } | null | undefined)?.write_to_disk
   return OPEN_METHODS.has(method) && (writesFile === undefined || writesFile === false)
-}
-
-/** Returns the digest of a token, or null if it is not in `tokens`. Compares in constant time. */
-export function matchToken(token: unknown, tokens: readonly string[]): string | null {
-  const given = digest(String(token))
-  let match: string | null = null
-  for (const token of tokens) {
-    const expected = digest(token)
-    if (timingSafeEqual(Buffer.from(given), Buffer.from(expected))) match = expected
-  }
-  return match
 }
 
 export function digest(text: string): string {

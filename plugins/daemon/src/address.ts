@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { usesStdio } from '@svc/contracts'
+import { isLoopback, usesStdio } from '@svc/contracts'
 import { daemonErrors } from './errors.ts'
 
 /** Address of the daemon. */
@@ -54,9 +54,4 @@ export function assertGuarded(address: Address, token: string): void {
     `${SOCKET_SETTING} is ${formatAddress(address)}, which other machines can reach, but no token is set`,
     { hint: 'set plugins.daemon.token, for example to secret://env/NAME, or bind 127.0.0.1' }
   )
-}
-
-/** True for loopback addresses. Of host names only `localhost`, since others may resolve to any address. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }

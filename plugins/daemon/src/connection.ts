@@ -32,6 +32,8 @@ export interface DaemonConnection {
   /** Time of the last input or response, in milliseconds of `performance.now()`. */
   activeAt: number
   inFlight: number
+  /** Number of running calls that send events until the client ends them. */
+  streams: number
   /** True while a request of the original dialect runs. Such requests run one at a time, so responses are in order. */
   nativeRunning: boolean
   /** Running calls by the key of their id. */
@@ -59,6 +61,7 @@ export function newConnection(input: Readable, output: Writable): DaemonConnecti
     waitingBytes: 0,
     activeAt: performance.now(),
     inFlight: 0,
+    streams: 0,
     nativeRunning: false,
     calls: new Map(),
     heldProgress: new Map(),

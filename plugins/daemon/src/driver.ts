@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
+import type { TokenCheck } from '@svc/contracts'
 import { SvcError } from '@svc/plugin-sdk'
-import { type AnonymousAccess, digest, isOpen, matchToken } from './access.ts'
+import { type AnonymousAccess, digest, isOpen } from './access.ts'
 import { type CallHost, runCall } from './call.ts'
 import { cancel } from './cancel.ts'
-import { abortCalls, type DaemonConnection, type Reply, writeLine } from './connection.ts'
+import { abortCalls, type DaemonConnection, type QueuedRequest, type Reply, writeLine } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 import {
   type Element,
@@ -29,8 +30,10 @@ export interface DriverHost extends CallHost {
   readonly tokens: readonly string[]
   /** False once the plugin is disabled and waits for its running calls. */
   serving(): boolean
-  /** Counts a wrong token from an address. Returns 0, or after too many the milliseconds until the next attempt. */
-  countWrongToken(address: string): number
+  /** Checks a token from an address. Null counts as a wrong one. */
+  checkToken(token: string | null, address: string): TokenCheck
+  /** Called before the first request, and after authentication. False if there is no room for the connection. */
+  admits(connection: DaemonConnection): boolean
   onClose(connection: DaemonConnection): void
 }
 
@@ -158,10 +161,13 @@ export class Driver {
       if (next === undefined || (next.request.dialect === 'native' && connection.nativeRunning)) break
       connection.waiting.shift()
       connection.waitingBytes -= next.bytes
+      const streams = host.methods.get(next.request.method)?.entry.descriptor.events === undefined ? 0 : 1
       connection.inFlight += 1
+      connection.streams += streams
       if (next.request.dialect === 'native') connection.nativeRunning = true
       void runCall(connection, next, host).finally(() => {
         connection.inFlight -= 1
+        connection.streams -= streams
         connection.activeAt = performance.now()
         if (next.request.dialect === 'native') connection.nativeRunning = false
         connection.pump()
@@ -183,26 +189,46 @@ export class Driver {
   #onFrame(frame: RpcFrame, bytes: number): void {
     if (!frame.batch) {
       this.#connection.dialect = frame.element.dialect
-      this.#onElement(frame.element, this.#write, bytes)
+      if (!this.#onElement(frame.element, this.#write, bytes)) this.#close()
       return
     }
     const responses: string[] = []
     let pending = frame.elements.length
+    let isRefused = false
     const reply: Reply = response => {
       if (response !== undefined) responses.push(response)
       pending -= 1
       if (pending === 0 && responses.length > 0) this.#write(`[${responses.join(',')}]`)
     }
     this.#connection.dialect = 'rpc2'
-    for (const element of frame.elements) this.#onElement(element, reply, Math.ceil(bytes / frame.elements.length))
+    const isAuth = (element: Element): boolean => !isMalformed(element) && element.method === '$/auth'
+    const [auth] = frame.elements.filter(isAuth)
+    const queued: QueuedRequest[] = []
+    for (const element of frame.elements) {
+      // One comparison a line, so that a batch does not multiply guesses.
+      if (isAuth(element) && element !== auth) this.#answerError(element as Request, reply, repeatedAuth())
+      else if (isRefused) this.#answerError(element, reply, unauthorized('the line has no valid token'))
+      else {
+        const before = this.#connection.waiting.length
+        isRefused = !this.#onElement(element, reply, Math.ceil(bytes / frame.elements.length))
+        queued.push(...this.#connection.waiting.slice(before))
+      }
+    }
+    if (!isRefused) return
+    for (const { request } of queued) this.#failWaiting(request, unauthorized('the line has no valid token'))
+    this.#close()
   }
 
-  #onElement(element: Element, reply: Reply, bytes: number): void {
-    if (isMalformed(element)) reply(JSON.stringify(errorFrame(element, element.error)))
-    else if (element.method === '$/auth') this.#authenticate(element, reply)
-    else if (this.#needsToken(element)) this.#refuse(element, reply)
-    else if (!this.#host().serving())
-      reply(element.id === undefined ? undefined : JSON.stringify(errorFrame(element, stopping())))
+  /** Handles one request. Returns false if the connection must be closed after the answer. */
+  #onElement(element: Element, reply: Reply, bytes: number): boolean {
+    if (isMalformed(element)) {
+      reply(JSON.stringify(errorFrame(element, element.error)))
+      return true
+    }
+    if (element.method === '$/auth') return this.#authenticate(element, reply)
+    if (this.#needsToken(element)) return this.#refuse(element, reply)
+    if (!this.#host().admits(this.#connection)) return this.#answerError(element, reply, allBusy())
+    if (!this.#host().serving()) this.#answerError(element, reply, stopping())
     else if (element.method === '$/cancel')
       answer(element, reply, { cancelled: cancel(this.#connection, element, this.#drop) })
     else {
@@ -210,6 +236,7 @@ export class Driver {
       this.#connection.waiting.push({ request: element, reply: due, bytes })
       this.#connection.waitingBytes += bytes
     }
+    return true
   }
 
   #needsToken({ method, params }: Request): boolean {
@@ -218,33 +245,38 @@ export class Driver {
     return anonymous === 'none' || (methods.has(method) && !isOpen(method, params))
   }
 
-  #authenticate(request: Request, reply: Reply): void {
-    const { anonymous, tokens } = this.#host()
-    const tokenDigest = matchToken((request.params as { token?: unknown } | null | undefined)?.token, tokens)
-    if (anonymous !== 'all' && tokenDigest === null) {
-      const address = (this.#connection.input as Partial<Socket>).remoteAddress ?? 'local'
-      const waitMs = this.#host().countWrongToken(address)
-      if (waitMs === 0) this.#refuse(request, reply)
-      else reply(request.id === undefined ? undefined : JSON.stringify(errorFrame(request, tooManyTokens(waitMs))))
-      this.#close()
-      return
+  #authenticate(request: Request, reply: Reply): boolean {
+    const { anonymous, tokens, checkToken } = this.#host()
+    const token = (request.params as { token?: unknown } | null | undefined)?.token
+    const address = (this.#connection.input as Partial<Socket>).remoteAddress ?? 'local'
+    const { index, waitMs } = checkToken(typeof token === 'string' ? token : null, address)
+    if (anonymous !== 'all' && index === null) {
+      const message =
+        typeof token === 'string'
+          ? 'the first line must be $/auth with a valid token'
+          : '$/auth requires params with a string token'
+      return this.#answerError(request, reply, waitMs === 0 ? unauthorized(message) : tooManyTokens(waitMs))
     }
     clearTimeout(this.#authTimer)
-    this.#connection.tokenDigest = tokenDigest
+    this.#connection.tokenDigest = index === null ? null : digest(tokens[index] as string)
+    if (!this.#host().admits(this.#connection)) return this.#answerError(request, reply, allBusy())
     answer(request, reply, { ok: true })
+    return true
   }
 
-  #refuse(request: Request, reply: Reply): void {
+  /** Answers a request that requires a token. Returns false if all requests of the connection do. */
+  #refuse(request: Request, reply: Reply): boolean {
     const all = this.#host().anonymous === 'none'
-    const message =
-      all || request.method === '$/auth'
-        ? 'the first line must be $/auth with a valid token'
-        : `${request.method} requires the token of the daemon; send $/auth first`
-    const error = daemonErrors.create('DMN_UNAUTHORIZED', message, {
-      hint: 'the token is in .vox/daemon.json; plugins.daemon.token sets an additional one'
-    })
-    reply(request.id === undefined ? undefined : JSON.stringify(errorFrame(request, error)))
-    if (all) this.#close()
+    const message = all
+      ? 'the first line must be $/auth with a valid token'
+      : `${request.method} requires the token of the daemon; send $/auth first`
+    this.#answerError(request, reply, unauthorized(message))
+    return !all
+  }
+
+  #answerError(element: Element, reply: Reply, error: SvcError): false {
+    reply(element.id === undefined ? undefined : JSON.stringify(errorFrame(element, error)))
+    return false
   }
 
   /** Rejects requests that have not started. */
@@ -252,9 +284,9 @@ export class Driver {
     for (const { request } of [...this.#connection.waiting]) this.#failWaiting(request, stopping())
   }
 
-  /** Closes an idle connection with an error line, to make room for another. */
-  makeRoom(): void {
-    this.#write(tooManyConnections('this idle connection was closed for a new one'))
+  /** Closes the connection with an error line, to make room for another. */
+  makeRoom(reason: string): void {
+    this.#write(tooManyConnections(reason))
     this.#close()
     // If the client does not read, flushing the output never ends.
     setTimeout(() => this.#connection.input.destroy(), LAST_BYTES_MS).unref()
@@ -292,11 +324,28 @@ function stopping(): SvcError {
 }
 
 /** Returns the error line for a client that is disconnected. */
-export function tooManyConnections(reason: string): string {
-  const error = daemonErrors.create('DMN_TOO_MANY_CONNECTIONS', `the daemon has too many connections; ${reason}`, {
+function tooManyConnections(reason: string): string {
+  return JSON.stringify(errorFrame({ dialect: 'rpc2' }, noRoom(reason)))
+}
+
+function allBusy(): SvcError {
+  return noRoom('all of them are busy')
+}
+
+function noRoom(reason: string): SvcError {
+  return daemonErrors.create('DMN_TOO_MANY_CONNECTIONS', `the daemon has too many connections; ${reason}`, {
     hint: 'connect again, or raise plugins.daemon.max_connections'
   })
-  return JSON.stringify(errorFrame({ dialect: 'rpc2' }, error))
+}
+
+function unauthorized(message: string): SvcError {
+  return daemonErrors.create('DMN_UNAUTHORIZED', message, {
+    hint: 'the token is in .vox/daemon.json; plugins.daemon.token sets an additional one'
+  })
+}
+
+function repeatedAuth(): SvcError {
+  return daemonErrors.create('DMN_FRAME_INVALID', 'the request is invalid: a batch may have only one $/auth')
 }
 
 function tooManyTokens(waitMs: number): SvcError {

@@ -1,16 +1,20 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type KernelPort, TokenBuckets, type UnitView } from '@svc/contracts'
+import { AccessTokens, type KernelPort, TokenBuckets, type UnitView } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import type { AnonymousAccess } from './access.ts'
 import { type DaemonConnection, newConnection } from './connection.ts'
-import { Driver, type DriverHost, type DriverSettings, tooManyConnections } from './driver.ts'
+import { Driver, type DriverHost, type DriverSettings } from './driver.ts'
 import type { DaemonHub, HubOwner } from './hub.ts'
 import { LimitedLog } from './limited-log.ts'
 import type { MethodTable } from './methods.ts'
 
 /** Limit for wrong tokens from one address. */
 const MAX_WRONG_TOKENS_PER_MINUTE = 60
+/** Maximum number of connections above the limit whose first line may prove that they have the token. */
+const MAX_UNPROVEN = 16
+/** Time limit for their first line, in milliseconds. */
+const FIRST_LINE_MS = 5_000
 /** Poll interval for running calls, in milliseconds. */
 const QUIESCE_STEP_MS = 10
 
@@ -29,7 +33,9 @@ export class ConnectionReader implements HubOwner {
   readonly #options: ReaderOptions
   readonly #log: LimitedLog
   readonly #drivers = new Map<DaemonConnection, Driver>()
-  readonly #wrongTokens = new TokenBuckets(MAX_WRONG_TOKENS_PER_MINUTE)
+  readonly #tokens: AccessTokens
+  /** Connections above the limit that have not sent a request yet, in their order, with their time limits. */
+  readonly #unproven = new Map<DaemonConnection, NodeJS.Timeout>()
   #host: DriverHost | null = null
   #quiet = false
 
@@ -37,6 +43,7 @@ export class ConnectionReader implements HubOwner {
     this.#hub = hub
     this.#options = options
     this.#log = new LimitedLog(options.log)
+    this.#tokens = new AccessTokens(options.tokens, new TokenBuckets(MAX_WRONG_TOKENS_PER_MINUTE))
   }
 
   /**
@@ -54,10 +61,12 @@ export class ConnectionReader implements HubOwner {
       tokens,
       maxBufferedBytes: settings.max_buffered_bytes,
       serving: () => !this.#quiet && port.current.units.has(unit.name),
-      countWrongToken: address => {
-        this.#log.warn('a client sent a wrong token', { address })
-        return this.#wrongTokens.take(address)
+      checkToken: (token, address) => {
+        const check = this.#tokens.check(token ?? '', address)
+        if (check.index === null && anonymous !== 'all') this.#log.warn('a client sent a wrong token', { address })
+        return check
       },
+      admits: connection => this.#admits(connection),
       onClose: this.#onClose
     }
     if (this.#hub.owner === this) return
@@ -72,6 +81,8 @@ export class ConnectionReader implements HubOwner {
     this.#hub.server?.off('connection', this.#onSocket)
     for (const driver of this.#drivers.values()) driver.detach()
     this.#drivers.clear()
+    for (const timer of this.#unproven.values()) clearTimeout(timer)
+    this.#unproven.clear()
   }
 
   /** Rejects new requests. Resolves when running calls have ended, or at the time limit. */
@@ -84,35 +95,71 @@ export class ConnectionReader implements HubOwner {
   }
 
   readonly #onSocket = (socket: Socket): void => {
-    if (!this.#hasRoom()) {
-      const { max_connections } = this.#options.settings
-      this.#log.warn('a connection was refused, because all connections are busy', { max_connections })
-      socket.on('error', () => undefined).end(`${tooManyConnections('all of them are busy')}\n`, () => socket.destroy())
-      return
-    }
     const connection = newConnection(socket, socket)
+    if (!this.#hasRoom(connection)) this.#addUnproven(connection)
     this.#hub.connections.add(connection)
     this.#drive(connection)
   }
 
   /**
-   * Returns true if a connection can be accepted. At the limit, closes the connection with the longest idle time. False
-   * if none is idle.
+   * Accepts a connection above the limit, since its first line may have the token. At most 16 of them wait; then the
+   * oldest is refused.
    */
-  #hasRoom(): boolean {
-    const open = [...this.#drivers.keys()].filter(({ output }) => !output.writableEnded)
-    if (open.length < this.#options.settings.max_connections) return true
-    const idle = open.filter(({ inFlight, waiting }) => inFlight === 0 && waiting.length === 0)
-    // Any user of the machine can open connections, so authenticated ones are closed last.
-    const anonymous = idle.filter(({ tokenDigest }) => tokenDigest === null)
-    const [first, ...others] = anonymous.length > 0 ? anonymous : idle
+  #addUnproven(connection: DaemonConnection): void {
+    const [oldest] = this.#unproven.keys()
+    if (oldest !== undefined && this.#unproven.size >= MAX_UNPROVEN) this.#refuse(oldest)
+    this.#unproven.set(connection, setTimeout(() => this.#refuse(connection), FIRST_LINE_MS).unref())
+  }
+
+  /** Returns true if a connection may run requests; above the limit, if it can take the place of another one. */
+  #admits(connection: DaemonConnection): boolean {
+    if (!this.#unproven.has(connection)) return true
+    const admitted = this.#hasRoom(connection)
+    if (!admitted) this.#logRefused()
+    this.#forget(connection)
+    return admitted
+  }
+
+  #refuse(connection: DaemonConnection): void {
+    this.#forget(connection)
+    this.#logRefused()
+    this.#drivers.get(connection)?.makeRoom('all of them are busy')
+  }
+
+  #logRefused(): void {
+    const { max_connections } = this.#options.settings
+    this.#log.warn('a connection was refused, because all connections are busy', { max_connections })
+  }
+
+  #forget(connection: DaemonConnection): void {
+    clearTimeout(this.#unproven.get(connection))
+    this.#unproven.delete(connection)
+  }
+
+  /**
+   * Returns true if there is room for a connection. At the limit, closes another one: the one with the longest idle time
+   * of the first kind that has any. Any user of the machine can open connections, so none with a token is closed for one
+   * without.
+   */
+  #hasRoom(newcomer: DaemonConnection): boolean {
+    const { max_connections } = this.#options.settings
+    const open = [...this.#drivers.keys()].filter(each => !each.output.writableEnded && !this.#unproven.has(each))
+    if (open.length < max_connections) return true
+    const anonymous = open.filter(each => !this.#isTrusted(each))
+    const kinds = [anonymous.filter(isIdle), anonymous.filter(isStreaming)]
+    if (this.#isTrusted(newcomer)) kinds.push(anonymous, open.filter(isIdle))
+    const [first, ...others] = kinds.find(kind => kind.length > 0) ?? []
     if (first === undefined) return false
     const longest = others.reduce((found, each) => (each.activeAt < found.activeAt ? each : found), first)
     const idleMs = Math.round(performance.now() - longest.activeAt)
-    const { max_connections } = this.#options.settings
-    this.#log.warn('an idle connection was closed for a new one', { max_connections, idle_ms: idleMs })
-    this.#drivers.get(longest)?.makeRoom()
+    this.#log.warn('a connection was closed for a new one', { max_connections, idle_ms: idleMs })
+    this.#drivers.get(longest)?.makeRoom('this connection was closed for a new one')
     return true
+  }
+
+  /** True if the client has the token, or needs none. */
+  #isTrusted({ tokenDigest }: DaemonConnection): boolean {
+    return tokenDigest !== null || this.#options.anonymous === 'all'
   }
 
   #drive(connection: DaemonConnection): void {
@@ -124,6 +171,7 @@ export class ConnectionReader implements HubOwner {
   readonly #onClose = (connection: DaemonConnection): void => {
     this.#drivers.get(connection)?.detach()
     this.#drivers.delete(connection)
+    this.#forget(connection)
     this.#hub.connections.delete(connection)
     if (this.#hub.server === null) this.#options.onStdioEnd()
   }
@@ -132,4 +180,13 @@ export class ConnectionReader implements HubOwner {
     if (this.#host === null) throw new Error('a connection was read before the first generation')
     return this.#host
   }
+}
+
+function isIdle({ inFlight, waiting }: DaemonConnection): boolean {
+  return inFlight === 0 && waiting.length === 0
+}
+
+/** True if all running calls only send events. */
+function isStreaming({ inFlight, streams }: DaemonConnection): boolean {
+  return inFlight === streams
 }

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { callDaemon } from '@svc/contracts'
 import { defineOperation, definePlugin, t as schema } from '@svc/plugin-sdk'
+import type { TestKernel } from '@svc/plugin-sdk/testing'
+import fc from 'fast-check'
 import t from 'tap'
 import { startDaemon } from './start-daemon.ts'
 
@@ -58,6 +60,82 @@ t.test('over TCP without token, a method can be called only by its open name', a
   t.match(await peer.ask(request('orch.submit_task')), { result: { ok: true } })
   t.match(await peer.ask(request('tasks.submit')), UNAUTHORIZED)
 })
+
+t.test('a token of a wrong type counts as a wrong token', async t => {
+  const { connect, kernel } = await startDaemon(t, {}, [planner])
+  for (const params of [
+    { token: { toString: 1 } },
+    { token: ['x'] },
+    { token: 1 },
+    { token: null },
+    {},
+    null,
+    'x',
+    [1]
+  ]) {
+    const peer = await connect(null)
+    const message = '$/auth requires params with a string token'
+    t.match(await peer.ask(request('$/auth', params as object)), {
+      error: { message, data: { code: 'DMN_UNAUTHORIZED' } }
+    })
+    await peer.closed()
+  }
+  t.same(errorsOf(kernel), [])
+})
+
+t.test('one line is one guess: a batch with several tokens gets an answer and is closed', async t => {
+  const { connect, state } = await startDaemon(t, {}, [planner])
+  const right = state.token ?? ''
+  const peer = await connect(null)
+  const answers = await peer.ask([
+    request('orch.ping'),
+    request('$/auth', { token: 'wrong' }),
+    request('$/auth', { token: right }),
+    request('test.echo', { text: 'x' })
+  ])
+  t.same(answers.map(({ error }: any) => error.data.code).sort(), [
+    'DMN_FRAME_INVALID',
+    'DMN_UNAUTHORIZED',
+    'DMN_UNAUTHORIZED',
+    'DMN_UNAUTHORIZED'
+  ])
+  await peer.closed()
+  const owner = await connect(null)
+  t.match(await owner.ask([request('$/auth', { token: right }), request('test.echo', { text: 'x' })]), [
+    { result: { ok: true } },
+    { result: { text: 'x' } }
+  ])
+})
+
+t.test('any JSON as a request is answered or ignored, and never degrades the daemon', async t => {
+  const { connect, kernel, state } = await startDaemon(t, {}, [planner])
+  const token = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }), fc.constant({ toString: { valueOf: null } }))
+  const method = fc.oneof(fc.constantFrom('$/auth', '$/cancel', 'orch.ping', 'toString', '__proto__'), fc.jsonValue())
+  const params = fc.oneof(fc.record({ token }), fc.record({ id: fc.jsonValue() }), fc.jsonValue())
+  const frame = fc.record(
+    { jsonrpc: fc.oneof(fc.constant('2.0'), fc.jsonValue()), id: fc.jsonValue(), method, params },
+    { requiredKeys: [] }
+  )
+  const line = fc.oneof(frame, fc.array(frame, { maxLength: 4 }), fc.jsonValue())
+  await fc.assert(
+    fc.asyncProperty(line, async value => {
+      const peer = await connect(null)
+      peer.send(value)
+      // The end of the input makes the daemon close the connection after its answers.
+      peer.socket.end()
+      await peer.closed()
+    }),
+    { numRuns: 300 }
+  )
+  const peer = await connect(state.token)
+  t.match(await peer.ask(request('test.echo', { text: 'x' })), { result: { text: 'x' } })
+  t.same(errorsOf(kernel), [])
+})
+
+/** Returns the uncaught errors in the log. */
+function errorsOf(kernel: TestKernel): readonly unknown[] {
+  return kernel.log.filter(({ level }) => level === 'error')
+}
 
 t.test('each daemon has its own token and keeps it across reloads', async t => {
   const [first, second] = [await startDaemon(t), await startDaemon(t)]

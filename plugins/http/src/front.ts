@@ -115,9 +115,9 @@ export class Front {
 
   #identify(request: IncomingMessage, caller: Caller, open: boolean): void {
     if (this.#guard === null) return
-    const principal = this.#guard.identify(request)
-    if (principal !== null) caller.principal = principal
-    else if (!open) throw this.#guard.refuseToken(request)
+    const found = this.#guard.identify(request)
+    if ('id' in found) caller.principal = found
+    else if (!open) throw this.#guard.refuseToken(found)
   }
 
   #options(request: IncomingMessage, response: ServerResponse, exchange: Exchange): Route | null {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { TokenBuckets } from '@svc/contracts'
+import { AccessTokens, hostName, isLoopback, type TokenBuckets } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
-import { BearerToken } from './bearer-token.ts'
 import { httpErrors } from './errors.ts'
 
 export interface GuardSettings {
@@ -18,24 +17,30 @@ const BEARER: Principal = Object.freeze({ id: 'bearer', role: 'owner', scopes: O
 /** Principal of a remote caller if no token is set; may call only routes without a scope. */
 export const ANONYMOUS: Principal = Object.freeze({ id: 'anonymous', role: 'anonymous', scopes: Object.freeze([]) })
 
+/** Missing or wrong token. */
+export interface RejectedToken {
+  /** Milliseconds until another token of the address is accepted; 0 within the limit. */
+  readonly waitMs: number
+}
+
+const NO_TOKEN: RejectedToken = { waitMs: 0 }
+
 /** Access control of a listener: Host and Origin headers, against foreign browser pages, and the bearer token. */
 export class Guard {
   readonly #loopback: boolean
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
-  readonly #token: BearerToken | null
-  readonly #wrongTokens: TokenBuckets
+  readonly #tokens: AccessTokens | null
   /** Last accepted Host header, and whether its name is known. Cached: nearly every request repeats it. */
   #lastHost: string | undefined
   #lastKnown = false
 
   /** `wrongTokens` outlives the guard, since each generation has a new guard. */
   constructor({ host, token, allowed_hosts, cors_origins }: GuardSettings, wrongTokens: TokenBuckets) {
-    this.#wrongTokens = wrongTokens
     this.#loopback = isLoopback(host)
     this.#hosts = new Set([host, ...allowed_hosts].map(each => each.toLowerCase()))
     this.#origins = new Set(cors_origins)
-    this.#token = token === undefined ? null : new BearerToken(token)
+    this.#tokens = token === undefined ? null : new AccessTokens([token], wrongTokens)
   }
 
   /**
@@ -49,9 +54,14 @@ export class Guard {
     if (origin !== undefined) this.#checkOrigin(origin, host as string, response)
   }
 
-  /** Returns the caller; null if a required token is missing or wrong. */
-  identify(request: IncomingMessage): Principal | null {
-    if (this.#token !== null) return this.#token.matches(request.headers.authorization) ? BEARER : null
+  /** Returns the caller, or the reason for which a required token is missing or wrong. */
+  identify(request: IncomingMessage): Principal | RejectedToken {
+    if (this.#tokens !== null) {
+      const token = bearerToken(request.headers.authorization)
+      if (token === undefined) return NO_TOKEN
+      const check = this.#tokens.check(token, request.socket.remoteAddress ?? '')
+      return check.index === null ? { waitMs: check.waitMs } : BEARER
+    }
     // A request through a proxy is not local, even from a proxy on this machine.
     const proxied = request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined
     const { host = '' } = request.headers
@@ -61,12 +71,11 @@ export class Guard {
   }
 
   /** Returns the error for a request that {@link identify} rejected. */
-  refuseToken({ headers, socket }: IncomingMessage): Error {
-    const waitMs = headers.authorization === undefined ? 0 : this.#wrongTokens.take(socket.remoteAddress ?? '')
+  refuseToken({ waitMs }: RejectedToken): Error {
     if (waitMs > 0) {
       return httpErrors.create('HTTP_TOO_MANY_TOKENS', 'too many wrong bearer tokens came from this address', {
         data: { retryAfterMs: Math.ceil(waitMs) },
-        hint: `wait; the limit is ${this.#wrongTokens.perMinute} wrong tokens per minute`
+        hint: `wait; the limit is ${this.#tokens?.perMinute} wrong tokens per minute`
       })
     }
     return httpErrors.create('HTTP_UNAUTHORIZED', "the request does not have this server's bearer token", {
@@ -106,16 +115,11 @@ export class Guard {
   }
 }
 
-/** Returns whether a bind address or host name means only this machine. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
-}
-
 function isLoopbackAddress(address: string | undefined): boolean {
-  return address !== undefined && isLoopback(address.startsWith('::ffff:') ? address.slice(7) : address)
+  return address !== undefined && isLoopback(address)
 }
 
-/** Returns the host of a Host header without its port, in lower case; IPv6 addresses keep their brackets. */
-function hostName(header: string): string {
-  return header.replace(/:\d*$/, '').toLowerCase()
+/** Returns the token of an Authorization header. The scheme is case-insensitive (RFC 9110, 11.1). */
+function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^bearer +(\S+)$/i.exec(header)?.[1]
 }

@@ -1,5 +1,4 @@
-// The face of this folder for tests. Sources import the files.
-export { BearerToken } from './bearer-token.ts'
+// Exports of this folder for tests. Sources import the files directly.
 export { joinExpositions } from './exposition.ts'
 export { Guard } from './guard.ts'
 export type { Route } from './route.ts'

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import {
   type FinishedRequest,
   httpServer,
+  isLoopback,
   kernelAdmin,
   kernelPort,
   observabilitySink,
@@ -13,7 +14,6 @@ import type { Registry } from 'prom-client'
 import { AccessLog } from './access-log.ts'
 import { docsRoutes } from './builtin/docs.ts'
 import { beat, type Heartbeat, newHeartbeat } from './event-stream.ts'
-import { isLoopback } from './guard.ts'
 import { drain, openServer } from './listener.ts'
 import { operationServer } from './operations.ts'
 import { newRequestCounts } from './request-metrics.ts'

@@ -56,7 +56,7 @@ export default definePlugin({
     const gate = new Gate(config, buckets)
     if (config.allow_unauthenticated) {
       ctx.log.warn(
-        gate.tokens.required
+        gate.requiresToken
           ? 'SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED has no effect, since a token is set'
           : `no token is set: any client that reaches ${config.host}:${config.port} can call every allowed tool`,
         { hint: 'unset SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED' }
@@ -78,7 +78,7 @@ export default definePlugin({
       gatewayRoutes({
         gate,
         desk,
-        info: { settings: config, authRequired: gate.tokens.required, listener: LISTENER, server: deps.server },
+        info: { settings: config, authRequired: gate.requiresToken, listener: LISTENER, server: deps.server },
         mcp: deps.mcp,
         mobile: await mobileFiles(PAGE)
       })

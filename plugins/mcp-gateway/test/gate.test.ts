@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { TokenBuckets } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { BearerTokens, clientKey } from '#gate'
+import { clientKey, Gate } from '#gate'
 
 t.test('a bucket allows one burst and then the rate, for any sequence of times', t => {
   const step = fc.record({ client: fc.constantFrom('a', 'b'), wait: fc.nat({ max: 90_000 }) })
@@ -85,13 +85,30 @@ t.test('clients are distinguished by their address', t => {
 })
 
 t.test('an Authorization header selects one role or none', t => {
-  const tokens = new BearerTokens('w', 'r')
-  const role = (header?: string): string | null => tokens.roleOfHeader(header)
+  const role = (authorization?: string, settings: object = { bearer_token: 'w', read_bearer_token: 'r' }) => {
+    const gate = new Gate({ host: '127.0.0.1', allowed_origins: [], ...settings } as never, new TokenBuckets(60))
+    const request = { headers: { host: 'localhost', authorization }, socket: { remoteAddress: '127.0.0.1' } }
+    const verdict = gate.check(request as never, 'tools')
+    return verdict.refusal === null ? verdict.role : null
+  }
   t.same(
-    ['Bearer w', 'bearer  r', 'BEARER w ', 'Bearer x', 'Bearer', 'Basic w', 'w', undefined, 'Bearer w r'].map(role),
+    ['Bearer w', 'bearer  r', 'BEARER w ', 'Bearer x', 'Bearer', 'Basic w', 'w', undefined, 'Bearer w r'].map(each =>
+      role(each)
+    ),
     ['write', 'read', 'write', null, null, null, null, null, null]
   )
-  t.equal(new BearerTokens(undefined, undefined).required, false)
-  t.equal(new BearerTokens(undefined, 'r').roleOf('undefined'), null)
+  t.equal(role(undefined, {}), 'write', 'without tokens every caller has all rights')
+  t.equal(role('Bearer undefined', { read_bearer_token: 'r' }), null)
+  t.equal(role('Bearer r', { read_bearer_token: 'r' }), 'read')
+  t.end()
+})
+
+t.test('a token in a websocket message is a guess like one in a header', t => {
+  const settings = { host: '127.0.0.1', allowed_origins: [], bearer_token: 'w' }
+  const gate = new Gate(settings as never, new TokenBuckets(1, () => 0))
+  t.match(gate.roleOfToken('wrong', '127.0.0.1'), { status: 401 })
+  t.match(gate.roleOfToken('wrong', '127.0.0.1'), { status: 429 })
+  t.match(gate.roleOfToken('w', '127.0.0.1'), { status: 429 })
+  t.equal(gate.roleOfToken('w', '127.0.0.2'), 'write')
   t.end()
 })

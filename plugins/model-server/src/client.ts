@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { isLoopback } from '@svc/contracts'
 import type { FastifyRequest } from 'fastify'
-import { isLoopback } from './guard.ts'
 
 /**
  * Returns the identity of a client for fair queueing: its address. On loopback all programs share one address, so the

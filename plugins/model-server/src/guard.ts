@@ -1,30 +1,23 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import { TokenBuckets } from '@svc/contracts'
+import { AccessTokens, hostName, isLoopback, TokenBuckets } from '@svc/contracts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errors } from './errors.ts'
 
 type Check = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
-const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i
-
-export function isLoopback(host: string): boolean {
-  return LOOPBACK_HOST.test(host)
-}
-
 /** Limit per client address. */
 const MAX_WRONG_KEYS_PER_MINUTE = 60
 
 /**
- * Returns a check that requires the API key. Compares digests of equal length, so the duration reveals nothing.
- * Throws `MSV_UNAUTHORIZED` or `MSV_TOO_MANY_KEYS`.
+ * Returns a check that requires the API key, with one limit for wrong keys on all routes that use it. Throws
+ * `MSV_UNAUTHORIZED` or `MSV_TOO_MANY_KEYS`.
  */
 export function requireBearer(key: string): Check {
-  const expected = digest(key)
-  const wrongKeys = new TokenBuckets(MAX_WRONG_KEYS_PER_MINUTE)
+  const keys = new AccessTokens([key], new TokenBuckets(MAX_WRONG_KEYS_PER_MINUTE))
   return async (request, reply) => {
     const given = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    if (given !== undefined && timingSafeEqual(digest(given.trim()), expected)) return
-    const waitMs = given === undefined ? 0 : wrongKeys.take(request.socket.remoteAddress ?? '')
+    const { index, waitMs } =
+      given === undefined ? { index: null, waitMs: 0 } : keys.check(given.trim(), request.socket.remoteAddress ?? '')
+    if (index !== null) return
     if (waitMs > 0) {
       reply.header('retry-after', String(Math.ceil(waitMs / 1000)))
       throw errors.create(
@@ -43,13 +36,9 @@ export function requireBearer(key: string): Check {
  * Throws `MSV_HOST`.
  */
 export async function requireLoopbackHost(request: FastifyRequest): Promise<void> {
-  const name = (request.headers.host ?? 'localhost').replace(/:\d+$/, '')
+  const name = hostName(request.headers.host ?? 'localhost')
   if (isLoopback(name)) return
   throw errors.create('MSV_HOST', `this server accepts the host names localhost and 127.0.0.1, not '${name}'`, {
     hint: 'To serve other host names, set plugins.model-server.host to an address that is not loopback.'
   })
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,6 +1,5 @@
-import type { InferenceClient } from '@svc/contracts'
+import { type InferenceClient, isLoopback } from '@svc/contracts'
 import { type Health, isSvcError, type Logger, type Ref } from '@svc/plugin-sdk'
-import { isLoopback } from './guard.ts'
 import { quoted, type ServedModel } from './served-model.ts'
 import { shownName } from './shown-name.ts'
 

@@ -7,6 +7,7 @@ import {
   inferenceClient,
   inferenceEngine,
   inferenceGrammars,
+  isLoopback,
   type KernelPort,
   kernelPort,
   metricsText,
@@ -34,7 +35,6 @@ import { AddressFile } from './address-file.ts'
 import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
 import { Grammars } from './grammars.ts'
-import { isLoopback } from './guard.ts'
 import { LazyMetrics } from './metrics.ts'
 import { ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'

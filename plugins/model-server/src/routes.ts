@@ -1,9 +1,10 @@
-import type { HttpRoutes } from '@svc/contracts'
+import { type HttpRoutes, isLoopback } from '@svc/contracts'
 import type { FastifyInstance } from 'fastify'
-import { isLoopback, requireBearer, requireLoopbackHost } from './guard.ts'
+import { requireBearer, requireLoopbackHost } from './guard.ts'
 import { ROUTES_ELSEWHERE } from './ollama/elsewhere.ts'
 import { ollamaRoutes } from './ollama/routes.ts'
 import { openAiRoutes } from './openai/routes.ts'
+import { errorHandler } from './wire-error.ts'
 import type { WireServices } from './wire-services.ts'
 
 /** Routes that {@link modelServerRoutes} adds. */
@@ -33,11 +34,13 @@ export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
 
 /** Adds all routes. Each API has its own scope and its own error format. */
 export async function modelServerRoutes(app: FastifyInstance, services: WireServices): Promise<void> {
+  if (isLoopback(services.host)) app.addHook('onRequest', requireLoopbackHost)
+  app.setErrorHandler(errorHandler(({ message }) => ({ error: message }), services))
   app.get('/', async (_request, reply) => reply.type('text/plain; charset=utf-8').send('svc model server is running'))
+  const requireKey = services.apiKey === undefined ? null : requireBearer(services.apiKey)
   for (const routes of [openAiRoutes, ollamaRoutes]) {
     await app.register(async scope => {
-      if (isLoopback(services.host)) scope.addHook('onRequest', requireLoopbackHost)
-      if (services.apiKey !== undefined) scope.addHook('onRequest', requireBearer(services.apiKey))
+      if (requireKey !== null) scope.addHook('onRequest', requireKey)
       routes(scope, services)
     })
   }

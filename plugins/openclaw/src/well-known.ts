@@ -1,3 +1,4 @@
+import { isLoopback } from '@svc/contracts'
 import { type JsonTable, tableOf } from './json-table.ts'
 
 /** Valid contents of a gateway's well-known document. */
@@ -67,10 +68,6 @@ function isAddress(text: string, scheme: 'http' | 'ws', isSecure: boolean): bool
   const { protocol, hostname } = new URL(text)
   if (protocol === `${scheme}s:`) return true
   return protocol === `${scheme}:` && (!isSecure || isLoopback(hostname))
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname)
 }
 
 function numberOf(tables: readonly JsonTable[], names: readonly string[]): number | undefined {

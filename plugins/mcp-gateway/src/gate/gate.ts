@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import type { TokenBuckets } from '@svc/contracts'
+import { AccessTokens, type TokenBuckets } from '@svc/contracts'
 import type { Settings } from '../settings.ts'
-import { BearerTokens } from './bearer-tokens.ts'
 import { clientKey } from './client-key.ts'
 import { OriginGuard } from './origin-guard.ts'
 import { HOST_DENIED, HTTPS_REQUIRED, ORIGIN_DENIED, type Refusal, tooMany, UNAUTHORIZED } from './refusal.ts'
@@ -21,22 +20,27 @@ const READ: Verdict = { role: 'read', refusal: null }
 
 /** Checks of a request before its body is read: origin, token, HTTPS, rate. */
 export class Gate {
-  readonly tokens: BearerTokens
+  readonly #tokens: AccessTokens
+  /** Role of each token. */
+  readonly #roles: readonly Role[]
   readonly #settings: Settings
   readonly #origins: OriginGuard
   readonly #buckets: TokenBuckets
-  /**
-   * Rate limit for wrong tokens, against guessing. Callers with the right token at the same address are not affected.
-   */
-  readonly #guesses: TokenBuckets
 
   /** Throws `GWY_ORIGIN_INVALID` for an invalid entry of `allowed_origins`. */
   constructor(settings: Settings, buckets: TokenBuckets) {
-    this.tokens = new BearerTokens(settings.bearer_token, settings.read_bearer_token)
+    const { bearer_token: write, read_bearer_token: read } = settings
+    const tokens = [...(write === undefined ? [] : [write]), ...(read === undefined ? [] : [read])]
+    this.#roles = [...(write === undefined ? [] : ['write' as const]), ...(read === undefined ? [] : ['read' as const])]
+    this.#tokens = new AccessTokens(tokens, buckets.another())
     this.#settings = settings
     this.#origins = new OriginGuard(settings.host, settings.allowed_origins)
     this.#buckets = buckets
-    this.#guesses = buckets.another()
+  }
+
+  /** True if callers must present a token. */
+  get requiresToken(): boolean {
+    return this.#roles.length > 0
   }
 
   check(request: IncomingMessage, zone: Zone): Verdict {
@@ -45,7 +49,7 @@ export class Gate {
     if (origin !== null) return { refusal: origin }
     const role = this.#roleOf(request)
     const asked = zone === 'tools' || (zone === 'health' && this.#settings.health_auth)
-    if (role === null && asked) return { refusal: this.#turnAway(request) }
+    if (typeof role === 'object' && asked) return { refusal: role }
     const refusal = this.#checkTransport(request, zone)
     if (refusal !== null) return { refusal }
     return role === 'write' ? WRITE : READ
@@ -59,11 +63,12 @@ export class Gate {
     const refused = (refusal: Refusal) => ({ role: null, refusal })
     const origin = this.#checkOrigin(request)
     if (origin !== null) return refused(origin)
-    const shown = this.tokens.roleOfHeader(request.headers.authorization)
-    if (request.headers.origin === undefined && shown === null) return refused(ORIGIN_DENIED)
+    const shown = this.#roleOfHeader(request)
+    const isAbsent = typeof shown === 'object'
+    if (request.headers.origin === undefined && isAbsent) return refused(shown === UNAUTHORIZED ? ORIGIN_DENIED : shown)
     const refusal = this.#checkTransport(request, 'tools')
     if (refusal !== null) return refused(refusal)
-    return { role: this.tokens.required ? shown : 'write', refusal: null }
+    return { role: !this.requiresToken ? 'write' : isAbsent ? null : shown, refusal: null }
   }
 
   client(request: IncomingMessage): string {
@@ -84,14 +89,23 @@ export class Gate {
     return origin === undefined || this.#origins.admitsOrigin(origin, host) ? null : ORIGIN_DENIED
   }
 
-  #roleOf({ headers }: IncomingMessage): Role | null {
-    return this.tokens.required ? this.tokens.roleOfHeader(headers.authorization) : 'write'
+  /** Returns the role for a token of a client, or the refusal. */
+  roleOfToken(token: string, client: string): Role | Refusal {
+    const { index, waitMs } = this.#tokens.check(token, client)
+    const role = index === null ? undefined : this.#roles[index]
+    if (role !== undefined) return role
+    return waitMs === 0 ? UNAUTHORIZED : tooMany(this.#tokens.perMinute, waitMs)
   }
 
-  #turnAway(request: IncomingMessage): Refusal {
-    if (request.headers.authorization === undefined) return UNAUTHORIZED
-    const wait = this.#guesses.take(this.client(request))
-    return wait === 0 ? UNAUTHORIZED : tooMany(this.#guesses.perMinute, wait)
+  #roleOf(request: IncomingMessage): Role | Refusal {
+    return this.requiresToken ? this.#roleOfHeader(request) : 'write'
+  }
+
+  /** The scheme is case-insensitive (RFC 9110, 11.1). */
+  #roleOfHeader(request: IncomingMessage): Role | Refusal {
+    const { authorization } = request.headers
+    const token = authorization === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization)?.[1]
+    return token === undefined ? UNAUTHORIZED : this.roleOfToken(token, this.client(request))
   }
 
   #checkTransport(request: IncomingMessage, zone: Zone): Refusal | null {

@@ -1,3 +1,3 @@
-// The face of this folder for tests. Sources import the files.
-export { BearerTokens } from './bearer-tokens.ts'
+// Exports of this folder for tests. Sources import the files directly.
 export { clientKey } from './client-key.ts'
+export { Gate } from './gate.ts'

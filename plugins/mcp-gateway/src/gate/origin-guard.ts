@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { hostName, isLoopback } from '@svc/contracts'
 import { gatewayErrors } from '../errors.ts'
 
 /** Origins of pages on this machine, with any port. */
@@ -28,7 +29,7 @@ export class OriginGuard {
   admitsHost(header: string | undefined): boolean {
     if (!this.#loopback) return true
     if (header === undefined) return false
-    const name = header.replace(/:\d*$/, '').toLowerCase()
+    const name = hostName(header)
     return isLoopback(name) || this.#hosts.has(name)
   }
 
@@ -51,11 +52,6 @@ function parseOrigin(text: string): URL {
       hint: 'write only scheme, host and port: https://svc.example.org'
     }
   )
-}
-
-/** Returns whether a bind address or host name means only this machine. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 function isAddress(host: string): boolean {

@@ -111,8 +111,9 @@ export class SocketClient {
   }
 
   #authorise(message: ClientMessage | null): void {
-    const role = message?.type === 'auth' ? this.#parts.gate.tokens.roleOf(message.token) : null
-    if (role === null) {
+    const { gate, key } = this.#parts
+    const role = message?.type === 'auth' ? gate.roleOfToken(message.token, key) : null
+    if (role === null || typeof role === 'object') {
       this.#refuse()
       return
     }
