@@ -11,6 +11,8 @@ export interface Declared {
   readonly env: readonly string[]
   readonly reload: ReloadClass
   readonly secret: boolean
+  /** True for a secret, and for a setting whose removal would give access. */
+  readonly guards: boolean
 }
 
 export const MASK = '********'
@@ -19,27 +21,32 @@ export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSc
   return isTable(schema.properties) ? (schema.properties as Record<string, JsonSchema>) : {}
 }
 
-/** Returns every setting of a schema in declaration order. `x-reload` and `x-secret` apply to all nested settings. */
+/** Returns every setting of a schema in declaration order. `x-reload`, `x-secret` and `x-guards` apply to all nested settings. */
 export function declaredSettings(schema: JsonSchema, path: Path = [], outer: JsonSchema = {}): readonly Declared[] {
   return Object.entries(propertiesOf(schema)).flatMap(([key, own]) => {
-    const marks = { 'x-reload': outer['x-reload'], 'x-secret': outer['x-secret'], ...marked(schema), ...marked(own) }
+    const marks: JsonSchema = { ...outer, ...marked(schema), ...marked(own) }
     const here = [...path, key]
     if (Object.keys(propertiesOf(own)).length > 0 && own['x-env'] === undefined) {
       return declaredSettings(own, here, marks)
     }
     const env = own['x-env'] as string | readonly string[] | undefined
+    const secret = marks['x-secret'] === true || holdsSecret(own)
     return {
       path: here,
       schema: own,
       env: typeof env === 'string' ? [env] : (env ?? []),
       reload: (marks['x-reload'] as ReloadClass | undefined) ?? 'plugin',
-      secret: marks['x-secret'] === true || holdsSecret(own)
+      secret,
+      guards: secret || marks['x-guards'] === true
     }
   })
 }
 
+/** Annotations that apply to all nested settings. */
+const INHERITED = ['x-reload', 'x-secret', 'x-guards']
+
 function marked(schema: JsonSchema): JsonSchema {
-  return Object.fromEntries(['x-reload', 'x-secret'].filter(key => key in schema).map(key => [key, schema[key]]))
+  return Object.fromEntries(INHERITED.filter(key => key in schema).map(key => [key, schema[key]]))
 }
 
 /** True if a schema contains a secret. `$ref` is not followed: to be safe, a referenced schema counts as secret. */

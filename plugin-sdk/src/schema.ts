@@ -55,6 +55,11 @@ export interface Annotations {
   readonly 'x-env-empty'?: 'unset' | 'clear'
   /** True for a secret: the value is never printed. */
   readonly 'x-secret'?: boolean
+  /**
+   * True for a setting that restricts access, such as a host rule. A configuration file that removes or empties it may be
+   * half-written, so the change waits for two seconds. Secrets always count as such settings.
+   */
+  readonly 'x-guards'?: boolean
   /** Shell completions for this value. Default: the values of an enum, else file names. */
   readonly 'x-complete'?: 'plugins' | 'operations' | 'methods' | 'settings'
   /** True for an alternative spelling for other peers: accepted, but not shown in help, completions and tool lists. */

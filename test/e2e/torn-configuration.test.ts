@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { makeProject, pluginPackage, serve } from './served-project.ts'
 
 const source = `
@@ -14,10 +14,18 @@ export default definePlugin({ name: 'echo', operations: [say], activate: ctx => 
 `
 const EMPTIED_FILE_MS = 2_000
 const APPLIED = /svc\.toml: empty or missing for (\d+) ms; its settings no longer apply/
+const REMOVED = /plugins\.http\.token: no longer set for (\d+) ms; the change is applied/
 const emptyMs = (line: string): number => Number(APPLIED.exec(line)?.[1])
 const withToken = (token: string): string => `[plugins.http]\ntoken = "${token}"\n`
 
-t.test('a configuration file that is truncated before it is written never removes the token of a listener', async t => {
+interface Guarded {
+  readonly folder: string
+  readonly server: Awaited<ReturnType<typeof serve>>
+  /** Calls the protected operation and returns the status. */
+  post(token?: string): Promise<number>
+}
+
+async function guarded(t: Test): Promise<Guarded> {
   const folder = makeProject(t, {
     'svc.toml': withToken('first-token-of-the-test'),
     'plugins/echo/package.json': pluginPackage('echo'),
@@ -41,7 +49,11 @@ t.test('a configuration file that is truncated before it is written never remove
   }
   t.equal(await post(), 401)
   t.equal(await post('first-token-of-the-test'), 200)
+  return { folder, server, post }
+}
 
+t.test('a configuration file that is truncated before it is written never removes the token of a listener', async t => {
+  const { folder, server, post } = await guarded(t)
   const answers: number[] = []
   const file = openSync(join(folder, 'svc.toml'), 'w')
   await server.line(/svc\.toml: empty or missing; reading again/)
@@ -66,3 +78,30 @@ t.test('a configuration file that is truncated before it is written never remove
   for (const line of early) t.ok(emptyMs(line) >= EMPTIED_FILE_MS, line)
   if (early.length === 0) t.same([...new Set(answers)], [401], 'no request without a token succeeds')
 })
+
+t.test(
+  'a half-written configuration file without the token of a listener is not applied before it settles',
+  async t => {
+    const { folder, server, post } = await guarded(t)
+    const file = join(folder, 'svc.toml')
+    const answers: number[] = []
+    writeFileSync(file, '[plugins.http]\nslow_ms = 900\n')
+    await server.line(/plugins\.http\.token: no longer set; reading again/)
+    answers.push(await post())
+    writeFileSync(file, `${withToken('second-token-of-the-test')}slow_ms = 900\n`)
+    while ((await post('second-token-of-the-test')) !== 200) {
+      answers.push(await post())
+      await pause(20)
+    }
+    const early = server.lines.filter(line => REMOVED.test(line))
+    // If the machine sleeps between the two writes, the first one is applied.
+    if (early.length === 0) t.same([...new Set(answers)], [401], 'no request without a token succeeds')
+
+    const torn = server.lines.length
+    writeFileSync(file, '[plugins.http]\nslow_ms = 900\n')
+    const applied = await server.line(REMOVED, torn)
+    t.ok(Number(REMOVED.exec(applied)?.[1]) >= EMPTIED_FILE_MS, applied)
+    while ((await post()) !== 200) await pause(50)
+    t.pass('a file that stays without the token is applied')
+  }
+)

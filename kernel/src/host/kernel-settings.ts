@@ -74,6 +74,7 @@ export const policySchema = t.object({
   enabled: t.optional(t.boolean({ description: 'Load the plugin.', ...live })),
   isolation: t.enum(['in-process', 'worker', 'process'], {
     default: 'in-process',
+    'x-guards': true,
     description:
       'Where the plugin runs. In a worker or process, it offers only operations, hook taps and health checks.'
   }),
@@ -106,14 +107,17 @@ export const policySchema = t.object({
   }),
   memory_mb: t.optional(t.integer({ minimum: 16, description: 'Heap limit of a worker or process, in MiB.' })),
   permissions: t.optional(
-    t.object({
-      fs_read: paths('Paths that an isolated plugin may read.'),
-      fs_write: paths('Paths that an isolated plugin may write.'),
-      child_process: flag('Allow an isolated plugin to start processes.'),
-      worker: flag('Allow an isolated plugin to start workers.'),
-      native_addons: flag('Allow an isolated plugin to load native addons.'),
-      env: paths('Environment variables that an isolated plugin may read.')
-    })
+    t.object(
+      {
+        fs_read: paths('Paths that an isolated plugin may read.'),
+        fs_write: paths('Paths that an isolated plugin may write.'),
+        child_process: flag('Allow an isolated plugin to start processes.'),
+        worker: flag('Allow an isolated plugin to start workers.'),
+        native_addons: flag('Allow an isolated plugin to load native addons.'),
+        env: paths('Environment variables that an isolated plugin may read.')
+      },
+      { 'x-guards': true }
+    )
   )
 })
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { basename, join, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { type Changes, emptiedFiles, formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
+import { type Changes, formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
 import {
   type BuildReport,
   type ChangeReport,
@@ -32,6 +32,7 @@ import { type ResolvedConfig, resolveConfig } from './plugin-config.ts'
 import { repositoryIdOf } from './repository-id.ts'
 import { configSchema } from './sections.ts'
 import { catchUncaught } from './uncaught.ts'
+import { UnfinishedSaves } from './unfinished-saves.ts'
 import { version } from './version.ts'
 
 /** Resolution of file times in milliseconds. */
@@ -52,11 +53,7 @@ export interface ProjectOptions extends ChoiceOptions {
   readonly ownsProcess?: boolean
 }
 
-/**
- * Delay before an emptied configuration file is applied. Some editors truncate a file before they write it, and this
- * must not briefly remove a token or rule.
- */
-const EMPTIED_FILE_MS = 2_000
+/** Time in milliseconds until a configuration that may be half-written is read again. */
 const REREAD_MS = 150
 
 /** Kernel for a project folder: discovers plugins, reads the configuration and watches both. */
@@ -86,8 +83,7 @@ export class Project {
   /** Queue of changes. */
   #turn: Promise<unknown> = Promise.resolve()
   #closed: Promise<void> | undefined
-  /** Time at which a configuration file with settings was first found empty. */
-  #emptiedAt: number | undefined
+  readonly #unfinished: UnfinishedSaves
   #rereading: NodeJS.Timeout | undefined
 
   constructor(options: ProjectOptions, config: ResolvedConfig, log: KernelLogger) {
@@ -99,6 +95,7 @@ export class Project {
     this.#read = config
     this.log = log
     this.#findings = new Findings(log)
+    this.#unfinished = new UnfinishedSaves(log)
     this.ended = new Promise((resolve, reject) => {
       this.#end = error => (error === undefined ? resolve() : reject(error))
     })
@@ -147,9 +144,11 @@ export class Project {
       try {
         this.#seen = await read()
         this.#printOutput(this.#seen)
-        if (!this.#isHalfSaved(this.#seen)) {
+        const config = this.#resolve(this.#seen)
+        if (this.#mustWait(this.#seen, config)) this.#readAgainSoon()
+        else {
           const stale = [...this.#stale]
-          const refused = await this.#adopt(this.#seen, stale)
+          const refused = await this.#adopt(this.#seen, config, stale)
           for (const name of stale) if (!refused.has(name)) this.#stale.delete(name)
         }
       } catch (error) {
@@ -162,25 +161,25 @@ export class Project {
     })
   }
 
-  /** True if a configuration file was just emptied, so that its save may be incomplete. Then schedules another read. */
-  #isHalfSaved({ sources }: PluginCatalog): boolean {
-    const emptied = emptiedFiles(this.#catalog.sources, sources)
-    if (emptied.length === 0) {
-      this.#emptiedAt = undefined
+  /** Resolves the configuration of a catalog, unless it is that of the last one. */
+  #resolve(catalog: PluginCatalog): ResolvedConfig {
+    return isSameConfiguration(catalog, this.#catalog) ? this.#read : configOf(catalog)
+  }
+
+  /** True if the configuration files may be half-written, so that they must be read again before they are applied. */
+  #mustWait({ sources }: PluginCatalog, { resolved, generalProblems }: ResolvedConfig): boolean {
+    if (generalProblems.some(isError)) {
+      // The change is refused as a whole.
+      this.#unfinished.reset()
       return false
     }
-    const files = emptied.join(', ')
-    if (this.#emptiedAt === undefined)
-      this.log.debug(`${files}: empty or missing; reading again before this is applied`)
-    this.#emptiedAt ??= performance.now()
-    const emptyMs = performance.now() - this.#emptiedAt
-    if (emptyMs >= EMPTIED_FILE_MS) {
-      this.log.warn(`${files}: empty or missing for ${Math.round(emptyMs)} ms; its settings no longer apply`)
-      return false
-    }
+    const before = { sources: this.#catalog.sources, resolved: this.#read.resolved }
+    return this.#unfinished.mustWait(before, { sources, resolved })
+  }
+
+  #readAgainSoon(): void {
     clearTimeout(this.#rereading)
     this.#rereading = setTimeout(() => void this.reconfigure(), REREAD_MS)
-    return true
   }
 
   /** Closes the project. Further calls return the same promise. */
@@ -213,8 +212,7 @@ export class Project {
   }
 
   /** Applies a catalog. Returns the plugins whose settings or package were rejected; they continue unchanged. */
-  async #adopt(catalog: PluginCatalog, stale: readonly string[]): Promise<ReadonlySet<string>> {
-    const read = isSameConfiguration(catalog, this.#catalog) ? this.#read : configOf(catalog)
+  async #adopt(catalog: PluginCatalog, read: ResolvedConfig, stale: readonly string[]): Promise<ReadonlySet<string>> {
     this.#findings.update(catalog, read)
     const fatal = read.generalProblems.filter(isError)
     if (fatal.length > 0) throw problemsError(fatal)

@@ -65,6 +65,7 @@ export const settings = t.object({
   capabilities: t.array(t.enum(['fs', 'process', 'env', 'net', 'browser', 'secrets']), {
     default: ['fs', 'process', 'env', 'net', 'browser'],
     'x-reload': 'live',
+    'x-guards': true,
     description:
       'Capabilities of programs from the command line. A line "// vox:caps" in a file can only restrict them.'
   }),

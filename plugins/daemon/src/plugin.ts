@@ -23,6 +23,7 @@ const config = t.object({
   }),
   require_token: t.boolean({
     default: false,
+    'x-guards': true,
     description: 'Require a token from all clients. svc reads it from .vox/daemon.json.'
   }),
   max_line_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Maximum length of a line in bytes.' }),

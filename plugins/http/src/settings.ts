@@ -21,11 +21,13 @@ export const settings = t.object({
   token: t.optional(
     t.secret({
       minLength: 1,
-      description: 'Bearer token that every request must carry, except to /health, /docs and the status of /ready.'
+      description:
+        'Bearer token that every request must carry, except to /health, /docs and the status of /ready. At least 22 random characters, or wrong tokens can lock out their address.'
     })
   ),
   allowed_hosts: t.array(t.string({ minLength: 1 }), {
     default: [],
+    'x-guards': true,
     description:
       'Host names that requests may name, in addition to loopback names. Beyond loopback an empty list accepts all.'
   }),

@@ -1,13 +1,13 @@
 import { type Infer, t } from '@svc/plugin-sdk'
 
-const flag = (variable: string, description: string) =>
-  t.boolean({ default: false, 'x-env': variable, 'x-env-type': 'truthy', description })
+const flag = (variable: string, description: string, marks: { readonly 'x-guards'?: true } = {}) =>
+  t.boolean({ default: false, 'x-env': variable, 'x-env-type': 'truthy', description, ...marks })
 
 const token = (variable: string, description: string) =>
   t.optional(t.secret({ minLength: 1, pattern: '^\\S+$', 'x-env': variable, description }))
 
 const names = (variable: string, description: string) =>
-  t.optional(t.array(t.string({ minLength: 1 }), { 'x-env': variable, description }))
+  t.optional(t.array(t.string({ minLength: 1 }), { 'x-env': variable, 'x-guards': true, description }))
 
 export const settings = t.object({
   http_enabled: flag('SVC_MCP_HTTP_ENABLED', 'Whether the gateway listens.'),
@@ -45,9 +45,10 @@ export const settings = t.object({
   }),
   require_forwarded_https: flag(
     'SVC_MCP_HTTP_REQUIRE_FORWARDED_HTTPS',
-    'Reject requests without X-Forwarded-Proto: https, which a TLS proxy sets.'
+    'Reject requests without X-Forwarded-Proto: https, which a TLS proxy sets.',
+    { 'x-guards': true }
   ),
-  health_auth: flag('SVC_MCP_HTTP_HEALTH_AUTH', 'Whether /health requires a token as well.'),
+  health_auth: flag('SVC_MCP_HTTP_HEALTH_AUTH', 'Whether /health requires a token as well.', { 'x-guards': true }),
   trust_x_forwarded_for: flag(
     'SVC_MCP_HTTP_TRUST_X_FORWARDED_FOR',
     'Identify clients by the first address in X-Forwarded-For. Safe only behind a proxy that sets the header itself.'
