@@ -55,7 +55,10 @@ export interface CliExposure {
  * - `text`: output field to print unchanged.
  * - `markdown`: output field to print without Markdown syntax.
  * - `rows` and `columns`: array field to print as a table. `note`: text field to print below it, unless it is empty.
- * - `fields`: output fields to print as a table of names and values. Dotted paths select fields of nested objects.
+ * - `fields`: output fields to print as a table of names and values, without absent ones. Dotted paths select fields of nested
+ *   objects.
+ * - `stream`: text field of each event to print as a line; with `--json`, each event is a line of JSON on standard output. The
+ *   result is not printed.
  * - `answer`: output field to use instead of the whole output, even with `--json`.
  */
 export interface CliView {
@@ -66,6 +69,7 @@ export interface CliView {
   readonly columns?: readonly string[]
   readonly fields?: readonly string[]
   readonly note?: string
+  readonly stream?: string
 }
 
 export interface McpExposure {

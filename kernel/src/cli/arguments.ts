@@ -45,6 +45,7 @@ export function describeField(field: JsonSchema, plain: PlainText = text => text
     describe: texts.length > 0 ? plain(texts.join(' ')) : undefined,
     hidden: field['x-hidden'] === true || undefined,
     choices: choicesOf(field) as readonly string[] | undefined,
+    coerce: spelled(field),
     // Only shown: with a default in yargs, an absent flag would look like a given one. The schema applies the default.
     defaultDescription: fallback === undefined ? undefined : JSON.stringify(fallback)
   })
@@ -84,8 +85,26 @@ export function fieldOf(input: JsonSchema, name: string): JsonSchema {
   return (input.properties as Readonly<Record<string, JsonSchema>> | undefined)?.[name] ?? {}
 }
 
+/** Returns the values of an enum. Of words that differ only in case, only the first is returned. */
 export function choicesOf(field: JsonSchema): readonly unknown[] | undefined {
-  return Array.isArray(field.enum) ? field.enum : undefined
+  if (!Array.isArray(field.enum)) return undefined
+  const choices: readonly unknown[] = field.enum
+  const keys = choices.map(keyOf)
+  return choices.filter((_, index) => keys.indexOf(keys[index]) === index)
+}
+
+function keyOf(choice: unknown): unknown {
+  return typeof choice === 'string' ? choice.toLowerCase() : choice
+}
+
+/** Replaces other spellings of a choice by the one that {@link choicesOf} returns, since yargs compares exactly. */
+function spelled(field: JsonSchema): ((given: unknown) => unknown) | undefined {
+  const all: readonly unknown[] = Array.isArray(field.enum) ? field.enum : []
+  const choices = choicesOf(field) ?? []
+  if (all.length === choices.length) return undefined
+  const one = (given: unknown): unknown =>
+    all.includes(given) ? choices.find(choice => keyOf(choice) === keyOf(given)) : given
+  return given => (Array.isArray(given) ? given.map(one) : one(given))
 }
 
 /** Returns the type of a field, ignoring `null`. Undefined for a union of several types. */
@@ -145,12 +164,21 @@ function convert(name: string, value: unknown, field: JsonSchema): unknown {
   return parseJson(value)
 }
 
-/** Parses an argument for a list of objects: `key=value,key=value` or JSON, of one object or of the whole list. */
+/**
+ * Parses an argument for a list of objects: `key=value,key=value` or JSON, of one object or of the whole list. Any other text
+ * sets the only required field, if that is a string and all others have defaults.
+ */
 function recordsOf(text: string, items: JsonSchema): unknown[] {
   const value = parseJson(text)
-  if (typeof value !== 'string') return Array.isArray(value) ? value : [value]
+  const plain = plainField(items)
+  if (typeof value !== 'string') {
+    if (plain !== undefined && (typeof value !== 'object' || value === null)) return [{ [plain]: text }]
+    return Array.isArray(value) ? value : [value]
+  }
   const pairs = value.split(',').map(pair => /^(\w+)=(.*)$/s.exec(pair))
-  if (pairs.includes(null)) return [value]
+  const known = fieldNames(items)
+  const isRecord = pairs.every(pair => pair !== null && (plain === undefined || known.includes(pair[1] ?? '')))
+  if (!isRecord) return [plain === undefined ? value : { [plain]: value }]
   return [
     Object.fromEntries(
       pairs.map(pair => [pair?.[1], convert(pair?.[1] ?? '', pair?.[2], fieldOf(items, pair?.[1] ?? ''))])
@@ -158,13 +186,22 @@ function recordsOf(text: string, items: JsonSchema): unknown[] {
   ]
 }
 
-/** Returns the form of an object in a list, such as `path=…,access=read|write`. Undefined for other fields. */
+/** Returns the forms of an object in a list, such as `path=…,access=read|write`. Undefined for other fields. */
 function recordForm(field: JsonSchema): string | undefined {
   const items = (field.items ?? {}) as JsonSchema
   if (typeOf(field) !== 'array' || typeOf(items) !== 'object') return undefined
   const required = requiredOf(items)
-  const pairs = fieldNames(items).filter(name => required.has(name))
-  return pairs.map(name => `${name}=${choicesOf(fieldOf(items, name))?.join('|') ?? '…'}`).join(',')
+  const plain = plainField(items)
+  const names = fieldNames(items).filter(name => plain !== undefined || required.has(name))
+  const record = names.map(name => `${name}=${choicesOf(fieldOf(items, name))?.join('|') ?? '…'}`).join(',')
+  return plain === undefined ? record : `a ${plain}, ${record}`
+}
+
+/** Returns the field that a plain word sets: the only required one, if it is a string and all others have defaults. */
+function plainField(items: JsonSchema): string | undefined {
+  const [name, ...others] = requiredOf(items)
+  if (name === undefined || others.length > 0 || typeOf(fieldOf(items, name)) !== 'string') return undefined
+  return fieldNames(items).every(each => each === name || fieldOf(items, each).default !== undefined) ? name : undefined
 }
 
 function parseJson(text: string): unknown {

@@ -7,7 +7,7 @@ import { terminalOf } from './terminal.ts'
 
 /**
  * Writes the result, events and progress of an operation. With `--json`, standard output contains only the result, as
- * one JSON document; events and progress are JSON lines on standard error.
+ * one JSON document; events and progress are JSON lines on standard error. If the view has `stream`, the events are the output.
  */
 export class Output {
   readonly #json: boolean
@@ -24,7 +24,9 @@ export class Output {
   }
 
   readonly onEvent = (event: unknown): void => {
-    if (this.#json) writeError({ event })
+    const { stream } = this.#view ?? {}
+    if (stream !== undefined) this.#stdout.write(`${this.#json ? JSON.stringify(event) : textOf(event, stream)}\n`)
+    else if (this.#json) writeError({ event })
     else if (typeof event === 'string') {
       this.#streamed += event
       process.stdout.write(event)
@@ -38,7 +40,8 @@ export class Output {
 
   /** Prints the result and returns the exit code: not 0 for a result with `healthy: false` or `valid: false`. */
   finish(output: unknown): number {
-    const { answer } = this.#view ?? {}
+    const { answer, stream } = this.#view ?? {}
+    if (stream !== undefined) return EXIT.ok
     const result = answer === undefined ? output : (output as Readonly<Record<string, unknown>>)[answer]
     const text = this.#json ? JSON.stringify(result) : renderResult(result, this.#view, terminalOf(process.stdout))
     // A result that was already streamed is not printed again.
@@ -48,6 +51,10 @@ export class Output {
     if (valid === false) return EXIT.configuration
     return healthy === false ? EXIT.failure : EXIT.ok
   }
+}
+
+function textOf(event: unknown, field: string): string {
+  return String((event as Readonly<Record<string, unknown>> | null)?.[field] ?? JSON.stringify(event))
 }
 
 function writeError(line: object): void {

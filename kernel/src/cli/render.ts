@@ -1,6 +1,6 @@
 import { type CliView, type ConfigProblem, errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { type PlainText, withoutMarkdown } from './plain-text.ts'
-import { renderTable } from './table.ts'
+import { headingOf, renderTable, timed } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Renders a result by the operation's view, or as indented JSON if it has none. */
@@ -15,7 +15,10 @@ export function renderResult(output: unknown, view: CliView | undefined, termina
     return typeof note === 'string' && note !== '' ? `${table}\n\n${note}` : table
   }
   if (view?.fields !== undefined && typeof output !== 'string') {
-    const rows = view.fields.map(path => ({ field: path.replaceAll('_', ' '), value: valueAt(output, path) ?? '' }))
+    const rows = view.fields.flatMap(path => {
+      const value = valueAt(output, path)
+      return value === undefined ? [] : [{ field: headingOf(path).replaceAll('_', ' '), value: timed(path, value) }]
+    })
     return renderTable(rows, ['field', 'value'], terminal)
   }
   return typeof output === 'string' ? output : JSON.stringify(output, null, 2)

@@ -18,8 +18,9 @@ const STATE_COLUMNS = new Set(['state', 'status', 'severity'])
  * Renders rows as a table without columns that are empty in every row. On a terminal, long cells wrap. If columns would
  * become too narrow, sparse columns move below the table. In files and pipes, each row is one line.
  */
-export function renderTable(rows: readonly Row[], columns: readonly string[], terminal: Terminal): string {
-  if (rows.length === 0) return '(none)'
+export function renderTable(given: readonly Row[], columns: readonly string[], terminal: Terminal): string {
+  if (given.length === 0) return '(none)'
+  const rows = given.map(row => withTimes(row, columns))
   let used = columns.filter((column, index) => index === 0 || rows.some(row => cellText(row[column]) !== EMPTY))
   const below: string[] = []
   let widths = fit(rows, used, terminal.columns, PREFERRED_WIDTH_CHARS)
@@ -123,15 +124,45 @@ function notes(rows: readonly Row[], titles: string, below: readonly string[], t
   })
 }
 
+/** Names of fields with a time in Unix milliseconds, such as `created_at_ms`. */
+const TIME = /_at_ms$/
+
+/** Returns the name of a field without the unit of a time. */
+export function headingOf(column: string): string {
+  return TIME.test(column) ? column.replace(/_ms$/, '') : column
+}
+
+/** Returns a time in Unix milliseconds as ISO 8601, by the name of its field; any other value unchanged. */
+export function timed(column: string, value: unknown): unknown {
+  const isTime = TIME.test(column) && typeof value === 'number' && Math.abs(value) <= MAX_DATE_MS
+  return isTime ? new Date(value).toISOString() : value
+}
+
+/** Maximum of a `Date`. */
+const MAX_DATE_MS = 8.64e15
+
 function heading(column: string): string {
-  return column.replace(/[A-Z]/g, letter => `-${letter}`).toUpperCase()
+  return headingOf(column)
+    .replace(/[A-Z]/g, letter => `-${letter}`)
+    .toUpperCase()
+}
+
+function withTimes(row: Row, columns: readonly string[]): Row {
+  return Object.fromEntries(columns.map(column => [column, timed(column, row[column])]))
 }
 
 function cellText(value: unknown): string {
   if (value === null || value === undefined || value === '') return EMPTY
   if (typeof value === 'number') return numberText(value)
   if (Array.isArray(value)) return value.length === 0 ? EMPTY : value.map(cellText).join(', ')
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'object' ? objectText(value) : String(value)
+}
+
+/** Returns an object of scalars in the form of a flag, `path=src/a.ts,access=write`; any other as JSON. */
+function objectText(value: object): string {
+  const entries = Object.entries(value)
+  const isFlat = entries.length > 0 && entries.every(([, each]) => each === null || typeof each !== 'object')
+  return isFlat ? entries.map(([name, each]) => `${name}=${cellText(each)}`).join(',') : JSON.stringify(value)
 }
 
 /** Rounds to three significant digits. */

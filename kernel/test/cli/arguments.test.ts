@@ -101,3 +101,18 @@ t.test('parses an object of a list from key=value pairs or JSON, and a whole lis
   t.same(given('{"path": "a"}', '[{"path": "b"}, {"path": "c"}]'), [{ path: 'a' }, { path: 'b' }, { path: 'c' }])
   t.same(given('src/a.ts'), ['src/a.ts'], 'other text stays a string, which the schema rejects')
 })
+
+t.test('a plain word is the only required field of an object whose other fields have defaults', async t => {
+  const files = s.array(s.object({ path: s.string(), access: s.enum(['read', 'write'], { default: 'write' }) }), {
+    description: 'Files.'
+  })
+  const shape = { command: 'demo', args: [], aliases: {}, input: s.object({ files }) }
+  const given = (...values: string[]) => collectInput(shape, { files: values }).files
+  t.same(given('src/a.ts', 'a=b.ts', 'a,b.ts', '7'), [
+    { path: 'src/a.ts' },
+    { path: 'a=b.ts' },
+    { path: 'a,b.ts' },
+    { path: '7' }
+  ])
+  t.same(given('path=src/b.ts,access=read', '{"path": "c"}'), [{ path: 'src/b.ts', access: 'read' }, { path: 'c' }])
+})

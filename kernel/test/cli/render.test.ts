@@ -11,6 +11,10 @@ t.test('renders a result by its view, or as JSON without a view', async t => {
   t.equal(renderResult({ ...output, note: '' }, { rows: 'rows', note: 'note' }, paper()), 'A\n1')
   t.equal(renderResult({ a: [1] }, undefined, paper()), '{\n  "a": [\n    1\n  ]\n}')
   t.equal(renderResult('plain', undefined, paper()), 'plain')
+  t.equal(
+    renderResult({ a: 1, ended_at_ms: 0, none: null }, { fields: ['a', 'absent', 'ended_at_ms', 'none'] }, paper()),
+    'FIELD     VALUE\na         1\nended at  1970-01-01T00:00:00.000Z\nnone      –'
+  )
 })
 
 t.test('renders a Markdown field without Markdown syntax', t => {

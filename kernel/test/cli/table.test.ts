@@ -92,3 +92,14 @@ t.test('a column with a value in every row stays in the table, however narrow', 
   t.match(text, '\n\none hint:\n  do this')
   t.ok(text.split('\n').every(line => textWidth(line) <= 30))
 })
+
+t.test('shows times as ISO 8601, and flat objects in the form of flags', async t => {
+  const rows = [
+    { created_at_ms: 1_700_000_000_000, max_ms: 5, files: [{ path: 'a', access: 'read' }], deep: { a: [1] } }
+  ]
+  t.equal(
+    renderTable(rows, ['created_at_ms', 'max_ms', 'files', 'deep'], paper()),
+    'CREATED_AT                MAX_MS  FILES               DEEP\n' +
+      '2023-11-14T22:13:20.000Z       5  path=a,access=read  {"a":[1]}'
+  )
+})
