@@ -67,6 +67,13 @@ async function story(t: Test, svc: (...argv: string[]) => Promise<Ran>): Promise
   t.equal(outputOf(await svc('queue', 'status', '1', '--json')), 'Completed')
   t.match((await svc('agents', 'lineage', '1')).stdout, /task_completed[\s\S]*task_submitted/)
 
+  t.match((await svc('agents', 'lineage', '1')).stdout, /CREATED_AT\n.* \d{4}-\d\d-\d\dT[\d:.]+Z\n/)
+  const shown = await svc('show', '1')
+  t.match(shown.stdout, /^FIELD +VALUE\nid +1\nstatus +Completed\n[\s\S]*created at +\d{4}-\S+Z\n/)
+  t.match(outputOf(await svc('show', '1', '--json')), { id: 1, status: 'Completed', created_at_ms: Number })
+  t.match((await svc('queue', 'test-decision', '1')).stdout, /decision +\w+\nrationale +\w/)
+  t.match((await svc('budget', 'tool-time', 'none')).stdout, /^FIELD +VALUE\nfound +false\n$/)
+
   const unknown = await svc('queue', 'status', '99', '--json')
   t.equal(unknown.code, 4)
   t.match(errorOf(unknown), { code: 'ORC_TASK_NOT_FOUND', message: 'task 99 not found', hint: String })
@@ -74,6 +81,10 @@ async function story(t: Test, svc: (...argv: string[]) => Promise<Ran>): Promise
   t.not(twice.code, 0)
   t.match(twice.stderr, /Task T-0001 is Completed[\s\S]*ORC_TRANSITION/)
   t.equal((await svc('submit')).code, 2)
+  const help = (await svc('submit', '--help')).stdout
+  t.match(help, /choices: "urgent", "normal", "background"\]/)
+  t.match(help, /Each is a path, path=…,access=read\|write or JSON/)
+  t.notMatch(help, /^ +(?:-\w, )?--[\w-]+ +\[/m, 'every flag has a description')
   t.equal((await svc('submit', 'x', '--task-category', 'cooking')).code, 2)
 }
 
@@ -98,6 +109,11 @@ t.test('commands run in the daemon if one runs, and events --follow shows its ev
   const state = await readDaemonState(folder)
   t.equal(state?.pid, served.child.pid)
   await t.test('all commands of a task', t => story(t, (...argv) => runSvc(folder, ['orch', ...argv])))
+  const messages = () => runSvc(folder, ['orch', 'messages', 'list', '1'])
+  t.equal((await messages()).stdout, 'No questions or answers.\n')
+  await runSvc(folder, ['orch', 'agents', 'spawn', 'asker'])
+  await runSvc(folder, ['orch', 'messages', 'ask', '2', '1', 'Which port?'])
+  t.match((await messages()).stdout, /^Questions:\n\d{4}-\S+Z {2}from A-02 {2}\S+\n {2}Which port\?\n$/)
   const plain = await runSvc(folder, ['orch', 'top'])
   t.equal(plain.code, 0, plain.stderr)
   t.match(plain.stdout, new RegExp(`daemon at ${state?.socket}, process ${state?.pid}`))
@@ -106,14 +122,35 @@ t.test('commands run in the daemon if one runs, and events --follow shows its ev
   const watching = start(t, folder, ['orch', 'top', '--json', '--interval', '100'])
   await watching.line(/"at_ms"/)
   const look = JSON.parse(await watching.line(/"lost":null/))
-  t.match(look, { origin: { kind: 'daemon', pid: state?.pid }, status: { agent_count: 1 } })
+  t.match(look, { origin: { kind: 'daemon', pid: state?.pid }, status: { agent_count: 2 } })
   t.match(await watching.interrupt(), /^(0|130)$/)
 
   // `events --follow` first replays past events, so none is missed.
-  const following = start(t, folder, ['orch', 'events', '--follow'])
+  const following = start(t, folder, ['orch', 'events', '--follow', '--json'])
+  const reading = start(t, folder, ['orch', 'events', '--follow'])
   await runSvc(folder, ['orch', 'submit', 'Do it'])
   await runSvc(folder, ['orch', 'cancel', '2'])
   t.match(JSON.parse(await following.line(/task_cancelled/)), { kind: { task_id: 2 } })
+  t.match(await reading.line(/task_cancelled/), /^\d{4}-[\d-]+T[\d:.]+Z {2}task_cancelled {2}T-0002/)
   t.equal(await following.interrupt(), '130')
+  t.equal(await reading.interrupt(), '130')
+  const past = (await runSvc(folder, ['orch', 'events'])).stdout.trimEnd().split('\n')
+  for (const line of past) t.match(line, /^\d{4}-\S+Z {2}\w+/, 'only lines of events')
   t.equal(await served.stop(), 0)
+})
+
+t.test('submit takes plain paths, and shows the task', async t => {
+  const folder = project(t)
+  const files = ['--files', 'src/a.ts', '--files', 'path=src/b.ts,access=read']
+  const submitted = await runSvc(folder, ['orch', 'submit', 'Do it', '-p', 'Background', '-a', 'builder', ...files])
+  t.match(submitted.stdout, /^FIELD +VALUE\ntask id +1\nstatus +Queued\nagent id +1\n/, submitted.stderr)
+  t.match(outputOf(await runSvc(folder, ['orch', 'show', '1', '--json'])), {
+    priority: 'Background',
+    files: [
+      { path: 'src/a.ts', access: 'write' },
+      { path: 'src/b.ts', access: 'read' }
+    ]
+  })
+  const owner = await runSvc(folder, ['orch', 'files', 'owner', 'src/a.ts'])
+  t.match(owner.stdout, /path +src\/a\.ts\nagent id +1\nagent name +builder\n/)
 })

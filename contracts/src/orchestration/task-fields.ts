@@ -21,7 +21,8 @@ import type {
 
 const text = (maxLength: number, description?: string) =>
   t.optional(t.string({ minLength: 1, maxLength, ...(description === undefined ? null : { description }) }))
-const words = () => t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024 }), { maxItems: 256 }))
+const words = (description: string) =>
+  t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024 }), { maxItems: 256, description }))
 /** A field that only code sets. */
 const internal = <A>() => t.optional(t.unknown()) as Schema<A> & { readonly '~optional': true }
 
@@ -73,16 +74,21 @@ export const declaredCapabilities = t.object(
   capabilityFields({ text: { minLength: 1 }, word: { minLength: 1 }, cores: { minimum: 1 }, labels: {} })
 )
 
-const budget = t.object({
-  max_cost_usd: t.optional(t.number({ minimum: 0 })),
-  max_latency_ms: t.optional(t.integer({ minimum: 0 }))
-})
+const budget = t.object(
+  {
+    max_cost_usd: t.optional(t.number({ minimum: 0 })),
+    max_latency_ms: t.optional(t.integer({ minimum: 0 }))
+  },
+  { description: 'Maximum cost and latency of the task, as JSON: max_cost_usd, max_latency_ms.' }
+)
 
-const benchmarkTier = t.enum(['issue_repair', 'subsystem_regen', 'crate_regen', 'repo_regen'])
+const benchmarkTier = t.enum(['issue_repair', 'subsystem_regen', 'crate_regen', 'repo_regen'], {
+  description: 'Size of the benchmark to which the task belongs.'
+})
 
 /** Optional fields that a submit request sets. */
 export const requestFields = {
-  session_id: text(2_048),
+  session_id: text(2_048, 'Session to which the task belongs.'),
   agent_name: text(256, 'Name of the agent for the task; the agent is created if it does not exist.'),
   capabilities: t.optional(capabilityHints),
   plan: internal<PlanStep>(),
@@ -93,28 +99,28 @@ export const requestFields = {
 
 /** Optional fields that the hints of a request set. */
 export const hintFields = {
-  tenant_id: text(256),
-  thread_id: text(256),
-  model_preference: text(256),
-  model_override: text(256),
+  tenant_id: text(256, 'Tenant for which the work is done.'),
+  thread_id: text(256, 'Conversation to which the task belongs.'),
+  model_preference: text(256, 'Model for the task, unless model_override is set.'),
+  model_override: text(256, 'Model for the task; takes precedence over model_preference.'),
   budget: t.optional(budget),
   qgate: internal<QgateContext>(),
   harness_spec_json: text(1_048_576, 'An agent harness, version 1.'),
-  active_skill: text(256),
-  required_labels: words(),
-  correlation_id: text(256),
+  active_skill: text(256, 'Skill in whose success rate the task counts.'),
+  required_labels: words('Labels for the choice of the agent.'),
+  correlation_id: text(256, 'Id of the request in another system.'),
   attachment_manifest: internal<unknown>(),
-  is_detached: t.optional(t.boolean()),
-  tool_hints: words(),
-  research_hints: words(),
-  campaign_id: text(256),
+  is_detached: t.optional(t.boolean({ description: 'Whether the client does not wait for the result.' })),
+  tool_hints: words('Tools that the agent is offered first.'),
+  research_hints: words('Hints for research, such as sources.'),
+  campaign_id: text(256, 'Campaign to which the task belongs.'),
   benchmark_tier: t.optional(benchmarkTier)
 }
 
 /** Hints for fields that every task has. */
 export const coreHintFields = {
-  complexity: t.optional(t.integer({ minimum: 1, maximum: 10 })),
-  trace_id: text(256),
+  complexity: t.optional(t.integer({ minimum: 1, maximum: 10, description: 'Difficulty of the work, 1 to 10.' })),
+  trace_id: text(256, 'Trace id of the work.'),
   execution_role: t.optional(
     t.enum<ExecutionRole, object>(['planner', 'builder', 'verifier', 'reproducer', 'researcher'])
   ),

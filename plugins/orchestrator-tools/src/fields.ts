@@ -35,7 +35,7 @@ export function priorityOf(word: Infer<typeof priority>): Priority {
 export const files = t.array(
   t.object({
     path: filePath('Path relative to the repository, with forward slashes.'),
-    access: t.enum(['read', 'write'])
+    access: t.enum(['read', 'write'], { default: 'write' })
   }),
   { description: 'Files that the task reads or writes; those that it writes are locked for its agent.' }
 )

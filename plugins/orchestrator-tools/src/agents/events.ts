@@ -3,9 +3,16 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, numberOf } from '../fields.ts'
 import { tool } from '../tool.ts'
+import { eventLine } from '../top/event-line.ts'
 
-const event = t.object(
-  { id: t.integer(), timestamp_ms: t.integer(), kind: t.object({ type: t.string() }, { additionalProperties: true }) },
+const fields = {
+  id: t.integer(),
+  timestamp_ms: t.integer(),
+  kind: t.object({ type: t.string() }, { additionalProperties: true })
+}
+const event = t.object(fields, { additionalProperties: true })
+const eventWithText = t.object(
+  { ...fields, text: t.string({ description: 'Time, type and fields of the event as one line.' }) },
   { additionalProperties: true }
 )
 const limit = t.integer({ default: 50, minimum: 1, maximum: 1_024 })
@@ -71,6 +78,10 @@ function plain({ id, timestamp_ms, kind }: AgentEvent) {
   return { id, timestamp_ms, kind: { ...kind } }
 }
 
+function textOf({ timestamp_ms, kind }: AgentEvent): string {
+  return `${new Date(timestamp_ms).toISOString()}  ${eventLine(kind)}`
+}
+
 const followEvents = defineOperation({
   id: 'orchestrator.followEvents',
   summary: 'Follow events as they happen',
@@ -85,14 +96,14 @@ const followEvents = defineOperation({
     type: t.optional(t.string({ maxLength: 128, description: 'Only events of this type.' }))
   }),
   output: t.object({ told: t.integer() }),
-  events: event,
+  events: eventWithText,
   errors: orchestrationErrors.specs,
   effect: 'read',
   timeoutMs: 0,
   expose: {
     rpc: 'orch.events',
     http: { method: 'GET', path: '/api/orchestrator/events/stream' },
-    cli: { command: 'orch events', aliases: { follow: 'f', limit: 'n' } }
+    cli: { command: 'orch events', aliases: { follow: 'f', limit: 'n' }, view: { stream: 'text' } }
   }
 })
 
@@ -102,7 +113,7 @@ function followEventsHandler({ orchestrator }: Dependencies): Handler<typeof fol
     const emit = (event: AgentEvent): void => {
       if (type !== undefined && event.kind.type !== type) return
       count++
-      call.emit(plain(event))
+      call.emit({ ...plain(event), text: textOf(event) })
     }
     const past = limit === 0 ? [] : orchestrator.recentEvents(limit)
     for (const event of past) emit(event)

@@ -49,7 +49,11 @@ const checkFileOwner = defineOperation({
   input: t.object({ path }),
   output: t.object({ path: t.string(), agent_id: t.nullable(t.integer()), agent_name: t.nullable(t.string()) }),
   effect: 'read',
-  expose: { mcp: tool('check_file_owner'), rpc: true, cli: { command: 'orch files owner', args: ['path'] } }
+  expose: {
+    mcp: tool('check_file_owner'),
+    rpc: true,
+    cli: { command: 'orch files owner', args: ['path'], view: { fields: ['path', 'agent_id', 'agent_name'] } }
+  }
 })
 
 function checkFileOwnerHandler({ orchestrator }: Dependencies): Handler<typeof checkFileOwner> {

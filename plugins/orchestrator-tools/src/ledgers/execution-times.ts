@@ -64,7 +64,23 @@ const queryExecutionTime = defineOperation({
     mcp: tool('exec_time_query', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/execution-times/:tool_key' },
     rpc: true,
-    cli: { command: 'orch budget tool-time', args: ['tool_key'] }
+    cli: {
+      command: 'orch budget tool-time',
+      args: ['tool_key'],
+      view: {
+        fields: [
+          'found',
+          'tool_key',
+          'sample_count',
+          'avg_ms',
+          'p90_ms',
+          'max_ms',
+          'timeout_rate',
+          'recommended_budget_ms',
+          'signal'
+        ]
+      }
+    }
   }
 })
 

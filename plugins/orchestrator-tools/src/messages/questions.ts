@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type A2aBus, type A2aMessage, type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { defineOperation, type Handler, type OutputOf, t } from '@svc/plugin-sdk'
 import { agentOf } from '../agents/lifecycle.ts'
 import { bound, type Dependencies } from '../dependencies.ts'
 import { toolErrors } from '../errors.ts'
@@ -84,12 +84,17 @@ const pendingQuestions = defineOperation({
         answer: t.string(),
         answered_at_ms: t.integer()
       }),
-      { description: 'Answers to the agent’s questions; they remain until svc_a2a_ack acknowledges them.' }
-    )
+      { description: 'Answers to the agent’s questions; they remain until they are acknowledged.' }
+    ),
+    text: t.string({ description: 'Questions and answers as readable text.' })
   }),
   errors,
   effect: 'read',
-  expose: { mcp: tool('pending_questions'), rpc: true, cli: { command: 'orch messages list', args: ['agent_id'] } }
+  expose: {
+    mcp: tool('pending_questions'),
+    rpc: true,
+    cli: { command: 'orch messages list', args: ['agent_id'], view: { text: 'text' } }
+  }
 })
 
 function pendingQuestionsHandler({ orchestrator, bus }: Dependencies): Handler<typeof pendingQuestions> {
@@ -97,7 +102,7 @@ function pendingQuestionsHandler({ orchestrator, bus }: Dependencies): Handler<t
     const agent = agentOf(orchestrator, agent_id)
     assertSpeaksFor(agent, session_id)
     const waiting = await waitingFor(agent.id, busOf(bus))
-    return {
+    const found = {
       pending: waiting.flatMap(message => {
         if (message.msg_type !== QUESTION) return []
         const { clarification_intent: question, ...rest } = payloadOf(message)
@@ -123,7 +128,27 @@ function pendingQuestionsHandler({ orchestrator, bus }: Dependencies): Handler<t
         }
       })
     }
+    return { ...found, text: messagesText(found) }
   }
+}
+
+function messagesText({ pending, answers }: Omit<OutputOf<typeof pendingQuestions>, 'text'>): string {
+  const head = (atMs: number, from: number, id: string): string =>
+    `${new Date(atMs).toISOString()}  from ${agentLabel(from)}  ${id}`
+  const questions = pending.flatMap(({ question_id, from_agent_id, question, options = [], urgency, asked_at_ms }) => [
+    `${head(asked_at_ms, from_agent_id, question_id)}${urgency === undefined ? '' : `  ${urgency}`}`,
+    `  ${question}`,
+    ...options.map(option => `  - ${option}`)
+  ])
+  const replies = answers.flatMap(({ question_id, from_agent_id, answer, answered_at_ms }) => [
+    head(answered_at_ms, from_agent_id, question_id),
+    `  ${answer}`
+  ])
+  const parts = [
+    ...(questions.length === 0 ? [] : [['Questions:', ...questions].join('\n')]),
+    ...(replies.length === 0 ? [] : [['Answers:', ...replies].join('\n')])
+  ]
+  return parts.length === 0 ? 'No questions or answers.' : parts.join('\n\n')
 }
 
 const answerQuestion = defineOperation({

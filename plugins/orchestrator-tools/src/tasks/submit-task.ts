@@ -31,16 +31,18 @@ export const submitTask = defineOperation({
     depends_on: t.optional(
       t.array(taskId, { maxItems: 1_024, description: 'Tasks that must be complete before it starts.' })
     ),
-    session_id: t.optional(t.nullable(requestFields.session_id)),
+    session_id: t.optional(t.nullable(requestFields.session_id, { description: 'Session to which the task belongs.' })),
     thread_id: hintFields.thread_id,
     planning_mode: t.optional(
       t.enum(['auto', 'direct', 'force_plan', 'workflow_only'], {
         description: 'Whether the goal may become a plan; auto leaves it to the settings.'
       })
     ),
-    goal_type: text(256),
-    goal_scope: text(4_096),
-    max_plan_depth: t.optional(t.integer({ minimum: 1, maximum: 64 })),
+    goal_type: text(256, 'Kind of the goal, for its plan.'),
+    goal_scope: text(4_096, 'Path that the goal concerns, for its plan.'),
+    max_plan_depth: t.optional(
+      t.integer({ minimum: 1, maximum: 64, description: 'Maximum number of tasks in the plan.' })
+    ),
     retrieval: t.optional(
       t.record(t.unknown(), { description: 'Evidence found for the task, as the payload of a retrieval envelope.' })
     ),
@@ -61,7 +63,7 @@ export const submitTask = defineOperation({
     is_detached: hintFields.is_detached,
     requires_approval: coreHintFields.requires_approval,
     active_skill: hintFields.active_skill,
-    tenant_id: t.optional(t.nullable(hintFields.tenant_id)),
+    tenant_id: t.optional(t.nullable(hintFields.tenant_id, { description: 'Tenant for which the work is done.' })),
     ...protocolFields
   }),
   output: t.object({
@@ -89,7 +91,14 @@ export const submitTask = defineOperation({
     mcp: tool('submit_task'),
     http: { method: 'POST', path: '/api/orchestrator/tasks', status: 201 },
     rpc: method('submit_task'),
-    cli: { command: 'orch submit', args: ['description'], aliases: { priority: 'p', agent_name: 'a' } }
+    cli: {
+      command: 'orch submit',
+      args: ['description'],
+      aliases: { priority: 'p', agent_name: 'a' },
+      view: {
+        fields: ['task_id', 'status', 'agent_id', 'persisted', 'plan_session_id', 'strategy', 'conflict_warnings']
+      }
+    }
   }
 })
 

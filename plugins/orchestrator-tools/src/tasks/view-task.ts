@@ -97,7 +97,31 @@ export const showTask = defineOperation({
     mcp: tool('task_details'),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id' },
     rpc: true,
-    cli: { command: 'orch show', args: ['task_id'] }
+    cli: {
+      command: 'orch show',
+      args: ['task_id'],
+      view: {
+        fields: [
+          'id',
+          'status',
+          'description',
+          'priority',
+          'agent_id',
+          'files',
+          'depends_on',
+          'session_id',
+          'category',
+          'role',
+          'complexity',
+          'approval_tier',
+          'test_decision',
+          'plan.session_id',
+          'created_at_ms',
+          'started_at_ms',
+          'ended_at_ms'
+        ]
+      }
+    }
   }
 })
 
@@ -210,7 +234,11 @@ const testDecision = defineOperation({
     mcp: tool('test_decision', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/test-decision' },
     rpc: true,
-    cli: { command: 'orch queue test-decision', args: ['task_id'] }
+    cli: {
+      command: 'orch queue test-decision',
+      args: ['task_id'],
+      view: { fields: ['decision', 'rationale'] }
+    }
   }
 })
 
