@@ -41,18 +41,26 @@ export interface HttpListener {
   readonly setting: string
   /**
    * `shared`: the http plugin checks the Host and Origin headers, the bearer token and CORS by its settings. `own`: the
-   * routes of this listener check them, for a protocol with different rules. Default `shared`.
+   * routes of this listener check them, for a protocol with different rules; `/health`, `/ready` and `/metrics` of the
+   * http plugin still check the Host header. Default `shared`.
    */
   readonly guard?: 'shared' | 'own'
-  /** Format of errors that the http plugin sends, and of those passed to `fail`. Default `envelope`. */
-  readonly errors?: HttpErrorForm
+  /**
+   * Format of errors that the http plugin sends, and of those passed to `fail`. An object has a format for each beginning
+   * of a path; the longest that matches is used. Default `envelope`.
+   */
+  readonly errors?: HttpErrorForms
 }
 
 /**
  * Format of an error. `envelope`: `{ error: { code, message, hint?, data?, request_id } }`. `plain`: `{ error: MESSAGE,
- * code, details?, hint?, request_id }`.
+ * code, details?, hint?, request_id }`. `openai`: `{ error: { message, type, param, code, request_id } }`, as clients of
+ * the OpenAI API expect it.
  */
-export type HttpErrorForm = 'envelope' | 'plain'
+export type HttpErrorForm = 'envelope' | 'plain' | 'openai'
+
+/** One format of errors, or a format for each beginning of a path. */
+export type HttpErrorForms = HttpErrorForm | Readonly<Record<`/${string}`, HttpErrorForm>>
 
 /** A condition of `/ready`. */
 export const readiness = point<ReadinessCheck>('http.readiness', { keys: item => [item.name] })

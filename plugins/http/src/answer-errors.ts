@@ -1,4 +1,4 @@
-import type { HttpErrorForm } from '@svc/contracts'
+import type { HttpErrorForms } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import { errorReply, JSON_TYPE } from './error-reply.ts'
@@ -7,11 +7,11 @@ import { exchangeOf } from './exchange.ts'
 export type LogError = (message: string, fields: Record<string, unknown>) => void
 
 /** Makes a Fastify instance send thrown errors in its listener's format, and log those without a code. */
-export function answerErrors(app: FastifyInstance, report: LogError, form: HttpErrorForm): void {
+export function answerErrors(app: FastifyInstance, report: LogError, form: HttpErrorForms): void {
   app.setErrorHandler((error, request, reply) => {
     const { raw } = request
     const exchange = exchangeOf(raw)
-    const { status, code, body, headers } = errorReply(error, exchange.requestId, form)
+    const { status, code, body, headers } = errorReply(error, exchange.requestId, form, raw.url ?? '/')
     exchange.errorCode = code
     if (status >= 500 && !isSvcError(error)) {
       const { requestId, path, route } = exchange

@@ -1,4 +1,4 @@
-import { type HttpErrorForm, httpBodyErrors } from '@svc/contracts'
+import { type HttpErrorForm, type HttpErrorForms, httpBodyErrors } from '@svc/contracts'
 import { isSvcError, SvcError } from '@svc/plugin-sdk'
 import { httpErrors } from './errors.ts'
 
@@ -15,7 +15,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 /**
  * Builds the response for an error. Errors with a code are sent unchanged; of other errors only the status is sent.
  */
-export function errorReply(error: unknown, requestId: string, form: HttpErrorForm): ErrorReply {
+export function errorReply(error: unknown, requestId: string, forms: HttpErrorForms, url: string): ErrorReply {
   const { code, message, hint, data, status } = isSvcError(error) ? error : translate(error)
   const headers: Record<string, string> = {}
   if (status === 401) headers['www-authenticate'] = 'Bearer'
@@ -24,12 +24,49 @@ export function errorReply(error: unknown, requestId: string, form: HttpErrorFor
   return {
     status: status >= 400 && status <= 599 ? status : 500,
     code,
-    body:
-      form === 'plain'
-        ? stringify(details => ({ error: message, code, details, hint, request_id: requestId }), data)
-        : stringify(data => ({ error: { code, message, hint, data, request_id: requestId } }), data),
+    body: stringify(BODIES[formOf(forms, url)]({ status, code, message, hint, request_id: requestId }), data),
     headers
   }
+}
+
+interface ErrorFacts {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly hint: string | undefined
+  readonly request_id: string
+}
+
+const BODIES: Readonly<Record<HttpErrorForm, (facts: ErrorFacts) => (data: unknown) => object>> = {
+  envelope:
+    ({ code, message, hint, request_id }) =>
+    data => ({ error: { code, message, hint, data, request_id } }),
+  plain:
+    ({ code, message, hint, request_id }) =>
+    details => ({ error: message, code, details, hint, request_id }),
+  openai:
+    ({ status, code, message, request_id }) =>
+    () => ({
+      error: {
+        message,
+        type: status === 401 ? 'authentication_error' : status >= 500 ? 'server_error' : 'invalid_request_error',
+        param: null,
+        code,
+        request_id
+      }
+    })
+}
+
+function formOf(forms: HttpErrorForms, url: string): HttpErrorForm {
+  if (typeof forms === 'string') return forms
+  let found: HttpErrorForm = 'envelope'
+  let length = 0
+  for (const [beginning, form] of Object.entries(forms)) {
+    if (!url.startsWith(beginning) || beginning.length < length) continue
+    found = form
+    length = beginning.length
+  }
+  return found
 }
 
 /** Serialises an error body. Data that JSON cannot represent is left out, so that the error is still sent. */

@@ -35,7 +35,7 @@ export async function streamEvents(
     stream.write('result', (await run()) ?? null)
   } catch (error) {
     if (!stream.opened) throw error
-    stream.write('error', JSON.parse(errorReply(error, exchange.requestId, 'envelope').body))
+    stream.write('error', JSON.parse(errorReply(error, exchange.requestId, 'envelope', '/').body))
   } finally {
     clearImmediate(opening)
     heartbeat.delete(stream)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Contribution, HttpErrorForm, HttpUpgrade } from '@svc/contracts'
+import type { Contribution, HttpErrorForms, HttpUpgrade } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { Caller } from './caller.ts'
 import { endWith } from './end-socket.ts'
@@ -18,10 +18,11 @@ export interface FrontParts {
   readonly table: RouteTable
   /** Fallback route for unmatched requests; null: they get status 404 or 405. */
   readonly fallback: Route | null
-  readonly errors: HttpErrorForm
+  readonly errors: HttpErrorForms
   readonly upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
-  /** Null if the routes authenticate their callers themselves. */
-  readonly guard: Guard | null
+  readonly guard: Guard
+  /** True if the routes check their callers themselves; the guard then only checks the host of other requests. */
+  readonly ownGuard: boolean
   readonly counts: RequestCounts
   /** Counts of requests that match no route. */
   readonly unmatched: RouteSeries
@@ -33,21 +34,23 @@ export interface FrontParts {
 /** Handles the requests of one listener in one generation: guard, route lookup, metrics, dispatch. Immutable. */
 export class Front {
   /** Format of errors. */
-  readonly errors: HttpErrorForm
+  readonly errors: HttpErrorForms
   readonly #table: RouteTable
   readonly #fallback: Route | null
   readonly #upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
-  readonly #guard: Guard | null
+  readonly #guard: Guard
+  readonly #ownGuard: boolean
   readonly #counts: RequestCounts
   readonly #report: FrontParts['report']
   readonly #onFinish: (exchange: Exchange) => void
 
-  constructor({ table, fallback, errors, upgrades, guard, counts, unmatched, report, record }: FrontParts) {
+  constructor({ table, fallback, errors, upgrades, guard, ownGuard, counts, unmatched, report, record }: FrontParts) {
     this.errors = errors
     this.#table = table
     this.#fallback = fallback
     this.#upgrades = upgrades
     this.#guard = guard
+    this.#ownGuard = ownGuard
     this.#counts = counts
     this.#report = report
     this.#onFinish = exchange => finish(exchange, counts, unmatched, record)
@@ -75,14 +78,14 @@ export class Front {
     try {
       checkTarget(request)
       const path = (request.url ?? '').split('?', 1)[0] as string
-      this.#guard?.admit(request, null)
+      if (!this.#ownGuard) this.#guard.admit(request, null)
       this.#identify(request, caller, false)
       const upgrade = this.#upgrades.get(path)
       if (upgrade === undefined) throw httpErrors.create('HTTP_NOT_FOUND', `no plugin accepts websockets at ${path}`)
       upgrade.item.handle(request, socket, head, caller)
     } catch (error) {
       this.#complain(error, caller, request)
-      endWith(socket, error, caller.requestId, this.errors)
+      endWith(socket, error, caller.requestId, this.errors, request.url)
     }
   }
 
@@ -91,7 +94,7 @@ export class Front {
     checkTarget(request)
     const method = request.method as string
     const url = request.url as string
-    this.#guard?.admit(request, response)
+    if (!this.#ownGuard) this.#guard.admit(request, response)
     if (url.length > MAX_URL_LENGTH) {
       throw httpErrors.create(
         'HTTP_PATH_TOO_LONG',
@@ -101,6 +104,8 @@ export class Front {
     // A browser's preflight carries no credentials.
     if (method === 'OPTIONS') return this.#options(request, response, exchange)
     const match = this.#table.find(method, url) ?? this.#otherwise(url)
+    // No plugin checks a request for a route of this plugin, or for none.
+    if (this.#ownGuard && (match?.store.unit ?? null) === null) this.#guard.admitHost(request)
     this.#identify(request, exchange, match?.store.open ?? false)
     if (match === null) throw this.#unknown(method, url, response)
     exchange.match = match
@@ -114,7 +119,7 @@ export class Front {
   }
 
   #identify(request: IncomingMessage, caller: Caller, open: boolean): void {
-    if (this.#guard === null) return
+    if (this.#ownGuard) return
     const found = this.#guard.identify(request)
     if ('id' in found) caller.principal = found
     else if (!open) throw this.#guard.refuseToken(found)

@@ -49,9 +49,14 @@ export class Guard {
    */
   admit(request: IncomingMessage, response: ServerResponse | null): void {
     const { host, origin } = request.headers
-    if (host !== this.#lastHost || host === undefined) this.#checkHost(host)
+    this.admitHost(request)
     if (this.#origins.size > 0) response?.setHeader('vary', 'Origin')
     if (origin !== undefined) this.#checkOrigin(origin, host as string, response)
+  }
+
+  /** Checks only the Host header. Throws `HTTP_MALFORMED` or `HTTP_HOST_FORBIDDEN`. */
+  admitHost({ headers: { host } }: IncomingMessage): void {
+    if (host !== this.#lastHost || host === undefined) this.#checkHost(host)
   }
 
   /** Returns the caller, or the reason for which a required token is missing or wrong. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpCaller, HttpErrorForm, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
+import type { HttpCaller, HttpErrorForms, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import type { LogError } from './answer-errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -11,7 +11,7 @@ import { writeError } from './write-error.ts'
 export interface HandlerOptions {
   readonly bodyLimit: number
   readonly report: LogError
-  readonly errors: HttpErrorForm
+  readonly errors: HttpErrorForms
 }
 
 /** Returns a server function that calls a plugin's handler with the raw request. */

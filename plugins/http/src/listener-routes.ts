@@ -1,4 +1,4 @@
-import type { HttpErrorForm, HttpExchange, UnitView } from '@svc/contracts'
+import type { HttpErrorForms, HttpExchange, UnitView } from '@svc/contracts'
 import type { HttpExposure } from '@svc/plugin-sdk'
 import type { LogError } from './answer-errors.ts'
 import { type BuiltIn, writeResponse } from './builtin/built-in.ts'
@@ -136,7 +136,7 @@ async function serveBuiltIn(
   builtIn: BuiltIn,
   exchange: Exchange,
   report: LogError,
-  form: HttpErrorForm
+  form: HttpErrorForms
 ): Promise<void> {
   const { response, requestId } = exchange
   try {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { HttpErrorForm, HttpListener } from '@svc/contracts'
+import type { HttpErrorForms, HttpListener } from '@svc/contracts'
 import { endWith } from './end-socket.ts'
 import { httpErrors } from './errors.ts'
 import type { Front } from './front.ts'
@@ -14,7 +14,7 @@ import { writeError } from './write-error.ts'
 interface Slot {
   front: Pick<Front, 'request' | 'upgrade'> | null
   /** Format of errors before a front is set. */
-  errors: HttpErrorForm
+  errors: HttpErrorForms
   onError(error: Error): void
 }
 
@@ -61,7 +61,7 @@ export function openServer(): HeldServer {
     // After an upgrade, the upgrade handler closes the socket.
     sockets.delete(socket as Socket)
     if (slot.front !== null) slot.front.upgrade(request, socket, head)
-    else endWith(socket, starting(), requestIdOf(undefined), slot.errors)
+    else endWith(socket, starting(), requestIdOf(undefined), slot.errors, request.url)
   })
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -183,7 +183,7 @@ function starting(): Error {
 }
 
 /** Responds to invalid HTTP, oversized headers and slow requests. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, form: HttpErrorForm): void {
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, form: HttpErrorForms): void {
   // While a response is being sent, no error can be sent.
   const responding = [...requestsOn(socket)].some(({ response }) => response.headersSent && !response.writableFinished)
   if (error.code === 'ECONNRESET' || !socket.writable || responding) {

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
-import type { Contribution, HttpErrorForm, HttpRoutes, UnitView } from '@svc/contracts'
+import type { Contribution, HttpErrorForms, HttpRoutes, UnitView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { type FastifyInstance, fastify, type RouteOptions } from 'fastify'
 import { answerErrors, type LogError } from './answer-errors.ts'
@@ -30,7 +30,7 @@ export class RawRoutes {
   static async build(
     unit: UnitView,
     items: readonly Contribution<HttpRoutes>[],
-    options: { readonly bodyLimit: number; readonly report: LogError; readonly errors: HttpErrorForm }
+    options: { readonly bodyLimit: number; readonly report: LogError; readonly errors: HttpErrorForms }
   ): Promise<RawRoutes> {
     const app = newInstance(options.bodyLimit)
     acceptJsonBodies(app)

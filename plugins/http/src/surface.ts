@@ -175,8 +175,8 @@ export class HttpSurface implements Surface, HttpServer {
       fallback: fallbackOf(plan, parts, table),
       errors: plan.listener.errors,
       upgrades: plan.upgrades,
-      guard:
-        plan.listener.guard === 'own' ? null : new Guard({ ...settings, host: plan.listener.host }, this.#wrongTokens),
+      guard: new Guard({ ...settings, host: plan.listener.host }, this.#wrongTokens),
+      ownGuard: plan.listener.guard === 'own',
       counts,
       unmatched: seriesOf(counts, name, '-', '(unmatched)'),
       report: parts.report,

@@ -213,3 +213,77 @@ tap.test('closing has a time limit', async tap => {
   tap.ok(signal.aborted)
   tap.equal(await answer, '')
 })
+
+/** Returns a plugin with a listener that checks its callers itself, and has one format of errors for each API. */
+function guarded(port: number, prepared?: () => Promise<void>): Plugin {
+  return definePlugin({
+    name: 'guarded',
+    activate(ctx) {
+      ctx.contribute(httpListeners, {
+        name: 'guarded',
+        host: '127.0.0.1',
+        port,
+        setting: 'plugins.guarded.port',
+        guard: 'own',
+        errors: { '/': 'plain', '/v1': 'openai' }
+      })
+      ctx.contribute(httpRoutes, {
+        listener: 'guarded',
+        routes: [
+          { method: 'GET', path: '/answer' },
+          { method: 'GET', path: '/v1/fail' }
+        ],
+        register(app) {
+          const scope = app as FastifyInstance
+          scope.get('/answer', async () => 'answer')
+          scope.get('/v1/fail', async () => {
+            throw Object.assign(new Error('too much'), { statusCode: 413 })
+          })
+        }
+      })
+      if (prepared !== undefined) ctx.onServe('prepared', () => undefined, { prepare: prepared })
+    }
+  }) as Plugin
+}
+
+tap.test('built-in routes of a listener that checks its callers itself still check the host', async tap => {
+  const world = await openWorld([guarded(0)], { allowed_hosts: ['svc.example'] })
+  tap.teardown(() => world.close())
+  const status = async (path: string, host: string): Promise<number> => {
+    const request = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`
+    return Number((await sendBytes(world.port('guarded'), request)).split(' ')[1])
+  }
+  for (const path of ['/health', '/ready', '/metrics', '/nowhere']) {
+    for (const host of ['evil.example', '127.999.999.999', 'localhost.evil.example'])
+      tap.equal(await status(path, host), 403, `${path} of ${host}`)
+    for (const host of ['localhost:11434', '127.0.0.1', '[::1]:1', 'svc.example'])
+      tap.not(await status(path, host), 403, `${path} of ${host}`)
+  }
+  tap.equal(await status('/answer', 'evil.example'), 200, 'the route itself decides')
+})
+
+tap.test('a listener has a format of errors for each beginning of a path, also while it starts', async tap => {
+  const port = await freePort()
+  const { opened, open } = gate()
+  const starting = openWorld([guarded(port, () => opened)])
+  const answer = async (path: string) => {
+    for (;;) {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null)
+      if (response !== null) return { status: response.status, body: await response.json() }
+    }
+  }
+  const message = 'the server is starting'
+  tap.match(await answer('/api/tags'), { status: 503, body: { error: message, code: 'HTTP_STARTING' } })
+  tap.match(await answer('/v1/models'), {
+    status: 503,
+    body: { error: { message, type: 'server_error', param: null, code: 'HTTP_STARTING' } }
+  })
+  open()
+  const world = await starting
+  tap.teardown(() => world.close())
+  tap.match(await answer('/v1/fail'), {
+    status: 413,
+    body: { error: { message: 'too much', type: 'invalid_request_error', code: 'HTTP_REFUSED' } }
+  })
+  tap.match(await answer('/nowhere'), { status: 404, body: { error: 'no plugin serves /nowhere' } })
+})

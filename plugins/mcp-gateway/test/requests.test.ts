@@ -158,9 +158,9 @@ t.test('the call of a disconnected client is aborted', async t => {
 })
 
 t.test('a gateway on loopback accepts only the names of this machine', async t => {
-  const ask = (port: number, host: string, headers = {}): Promise<number> =>
+  const ask = (port: number, host: string, headers = {}, path = '/v1/tools'): Promise<number> =>
     new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port, path: '/v1/tools', headers: { host, ...bearer(WRITE), ...headers } }
+      const options = { host: '127.0.0.1', port, path, headers: { host, ...bearer(WRITE), ...headers } }
       httpRequest(options, response => {
         response.resume()
         resolve(response.statusCode ?? 0)
@@ -172,8 +172,9 @@ t.test('a gateway on loopback accepts only the names of this machine', async t =
   for (const host of ['127.0.0.1', 'localhost:1', '[::1]:8080', 'svc.example.org']) {
     t.equal(await ask(world.port, host), 200, host)
   }
-  for (const host of ['evil.example', 'localhost.evil.example:80', '127.0.0.1.nip.io']) {
+  for (const host of ['evil.example', 'localhost.evil.example:80', '127.0.0.1.nip.io', '127.999.999.999']) {
     t.equal(await ask(world.port, host), 403, host)
+    t.equal(await ask(world.port, host, {}, '/health'), 403, `/health of ${host}`)
   }
   t.equal(await ask(world.port, 'svc.example.org', { origin: 'https://svc.example.org' }), 200)
   t.equal(await ask(world.port, 'svc.example.org', { origin: 'http://svc.example.org' }), 403)

@@ -104,7 +104,15 @@ export default definePlugin({
         `anyone who can reach ${host}:${port} can use the model; set plugins.model-server.api_key or a loopback host`
       )
     }
-    ctx.contribute(httpListeners, { name: LISTENER, host, port, setting: 'plugins.model-server.port', guard: 'own' })
+    ctx.contribute(httpListeners, {
+      name: LISTENER,
+      host,
+      port,
+      setting: 'plugins.model-server.port',
+      guard: 'own',
+      // Ollama's format, except for the routes of the OpenAI API.
+      errors: { '/': 'plain', '/v1': 'openai' }
+    })
     ctx.contribute(httpRoutes, {
       listener: LISTENER,
       routes: MODEL_SERVER_ROUTES,

@@ -284,6 +284,23 @@ t.test('rejects a foreign host name on a loopback address, and accepts any on ot
     const named = request.replace('rebound.example:80', host)
     t.match(await rawExchange(await serve(t), named), /^HTTP\/1\.1 200 /)
   }
+  const root = request.replace('/api/tags', '/')
+  t.match(await rawExchange(await serve(t), root), /^HTTP\/1\.1 403 .*"error":"this server accepts the host names/s)
+  t.match(await rawExchange(await serve(t), root.replace('rebound.example:80', '127.999.999.999')), /^HTTP\/1\.1 403 /)
+  t.match(await rawExchange(await serve(t), root.replace('rebound.example:80', 'localhost:11434')), /^HTTP\/1\.1 200 /)
+})
+
+t.test('after too many wrong keys, a short key is not compared on the routes of both APIs', async t => {
+  const { url } = await serve(t, { apiKey: 'sesame' })
+  const status = async (path: string, key: string) =>
+    (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } })).status
+  // The limit allows a guess a second, so on a slow machine the right key may be the one that is compared.
+  let right = 200
+  for (let attempts = 0; right === 200 && attempts < 100; attempts += 1) {
+    while ((await status('/v1/models', 'wrong')) !== 429);
+    right = await status('/api/tags', 'sesame')
+  }
+  t.equal(right, 429)
 })
 
 t.test('a stopping server ends open streams with an error', async t => {

@@ -44,12 +44,12 @@ export class Gate {
   }
 
   check(request: IncomingMessage, zone: Zone): Verdict {
-    // Health probes may come from anywhere, with any Host header; the response contains no data.
-    const origin = zone === 'health' ? null : this.#checkOrigin(request)
+    // The response to a health probe contains no data, so pages of any origin may read it.
+    const origin = this.#checkOrigin(request, zone === 'health')
     if (origin !== null) return { refusal: origin }
     const role = this.#roleOf(request)
-    const asked = zone === 'tools' || (zone === 'health' && this.#settings.health_auth)
-    if (typeof role === 'object' && asked) return { refusal: role }
+    const needsRole = zone === 'tools' || (zone === 'health' && this.#settings.health_auth)
+    if (typeof role === 'object' && needsRole) return { refusal: role }
     const refusal = this.#checkTransport(request, zone)
     if (refusal !== null) return { refusal }
     return role === 'write' ? WRITE : READ
@@ -63,12 +63,13 @@ export class Gate {
     const refused = (refusal: Refusal) => ({ role: null, refusal })
     const origin = this.#checkOrigin(request)
     if (origin !== null) return refused(origin)
-    const shown = this.#roleOfHeader(request)
-    const isAbsent = typeof shown === 'object'
-    if (request.headers.origin === undefined && isAbsent) return refused(shown === UNAUTHORIZED ? ORIGIN_DENIED : shown)
+    const headerRole = this.#roleOfHeader(request)
+    const isAbsent = typeof headerRole === 'object'
+    if (request.headers.origin === undefined && isAbsent)
+      return refused(headerRole === UNAUTHORIZED ? ORIGIN_DENIED : headerRole)
     const refusal = this.#checkTransport(request, 'tools')
     if (refusal !== null) return refused(refusal)
-    return { role: !this.requiresToken ? 'write' : isAbsent ? null : shown, refusal: null }
+    return { role: !this.requiresToken ? 'write' : isAbsent ? null : headerRole, refusal: null }
   }
 
   client(request: IncomingMessage): string {
@@ -84,9 +85,9 @@ export class Gate {
     return this.#buckets.perMinute
   }
 
-  #checkOrigin({ headers: { host, origin } }: IncomingMessage): Refusal | null {
+  #checkOrigin({ headers: { host, origin } }: IncomingMessage, anyOrigin = false): Refusal | null {
     if (!this.#origins.admitsHost(host)) return HOST_DENIED
-    return origin === undefined || this.#origins.admitsOrigin(origin, host) ? null : ORIGIN_DENIED
+    return anyOrigin || origin === undefined || this.#origins.admitsOrigin(origin, host) ? null : ORIGIN_DENIED
   }
 
   /** Returns the role for a token of a client, or the refusal. */
