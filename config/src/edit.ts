@@ -1,8 +1,42 @@
 import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
+import { isSvcError } from '@svc/plugin-sdk'
 import { configErrors } from './errors.ts'
-import { merge, nest, type Path, type Table } from './layers.ts'
+import { lookup, merge, nest, type Path, type Table } from './layers.ts'
+import type { ConfigSources } from './sources.ts'
 import { keyText, parseToml, type TomlEntry, tomlEntries, tryToml } from './toml.ts'
+
+/** File in which a switch is stored. */
+export interface SwitchFile {
+  readonly file: string
+  /** Reason for a file other than the project file. */
+  readonly why: string | null
+}
+
+/**
+ * Returns the file in which to store a switch: the project file, or the local file if it already has the key, since it
+ * takes precedence, or if the project file cannot be edited. Throws as {@link writeSwitch} if neither can be edited.
+ */
+export function switchFile(
+  { projectFile, localFile }: Pick<ConfigSources, 'projectFile' | 'localFile'>,
+  path: readonly [string, string, string],
+  enabled: boolean
+): SwitchFile {
+  const local = tryToml(read(localFile).text)
+  if (local !== undefined && lookup(local, path) !== undefined)
+    return { file: localFile, why: `it takes precedence over ${projectFile}` }
+  try {
+    withSwitch(projectFile, path, enabled)
+    return { file: projectFile, why: null }
+  } catch (error) {
+    if (!isSvcError(error)) throw error
+    withSwitch(localFile, path, enabled)
+    return {
+      file: localFile,
+      why: `${projectFile} ${isSvcError(error, 'CFG_TOML_SYNTAX') ? 'is not valid TOML' : 'has a layout that svc cannot edit'}`
+    }
+  }
+}
 
 /**
  * Writes `TABLE.MEMBER.KEY = true` or `false` into a TOML file. Comments and layout stay. Creates the file if it does
@@ -10,8 +44,22 @@ import { keyText, parseToml, type TomlEntry, tomlEntries, tryToml } from './toml
  * if its layout cannot be edited safely. If it throws, the file is unchanged.
  */
 export function writeSwitch(file: string, path: readonly [string, string, string], enabled: boolean): void {
+  const { target } = read(file)
+  const edited = withSwitch(file, path, enabled)
+  const draft = `${target}.${process.pid}.tmp`
+  writeFileSync(draft, edited, { mode: existsSync(target) ? statSync(target).mode : 0o644 })
+  renameSync(draft, target)
+}
+
+/** Reads a file, or an empty text if it does not exist. `target`: its path with links resolved. */
+function read(file: string): { readonly target: string; readonly text: string } {
   const target = existsSync(file) ? realpathSync(file) : file
-  const text = existsSync(target) ? readFileSync(target, 'utf8') : ''
+  return { target, text: existsSync(target) ? readFileSync(target, 'utf8') : '' }
+}
+
+/** Returns the text of a file with the switch. Throws as {@link writeSwitch}. */
+function withSwitch(file: string, path: readonly [string, string, string], enabled: boolean): string {
+  const { text } = read(file)
   let before: Table
   try {
     before = parseToml(text)
@@ -29,9 +77,7 @@ export function writeSwitch(file: string, path: readonly [string, string, string
       hint: `add ${keyText(path)} = ${enabled} to the file by hand`
     })
   }
-  const draft = `${target}.${process.pid}.tmp`
-  writeFileSync(draft, edited, { mode: existsSync(target) ? statSync(target).mode : 0o644 })
-  renameSync(draft, target)
+  return edited
 }
 
 /** Saves the content of a file, or that it does not exist. Returns a function that restores this state. */

@@ -57,6 +57,8 @@ export interface ConfigSources {
   readonly projectRoot: string
   /** Path of the project file, which may not exist yet. */
   readonly projectFile: string
+  /** Path of the local file next to the project file, which may not exist. */
+  readonly localFile: string
   /** Every path that may hold configuration, existing or not: the files to watch. */
   readonly files: readonly string[]
   readonly problems: readonly ConfigProblem[]
@@ -87,6 +89,7 @@ export function readSources(options: SourceOptions): ConfigSources {
     files.add(file)
     return readLayer(layer, file, folder, problems)
   }
+  const localFile = join(folder, variant(dialect, 'local'))
   const { profile, defaultsFile = installed('defaults.toml') } = options
   const installedProfiles = options.profilesDirectory ?? installed('profiles')
   const profilePlaces = [join(installedProfiles, `${profile}.toml`), join(folder, variant(dialect, String(profile)))]
@@ -95,7 +98,7 @@ export function readSources(options: SourceOptions): ConfigSources {
     ...read('user', options.userFile ?? join(configHome(env), dialect.userFolder, dialect.file)),
     ...read('project', projectFile),
     ...(profile === undefined ? [] : readProfile(profile, profilePlaces, read, problems)),
-    ...read('local', join(folder, variant(dialect, 'local'))),
+    ...read('local', localFile),
     ...(options.set ?? []).flatMap((text, index) => readOverride(text, index, problems))
   ]
   const settings =
@@ -103,7 +106,7 @@ export function readSources(options: SourceOptions): ConfigSources {
   const setting = settings.findLast(value => value !== undefined)
   const configured = typeof setting === 'string' && setting !== UNSET ? resolve(folder, setting) : folder
   const projectRoot = named === undefined ? configured : start
-  return { layers, env, projectRoot, projectFile, files: [...files], problems, dialect }
+  return { layers, env, projectRoot, projectFile, localFile, files: [...files], problems, dialect }
 }
 
 /** Returns the file name of a variant: `svc.toml` and `local` become `svc.local.toml`. */

@@ -164,6 +164,8 @@ export interface ChangeReport {
   readonly keep: readonly string[]
   /** One line per step with its reason. */
   readonly steps: readonly string[]
+  /** One line per setting that was written to a file, or with a dry run would be. */
+  readonly written?: readonly string[]
 }
 
 export interface BuildReport {

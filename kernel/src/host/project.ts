@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { basename, join, sep } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { type Changes, formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
+import { type Changes, formatProblem, problemsError, rememberFile, switchFile, writeSwitch } from '@svc/config'
 import {
   type BuildReport,
   type ChangeReport,
@@ -284,7 +284,6 @@ export class Project {
     dryRun: boolean
   ): Promise<ChangeReport> {
     return this.#inTurn(async () => {
-      const { projectFile } = this.#catalog.sources
       if (!dryRun) this.#catalog.marker.clear(enable)
       const wanted = await this.#include([...enable, ...activate])
       const undo = [
@@ -293,11 +292,8 @@ export class Project {
         this.#choices.need(activate)
       ]
       try {
-        if (persist === true && !dryRun) {
-          undo.push(rememberFile(projectFile))
-          for (const name of enable) writeSwitch(projectFile, ['plugins', name, 'enabled'], true)
-          for (const name of disable) writeSwitch(projectFile, ['plugins', name, 'enabled'], false)
-        }
+        const switches = [...enable.map(name => [name, true] as const), ...disable.map(name => [name, false] as const)]
+        const written = persist === true ? switches.map(([name, on]) => this.#persist(name, on, dryRun, undo)) : []
         const report = await this.kernel.change({
           ...(wanted ? { sources: this.#catalog.found.sources } : {}),
           ...this.#wanted(),
@@ -309,12 +305,25 @@ export class Project {
         })
         if (dryRun) for (const each of undo.reverse()) each()
         else for (const name of reload) this.#stale.delete(name)
-        return report
+        return { ...report, written }
       } catch (error) {
         for (const each of undo.reverse()) each()
         throw error
       }
     })
+  }
+
+  /** Writes `enabled` of a plugin to a configuration file. Returns a line that says where; adds to `undo`. */
+  #persist(name: string, enabled: boolean, dryRun: boolean, undo: (() => void)[]): string {
+    const path = ['plugins', name, 'enabled'] as const
+    const { file, why } = switchFile(this.#catalog.sources, path, enabled)
+    if (!dryRun) {
+      undo.push(rememberFile(file))
+      writeSwitch(file, path, enabled)
+    }
+    const near = (text: string): string => text.replaceAll(dirname(this.#catalog.sources.projectFile) + sep, '')
+    const reason = why === null ? '' : `, since ${near(why)}`
+    return `${path.join('.')} = ${enabled} ${dryRun ? 'would be' : 'was'} written to ${near(file)}${reason}`
   }
 
   /** Reads the manifests of disabled plugins. Returns true if there were any. */

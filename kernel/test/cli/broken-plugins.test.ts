@@ -62,6 +62,26 @@ t.test('a plugin that loops or breaks JavaScript built-ins does not break comman
   )
 })
 
+t.test(
+  'a plugin can be disabled while svc.toml has a syntax error, and enabled again when it is corrected',
+  async t => {
+    const project = open(t, { files: { 'svc.toml': '[kernel\n', ...files('fine', speaker('fine')) } })
+    const disabled = await project.svc(['--safe', 'plugins', 'disable', 'fine'])
+    t.equal(disabled.code, 0, disabled.stderr)
+    const line = 'plugins.fine.enabled = false was written to svc.local.toml, since svc.toml is not valid TOML'
+    t.match(disabled.stdout, line)
+    t.equal(readFileSync(join(project.root, 'svc.toml'), 'utf8'), '[kernel\n')
+    project.write({ 'svc.toml': '[kernel]\n' })
+    t.match((await project.svc(['plugins', 'list'])).stdout, /^fine +\S+ +disabled/m)
+    const enabled = await project.svc(['plugins', 'enable', 'fine'])
+    t.match(
+      enabled.stdout,
+      'fine.enabled = true was written to svc.local.toml, since it takes precedence over svc.toml'
+    )
+    t.match((await project.svc(['plugins', 'list'])).stdout, /^fine +\S+ +resolved/m)
+  }
+)
+
 t.test('with --json, output of plugins does not reach standard output', async t => {
   const project = open(t, { files: files('fine', speaker('fine', "console.log('described')")) })
   for (const argv of [

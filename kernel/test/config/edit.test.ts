@@ -1,5 +1,5 @@
 import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
-import { parseToml, writeSwitch } from '@svc/config'
+import { parseToml, switchFile, writeSwitch } from '@svc/config'
 import fc from 'fast-check'
 import t from 'tap'
 import { plugin, project, type TestLike } from './project.ts'
@@ -50,6 +50,23 @@ t.test('writeSwitch creates a missing file and leaves no temporary file', async 
   writeSwitch(here.path('svc.toml'), ['plugins', 'web', 'enabled'], true)
   t.equal(readFileSync(here.path('svc.toml'), 'utf8'), '[plugins.web]\nenabled = true\n')
   t.strictSame(readdirSync(here.root), ['svc.toml'])
+})
+
+t.test('switchFile names the local file if it takes precedence or the project file cannot be edited', async t => {
+  const where = (files: Readonly<Record<string, string>>) => {
+    const here = project(t, files)
+    const paths = { projectFile: here.path('svc.toml'), localFile: here.path('svc.local.toml') }
+    const { file, why } = switchFile(paths, ['plugins', 'web', 'enabled'], false)
+    return [file.slice(here.root.length + 1), why?.replaceAll(`${here.root}/`, '') ?? null]
+  }
+  t.same(where({}), ['svc.toml', null])
+  t.same(where({ 'svc.toml': '[kernel]', 'svc.local.toml': '[kernel' }), ['svc.toml', null])
+  t.same(where({ 'svc.toml': '[kernel' }), ['svc.local.toml', 'svc.toml is not valid TOML'])
+  t.same(where({ 'svc.local.toml': 'plugins.web.enabled = true' }), [
+    'svc.local.toml',
+    'it takes precedence over svc.toml'
+  ])
+  t.throws(() => where({ 'svc.toml': '[kernel', 'svc.local.toml': '[kernel' }), { code: 'CFG_TOML_SYNTAX' })
 })
 
 t.test('writeSwitch keeps file mode and symbolic links', async t => {

@@ -1,4 +1,4 @@
-import type { ChangeReport, EffectNode, KernelChange, PluginReport } from '@svc/contracts'
+import type { ChangeReport, EffectNode, PluginReport } from '@svc/contracts'
 import type { Call, PluginManifest } from '@svc/plugin-sdk'
 
 /**
@@ -17,14 +17,9 @@ export function withoutRunState(plugin: PluginReport): PluginReport {
   return { ...plugin, state: 'resolved', generation: null, inFlight: 0, activateMs: null }
 }
 
-/** Replaces the steps of a report by the lines that were, or would be, written to `svc.toml`. */
-export function withWrittenSettings(report: ChangeReport, change: KernelChange): ChangeReport {
-  const lines = (names: readonly string[] = [], enabled: boolean): string[] =>
-    names.map(
-      name =>
-        `plugins.${name}.enabled = ${enabled} ${report.applied ? 'was written to' : 'would be written to'} svc.toml`
-    )
-  return { ...report, steps: [...lines(change.enable, true), ...lines(change.disable, false)] }
+/** Adds the settings that were, or would be, written to files to the steps. A single command has no other steps. */
+export function withWrittenSettings({ written = [], ...report }: ChangeReport, oneShot: boolean): ChangeReport {
+  return { ...report, steps: [...(oneShot ? [] : report.steps), ...written] }
 }
 
 /** Returns the declarations in the manifest of a plugin, as a tree. */

@@ -51,7 +51,7 @@ export default definePlugin({
       const oneShot = isOneShot(call)
       if (oneShot && request.persist !== true) call.fail('CLI_NO_DAEMON', NOTHING_SERVES)
       const report = await admin.apply(request, { dryRun })
-      return changeResult(oneShot ? withWrittenSettings(report, request) : report, oneShot)
+      return changeResult(withWrittenSettings(report, oneShot), oneShot)
     }
 
     ctx.implement(pluginsList, async (_input, call) => {
