@@ -4,6 +4,7 @@ import { type ConfigSources, readSources } from '@svc/config/sources'
 import { defined, type PluginManifest } from '@svc/plugin-sdk'
 import { type ConfigPeek, peekConfig } from './config-peek.ts'
 import { type Discovered, Discovery } from './discovery.ts'
+import type { PluginForm } from './file-source.ts'
 import type { LoadMarker } from './load-marker.ts'
 import { stateDirectory } from './state-directory.ts'
 
@@ -13,7 +14,7 @@ export interface CatalogOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly profile?: string
   readonly set?: readonly string[]
-  /** True to use the sources of a package that has both sources and a build. */
+  /** Whether to use the source of a package that has both source and build. Default: the form that is in use. */
   readonly preferSource?: boolean
   /** Selects only these plugins and their providers. */
   readonly only?: readonly string[]
@@ -63,7 +64,7 @@ export async function readCatalog(options: CatalogOptions): Promise<PluginCatalo
       installRoot,
       projectRoot,
       cacheDirectory: join(state, 'cache'),
-      prefer: options.preferSource === true ? ('source' as const) : ('built' as const),
+      prefer: preferred(options),
       conditions,
       describeTimeoutMs,
       spares: options.spares
@@ -102,6 +103,11 @@ async function catalog(
     safe: options.safe
   })
   return describe(await discovery.discover(directories, choice))
+}
+
+function preferred({ preferSource }: CatalogOptions): PluginForm | 'current' {
+  if (preferSource === undefined) return 'current'
+  return preferSource ? 'source' : 'built'
 }
 
 function read({ cwd, env, profile, set }: CatalogOptions): ConfigSources {

@@ -10,6 +10,7 @@ import { loaderErrors } from '../loader/errors.ts'
 import type { EvaluateOptions } from '../loader/evaluate.ts'
 import { nameFor } from '../loader/manifest.ts'
 import { type PluginPackage, readPackageJson, readPluginPackage } from '../loader/plugin-package.ts'
+import { isServed, isSourceCurrent } from './current-form.ts'
 import { FileSource, type Loader, type PluginForm } from './file-source.ts'
 import { LoadMarker } from './load-marker.ts'
 import { type DiscoveryProblem, Places } from './places.ts'
@@ -21,8 +22,8 @@ export interface DiscoveryOptions extends EvaluateOptions {
   readonly projectRoot: string
   /** Folder of the plugin index; null keeps the index in memory. */
   readonly cacheDirectory: string | null
-  /** Form to load if a package has both. Default: `built`. */
-  readonly prefer?: PluginForm
+  /** Form to load if a package has both; `current`: see {@link isSourceCurrent}. Default: `built`. */
+  readonly prefer?: PluginForm | 'current'
   /** See {@link Bundler}. */
   readonly conditions?: readonly string[]
   /** Time limit in milliseconds for running a module body to read its manifest; default 5,000. */
@@ -85,6 +86,8 @@ export class Discovery {
   /** Folders that the last search found. */
   #places = new Places()
   #choice: DiscoveryChoice = {}
+  /** Whether a server runs for the project. Read once for each discovery, on demand. */
+  #served: Promise<boolean> | undefined
   /** Plugins that were enabled at run time. */
   readonly #included = new Set<string>()
   #output: PluginOutput[] = []
@@ -138,6 +141,7 @@ export class Discovery {
     for (const name of this.#included)
       if (choice.off?.(name) === true && this.#choice.off?.(name) !== true) this.#included.delete(name)
     this.#choice = choice
+    this.#served = undefined
     const places = new Places(root => this.#known.has(root) || this.#loader.index.last(root) !== undefined)
     places.folderOfPlugins(join(installRoot, 'plugins'))
     places.installed(projectRoot)
@@ -192,10 +196,23 @@ export class Discovery {
     const known = this.#known.get(root)
     const isUnchanged = changed !== undefined && !this.#unread.has(root) && known?.concerns(changed) === false
     if (known !== undefined && isUnchanged && known.isOff === this.#isOff(known)) return known
-    const source = this.#source(root, problems)
-    if (source instanceof FileSource && !this.#unread.has(root))
-      await (this.#isOff(source) ? source.leaveOff() : source.describe())
+    const source = await this.#source(root, problems)
+    if (!(source instanceof FileSource) || this.#unread.has(root)) return source
+    if (this.#isOff(source)) await source.leaveOff()
+    else if (!(await this.#isServedFromSource(source)) || !source.adoptLast()) await source.describe()
     return source
+  }
+
+  /**
+   * True if a running server keeps the index entry of an installed plugin up to date. Checking its source files would take
+   * too long for a command.
+   */
+  async #isServedFromSource({ installed, form }: FileSource): Promise<boolean> {
+    return this.#options.prefer === 'current' && installed && form === 'source' && (await this.#isServed())
+  }
+
+  #isServed(): Promise<boolean> {
+    return (this.#served ??= isServed(this.#options.projectRoot))
   }
 
   #isOff(source: FileSource): boolean {
@@ -255,12 +272,12 @@ export class Discovery {
     await this.#loader.bundler.dispose()
   }
 
-  #source(root: string, problems: DiscoveryProblem[]): PluginSource {
+  async #source(root: string, problems: DiscoveryProblem[]): Promise<PluginSource> {
     const known = this.#known.get(root)
     this.#unread.delete(root)
     try {
       const found = readPluginPackage(root)
-      const form = this.#form(found)
+      const form = await this.#form(found)
       if (known !== undefined && known.form === form && isDeepStrictEqual(known.package, found)) return known
       const source = new FileSource(found, form, this.#isInstalled(root), this.#loader)
       this.#known.set(root, source)
@@ -290,9 +307,21 @@ export class Discovery {
     return ours
   }
 
-  #form({ root, plugin, source, sourceExists }: PluginPackage): PluginForm {
+  async #form(found: PluginPackage): Promise<PluginForm> {
+    const { root, plugin, source, sourceExists } = found
+    const { prefer } = this.#options
     const built = existsSync(plugin)
-    if (source !== null && sourceExists && (!built || this.#options.prefer === 'source')) {
+    const isWanted = (): Promise<boolean> | boolean => {
+      if (prefer !== 'current' || source === null) return prefer === 'source'
+      const { index } = this.#loader
+      return isSourceCurrent(found, {
+        fromSource: index.last(root)?.entry === source,
+        unchanged: () => index.fresh(root, source) !== undefined,
+        installed: this.#isInstalled(root),
+        isServed: () => this.#isServed()
+      })
+    }
+    if (source !== null && sourceExists && (!built || (await isWanted()))) {
       if (canCompile()) return 'source'
       if (!built)
         throw loaderErrors.create('LDR_ESBUILD_MISSING', `${root} is not built, and esbuild is not installed`, {
@@ -398,9 +427,13 @@ function taken(first: PluginSource, second: PluginSource): SvcError {
   )
 }
 
+let compiles = false
+
 function canCompile(): boolean {
+  if (compiles) return true
   try {
     createRequire(import.meta.url).resolve('esbuild')
+    compiles = true
     return true
   } catch {
     return false

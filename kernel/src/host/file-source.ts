@@ -153,6 +153,18 @@ export class FileSource implements PluginSource {
     this.#manifest = known === undefined ? this.#sketch : this.#asBefore(known.manifest)
   }
 
+  /** Uses the last manifest in the index without checking that it is up to date. Returns false if there is none. */
+  adoptLast(): boolean {
+    const [entry] = this.#files()
+    const last = this.#loader.index.last(this.package.root)
+    if (last === undefined || last.entry !== entry) return false
+    this.#off = false
+    this.#manifest = this.#asBefore(last.manifest)
+    this.#problem = null
+    this.#broken = null
+    return true
+  }
+
   /**
    * Reads the manifest. If a valid plugin becomes invalid, it keeps its manifest: a typo must not stop a running
    * plugin.
