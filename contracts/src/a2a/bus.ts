@@ -60,7 +60,7 @@ export interface A2aSent {
 }
 
 export interface A2aMessage {
-  /** Number within its plane; broadcasts and local messages share one sequence. */
+  /** Id within its plane; broadcasts and local messages share one sequence. */
   readonly id: number
   /** Set for a durable message. */
   readonly uuid?: string

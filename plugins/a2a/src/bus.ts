@@ -100,7 +100,8 @@ export class PlaneBus implements A2aBus {
 
   /**
    * Returns the unacknowledged messages of an agent, and claims the durable ones for this consumer. While the user is
-   * in deep focus, only errors and conflicts are returned. `before` applies to each plane separately. Throws
+   * in deep focus, only errors and conflicts are returned. `before` applies to each plane separately; in `merged`, not to
+   * contributed planes. Throws
    * `MSG_MESH_OFF`, `MSG_PLANE_UNKNOWN`, and `ORC_NO_DATABASE` for the source `db`.
    */
   async inbox(agent: number, options: Parameters<A2aBus['inbox']>[1] = {}): Promise<A2aInbox> {
@@ -129,7 +130,7 @@ export class PlaneBus implements A2aBus {
       agent,
       { limit: deep ? Number.MAX_SAFE_INTEGER : limit, before },
       candidates => {
-        order = [...local.map(ofLocal), ...candidates.filter(passes).map(ofCandidate)].sort(byRank).slice(0, limit)
+        order = [...local.map(rankLocal), ...candidates.filter(passes).map(rankCandidate)].sort(byRank).slice(0, limit)
         return order.flatMap(({ plane, id }) => (plane === 'db' ? [id] : []))
       }
     )
@@ -158,7 +159,7 @@ export class PlaneBus implements A2aBus {
 
   /**
    * Acknowledges a message; false if the agent has no such message. Throws `MSG_MESSAGE_AMBIGUOUS` if both planes have
-   * the number and `route` is missing.
+   * the id and `route` is missing.
    */
   async ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean> {
     if (route !== undefined) return this.#planes.at(route).ack(agent, message)
@@ -247,11 +248,11 @@ function byRank(a: RankedMessage, b: RankedMessage): number {
   return b.rank - a.rank || a.timestamp_ms - b.timestamp_ms
 }
 
-function ofLocal({ id, priority, timestamp_ms }: A2aMessage): RankedMessage {
+function rankLocal({ id, priority, timestamp_ms }: A2aMessage): RankedMessage {
   return { plane: 'local', id, rank: priorityRank(priority), timestamp_ms }
 }
 
-function ofCandidate({ id, rank, timestamp_ms }: MessageCandidate): RankedMessage {
+function rankCandidate({ id, rank, timestamp_ms }: MessageCandidate): RankedMessage {
   return { plane: 'db', id, rank, timestamp_ms }
 }
 

@@ -63,14 +63,14 @@ export class DurableInbox {
     this.#now = options.now ?? Date.now
   }
 
-  /** Stores a message. If its key is already stored, returns the first message with the key and `repeated`. */
+  /** Stores a message. If its key is already stored, stores nothing and returns the first message's id with `repeated`. */
   async send(message: DurableMessage): Promise<{
     readonly id: number
     readonly uuid: string
     readonly repeated: boolean
     readonly timestamp_ms: number
   }> {
-    const uuid = message.key === undefined ? randomUUID() : this.#uuidOf(message, message.key)
+    const uuid = message.key === undefined ? randomUUID() : this.#deriveUuid(message, message.key)
     const now = this.#now()
     const insert: SqlStatement = {
       sql: `INSERT INTO a2a_messages (message_uuid, sender_agent, receiver_agent, msg_type, payload, priority, thread_id,
@@ -140,7 +140,7 @@ export class DurableInbox {
     })
   }
 
-  /** True if the agent has an unacknowledged message with that number or UUID. */
+  /** Returns whether the agent has an unacknowledged message with that id or UUID. */
   async has(agent: number, message: number | string): Promise<boolean> {
     const { rows } = await this.#store.query(
       `SELECT 1 FROM a2a_messages WHERE ${idCondition(message)} AND receiver_agent = ? AND repository_id = ? AND acknowledged = 0`,
@@ -180,12 +180,12 @@ export class DurableInbox {
     return rowsByName({ columns, rows }).map(toMessage).reverse()
   }
 
-  /** Returns the number of the last message; 0 if there is none. */
+  /** Returns the id of the last message, in any repository; 0 if there is none. */
   async lastId(): Promise<number> {
     return Number((await this.#store.query('SELECT coalesce(max(id), 0) FROM a2a_messages')).rows[0]?.[0])
   }
 
-  /** Returns the messages of all processes after the message `id`, in order of their numbers. */
+  /** Returns at most `limit` messages with ids above `id`, sorted by id. Includes messages of other processes. */
   async after(id: number, limit: number): Promise<readonly A2aMessage[]> {
     const { columns, rows } = await this.#store.query(
       `SELECT ${COLUMNS} FROM ${JOINED} WHERE m.id > ? AND m.repository_id = ? ORDER BY m.id LIMIT ?`,
@@ -203,7 +203,7 @@ export class DurableInbox {
   }
 
   /** Derives a UUID (version 8, RFC 9562) from sender, receiver and key; it is the same in all processes. */
-  #uuidOf({ sender, receiver }: DurableMessage, key: string): string {
+  #deriveUuid({ sender, receiver }: DurableMessage, key: string): string {
     const digest = createHash('sha256')
       .update(JSON.stringify([this.#repository, sender, receiver, key]))
       .digest()
@@ -243,7 +243,7 @@ function jsonOrNull(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
 
-/** Returns the SQL condition that selects a message by number or UUID. */
+/** Returns the SQL condition that selects a message by id or UUID. */
 function idCondition(message: number | string): string {
   return typeof message === 'number' ? 'id = ?' : 'message_uuid = ?'
 }

@@ -9,7 +9,7 @@ export const a2aErrors = errorTable({
   MSG_PLANE_UNSUITED: { message: 'The plane does not carry messages of this type.', status: 422 },
   MSG_CLARIFICATION_INVALID: { message: 'The payload of a clarification is invalid.', status: 422 },
   MSG_PLANE_UNKNOWN: { message: 'No plugin carries messages of this route.', status: 422 },
-  MSG_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message with this number.', status: 409 }
+  MSG_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message with this id.', status: 409 }
 })
 
 export function meshOff(): SvcError {

@@ -20,7 +20,7 @@ export interface NotSent {
 export interface Weighed {
   /** Null if the message may be sent. */
   readonly notSent: NotSent | null
-  /** Milliseconds of attention to charge when the message is sent; null if it does not interrupt the user. */
+  /** Milliseconds of attention to charge when the message is sent; null if nothing is charged. */
   readonly costMs: number | null
 }
 

@@ -9,7 +9,7 @@ import type { Planes } from './planes.ts'
 import { checkBinding } from './session-binding.ts'
 import { toWire } from './wire.ts'
 
-function agentOf(orchestrator: Pick<Orchestrator, 'agent'>, agent: number): AgentView {
+function requireAgent(orchestrator: Pick<Orchestrator, 'agent'>, agent: number): AgentView {
   const view = orchestrator.agent(agent)
   if (view !== null) return view
   throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
@@ -21,9 +21,9 @@ function agentOf(orchestrator: Pick<Orchestrator, 'agent'>, agent: number): Agen
 export function sendHandler(bus: A2aBus, orchestrator: Orchestrator, planes: Planes): Handler<typeof a2aSend> {
   return async input => {
     const { sender_id: sender, receiver_id: receiver, sender_session_id, route, correlation_id, ...message } = input
-    const binding = checkBinding(agentOf(orchestrator, sender), sender_session_id, 'sender_session_id')
-    const known = orchestrator.agent(receiver) !== null
-    if (!known && route === 'local') agentOf(orchestrator, receiver)
+    const binding = checkBinding(requireAgent(orchestrator, sender), sender_session_id, 'sender_session_id')
+    const receiverExists = orchestrator.agent(receiver) !== null
+    if (!receiverExists && route === 'local') requireAgent(orchestrator, receiver)
     const tenant = input.tenant_id ?? orchestrator.policy.account_id
     const head = {
       sender,
@@ -35,7 +35,7 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator, planes: Pla
       relay_attempted: false,
       relay_ok: false,
       ...binding,
-      ...(known
+      ...(receiverExists
         ? {}
         : {
             receiver_advisory: `${agentLabel(receiver)} is not an agent of this process; the message is stored until the agent reads it`
@@ -65,7 +65,7 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator, planes: Pla
 
 export function inboxHandler(bus: PlaneBus, orchestrator: Orchestrator, planes: Planes): Handler<typeof a2aInbox> {
   return async ({ agent_id, source, max_messages, before_message_id, agent_session_id }) => {
-    const binding = checkBinding(agentOf(orchestrator, agent_id), agent_session_id, 'agent_session_id')
+    const binding = checkBinding(requireAgent(orchestrator, agent_id), agent_session_id, 'agent_session_id')
     const { messages, unread, dropped, suppressed } = await bus.inbox(agent_id, {
       source,
       limit: max_messages,
@@ -109,7 +109,7 @@ export function broadcastHandler(
   planes: Planes
 ): Handler<typeof a2aBroadcast> {
   return ({ sender_id: sender, sender_session_id, ...message }) => {
-    const view = agentOf(orchestrator, sender)
+    const view = requireAgent(orchestrator, sender)
     if (sender_session_id !== undefined) checkBinding(view, sender_session_id, 'sender_session_id')
     const { message: sent, inboxes, dropped } = bus.announceToAll({ ...message, sender })
     return {

@@ -13,7 +13,9 @@ export interface LocalMessage {
   readonly ttlMs: number
   readonly correlation_id?: string | undefined
   readonly thread_id?: string | undefined
-  /** Idempotency key of the caller. A second message with the same key, sender and receiver is not delivered. */
+  /**
+   * Idempotency key of the caller. A message with the same key, sender and receiver as one in the inbox is not delivered.
+   */
   readonly key?: string | undefined
 }
 
@@ -35,7 +37,7 @@ export interface Delivered {
   readonly inboxes: number
   /** Number of older messages that full inboxes dropped. */
   readonly dropped: number
-  /** True if the key is known; `message` is then the first message with the key, and nothing was delivered. */
+  /** True if the inbox already has a message with the key; `message` is then that message, and nothing was delivered. */
   readonly repeated: boolean
 }
 
@@ -58,7 +60,7 @@ export class LocalBus {
   }
 
   send(receivers: Iterable<number>, sent: LocalMessage): Delivered {
-    const again = sent.receiver === null || sent.key === undefined ? undefined : this.#known(sent.receiver, sent)
+    const again = sent.receiver === null || sent.key === undefined ? undefined : this.#findByKey(sent.receiver, sent)
     if (again !== undefined) return { message: again, inboxes: 1, dropped: 0, repeated: true }
     const now = this.#now()
     this.#lastId += 1
@@ -125,9 +127,9 @@ export class LocalBus {
 
   subscribe(listener: (message: A2aMessage) => void): () => void {
     // The same function may be subscribed twice; each subscription ends separately.
-    const own = (message: A2aMessage): void => listener(message)
-    this.#listeners.add(own)
-    return () => this.#listeners.delete(own)
+    const registered = (message: A2aMessage): void => listener(message)
+    this.#listeners.add(registered)
+    return () => this.#listeners.delete(registered)
   }
 
   /** Notifies the listeners. Messages that a listener sends are queued, so that all listeners see the same order. */
@@ -143,7 +145,7 @@ export class LocalBus {
     }
   }
 
-  #known(receiver: number, { sender, key }: LocalMessage): A2aMessage | undefined {
+  #findByKey(receiver: number, { sender, key }: LocalMessage): A2aMessage | undefined {
     const inbox = this.#inboxes.get(receiver)
     if (inbox === undefined) return undefined
     this.#expire(inbox)

@@ -8,7 +8,7 @@ const POLL_MS = 500
 
 /**
  * Passes every new message to `emit` until the signal is aborted; claims none. Local messages and broadcasts are in
- * order of sending. Durable messages, including those of other processes, are in order of their numbers.
+ * order of sending. Durable messages, including those of other processes, are sorted by id.
  */
 export async function streamMessages(
   bus: Pick<A2aBus, 'subscribe'>,

@@ -101,7 +101,7 @@ export const a2aInbox = defineOperation({
     }),
     max_messages: t.integer({ default: 256, minimum: 1, maximum: 2_048 }),
     before_message_id: t.optional(
-      t.integer({ minimum: 1, description: 'Returns only messages with smaller numbers, in each plane.' })
+      t.integer({ minimum: 1, description: 'Returns only messages with smaller ids, in each plane.' })
     ),
     agent_session_id: text(2_048, SESSION)
   }),
@@ -140,13 +140,13 @@ export const a2aAck = defineOperation({
   input: t.object({
     agent_id: agent('Receiving agent.'),
     message_id: t.union([t.integer({ minimum: 1 }), t.string({ minLength: 1, maxLength: 64 })], {
-      description: 'Number of the message, or UUID of a durable message.'
+      description: 'Id of the message, or UUID of a durable message.'
     }),
     route: t.optional(
       t.string({
         minLength: 1,
         maxLength: 64,
-        description: 'Route of the plane; required if two planes have a message with the number.'
+        description: 'Route of the plane; required if two planes have a message with the id.'
       })
     ),
     agent_session_id: text(2_048, 'Session of the caller; checked if present.')

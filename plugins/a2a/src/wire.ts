@@ -11,7 +11,7 @@ export const routeSchema = t.nullable(t.string(), {
 
 /** Schema of a message, with its plane and the route of the plane. */
 export const messageSchema = t.object({
-  id: t.integer({ description: 'Number within its plane.' }),
+  id: t.integer({ description: 'Id within its plane.' }),
   uuid: t.optional(t.string({ description: 'Only for durable messages.' })),
   sender: t.integer(),
   receiver: t.nullable(t.integer()),

@@ -113,7 +113,7 @@ t.test(
   }
 )
 
-t.test('ack requires the route if both planes have a message with the number', async t => {
+t.test('ack requires the route if both planes have a message with the id', async t => {
   const world = await openWorld(t)
   await send(world)
   await send(world, { route: 'db' })

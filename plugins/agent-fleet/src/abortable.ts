@@ -1,7 +1,7 @@
 import { raceAbort } from '@svc/plugin-sdk'
 
 /** Resolves after the time; rejects with the signal's reason if the signal is aborted first. */
-export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+export function delay(milliseconds: number, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const elapsed = new Promise<void>(resolve => {
     timer = setTimeout(resolve, milliseconds)

@@ -43,7 +43,7 @@ export class Fleet implements AgentFleet {
     return this.#processors.map(({ name }) => name)
   }
 
-  /** Replaces the task processors; workers of removed ones queue their task again. */
+  /** Replaces the task processors. A task that a removed processor works on is queued again. */
   use(processors: readonly TaskProcessor[]): void {
     this.#processors = [...processors].sort((a, b) => b.rank - a.rank || (a.name < b.name ? -1 : 1))
     for (const worker of this.#workers.values()) worker.keepOnly([...processors, this.#parts.fallback])
@@ -104,9 +104,9 @@ export class Fleet implements AgentFleet {
 
   #join(agent: number): void {
     if (this.#workers.has(agent)) return
-    const processorOf = (task: TaskView) =>
+    const chooseProcessor = (task: TaskView) =>
       this.#processors.find(processor => processor.takes(task)) ?? this.#parts.fallback
-    const worker = new Worker(agent, { ...this.#parts, processorOf })
+    const worker = new Worker(agent, { ...this.#parts, chooseProcessor })
     this.#workers.set(agent, worker)
     const leaving = worker.ended.finally(() => {
       this.#leaving.delete(leaving)

@@ -20,17 +20,17 @@ export class TaskRun {
   readonly processor: TaskProcessor
   readonly #parts: RunParts
   readonly #stop = new AbortController()
-  readonly #late = new AbortController()
+  readonly #timeout = new AbortController()
   readonly #signal: LinkedSignal
-  readonly #gone: AbortSignal
+  readonly #taskSignal: AbortSignal
   readonly #work: Work
 
   constructor(task: TaskView, processor: TaskProcessor, parts: RunParts) {
     this.task = task
     this.processor = processor
     this.#parts = parts
-    this.#gone = parts.orchestrator.taskSignal(task.id)
-    this.#signal = new LinkedSignal().with(this.#gone).with(this.#stop.signal).with(this.#late.signal)
+    this.#taskSignal = parts.orchestrator.taskSignal(task.id)
+    this.#signal = new LinkedSignal().with(this.#taskSignal).with(this.#stop.signal).with(this.#timeout.signal)
     this.#work = new Work(parts.orchestrator, task, this.#signal.signal)
   }
 
@@ -47,13 +47,13 @@ export class TaskRun {
   async run(): Promise<boolean> {
     const { task, processor } = this
     const limit = Math.min(task.budget?.max_latency_ms ?? Infinity, this.#parts.timeoutMs())
-    const timer = setTimeout(() => this.#late.abort(timeoutError(task, processor, limit)), limit)
+    const timer = setTimeout(() => this.#timeout.abort(timeoutError(task, processor, limit)), limit)
     try {
       const working = Promise.resolve().then(() => processor.run(task, this.#work))
       const attestation = await raceAbort(this.#signal.signal, working)
       this.#work.close()
       if (attestation !== null) await this.#submit(attestation)
-      return attestation !== null || this.#gone.aborted
+      return attestation !== null || this.#taskSignal.aborted
     } catch (error) {
       this.#work.close()
       await this.#failed(error)
@@ -87,7 +87,7 @@ export class TaskRun {
   async #failed(error: unknown): Promise<void> {
     if (isSettled(error)) return
     // The task was cancelled, doubted or moved during the work, so there is no failure to report.
-    if (this.#gone.aborted) return
+    if (this.#taskSignal.aborted) return
     const { id } = this.task
     const { reason } = this.#stop.signal
     if (this.#stop.signal.aborted) {
@@ -125,7 +125,7 @@ function timeoutError(task: TaskView, { name }: TaskProcessor, limit: number): E
     'FLT_TIMEOUT',
     `${taskLabel(task.id)}: the processor ${name} took longer than ${limit} ms`,
     {
-      hint: 'submit it with a larger max_latency_ms, or raise plugins.agent-fleet.task_timeout_ms'
+      hint: 'submit the task again with a larger max_latency_ms, or raise plugins.agent-fleet.task_timeout_ms'
     }
   )
 }

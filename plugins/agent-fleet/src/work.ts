@@ -6,6 +6,7 @@ import {
   type TaskPhase,
   type TaskView,
   type TaskWork,
+  agentLabel,
   taskLabel
 } from '@svc/contracts'
 import { TokenBatches } from './token-batches.ts'
@@ -19,7 +20,7 @@ const ACTIVITIES: Readonly<Record<TaskPhase, AgentActivity>> = {
   decide: 'thinking'
 }
 
-/** Passes a processor's reports to the orchestrator, with batched tokens. Ignores reports after an abort. */
+/** Passes a processor's reports to the orchestrator, with batched tokens. Ignores reports other than costs after an abort. */
 export class Work implements TaskWork {
   readonly signal: AbortSignal
   readonly #orchestrator: Orchestrator
@@ -68,11 +69,11 @@ export class Work implements TaskWork {
       throw orchestrationErrors.create(
         'ORC_BUDGET_EXCEEDED',
         `Budget exceeded: task ${taskLabel(id)} has spent ${this.#spentUsd.toFixed(4)} of ${limit} USD`,
-        { hint: 'submit it again with a larger max_cost_usd, or with a cheaper model' }
+        { hint: 'submit the task again with a larger max_cost_usd, or with a cheaper model' }
       )
     }
     if (signal !== 'CostExceeded' && signal !== 'Critical') return
-    throw agentSpent(this.#orchestrator, agent_id)
+    throw budgetExceeded(this.#orchestrator, agent_id)
   }
 
   observe(note: string): void {
@@ -90,11 +91,11 @@ export class Work implements TaskWork {
 }
 
 /** Returns the error for an agent whose budget is exhausted. */
-export function agentSpent(orchestrator: Orchestrator, agent: number): Error {
+export function budgetExceeded(orchestrator: Orchestrator, agent: number): Error {
   const { tokens_used, max_tokens, cost_usd, max_cost_usd } = orchestrator.budgets.of(agent)
   return orchestrationErrors.create(
     'ORC_BUDGET_EXCEEDED',
-    `Budget exceeded: the agent has used ${tokens_used} of ${max_tokens} tokens and ${cost_usd.toFixed(4)} of ${max_cost_usd} USD`,
+    `Budget exceeded: ${agentLabel(agent)} has used ${tokens_used} of ${max_tokens} tokens and ${cost_usd.toFixed(4)} of ${max_cost_usd} USD`,
     { hint: 'raise the budget of the agent, or submit the task to another agent' }
   )
 }

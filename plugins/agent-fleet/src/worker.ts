@@ -1,12 +1,12 @@
 import { type AgentActivity, agentLabel, type TaskProcessor, type TaskView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import { pause } from './abortable.ts'
+import { delay } from './abortable.ts'
 import { type RunParts, TaskRun } from './task-run.ts'
 
 const RETRY_MS = 1_000
 
 export interface WorkerParts extends RunParts {
-  readonly processorOf: (task: TaskView) => TaskProcessor
+  readonly chooseProcessor: (task: TaskView) => TaskProcessor
 }
 
 /** Works on the tasks of one agent, one after the other. */
@@ -55,7 +55,7 @@ export class Worker {
         if (signal.aborted) return
         if (isSvcError(error) && (error.code === 'ORC_AGENT_NOT_FOUND' || error.code === 'ORC_CLOSED')) return
         log.warn('an agent cannot start its next task; it tries again', { agent: agentLabel(this.agent), error })
-        await pause(RETRY_MS, signal).catch(() => {})
+        await delay(RETRY_MS, signal).catch(() => {})
       }
     }
   }
@@ -73,7 +73,7 @@ export class Worker {
   }
 
   async #work(task: TaskView, signal: AbortSignal): Promise<void> {
-    const run = new TaskRun(task, this.#parts.processorOf(task), this.#parts)
+    const run = new TaskRun(task, this.#parts.chooseProcessor(task), this.#parts)
     this.#run = run
     if (signal.aborted) run.stop((signal.reason as Error).message)
     try {

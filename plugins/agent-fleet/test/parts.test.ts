@@ -108,7 +108,7 @@ t.test('chooseModel prefers the model of the task, then cost, then the settings'
       settings: { prices, research_model: 'scholar', ...(model === undefined ? {} : { model }) },
       policy: { cost_preference: economy ? 'economy' : 'performance', research_model_enabled: research },
       offered: ['big', 'small'],
-      usual: 'usual'
+      defaultModel: 'usual'
     })
   t.equal(choose({ model_override: 'a', model_preference: 'b' }, true), 'a')
   t.equal(choose({ model_preference: 'b' }, true), 'b')

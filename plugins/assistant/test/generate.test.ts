@@ -117,7 +117,7 @@ t.test('does not write a file that an agent has locked', async t => {
   t.ok(orchestrator.locks().length > 0)
   await t.rejects(kernel.call(generateCode, { prompt: 'x', output_path: 'a.vox' }), {
     code: 'ASI_PATH_REFUSED',
-    message: /works on it/
+    message: /is locked by/
   })
   t.equal(readFileSync(join(kernel.root, 'a.vox'), 'utf8'), 'old')
 })

@@ -1,9 +1,9 @@
 import type { HttpServer } from '@svc/contracts'
 import type { Ref } from '@svc/plugin-sdk'
 import type { Settings } from './settings.ts'
-import type { ToolDesk } from './tools/tool-desk.ts'
+import type { ToolDispatcher } from './tools/tool-dispatcher.ts'
 
-export interface InfoFacts {
+export interface GatewayInfo {
   readonly settings: Settings
   readonly authRequired: boolean
   readonly listener: string
@@ -12,8 +12,8 @@ export interface InfoFacts {
 
 /** Builds the response of `GET /v1/info`; it never contains a token. */
 export function describeGateway(
-  { settings, authRequired, listener, server }: InfoFacts,
-  desk: ToolDesk,
+  { settings, authRequired, listener, server }: GatewayInfo,
+  dispatcher: ToolDispatcher,
   perMinute: number
 ) {
   const address = server.current.addresses.find(each => each.listener === listener)
@@ -23,10 +23,10 @@ export function describeGateway(
     bind_port: address?.port ?? settings.port,
     auth_required: authRequired,
     require_forwarded_https: settings.require_forwarded_https,
-    allowed_tools: desk.names('write'),
-    read_role_allowed_tools: desk.names('read'),
+    allowed_tools: dispatcher.names('write'),
+    read_role_allowed_tools: dispatcher.names('read'),
     // Allowed tools that no active plugin offers.
-    missing_tools: desk.allowed.missing,
+    missing_tools: dispatcher.allowed.missing,
     calls_per_minute: perMinute
   }
 }

@@ -1,7 +1,7 @@
 import { type HttpExchange, isJsonMediaType, parseJsonBody } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
 import { refusal } from './gate/refusal.ts'
-import type { ToolArguments } from './tools/tool-desk.ts'
+import type { ToolArguments } from './tools/tool-dispatcher.ts'
 
 /** Maximum bytes of a request body, and of a websocket message. */
 export const MAX_BODY_BYTES = 262_144
@@ -12,7 +12,7 @@ export interface ToolCallBody {
 }
 
 /** Reads the body of a call and passes it to `take`, or responds with 400, 413 or 415. */
-export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) => void): void {
+export function readToolCall(exchange: HttpExchange, onCall: (call: ToolCallBody) => void): void {
   const { headers } = exchange.request
   const refuse = (status: number, error: string): void => {
     const { code, body } = refusal('GWY_REQUEST_INVALID', status, error)
@@ -32,7 +32,7 @@ export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) 
   exchange.body(bytes => {
     const call = parseToolCall(bytes)
     if (typeof call === 'string') refuse(400, call)
-    else take(call)
+    else onCall(call)
   }, MAX_BODY_BYTES)
 }
 

@@ -21,7 +21,7 @@ import { type Settings, settings } from './settings.ts'
 import { SocketEndpoint } from './socket/endpoint.ts'
 import { EventFeed } from './socket/event-feed.ts'
 import { type Allowed, allowedTools, assertKnown } from './tools/allowlist.ts'
-import { ToolDesk } from './tools/tool-desk.ts'
+import { ToolDispatcher } from './tools/tool-dispatcher.ts'
 
 /** Folder of the page, next to `src` and `dist`, so that source and bundle find it at the same relative path. */
 const PAGE = new URL('../page/', import.meta.url)
@@ -62,8 +62,8 @@ export default definePlugin({
         { hint: 'unset SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED' }
       )
     }
-    const desk = new ToolDesk(deps.toolset, NOTHING)
-    const sockets = new SocketEndpoint(gate, desk, config.max_websockets)
+    const dispatcher = new ToolDispatcher(deps.toolset, NOTHING)
+    const sockets = new SocketEndpoint(gate, dispatcher, config.max_websockets)
     const { host, port } = config
     ctx.contribute(httpListeners, {
       name: LISTENER,
@@ -77,7 +77,7 @@ export default definePlugin({
       httpHandlers,
       gatewayRoutes({
         gate,
-        desk,
+        dispatcher,
         info: { settings: config, authRequired: gate.requiresToken, listener: LISTENER, server: deps.server },
         mcp: deps.mcp,
         mobile: await mobileFiles(PAGE)
@@ -100,7 +100,7 @@ export default definePlugin({
         return {
           commit() {
             began = true
-            desk.allowed = allowed
+            dispatcher.allowed = allowed
             sockets.unit = unit
           },
           abort: () => undefined

@@ -3,19 +3,19 @@ import type { HttpMethod, Ref } from '@svc/plugin-sdk'
 import type { Gate, Zone } from './gate/gate.ts'
 import { type Refusal, refusal } from './gate/refusal.ts'
 import type { Role } from './gate/role.ts'
-import { describeGateway, type InfoFacts } from './info.ts'
+import { describeGateway, type GatewayInfo } from './info.ts'
 import { MAX_BODY_BYTES, readToolCall } from './json-body.ts'
 import type { MobileFile } from './mobile/files.ts'
 import { mobileStatus } from './mobile/status.ts'
-import { failure, type ToolAnswer, type ToolDesk } from './tools/tool-desk.ts'
+import { failure, type ToolAnswer, type ToolDispatcher } from './tools/tool-dispatcher.ts'
 
 export const LISTENER = 'mcp-gateway'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 export interface RouteParts {
   readonly gate: Gate
-  readonly desk: ToolDesk
-  readonly info: InfoFacts
+  readonly dispatcher: ToolDispatcher
+  readonly info: GatewayInfo
   readonly mcp: Ref<McpHttpEndpoint>
   /** Files of the page by path. */
   readonly mobile: ReadonlyMap<string, MobileFile>
@@ -24,7 +24,7 @@ export interface RouteParts {
 type Handle = (exchange: HttpExchange, role: Role) => void
 
 /** Returns all HTTP routes of the gateway. */
-export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): HttpHandlers {
+export function gatewayRoutes({ gate, dispatcher, info, mcp, mobile }: RouteParts): HttpHandlers {
   const behind =
     (zone: Zone, handle: Handle) =>
     (exchange: HttpExchange): void => {
@@ -35,30 +35,30 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
   const route = (method: HttpMethod, path: string, summary: string, handle: Handle, zone: Zone = 'tools') =>
     ({ method, path, summary, handle: behind(zone, handle) }) satisfies HttpHandlerRoute
 
-  const call: Handle = (exchange, role) => callTool(exchange, role, desk)
+  const call: Handle = (exchange, role) => callTool(exchange, role, dispatcher)
   const serveMcp: Handle = (exchange, role) => {
     const response = exchange.stream()
-    void mcp.current.handle(exchange.request, response, desk.principal(role), MAX_BODY_BYTES, exchange.caller)
+    void mcp.current.handle(exchange.request, response, dispatcher.principal(role), MAX_BODY_BYTES, exchange.caller)
   }
   const absent: Handle = exchange => refuse(exchange, NOT_FOUND)
   const fallback: HttpFallback = {
-    handle: (exchange, allowed) => behind('tools', given => refuseUnserved(given, allowed()))(exchange)
+    handle: (exchange, allowed) => behind('tools', notServed => refuseUnserved(notServed, allowed()))(exchange)
   }
   return {
     listener: LISTENER,
     routes: [
       route('GET', '/health', 'Check that the gateway responds', answerHealth, 'health'),
       route('GET', '/v1/info', 'Show the roles and tools of the gateway', exchange =>
-        sendJson(exchange, describeGateway(info, desk, gate.perMinute))
+        sendJson(exchange, describeGateway(info, dispatcher, gate.perMinute))
       ),
       route('GET', '/v1/tools', 'List the tools that the caller may call', (exchange, role) =>
-        sendJson(exchange, { success: true, tools: desk.list(role).map(describeTool) })
+        sendJson(exchange, { success: true, tools: dispatcher.list(role).map(describeTool) })
       ),
       route('POST', '/v1/tools', 'Call a tool', call),
       route('POST', '/v1/tools/call', 'Call a tool', call),
       route('GET', '/v1/ws', 'Open a websocket for tools and events', exchange => refuse(exchange, UPGRADE_REQUIRED)),
       route('GET', '/v1/mobile/status', 'Show the state of the project', (exchange, role) => {
-        mobileStatus(desk, role, exchange.caller).then(
+        mobileStatus(dispatcher, role, exchange.caller).then(
           status => sendJson(exchange, status),
           error => exchange.fail(error)
         )
@@ -114,13 +114,13 @@ function prefersText(accept = ''): boolean {
   return text >= 0 && (json < 0 || text < json)
 }
 
-function describeTool({ name, description, inputSchema, lane }: ReturnType<ToolDesk['list']>[number]) {
+function describeTool({ name, description, inputSchema, lane }: ReturnType<ToolDispatcher['list']>[number]) {
   return { name, description, input_schema: inputSchema, ...(lane === null ? {} : { product_lane: lane }) }
 }
 
-function callTool(exchange: HttpExchange, role: Role, desk: ToolDesk): void {
+function callTool(exchange: HttpExchange, role: Role, dispatcher: ToolDispatcher): void {
   readToolCall(exchange, ({ name, args }) => {
-    desk.call(role, name, args, exchange.caller).then(
+    dispatcher.call(role, name, args, exchange.caller).then(
       ({ code, ...answer }) => {
         if (code !== null) exchange.caller.recordError?.(code)
         sendAnswer(exchange, answer)

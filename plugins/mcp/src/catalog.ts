@@ -90,7 +90,7 @@ export interface CatalogFingerprint {
 
 export function fingerprint(catalog: McpCatalog): CatalogFingerprint {
   return {
-    tools: [...catalog.tools.values()].map(tool => `${textOf(tool.listing)} ${tool.available()}`).join('\n'),
+    tools: [...catalog.tools.values()].map(tool => `${listingJson(tool.listing)} ${tool.available()}`).join('\n'),
     resources: JSON.stringify(
       [[...catalog.resources.values()], catalog.templates].map(list => list.map(({ item }) => item))
     ),
@@ -99,14 +99,14 @@ export function fingerprint(catalog: McpCatalog): CatalogFingerprint {
 }
 
 /** Finds a tool by name or alias. */
-export function toolOf({ tools, aliases }: Pick<McpCatalog, 'tools' | 'aliases'>, name: string): ToolEntry | undefined {
+export function findByName({ tools, aliases }: Pick<McpCatalog, 'tools' | 'aliases'>, name: string): ToolEntry | undefined {
   return tools.get(name) ?? aliases.get(name)
 }
 
 const texts = new WeakMap<ToolEntry['listing'], string>()
 
 /** Returns a listing as JSON. Cached: consecutive generations list nearly the same tools. */
-function textOf(listing: ToolEntry['listing']): string {
+function listingJson(listing: ToolEntry['listing']): string {
   const text = texts.get(listing) ?? JSON.stringify(listing)
   texts.set(listing, text)
   return text

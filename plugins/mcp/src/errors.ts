@@ -5,7 +5,7 @@ export const mcpErrors = errorTable({
   MCP_TOOL_CONFLICT: { message: 'Two tools share a name or alias.', status: 409 },
   MCP_TOOL_UNKNOWN: { message: 'No tool has that name, or the caller may not use it.', status: 404 },
   MCP_TOOL_NAME_INVALID: { message: 'A tool name has characters or a length that MCP does not allow.' },
-  MCP_SCHEMA_INVALID: { message: 'A schema of a raw tool cannot be compiled or does not describe an object.' },
+  MCP_SCHEMA_INVALID: { message: 'A schema of a raw tool is not a valid JSON Schema.' },
   MCP_CLIENT_NEEDED: {
     message: 'A tool requests input, but the surface has no client that can provide it.',
     status: 422

@@ -17,11 +17,11 @@ import {
 } from '@modelcontextprotocol/server'
 import type { McpCompleter, McpPrincipal, McpPromptOutcome, McpReadOutcome, UnitView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import { type McpCatalog, type PromptEntry, type ResourceEntry, type TemplateEntry, toolOf } from './catalog.ts'
+import { type McpCatalog, type PromptEntry, type ResourceEntry, type TemplateEntry, findByName } from './catalog.ts'
 import type { MintState } from './input-required.ts'
 import { type Guarded, maySee, maySeeTool } from './principal.ts'
 import { RequestCall } from './request-call.ts'
-import { errorCodeOf, errorFacts, type ToolEntry } from './tool.ts'
+import { errorCodeOf, errorDetails, type ToolEntry } from './tool.ts'
 import { isInputRequired } from './tool-call.ts'
 import { unknownTool } from './unknown-tool.ts'
 
@@ -109,7 +109,7 @@ export function bindHandlers(server: Server, serving: Serving): void {
 
 /** Finds a tool; null if the principal sees no tool of that name. */
 function findTool({ catalog, principal }: Serving, name: string): ToolEntry | null {
-  const tool = toolOf(catalog(), name)
+  const tool = findByName(catalog(), name)
   return tool !== undefined && maySeeTool(principal, tool) && tool.available() ? tool : null
 }
 
@@ -203,7 +203,7 @@ function protocolError(error: unknown, call: RequestCall): unknown {
   if (error.code === 'MCP_RESOURCE_NOT_FOUND')
     return new ResourceNotFoundError(String((error.data as { uri?: unknown })?.uri))
   const code = error.status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
-  return new ProtocolError(code, error.message, errorFacts(error, call.requestId))
+  return new ProtocolError(code, error.message, errorDetails(error, call.requestId))
 }
 
 function describeFamily({

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpPrincipal } from '@svc/contracts'
 import { defined, errorMessage, type Logger } from '@svc/plugin-sdk'
-import type { HttpFace, HttpSettings } from './http-face.ts'
+import type { HttpHandler, HttpSettings } from './http-handler.ts'
 import { dropIdleSessions, endSessionStreams, type McpHub } from './hub.ts'
 import type { HttpRequestCaller } from './principal.ts'
 import type { ServingUnit } from './serving.ts'
@@ -15,9 +15,9 @@ export class HttpEntry {
   readonly #unit: ServingUnit
   readonly #settings: HttpSettings
   readonly #log: Logger
-  #loading: Promise<HttpFace> | undefined
-  #face: HttpFace | undefined
-  /** True after `retire`; also applies to a face that is created later. */
+  #loading: Promise<HttpHandler> | undefined
+  #handler: HttpHandler | undefined
+  /** True after `retire`; also applies to a handler that is created later. */
   #retired = false
   #closed = false
 
@@ -36,9 +36,9 @@ export class HttpEntry {
     maxBodyBytes?: number,
     caller?: HttpRequestCaller
   ): Promise<void> {
-    let face: HttpFace
+    let handler: HttpHandler
     try {
-      face = this.#face ?? (await (this.#loading ??= this.#load()))
+      handler = this.#handler ?? (await (this.#loading ??= this.#load()))
     } catch (error) {
       caller?.recordError?.('MCP_SDK_UNAVAILABLE')
       this.#log.error('the MCP SDK cannot be loaded', { error, ...defined({ request_id: caller?.requestId }) })
@@ -47,7 +47,7 @@ export class HttpEntry {
       res.end(JSON.stringify({ jsonrpc: '2.0', error: { code: INTERNAL_ERROR, message }, id: null }))
       return
     }
-    await face.handle(req, res, principal, maxBodyBytes, caller)
+    await handler.handle(req, res, principal, maxBodyBytes, caller)
   }
 
   /** Drops sessions that have been idle for too long. */
@@ -58,29 +58,29 @@ export class HttpEntry {
   /** Ends the notification streams for good: this unit sends nothing more. Clients reconnect to its successor. */
   retire(): void {
     this.#retired = true
-    if (this.#face === undefined) endSessionStreams(this.#hub)
-    else this.#face.retire()
+    if (this.#handler === undefined) endSessionStreams(this.#hub)
+    else this.#handler.retire()
   }
 
   /** Ends the notification streams once: this unit continues, and clients reconnect to it. */
   endStreams(): void {
     this.#retired = false
-    if (this.#face === undefined) endSessionStreams(this.#hub)
-    else this.#face.endStreams()
+    if (this.#handler === undefined) endSessionStreams(this.#hub)
+    else this.#handler.endStreams()
   }
 
   /** Aborts everything that is still running. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#face?.close()
+    await this.#handler?.close()
   }
 
-  async #load(): Promise<HttpFace> {
-    const { HttpFace } = await import('./http-face.ts')
-    const face = new HttpFace(this.#hub, this.#unit, this.#settings, this.#log)
-    this.#face = face
-    if (this.#retired) face.retire()
-    if (this.#closed) await face.close()
-    return face
+  async #load(): Promise<HttpHandler> {
+    const { HttpHandler: HttpHandler } = await import('./http-handler.ts')
+    const handler = new HttpHandler(this.#hub, this.#unit, this.#settings, this.#log)
+    this.#handler = handler
+    if (this.#retired) handler.retire()
+    if (this.#closed) await handler.close()
+    return handler
   }
 }

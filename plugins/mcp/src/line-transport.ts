@@ -49,7 +49,7 @@ export class LineTransport implements Transport {
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(this.#onInputEnd)
   }
 
-  /** Sends a message. Resolves when the stream is writable again. */
+  /** Sends a message. Resolves when it is written to the stream. */
   async send(message: JSONRPCMessage): Promise<void> {
     await this.#write(serializeMessage(message))
     if ('method' in message || message.id === undefined) return

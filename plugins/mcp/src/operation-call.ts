@@ -33,14 +33,14 @@ export class OperationCall implements Invocation {
   }
 
   onEvent(event: unknown): void {
-    this.#told.event(event)
+    this.#eventProgress.event(event)
   }
 
   onProgress(done: number, total?: number, message?: string): void {
-    this.#told.report(done, total, message)
+    this.#eventProgress.report(done, total, message)
   }
 
-  get #told(): EventProgress {
+  get #eventProgress(): EventProgress {
     return (this.#progress ??= new EventProgress(this.#call))
   }
 }

@@ -25,8 +25,8 @@ export function rawTool({ item, unit }: Contribution<McpTool>): ToolEntry {
 }
 
 function compileTool(item: McpTool, unit: UnitView, validator: AjvJsonSchemaValidator): ToolEntry {
-  const compileFor = (schema: JsonSchema, what: string): Check =>
-    compile(schema, `${what} of the tool ${item.name}`, unit, validator)
+  const compileFor = (schema: JsonSchema, label: string): Check =>
+    compile(schema, `${label} of the tool ${item.name}`, unit, validator)
   const check = {
     input: compileFor(item.input, 'input'),
     output: item.output === undefined ? null : compileFor(item.output, 'output')
@@ -64,9 +64,9 @@ async function runRawTool(
   call: ToolCall
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
-    const wrong = check.input(args)
-    if (wrong !== null) {
-      const message = `Invalid arguments for ${item.name}: ${nameUnknown(wrong, item.input, args)}`
+    const invalid = check.input(args)
+    if (invalid !== null) {
+      const message = `Invalid arguments for ${item.name}: ${nameUnknown(invalid, item.input, args)}`
       return errorResult(new Error(message), call.requestId)
     }
     const outcome = await item.call(args, call)
@@ -82,13 +82,13 @@ async function runRawTool(
   }
 }
 
-function compile(schema: JsonSchema, what: string, unit: UnitView, validator: AjvJsonSchemaValidator): Check {
+function compile(schema: JsonSchema, label: string, unit: UnitView, validator: AjvJsonSchemaValidator): Check {
   let check: ReturnType<AjvJsonSchemaValidator['getValidator']>
   try {
     check = validator.getValidator(schema as JsonSchemaType)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw mcpErrors.create('MCP_SCHEMA_INVALID', `the ${what} of ${unit.name} is not a valid JSON Schema: ${reason}`, {
+    throw mcpErrors.create('MCP_SCHEMA_INVALID', `the ${label} of ${unit.name} is not a valid JSON Schema: ${reason}`, {
       plugin: unit.name,
       cause
     })

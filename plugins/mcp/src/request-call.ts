@@ -23,25 +23,25 @@ export class RequestCall implements ToolCall {
   readonly state: unknown
   readonly #context: ServerContext
   readonly #mint: MintState
-  readonly #of: string
+  readonly #boundTo: string
   #requestId: string | undefined
   /** Settles when all notifications so far are sent; they are sent in order, before the result. */
   #outgoing: Promise<void> = Promise.resolve()
 
-  /** Throws the protocol's invalid-params error if the returned state belongs to another request. */
+  /** Throws the protocol's invalid-params error if the returned state belongs to another request or principal. */
   constructor(server: Server, context: ServerContext, principal: McpPrincipal, subject: string, mint: MintState) {
     const { inputResponses, requestState, method } = context.mcpReq
     const envelope = (context.mcpReq.envelope ?? {}) as Readonly<Record<string, unknown>>
     this.#context = context
     this.#mint = mint
-    this.#of = `${method} ${subject}`
+    this.#boundTo = `${method} ${subject}`
     this.principal = principal
     this.protocolVersion = String(envelope[PROTOCOL_VERSION_META_KEY] ?? server.getNegotiatedProtocolVersion())
     this.clientCapabilities = (envelope[CLIENT_CAPABILITIES_META_KEY] ??
       server.getClientCapabilities() ??
       {}) as McpClientCapabilities
     this.inputs = readInputs(inputResponses)
-    this.state = openState(requestState<SealedState>(), { of: this.#of, principal: principal.id })
+    this.state = openState(requestState<SealedState>(), { of: this.#boundTo, principal: principal.id })
   }
 
   get requestId(): string {
@@ -88,7 +88,7 @@ export class RequestCall implements ToolCall {
   }
 
   seal(required: McpInputRequired): Promise<InputRequiredResult> {
-    return sealInputRequired(required, { of: this.#of, principal: this.principal.id }, this.#mint)
+    return sealInputRequired(required, { of: this.#boundTo, principal: this.principal.id }, this.#mint)
   }
 
   /** Throws if the client did not declare a required capability. */

@@ -86,7 +86,7 @@ export class ServingUnit {
 
   /** Notifies clients of a change. */
   announce(change: McpChange): void {
-    for (const live of this.#hub.live) this.#tell(live, change)
+    for (const live of this.#hub.live) this.#notifyClient(live, change)
     if (change.kind === 'tools') {
       this.#notifier?.toolsChanged()
       for (const listener of this.#hub.toolListeners) listener()
@@ -107,10 +107,10 @@ export class ServingUnit {
     const missed = [...live.missed.values()]
     live.missed.clear()
     live.listening = true
-    for (const change of missed) this.#tell(live, change)
+    for (const change of missed) this.#notifyClient(live, change)
   }
 
-  #tell(live: LiveServer, change: McpChange): void {
+  #notifyClient(live: LiveServer, change: McpChange): void {
     if (!concerns(live, change)) return
     if (!live.listening) live.missed.set(change.kind === 'resource' ? change.uri : change.kind, change)
     else send(live, change).catch((error: unknown) => this.#log.debug('an MCP client missed a notification', { error }))

@@ -30,7 +30,7 @@ export class HttpSessions {
   }
 
   /** Returns whether a request belongs to a session or initializes one. */
-  takes(request: Request, body: unknown): boolean {
+  accepts(request: Request, body: unknown): boolean {
     return request.headers.has(SESSION_HEADER) || isInitializeRequest(body)
   }
 

@@ -1,6 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { isSvcError, type JsonSchema, type McpExposure } from '@svc/plugin-sdk'
-import { errorFacts } from './tool.ts'
+import { errorDetails } from './tool.ts'
 
 /** Envelope of tools with `result: 'tool-result'`, for successes and failures. */
 export interface ToolResult {
@@ -36,11 +36,11 @@ export function toolResultSchema(output: JsonSchema, { meta, answer }: McpExposu
 export function succeeded(output: unknown, { meta, answer }: McpExposure): CallToolResult {
   const fields = output as Readonly<Record<string, unknown>>
   if (meta === undefined) return resultOf({ success: true, data: answer === undefined ? output : fields[answer] })
-  const { [meta]: taken, ...data } = fields
+  const { [meta]: metaValue, ...data } = fields
   return resultOf({
     success: true,
     data: answer === undefined ? data : fields[answer],
-    ...(taken === undefined || taken === null ? {} : { meta: taken as Record<string, unknown> })
+    ...(metaValue === undefined || metaValue === null ? {} : { meta: metaValue as Record<string, unknown> })
   })
 }
 
@@ -57,19 +57,19 @@ export function failed(error: unknown, requestId: string): CallToolResult {
       ...(hint === undefined ? {} : { remediation: hint }),
       meta: { code, status, request_id: requestId, ...(data === undefined ? {} : { data }) }
     },
-    { 'svc/error': errorFacts(known, requestId) }
+    { 'svc/error': errorDetails(known, requestId) }
   )
 }
 
 /** Returns the result of an envelope. The text is created on first use: not every surface needs it. */
-function resultOf(envelope: ToolResult, facts?: Record<string, unknown>): CallToolResult {
+function resultOf(envelope: ToolResult, meta?: Record<string, unknown>): CallToolResult {
   return {
     get content() {
       return [{ type: 'text' as const, text: JSON.stringify(envelope, null, 2) }]
     },
     structuredContent: envelope as unknown as Record<string, unknown>,
     ...(envelope.success ? {} : { isError: true }),
-    ...(facts === undefined ? {} : { _meta: facts })
+    ...(meta === undefined ? {} : { _meta: meta })
   }
 }
 

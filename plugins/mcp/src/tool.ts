@@ -39,17 +39,17 @@ export function errorResult(error: unknown, requestId: string): CallToolResult {
   return {
     content: [{ type: 'text', text }],
     isError: true,
-    _meta: { [ERROR_META]: known === null ? { message, request_id: requestId } : errorFacts(known, requestId) }
+    _meta: { [ERROR_META]: known === null ? { message, request_id: requestId } : errorDetails(known, requestId) }
   }
 }
 
-/** Key of an error's facts in `_meta` of a result. */
+/** Key of an error's details in `_meta` of a result. */
 const ERROR_META = 'svc/error'
 
-/** Adds the id of the request to the facts of a failed result. */
+/** Adds the id of the request to the error details of a failed result. */
 export function withRequestId(result: CallToolResult, requestId: string): CallToolResult {
-  const facts = (result._meta?.[ERROR_META] ?? {}) as JSONObject
-  return { ...result, _meta: { ...result._meta, [ERROR_META]: { ...facts, request_id: requestId } } }
+  const details = (result._meta?.[ERROR_META] ?? {}) as JSONObject
+  return { ...result, _meta: { ...result._meta, [ERROR_META]: { ...details, request_id: requestId } } }
 }
 
 /** Returns the error code of a failed result for the access record; null for any other result. */
@@ -59,7 +59,7 @@ export function errorCodeOf({ isError, _meta }: Pick<CallToolResult, 'isError' |
   return typeof code === 'string' ? code : 'MCP_TOOL_FAILED'
 }
 
-export function errorFacts(error: SvcError, requestId: string): JSONObject {
+export function errorDetails(error: SvcError, requestId: string): JSONObject {
   const { code, message, status, hint, data } = error
   return {
     code,

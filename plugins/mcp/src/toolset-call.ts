@@ -13,32 +13,32 @@ export class DirectCall implements ToolCall {
   readonly clientCapabilities = {}
   readonly inputs = NO_INPUTS
   readonly state = undefined
-  readonly #given: McpToolsetCall
+  readonly #call: McpToolsetCall
   #requestId: string | undefined
 
-  constructor(given: McpToolsetCall) {
-    this.principal = given.principal
-    this.#given = given
+  constructor(call: McpToolsetCall) {
+    this.principal = call.principal
+    this.#call = call
   }
 
   get requestId(): string {
-    return (this.#requestId ??= this.#given.requestId ?? randomHex(8))
+    return (this.#requestId ??= this.#call.requestId ?? randomHex(8))
   }
 
   get signal(): AbortSignal {
-    return this.#given.signal ?? NEVER
+    return this.#call.signal ?? NEVER
   }
 
   get cancelled(): boolean {
-    return this.#given.cancelled ?? this.#given.signal?.aborted ?? false
+    return this.#call.cancelled ?? this.#call.signal?.aborted ?? false
   }
 
   get traceparent(): string | undefined {
-    return this.#given.traceparent
+    return this.#call.traceparent
   }
 
   progress(done: number, total?: number, message?: string): void {
-    this.#given.onProgress?.(done, total, message)
+    this.#call.onProgress?.(done, total, message)
   }
 
   log(): void {}

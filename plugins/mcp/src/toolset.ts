@@ -1,5 +1,5 @@
 import type { McpPrincipal, McpToolListing, McpToolset, McpToolsetCall, McpToolsetResult } from '@svc/contracts'
-import { type McpCatalog, toolOf } from './catalog.ts'
+import { type McpCatalog, findByName } from './catalog.ts'
 import { mcpErrors } from './errors.ts'
 import type { McpHub } from './hub.ts'
 import { maySeeTool } from './principal.ts'
@@ -25,11 +25,11 @@ export class CatalogToolset implements McpToolset {
   }
 
   canonical(name: string): string | null {
-    return toolOf(this.#catalog(), name)?.name ?? null
+    return findByName(this.#catalog(), name)?.name ?? null
   }
 
   call(name: string, args: Readonly<Record<string, unknown>>, call: McpToolsetCall): Promise<McpToolsetResult | null> {
-    const tool = toolOf(this.#catalog(), name)
+    const tool = findByName(this.#catalog(), name)
     if (tool === undefined || !maySeeTool(call.principal, tool) || !tool.available()) return NOTHING
     const [needed] = Object.keys(tool.requires)
     const direct = new DirectCall(call)
@@ -62,8 +62,8 @@ const listings = new WeakMap<ToolEntry, McpToolListing>()
 
 /** Returns the listing of a tool. Cached: consecutive generations have nearly the same tools. */
 function listingOf(tool: ToolEntry): McpToolListing {
-  const known = listings.get(tool)
-  if (known !== undefined) return known
+  const cached = listings.get(tool)
+  if (cached !== undefined) return cached
   const { title, description, inputSchema, outputSchema } = tool.listing
   const listing: McpToolListing = {
     name: tool.name,

@@ -6,7 +6,7 @@ export class AttachedDatabase {
   readonly #reference: Ref<PrimaryDatabase> | undefined
   readonly #admin: KernelAdmin | undefined
   readonly #log: Logger
-  #asked: Promise<void> | undefined
+  #activation: Promise<void> | undefined
   #withoutBinding = false
 
   constructor(reference: Ref<PrimaryDatabase> | undefined, admin: KernelAdmin | undefined, log: Logger) {
@@ -16,16 +16,16 @@ export class AttachedDatabase {
   }
 
   /**
-   * Returns the store; null if no plugin provides one, or the native binding is missing. If a configured database
-   * cannot be opened, every use of the store throws.
+   * Returns the store; null if no plugin provides one, or the native binding is missing. Rejects if the database cannot
+   * be opened.
    */
   async store(): Promise<DatabaseStore | null> {
     if (this.#withoutBinding) return null
-    const there = heldBy(this.#reference)
-    if (there === undefined) {
-      await (this.#asked ??= this.#activate())
+    const current = currentProvider(this.#reference)
+    if (current === undefined) {
+      await (this.#activation ??= this.#activate())
     }
-    const store = there ?? heldBy(this.#reference)
+    const store = current ?? currentProvider(this.#reference)
     if (store === undefined) return null
     try {
       await store.capabilities()
@@ -50,7 +50,7 @@ export class AttachedDatabase {
 }
 
 /** Returns the current provider of a reference; undefined if there is none. */
-export function heldBy<A>(reference: Ref<A> | undefined): A | undefined {
+export function currentProvider<A>(reference: Ref<A> | undefined): A | undefined {
   try {
     return reference?.current
   } catch (error) {

@@ -7,7 +7,8 @@ const problemOf = shapeCheck(() => journeyEnvelopeSchema)
 
 /** Returns a valid envelope unchanged. Throws `SES_JOURNEY_INVALID`. */
 export function checkedJourney(value: unknown): JourneyEnvelope {
-  const problem = boundsProblem(value) ?? problemOf(value) ?? sizeProblem(value)
+  const bounds = boundsProblem(value)
+  const problem = bounds === null ? (problemOf(value) ?? sizeProblem(value)) : `it ${bounds}`
   if (problem === null) return value as JourneyEnvelope
   throw sessionErrors.create('SES_JOURNEY_INVALID', `the journey envelope is not valid: ${problem}`, {
     hint: 'contracts/orchestration/journey-envelope.v1.schema.json defines the format'

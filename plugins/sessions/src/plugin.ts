@@ -9,7 +9,7 @@ import {
   transcripts
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
-import { AttachedDatabase, heldBy } from './attached-database.ts'
+import { AttachedDatabase, currentProvider } from './attached-database.ts'
 import { SessionEnvelopes } from './context/session-envelopes.ts'
 import { budgetHandler, contextBudget, handoffContext, handoffHandler } from './operations/agents.ts'
 import { contextGet, contextList, contextSet, getHandler, listHandler, setHandler } from './operations/context.ts'
@@ -58,7 +58,7 @@ export default definePlugin({
     const now = (): number => Date.now()
     const { repositoryId } = kernel
     const database = new AttachedDatabase(store, admin, ctx.log)
-    const orchestrating = () => heldBy(running)
+    const orchestrating = () => currentProvider(running)
     const shared = new SharedContext(database, repositoryId, now)
     const context = new SessionEnvelopes({
       store: shared,
@@ -78,7 +78,7 @@ export default definePlugin({
       settings: () => ctx.config,
       warn: (message, fields) => ctx.log.warn(message, fields)
     })
-    const said = new SessionTranscripts({
+    const sessionTranscripts = new SessionTranscripts({
       recorded: (session, entry) => {
         if (ctx.isTapped(sessionMessage)) ctx.trigger(sessionMessage, { session, entry }).catch(() => {})
       },
@@ -91,8 +91,8 @@ export default definePlugin({
     })
     ctx.provide(contextStore, shared)
     ctx.provide(sessionContext, context)
-    ctx.provide(transcripts, said)
-    ctx.implement(contextGet, getHandler(shared, said))
+    ctx.provide(transcripts, sessionTranscripts)
+    ctx.implement(contextGet, getHandler(shared, sessionTranscripts))
     ctx.implement(contextSet, setHandler(shared))
     ctx.implement(contextList, listHandler(shared))
     const agents = { orchestrator: orchestrating, sessions, context, now }
@@ -101,8 +101,8 @@ export default definePlugin({
     ctx.implement(sessionCreate, createHandler(sessions, orchestrating))
     ctx.implement(sessionInfo, infoHandler(sessions))
     ctx.implement(sessionList, listSessionsHandler(sessions))
-    ctx.implement(sessionReset, resetHandler(sessions, said))
-    ctx.implement(chatHistory, historyHandler(said))
+    ctx.implement(sessionReset, resetHandler(sessions, sessionTranscripts))
+    ctx.implement(chatHistory, historyHandler(sessionTranscripts))
     if (admin?.serves === true) ctx.background('sweep of sessions', signal => sweepSessions(sessions, ctx.log, signal))
   }
 })

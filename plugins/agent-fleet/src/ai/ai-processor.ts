@@ -13,14 +13,14 @@ import {
   taskLabel
 } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
-import { LinkedSignal, pause } from '../abortable.ts'
+import { LinkedSignal, delay } from '../abortable.ts'
 import { fleetErrors } from '../errors.ts'
 import type { Settings } from '../settings.ts'
-import { briefOf } from './brief.ts'
+import { buildBrief } from './brief.ts'
 import { chooseModel } from './model-choice.ts'
-import { ModelLane } from './model-lane.ts'
+import { TaskModel } from './task-model.ts'
 import { DECIDE, PHASES, type PhasePlan } from './phases.ts'
-import { ToolDesk } from './tool-desk.ts'
+import { AgentTools } from './agent-tools.ts'
 import { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdict.ts'
 
 /** Maximum characters of earlier findings in a later phase. */
@@ -47,8 +47,8 @@ interface Note {
 interface RunContext {
   readonly task: TaskView
   readonly work: TaskWork
-  readonly lane: ModelLane
-  readonly desk: ToolDesk | null
+  readonly model: TaskModel
+  readonly agentTools: AgentTools | null
   readonly brief: string
   readonly notes: readonly Note[]
 }
@@ -80,12 +80,12 @@ export class AiProcessor implements TaskProcessor {
 
   async run(task: TaskView, work: TaskWork): Promise<Attestation | null> {
     const { orchestrator, settings, toolset, sessions } = this.#parts
-    const lane = await this.#lane(task, work)
+    const model = await this.#openModel(task, work)
     const tools = toolset()
-    const desk = tools === undefined ? null : new ToolDesk(tools, orchestrator, task)
-    const brief = await briefOf(task, orchestrator, { sessions: sessions(), tokens: settings().context_tokens })
+    const agentTools = tools === undefined ? null : new AgentTools(tools, orchestrator, task)
+    const brief = await buildBrief(task, orchestrator, { sessions: sessions(), tokens: settings().context_tokens })
     const notes: Note[] = []
-    const context: RunContext = { task, work, lane, desk, brief, notes }
+    const context: RunContext = { task, work, model, agentTools, brief, notes }
     for (const plan of PHASES) {
       work.phase(plan.phase)
       const text = await this.#timed(plan, task, work.signal, signal => this.#work(plan, context, signal))
@@ -96,17 +96,17 @@ export class AiProcessor implements TaskProcessor {
     return this.#end(context, await this.#timed(DECIDE, task, work.signal, signal => this.#decide(context, signal)))
   }
 
-  async #lane(task: TaskView, work: TaskWork): Promise<ModelLane> {
+  async #openModel(task: TaskView, work: TaskWork): Promise<TaskModel> {
     const { orchestrator, settings, log } = this.#parts
     const { policy } = orchestrator
     const url = policy.inference_base_url
-    const usual = this.#parts.client()
-    const client = url === null ? usual : usual.at(url, 'orchestrator.inference_base_url')
+    const defaultClient = this.#parts.client()
+    const client = url === null ? defaultClient : defaultClient.at(url, 'orchestrator.inference_base_url')
     const endpoint = await this.#endpoint(client, task, work.signal)
     const economical = policy.cost_preference === 'economy' && settings().prices.length > 0
     const offered = economical ? (await client.models(work.signal)).map(({ name }) => name) : []
-    const model = chooseModel(task, { settings: settings(), policy, offered, usual: client.model })
-    return new ModelLane({ client, endpoint, model, orchestrator, settings: settings(), log }, task, work)
+    const model = chooseModel(task, { settings: settings(), policy, offered, defaultModel: client.model })
+    return new TaskModel({ client, endpoint, model, orchestrator, settings: settings(), log }, task, work)
   }
 
   /** Returns the endpoint of the server; waits for a server that is unreachable, for example still starting. */
@@ -120,7 +120,7 @@ export class AiProcessor implements TaskProcessor {
         const retry = isSvcError(error) && error.code === 'ICL_UNREACHABLE' && performance.now() + wait < until
         if (!retry) throw error
         if (wait === MIN_WAIT_MS) log.warn('a task waits for a model server', { task: taskLabel(id), error })
-        await pause(wait, signal)
+        await delay(wait, signal)
       }
     }
   }
@@ -150,18 +150,18 @@ export class AiProcessor implements TaskProcessor {
 
   /** Runs one phase with its tool calls, and returns the model's final text. */
   async #work(plan: PhasePlan, context: RunContext, signal: AbortSignal): Promise<string> {
-    const { lane, desk } = context
+    const { model, agentTools } = context
     const { tool_rounds, offered_tools } = this.#parts.settings()
     const messages = opening(plan, context)
     const kind = plan.tools === 'write' ? 'write' : 'read'
     for (let round = 0; ; round += 1) {
-      const mayCall = plan.tools !== 'none' && round < tool_rounds && lane.supportsTools
-      const tools = mayCall ? (desk?.offer(kind, offered_tools) ?? []) : []
-      const { text, calls } = await lane.ask({ messages, ...(tools.length === 0 ? {} : { tools }) }, signal)
-      if (calls.length === 0 || tools.length === 0 || desk === null) return text
+      const mayCall = plan.tools !== 'none' && round < tool_rounds && model.supportsTools
+      const tools = mayCall ? (agentTools?.offer(kind, offered_tools) ?? []) : []
+      const { text, calls } = await model.ask({ messages, ...(tools.length === 0 ? {} : { tools }) }, signal)
+      if (calls.length === 0 || tools.length === 0 || agentTools === null) return text
       messages.push({ role: 'assistant', content: text, toolCalls: calls })
       for (const call of calls) {
-        const content = await desk.call(call, tools, kind, signal)
+        const content = await agentTools.call(call, tools, kind, signal)
         messages.push({ role: 'tool', content, toolCallId: call.id, name: call.name })
       }
     }
@@ -170,12 +170,12 @@ export class AiProcessor implements TaskProcessor {
   /** Returns the model's decision; requests an invalid one once more. */
   async #decide(context: RunContext, signal: AbortSignal): Promise<Verdict> {
     const messages = opening(DECIDE, context)
-    const first = await context.lane.ask({ messages, format: verdictSchema }, signal)
+    const first = await context.model.ask({ messages, format: verdictSchema }, signal)
     const verdict = readVerdict(first.text)
     if (!('problem' in verdict)) return verdict
     const again = `That is not the requested JSON object: ${verdict.problem}. Reply with only the object.`
     messages.push({ role: 'assistant', content: first.text }, { role: 'user', content: again })
-    const second = readVerdict((await context.lane.ask({ messages, format: verdictSchema }, signal)).text)
+    const second = readVerdict((await context.model.ask({ messages, format: verdictSchema }, signal)).text)
     if (!('problem' in second)) return second
     throw fleetErrors.create(
       'FLT_VERDICT_INVALID',
@@ -202,9 +202,9 @@ export class AiProcessor implements TaskProcessor {
 
 /** Returns the shortened findings; for a researcher as JSON. */
 function observation({ role }: TaskView, notes: readonly Note[]): string {
-  const of = (phase: TaskPhase) => notes.find(note => note.phase === phase)?.text ?? ''
-  if (role !== 'researcher') return clip(of('verify'), OBSERVED_CHARACTERS)
-  return JSON.stringify({ findings: clip(of('act'), NOTE_CHARACTERS), verified: clip(of('verify'), NOTE_CHARACTERS) })
+  const findingsOf = (phase: TaskPhase) => notes.find(note => note.phase === phase)?.text ?? ''
+  if (role !== 'researcher') return clip(findingsOf('verify'), OBSERVED_CHARACTERS)
+  return JSON.stringify({ findings: clip(findingsOf('act'), NOTE_CHARACTERS), verified: clip(findingsOf('verify'), NOTE_CHARACTERS) })
 }
 
 function opening({ instruction }: PhasePlan, { brief, notes }: RunContext): ChatMessage[] {

@@ -10,14 +10,14 @@ const RULES = [
 ].join('\n')
 
 /** Returns the system prompt of every phase: rules, role, known facts and the task. */
-export async function briefOf(
+export async function buildBrief(
   task: TaskView,
   orchestrator: Orchestrator,
   context: { readonly sessions: SessionContext | undefined; readonly tokens: number }
 ): Promise<string> {
   const agent = orchestrator.agent(task.agent_id)
   const { session_id } = task
-  const known =
+  const sessionText =
     session_id === undefined || context.tokens === 0
       ? ''
       : ((await context.sessions?.inject(session_id, context.tokens)) ?? '')
@@ -32,7 +32,7 @@ export async function briefOf(
     section('Skill to use', task.active_skill === undefined ? [] : [task.active_skill]),
     section('Findings of earlier attempts', task.observations ?? []),
     section('Findings of a human reviewer', task.audit_report === undefined ? [] : [task.audit_report]),
-    section('Context of the session', known === '' ? [] : [known]),
+    section('Context of the session', sessionText === '' ? [] : [sessionText]),
     section('The task', [task.description])
   ]
   return parts.filter(part => part !== '').join('\n\n')

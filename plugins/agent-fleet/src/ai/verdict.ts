@@ -25,7 +25,7 @@ export const verdictSchema = {
 
 const check = schemaCheck(() => toJsonSchema(verdict), { defaults: true })
 
-/** Parses the verdict in a model's reply, which may contain other text; returns the problem if there is none. */
+/** Parses the verdict in a model's reply, which may contain other text. Returns `problem` for a reply without a valid one. */
 export function readVerdict(text: string): Verdict | { readonly problem: string } {
   const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')]
   if (from === -1 || to < from) return { problem: 'the reply contains no JSON object' }

@@ -90,7 +90,7 @@ export class Chat {
         chars_dropped: quoted.dropped
       })
     const answer = await this.#ask(input, prompt, earlier, quoted, context, call)
-    const history = await this.#keep(input, prompt, journey, answer, editor)
+    const history = await this.#store(input, prompt, journey, answer, editor)
     await this.#parts.accounts.charge(SURFACE, journey, answer)
     return {
       message: answer.text,
@@ -101,7 +101,7 @@ export class Chat {
       session_id,
       journey_id: journey.journey_id,
       retrieval: retrievalView(retrieved, editor, quoted),
-      qgate: await this.#judge(prompt, session_id, retrieved, editor, answer)
+      qgate: await this.#evaluate(prompt, session_id, retrieved, editor, answer)
     }
   }
 
@@ -149,10 +149,10 @@ export class Chat {
   }
 
   /**
-   * Stores question and answer, each in both tables, and the reason for the choice of the model. Returns the session's
-   * last turns.
+   * Stores question and answer in the session, and the reason for the choice of the model. Returns the session's last
+   * turns.
    */
-  async #keep(
+  async #store(
     input: Input,
     prompt: string,
     journey: JourneyEnvelope,
@@ -188,7 +188,7 @@ export class Chat {
     return transcripts.history(session_id, HISTORY)
   }
 
-  async #judge(
+  async #evaluate(
     prompt: string,
     session: string,
     retrieved: Retrieved,
@@ -203,7 +203,7 @@ export class Chat {
     const evidence = chatEvidence({
       prompt,
       retrieved,
-      given: editor.materials.length,
+      fromCaller: editor.materials.length,
       citations: citationsOf(answer.text, shown, retrieved.paths),
       fatigued: attention.enabled && attention.state().fatigued
     })

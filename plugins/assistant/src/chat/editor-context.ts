@@ -18,7 +18,10 @@ export interface EditorContext {
   readonly files: readonly FileRead[]
 }
 
-/** Returns the editor's context for the model, most relevant first: selection, findings, active file, named files. */
+/**
+ * Returns the editor's context for the model, most relevant first: selection, findings, active file, named files, and the
+ * names of open files.
+ */
 export async function editorContext(projectRoot: string, input: Input, maxBytes: number): Promise<EditorContext> {
   const { active_file, active_line, selected_text = '', diagnostics } = input
   const names = [...new Set([...(active_file === undefined ? [] : [active_file]), ...input.context_files])]

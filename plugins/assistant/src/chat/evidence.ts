@@ -17,13 +17,13 @@ export interface Citations {
 }
 
 /** Compares the files that an answer cites with those in the prompt and those in the project. */
-export function citationsOf(answer: string, shown: ReadonlySet<string>, known: ReadonlySet<string>): Citations {
+export function citationsOf(answer: string, shown: ReadonlySet<string>, projectFiles: ReadonlySet<string>): Citations {
   const cited = [...new Set([...answer.matchAll(CITATION)].map(([, path = '']) => path.replace(/^\.\//, '')))]
   return {
     cited,
     shown: cited.filter(path => shown.has(path)),
     // If the files of the project are unknown, no citation is flagged.
-    fabricated: known.size === 0 ? [] : cited.filter(path => !shown.has(path) && !known.has(path))
+    fabricated: projectFiles.size === 0 ? [] : cited.filter(path => !shown.has(path) && !projectFiles.has(path))
   }
 }
 
@@ -32,11 +32,11 @@ function asksForFacts(prompt: string): boolean {
   return QUESTION.test(prompt)
 }
 
-export interface EvidenceOf {
+export interface ChatEvidenceInput {
   readonly prompt: string
   readonly retrieved: Retrieved
   /** Number of texts from the caller. */
-  readonly given: number
+  readonly fromCaller: number
   readonly citations: Citations
   readonly fatigued: boolean
 }
@@ -44,24 +44,24 @@ export interface EvidenceOf {
 /**
  * Returns the evidence for the quality gate of a chat. A request for facts requires one piece of evidence. The citation
  * coverage is the share of cited files that were in the prompt; if the answer has no citations, the share of the
- * question's words that were found. The quality is the best passage's score divided by 8, or 1 for texts from the
- * caller.
+ * question's words that were found. If nothing was found, it is 1 with texts from the caller, otherwise 0. The quality is
+ * the best passage's score divided by 8, at most 1, or 1 for texts from the caller.
  */
-export function chatEvidence({ prompt, retrieved, given, citations, fatigued }: EvidenceOf): QgateContext {
+export function chatEvidence({ prompt, retrieved, fromCaller, citations, fatigued }: ChatEvidenceInput): QgateContext {
   const { found, tier, termCoverage } = retrieved
   const { cited, shown, fabricated } = citations
-  const evidence = found.length + given
-  const sources = new Set(found.map(({ ref }) => ref)).size + given
+  const evidence = found.length + fromCaller
+  const sources = new Set(found.map(({ ref }) => ref)).size + fromCaller
   const isFactual = asksForFacts(prompt)
   const best = Math.max(0, ...found.map(({ score }) => score))
   return {
     required_citations: isFactual ? 1 : 0,
     evidence_count: evidence,
     citation_coverage:
-      cited.length > 0 ? shown.length / cited.length : found.length > 0 ? termCoverage : given > 0 ? 1 : 0,
+      cited.length > 0 ? shown.length / cited.length : found.length > 0 ? termCoverage : fromCaller > 0 ? 1 : 0,
     contradiction_hints: 0,
     source_diversity: sources,
-    evidence_quality: given > 0 ? 1 : Math.min(1, best / STRONG_SCORE),
+    evidence_quality: fromCaller > 0 ? 1 : Math.min(1, best / STRONG_SCORE),
     verification_performed: cited.length > 0 && fabricated.length === 0,
     factual_mode: isFactual,
     evidence_shape: evidence === 0 ? 'empty' : sources > 1 ? 'broad' : 'narrow',

@@ -51,12 +51,12 @@ interface GenerateArguments {
 /** Returns the handler. Exit codes: 0; 1 if no program compiles; 130 after Ctrl-C. Progress goes to standard error. */
 export function runGenerate(generator: Pick<Generator, 'generate'>, projectRoot: string): CommandHandler {
   return async (input, io) => {
-    const given = input as unknown as GenerateArguments
-    const { prompt, output, preview = false, retries = 2, unchecked = false, session = 'default' } = given
+    const args = input as unknown as GenerateArguments
+    const { prompt, output, preview = false, retries = 2, unchecked = false, session = 'default' } = args
     if (output !== undefined) await sourceTarget(projectRoot, output)
     const before = output === undefined ? null : await readProjectFile(projectRoot, output, FILE_BYTES)
     try {
-      const made = await generator.generate(
+      const generated = await generator.generate(
         {
           prompt,
           validate: !unchecked,
@@ -65,16 +65,16 @@ export function runGenerate(generator: Pick<Generator, 'generate'>, projectRoot:
           output_surface_mode: 'raw_code_only',
           ...(output === undefined || preview ? {} : { output_path: output })
         },
-        { signal: io.signal, surface: 'cli', progress: () => {}, emit: event => tell(event, io) }
+        { signal: io.signal, surface: 'cli', progress: () => {}, emit: event => printEvent(event, io) }
       )
       const old = before !== null && 'text' in before ? before.text : ''
-      if (io.json) io.stdout.write(`${JSON.stringify(made)}\n`)
-      else if (output === undefined) io.stdout.write(made.code)
+      if (io.json) io.stdout.write(`${JSON.stringify(generated)}\n`)
+      else if (output === undefined) io.stdout.write(generated.code)
       else {
         const { createTwoFilesPatch } = await import('diff')
-        io.stdout.write(createTwoFilesPatch(output, output, old, made.code))
+        io.stdout.write(createTwoFilesPatch(output, output, old, generated.code))
       }
-      if (!io.json) io.stderr.write(`\n${summary(made, preview)}\n`)
+      if (!io.json) io.stderr.write(`\n${summary(generated, preview)}\n`)
       return 0
     } catch (error) {
       if (io.signal.aborted) return 130
@@ -88,7 +88,7 @@ export function runGenerate(generator: Pick<Generator, 'generate'>, projectRoot:
   }
 }
 
-function tell(
+function printEvent(
   event: {
     readonly type: string
     readonly text?: string

@@ -18,7 +18,7 @@ import { contextLength } from '../model/room.ts'
 import { sourceTarget, writeSource } from '../project/write-source.ts'
 import type { Settings } from '../settings.ts'
 import { codeOf, fenced } from './code-of.ts'
-import { MaskedAsk } from './masked-ask.ts'
+import { GrammarConstrainedModel } from './grammar-constrained-model.ts'
 import type { fileOutcomes, generateCode } from './operation.ts'
 import { RepairPrompt } from './repair-prompt.ts'
 
@@ -59,8 +59,9 @@ export class Generator {
   /**
    * Requests a program from the model. If it does not compile, sends the diagnostics to the model and asks again, at
    * most `max_retries` times. A file is written only with a program that compiles, or that needs no validation. Throws
-   * `ASI_CODE_INVALID` with the last program and its diagnostics, `ASI_PATH_REFUSED` before any request to the model,
-   * and the errors of the model client.
+   * `ASI_CODE_INVALID` with the last program and its diagnostics, `ASI_PATH_REFUSED`, `ASI_FILE_REFUSED`,
+   * `ASI_COMPILER_MISSING`, `ORC_AGENT_NOT_FOUND` and the errors of the model client. The path and the agent are checked
+   * before any request to the model, locks afterwards.
    */
   async generate(
     input: Input,
@@ -70,10 +71,10 @@ export class Generator {
     this.#requireAgent(input.vcs_agent_id)
     if (input.output_path !== undefined) await sourceTarget(projectRoot, input.output_path)
     const journey = this.#journey(input, call.surface)
-    const asking = new MaskedAsk(client(), settings().grammar_mask)
-    const draft = await this.#draft(input, journey, asking, call)
-    await this.#keep(input, journey, draft)
-    const { code, result, attempts, tokens, model } = draft
+    const model = new GrammarConstrainedModel(client(), settings().grammar_mask)
+    const draft = await this.#draft(input, journey, model, call)
+    await this.#store(input, journey, draft)
+    const { code, result, attempts, tokens } = draft
     if (result?.ok === false) throw invalid(draft, result)
     const written = input.output_path === undefined ? null : await this.#write(input, input.output_path, code)
     return {
@@ -82,12 +83,12 @@ export class Generator {
       valid: result === null ? null : true,
       warnings: result?.ok === true ? result.warnings : '',
       attempts,
-      model_used: model,
+      model_used: draft.model,
       tokens,
       session_id: input.session_id,
       journey_id: journey.journey_id,
       meta: {
-        grammar_mask: { ...asking.report },
+        grammar_mask: { ...model.report },
         vcs_agent_id: input.vcs_agent_id ?? null,
         ...(written === null ? {} : { file_outcomes: written })
       }
@@ -102,7 +103,7 @@ export class Generator {
   async #draft(
     input: Input,
     journey: JourneyEnvelope,
-    asking: MaskedAsk,
+    model: GrammarConstrainedModel,
     call: Pick<Call<never, Event>, 'signal' | 'emit' | 'progress'>
   ): Promise<Draft> {
     const compiler = input.validate ? this.#compiler() : null
@@ -114,7 +115,7 @@ export class Generator {
     for (let attempt = 1; ; attempt++) {
       call.progress(attempt - 1, maxAttempts, `attempt ${attempt} of ${maxAttempts}`)
       call.emit({ type: 'attempt', attempt, of: maxAttempts })
-      const answer = await this.#ask(asking, prompt, draft, call)
+      const answer = await this.#ask(model, prompt, draft, call)
       // If the context has no room for a repair, this draft is the last one.
       if (answer === null) return draft as Draft
       await this.#parts.accounts.charge(SURFACE, journey, answer)
@@ -134,16 +135,16 @@ export class Generator {
    * the brief form of a repair is rejected, too.
    */
   async #ask(
-    asking: MaskedAsk,
+    model: GrammarConstrainedModel,
     prompt: RepairPrompt,
     draft: Draft | null,
     call: Pick<Call<never, Event>, 'signal' | 'emit'>
   ): Promise<ModelAnswer | null> {
-    const wrong = draft?.result?.ok === false ? { code: draft.code, report: draft.result.report } : null
+    const rejected = draft?.result?.ok === false ? { code: draft.code, report: draft.result.report } : null
     const onText = (text: string) => call.emit({ type: 'text', text })
     for (;;) {
       try {
-        return await asking.ask(prompt.messages(wrong), call.signal, onText)
+        return await model.ask(prompt.messages(rejected), call.signal, onText)
       } catch (error) {
         if (!isSvcError(error, 'ICL_REFUSED')) throw error
         if (!prompt.shorten()) {
@@ -166,7 +167,7 @@ export class Generator {
     )
   }
 
-  async #keep({ prompt, session_id }: Input, journey: JourneyEnvelope, draft: Draft): Promise<void> {
+  async #store({ prompt, session_id }: Input, journey: JourneyEnvelope, draft: Draft): Promise<void> {
     const transcripts = this.#parts.transcripts()
     const { code, tokens, model, attempts, result } = draft
     await transcripts.append({ session_id, role: 'user', content: prompt, journey })
@@ -185,7 +186,7 @@ export class Generator {
   #requireAgent(agent: number | undefined): void {
     if (agent === undefined || this.#parts.orchestrator().agent(agent) !== null) return
     throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
-      hint: 'vcs_agent_id is the number of an agent; svc_agent_status lists the agents'
+      hint: 'vcs_agent_id is the id of an agent; svc_agent_status lists the agents'
     })
   }
 
@@ -200,7 +201,7 @@ export class Generator {
     const lock = orchestrator.locks().find(each => each.path === path && each.holders.some(holder => holder !== agent))
     if (lock !== undefined) {
       const holders = lock.holders.map(agentLabel).join(', ')
-      throw assistantErrors.create('ASI_PATH_REFUSED', `${path} is not written: ${holders} works on it`, {
+      throw assistantErrors.create('ASI_PATH_REFUSED', `${path} is not written: it is locked by ${holders}`, {
         hint: 'wait until the lock is released, or name another output_path'
       })
     }

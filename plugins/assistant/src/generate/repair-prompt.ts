@@ -34,15 +34,15 @@ export class RepairPrompt {
     return could
   }
 
-  messages(wrong: { readonly code: string; readonly report: string } | null): ChatMessage[] {
+  messages(rejected: { readonly code: string; readonly report: string } | null): ChatMessage[] {
     return [
       ...(this.#isBrief ? [] : [{ role: 'system' as const, content: SYSTEM }]),
       { role: 'user', content: this.#prompt },
-      ...(wrong === null
+      ...(rejected === null
         ? []
         : [
-            { role: 'assistant' as const, content: wrong.code },
-            { role: 'user' as const, content: repair(wrong.report.slice(0, this.#reportCharacters)) }
+            { role: 'assistant' as const, content: rejected.code },
+            { role: 'user' as const, content: repair(rejected.report.slice(0, this.#reportCharacters)) }
           ])
     ]
   }

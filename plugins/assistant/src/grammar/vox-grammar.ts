@@ -38,7 +38,7 @@ export function voxGrammar(): TextGrammar {
  */
 type Mode = 'gap' | 'word' | 'digits' | 'decimal' | 'string' | 'comment' | 'sign'
 
-interface Facts {
+interface StateFields {
   /** Open brackets, innermost last. */
   readonly open?: string
   /** Number of missing bytes of a UTF-8 character, and the range of the next byte. */
@@ -86,15 +86,15 @@ const FIRST_WORDS = [...STARTS, ...JOINS]
 class VoxState implements TextGrammarState {
   readonly #mode: Mode
   readonly #detail: string
-  readonly #facts: Facts
+  readonly #fields: StateFields
   readonly key: string
 
-  constructor(mode: Mode, detail: string, facts: Facts) {
+  constructor(mode: Mode, detail: string, fields: StateFields) {
     this.#mode = mode
     this.#detail = detail
-    this.#facts = facts
-    const { open = '', pending = '', begun = '' } = facts
-    const { wantsOperand = false, atDeclaration = false, afterBrace = false } = facts
+    this.#fields = fields
+    const { open = '', pending = '', begun = '' } = fields
+    const { wantsOperand = false, atDeclaration = false, afterBrace = false } = fields
     const flags = (wantsOperand ? 1 : 0) + (atDeclaration ? 2 : 0) + (afterBrace ? 4 : 0)
     this.key = `${mode} ${detail} ${open} ${pending} ${begun} ${flags}`
   }
@@ -102,7 +102,7 @@ class VoxState implements TextGrammarState {
   get accepting(): boolean {
     const ended = this.#ended()
     if (ended === null) return false
-    const { open = '', pending = '', wantsOperand = false, begun } = ended.#facts
+    const { open = '', pending = '', wantsOperand = false, begun } = ended.#fields
     return open === '' && pending === '' && !wantsOperand && begun === undefined && ended.#mode !== 'string'
   }
 
@@ -126,7 +126,7 @@ class VoxState implements TextGrammarState {
 
   /** Returns the state after the current token; null if it cannot end here. */
   #ended(): VoxState | null {
-    const { open = '', pending } = this.#facts
+    const { open = '', pending } = this.#fields
     switch (this.#mode) {
       case 'word':
         return this.#wordEnded(open)
@@ -137,14 +137,14 @@ class VoxState implements TextGrammarState {
       case 'sign':
         return this.#detail === '&' || this.#detail === '@' ? null : this.#signed(this.#detail)
       case 'comment':
-        return pending === undefined ? new VoxState('gap', '', withoutPending(this.#facts)) : null
+        return pending === undefined ? new VoxState('gap', '', withoutPending(this.#fields)) : null
       default:
         return this
     }
   }
 
   #wordEnded(open: string): VoxState | null {
-    const { atDeclaration = false, begun } = this.#facts
+    const { atDeclaration = false, begun } = this.#fields
     if (begun === 'call') return new VoxState('gap', '', { open, begun: 'parameters' })
     if (!atDeclaration) return new VoxState('gap', '', { open })
     if (!FIRST_WORDS.includes(this.#detail)) return null
@@ -155,7 +155,7 @@ class VoxState implements TextGrammarState {
   /** Returns whether a byte may follow the current token. */
   #mayFollow(byte: number): boolean {
     const sign = String.fromCharCode(byte)
-    switch (this.#facts.begun) {
+    switch (this.#fields.begun) {
       case 'name':
         return (isWordByte(byte) && !isDigit(byte)) || '{("\'@'.includes(sign)
       case 'call':
@@ -169,13 +169,13 @@ class VoxState implements TextGrammarState {
 
   /** Returns the state after a byte between tokens. */
   #token(byte: number): VoxState | null {
-    const { open = '', wantsOperand = false, atDeclaration = false, afterBrace = false } = this.#facts
+    const { open = '', wantsOperand = false, atDeclaration = false, afterBrace = false } = this.#fields
     if (byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === byteOf(';')) {
       const ends = afterBrace && open === ''
       return ends ? new VoxState('gap', '', { atDeclaration: true }) : this.#gap()
     }
     if (byte === SPACE || byte === TAB) return this.#gap()
-    if (byte === byteOf('#')) return new VoxState('comment', '', this.#facts)
+    if (byte === byteOf('#')) return new VoxState('comment', '', this.#fields)
     const sign = String.fromCharCode(byte)
     if (sign !== '/' && !this.#mayFollow(byte)) return null
     if (isDigit(byte)) return atDeclaration ? null : new VoxState('digits', '', { open })
@@ -183,7 +183,7 @@ class VoxState implements TextGrammarState {
     if (sign === '"' || sign === "'") return atDeclaration ? null : new VoxState('string', sign, { open })
     if (sign === '@') return new VoxState('sign', '@', { open })
     // `/` may begin a comment; the next byte decides.
-    if (sign === '/') return wantsOperand ? this.#sign(sign) : new VoxState('sign', '/', this.#facts)
+    if (sign === '/') return wantsOperand ? this.#sign(sign) : new VoxState('sign', '/', this.#fields)
     if (atDeclaration && sign !== '|' && sign !== '.' && sign !== ')' && sign !== ',') return null
     if ('([{'.includes(sign)) return new VoxState('gap', '', { open: open + sign })
     if (CLOSING[sign] !== undefined) return this.#closed(sign)
@@ -193,42 +193,42 @@ class VoxState implements TextGrammarState {
   }
 
   #gap(): VoxState {
-    return this.#mode === 'gap' ? this : new VoxState('gap', '', this.#facts)
+    return this.#mode === 'gap' ? this : new VoxState('gap', '', this.#fields)
   }
 
   #firstOfWord(letter: string): VoxState | null {
-    const { open = '', atDeclaration = false, begun } = this.#facts
+    const { open = '', atDeclaration = false, begun } = this.#fields
     if (begun === 'call') return new VoxState('word', '', { open, begun })
     if (!atDeclaration) return new VoxState('word', '', { open })
     return beginsDeclaration(letter) ? new VoxState('word', letter, { open, atDeclaration }) : null
   }
 
   #word(byte: number): VoxState | null {
-    if (this.#facts.atDeclaration !== true) return this
+    if (this.#fields.atDeclaration !== true) return this
     const word = this.#detail + String.fromCharCode(byte)
-    return beginsDeclaration(word) ? new VoxState('word', word, this.#facts) : null
+    return beginsDeclaration(word) ? new VoxState('word', word, this.#fields) : null
   }
 
   #suffix(byte: number): VoxState | null {
     const letters = this.#detail + String.fromCharCode(byte)
-    return 'dec'.startsWith(letters) ? new VoxState('decimal', letters, this.#facts) : null
+    return 'dec'.startsWith(letters) ? new VoxState('decimal', letters, this.#fields) : null
   }
 
   #closed(sign: string): VoxState | null {
-    const { open = '', wantsOperand = false } = this.#facts
+    const { open = '', wantsOperand = false } = this.#fields
     if (wantsOperand || !open.endsWith(CLOSING[sign] as string)) return null
     const outer = open.slice(0, -1)
     return new VoxState('gap', '', { open: outer, ...(outer === '' && sign === '}' ? { afterBrace: true } : {}) })
   }
 
-  /** Returns the state after the first character of a possible two-character operator; the facts stay unchanged. */
+  /** Returns the state after the first character of a possible two-character operator; the fields stay unchanged. */
   #sign(sign: string): VoxState {
-    return new VoxState('sign', sign, this.#facts)
+    return new VoxState('sign', sign, this.#fields)
   }
 
   /** Returns the state after a complete operator. */
   #signed(sign: string): VoxState | null {
-    const { open = '', wantsOperand = false, atDeclaration = false, begun } = this.#facts
+    const { open = '', wantsOperand = false, atDeclaration = false, begun } = this.#fields
     if (begun !== undefined && !'(['.includes(sign) && sign !== '<') return null
     const isBetween = BETWEEN.has(sign)
     if (wantsOperand && isBetween) return null
@@ -236,47 +236,47 @@ class VoxState implements TextGrammarState {
     return new VoxState('gap', '', { open, ...(isBetween ? { wantsOperand: true } : {}) })
   }
 
-  /** Returns the state after an operator's second byte; undefined if it does not belong to it, null if invalid. */
+  /** Returns the state after a byte that follows `detail`; undefined if the byte begins another token, null if invalid. */
   #joined(byte: number): VoxState | null | undefined {
     const first = this.#detail
     const second = String.fromCharCode(byte)
-    if (first === '@') return isWordByte(byte) && !isDigit(byte) ? new VoxState('word', '', this.#facts) : null
-    if (first === '/' && second === '/') return new VoxState('comment', '', this.#facts)
+    if (first === '@') return isWordByte(byte) && !isDigit(byte) ? new VoxState('word', '', this.#fields) : null
+    if (first === '/' && second === '/') return new VoxState('comment', '', this.#fields)
     if (first === '/' && second === '*') return null
     return (PAIRS[first] ?? '').includes(second) ? this.#signed(first + second) : undefined
   }
 
   /** Returns the state after a byte within a string or a comment. */
   #text(byte: number): VoxState | null {
-    const { pending } = this.#facts
+    const { pending } = this.#fields
     if (pending !== undefined) return this.#continued(byte, pending)
     if (this.#mode === 'comment' && (byte === LINE_FEED || byte === CARRIAGE_RETURN)) return this.#next(byte)
     if (byte >= 0x80) {
       const expected = expectedAfter(byte)
-      return expected === null ? null : this.#with(this.#detail.slice(0, 1), { ...this.#facts, pending: expected })
+      return expected === null ? null : this.#with(this.#detail.slice(0, 1), { ...this.#fields, pending: expected })
     }
     if (this.#mode === 'comment') return byte === 0 ? null : this
     const [quote = ''] = this.#detail
-    if (this.#detail.length > 1) return this.#with(quote, this.#facts)
-    if (byte === BACKSLASH) return this.#with(`${quote}\\`, this.#facts)
-    if (byte === byteOf(quote)) return new VoxState('gap', '', { open: this.#facts.open ?? '' })
+    if (this.#detail.length > 1) return this.#with(quote, this.#fields)
+    if (byte === BACKSLASH) return this.#with(`${quote}\\`, this.#fields)
+    if (byte === byteOf(quote)) return new VoxState('gap', '', { open: this.#fields.open ?? '' })
     return byte === 0 ? null : this
   }
 
   #continued(byte: number, pending: string): VoxState | null {
     const [count = 0, min = 0, max = 0] = pending.split(',').map(Number)
     if (byte < min || byte > max) return null
-    const facts = withoutPending(this.#facts)
-    return this.#with(this.#detail, count === 1 ? facts : { ...facts, pending: `${count - 1},128,191` })
+    const fields = withoutPending(this.#fields)
+    return this.#with(this.#detail, count === 1 ? fields : { ...fields, pending: `${count - 1},128,191` })
   }
 
-  #with(detail: string, facts: Facts): VoxState {
-    return new VoxState(this.#mode, detail, facts)
+  #with(detail: string, fields: StateFields): VoxState {
+    return new VoxState(this.#mode, detail, fields)
   }
 }
 
-function withoutPending({ pending: _pending, ...facts }: Facts): Facts {
-  return facts
+function withoutPending({ pending: _pending, ...fields }: StateFields): StateFields {
+  return fields
 }
 
 /**

@@ -21,21 +21,21 @@ export interface Listing {
 }
 
 /**
- * Lists files for a project search, at most `limit`: tracked and untracked files that git does not ignore. Without git,
- * walks the folders and skips those of builds and installed packages.
+ * Lists text files for a project search, at most `limit`: tracked and untracked files that git does not ignore. Without
+ * git, walks the folders except hidden ones and those of builds and installed packages. Protected files are omitted.
  */
 export async function listProject(projectRoot: string, limit: number, signal: AbortSignal): Promise<Listing> {
   const tracked = await trackedFiles(projectRoot, signal)
   const paths: string[] = []
   let truncated = false
-  const take = (path: string): boolean => {
+  const accept = (path: string): boolean => {
     if (NO_TEXT.test(path) || protection(path) !== null) return true
     if (paths.length >= limit) truncated = true
     else paths.push(path)
     return !truncated
   }
-  if (tracked === null) await walk(projectRoot, '', take, signal)
-  else tracked.every(take)
+  if (tracked === null) await walk(projectRoot, '', accept, signal)
+  else tracked.every(accept)
   return { paths, by: tracked === null ? 'walk' : 'git', truncated }
 }
 
@@ -63,16 +63,16 @@ async function trackedFiles(cwd: string, signal: AbortSignal): Promise<readonly 
 async function walk(
   root: string,
   folder: string,
-  take: (path: string) => boolean,
+  accept: (path: string) => boolean,
   signal: AbortSignal
 ): Promise<boolean> {
   signal.throwIfAborted()
   const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-    if (entry.isFile() && !take(path)) return false
+    if (entry.isFile() && !accept(path)) return false
     const isOwn = entry.isDirectory() && !BUILT.has(entry.name) && !entry.name.startsWith('.')
-    if (isOwn && !(await walk(root, path, take, signal))) return false
+    if (isOwn && !(await walk(root, path, accept, signal))) return false
   }
   return true
 }

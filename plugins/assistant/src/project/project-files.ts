@@ -29,12 +29,12 @@ export async function readProjectFile(projectRoot: string, path: string, maxByte
   if (real === null) return refuse('the file is outside the project')
   const reason = protection(shown) ?? protection(real)
   if (reason !== null) return refuse(reason)
-  return (await textOf(shown, file, maxBytes)) ?? refuse('the file is not a text file')
+  return (await readText(shown, file, maxBytes)) ?? refuse('the file is not a text file')
 }
 
 /** Reads a listed file without following links; null if it is missing or not a text file. */
 export async function readListedFile(projectRoot: string, path: string, maxBytes: number): Promise<string | null> {
-  const read = await textOf(path, join(projectRoot, path), maxBytes).catch(() => null)
+  const read = await readText(path, join(projectRoot, path), maxBytes).catch(() => null)
   return read !== null && 'text' in read ? read.text : null
 }
 
@@ -45,16 +45,16 @@ export function inProject(root: string, file: string): string | null {
   return path.split(sep).join('/')
 }
 
-async function textOf(path: string, file: string, maxBytes: number): Promise<FileRead | null> {
+async function readText(path: string, file: string, maxBytes: number): Promise<FileRead | null> {
   // The flags prevent following a link that replaced the file meanwhile, and waiting for a pipe.
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
   if (handle === null) return { path, refused: 'the file cannot be read' }
   try {
-    const facts = await handle.stat()
-    if (!facts.isFile()) return { path, refused: 'the file is not a regular file' }
-    const bytes = Buffer.alloc(Math.min(facts.size, maxBytes))
+    const info = await handle.stat()
+    if (!info.isFile()) return { path, refused: 'the file is not a regular file' }
+    const bytes = Buffer.alloc(Math.min(info.size, maxBytes))
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0)
-    const truncated = facts.size > bytesRead
+    const truncated = info.size > bytesRead
     const text = decoded(bytes.subarray(0, bytesRead), truncated)
     return text === null ? null : { path, text, truncated }
   } finally {

@@ -33,8 +33,8 @@ export async function sourceTarget(projectRoot: string, path: string): Promise<S
   if (real === null && folder !== root) throw refused(path, 'a symbolic link points outside the project')
   const realReason = real === null ? null : protection(real)
   if (realReason !== null) throw refused(path, realReason)
-  const facts = await lstat(file).catch(() => null)
-  if (facts !== null && !facts.isFile() && !facts.isSymbolicLink())
+  const info = await lstat(file).catch(() => null)
+  if (info !== null && !info.isFile() && !info.isSymbolicLink())
     throw refused(path, 'it exists and is not a regular file')
   return { file, path: named }
 }
@@ -42,7 +42,7 @@ export async function sourceTarget(projectRoot: string, path: string): Promise<S
 /**
  * Writes a file atomically and creates missing folders; a symbolic link with that name is replaced, not followed.
  * Checks the target again, since the model may have taken minutes. Returns the number of bytes. Throws
- * `ASI_FILE_REFUSED`.
+ * `ASI_PATH_REFUSED` and `ASI_FILE_REFUSED`.
  */
 export async function writeSource(projectRoot: string, path: string, text: string): Promise<number> {
   const { file } = await sourceTarget(projectRoot, path)
@@ -75,6 +75,6 @@ async function nearestFolder(folder: string): Promise<string> {
 
 function refused(path: string, why: string): SvcError {
   return assistantErrors.create('ASI_PATH_REFUSED', `${JSON.stringify(path)} is not written: ${why}`, {
-    hint: `set output_path to a file *${EXTENSION} in the project`
+    hint: `set output_path to a ${EXTENSION} file in the project`
   })
 }

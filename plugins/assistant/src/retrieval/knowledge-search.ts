@@ -44,10 +44,10 @@ export async function searchKnowledge(
 
 /** Returns SQL that scans texts and counts the matching terms. */
 function scan(terms: readonly string[]): string {
-  const held = (text: string) => terms.map((_, index) => `(instr(lower(${text}), :t${index}) > 0)`).join(' + ')
-  return SCANNED.replace('CONDITION_BODY', held('c.body_text')).replace(
+  const matchCount = (text: string) => terms.map((_, index) => `(instr(lower(${text}), :t${index}) > 0)`).join(' + ')
+  return SCANNED.replace('CONDITION_BODY', matchCount('c.body_text')).replace(
     'CONDITION_NODE',
-    held("label || ' ' || coalesce(content, '')")
+    matchCount("label || ' ' || coalesce(content, '')")
   )
 }
 

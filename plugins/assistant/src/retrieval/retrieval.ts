@@ -43,11 +43,11 @@ export async function retrieve(
 ): Promise<Retrieved> {
   const terms = queryTerms(question)
   const problems: string[] = []
-  const failed = (what: string) => (error: unknown) => {
+  const failed = (label: string) => (error: unknown) => {
     signal.throwIfAborted()
     const reason = errorMessage(error)
-    log.warn(`${what} could not be searched`, { reason })
-    problems.push(`${what}: ${reason}`)
+    log.warn(`${label} could not be searched`, { reason })
+    problems.push(`${label}: ${reason}`)
     return null
   }
   const store = database()

@@ -4,7 +4,7 @@ import type { Gate } from '../gate/gate.ts'
 import { tooManyText } from '../gate/refusal.ts'
 import type { Role } from '../gate/role.ts'
 import type { ToolCallBody } from '../json-body.ts'
-import type { ToolDesk } from '../tools/tool-desk.ts'
+import type { ToolDispatcher } from '../tools/tool-dispatcher.ts'
 import { type ClientMessage, isBad, type MessageId, readMessage, serverMessage } from './message.ts'
 
 /** Maximum buffered bytes of a client. */
@@ -13,18 +13,18 @@ const MAX_BUFFERED_BYTES = 1_048_576
 const MAX_CALLS = 32
 /** Time limit for a client's token, and for its close frame, in milliseconds. */
 const AUTH_MS = 10_000
-const FAREWELL_MS = 5_000
+const CLOSE_MS = 5_000
 const UNAUTHORIZED = 4401
 /** Websocket close codes: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry. */
 const POLICY_VIOLATION = 1008
-const RESTARTS = 1012
+const SERVICE_RESTART = 1012
 
 /** Tool that a caller must be allowed to use in order to receive the orchestrator's events. */
 const EVENTS_NEED = 'svc_orchestrator_status'
 
 export interface ClientParts {
   readonly gate: Gate
-  readonly desk: ToolDesk
+  readonly dispatcher: ToolDispatcher
   /** Rate-limit key of the client. */
   readonly key: string
   /** Null until the first message with a valid token. */
@@ -40,7 +40,7 @@ export interface ClientParts {
 export class SocketClient {
   readonly #socket: WebSocket
   readonly #parts: ClientParts
-  readonly #left = new AbortController()
+  readonly #disconnected = new AbortController()
   readonly #authTimer: NodeJS.Timeout | null
   #role: Role | null
   #calls = 0
@@ -52,7 +52,7 @@ export class SocketClient {
     this.#parts = parts
     this.#role = parts.role
     // Each call adds a listener.
-    setMaxListeners(0, this.#left.signal)
+    setMaxListeners(0, this.#disconnected.signal)
     this.#authTimer = this.#role === null ? setTimeout(() => this.#refuse(), AUTH_MS).unref() : null
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
     socket.on('pong', () => {
@@ -62,14 +62,14 @@ export class SocketClient {
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#settleAuth()
-      this.#left.abort(new Error('the client disconnected'))
+      this.#disconnected.abort(new Error('the client disconnected'))
       parts.onClose()
     })
   }
 
   /** Sends a serialised event, if the client may receive events. */
   notify(text: string): void {
-    if (this.#role !== null && this.#parts.desk.has(this.#role, EVENTS_NEED)) this.#send(text)
+    if (this.#role !== null && this.#parts.dispatcher.has(this.#role, EVENTS_NEED)) this.#send(text)
   }
 
   /** Sends a ping. Cuts off a client that did not respond to the last one. */
@@ -85,12 +85,12 @@ export class SocketClient {
   /** Accepts no more calls, and closes the socket after the running ones. */
   retire(): void {
     this.#retiring = true
-    if (this.#calls === 0) this.close(RESTARTS, 'the gateway is replaced')
+    if (this.#calls === 0) this.close(SERVICE_RESTART, 'the gateway is replaced')
   }
 
   close(code: number, reason: string): void {
     this.#socket.close(code, reason)
-    setTimeout(() => this.#socket.terminate(), FAREWELL_MS).unref()
+    setTimeout(() => this.#socket.terminate(), CLOSE_MS).unref()
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
@@ -123,7 +123,7 @@ export class SocketClient {
 
   #serve(message: ClientMessage, role: Role): void {
     if (message.type === 'list_tools') {
-      this.#answer(message.id, 'list_tools_result', true, { tools: this.#parts.desk.names(role) })
+      this.#answer(message.id, 'list_tools_result', true, { tools: this.#parts.dispatcher.names(role) })
     } else if (message.type === 'call_tool') void this.#call(message.id, message.call, role)
     // The client is already authenticated; another token has no effect.
   }
@@ -136,13 +136,13 @@ export class SocketClient {
     const done = this.#parts.work()
     this.#calls += 1
     try {
-      const { success, result } = await this.#parts.desk.call(role, name, args, { signal: this.#left.signal })
+      const { success, result } = await this.#parts.dispatcher.call(role, name, args, { signal: this.#disconnected.signal })
       this.#answer(id, 'call_tool_result', success, result, success ? undefined : errorOf(result))
     } catch (error) {
       this.#answer(id, 'call_tool_result', false, null, (error as Error).message)
     } finally {
       this.#calls -= 1
-      if (this.#retiring && this.#calls === 0) this.close(RESTARTS, 'the gateway is replaced')
+      if (this.#retiring && this.#calls === 0) this.close(SERVICE_RESTART, 'the gateway is replaced')
       done()
     }
   }
@@ -167,7 +167,7 @@ export class SocketClient {
   }
 }
 
-/** Returns the error message of a failed result, which every format has. */
+/** Returns the error message of a failed result. */
 function errorOf(result: unknown): string {
   const { error } = (result ?? {}) as { readonly error?: unknown }
   return typeof error === 'string' ? error : 'the tool failed'

@@ -7,7 +7,7 @@ import type { Gate } from '../gate/gate.ts'
 import { type Refusal, refusal } from '../gate/refusal.ts'
 import { MAX_BODY_BYTES } from '../json-body.ts'
 import { LISTENER } from '../routes.ts'
-import type { ToolDesk } from '../tools/tool-desk.ts'
+import type { ToolDispatcher } from '../tools/tool-dispatcher.ts'
 import { SocketClient } from './client.ts'
 import { serverMessage } from './message.ts'
 
@@ -19,8 +19,8 @@ export class SocketEndpoint implements HttpUpgrade {
   readonly listener = LISTENER
   readonly path = '/v1/ws'
   readonly #gate: Gate
-  readonly #desk: ToolDesk
-  readonly #most: number
+  readonly #dispatcher: ToolDispatcher
+  readonly #maxClients: number
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_BODY_BYTES, clientTracking: false })
   readonly #clients = new Set<SocketClient>()
   /** Number of open sockets and pending handshakes. */
@@ -29,17 +29,17 @@ export class SocketEndpoint implements HttpUpgrade {
   /** This plugin's unit, once it serves. */
   unit: Pick<UnitView, 'enter' | 'exit'> | undefined
 
-  constructor(gate: Gate, desk: ToolDesk, most: number) {
+  constructor(gate: Gate, dispatcher: ToolDispatcher, maxClients: number) {
     this.#gate = gate
-    this.#desk = desk
-    this.#most = most
+    this.#dispatcher = dispatcher
+    this.#maxClients = maxClients
   }
 
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { role, refusal } = this.#gate.checkUpgrade(request)
-    const refused = refusal ?? (this.#retired ? RETIRED : this.#open >= this.#most ? FULL : null)
+    const refused = refusal ?? (this.#retired ? RETIRED : this.#open >= this.#maxClients ? FULL : null)
     if (refused !== null) {
-      answer(socket, refused)
+      reject(socket, refused)
       return
     }
     this.#open += 1
@@ -49,7 +49,7 @@ export class SocketEndpoint implements HttpUpgrade {
     this.#server.handleUpgrade(request, socket, head, webSocket => {
       const client: SocketClient = new SocketClient(webSocket, {
         gate: this.#gate,
-        desk: this.#desk,
+        dispatcher: this.#dispatcher,
         key: this.#gate.client(request),
         role,
         work: () => this.#work(),
@@ -87,7 +87,7 @@ export class SocketEndpoint implements HttpUpgrade {
 }
 
 /** Rejects a handshake with an HTTP response. */
-function answer(socket: Duplex, { status, body, headers }: Refusal): void {
+function reject(socket: Duplex, { status, body, headers }: Refusal): void {
   const all = {
     ...headers,
     connection: 'close',

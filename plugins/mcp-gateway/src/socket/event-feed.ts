@@ -4,13 +4,13 @@ import { isSvcError, type Ref } from '@svc/plugin-sdk'
 /** Subscription to the events of the current orchestrator, if there is one. */
 export class EventFeed {
   readonly #orchestrator: Ref<Orchestrator> | undefined
-  readonly #take: (event: AgentEvent) => void
+  readonly #onEvent: (event: AgentEvent) => void
   #current: Orchestrator | null = null
   #end: (() => void) | null = null
 
-  constructor(orchestrator: Ref<Orchestrator> | undefined, take: (event: AgentEvent) => void) {
+  constructor(orchestrator: Ref<Orchestrator> | undefined, onEvent: (event: AgentEvent) => void) {
     this.#orchestrator = orchestrator
-    this.#take = take
+    this.#onEvent = onEvent
   }
 
   /** Subscribes to the current orchestrator. Called after every change of plugins. */
@@ -19,7 +19,7 @@ export class EventFeed {
     if (next === this.#current) return
     this.#end?.()
     this.#current = next
-    this.#end = next === null ? null : next.subscribe(this.#take)
+    this.#end = next === null ? null : next.subscribe(this.#onEvent)
   }
 
   close(): void {

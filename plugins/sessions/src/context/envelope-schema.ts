@@ -21,8 +21,8 @@ const ENVELOPE_TYPES = [
 ] as const
 
 const open = { additionalProperties: true } as const
-const texts = (description: string) => t.optional(t.array(t.string(), { description }))
-const note = (description: string) => t.optional(t.string({ description }))
+const optionalStrings = (description: string) => t.optional(t.array(t.string(), { description }))
+const optionalString = (description: string) => t.optional(t.string({ description }))
 
 /**
  * Returns the schema of a context envelope, version 1. `published`:
@@ -56,9 +56,9 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
           capture_mode: t.enum(['inline', 'derived', 'retrieved', 'compacted', 'handed_off', 'imported'], {
             description: 'How the content was retrieved.'
           }),
-          trace_id: note('Trace of the request.'),
-          correlation_id: note('Correlation id of the author.'),
-          observed_via: texts('Agents that passed the envelope on.')
+          trace_id: optionalString('Trace of the request.'),
+          correlation_id: optionalString('Correlation id of the author.'),
+          observed_via: optionalStrings('Agents that passed the envelope on.')
         },
         open
       ),
@@ -82,8 +82,8 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
       subject: t.object(
         {
           repository_id: identifier('Repository of the request.'),
-          session_id: note('Session of the request.'),
-          thread_id: note('Thread within the session.'),
+          session_id: optionalString('Session of the request.'),
+          thread_id: optionalString('Thread within the session.'),
           task_id: t.optional(t.unknown({ description: 'Task of the request.' })),
           agent_id: t.optional(t.unknown({ description: 'Agent of the request.' })),
           surface: t.optional(
@@ -103,17 +103,17 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
                 {
                   id: t.string({ description: 'Id of the fact.' }),
                   text: t.string({ description: 'The statement.' }),
-                  refs: texts('Sources of the fact.')
+                  refs: optionalStrings('Sources of the fact.')
                 },
                 open
               ),
               { description: 'Distinct statements.' }
             )
           ),
-          repo_paths: texts('Files of the repository.'),
-          artifact_refs: texts('Artefacts that were produced.'),
-          citations: texts('Sources of the content.'),
-          tags: texts('Keywords for searches.'),
+          repo_paths: optionalStrings('Files of the repository.'),
+          artifact_refs: optionalStrings('Artefacts that were produced.'),
+          citations: optionalStrings('Sources of the content.'),
+          tags: optionalStrings('Keywords for searches.'),
           structured_payload: t.optional(t.unknown({ description: 'Additional data, by the type of the envelope.' }))
         },
         open

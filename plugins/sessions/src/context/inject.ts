@@ -17,20 +17,20 @@ export interface Injected {
 /**
  * Returns an envelope's text for a prompt: at most 4 bytes per token of `maxTokens`, or of the envelope's budget if
  * that is smaller. A longer text is cut 64 bytes before the limit, at a character boundary, with a note. Empty for an
- * expired or stale envelope.
+ * expired or stale envelope, and for a longer text with a limit below 64 bytes.
  */
 export function injectedText(envelope: ContextEnvelope, maxTokens: number, now: number): Injected {
-  if (isOver(envelope, now)) return { text: '', dropped: 0 }
+  if (isOutdated(envelope, now)) return { text: '', dropped: 0 }
   const limit = Math.max(0, Math.floor(Math.min(maxTokens, envelope.budget.max_tokens ?? maxTokens) * BYTES_PER_TOKEN))
-  return cut(textOf(envelope), limit)
+  return cut(promptText(envelope), limit)
 }
 
-export function isOver(envelope: ContextEnvelope, now: number): boolean {
+export function isOutdated(envelope: ContextEnvelope, now: number): boolean {
   const { created_at_unix_ms: created, expires_at_unix_ms: expires, stale_after_ms: staleAfter } = envelope
   return (expires !== undefined && expires < now) || (staleAfter !== undefined && created + staleAfter < now)
 }
 
-function textOf({ budget, content, trust, envelope_id }: ContextEnvelope): string {
+function promptText({ budget, content, trust, envelope_id }: ContextEnvelope): string {
   const { summary_text, facts = [], repo_paths = [], artifact_refs = [], citations = [] } = content
   const references = [
     ...repo_paths.map(path => `- file: ${path}`),

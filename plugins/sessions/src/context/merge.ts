@@ -46,8 +46,8 @@ export function mergeEnvelopes(previous: ContextEnvelope | null, incoming: Conte
 function crdtMerge(previous: ContextEnvelope, incoming: ContextEnvelope, now: number): ContextEnvelope {
   const [a, b] = [previous.content, incoming.content]
   const facts = new Map([...(a.facts ?? []), ...(b.facts ?? [])].map(fact => [fact.id, fact]))
-  const expires = least(previous.expires_at_unix_ms, incoming.expires_at_unix_ms)
-  const stale = least(previous.stale_after_ms, incoming.stale_after_ms)
+  const expires = minDefined(previous.expires_at_unix_ms, incoming.expires_at_unix_ms)
+  const stale = minDefined(previous.stale_after_ms, incoming.stale_after_ms)
   // The token of one envelope is not valid for the merged one.
   const { obo_token: _, ...rest } = { ...previous, ...incoming }
   return {
@@ -96,7 +96,7 @@ const TIERS = ['untrusted', 'advisory', 'trusted', 'system_verified']
 const FRESHNESS = ['volatile', 'recent', 'stable', 'archival']
 
 function weaker(a: Trust, b: Trust): Trust {
-  const confidence = least(a.confidence, b.confidence)
+  const confidence = minDefined(a.confidence, b.confidence)
   return {
     ...a,
     ...b,
@@ -111,7 +111,7 @@ function lower(order: readonly string[], a: string, b: string): string {
   return order.indexOf(a) <= order.indexOf(b) ? a : b
 }
 
-function least(a: number | undefined, b: number | undefined): number | undefined {
+function minDefined(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined) return a ?? b
   return Math.min(a, b)
 }

@@ -8,7 +8,7 @@ const problemOf = shapeCheck(() => contextEnvelopeSchema('parsed'))
 
 /**
  * Parses an envelope from JSON. Throws `ORC_ENVELOPE_INVALID` for invalid JSON, more than 128 KiB, excessive nesting,
- * reserved field names, or a missing required field.
+ * reserved field names, characters that cannot be stored, or a violation of the schema.
  */
 export function parseEnvelope(json: string): ContextEnvelope {
   const bytes = Buffer.byteLength(json)
@@ -26,8 +26,8 @@ export function parseEnvelope(json: string): ContextEnvelope {
   return value as ContextEnvelope
 }
 
-export function invalid(why: string): SvcError {
-  return orchestrationErrors.create('ORC_ENVELOPE_INVALID', `Context envelope: ${why}`, {
+export function invalid(problem: string): SvcError {
+  return orchestrationErrors.create('ORC_ENVELOPE_INVALID', `Context envelope: ${problem}`, {
     hint: 'contracts/communication/context-envelope.v1.schema.json defines the format'
   })
 }

@@ -6,7 +6,7 @@ type Payload = Readonly<Record<string, unknown>>
 
 /**
  * Returns evidence for the quality gate from search results. Hits of all searches are added. Fused rankings repeat
- * those hits, so they count only if no other search is reported. If there are no hits, one citation is required.
+ * those hits, so they count only if no other search has hits. If there are no hits, one citation is required.
  * Invalid numbers count as 0.
  */
 export function qgateOf(payload: Payload): QgateContext {

@@ -10,7 +10,7 @@ export interface Expected {
 
 const MAX_AUTHORITY = 10_000
 
-/** Returns one sentence for each violated rule of the context lifecycle, which starts with the field. */
+/** Returns one message for each violated rule of the context lifecycle. Each begins with the name of the field. */
 export function violationsOf(envelope: ContextEnvelope, expected: Expected): string[] {
   const { provenance, trust, subject, created_at_unix_ms: created } = envelope
   const { expires_at_unix_ms: expires, stale_after_ms: staleAfter, obo_token: token } = envelope

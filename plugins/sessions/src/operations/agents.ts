@@ -72,8 +72,8 @@ export interface AgentContext {
 
 export function budgetHandler({ orchestrator, sessions }: AgentContext): Handler<typeof contextBudget> {
   return async ({ agent_id }) => {
-    const running = needed(orchestrator())
-    const agent = agentOf(running, agent_id)
+    const running = requireOrchestrator(orchestrator())
+    const agent = requireAgent(running, agent_id)
     const { max_tokens, tokens_used, signal } = running.budgets.of(agent_id)
     const session = await sessionOf(agent, sessions)
     return {
@@ -97,9 +97,9 @@ const PENDING = new Set(['Queued', 'InProgress', 'Blocked', 'BlockedOnApproval',
 
 export function handoffHandler({ orchestrator, sessions, context, now }: AgentContext): Handler<typeof handoffContext> {
   return async ({ from_agent, to_agent, max_tokens }) => {
-    const running = needed(orchestrator())
-    const from = agentOf(running, from_agent)
-    agentOf(running, to_agent)
+    const running = requireOrchestrator(orchestrator())
+    const from = requireAgent(running, from_agent)
+    requireAgent(running, to_agent)
     const session_id = from.session_id ?? (await sessionOf(from, sessions))?.session_id ?? null
     const envelope = session_id === null ? null : await context.envelope(session_id)
     return {
@@ -110,7 +110,7 @@ export function handoffHandler({ orchestrator, sessions, context, now }: AgentCo
       context_envelope_json:
         envelope === null || session_id === null
           ? null
-          : JSON.stringify(handedOff(envelope, session_id, to_agent, now())),
+          : JSON.stringify(toHandoff(envelope, session_id, to_agent, now())),
       pending_tasks: running
         .tasks({ agent: from_agent })
         .filter(({ status }) => PENDING.has(status.kind))
@@ -124,7 +124,7 @@ export function handoffHandler({ orchestrator, sessions, context, now }: AgentCo
   }
 }
 
-function handedOff(envelope: ContextEnvelope, session_id: string, agent: number, now: number): ContextEnvelope {
+function toHandoff(envelope: ContextEnvelope, session_id: string, agent: number, now: number): ContextEnvelope {
   const subject = { ...envelope.subject, session_id, agent_id: agent, surface: 'handoff' }
   const { stale_after_ms: _, ...lasting } = envelope
   return {
@@ -139,10 +139,10 @@ function handedOff(envelope: ContextEnvelope, session_id: string, agent: number,
 }
 
 async function sessionOf({ id, session_id }: AgentView, sessions: Sessions) {
-  return session_id === undefined ? sessions.ofAgent(id) : sessions.view(session_id)
+  return session_id === undefined ? sessions.latestOfAgent(id) : sessions.view(session_id)
 }
 
-function needed(running: Orchestrator | undefined): Orchestrator {
+function requireOrchestrator(running: Orchestrator | undefined): Orchestrator {
   if (running !== undefined) return running
   throw sessionErrors.create('SES_NO_ORCHESTRATOR', 'agents are known only to the orchestrator, which is not running', {
     hint: 'svc plugins why orchestrator shows the reason'
@@ -150,7 +150,7 @@ function needed(running: Orchestrator | undefined): Orchestrator {
 }
 
 /** Returns an agent. Throws `ORC_AGENT_NOT_FOUND`. */
-export function agentOf(running: Orchestrator, agent: number): AgentView {
+export function requireAgent(running: Orchestrator, agent: number): AgentView {
   const view = running.agent(agent)
   if (view !== null) return view
   throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {

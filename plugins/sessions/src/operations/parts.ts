@@ -1,7 +1,7 @@
 import { t } from '@svc/plugin-sdk'
 
 export const sessionName = t.string({ description: 'Name of the session.', minLength: 1, maxLength: 2048 })
-export const agentId = t.integer({ description: 'Number of the agent.', minimum: 0 })
+export const agentId = t.integer({ description: 'Id of the agent.', minimum: 0 })
 
 export const sessionView = t.object({
   session_id: t.string(),

@@ -3,7 +3,7 @@ import { defineOperation, type Handler, type Infer, t } from '@svc/plugin-sdk'
 import { sessionErrors } from '../errors.ts'
 import type { SessionView } from '../sessions/session-state.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { agentOf } from './agents.ts'
+import { requireAgent } from './agents.ts'
 import { agentId, historyEntry, sessionName, sessionView } from './parts.ts'
 
 const { SES_SESSION_INVALID, SES_SESSION_UNKNOWN } = sessionErrors.specs
@@ -84,14 +84,14 @@ export const chatHistory = defineOperation({
   }
 })
 
-/** Returns the handler. Without an orchestrator, agents are unknown, so any number is accepted. */
+/** Returns the handler. Without an orchestrator, agents are unknown, so any id is accepted. */
 export function createHandler(
   sessions: Sessions,
   orchestrator: () => Orchestrator | undefined
 ): Handler<typeof sessionCreate> {
   return async ({ agent_id }) => {
     const running = orchestrator()
-    if (running !== undefined) agentOf(running, agent_id)
+    if (running !== undefined) requireAgent(running, agent_id)
     const view = await sessions.create(agent_id)
     running?.emit({ type: 'session_created', agent_id, session_id: view.session_id })
     return shown(view)
@@ -99,7 +99,7 @@ export function createHandler(
 }
 
 export function infoHandler(sessions: Sessions): Handler<typeof sessionInfo> {
-  return async ({ session_id }) => shown(await sessions.known(session_id))
+  return async ({ session_id }) => shown(await sessions.require(session_id))
 }
 
 export function listSessionsHandler(sessions: Sessions): Handler<typeof sessionList> {
@@ -111,7 +111,7 @@ export function listSessionsHandler(sessions: Sessions): Handler<typeof sessionL
 
 export function resetHandler(sessions: Sessions, transcripts: Transcripts): Handler<typeof sessionReset> {
   return async ({ session_id }) => {
-    await sessions.known(session_id)
+    await sessions.require(session_id)
     return { session_id, turns_cleared: await transcripts.reset(session_id) }
   }
 }

@@ -1,6 +1,6 @@
 import { open, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { eventOf, inOrder, type SessionEvent } from './session-state.ts'
 
 const NEWLINE = 0x0a
@@ -51,7 +51,7 @@ export class SessionFile {
 
   /** Appends an event. With `isSynced`, resolves when the event survives a power loss. */
   async append(event: SessionEvent, isSynced: boolean): Promise<void> {
-    makeFolder(dirname(this.path))
+    makePrivateFolder(dirname(this.path))
     const file = await open(this.path, 'a+', 0o600)
     try {
       const { size } = await file.stat()
@@ -61,7 +61,7 @@ export class SessionFile {
       const line = Buffer.from(`${torn}${JSON.stringify(event)}\n`)
       // A single write to a file in append mode is not interleaved with other writes.
       const { bytesWritten } = await file.write(line)
-      if (bytesWritten < line.length) throw new Error(`${bytesWritten} of ${line.length} bytes could be written`)
+      if (bytesWritten < line.length) throw new Error(`only ${bytesWritten} of ${line.length} bytes were written`)
       if (isSynced) await file.sync()
     } finally {
       await file.close()

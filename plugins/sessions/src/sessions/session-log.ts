@@ -31,7 +31,8 @@ function eventId(): string {
 
 /**
  * Events of one session, in its file and in database rows. Both are valid: an event in only one of them counts as if it
- * were in both. An event is acknowledged when it is in the database, or, without a database, in the file.
+ * were in both. An event is acknowledged when it is in the database. Without a database, it is acknowledged when it is in
+ * the file, or, if the file cannot be written, after a warning.
  */
 export class SessionLog {
   readonly session: string
@@ -43,9 +44,9 @@ export class SessionLog {
   #readOthers = false
   #fold: SessionFold
   /** Time of the last event. */
-  #last = 0
-  #turn: Promise<unknown> = Promise.resolve()
-  #waiting = 0
+  #lastAt = 0
+  #queue: Promise<unknown> = Promise.resolve()
+  #pendingCalls = 0
   /** True if an event exists only in this process. */
   #isUnsaved = false
 
@@ -58,7 +59,7 @@ export class SessionLog {
 
   /** True while a call is pending. The log must then stay in memory: a second log would have a separate queue. */
   get isBusy(): boolean {
-    return this.#waiting > 0
+    return this.#pendingCalls > 0
   }
 
   get isUnsaved(): boolean {
@@ -67,7 +68,7 @@ export class SessionLog {
 
   /** Returns the session; null if it does not exist. */
   async view(): Promise<SessionView | null> {
-    return this.#alone(async () => {
+    return this.#enqueue(async () => {
       await this.#refresh(await this.#options.store())
       return this.#events.size === 0 ? null : this.#fold.view
     })
@@ -75,7 +76,7 @@ export class SessionLog {
 
   /** Returns the turns with their messages, oldest first. */
   async turns(): Promise<readonly (SessionTurn & { readonly content: string })[]> {
-    return this.#alone(async () => {
+    return this.#enqueue(async () => {
       const store = await this.#options.store()
       await this.#refresh(store)
       const { turns } = this.#fold
@@ -93,14 +94,14 @@ export class SessionLog {
    * the database in the same transaction.
    */
   async record(decide: (view: SessionView | null) => readonly NewEvent[]): Promise<SessionView> {
-    return this.#alone(async () => {
+    return this.#enqueue(async () => {
       const { now, repositoryId, fsync } = this.#options
       const store = await this.#options.store()
       await this.#refresh(store)
       const decided = decide(this.#events.size === 0 ? null : this.#fold.view)
       if (decided.length === 0) return this.#fold.view
       // A clock that runs backwards must not reorder messages.
-      const at = Math.max(now(), this.#last)
+      const at = Math.max(now(), this.#lastAt)
       const added = decided.map(event => ({ id: eventId(), at, ...event }) as SessionEvent)
       if (store !== null) {
         const missing = [...this.#events.values()].filter(({ id }) => !this.#inRows.has(id))
@@ -119,11 +120,11 @@ export class SessionLog {
     })
   }
 
-  /** Compacts the file: removes earlier states and reset turns. */
+  /** Marks an archived session as compacted, and removes earlier state changes and reset turns from the file. */
   async compact(): Promise<void> {
     const { turns = 0 } = (await this.view()) ?? {}
     await this.record(view => (view?.state === 'archived' ? [{ event: 'compacted', turns }] : []))
-    await this.#alone(async () => {
+    await this.#enqueue(async () => {
       await this.#refresh(null)
       const events = [...this.#events.values()]
       const reset = Math.max(...events.map(each => (each.event === 'reset' ? each.at : 0)))
@@ -168,7 +169,7 @@ export class SessionLog {
     if (news.length === 0) return
     for (const event of news) this.#events.set(event.id, event)
     this.#fold = new SessionFold(this.session, this.#options.repositoryId, this.#events.values())
-    for (const { at } of news) this.#last = Math.max(this.#last, at)
+    for (const { at } of news) this.#lastAt = Math.max(this.#lastAt, at)
   }
 
   /** Returns whether an event is new. An event that was known without its message is new once it has the message. */
@@ -179,17 +180,17 @@ export class SessionLog {
 
   #add(event: SessionEvent): void {
     this.#events.set(event.id, event)
-    this.#last = event.at
+    this.#lastAt = event.at
     this.#fold.apply(event)
   }
 
   /** Runs work after all earlier work of this session. */
-  #alone<A>(work: () => Promise<A>): Promise<A> {
-    this.#waiting += 1
-    const turn = this.#turn.then(work).finally(() => {
-      this.#waiting -= 1
+  #enqueue<A>(work: () => Promise<A>): Promise<A> {
+    this.#pendingCalls += 1
+    const turn = this.#queue.then(work).finally(() => {
+      this.#pendingCalls -= 1
     })
-    this.#turn = turn.catch(() => undefined)
+    this.#queue = turn.catch(() => undefined)
     return turn
   }
 }

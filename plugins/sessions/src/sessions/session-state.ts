@@ -128,7 +128,7 @@ export class SessionFold {
     this.#updated = Math.max(this.#updated, event.at)
   }
 
-  /** Changes the state. A change because of elapsed time does not count as use of the session. */
+  /** Changes the state if the transition is valid. Callers leave `#updated` as is: a transition is no use of the session. */
   #become(next: SessionStateName): void {
     if (TRANSITIONS[this.#state].includes(next)) this.#state = next
   }

@@ -8,7 +8,7 @@ import { SessionRows } from './session-rows.ts'
 import type { SessionTurn, SessionView } from './session-state.ts'
 
 /** Maximum session logs in memory; others are read again from files and rows. */
-const MAX_HELD = 64
+const MAX_LOGS = 64
 
 const MAX_NAME_LENGTH = 2048
 
@@ -22,7 +22,7 @@ export class Sessions {
   readonly #log: SessionLogOptions
   readonly #newId: () => string
   /** Least recently used first. */
-  readonly #held = new Map<string, SessionLog>()
+  readonly #logs = new Map<string, SessionLog>()
   /** Cached views of session files, valid while the file's stamp is unchanged. */
   readonly #views = new Map<string, { readonly stamp: string; readonly view: SessionView }>()
   /** Session names by hashed file name. */
@@ -39,7 +39,7 @@ export class Sessions {
     return this.record(this.#newId(), () => events, agent)
   }
 
-  /** Appends to a session. Creates it if it does not exist, and archives another session beyond the limit. */
+  /** Appends to a session, and creates it if it does not exist. Archives other sessions beyond the limit of live ones. */
   async record(
     session: string,
     decide: (view: SessionView | null) => readonly NewEvent[],
@@ -47,10 +47,10 @@ export class Sessions {
   ): Promise<SessionView> {
     checkName(session)
     let isRevived = false
-    const view = await this.#of(session).record(there => {
-      const events = decide(there)
-      isRevived = there === null || !isLive(there)
-      if (there !== null) return events
+    const view = await this.#logOf(session).record(existing => {
+      const events = decide(existing)
+      isRevived = existing === null || !isLive(existing)
+      if (existing !== null) return events
       const { repositoryId: repository_id } = this.#options
       return [{ event: 'created', session_id: session, agent_id: agent, repository_id }, ...events]
     })
@@ -61,12 +61,12 @@ export class Sessions {
   /** Returns a session; null if it does not exist. The state includes the effect of elapsed time. */
   async view(session: string): Promise<SessionView | null> {
     if (!isName(session)) return null
-    const view = await this.#of(session).view()
+    const view = await this.#logOf(session).view()
     return view === null ? null : this.#aged(view)
   }
 
   /** Returns a session. Throws `SES_SESSION_UNKNOWN`. */
-  async known(session: string): Promise<SessionView> {
+  async require(session: string): Promise<SessionView> {
     const view = await this.view(session)
     if (view !== null) return view
     throw sessionErrors.create(
@@ -79,7 +79,7 @@ export class Sessions {
   }
 
   async turns(session: string): Promise<readonly (SessionTurn & { readonly content: string })[]> {
-    return isName(session) ? this.#of(session).turns() : []
+    return isName(session) ? this.#logOf(session).turns() : []
   }
 
   /** Returns all sessions, most recently used first. */
@@ -92,7 +92,7 @@ export class Sessions {
       const view = await this.#viewOfFile(session)
       if (view !== null) views.set(session, view)
     }
-    for (const [session, log] of this.#held) {
+    for (const [session, log] of this.#logs) {
       if (views.has(session)) continue
       const view = await log.view()
       if (view !== null) views.set(session, view)
@@ -103,7 +103,7 @@ export class Sessions {
   }
 
   /** Returns the agent's most recently used session. */
-  async ofAgent(agent: number): Promise<SessionView | null> {
+  async latestOfAgent(agent: number): Promise<SessionView | null> {
     return (await this.list()).find(({ agent_id }) => agent_id === agent) ?? null
   }
 
@@ -111,7 +111,7 @@ export class Sessions {
   async sweep(): Promise<void> {
     for (const { session_id, state } of await this.list()) {
       if (state !== 'idle' && state !== 'archived') continue
-      const log = this.#of(session_id)
+      const log = this.#logOf(session_id)
       await log.record(view =>
         view !== null && isLive(view) && view.state !== state ? [{ event: 'state_changed', state, reason: 'time' }] : []
       )
@@ -126,7 +126,7 @@ export class Sessions {
     const idle = candidates.filter(({ state }) => state === 'idle')
     const active = candidates.filter(({ state }) => state === 'active')
     for (const { session_id } of [...idle, ...active].slice(0, Math.max(0, surplus))) {
-      await this.#of(session_id).record(view =>
+      await this.#logOf(session_id).record(view =>
         view !== null && isLive(view) ? [{ event: 'state_changed', state: 'archived', reason: 'room' }] : []
       )
     }
@@ -140,13 +140,13 @@ export class Sessions {
     return seconds >= idle_seconds ? { ...view, state: 'idle' } : view
   }
 
-  #of(session: string): SessionLog {
-    const log = this.#held.get(session) ?? new SessionLog(session, this.#log)
-    this.#held.delete(session)
-    this.#held.set(session, log)
-    for (const [name, held] of this.#held) {
-      if (this.#held.size <= MAX_HELD) break
-      if (!held.isBusy && !held.isUnsaved) this.#held.delete(name)
+  #logOf(session: string): SessionLog {
+    const log = this.#logs.get(session) ?? new SessionLog(session, this.#log)
+    this.#logs.delete(session)
+    this.#logs.set(session, log)
+    for (const [name, held] of this.#logs) {
+      if (this.#logs.size <= MAX_LOGS) break
+      if (!held.isBusy && !held.isUnsaved) this.#logs.delete(name)
     }
     return log
   }
@@ -156,9 +156,9 @@ export class Sessions {
     const name = sessionFileName(session)
     const stamps = await Promise.all(this.#folders.map(folder => stampOf(`${folder}/${name}`)))
     const stamp = stamps.join(' ')
-    const known = this.#views.get(session)
-    if (known?.stamp === stamp && !this.#held.has(session)) return known.view
-    const view = await this.#of(session).view()
+    const require = this.#views.get(session)
+    if (require?.stamp === stamp && !this.#logs.has(session)) return require.view
+    const view = await this.#logOf(session).view()
     if (view !== null) this.#views.set(session, { stamp, view })
     return view
   }
@@ -167,14 +167,14 @@ export class Sessions {
     return [this.#options.folder, ...this.#options.otherFolders]
   }
 
-  async #sessionsInFiles(known: ReadonlySet<string>): Promise<string[]> {
+  async #sessionsInFiles(require: ReadonlySet<string>): Promise<string[]> {
     const sessions = new Set<string>()
     for (const folder of this.#folders) {
       for (const name of await readdir(folder).catch(() => [])) {
-        if (!name.endsWith('.jsonl') || known.has(name)) continue
+        if (!name.endsWith('.jsonl') || require.has(name)) continue
         const session =
           this.#hashed.get(name) ??
-          (name.startsWith('h_') ? await nameIn(`${folder}/${name}`) : name.slice(0, -'.jsonl'.length))
+          (name.startsWith('h_') ? await readSessionName(`${folder}/${name}`) : name.slice(0, -'.jsonl'.length))
         if (session === null || sessionFileName(session) !== name) continue
         sessions.add(session)
         if (name.startsWith('h_')) this.#hashed.set(name, session)
@@ -196,7 +196,7 @@ function checkName(session: string): void {
   if (isName(session)) return
   throw sessionErrors.create(
     'SES_SESSION_INVALID',
-    `the name of a session must have 1 to ${MAX_NAME_LENGTH} characters without U+0000; this name has ${session.length}`
+    `the name of a session must have 1 to ${MAX_NAME_LENGTH} characters, without U+0000 and lone surrogates; this name has ${session.length} characters`
   )
 }
 
@@ -205,8 +205,8 @@ async function stampOf(path: string): Promise<string> {
   return found === null ? '-' : `${found.ino}:${found.size}:${found.mtimeMs}`
 }
 
-/** Reads the session name from the first complete line of a file. */
-async function nameIn(path: string): Promise<string | null> {
+/** Returns the first `session_id` in a file; null if there is none. */
+async function readSessionName(path: string): Promise<string | null> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const session = /"session_id":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
   return session === undefined ? null : (JSON.parse(session) as string)

@@ -31,10 +31,10 @@ export class DatabaseEntries implements Entries {
         this.#repository,
         now
       ])
-      const there = first(
+      const existing = first(
         await tx.query(`SELECT ${COLUMNS} FROM context_entries WHERE repository_id = ? AND key = ?`, where)
       )
-      const changed = change(there)
+      const changed = change(existing)
       if (changed === null) return
       const { value, agent_id, expires_at_ms } = changed
       await tx.execute(

@@ -16,7 +16,7 @@ export class SharedContext implements ContextStore {
   readonly #now: () => number
   readonly #memory = new MemoryEntries()
   /** Expiry times of the entries seen by this process. */
-  readonly #seen = new Map<string, Pick<ContextEntry, 'expires_at_ms'>>()
+  readonly #expiries = new Map<string, Pick<ContextEntry, 'expires_at_ms'>>()
 
   constructor(database: Pick<AttachedDatabase, 'store'>, repository: string, now: () => number) {
     this.#database = database
@@ -26,15 +26,15 @@ export class SharedContext implements ContextStore {
 
   get size(): number {
     const now = this.#now()
-    for (const [key, entry] of this.#seen) if (!isAlive(entry, now)) this.#seen.delete(key)
-    return this.#seen.size
+    for (const [key, entry] of this.#expiries) if (!isAlive(entry, now)) this.#expiries.delete(key)
+    return this.#expiries.size
   }
 
   async get(key: string): Promise<ContextEntry | null> {
     // No entry can exist under a key that cannot be stored.
     if (!isStorable(key)) return null
     const entry = await (await this.#entries()).get(key, this.#now())
-    this.#note(key, entry)
+    this.#track(key, entry)
     return entry
   }
 
@@ -51,25 +51,25 @@ export class SharedContext implements ContextStore {
   async update(key: string, change: (entry: ContextEntry | null) => Change | null): Promise<void> {
     check('key', key, MAX_KEY_LENGTH)
     if (key === '') throw sessionErrors.create('SES_CONTEXT_INVALID', 'the key of a context entry is empty')
-    let noted: Change | null = null
+    let written: Change | null = null
     await (await this.#entries()).update(key, this.#now(), entry => {
-      noted = change(entry)
-      if (noted !== null) check(`value of ${JSON.stringify(key)}`, noted.value, MAX_VALUE_LENGTH)
-      return noted
+      written = change(entry)
+      if (written !== null) check(`value of ${JSON.stringify(key)}`, written.value, MAX_VALUE_LENGTH)
+      return written
     })
-    if (noted !== null) this.#note(key, noted)
+    if (written !== null) this.#track(key, written)
   }
 
   async remove(key: string): Promise<boolean> {
-    this.#seen.delete(key)
+    this.#expiries.delete(key)
     return isStorable(key) && (await this.#entries()).remove(key, this.#now())
   }
 
   async list(prefix = ''): Promise<readonly ContextEntry[]> {
     if (!isStorable(prefix)) return []
     const entries = await (await this.#entries()).list(prefix, this.#now())
-    if (prefix === '') this.#seen.clear()
-    for (const entry of entries) this.#note(entry.key, entry)
+    if (prefix === '') this.#expiries.clear()
+    for (const entry of entries) this.#track(entry.key, entry)
     return entries
   }
 
@@ -83,21 +83,21 @@ export class SharedContext implements ContextStore {
     return store === null ? this.#memory : new DatabaseEntries(store, this.#repository)
   }
 
-  #note(key: string, entry: Pick<ContextEntry, 'expires_at_ms'> | null): void {
-    if (entry === null) this.#seen.delete(key)
-    else this.#seen.set(key, { expires_at_ms: entry.expires_at_ms })
+  #track(key: string, entry: Pick<ContextEntry, 'expires_at_ms'> | null): void {
+    if (entry === null) this.#expiries.delete(key)
+    else this.#expiries.set(key, { expires_at_ms: entry.expires_at_ms })
   }
 }
 
-function check(what: string, text: string, maxLength: number): void {
+function check(label: string, text: string, maxLength: number): void {
   if (text.length > maxLength)
     throw sessionErrors.create(
       'SES_CONTEXT_INVALID',
-      `the ${what.slice(0, 200)} has ${text.length} characters; the limit is ${maxLength} characters`
+      `the ${label.slice(0, 200)} has ${text.length} characters; the limit is ${maxLength} characters`
     )
   if (!isStorable(text))
     throw sessionErrors.create(
       'SES_CONTEXT_INVALID',
-      `the ${what.slice(0, 200)} contains U+0000 or a lone surrogate, which cannot be stored`
+      `the ${label.slice(0, 200)} contains U+0000 or a lone surrogate, which cannot be stored`
     )
 }

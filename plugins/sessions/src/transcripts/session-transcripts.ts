@@ -25,21 +25,21 @@ export class SessionTranscripts implements Transcripts {
     this.#options = options
   }
 
-  async append(given: TranscriptTurn): Promise<TranscriptEntry> {
-    const journey = given.journey === undefined ? undefined : checkedJourney(given.journey)
+  async append(input: TranscriptTurn): Promise<TranscriptEntry> {
+    const journey = input.journey === undefined ? undefined : checkedJourney(input.journey)
     const turn: SessionTurn & { readonly content: string } = {
-      id: storable(given.turn_id ?? randomUUID()),
-      role: given.role,
-      content: storable(given.content),
+      id: storable(input.turn_id ?? randomUUID()),
+      role: input.role,
+      content: storable(input.content),
       timestamp: Math.floor(this.#options.now() / 1000),
-      context_files: (given.context_files ?? []).map(storable),
-      ...(given.model_used === undefined ? {} : { model_used: storable(given.model_used) }),
-      ...(given.tokens === undefined ? {} : { tokens: given.tokens }),
+      context_files: (input.context_files ?? []).map(storable),
+      ...(input.model_used === undefined ? {} : { model_used: storable(input.model_used) }),
+      ...(input.tokens === undefined ? {} : { tokens: input.tokens }),
       ...(journey === undefined ? {} : { journey })
     }
-    await this.#options.sessions.record(given.session_id, () => [{ event: 'turn_added', turn }])
+    await this.#options.sessions.record(input.session_id, () => [{ event: 'turn_added', turn }])
     const entry = entryOf(turn)
-    this.#options.recorded?.(given.session_id, entry)
+    this.#options.recorded?.(input.session_id, entry)
     return entry
   }
 

@@ -114,18 +114,18 @@ t.test('sessions become idle and archived with time, and a turn reactivates them
   const { session_id } = await sessions.create(1)
   await sessions.record(session_id, () => [turn('a'), turn('b')])
   now += 1_799_000
-  t.equal((await sessions.known(session_id)).state, 'active')
+  t.equal((await sessions.require(session_id)).state, 'active')
   now += 1000
-  t.equal((await sessions.known(session_id)).state, 'idle')
+  t.equal((await sessions.require(session_id)).state, 'idle')
   await sessions.sweep()
   now += 86_400_000
-  t.equal((await sessions.known(session_id)).state, 'archived')
+  t.equal((await sessions.require(session_id)).state, 'archived')
   await sessions.record(session_id, () => [{ event: 'reset', turns: 2 }, turn('c')])
-  t.match(await sessions.known(session_id), { state: 'active', turns: 1 })
+  t.match(await sessions.require(session_id), { state: 'active', turns: 1 })
   now += 86_400_000
   await sessions.sweep()
   const again = openSessions({ folder, now: () => now })
-  t.match(await again.known(session_id), { state: 'compacted', turns: 1, agent_id: 1 })
+  t.match(await again.require(session_id), { state: 'compacted', turns: 1, agent_id: 1 })
   const events = readFileSync(join(folder, `${session_id}.jsonl`), 'utf8')
     .trim()
     .split('\n')
@@ -143,7 +143,7 @@ t.test('sessions become idle and archived with time, and a turn reactivates them
     ['c', 'd'],
     'a reader of the old file reads the new file'
   )
-  t.equal((await sessions.known(session_id)).state, 'active')
+  t.equal((await sessions.require(session_id)).state, 'active')
 })
 
 t.test('beyond the limit, the session with the longest idle time is archived', async t => {
@@ -154,7 +154,7 @@ t.test('beyond the limit, the session with the longest idle time is archived', a
     names.push((await sessions.create(null)).session_id)
     now += 1000
   }
-  const stateOf = async (name = '') => (await sessions.known(name)).state
+  const stateOf = async (name = '') => (await sessions.require(name)).state
   names.push((await sessions.create(null)).session_id)
   t.same(
     await Promise.all(names.map(stateOf)),

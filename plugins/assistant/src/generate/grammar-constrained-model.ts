@@ -19,7 +19,7 @@ const FORMAT = { type: 'grammar', grammar: { name: VOX_GRAMMAR } }
  * Requests programs, constrained by the grammar of the language if enabled. If a server rejects the format, requests
  * continue without it. A server that ignores the format is detected by its answers.
  */
-export class MaskedAsk {
+export class GrammarConstrainedModel {
   readonly #client: InferenceClient
   readonly #requested: boolean
   #reason: string | null = null

@@ -23,7 +23,7 @@ export interface ToolAnswer {
 export type ToolArguments = Readonly<Record<string, unknown>>
 
 /** Lists and calls tools for callers of a role. */
-export class ToolDesk {
+export class ToolDispatcher {
   readonly #toolset: Ref<McpToolset>
   /** Tools of the serving generation. */
   allowed: Allowed
@@ -52,9 +52,9 @@ export class ToolDesk {
 
   /** Calls a tool. A failed tool resolves to a result with the error. */
   call(role: Role, name: string, args: ToolArguments, caller: ToolCaller): Promise<ToolAnswer> {
-    const call = new DeskCall(this.principal(role), caller)
+    const call = new ToolCall(this.principal(role), caller)
     return this.#toolset.current.call(name, args, call).then(result => {
-      if (result !== null) return answerOf(result)
+      if (result !== null) return toAnswer(result)
       return failure(
         'MCP_TOOL_UNKNOWN',
         `unknown tool, or one that is not allowed here: ${name.slice(0, MAX_SHOWN_CHARACTERS)}`
@@ -66,7 +66,7 @@ export class ToolDesk {
 /** Caller that waits for the result: an HTTP exchange or a websocket. */
 export type ToolCaller = Pick<HttpCaller, 'signal' | 'cancelled' | 'traceparent'> & { readonly requestId?: string }
 
-class DeskCall implements McpToolsetCall {
+class ToolCall implements McpToolsetCall {
   readonly principal: McpPrincipal
   declare readonly traceparent?: string
   declare readonly requestId?: string
@@ -95,14 +95,14 @@ export function failure<A extends string>(code: A, error: string): ToolAnswer & 
   return { success: false, is_error: true, result: { error }, code }
 }
 
-/** Returns the structured result; if there is none, the content blocks, or the message of a failure. */
-function answerOf(answered: McpToolsetResult): ToolAnswer {
-  const { structuredContent, isError = false, _meta } = answered
+/** Converts a tool result. `result` is the structured content; without any, the content blocks, or for a failure the text. */
+function toAnswer(toolResult: McpToolsetResult): ToolAnswer {
+  const { structuredContent, isError = false, _meta } = toolResult
   if (!isError) {
-    return { success: true, is_error: false, result: structuredContent ?? unstructured(answered, false), code: null }
+    return { success: true, is_error: false, result: structuredContent ?? unstructured(toolResult, false), code: null }
   }
   const { code = 'MCP_TOOL_FAILED' } = (_meta?.['svc/error'] ?? {}) as { readonly code?: string }
-  return { success: false, is_error: true, result: structuredContent ?? unstructured(answered, true), code }
+  return { success: false, is_error: true, result: structuredContent ?? unstructured(toolResult, true), code }
 }
 
 function unstructured({ content }: McpToolsetResult, isError: boolean): unknown {

@@ -12,9 +12,9 @@ import {
   taskLabel
 } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
-import { pause } from '../abortable.ts'
+import { delay } from '../abortable.ts'
 import type { Settings } from '../settings.ts'
-import { agentSpent } from '../work.ts'
+import { budgetExceeded } from '../work.ts'
 import { CHATML_STOP, toChatml } from './chatml.ts'
 import { priceOf } from './model-choice.ts'
 import { longestOf, MIN_CUT, shorten } from './shorten.ts'
@@ -38,7 +38,7 @@ export interface ModelReply {
   readonly calls: readonly ChatToolCall[]
 }
 
-export interface LaneParts {
+export interface TaskModelParts {
   readonly client: InferenceClient
   readonly endpoint: InferenceEndpoint
   readonly model: string
@@ -48,8 +48,8 @@ export interface LaneParts {
 }
 
 /** Calls one model for one task: streams, charges the cost, and reports the server's health. */
-export class ModelLane {
-  readonly #parts: LaneParts
+export class TaskModel {
+  readonly #parts: TaskModelParts
   readonly #task: TaskView
   readonly #work: TaskWork
   /** True if the server has rejected a request with tools. */
@@ -59,7 +59,7 @@ export class ModelLane {
   /** Maximum characters of a message; reduced when the server rejects a prompt as too long. */
   #maxMessageLength = Infinity
 
-  constructor(parts: LaneParts, task: TaskView, work: TaskWork) {
+  constructor(parts: TaskModelParts, task: TaskView, work: TaskWork) {
     this.#parts = parts
     this.#task = task
     this.#work = work
@@ -84,7 +84,7 @@ export class ModelLane {
         const wait = this.#retryDelay(error, question, ATTEMPTS - left)
         if (wait === null || left === 0) throw error
         this.#parts.log.info('a model is called again', { task: taskLabel(this.#task.id), wait_ms: wait, error })
-        await pause(wait, signal)
+        await delay(wait, signal)
       }
     }
   }
@@ -145,8 +145,8 @@ export class ModelLane {
     return { text, calls }
   }
 
-  #request({ messages: whole, tools, format }: Question): InferenceChatRequest {
-    const messages = shorten(whole, this.#maxMessageLength)
+  #request({ messages: allMessages, tools, format }: Question): InferenceChatRequest {
+    const messages = shorten(allMessages, this.#maxMessageLength)
     const { model, settings, endpoint, orchestrator } = this.#parts
     const { max_tokens, tokens_used } = orchestrator.budgets.of(this.#task.agent_id)
     const maxTokens = Math.max(1, Math.min(settings.output_tokens, max_tokens - tokens_used))
@@ -164,7 +164,7 @@ export class ModelLane {
   #assertBudget(): void {
     const { orchestrator } = this.#parts
     const { signal } = orchestrator.budgets.of(this.#task.agent_id)
-    if (signal === 'CostExceeded' || signal === 'Critical') throw agentSpent(orchestrator, this.#task.agent_id)
+    if (signal === 'CostExceeded' || signal === 'Critical') throw budgetExceeded(orchestrator, this.#task.agent_id)
   }
 
   #charge(input_tokens: number, output_tokens: number): Promise<void> {
@@ -174,13 +174,13 @@ export class ModelLane {
   }
 
   /** Reports the reliability of a call. `hallucination_proxy` is the share of tool calls to unknown tools, [0, 1]. */
-  #reportReliability(seen: {
+  #reportReliability(outcome: {
     readonly calls?: readonly ChatToolCall[]
     readonly offered?: readonly ChatTool[] | undefined
     readonly error?: unknown
     readonly timedOut?: boolean
   }): void {
-    const { calls = [], offered = [], error, timedOut = false } = seen
+    const { calls = [], offered = [], error, timedOut = false } = outcome
     const code = isSvcError(error) ? error.code : null
     const invented = calls.filter(call => !offered.some(({ name }) => name === call.name)).length
     this.#parts.orchestrator.emit({

@@ -24,7 +24,7 @@ export interface HttpSettings extends SessionLimits {
  * Streamable HTTP of both protocol versions on one path. A 2026 request is served statelessly. A 2025 request is served
  * in its session, or statelessly if it has none and does not initialize one.
  */
-export class HttpFace {
+export class HttpHandler {
   readonly #sessions: HttpSessions
   readonly #calls: ReturnType<typeof createMcpHandler>
   /** Handler of subscriptions only, so that they can be ended while calls continue. */
@@ -48,7 +48,7 @@ export class HttpFace {
     this.#listens = newHandler()
     this.#unit = unit
     this.#stateless = legacyStatelessFallback(factory, onerror)
-    this.#serve = toNodeHandler({ fetch: (request, given) => this.#dispatch(request, given ?? {}) }, { onerror })
+    this.#serve = toNodeHandler({ fetch: (request, args) => this.#dispatch(request, args ?? {}) }, { onerror })
     this.#maxBodyBytes = settings.max_body_bytes
     this.#log = log
     this.#hub = hub
@@ -65,7 +65,7 @@ export class HttpFace {
   ): Promise<void> {
     try {
       const limit = Math.min(maxBodyBytes, this.#maxBodyBytes)
-      await this.#answer(Object.assign(req, { auth: authInfoOf(principal, caller) }), res, limit, caller)
+      await this.#handle(Object.assign(req, { auth: authInfoOf(principal, caller) }), res, limit, caller)
     } catch (error) {
       // The client disconnected before its request was complete.
       this.#log.debug('MCP request aborted', { error, ...requestFields(caller) })
@@ -73,7 +73,7 @@ export class HttpFace {
     }
   }
 
-  async #answer(
+  async #handle(
     req: IncomingMessage,
     res: ServerResponse,
     maxBodyBytes: number,
@@ -124,7 +124,7 @@ export class HttpFace {
   async #respond(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
     const body = options.parsedBody
     if (await isLegacyRequest(request, body)) {
-      return this.#sessions.takes(request, body)
+      return this.#sessions.accepts(request, body)
         ? this.#sessions.handle(request, options)
         : this.#stateless(request, options)
     }
@@ -147,9 +147,9 @@ function answerRefusal(res: ServerResponse, { status, code, message }: JsonBody 
 
 /** Sends the headers immediately: a notification stream may be silent for a long time. */
 function flushHead(res: ServerResponse): void {
-  const writeHead = res.writeHead.bind(res) as (...given: unknown[]) => ServerResponse
-  res.writeHead = ((...given: unknown[]) => {
-    writeHead(...given)
+  const writeHead = res.writeHead.bind(res) as (...args: unknown[]) => ServerResponse
+  res.writeHead = ((...args: unknown[]) => {
+    writeHead(...args)
     res.flushHeaders()
     return res
   }) as typeof res.writeHead

@@ -33,7 +33,7 @@ export function allowedActions(task: TaskView): ReadonlySet<string> {
 }
 
 /** Offers tools to the agent of one task, and calls them for it. */
-export class ToolDesk {
+export class AgentTools {
   readonly #toolset: McpToolset
   readonly #orchestrator: Orchestrator
   readonly #task: TaskView
@@ -52,7 +52,10 @@ export class ToolDesk {
     this.#hints = new Set((task.tool_hints ?? []).map(hint => toolset.canonical(hint) ?? hint))
   }
 
-  /** Returns at most `max` tools: first those in the task's hints, then those that best match its description. */
+  /**
+   * Returns at most `max` tools: first those in the task's hints, then those that best match its description. None if the
+   * policy does not allow `read`, or after a suspected loop.
+   */
   offer(kind: 'read' | 'write', max: number): readonly ChatTool[] {
     if (this.#loopSuspected || max === 0 || !this.#actions.has('read')) return []
     return this.#toolset
@@ -105,8 +108,8 @@ export class ToolDesk {
       timeout_budget_ms: milliseconds,
       outcome
     })
-    const sign = this.#orchestrator.budgets.toolCalled(agent_id, text)
-    if (sign === 'HaltAgent')
+    const budgetSignal = this.#orchestrator.budgets.toolCalled(agent_id, text)
+    if (budgetSignal === 'HaltAgent')
       throw fleetErrors.create(
         'FLT_HALTED',
         `${agentLabel(agent_id)} is stopped: ${name} returned the same result repeatedly`,
@@ -114,7 +117,7 @@ export class ToolDesk {
           hint: 'check the events of the agent, then submit the task with another description or to another agent'
         }
       )
-    this.#loopSuspected ||= sign === 'DoomLoopSuspect'
+    this.#loopSuspected ||= budgetSignal === 'DoomLoopSuspect'
     return outcome === 'success' ? text : `The tool failed: ${text}`
   }
 
