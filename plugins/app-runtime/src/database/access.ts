@@ -6,7 +6,7 @@ import type {
   ThreadAccess,
   ThreadConnection
 } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 import { freshSchema } from '../schema/migrate.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import { BridgeConnection } from './bridge-connection.ts'
@@ -35,6 +35,12 @@ export function freshAccess(store: PrimaryDatabase): DatabaseAccess {
   return { thread: store.memoryAccess(), location: 'memory', capabilities: { fts: true, vector: true } }
 }
 
+export interface OpenOptions {
+  readonly isFresh?: boolean
+  /** Called before each commit, and before each write outside transactions. */
+  readonly onStore?: () => void
+}
+
 /**
  * Opens the database of a program in this thread. With `isFresh`, the database is empty and gets the tables.
  * Raw SQL runs in a separate process if the thread has its own connection. Throws `DBS_OPEN_FAILED`,
@@ -44,7 +50,7 @@ export function openDatabase(
   access: DatabaseAccess,
   bridge: Bridge,
   program: Program,
-  isFresh = false
+  { isFresh = false, onStore }: OpenOptions = {}
 ): ProgramDatabase {
   const { thread, location } = access
   const own = thread === null ? null : connectionOf(thread, isFresh)
@@ -63,6 +69,7 @@ export function openDatabase(
     connection,
     location,
     capabilities,
+    ...defined({ onStore }),
     outOfProcess: outOfProcess === null || isElsewhere ? null : { connection: outOfProcess, sql },
     bound: time => {
       if (outOfProcess !== null) outOfProcess.time = time

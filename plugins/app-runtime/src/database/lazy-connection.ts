@@ -23,6 +23,8 @@ export class LazyConnection implements ThreadConnection {
   readonly #own: ThreadConnection
   /** Connection for SQL that may not terminate; null if all SQL runs on one connection. */
   readonly #outOfProcess: OutOfProcess | null
+  /** Called before each commit, and before each write outside transactions. */
+  readonly #onStore: () => void
   /** True while the open transaction runs in the other process. */
   #isOutOfProcess = false
   /** Kind of the open transaction, which may not have begun in the database yet. */
@@ -30,9 +32,14 @@ export class LazyConnection implements ThreadConnection {
   /** True while transactions are savepoints of a group commit. */
   #isGroup = false
 
-  constructor(connection: ThreadConnection, outOfProcess: OutOfProcess | null = null) {
+  constructor(
+    connection: ThreadConnection,
+    outOfProcess: OutOfProcess | null = null,
+    onStore: () => void = () => undefined
+  ) {
     this.#own = connection
     this.#outOfProcess = outOfProcess
+    this.#onStore = onStore
   }
 
   /** See `ProgramDatabase.transaction`. */
@@ -118,6 +125,7 @@ export class LazyConnection implements ThreadConnection {
   }
 
   execute(sql: string, parameters?: SqlParameters): SqlResult {
+    if (this.#kind === null) this.#onStore()
     this.#beginIfNeeded()
     return this.#connection.execute(sql, parameters)
   }
@@ -130,8 +138,11 @@ export class LazyConnection implements ThreadConnection {
   }
 
   commit(): void {
+    const isWrite = this.#kind === 'write'
     const connection = this.#end()
-    if (connection.inTransaction) connection.commit()
+    if (!connection.inTransaction) return
+    if (isWrite) this.#onStore()
+    connection.commit()
   }
 
   rollback(): void {

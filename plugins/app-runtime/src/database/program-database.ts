@@ -23,6 +23,8 @@ export interface ProgramDatabaseOptions {
   readonly outOfProcess?: { readonly connection: ThreadConnection; readonly sql: RawSqlUse } | null
   /** Receives the time limit of statements. */
   readonly bound?: (time: RunningTime) => void
+  /** Called before each commit, and before each write outside transactions. */
+  readonly onStore?: () => void
 }
 
 /**
@@ -35,13 +37,15 @@ export class ProgramDatabase {
   readonly #capabilities: ProgramDatabaseOptions['capabilities']
   readonly #sql: RawSqlUse | null
   readonly #bound: ProgramDatabaseOptions['bound']
+  readonly #onStore: () => void
 
-  constructor({ connection, location, capabilities, outOfProcess = null, bound }: ProgramDatabaseOptions) {
+  constructor({ connection, location, capabilities, outOfProcess = null, bound, onStore }: ProgramDatabaseOptions) {
     const other =
       outOfProcess === null ? null : { connection: outOfProcess.connection, isInActors: outOfProcess.sql.isInActors }
-    this.#connection = new LazyConnection(connection, other)
+    this.#connection = new LazyConnection(connection, other, onStore)
     this.#sql = outOfProcess?.sql ?? null
     this.#bound = bound
+    this.#onStore = onStore ?? (() => undefined)
     this.#location = location
     this.#capabilities = capabilities
   }
@@ -114,6 +118,7 @@ export class ProgramDatabase {
         return this.#connection.forRawSql.query(sql, parameters)
       } catch (error) {
         if (!isSvcError(error, 'DBS_READ_ONLY') || this.#connection.kind === 'read') throw error
+        if (this.#connection.kind === null) this.#onStore()
         return this.#connection.forRawSql.execute(sql, parameters)
       }
     })

@@ -33,7 +33,8 @@ export interface EndpointResponse {
   readonly failure: SentFailure | null
 }
 
-const OK = 200
+/** Status of the responses whose mutations are committed. */
+export const OK = 200
 
 /** Calls one endpoint of a program. Input and output are text. */
 export class EndpointRunner {

@@ -22,8 +22,12 @@ export const STATE = {
   /** The call's transaction is being committed. */
   COMMITTING: 5,
   COMMITTED: 6,
-  /** Finished; the response is being sent. */
-  DONE: 7
+  /** Finished, and committed if it has a transaction; the response is being sent. */
+  DONE: 7,
+  /** Finished, and its transaction was rolled back; the response is being sent. */
+  ROLLED_BACK: 8,
+  /** Finished, but its commit failed; the changes may be stored. The response is being sent. */
+  UNCERTAIN: 9
 } as const
 
 /** Layout of the ints shared by thread and main thread. The states of the slots come first. */
@@ -32,9 +36,17 @@ export const PROGRESS = {
   TURNS: SLOTS,
   /** Number of output lines that were sent and not read yet. */
   UNWRITTEN: SLOTS + 1,
-  /** Start of one int per slot: 1 if the call had an effect outside the database, such as an HTTP request. */
+  /** Start of one int per slot: the effects of the call that no rollback undoes, as bits of {@link EFFECT}. */
   EFFECTS: SLOTS + 2,
   SIZE: 2 * SLOTS + 2
+} as const
+
+/** Effects of a call, as bits. */
+export const EFFECT = {
+  /** Effect outside the database: an HTTP request, a process, a file. */
+  OUTSIDE: 1,
+  /** Change of the database that was committed, or is about to be, before the call ends. */
+  STORED: 2
 } as const
 
 /** Request to load a program, which replaces the previous one. */

@@ -19,12 +19,14 @@ export interface ThreadCallbacks {
   report(message: FromThread): void
   /** Called before each effect outside the database. */
   onEffect(): void
+  /** Called before each commit, and before each write outside transactions. */
+  onStore(): void
   /** Returns the slot of the running call. */
   slot(): number
 }
 
 /** Opens the host, the database and the transactions of a served program. */
-export function openProgramHost(load: Load, { report, onEffect, slot }: ThreadCallbacks): ProgramHost {
+export function openProgramHost(load: Load, { report, onEffect, onStore, slot }: ThreadCallbacks): ProgramHost {
   const progress = new Int32Array(load.progress)
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const line = (level: 'debug' | 'info' | 'warn' | 'error', text: string): void => {
@@ -33,7 +35,7 @@ export function openProgramHost(load: Load, { report, onEffect, slot }: ThreadCa
     if (sent >= MAX_UNWRITTEN) Atomics.wait(progress, PROGRESS.UNWRITTEN, sent)
   }
   const bridge = bridgeTo(load.bridge)
-  const database = load.database === null ? null : openDatabase(load.database, bridge, load.program)
+  const database = load.database === null ? null : openDatabase(load.database, bridge, load.program, { onStore })
   const sleep = (duration: number): void => {
     Atomics.wait(idle, 0, 0, Math.min(duration, load.limits.milliseconds))
   }

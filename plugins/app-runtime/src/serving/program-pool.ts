@@ -5,7 +5,7 @@ import { timeLimitText } from '../interpreter/time-limit.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { LoadingThread } from './loading-thread.ts'
-import { type SentFailure, STATE } from './messages.ts'
+import { EFFECT, type SentFailure, STATE } from './messages.ts'
 import {
   type LostCall,
   type PendingCall,
@@ -253,7 +253,7 @@ export class ProgramPool {
           error: cause,
           ...requestFields(lost.call.requestId)
         })
-      answerLost(lost, cause)
+      answerLost(lost, kind, cause)
     }
     this.#onAnswered()
     if (this.#isClosed || at < 0) return
@@ -270,25 +270,40 @@ function requestFields(requestId: string | undefined): Record<string, string> {
 }
 
 /** True if a call left no trace, so that it can run again. Not a running call: it may have ended the thread. */
-function mayRepeat({ state, hadEffects }: LostCall, kind: Endpoint['kind']): boolean {
+function mayRepeat({ state, effects }: LostCall, kind: Endpoint['kind']): boolean {
   if (state === STATE.POSTED) return true
-  if (hadEffects) return false
-  return state === STATE.HELD || (state === STATE.DONE && kind === 'query')
+  if (kind === 'mutation') {
+    const isUndone = state === STATE.HELD || state === STATE.ROLLED_BACK
+    return isUndone && (effects & EFFECT.OUTSIDE) === 0
+  }
+  return state === STATE.DONE && effects === 0 && kind !== 'due'
 }
 
-/** Describes the outcome of a lost call to its caller; `isCommitted` is null if unknown. */
-function outcomeOf({ state, hadEffects }: LostCall): { readonly isCommitted: boolean | null; readonly text: string } {
-  if (state === STATE.COMMITTING) return { isCommitted: null, text: 'it is unknown whether it completed' }
-  if (state !== STATE.RUNNING && state !== STATE.HELD)
+interface Outcome {
+  /** Whether the changes of the database are stored; null if unknown. */
+  readonly isCommitted: boolean | null
+  readonly text: string
+}
+
+/** Describes the outcome of a lost call to its caller. Only a mutation is a transaction as a whole. */
+function outcomeOf({ state, effects }: LostCall, kind: Endpoint['kind']): Outcome {
+  if (state === STATE.COMMITTING || state === STATE.UNCERTAIN)
+    return { isCommitted: null, text: 'it is unknown whether its changes are stored' }
+  if (state === STATE.COMMITTED || state === STATE.DONE)
     return { isCommitted: true, text: 'it completed, but its result is lost' }
-  const text = hadEffects
-    ? 'its database changes were rolled back, but its HTTP requests, processes and files cannot be undone'
-    : 'it had no effect'
-  return { isCommitted: false, text }
+  const isStored = kind !== 'mutation' && (effects & EFFECT.STORED) !== 0
+  const isOutside = (effects & EFFECT.OUTSIDE) !== 0
+  if (!isStored && !isOutside) return { isCommitted: false, text: 'it had no effect' }
+  const parts = [
+    ...(isStored ? ['its changes may have been stored'] : []),
+    ...(kind === 'mutation' ? ['its database changes were rolled back'] : []),
+    ...(isOutside ? ['its HTTP requests, processes and files cannot be undone'] : [])
+  ]
+  return { isCommitted: isStored ? null : false, text: parts.join(', but ') }
 }
 
-function answerLost(lost: LostCall, { code, status, message }: ThreadEnd['cause']): void {
-  const { isCommitted, text } = outcomeOf(lost)
+function answerLost(lost: LostCall, kind: Endpoint['kind'], { code, status, message }: ThreadEnd['cause']): void {
+  const { isCommitted, text } = outcomeOf(lost, kind)
   const reason =
     code === 'RUN_TIME_LIMIT' || code === 'RUN_MEMORY_LIMIT'
       ? message.replace(/^.*?: /, '')

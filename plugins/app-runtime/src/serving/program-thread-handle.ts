@@ -34,8 +34,8 @@ export interface LostCall {
   readonly call: PendingCall
   /** State when the thread ended, of {@link STATE}. */
   readonly state: number
-  /** True if the call had an effect outside the database, which no rollback undoes. */
-  readonly hadEffects: boolean
+  /** Effects that no rollback undoes, as bits of {@link EFFECT}. */
+  readonly effects: number
 }
 
 /** Report about a lost thread. */
@@ -239,8 +239,8 @@ export class ProgramThread {
     this.#isOver = true
     const calls = this.#calls.flatMap((call, slot) => {
       if (call === null) return []
-      const hadEffects = Atomics.load(this.#progress, PROGRESS.EFFECTS + slot) === 1
-      return [{ call, state: Atomics.load(this.#progress, slot), hadEffects }]
+      const effects = Atomics.load(this.#progress, PROGRESS.EFFECTS + slot)
+      return [{ call, state: Atomics.load(this.#progress, slot), effects }]
     })
     this.#calls.fill(null)
     this.#pending = 0

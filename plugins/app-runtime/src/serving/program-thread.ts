@@ -6,11 +6,12 @@ import { Interpreter, type RunningProgram } from '../interpreter/interpreter.ts'
 import type { Value } from '../interpreter/value.ts'
 import { WireTypes } from '../wire/wire-types.ts'
 import { DurableRunner } from '../workflows/durable-runner.ts'
-import { type EndpointResponse, EndpointRunner, failed, failureOf, type Turn } from './endpoint-runner.ts'
+import { type EndpointResponse, EndpointRunner, failed, failureOf, OK, type Turn } from './endpoint-runner.ts'
 import { endpointsOf } from './endpoints.ts'
 import {
   type Answers,
   type Calls,
+  EFFECT,
   type FromThread,
   type Load,
   PROGRESS,
@@ -54,6 +55,8 @@ class LoadedProgram {
 
   readonly #heldTurn: Turn = { running: this.#turn.running, committing: () => undefined, committed: () => undefined }
   readonly #database: ProgramDatabase | null
+  /** Indexes of endpoints whose changes are one transaction. */
+  readonly #mutations: ReadonlySet<number>
   /** Indexes of endpoints whose transactions can be committed as a group. */
   readonly #writers: ReadonlySet<number>
 
@@ -68,13 +71,21 @@ class LoadedProgram {
       if (isDue && this.#database?.connection.inTransaction === true) this.#isDue = true
       else port.postMessage(message)
     }
-    const onEffect = (): void => void Atomics.store(this.#progress, PROGRESS.EFFECTS + this.#slot, 1)
-    const services = openProgramHost(load, { report, onEffect, slot: () => this.#slot })
+    const noting = (effect: number) => (): void => {
+      Atomics.or(this.#progress, PROGRESS.EFFECTS + this.#slot, effect)
+    }
+    const services = openProgramHost(load, {
+      report,
+      onEffect: noting(EFFECT.OUTSIDE),
+      onStore: noting(EFFECT.STORED),
+      slot: () => this.#slot
+    })
     const interpreter = new Interpreter(program, services.host satisfies Host)
     const evaluate = (expression: HirExpression): Value => (this.#running as RunningProgram).evaluate(expression)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
     const endpoints = endpointsOf(program.module)
     this.#names = endpoints.map(({ kind, name }) => `${kind} ${name}`)
+    this.#mutations = new Set(endpoints.flatMap(({ kind }, index) => (kind === 'mutation' ? [index] : [])))
     const { database } = services
     this.#database = database
     const writers = endpoints.flatMap(({ kind, name }, index) => {
@@ -136,6 +147,7 @@ class LoadedProgram {
   /** Commits several writers with one disk sync. Their responses are sent only after the commit. */
   #groupCommit(calls: Calls, from: number, end: number): void {
     const held: { readonly slot: number; readonly endpoint: number; answer: EndpointResponse }[] = []
+    const kept = () => held.filter(({ answer }) => answer.status === OK)
     this.#send()
     try {
       this.#database?.groupCommit(() => {
@@ -143,12 +155,13 @@ class LoadedProgram {
           const slot = calls[at] as number
           if (!this.#begin(slot)) continue
           const endpoint = calls[at + 1] as number
-          held.push({ slot, endpoint, answer: this.#run(endpoint, calls[at + 2] as string, this.#heldTurn) })
-          Atomics.store(this.#progress, slot, STATE.HELD)
+          const answer = this.#run(endpoint, calls[at + 2] as string, this.#heldTurn)
+          held.push({ slot, endpoint, answer })
+          Atomics.store(this.#progress, slot, answer.status === OK ? STATE.HELD : STATE.ROLLED_BACK)
         }
-        for (const { slot } of held) Atomics.store(this.#progress, slot, STATE.COMMITTING)
+        for (const { slot } of kept()) Atomics.store(this.#progress, slot, STATE.COMMITTING)
       })
-      for (const { slot } of held) Atomics.store(this.#progress, slot, STATE.COMMITTED)
+      for (const { slot } of kept()) Atomics.store(this.#progress, slot, STATE.COMMITTED)
     } catch (thrown) {
       for (const each of held) each.answer = failed(thrown)
     }
@@ -166,7 +179,9 @@ class LoadedProgram {
   }
 
   #end(slot: number, endpoint: number, { status, body, failure }: EndpointResponse): void {
-    Atomics.store(this.#progress, slot, STATE.DONE)
+    const isKept = status === OK || !this.#mutations.has(endpoint)
+    const isUncertain = Atomics.load(this.#progress, slot) === STATE.COMMITTING
+    Atomics.store(this.#progress, slot, isKept ? STATE.DONE : isUncertain ? STATE.UNCERTAIN : STATE.ROLLED_BACK)
     Atomics.add(this.#progress, PROGRESS.TURNS, 1)
     if (failure !== null) {
       const name = this.#names[endpoint] as string

@@ -46,7 +46,7 @@ function hostOf(job: Job, report: (message: JobEvent) => void): Host {
     Atomics.wait(idle, 0, 0, duration)
   }
   const isFresh = job.work.kind === 'test'
-  const database = job.database === null ? null : openDatabase(job.database, bridge, job.program, isFresh)
+  const database = job.database === null ? null : openDatabase(job.database, bridge, job.program, { isFresh })
   const { durable = null } = job
   return {
     print(line) {

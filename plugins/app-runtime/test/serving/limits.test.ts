@@ -26,6 +26,14 @@ fn stuck() to bool {
     std.regex.compile("^(a+)+$").unwrap().matches("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
 }
 
+@server
+fn keep(n: int) to bool {
+    db.Entry.insert({ n: n })
+    std.regex.compile("^(a+)+$").unwrap().matches("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
+}
+
+http post "/keep/:n"(n: int) to bool { keep(n) }
+
 @mutation
 fn enter(n: int) to Result[int] { db.Entry.insert({ n: n }) }
 
@@ -101,6 +109,17 @@ t.test('a stopped writer has written nothing, reports that, and blocks no other 
   })
   for (const other of others) t.match(await other, { status: 200 })
   t.same(await app.get('/api/query/entries'), { status: 200, body: 6 })
+})
+
+t.test('a stopped server function or route that wrote reports that its changes may have been stored', async t => {
+  const before = (await app.get('/api/query/entries')).body as number
+  const stopped = {
+    status: 504,
+    body: { code: 'RUN_TIME_LIMIT', committed: null, error: /its changes may have been stored$/ }
+  }
+  for (const answer of await Promise.all([app.post('/api/keep', { n: 1 }), app.post('/keep/1', {})]))
+    t.match(answer, stopped)
+  t.same(await app.get('/api/query/entries'), { status: 200, body: before + 2 })
 })
 
 t.test('functions that wait do not block others', async t => {

@@ -25,6 +25,38 @@ fn announce(key: str, url: str) to Result[str] {
     db.Entry.insert({ key: key })?
     std.http.get_text(url)
 }
+
+@mutation
+fn refuse(key: str) to Result[int] {
+    db.Entry.insert({ key: key })?
+    Error("no")
+}
+
+fn hang() to bool {
+    std.regex.compile("^(a+)+$").unwrap().matches("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
+}
+
+@server
+fn record(key: str) to bool {
+    db.Entry.insert({ key: key })
+    hang()
+}
+
+@server
+fn record_and_ask(key: str, url: str) to bool {
+    std.http.get_text(url)
+    db.Entry.insert({ key: key })
+    hang()
+}
+
+@server
+fn delegate(key: str) to bool {
+    enter(key)
+    hang()
+}
+
+@server
+fn idle() to bool { hang() }
 `
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist')
@@ -36,9 +68,11 @@ const STOP_AT = 0
 const HAS_STOPPED = 1
 const BEFORE = 1
 const AFTER = 2
+/** The commit fails. */
+const FAILING = 3
 
 /**
- * A module for `ThreadAccess` whose commits stop before or after they are done, as in a killed thread.
+ * A module for `ThreadAccess` whose commits fail, or stop before or after they are done, as in a killed thread.
  */
 const STOPPING = `
 const { connect } = require(${JSON.stringify(THREAD_CONNECTION)})
@@ -52,6 +86,7 @@ exports.connect = ({ place, control }, ...rest) => {
     for (;;) Atomics.wait(shared, ${HAS_STOPPED}, 1)
   }
   connection.commit = () => {
+    if (Atomics.load(shared, ${STOP_AT}) === ${FAILING}) throw new Error('disk I/O error')
     stopAt(${BEFORE})
     commit()
     stopAt(${AFTER})
@@ -112,8 +147,8 @@ async function openPool(t: Test): Promise<World> {
         },
         endpoints.length
       )
-      // Only calls with a known, low cost are committed as a group.
-      thread.costs.fill(100)
+      // Only calls with a known, low cost are committed as a group. Their measured cost does not change this one much.
+      thread.costs.fill(-1_000_000_000)
       threads.push(thread)
       return thread
     },
@@ -227,4 +262,75 @@ t.test('if a thread ends with 63 calls POSTED after a long one, they are repeate
   for (const { status } of await Promise.all(calls)) t.equal(status, 200)
   t.same(world.keys(), KEYS.slice(1))
   t.same([...requests], [['/never', 1]])
+})
+
+for (const [name, effect, committed, error] of [
+  ['record', 'writes', null, /ended; its changes may have been stored$/],
+  ['delegate', 'calls a mutation', null, /ended; its changes may have been stored$/],
+  [
+    'record_and_ask',
+    'writes and makes a request',
+    null,
+    /may have been stored, but its HTTP requests.* cannot be undone$/
+  ],
+  ['idle', 'has no effect', false, /ended; it had no effect$/]
+] as const) {
+  t.test(`a server function that ${effect} is not a transaction, and reports that if its thread ends`, async t => {
+    const world = await openPool(t)
+    const { url } = await openServer(t)
+    const key = 'a'
+    const input = { idle: {}, record: { key }, delegate: { key }, record_and_ask: { key, url: `${url}/here` } }[name]
+    const call = world.call(name, input)
+    const isStored = () => world.keys().length === 1
+    await until(() => (name === 'idle' ? world.inState(STATE.RUNNING) === 1 : isStored()))
+    await world.kill()
+    t.match(await call, { status: 500, body: { code: 'RUN_CRASHED', committed, error } })
+    t.same(world.keys(), name === 'idle' ? [] : ['a'])
+  })
+}
+
+t.test('a refused mutation whose response is lost was rolled back, so it runs again', async t => {
+  const world = await openPool(t)
+  const calls = [world.call('refuse', { key: 'a' }), world.call('idle', {})]
+  await until(() => world.inState(STATE.RUNNING) === 1 && world.inState(STATE.ROLLED_BACK) === 1)
+  await world.kill()
+  const [refused, stopped] = await Promise.all(calls)
+  t.match(refused, { status: 500, body: { code: 'RUN_REFUSED', error: 'no' } })
+  t.match(stopped, { status: 500, body: { code: 'RUN_CRASHED', committed: false, error: /it had no effect/ } })
+  t.same(world.keys(), [])
+})
+
+t.test('a refused mutation in a group commit is never reported as committed', async t => {
+  const world = await openPool(t)
+  Atomics.store(world.control, STOP_AT, BEFORE)
+  const calls = KEYS.slice(0, 6).map((key, at) => world.call(at % 2 === 0 ? 'enter' : 'refuse', { key }))
+  await until(() => Atomics.load(world.control, HAS_STOPPED) === 1)
+  t.equal(world.inState(STATE.ROLLED_BACK), 3)
+  Atomics.store(world.control, STOP_AT, 0)
+  await world.kill()
+  for (const [at, answer] of (await Promise.all(calls)).entries()) {
+    if (at % 2 === 0) t.match(answer, { body: { code: 'RUN_CRASHED', committed: null } })
+    else t.match(answer, { body: { code: 'RUN_REFUSED', error: 'no' } })
+  }
+  t.same(world.keys(), [])
+})
+
+t.test('a committed mutation whose response is lost is reported as completed', async t => {
+  const world = await openPool(t)
+  const calls = [world.call('enter', { key: 'a' }), world.call('idle', {})]
+  await until(() => world.inState(STATE.RUNNING) === 1 && world.inState(STATE.DONE) === 1)
+  await world.kill()
+  t.match((await Promise.all(calls))[0], { body: { committed: true, error: /it completed, but its result is lost$/ } })
+  t.same(world.keys(), ['a'])
+})
+
+t.test('if a commit fails and the response is lost, it is unknown whether the changes are stored', async t => {
+  const world = await openPool(t)
+  Atomics.store(world.control, STOP_AT, FAILING)
+  const calls = [world.call('enter', { key: 'a' }), world.call('idle', {})]
+  await until(() => world.inState(STATE.RUNNING) === 1 && world.inState(STATE.UNCERTAIN) === 1)
+  await world.kill()
+  const [entered, stopped] = await Promise.all(calls)
+  t.match(entered, { body: { committed: null, error: /it is unknown/ } })
+  t.match(stopped, { body: { committed: false } })
 })
