@@ -2,5 +2,5 @@
 export { toChatml } from './chatml.ts'
 export { chooseModel, priceOf } from './model-choice.ts'
 export { shorten } from './shorten.ts'
-export { allowedActions } from './tool-desk.ts'
+export { allowedActions } from './agent-tools.ts'
 export { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdict.ts'
