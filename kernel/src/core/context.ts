@@ -223,7 +223,7 @@ class UnitContext implements PluginContext<unknown> {
   #undeclared(what: string, id: string, field: string): Error {
     return kernelErrors.create('KRN_UNDECLARED', `${this.name} supplies the ${what} ${id}, which it does not declare`, {
       plugin: this.name,
-      hint: `add it to \`${field}\` in definePlugin`
+      hint: `add it to ${field} in definePlugin`
     })
   }
 

@@ -234,7 +234,7 @@ function evaluateError(code: PluginCode, cause: unknown): Error {
     cause instanceof Error ? [...framesOf(cause.stack)].filter(each => each.file.startsWith(code.root)) : []
   const hints: Record<string, string> = {
     MODULE_NOT_FOUND: `run npm install in ${code.root}`,
-    ERR_REQUIRE_ASYNC_MODULE: "the package uses top-level await: import it with `await import('…')` inside activate"
+    ERR_REQUIRE_ASYNC_MODULE: "the package uses top-level await: import it with await import('…') inside activate"
   }
   const hint = hints[(cause as NodeJS.ErrnoException | null)?.code ?? '']
   const place = frame === undefined ? code.root : `${frame.file}:${frame.line}`
@@ -251,6 +251,6 @@ function pluginOf(code: PluginCode, exported: unknown): Plugin {
   throw loaderErrors.create('LDR_NOT_A_PLUGIN', `${code.name}: the module in ${code.root} exports no plugin`, {
     plugin: code.name,
     at: { file: code.root },
-    hint: 'write `export default definePlugin({ … })`'
+    hint: 'write: export default definePlugin({ … })'
   })
 }

@@ -133,7 +133,7 @@ async function registerItem(app: FastifyInstance, plugin: string, item: HttpRout
     `${plugin} declares ${missing.join(', ')} but registers no such route`,
     {
       plugin,
-      hint: 'list in `routes` exactly the routes that `register` adds'
+      hint: 'list in routes exactly the routes that register adds'
     }
   )
 }
@@ -145,6 +145,6 @@ function routesOf(route: RouteOptions): string[] {
 function undeclared(plugin: string, key: string): Error {
   return httpErrors.create('HTTP_ROUTES_INVALID', `${plugin} registers ${key}, which it does not declare`, {
     plugin,
-    hint: 'add it to `routes`, where conflicts between plugins are found'
+    hint: 'add it to routes, where conflicts between plugins are found'
   })
 }

@@ -90,7 +90,7 @@ export class Connector {
     }
     throw clientErrors.create('ICL_UNREACHABLE', `no model server is reachable: ${failures.join('; ')}`, {
       data: { tried: failures },
-      hint: 'start one with `svc serve` or `svc model serve --model DIR`, or set INFER_URL to the address of a running one'
+      hint: 'start one with svc serve or svc model serve --model DIR, or set INFER_URL to the address of a running one'
     })
   }
 

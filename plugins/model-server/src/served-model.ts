@@ -83,7 +83,7 @@ export class ServedModel {
   failure(error: unknown): Error {
     return errors.create('MSV_MODEL_FAILED', this.#failureText(error), {
       cause: error,
-      hint: 'See the log, repair the run directory or the settings, then run `svc plugins reload model-server`.'
+      hint: 'See the log, repair the run directory or the settings, then run svc plugins reload model-server.'
     })
   }
 

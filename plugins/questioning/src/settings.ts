@@ -23,7 +23,7 @@ export const settings = t.object({
   policy_document: t.string({
     default: 'docs/questioning.md',
     minLength: 1,
-    description: 'Document that svc_questioning_sync_ssot indexes by default, relative to the project.'
+    description: 'Document of the questioning policy that is indexed by default, relative to the project.'
   })
 })
 

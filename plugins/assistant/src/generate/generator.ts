@@ -186,7 +186,7 @@ export class Generator {
   #requireAgent(agent: number | undefined): void {
     if (agent === undefined || this.#parts.orchestrator().agent(agent) !== null) return
     throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
-      hint: 'vcs_agent_id is the id of an agent; svc_agent_status lists the agents'
+      hint: 'vcs_agent_id is the id of an agent; svc orch agents list shows the agents'
     })
   }
 
@@ -198,7 +198,7 @@ export class Generator {
     const { projectRoot } = this.#parts
     const orchestrator = this.#parts.orchestrator()
     const { path } = await sourceTarget(projectRoot, output)
-    const lock = orchestrator.locks().find(each => each.path === path && each.holders.some(holder => holder !== agent))
+    const lock = orchestrator.locks(path).find(each => each.holders.some(holder => holder !== agent))
     if (lock !== undefined) {
       const holders = lock.holders.map(agentLabel).join(', ')
       throw assistantErrors.create('ASI_PATH_REFUSED', `${path} is not written: it is locked by ${holders}`, {

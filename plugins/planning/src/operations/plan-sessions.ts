@@ -9,7 +9,7 @@ const DRAFT_TIMEOUT_MS = 900_000
 
 const sessionId = t.string({ minLength: 1, maxLength: 2048, description: 'Id of the plan: plan-… or wf-….' })
 const mode = t.optional(
-  t.string({ maxLength: 64, description: 'Refinement mode: off, auto or force, as loop_mode of svc_plan.' })
+  t.string({ maxLength: 64, description: 'Refinement mode: off, auto or force.' })
 )
 
 const versions = t.array(
