@@ -6,7 +6,7 @@ export function allowedAddress(url: string, fileUrls: boolean): string {
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed === null) {
     throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)} is not a URL`, {
-      hint: 'begin it with https:// or http://'
+      hint: 'begin the address with https:// or http://'
     })
   }
   const { protocol, href } = parsed
@@ -15,7 +15,7 @@ export function allowedAddress(url: string, fileUrls: boolean): string {
   throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)}: pages with ${protocol} are not allowed`, {
     hint:
       protocol === 'file:'
-        ? 'the setting plugins.browser.file_urls allows them'
+        ? 'set plugins.browser.file_urls to true to allow them'
         : 'pages with http: and https: are allowed'
   })
 }

@@ -38,10 +38,10 @@ export class Chromium {
     try {
       const browser = await (this.#browser ?? this.#start())
       const context = await browser.newContext({ acceptDownloads: false })
-      context.on('close', () => this.#left())
+      context.on('close', () => this.#onContextClosed())
       return context
     } catch (error) {
-      this.#left()
+      this.#onContextClosed()
       throw isGone(error) ? closed() : error
     }
   }
@@ -55,7 +55,7 @@ export class Chromium {
     await (await browser?.catch(() => null))?.close()
   }
 
-  #left(): void {
+  #onContextClosed(): void {
     this.#contexts -= 1
     if (this.#contexts > 0 || this.#browser === null) return
     this.#timer = setTimeout(() => void this.close().catch(() => undefined), this.#options.idle())

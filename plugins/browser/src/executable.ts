@@ -28,6 +28,6 @@ export async function findExecutable(configured: string | undefined, projectRoot
   const application = APPLICATIONS.find(path => existsSync(path))
   if (application !== undefined) return application
   throw browserErrors.create('BRW_NOT_INSTALLED', `none of ${NAMES.join(', ')} is on the PATH`, {
-    hint: 'install one, such as with "apt install chromium" or "brew install --cask chromium", or set plugins.browser.executable to its path'
+    hint: 'install one, for example with "apt install chromium" or "brew install --cask chromium", or set plugins.browser.executable to its path'
   })
 }

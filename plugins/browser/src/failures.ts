@@ -50,7 +50,7 @@ export function startFailure(error: unknown, executable: string): Error {
     ? 'run svc as another user than root, or set plugins.browser.sandbox to false and open only trusted pages'
     : /DISPLAY/.test(line ?? '')
       ? 'no desktop is available for a window: open the page headless'
-      : 'start it manually to see the problem, or name another one in the setting plugins.browser.executable'
+      : 'start the browser manually to see the problem, or set plugins.browser.executable to another one'
   const reason = line ?? lines.find(each => /\[err\]|\berror\b/i.test(each)) ?? reasonOf(text)
   return browserErrors.create('BRW_NOT_STARTED', `${executable}: ${reason.slice(0, 300)}`, { hint })
 }

@@ -43,11 +43,11 @@ export class ControlConnection {
   readonly url: string
   readonly #socket: WebSocket
   readonly #options: ControlOptions
-  readonly #waiting = new Map<string, PendingRequest>()
+  readonly #pending = new Map<string, PendingRequest>()
   #lost: ConnectionLost | null = null
   #last = 0
   /** Number of received frames. */
-  #seen = 0
+  #receivedFrames = 0
   #challenged: () => void = () => undefined
 
   private constructor(socket: WebSocket, options: ControlOptions) {
@@ -55,13 +55,13 @@ export class ControlConnection {
     this.#socket = socket
     this.#options = options
     socket.on('message', (data, isBinary) => {
-      this.#seen += 1
-      if (!isBinary) this.#take(String(data))
+      this.#receivedFrames += 1
+      if (!isBinary) this.#onFrame(String(data))
     })
     socket.on('error', error => this.#end(reasonOf(error)))
     socket.on('close', (code, reason) => {
-      const words = String(reason)
-      this.#end(`the connection was closed with code ${code}${words === '' ? '' : `: ${words}`}`)
+      const reasonText = String(reason)
+      this.#end(`the connection was closed with code ${code}${reasonText === '' ? '' : `: ${reasonText}`}`)
     })
   }
 
@@ -84,7 +84,7 @@ export class ControlConnection {
     const stop = (): void => connection.#end('the plugin openclaw was disposed')
     closing.addEventListener('abort', stop, { once: true })
     try {
-      await connection.#greet()
+      await connection.#handshake()
       return connection
     } catch (error) {
       socket.terminate()
@@ -102,26 +102,26 @@ export class ControlConnection {
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     if (this.#lost !== null) throw this.#lost
     const id = String(++this.#last)
-    const seen = this.#seen
+    const framesBefore = this.#receivedFrames
     const { requestTimeoutMs, url } = this.#options
     let timer: NodeJS.Timeout | undefined
-    const answered = new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
+    const response = new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject })
       timer = setTimeout(() => {
         const call = `${method} at ${shownAddress(url)}`
         reject(skillsGatewayErrors.create('SKG_TIMEOUT', `${call} took longer than ${requestTimeoutMs} ms`))
         // No frame arrived during the call: the gateway may have disappeared without a close.
-        if (this.#seen === seen) this.#socket.terminate()
+        if (this.#receivedFrames === framesBefore) this.#socket.terminate()
       }, requestTimeoutMs)
       this.#socket.send(JSON.stringify({ type: 'req', id, method, params }), error => {
         if (error) this.#end(reasonOf(error))
       })
     })
     try {
-      return await raceAbort(signal, answered)
+      return await raceAbort(signal, response)
     } finally {
       clearTimeout(timer)
-      this.#waiting.delete(id)
+      this.#pending.delete(id)
     }
   }
 
@@ -136,7 +136,7 @@ export class ControlConnection {
     clearTimeout(timer)
   }
 
-  async #greet(): Promise<void> {
+  async #handshake(): Promise<void> {
     const { token, challengeTimeoutMs, version } = this.#options
     const challenged = new Promise<void>(resolve => {
       this.#challenged = resolve
@@ -179,17 +179,17 @@ export class ControlConnection {
     })
   }
 
-  #take(text: string): void {
+  #onFrame(text: string): void {
     const frame = parsed(text)
     if (frame?.type === 'event') {
       if (frame.event === 'connect.challenge') this.#challenged()
       return
     }
     if (frame?.type !== 'res') return
-    const waiting = this.#waiting.get(String(frame.id))
-    if (waiting === undefined) return
-    if (frame.ok === true) waiting.resolve(frame.payload ?? null)
-    else waiting.reject(this.#refusal(frame.error))
+    const pending = this.#pending.get(String(frame.id))
+    if (pending === undefined) return
+    if (frame.ok === true) pending.resolve(frame.payload ?? null)
+    else pending.reject(this.#refusal(frame.error))
   }
 
   #refusal(error: unknown): Error {
@@ -201,9 +201,9 @@ export class ControlConnection {
     return skillsGatewayErrors.create('SKG_REFUSED', text, code === null ? {} : { data: { code } })
   }
 
-  #end(why: string): void {
-    this.#lost ??= new ConnectionLost(why)
-    for (const { reject } of this.#waiting.values()) reject(this.#lost)
+  #end(problem: string): void {
+    this.#lost ??= new ConnectionLost(problem)
+    for (const { reject } of this.#pending.values()) reject(this.#lost)
     // A failed socket receives nothing more.
     this.#socket.terminate()
   }

@@ -1,7 +1,7 @@
 import type { SkillsEndpoints } from '@svc/contracts'
 import { raceAbort } from '@svc/plugin-sdk'
 import { conceal, shownAddress } from './conceal.ts'
-import { ask, assertAccepted } from './http-request.ts'
+import { sendRequest, assertAccepted } from './http-request.ts'
 import type { Settings } from './settings.ts'
 import { readWellKnown, type WellKnown } from './well-known.ts'
 
@@ -25,7 +25,7 @@ export class Discovery {
   readonly #now: () => number
   #found: DiscoveredGateway | null = null
   #lastGood: WellKnown | null = null
-  #looking: Promise<DiscoveredGateway> | null = null
+  #lookup: Promise<DiscoveredGateway> | null = null
 
   /** `now` returns milliseconds since 1970. */
   constructor(settings: Settings, now: () => number = Date.now) {
@@ -36,35 +36,35 @@ export class Discovery {
   /** Returns the addresses. Concurrent calls share one lookup, which continues if a caller aborts. */
   async endpoints(signal?: AbortSignal): Promise<DiscoveredGateway> {
     if (this.#found !== null && this.#now() < this.#found.cache_expires_at_ms) return this.#found
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null
+    this.#lookup ??= this.#lookUp().finally(() => {
+      this.#lookup = null
     })
-    return raceAbort(signal, this.#looking)
+    return raceAbort(signal, this.#lookup)
   }
 
-  async #look(): Promise<DiscoveredGateway> {
+  async #lookUp(): Promise<DiscoveredGateway> {
     const { url = DEFAULT_HTTP, token, discovery_timeout_ms } = this.#settings
     const wellKnownUrl = this.#settings.well_known_url ?? `${withoutSlash(url)}/.well-known/openclaw.json`
     const shown = shownAddress(wellKnownUrl)
     try {
       // The document is public, and its host may not be the gateway: the token is not sent.
       const timeoutMs = discovery_timeout_ms
-      const answer = await ask({ url: wellKnownUrl, token: undefined, timeoutMs, signal: undefined })
-      assertAccepted(wellKnownUrl, answer, token)
-      const document = readWellKnown(answer.text, wellKnownUrl)
+      const response = await sendRequest({ url: wellKnownUrl, token: undefined, timeoutMs, signal: undefined })
+      assertAccepted(wellKnownUrl, response, token)
+      const document = readWellKnown(response.text, wellKnownUrl)
       this.#lastGood = document
-      this.#found = this.#overlaid(document, `well-known:${shown}`, document.ttlSeconds ?? TTL.default)
+      this.#found = this.#mergeSettings(document, `well-known:${shown}`, document.ttlSeconds ?? TTL.default)
     } catch (error) {
       const message = conceal((error as Error).message, token)
       const reason = message.startsWith(shown) ? message : `${shown}: ${message}`
       const label = this.#lastGood === null ? `defaults (${reason})` : `cache-last-good (${reason})`
-      this.#found = this.#overlaid(this.#lastGood ?? {}, label, TTL.min)
+      this.#found = this.#mergeSettings(this.#lastGood ?? {}, label, TTL.min)
     }
     return this.#found
   }
 
   /** Combines a document with the settings, which override it. */
-  #overlaid(document: WellKnown, source: string, ttlSeconds: number): DiscoveredGateway {
+  #mergeSettings(document: WellKnown, source: string, ttlSeconds: number): DiscoveredGateway {
     const { url, ws_url, catalog_list_url, catalog_search_url } = this.#settings
     const http = withoutSlash(url ?? document.httpUrl ?? DEFAULT_HTTP)
     const seconds = Math.min(TTL.max, Math.max(TTL.min, ttlSeconds))

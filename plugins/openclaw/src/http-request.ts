@@ -11,7 +11,7 @@ export interface HttpRequest {
   readonly signal: AbortSignal | undefined
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number
   readonly text: string
   /** True if the content type is JSON. */
@@ -24,10 +24,13 @@ const MAX_BODY_BYTES = 16 * 2 ** 20
 /** Maximum characters of a response body in an error message. */
 const MAX_REASON_CHARS = 200
 
-/** Makes a request. Throws `SKG_UNREACHABLE`, `SKG_TIMEOUT`, or `SKG_ANSWER_INVALID` if too large; not for a status. */
-export async function ask({ url, body, token, timeoutMs, signal }: HttpRequest): Promise<HttpAnswer> {
+/**
+ * Makes a request. Throws `SKG_UNREACHABLE`, `SKG_TIMEOUT`, and `SKG_ANSWER_INVALID` for a body above the limit. Returns
+ * responses of any status.
+ */
+export async function sendRequest({ url, body, token, timeoutMs, signal }: HttpRequest): Promise<HttpResponse> {
   const address = shownAddress(url)
-  const request = async (signal: AbortSignal): Promise<HttpAnswer> => {
+  const request = async (signal: AbortSignal): Promise<HttpResponse> => {
     try {
       const response = await fetch(url, {
         signal,
@@ -52,7 +55,7 @@ export async function ask({ url, body, token, timeoutMs, signal }: HttpRequest):
 }
 
 /** Throws for a status outside 2xx: `SKG_UNAUTHORIZED`, or `SKG_REFUSED` with the start of the body. */
-export function assertAccepted(url: string, { status, text }: HttpAnswer, token: string | undefined): void {
+export function assertAccepted(url: string, { status, text }: HttpResponse, token: string | undefined): void {
   if (status >= 200 && status < 300) return
   const address = shownAddress(url)
   const reason = conceal(text.trim(), token).slice(0, MAX_REASON_CHARS)

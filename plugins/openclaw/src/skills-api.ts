@@ -8,7 +8,7 @@ import {
 import { isSvcError } from '@svc/plugin-sdk'
 import { shownAddress } from './conceal.ts'
 import type { Discovery } from './discovery.ts'
-import { ask, assertAccepted, type HttpAnswer } from './http-request.ts'
+import { sendRequest, assertAccepted, type HttpResponse } from './http-request.ts'
 import { type JsonTable, tableOf, textOf } from './json-table.ts'
 import type { Settings } from './settings.ts'
 
@@ -24,7 +24,7 @@ export class SkillsApi {
 
   async list(signal: AbortSignal | undefined): Promise<readonly SkillSummary[]> {
     const { catalog_list_url: url } = await this.#discovery.endpoints(signal)
-    const { text } = await this.#accepted(url, undefined, signal)
+    const { text } = await this.#sendAccepted(url, undefined, signal)
     const value = jsonOf(text, url)
     const list = Array.isArray(value) ? value : tableOf(value)?.skills
     if (!Array.isArray(list)) throw invalid(url, 'no list of skills')
@@ -33,9 +33,9 @@ export class SkillsApi {
 
   async skill(slug: string, signal: AbortSignal | undefined): Promise<GatewaySkill> {
     const url = await this.#urlOf(slug, signal)
-    const answer = await this.#ask(url, undefined, signal)
-    this.#assertKnown(slug, url, answer)
-    const table = tableOf(jsonOf(answer.text, url))
+    const response = await this.#send(url, undefined, signal)
+    this.#assertKnown(slug, url, response)
+    const table = tableOf(jsonOf(response.text, url))
     const summary = summaryOf(table, url)
     return {
       ...summary,
@@ -52,9 +52,9 @@ export class SkillsApi {
   async text(slug: string, signal: AbortSignal | undefined): Promise<string> {
     const url = `${await this.#urlOf(slug, signal)}/skill.md`
     try {
-      const answer = await this.#accepted(url, undefined, signal)
-      if (!answer.isJson) return answer.text
-      const text = textOf(tableOf(jsonOf(answer.text, url)), ['skill_md', 'body'])
+      const response = await this.#sendAccepted(url, undefined, signal)
+      if (!response.isJson) return response.text
+      const text = textOf(tableOf(jsonOf(response.text, url)), ['skill_md', 'body'])
       if (text !== null) return text
     } catch (error) {
       // If the gateway is unreachable or unauthorized, a second request would fail, too.
@@ -69,11 +69,11 @@ export class SkillsApi {
     const { http_gateway_url } = await this.#discovery.endpoints(signal)
     const url = `${http_gateway_url}/v1/skills`
     const { name, version, description, text } = skill
-    const answer = await this.#accepted(url, { name, version, description, skill_md: text }, signal)
-    const table = tableOf(jsonOf(answer.text, url))
-    const [slug, place] = [textOf(table, ['slug']), textOf(table, ['url'])]
-    if (slug === null || place === null) throw invalid(url, 'a skill without slug or URL')
-    return { slug, url: place, revision: textOf(table, ['revision']) }
+    const response = await this.#sendAccepted(url, { name, version, description, skill_md: text }, signal)
+    const table = tableOf(jsonOf(response.text, url))
+    const [slug, skillUrl] = [textOf(table, ['slug']), textOf(table, ['url'])]
+    if (slug === null || skillUrl === null) throw invalid(url, 'a skill without slug or URL')
+    return { slug, url: skillUrl, revision: textOf(table, ['revision']) }
   }
 
   async #urlOf(slug: string, signal: AbortSignal | undefined): Promise<string> {
@@ -82,31 +82,34 @@ export class SkillsApi {
     return `${http_gateway_url}/v1/skills/${path}`
   }
 
-  async #accepted(url: string, body: unknown, signal: AbortSignal | undefined): Promise<HttpAnswer> {
-    const answer = await this.#ask(url, body, signal)
-    assertAccepted(url, answer, this.#settings.token)
-    return answer
+  async #sendAccepted(url: string, body: unknown, signal: AbortSignal | undefined): Promise<HttpResponse> {
+    const response = await this.#send(url, body, signal)
+    assertAccepted(url, response, this.#settings.token)
+    return response
   }
 
-  #ask(url: string, body: unknown, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+  #send(url: string, body: unknown, signal: AbortSignal | undefined): Promise<HttpResponse> {
     const { token, request_timeout_ms: timeoutMs } = this.#settings
-    return ask({ url, token, timeoutMs, signal, ...(body === undefined ? {} : { body }) })
+    return sendRequest({ url, token, timeoutMs, signal, ...(body === undefined ? {} : { body }) })
   }
 
-  #assertKnown(slug: string, url: string, answer: HttpAnswer): void {
-    if (answer.status === 404) {
+  #assertKnown(slug: string, url: string, response: HttpResponse): void {
+    if (response.status === 404) {
       throw skillsGatewayErrors.create('SKG_SKILL_UNKNOWN', `${shownAddress(url)}: the gateway has no skill ${slug}`)
     }
-    assertAccepted(url, answer, this.#settings.token)
+    assertAccepted(url, response, this.#settings.token)
   }
 }
 
-/** Escapes all but letters, digits, `-._~` and `/`. Throws `SKG_SKILL_INVALID` for empty, `.` and `..` segments. */
+/**
+ * Escapes all but letters, digits, `-._~` and `/`. Throws `SKG_SKILL_INVALID` for lone surrogates and for empty, `.` and
+ * `..` segments.
+ */
 export function encodedSlug(slug: string): string {
   const parts = slug.split('/')
   if (/\p{Surrogate}/u.test(slug) || parts.some(part => part === '' || part === '.' || part === '..')) {
     throw skillsGatewayErrors.create('SKG_SKILL_INVALID', `"${slug}" is not a valid slug of a skill`, {
-      hint: 'write it as NAME or OWNER/NAME'
+      hint: 'write the slug as NAME or OWNER/NAME'
     })
   }
   const encoded = (part: string): string =>

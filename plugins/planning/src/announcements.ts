@@ -3,7 +3,7 @@ import type { RouterDecision } from './assess/router.ts'
 
 const PREVIEW_CHARACTERS = 240
 
-/** Emits orchestrator events and lineage rows about plans. Callers notify after the change is stored. */
+/** Emits orchestrator events and lineage rows about plans. Changes to plans are announced after they are stored. */
 export class Announcements {
   readonly #orchestrator: Orchestrator
 

@@ -75,7 +75,7 @@ export class Drafting {
       ...(onRound === undefined ? {} : { onRound }),
       ...(session === undefined
         ? {}
-        : { onModelCall: (asked, milliseconds) => this.#reportModelCall(session, asked, milliseconds) })
+        : { onModelCall: (reply, milliseconds) => this.#reportModelCall(session, reply, milliseconds) })
     })
   }
 
@@ -116,7 +116,7 @@ export class Drafting {
 
   #reportModelCall(
     session: string,
-    asked: { readonly promptTokens: number; readonly completionTokens: number },
+    reply: { readonly promptTokens: number; readonly completionTokens: number },
     milliseconds: number
   ): void {
     const duration_ms = Math.round(milliseconds)
@@ -124,8 +124,8 @@ export class Drafting {
       type: 'llm_call_completed',
       session_id: session,
       duration_ms,
-      prompt_tokens: asked.promptTokens,
-      completion_tokens: asked.completionTokens
+      prompt_tokens: reply.promptTokens,
+      completion_tokens: reply.completionTokens
     })
     // Model time is charged to the session; a failed charge does not prevent the plan.
     void this.#parts
@@ -148,7 +148,7 @@ export function adequacyNote(report: AdequacyReport): Readonly<Record<string, un
 }
 
 /** Throws `PLN_ADEQUACY` if the plan is too thin. */
-export function refuseThin(report: AdequacyReport): void {
+export function assertAdequate(report: AdequacyReport): void {
   const { score, is_too_thin, reason_codes, detail_target_min_tasks } = report.adequacy
   if (!is_too_thin) return
   const codes = [...new Set([...reason_codes, ...report.per_task.flatMap(each => each.reason_codes)])].join(', ')

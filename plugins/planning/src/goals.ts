@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { GoalOutcome, GoalRequest, Orchestrator, SubmitRequest } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import type { Announcements } from './announcements.ts'
-import { takesPart } from './assess/rollout.ts'
+import { isInRollout } from './assess/rollout.ts'
 import { type RouterDecision, routeGoal } from './assess/router.ts'
 import { taskOf } from './draft/splitter.ts'
-import { adequacyNote, type Drafting, refuseThin } from './drafting.ts'
+import { adequacyNote, type Drafting, assertAdequate } from './drafting.ts'
 import { planningErrors } from './errors.ts'
 import type { PlanExecution } from './execution/plan-execution.ts'
 import { checkQuality } from './execution/step-request.ts'
@@ -37,16 +37,17 @@ export class Goals {
 
   /**
    * Submits the goal and returns the outcome; null if the caller must submit it as an ordinary task. Throws `PLN_*` and
-   * `ORC_*` if the goal is rejected. In mode `auto`, a goal that cannot be planned becomes one task.
+   * `ORC_*` if the goal is rejected. In mode `auto`, a goal becomes one task if its steps fail the quality gate or no
+   * database is attached.
    */
-  async take(goal: GoalRequest): Promise<GoalOutcome | null> {
+  async handle(goal: GoalRequest): Promise<GoalOutcome | null> {
     const { orchestrator, announcements } = this.#parts
     const { planning } = orchestrator.policy
     const { request, mode } = goal
     const text = request.description
     if (mode === 'auto') {
       const { auto_mode_enabled, router_enabled, rollout_percent } = planning
-      if (!auto_mode_enabled || !router_enabled || rollout_percent === 0 || !(await takesPart(text, rollout_percent)))
+      if (!auto_mode_enabled || !router_enabled || rollout_percent === 0 || !(await isInRollout(text, rollout_percent)))
         return this.#single(request, null)
     }
     const decision = routeGoal(text, { mode, planningEnabled: planning.enabled })
@@ -123,7 +124,7 @@ export class Goals {
     const note = adequacyNote(refined.report)
     if (planning.adequacy_shadow || planning.adequacy_enforce)
       log.info('plan adequacy', { surface: goal.surface, strategy: decision.strategy, ...note })
-    if (planning.adequacy_enforce) refuseThin(refined.report)
+    if (planning.adequacy_enforce) assertAdequate(refined.report)
     checkQuality(
       'the goal',
       refined.tasks.map(task => nodeOf(task))

@@ -5,7 +5,7 @@ import type { AdequacyReport } from './assess/adequacy.ts'
 import { complexityOf } from './assess/router.ts'
 import type { Refined } from './draft/refinement.ts'
 import { piecesOf, taskOf } from './draft/splitter.ts'
-import { type Drafting, type DraftRequest, refuseThin } from './drafting.ts'
+import { type Drafting, type DraftRequest, assertAdequate } from './drafting.ts'
 import type { NodeFailure } from './execution/plan-execution.ts'
 import { nodeOf, taskOfNode } from './store/materialise.ts'
 import type { NewNode, NewVersion, PlanNode, PlanSession, SessionMetadata, SessionStatus } from './store/plan-rows.ts'
@@ -165,7 +165,7 @@ export class Planner {
     const scope = session.metadata.scope_files?.length ?? 0
     const tasks = nodes.map((node, at) => taskOfNode(node, at + 1))
     const report = drafting.assess(change.goal, tasks, complexityOf(change.goal), scope)
-    if (change.enforce && orchestrator.policy.planning.adequacy_enforce) refuseThin(report)
+    if (change.enforce && orchestrator.policy.planning.adequacy_enforce) assertAdequate(report)
     const version = session.version + 1
     const payload = { reason: change.reason, ...(change.node === '' ? {} : { node_id: change.node }) }
     const added = await store.addVersion(session, this.#version(change.trigger, payload, report), nodes, {

@@ -58,7 +58,7 @@ export default definePlugin({
           })
     const stored = planner === null || execution === null ? null : { planner, execution }
     const goals = new Goals({ orchestrator: tasks, drafting, announcements, stored, log: ctx.log, signal: ctx.signal })
-    ctx.on(goalSubmitting, async goal => (await goals.take(goal)) ?? undefined, { label: 'plan a goal' })
+    ctx.on(goalSubmitting, async goal => (await goals.handle(goal)) ?? undefined, { label: 'plan a goal' })
     if (execution !== null) {
       ctx.on(taskEnded, end => execution.ended(end), { label: 'continue a plan' })
       ctx.effect('running plans', () => execution.close())

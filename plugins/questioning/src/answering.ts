@@ -13,7 +13,7 @@ export interface Answer {
 }
 
 /** Returns the question that an answer is for; throws if it does not exist or is already answered. */
-export async function unanswered(tx: DatabaseTransaction, session: number, { question_id, session_id }: Answer) {
+export async function findUnanswered(tx: DatabaseTransaction, session: number, { question_id, session_id }: Answer) {
   const columns = 'SELECT id, question_id, answer_text FROM question_events WHERE question_session_id = ?'
   const row =
     question_id === undefined
@@ -43,7 +43,7 @@ export async function unanswered(tx: DatabaseTransaction, session: number, { que
 }
 
 /** Stores the option that the answer selects, with the new probabilities; null if the answer selects no option. */
-export async function select(
+export async function selectOption(
   tx: DatabaseTransaction,
   event: { readonly id: number; readonly question_id: string },
   answer: Answer,
@@ -60,15 +60,15 @@ export async function select(
     prior: numberOrNull(row.prior_probability),
     posterior: numberOrNull(row.posterior_probability)
   }))
-  const wanted = answer.selected_option_id
+  const selectedId = answer.selected_option_id
   const text = answer.answer_text.trim().toLowerCase()
   const at = options.findIndex(({ id, label }) =>
-    wanted === undefined ? [id, label].some(name => name.trim().toLowerCase() === text) : id === wanted
+    selectedId === undefined ? [id, label].some(name => name.trim().toLowerCase() === text) : id === selectedId
   )
   const option = options[at]
   if (option === undefined) {
-    if (wanted === undefined) return null
-    throw questioningErrors.create('QST_OPTION_UNKNOWN', `question ${event.question_id} has no option "${wanted}"`, {
+    if (selectedId === undefined) return null
+    throw questioningErrors.create('QST_OPTION_UNKNOWN', `question ${event.question_id} has no option "${selectedId}"`, {
       data: { question_id: event.question_id, options: options.map(({ id }) => id) },
       hint: options.length === 0 ? 'omit selected_option_id' : `select one of ${options.map(({ id }) => id).join(', ')}`
     })

@@ -25,7 +25,7 @@ export default definePlugin({
       () => new SessionAttention(),
       () => undefined
     )
-    ctx.provide(questioning, new QuestioningService({ store, attention, tally, settings: config }))
+    ctx.provide(questioning, new QuestioningService({ store, attention, sessionAttention: tally, settings: config }))
     ctx.implement(questioningPending, pendingHandler(store))
     ctx.implement(questioningAnswer, answerHandler(store, attention))
     ctx.implement(questioningList, listHandler(store))

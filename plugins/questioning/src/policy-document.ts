@@ -21,7 +21,7 @@ export interface SyncedDocument {
  * the rows, but not the document's id. Throws `QST_PATH_REFUSED` and `QST_DOCUMENT_UNREADABLE`.
  */
 export async function syncDocument(store: DatabaseStore, root: string, path: string): Promise<SyncedDocument> {
-  const { file, relativePath } = await located(root, path)
+  const { file, relativePath } = await resolveDocument(root, path)
   const bytes = await readDocument(file, relativePath)
   const hash = createHash('sha3-256').update(bytes).digest('hex')
   const text = bytes.toString('utf8')
@@ -62,17 +62,17 @@ export function chunks(text: string): string[] {
   return part === '' ? parts : [...parts, part]
 }
 
-async function located(root: string, path: string): Promise<{ file: string; relativePath: string }> {
+async function resolveDocument(root: string, path: string): Promise<{ file: string; relativePath: string }> {
   const base = await realpath(root)
-  const wanted = resolve(base, path)
+  const requested = resolve(base, path)
   // A symbolic link inside the project may point outside it.
-  const file = isInside(base, wanted) ? await realpath(wanted).catch(() => wanted) : wanted
+  const file = isInside(base, requested) ? await realpath(requested).catch(() => requested) : requested
   if (!isInside(base, file))
     throw questioningErrors.create('QST_PATH_REFUSED', `${path} is outside the project`, {
       at: { file: path },
       hint: 'pass the path of a document in the project, relative to its root'
     })
-  return { file, relativePath: relative(base, wanted).split(sep).join('/') }
+  return { file, relativePath: relative(base, requested).split(sep).join('/') }
 }
 
 function isInside(base: string, path: string): boolean {

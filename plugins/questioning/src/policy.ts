@@ -8,7 +8,7 @@ export const POLICY = {
   maxTurns: 3,
   minGainBits: 0.08,
   maxUserCost: 0.8,
-  /** Confidence above which no question is needed. */
+  /** Confidence from which no question is needed. */
   targetConfidence: 0.72,
   maxAttentionMs: 3_600_000,
   /** Share of contradictory evidence above which an answer cannot help; the quality gate uses the same limit. */
@@ -18,7 +18,7 @@ export const POLICY = {
 export type PolicyStop = Exclude<NonNullable<QuestionOutcome['stop_reason']>, 'policy_deferred' | 'no_database'>
 
 /** State of a session that the policy considers. */
-export interface Standing {
+export interface SessionState {
   /** Questions that the open clarification session has asked so far. */
   readonly turn: number
   /** Milliseconds spent on clarification in the session, and the limit for them. */
@@ -35,7 +35,7 @@ export function utility({ expected_information_gain_bits: gain, expected_user_co
  * Returns the first reason not to ask a question, in the order of the checks; null if it may be asked. The risk gate
  * does not stop questions of high risk, because the user must decide them.
  */
-export function stopReason(question: QuestionCandidate, { turn, spentMs, maxMs }: Standing): PolicyStop | null {
+export function stopReason(question: QuestionCandidate, { turn, spentMs, maxMs }: SessionState): PolicyStop | null {
   if (question.confidence >= POLICY.targetConfidence) return 'confidence_sufficient'
   if (question.high_risk !== true && (question.contradiction_ratio ?? 0) > POLICY.maxContradictionRatio)
     return 'risk_gate_blocked'
@@ -47,7 +47,7 @@ export function stopReason(question: QuestionCandidate, { turn, spentMs, maxMs }
 }
 
 /** Throws `QST_QUESTION_INVALID` if the prompt is empty, a number is out of range or the options are invalid. */
-export function assertSound(question: QuestionCandidate): void {
+export function assertValid(question: QuestionCandidate): void {
   const { surface, prompt, kind, options = [] } = question
   const reject = (problem: string): never => {
     throw questioningErrors.create('QST_QUESTION_INVALID', `question of ${surface}: ${problem}`, {

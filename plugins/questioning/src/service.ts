@@ -6,7 +6,7 @@ import type {
   Questioning,
   QuestionOutcome
 } from '@svc/contracts'
-import { assertSound, POLICY, stopReason, utility } from './policy.ts'
+import { assertValid, POLICY, stopReason, utility } from './policy.ts'
 import type { SessionAttention } from './session-attention.ts'
 import type { QuestionStore } from './store.ts'
 
@@ -15,7 +15,7 @@ export interface QuestioningParts {
   readonly store: QuestionStore | null
   /** Null without an orchestrator; then only the questioning policy decides. */
   readonly attention: Attention | null
-  readonly tally: SessionAttention
+  readonly sessionAttention: SessionAttention
   readonly settings: { readonly max_attention_ms: number; readonly mirror_global_attention: boolean }
 }
 
@@ -35,28 +35,28 @@ export class QuestioningService implements Questioning {
   }
 
   async consider(question: QuestionCandidate): Promise<QuestionOutcome> {
-    assertSound(question)
-    const { store, attention, tally, settings } = this.#parts
+    assertValid(question)
+    const { store, attention, sessionAttention, settings } = this.#parts
     const utility_bits_per_cost = utility(question)
-    const notAsked = (stop_reason: QuestionOutcome['stop_reason']): QuestionOutcome => ({
+    const decline = (stop_reason: QuestionOutcome['stop_reason']): QuestionOutcome => ({
       asked: false,
       question_id: null,
       utility_bits_per_cost,
       stop_reason
     })
-    if (store === null) return notAsked('no_database')
+    if (store === null) return decline('no_database')
     const open = await store.open(question.session_id)
     const turn = open?.turns ?? 0
-    const standing = { turn, spentMs: tally.spent(question.session_id), maxMs: settings.max_attention_ms }
-    const stop = stopReason(question, standing)
+    const state = { turn, spentMs: sessionAttention.spent(question.session_id), maxMs: settings.max_attention_ms }
+    const stop = stopReason(question, state)
     const decision = stop === null ? this.#decide(question, turn, open?.pending ?? 0, open !== null) : null
     const reason = stop ?? (decision !== null && !INTERRUPTS.has(decision.decision) ? 'policy_deferred' : null)
     if (reason !== null) {
       if (open !== null) await store.stopped(question, reason)
-      return notAsked(reason)
+      return decline(reason)
     }
     const question_id = await store.ask(question)
-    if (question_id === null) return notAsked('max_clarification_turns')
+    if (question_id === null) return decline('max_clarification_turns')
     // Only asked questions are charged, and only if the attention policy is enabled.
     const cost = attention?.enabled === true ? (decision?.scaled_cost_ms ?? 0) : 0
     attention?.debit(cost, 'ClarificationAsked')
@@ -66,7 +66,7 @@ export class QuestioningService implements Questioning {
   async debit(session: string, milliseconds: number): Promise<void> {
     // A clock that was set back yields a negative duration, which must not be charged.
     if (!(milliseconds > 0) || !Number.isFinite(milliseconds)) return
-    this.#parts.tally.debit(session, milliseconds)
+    this.#parts.sessionAttention.debit(session, milliseconds)
     if (this.#parts.settings.mirror_global_attention)
       this.#parts.attention?.debit(milliseconds, 'ClarificationAsked', { frequency: false })
   }

@@ -1,5 +1,5 @@
 import { type DatabaseStore, type DatabaseTransaction, type QuestionCandidate, rowsByName } from '@svc/contracts'
-import { type Answer, select, unanswered } from './answering.ts'
+import { type Answer, selectOption, findUnanswered } from './answering.ts'
 import { readBelief, withAnswer } from './belief.ts'
 import { sessionNone } from './errors.ts'
 import { POLICY, type PolicyStop, utility } from './policy.ts'
@@ -172,7 +172,7 @@ export class QuestionStore {
       const open = await this.#open(tx, answer.session_id)
       if (open === null) throw sessionNone(answer.session_id)
       const { question_session_id: id } = open
-      const event = await unanswered(tx, id, answer)
+      const event = await findUnanswered(tx, id, answer)
       const now = this.#now()
       await tx.execute('UPDATE question_events SET answer_text = ?, answer_type = ?, answered_at_ms = ? WHERE id = ?', [
         answer.answer_text,
@@ -180,7 +180,7 @@ export class QuestionStore {
         now,
         event.id
       ])
-      const selected = await select(tx, event, answer, now)
+      const selected = await selectOption(tx, event, answer, now)
       const state = withAnswer(
         readBelief(open.belief_state_json),
         {

@@ -26,7 +26,7 @@ export interface DownloadOptions {
 }
 
 /** Thrown for a file that the hub does not have, to try another repository. */
-class NotThere extends Error {}
+class NotFoundError extends Error {}
 
 /** Downloads models from a hub with the API of Hugging Face. */
 export class ModelDownload {
@@ -38,17 +38,17 @@ export class ModelDownload {
 
   /** Downloads missing files. Throws `SPP_DOWNLOAD_FAILED` with the URL and the reason, or the signal's reason. */
   async fetch(
-    named: string | undefined,
+    requestedModel: string | undefined,
     signal: AbortSignal,
     progress: (done: number, total: number, file: string) => void
   ): Promise<{ readonly folder: string; readonly bytes: number; readonly files: readonly string[] }> {
-    const model = named ?? this.#options.model
+    const model = requestedModel ?? this.#options.model
     if (!MODEL_NAME.test(model))
       throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `${model} is not a valid model name`, {
-        hint: 'write it as OWNER/NAME, for example openai/whisper-tiny.en'
+        hint: 'write the name as OWNER/NAME, for example openai/whisper-tiny.en'
       })
     const files = [...NEEDED, ...GRAPHS]
-    const refused: string[] = []
+    const problems: string[] = []
     for (const name of exportsOf(model)) {
       const folder = join(this.#options.modelsDirectory, name)
       try {
@@ -59,14 +59,14 @@ export class ModelDownload {
           bytes += await this.#file(name, file, folder, signal)
         }
         const found = await findModel(folder)
-        if (!found.complete) throw new NotThere(found.missing.join(', '))
+        if (!found.complete) throw new NotFoundError(found.missing.join(', '))
         return { folder, bytes, files }
       } catch (error) {
-        if (!(error instanceof NotThere)) throw error
-        refused.push(error.message)
+        if (!(error instanceof NotFoundError)) throw error
+        problems.push(error.message)
       }
     }
-    throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `the hub has no ONNX export of ${model}: ${refused.join('; ')}`)
+    throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `the hub has no ONNX export of ${model}: ${problems.join('; ')}`)
   }
 
   /** Downloads a file, and returns the number of bytes; 0 if the file exists. */
@@ -82,7 +82,7 @@ export class ModelDownload {
         return await this.#once(url, target, signal)
       } catch (error) {
         signal.throwIfAborted()
-        if (error instanceof NotThere) throw error
+        if (error instanceof NotFoundError) throw error
         reason = reasonOf(error)
       }
     }
@@ -100,7 +100,7 @@ export class ModelDownload {
     })
     if ([401, 403, 404].includes(response.status)) {
       await response.body?.cancel()
-      throw new NotThere(`${url} returned HTTP status ${response.status}`)
+      throw new NotFoundError(`${url} returned HTTP status ${response.status}`)
     }
     if (!response.ok || response.body === null) {
       await response.body?.cancel()

@@ -17,8 +17,9 @@ export interface ModelLocation {
 export const MODEL_NAME = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/
 
 /**
- * Finds the files of a model: in a folder of that path, in the directory of models, then in the cache of Hugging Face.
- * The name of an OpenAI checkpoint also finds its ONNX exports. If none is complete, returns the most complete one.
+ * Finds the files of a model. A name is searched in the directory of models, as a folder of the project, and in the cache
+ * of Hugging Face; the name of an OpenAI checkpoint also finds its ONNX exports. Other values are paths of folders. If no
+ * candidate is complete, returns the one with the fewest missing files.
  */
 export async function locateModel(location: ModelLocation): Promise<FoundModel> {
   const folders = await candidates(location)

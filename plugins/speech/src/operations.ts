@@ -18,14 +18,14 @@ export const speechTranscribe = defineOperation({
   summary: 'Transcribe a recording of the workspace',
   input: t.object({
     path: t.string({ minLength: 1, description: 'Path of a recording or a text file, relative to the workspace.' }),
-    language_hint: t.optional(t.string({ description: 'Spoken language, such as en. Default: detected by the model.' }))
+    language_hint: t.optional(t.string({ description: 'Spoken language, such as en. Default: the setting language, else detected by the model.' }))
   }),
   output: t.object({
     correlation_id: t.string(),
     path: t.string(),
     raw_text: t.string({ description: 'The recognised text.' }),
     refined_text: t.string({ description: 'The recognised text, refined by the rules and the lexicon.' }),
-    text: t.string({ description: 'refined_text.' }),
+    text: t.string({ description: 'Same as refined_text.' }),
     confidence: t.number({ minimum: 0, maximum: 1 }),
     n_best: t.optional(t.array(t.string(), { description: 'Alternative texts, best first, if there are several.' })),
     language: t.nullable(t.string()),

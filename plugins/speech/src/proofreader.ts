@@ -17,7 +17,7 @@ export class Proofreader {
     this.#warn = warn
   }
 
-  /** Corrects a text. Returns it unchanged if no model is available or the reply is not a correction. */
+  /** Corrects a text. Returns the text unchanged if the model fails or the reply is not a correction. */
   async correct(text: string, signal: AbortSignal): Promise<string> {
     let answer = ''
     try {

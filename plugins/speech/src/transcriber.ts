@@ -23,7 +23,7 @@ import { hasCudaProvider } from './whisper/cuda-provider.ts'
 import { isMultilingual, type ModelFiles } from './whisper/model-files.ts'
 import { RATE } from './whisper/recognition.ts'
 import type { WhisperThread } from './whisper/whisper-thread.ts'
-import type { Heard, Plan, Recording } from './whisper/worker-protocol.ts'
+import type { RecognitionResult, Plan, Recording } from './whisper/worker-protocol.ts'
 import type { Workspace } from './workspace.ts'
 
 const MAX_TEXT_BYTES = 33_554_432
@@ -122,18 +122,18 @@ export class Transcriber implements SpeechRecogniser {
     recording: Recording,
     language: string | undefined,
     signal: AbortSignal,
-    known?: ModelFiles
+    knownModel?: ModelFiles
   ): Promise<Transcript> {
     const { settings, tunables, thread, lexicon, proofreader } = this.#parts
-    const model = known ?? (await this.#model())
+    const model = knownModel ?? (await this.#model())
     const words = await lexicon.current()
     if (thread.load >= settings.max_waiting)
-      throw speechErrors.create('SPC_BUSY', `${thread.load} recordings are already running or waiting`, {
+      throw speechErrors.create('SPC_BUSY', `the limit of ${settings.max_waiting} running and waiting recordings is reached`, {
         hint: 'try again later, or raise plugins.speech.max_waiting'
       })
-    const heard = await thread.hear(recording, this.#plan(model, language, words.phrases), signal)
-    const refined = refine(heard.text, words, settings.refine_profile)
-    const transcript = this.#transcript(heard, refined, alternative =>
+    const recognised = await thread.recognise(recording, this.#plan(model, language, words.phrases), signal)
+    const refined = refine(recognised.text, words, settings.refine_profile)
+    const transcript = this.#transcript(recognised, refined, alternative =>
       refine(alternative, words, settings.refine_profile)
     )
     if (proofreader === null || transcript.confidence >= tunables.llm_min_confidence || refined.text === '')
@@ -145,17 +145,17 @@ export class Transcriber implements SpeechRecogniser {
     return { ...transcript, refined: corrected, corrections, confidence }
   }
 
-  #transcript(heard: Heard, refined: Refined, refineToo: (text: string) => Refined): Transcript {
+  #transcript(recognised: RecognitionResult, refined: Refined, refineText: (text: string) => Refined): Transcript {
     const { settings, tunables } = this.#parts
-    const others = heard.alternatives.map(text => refineToo(text).text)
+    const others = recognised.alternatives.map(text => refineText(text).text)
     return {
-      raw: heard.text,
+      raw: recognised.text,
       refined: refined.text,
       confidence: confidenceOf(settings.refine_profile, refined.corrections.length, tunables),
       alternatives: [...new Set(others)].filter(text => text !== refined.text),
       corrections: refined.corrections,
-      language: heard.language,
-      durationMs: heard.durationMs
+      language: recognised.language,
+      durationMs: recognised.durationMs
     }
   }
 

@@ -17,7 +17,7 @@ interface Tunable<D extends number | boolean> {
 const share = { minimum: 0, maximum: 1 }
 const DAY_MS = 86_400_000
 
-function whole(
+function integerTunable(
   [group, key, env]: readonly [string, string, string],
   value: number,
   minimum: number,
@@ -27,7 +27,7 @@ function whole(
   return { group, key, env: `SVC_ORATIO_${env}`, default: value, minimum, maximum, integer: true, description }
 }
 
-function part(
+function fractionTunable(
   [group, key, env]: readonly [string, string, string],
   value: number,
   description: string
@@ -37,70 +37,70 @@ function part(
 
 /** Values that settings, environment variables and the file of SVC_ORATIO_CONFIG can change. */
 const TUNABLES = {
-  capture_timeout_ms: whole(
+  capture_timeout_ms: integerTunable(
     ['session_timing', 'capture_timeout_ms', 'CAPTURE_TIMEOUT_MS'],
     12_000,
     100,
     'Maximum time without data on an upload or a stream, in milliseconds.'
   ),
-  max_duration_ms: whole(
+  max_duration_ms: integerTunable(
     ['session_timing', 'max_duration_ms', 'MAX_DURATION_MS'],
     120_000,
     100,
     'Time limit for a recording from its arrival to its text, in milliseconds.'
   ),
-  inference_deadline_ms: whole(
+  inference_deadline_ms: integerTunable(
     ['session_timing', 'inference_deadline_ms', 'INFERENCE_DEADLINE_MS'],
     0,
     0,
     'Time limit of the recogniser for a recording, in milliseconds; 0 means max_duration_ms.'
   ),
-  heartbeat_ms: whole(
+  heartbeat_ms: integerTunable(
     ['session_timing', 'heartbeat_ms', 'HEARTBEAT_MS'],
     3_000,
     50,
     'Interval of heartbeats on a stream, and minimum interval of partial texts, in milliseconds.'
   ),
-  refine_conservative_base: part(
+  refine_conservative_base: fractionTunable(
     ['refine', 'conservative_base', 'REFINE_CONSERVATIVE_BASE'],
     0.82,
     'Confidence of a text without corrections, in the profile conservative.'
   ),
-  refine_balanced_base: part(
+  refine_balanced_base: fractionTunable(
     ['refine', 'balanced_base', 'REFINE_BALANCED_BASE'],
     0.87,
     'Confidence of a text without corrections, in the profile balanced.'
   ),
-  refine_aggressive_base: part(
+  refine_aggressive_base: fractionTunable(
     ['refine', 'aggressive_base', 'REFINE_AGGRESSIVE_BASE'],
     0.9,
     'Confidence of a text without corrections, in the profile aggressive.'
   ),
-  refine_penalty_per_trace: part(
+  refine_penalty_per_trace: fractionTunable(
     ['refine', 'penalty_per_trace', 'REFINE_PENALTY_PER_TRACE'],
     0.015,
     'Confidence penalty of each correction.'
   ),
-  refine_penalty_cap: part(
+  refine_penalty_cap: fractionTunable(
     ['refine', 'penalty_cap', 'REFINE_PENALTY_CAP'],
     0.25,
     'Maximum confidence penalty of all corrections.'
   ),
-  refine_confidence_min: part(['refine', 'confidence_min', 'REFINE_CONFIDENCE_MIN'], 0.1, 'Lowest confidence.'),
-  refine_confidence_max: part(['refine', 'confidence_max', 'REFINE_CONFIDENCE_MAX'], 0.99, 'Highest confidence.'),
-  tool_route_min_confidence: part(
+  refine_confidence_min: fractionTunable(['refine', 'confidence_min', 'REFINE_CONFIDENCE_MIN'], 0.1, 'Lowest confidence.'),
+  refine_confidence_max: fractionTunable(['refine', 'confidence_max', 'REFINE_CONFIDENCE_MAX'], 0.99, 'Highest confidence.'),
+  tool_route_min_confidence: fractionTunable(
     ['routing', 'tool_min_confidence', 'TOOL_ROUTE_MIN_CONFIDENCE'],
     0.55,
     'Confidence below which a caller should confirm the text.'
   ),
-  hf_retry_attempts: whole(
+  hf_retry_attempts: integerTunable(
     ['hf', 'retry_attempts', 'HF_RETRY_ATTEMPTS'],
     3,
     1,
     'Maximum attempts to download a file of a model.',
     20
   ),
-  hf_retry_delay_ms: whole(
+  hf_retry_delay_ms: integerTunable(
     ['hf', 'retry_delay_ms', 'HF_RETRY_DELAY_MS'],
     600,
     0,
@@ -113,12 +113,12 @@ const TUNABLES = {
     default: false as boolean,
     description: 'Whether a language model corrects texts with low confidence.'
   } satisfies Tunable<boolean>,
-  llm_min_confidence: part(
+  llm_min_confidence: fractionTunable(
     ['llm', 'min_confidence', 'LLM_MIN_CONFIDENCE'],
     0.82,
     'Confidence below which the language model corrects a text.'
   ),
-  llm_max_output_tokens: whole(
+  llm_max_output_tokens: integerTunable(
     ['llm', 'max_output_tokens', 'LLM_MAX_OUTPUT_TOKENS'],
     512,
     64,
@@ -134,26 +134,26 @@ const TUNABLES = {
     maximum: 20,
     description: 'Bonus on the logits of lexicon words; 0 for none.'
   } as Tunable<number>,
-  logit_bias_max_tokens: whole(
+  logit_bias_max_tokens: integerTunable(
     ['logit', 'bias_max_tokens', 'LOGIT_BIAS_MAX_TOKENS'],
     256,
     0,
     'Maximum lexicon tokens with a bonus.',
     100_000
   ),
-  stream_partial_quiet_ms: whole(
+  stream_partial_quiet_ms: integerTunable(
     ['stream', 'partial_quiet_ms', 'STREAM_PARTIAL_QUIET_MS'],
     350,
     50,
     'Pause on a stream after which a partial text is sent, in milliseconds.'
   ),
-  stream_max_wait_ms: whole(
+  stream_max_wait_ms: integerTunable(
     ['stream', 'max_wait_ms', 'STREAM_MAX_WAIT_MS'],
     2_500,
     200,
     'Maximum delay of a partial text during continuous audio, in milliseconds.'
   ),
-  stream_max_buffer_ms: whole(
+  stream_max_buffer_ms: integerTunable(
     ['stream', 'max_buffer_ms', 'STREAM_MAX_BUFFER_MS'],
     300_000,
     1_000,
@@ -220,11 +220,16 @@ async function readTunables(file: string): Promise<Partial<Record<Name, number |
     for (const [key, value] of Object.entries(table)) {
       const name = NAMES.find(each => TUNABLES[each].group === group && TUNABLES[each].key === key)
       if (name === undefined) throw invalid(`${group}.${key} is unknown`)
-      if (!fits(value, TUNABLES[name])) throw invalid(`${group}.${key} cannot be ${JSON.stringify(value)}`)
+      if (!fits(value, TUNABLES[name])) throw invalid(`${group}.${key} is ${JSON.stringify(value)}; it must be ${ruleOf(TUNABLES[name])}`)
       found[name] = value
     }
   }
   return found
+}
+
+function ruleOf({ default: value, minimum, maximum, integer = false }: Tunable<number> | Tunable<boolean>): string {
+  if (typeof value === 'boolean') return 'true or false'
+  return `${integer ? 'a whole number' : 'a number'} from ${minimum ?? '-∞'} to ${maximum ?? '∞'}`
 }
 
 function fits(value: unknown, tunable: Tunable<number> | Tunable<boolean>): value is number | boolean {

@@ -66,9 +66,9 @@ t.test('hidden states and logits of every step equal those of PyTorch', async t 
     t.same(encoded.dims, expected.encoder.shape)
     const states = encoded.data as Float32Array
     t.ok(worst(states, expected.encoder.beginning) < 1e-3, 'hidden states')
-    const heard = await sessions.decode(encoded, [config.start], null)
+    const step = await sessions.decode(encoded, [config.start], null)
     for (const [code, value] of Object.entries(expected.languages))
-      t.ok(Math.abs(heard.logits[config.languages.get(code)!]! - value) < 1e-3, `language ${code}`)
+      t.ok(Math.abs(step.logits[config.languages.get(code)!]! - value) < 1e-3, `language ${code}`)
     for (const { prompt, tokens, offset, steps, language } of expected.cases) {
       let step = await sessions.decode(encoded, prompt, null)
       let far = 0

@@ -122,7 +122,10 @@ function clarifyingQuestions(assessments: readonly TaskAssessment[], tasks: read
     .slice(0, MAX_QUESTIONS)
 }
 
-/** Scores each aspect from 0 to 10: the share of tasks without its codes, or for coverage the share of the target. */
+/**
+ * Scores each aspect from 0 to 10: the share of tasks without its codes, or for coverage the share of the target. The score
+ * for verification is halved if no task mentions tests or checks.
+ */
 function rubric(tasks: readonly PlanTask[], assessments: readonly TaskAssessment[], target: number): RubricScores {
   const without = (...codes: string[]) =>
     tasks.length === 0

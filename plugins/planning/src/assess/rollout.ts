@@ -8,6 +8,6 @@ export async function rolloutBucket(goal: string): Promise<number> {
 }
 
 /** True if the bucket of the goal is below `percent`. */
-export async function takesPart(goal: string, percent: number): Promise<boolean> {
+export async function isInRollout(goal: string, percent: number): Promise<boolean> {
   return (await rolloutBucket(goal)) < percent
 }

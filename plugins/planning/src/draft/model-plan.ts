@@ -61,7 +61,7 @@ export interface ModelPlan {
  * dropped.
  */
 export function parseModelPlan(reply: string, maxTasks: number): ModelPlan | null {
-  const value = jsonIn(reply)
+  const value = parseEmbeddedJson(reply)
   const list = Array.isArray(value) ? value : recordOf(value)?.tasks
   if (!Array.isArray(list)) return null
   const tasks = list.flatMap((item, at) => taskOf(item, at + 1) ?? []).slice(0, maxTasks)
@@ -73,7 +73,7 @@ export function parseModelPlan(reply: string, maxTasks: number): ModelPlan | nul
   }
 }
 
-function jsonIn(reply: string): unknown {
+function parseEmbeddedJson(reply: string): unknown {
   const starts = [reply.indexOf('{'), reply.indexOf('[')].filter(at => at >= 0)
   const end = Math.max(reply.lastIndexOf('}'), reply.lastIndexOf(']'))
   for (const text of [reply, ...(starts.length === 0 ? [] : [reply.slice(Math.min(...starts), end + 1)])]) {

@@ -64,7 +64,7 @@ export function stubModel(body: string): PlannerModel {
   }
 }
 
-export interface AskedPlan {
+export interface PlanReply {
   /** Null after two consecutive replies without a plan. */
   readonly plan: ModelPlan | null
   readonly tokens: number
@@ -73,11 +73,11 @@ export interface AskedPlan {
 }
 
 /** Requests a plan; repeats the request once if the reply is no plan. Throws the errors of the model. */
-export async function askForPlan(
+export async function requestPlan(
   model: PlannerModel,
   request: Omit<ModelRequest, 'format'>,
   maxTasks: number
-): Promise<AskedPlan> {
+): Promise<PlanReply> {
   const format = modelPlanSchema(maxTasks)
   const first = await model.reply({ ...request, format })
   let promptTokens = first.promptTokens

@@ -25,14 +25,14 @@ const DEPTH_WORDS: Readonly<Record<PlanDepth, string>> = {
 }
 
 export function draftMessages({ goal, scopeFiles, maxTasks, depth, answererProfile }: DraftBrief): ChatMessage[] {
-  const facts = [
+  const limits = [
     `At most ${maxTasks} tasks. ${DEPTH_WORDS[depth]}`,
     ...(scopeFiles.length === 0 ? [] : [`Files in scope:\n${scopeFiles.map(file => `- ${file}`).join('\n')}`]),
     ...(answererProfile === undefined ? [] : [`The reader: ${answererProfile}`])
   ]
   return [
     { role: 'system', content: RULES },
-    { role: 'user', content: `${facts.join('\n\n')}\n\nGoal:\n${goal}` }
+    { role: 'user', content: `${limits.join('\n\n')}\n\nGoal:\n${goal}` }
   ]
 }
 

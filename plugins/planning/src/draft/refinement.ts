@@ -2,7 +2,7 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { type AdequacyReport, assessPlan } from '../assess/adequacy.ts'
 import { complexityOf } from '../assess/router.ts'
 import type { PlanDepth, PlanTask } from '../plan-task.ts'
-import { type AskedPlan, askForPlan, type PlannerModel } from './planner-model.ts'
+import { type PlanReply, requestPlan, type PlannerModel } from './planner-model.ts'
 import { type DraftBrief, draftMessages, refineMessages } from './prompts.ts'
 import { splitGoal } from './splitter.ts'
 
@@ -44,7 +44,7 @@ export interface RefinementOptions {
   readonly topP?: number
   readonly signal: AbortSignal
   /** Called after each successful call of the model, with its duration in milliseconds. */
-  readonly onModelCall?: (asked: AskedPlan, milliseconds: number) => void
+  readonly onModelCall?: (reply: PlanReply, milliseconds: number) => void
   readonly onRound?: (done: number, of: number) => void
 }
 
@@ -131,8 +131,8 @@ class Drafter {
   async first(): Promise<Draft> {
     const { brief, model, synthesise } = this.#options
     if (synthesise && model !== null) {
-      const asked = await this.#ask(model, draftMessages(brief))
-      if (asked?.plan) return this.#scored(asked.plan.tasks, asked.plan.summary, model.source)
+      const reply = await this.#request(model, draftMessages(brief))
+      if (reply?.plan) return this.#scored(reply.plan.tasks, reply.plan.summary, model.source)
     }
     return this.#scored(splitGoal(brief.goal, { maxTasks: brief.maxTasks }), null, 'splitter')
   }
@@ -140,15 +140,15 @@ class Drafter {
   async refine(current: Draft): Promise<Draft | StopReason> {
     const { brief, model } = this.#options
     if (model === null) return 'model_resolve_failed'
-    const asked = await this.#ask(model, refineMessages(brief, current.tasks, current.report))
-    if (asked === null) return 'model_resolve_failed'
-    this.spent += asked.tokens
-    if (asked.plan === null) return 'reply_invalid'
-    return this.#scored(asked.plan.tasks, asked.plan.summary ?? current.summary, model.source, current.tasks)
+    const reply = await this.#request(model, refineMessages(brief, current.tasks, current.report))
+    if (reply === null) return 'model_resolve_failed'
+    this.spent += reply.tokens
+    if (reply.plan === null) return 'reply_invalid'
+    return this.#scored(reply.plan.tasks, reply.plan.summary ?? current.summary, model.source, current.tasks)
   }
 
   /** Requests a plan from the model; null if the model failed. */
-  async #ask(model: PlannerModel, messages: ReturnType<typeof draftMessages>): Promise<AskedPlan | null> {
+  async #request(model: PlannerModel, messages: ReturnType<typeof draftMessages>): Promise<PlanReply | null> {
     const { brief, temperature, topP, signal, onModelCall } = this.#options
     const began = performance.now()
     try {
@@ -159,10 +159,10 @@ class Drafter {
         ...(temperature === undefined ? {} : { temperature }),
         ...(topP === undefined ? {} : { topP })
       }
-      const asked = await askForPlan(model, request, brief.maxTasks)
-      onModelCall?.(asked, performance.now() - began)
-      this.problem = asked.plan === null ? 'two consecutive replies of the model were no plan' : null
-      return asked
+      const reply = await requestPlan(model, request, brief.maxTasks)
+      onModelCall?.(reply, performance.now() - began)
+      this.problem = reply.plan === null ? 'two consecutive replies of the model were no plan' : null
+      return reply
     } catch (error) {
       signal.throwIfAborted()
       this.problem = errorMessage(error)

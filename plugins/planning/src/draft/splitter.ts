@@ -11,7 +11,8 @@ const LIST_MARK = /^\s*(?:[-*•+]|\d+[.)])\s+/
 
 /**
  * Splits a goal by its text into steps: lines, numbered items and clauses. Each step depends on the previous one. A
- * verifying step is added if the goal has none. Steps beyond `maxTasks` are joined into the last allowed one.
+ * verifying step is added if the goal has none and `maxTasks` is above 1. Steps beyond `maxTasks` are joined into the last
+ * allowed one.
  */
 export function splitGoal(goal: string, options: { readonly maxTasks?: number } = {}): PlanTask[] {
   const pieces = piecesOf(goal)

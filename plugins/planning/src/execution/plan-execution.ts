@@ -52,7 +52,7 @@ export interface ExecutionParts {
  */
 export class PlanExecution {
   readonly #parts: ExecutionParts
-  readonly #turns = new KeyedQueue()
+  readonly #queue = new KeyedQueue()
   #closed = false
 
   constructor(parts: ExecutionParts) {
@@ -61,7 +61,7 @@ export class PlanExecution {
 
   /** Runs a function that no other exclusive function of the same plan overlaps in this process. */
   exclusive<A>(session: string, run: () => Promise<A>): Promise<A> {
-    return this.#turns.run(session, run)
+    return this.#queue.run(session, run)
   }
 
   /** Starts a plan: submits its ready steps now and later ones when ready. Throws `PLN_QUALITY_GATE` and `ORC_*`. */
@@ -169,7 +169,7 @@ export class PlanExecution {
   /** Stops submitting steps; resolves when pending changes to plans are stored. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#turns.idle()
+    await this.#queue.idle()
   }
 
   async #reconcileSession(session: PlanSession): Promise<void> {
@@ -178,11 +178,11 @@ export class PlanExecution {
     for (const node of await store.nodes(session.id, session.version)) {
       if (node.status !== 'queued' && node.status !== 'in_progress') continue
       const plan = { session_id: session.id, node_id: node.id, version: node.version }
-      const known = attempts.findLast(
+      const openAttempt = attempts.findLast(
         attempt => attempt.node === node.id && attempt.task !== null && attempt.outcome === null
       )
-      const orphan = known === undefined ? this.#taskOf(plan) : undefined
-      const task = known?.task ?? orphan
+      const orphan = openAttempt === undefined ? this.#taskOf(plan) : undefined
+      const task = openAttempt?.task ?? orphan
       if (task === undefined || task === null) {
         if ((await store.secondsSince(session.id, node)) >= CLAIM_SECONDS)
           await store.move(session.id, node, node.status, 'pending')

@@ -4,7 +4,7 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { contradictionRatio, planConfidence, planQgate, QUESTION_COST, questionGain } from '../assess/qgate.ts'
 import { planDocument, writePlanFile } from '../draft/plan-document.ts'
 import type { Refined } from '../draft/refinement.ts'
-import { adequacyNote, type Drafting, refuseThin } from '../drafting.ts'
+import { adequacyNote, type Drafting, assertAdequate } from '../drafting.ts'
 import type { Planner } from '../planner.ts'
 import type { plan } from './plan.ts'
 
@@ -44,8 +44,8 @@ export function planHandler(parts: PlanParts): Handler<typeof plan> {
     const { planning } = orchestrator.policy
     if (planning.adequacy_shadow || planning.adequacy_enforce)
       call.log.info('plan adequacy', { surface: 'svc_plan', ...adequacyNote(report) })
-    if (planning.adequacy_enforce) refuseThin(report)
-    const outcome = await ask(parts, input, refined)
+    if (planning.adequacy_enforce) assertAdequate(report)
+    const outcome = await askQuestion(parts, input, refined)
     const questions = report.suggested_clarifying_questions
     const summary = refined.summary ?? summaryOf(input.goal, tasks.length)
     const plan_md = planDocument({ goal: input.goal, summary, tasks, questions })
@@ -100,7 +100,7 @@ export function summaryOf(goal: string, steps: number): string {
 }
 
 /** Asks the user the plan's first question if the questioning policy finds it worth its cost; null if not possible. */
-async function ask({ questioning }: PlanParts, input: Input, { report }: Refined): Promise<QuestionOutcome | null> {
+async function askQuestion({ questioning }: PlanParts, input: Input, { report }: Refined): Promise<QuestionOutcome | null> {
   const service = questioning()
   const [prompt] = report.suggested_clarifying_questions
   const session = input.question_link_session_id ?? input.session_id

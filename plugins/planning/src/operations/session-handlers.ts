@@ -4,7 +4,7 @@ import { planQgate } from '../assess/qgate.ts'
 import { complexityOf } from '../assess/router.ts'
 import { planDocument, writePlanFile } from '../draft/plan-document.ts'
 import type { LoopMode } from '../draft/refinement.ts'
-import { adequacyNote, type Drafting, refuseThin } from '../drafting.ts'
+import { adequacyNote, type Drafting, assertAdequate } from '../drafting.ts'
 import type { PlanExecution } from '../execution/plan-execution.ts'
 import type { Planner } from '../planner.ts'
 import { taskOfNode } from '../store/materialise.ts'
@@ -51,7 +51,7 @@ export function newHandler(attached: Attached): Handler<typeof planNew> {
     const { planning } = orchestrator.policy
     if (planning.adequacy_shadow || planning.adequacy_enforce)
       call.log.info('plan adequacy', { surface: 'ai.plan.new', ...adequacyNote(refined.report) })
-    if (planning.adequacy_enforce) refuseThin(refined.report)
+    if (planning.adequacy_enforce) assertAdequate(refined.report)
     const summary = refined.summary ?? summaryOf(input.goal, refined.tasks.length)
     const { id } = await planner.store(input.goal, refined, {
       strategy: 'SequentialDag',

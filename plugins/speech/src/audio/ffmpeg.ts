@@ -46,10 +46,10 @@ export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptio
     killSignal: 'SIGKILL'
   })
   const chunks: Buffer[] = []
-  let complaint = ''
+  let stderrText = ''
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-2000)
+    stderrText = (stderrText + text).slice(-2000)
   })
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on('error', reject).on('close', resolve)
@@ -66,7 +66,7 @@ export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptio
   })
   signal.throwIfAborted()
   // ffmpeg's output contains the path, which callers must not see.
-  const reason = complaint.replaceAll(path, name).replaceAll('file:', '').trim()
+  const reason = stderrText.replaceAll(path, name).replaceAll('file:', '').trim()
   if (code !== 0)
     throw speechErrors.create('SPC_AUDIO_INVALID', `ffmpeg cannot read ${name}: ${reason || `exit code ${code}`}`)
   const bytes = Buffer.concat(chunks)

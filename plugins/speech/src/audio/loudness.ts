@@ -8,7 +8,7 @@ const SILENCE = 1e-4
 /** Normalises the loudness. All samples stay between -1 and 1. */
 export function normalised(samples: Float32Array, preprocessing: Preprocessing): Float32Array {
   if (preprocessing === 'none') return samples
-  const peak = samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+  const peak = samples.reduce((max, value) => Math.max(max, Math.abs(value)), 0)
   if (peak < SILENCE) return samples
   const gain = preprocessing === 'peak_normalize' ? 1 / peak : Math.min(TARGET_RMS / rms(samples), 1 / peak)
   return samples.map(value => value * gain)

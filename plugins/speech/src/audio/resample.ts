@@ -25,9 +25,9 @@ export function resample(samples: Float32Array, from: number, to: number): Float
   }
   const out = new Float32Array(Math.ceil((samples.length * to) / from))
   for (let at = 0; at < out.length; at++) {
-    const place = at * down
-    const filter = filterOf(place % up)
-    const first = Math.floor(place / up) - half + 1
+    const position = at * down
+    const filter = filterOf(position % up)
+    const first = Math.floor(position / up) - half + 1
     const begin = Math.max(0, -first)
     const end = Math.min(filter.length, samples.length - first)
     let sum = 0

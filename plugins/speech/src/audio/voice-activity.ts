@@ -1,7 +1,7 @@
 import { rms } from './loudness.ts'
 
 /** A segment of samples. */
-export interface Stretch {
+export interface Segment {
   readonly start: number
   readonly end: number
 }
@@ -9,7 +9,7 @@ export interface Stretch {
 export interface VoiceOptions {
   /** Minimum root mean square of a frame with speech. */
   readonly threshold: number
-  /** Pauses up to this length do not end a segment, in milliseconds. */
+  /** Maximum pause inside a segment, in milliseconds; at least twice the padding applies. */
   readonly mergeGapMs: number
   readonly rate: number
 }
@@ -19,7 +19,7 @@ const FRAME_MS = 30
 const PADDING_MS = 120
 
 /** Finds segments with speech by the energy of frames. The segments are in order and do not overlap. */
-export function voiced(samples: Float32Array, { threshold, mergeGapMs, rate }: VoiceOptions): readonly Stretch[] {
+export function findSpeech(samples: Float32Array, { threshold, mergeGapMs, rate }: VoiceOptions): readonly Segment[] {
   const frame = Math.round((FRAME_MS / 1000) * rate)
   const padding = Math.round((PADDING_MS / 1000) * rate)
   const gap = Math.max(2 * padding, Math.round((mergeGapMs / 1000) * rate))

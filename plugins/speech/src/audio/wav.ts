@@ -38,7 +38,7 @@ export function readWav(bytes: Buffer, name: string): Sound {
     if (id === 'fmt ') format = formatOf(body, invalid)
     if (id === 'data') {
       if (format === null) throw invalid('its data comes before its format')
-      return { samples: mixed(body, format, name), rate: format.rate }
+      return { samples: mixDown(body, format, name), rate: format.rate }
     }
     // Chunks begin at even offsets.
     at += 8 + length + (length % 2)
@@ -61,11 +61,11 @@ function formatOf(body: Buffer, invalid: (why: string) => Error): Format {
   return format
 }
 
-function mixed(body: Buffer, { kind, channels, bits }: Format, name: string): Float32Array {
+function mixDown(body: Buffer, { kind, channels, bits }: Format, name: string): Float32Array {
   const read = readerOf(kind, bits)
   if (read === undefined)
-    throw speechErrors.create('SPC_AUDIO_UNSUPPORTED', `${name} is encoded as ${kind} with ${bits} bits per sample`, {
-      hint: 'convert it to 16-bit PCM'
+    throw speechErrors.create('SPC_AUDIO_UNSUPPORTED', `${name} has the WAVE format ${kind} with ${bits} bits per sample, which is not supported`, {
+      hint: 'convert the file to 16-bit PCM'
     })
   const size = bits / 8
   const samples = new Float32Array(Math.floor(body.length / (size * channels)))

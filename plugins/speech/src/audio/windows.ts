@@ -1,6 +1,6 @@
-import type { Stretch } from './voice-activity.ts'
+import type { Segment } from './voice-activity.ts'
 
-export interface Window extends Stretch {
+export interface Window extends Segment {
   /** True if the window overlaps the previous one. */
   readonly overlaps: boolean
 }
@@ -9,9 +9,9 @@ export interface Window extends Stretch {
  * Cuts speech into windows of at most `size` samples. Consecutive segments share a window if they fit. A longer segment
  * is cut with an overlap, so that a word at the edge is complete in one window.
  */
-export function windowsOf(stretches: readonly Stretch[], size: number, overlap: number): readonly Window[] {
+export function windowsOf(segments: readonly Segment[], size: number, overlap: number): readonly Window[] {
   const windows: Window[] = []
-  for (const { start, end } of stretches) {
+  for (const { start, end } of segments) {
     const last = windows.at(-1)
     if (last !== undefined && end - last.start <= size) {
       windows[windows.length - 1] = { ...last, end }

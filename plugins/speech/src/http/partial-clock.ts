@@ -4,8 +4,8 @@ import type { Tunables } from '../tunables.ts'
 const ENOUGH_MS = 1_000
 
 /**
- * Decides when a partial text is due: after a pause, or during long continuous input. It needs enough new audio and a
- * minimum interval since the previous text.
+ * Decides when a partial text is due: after a pause, or during long continuous input. The recording must be long enough,
+ * and a minimum interval must have passed since the previous text.
  */
 export class PartialClock {
   readonly #tunables: Tunables
@@ -21,14 +21,14 @@ export class PartialClock {
   }
 
   /** Records the arrival of audio. `totalMs` is the length of the recording so far. */
-  heard(totalMs: number): void {
+  onAudio(totalMs: number): void {
     const { stream_partial_quiet_ms: quiet, stream_max_wait_ms: longest, heartbeat_ms: pause } = this.#tunables
     const now = performance.now()
     this.#waitingSince ??= now
     if (totalMs < ENOUGH_MS) return
-    const wanted = Math.min(now + quiet, this.#waitingSince + longest)
+    const dueAt = Math.min(now + quiet, this.#waitingSince + longest)
     this.#stop()
-    this.#timer = setTimeout(() => this.#ring(), Math.max(0, Math.max(wanted, this.#lastAt + pause) - now)).unref()
+    this.#timer = setTimeout(() => this.#fire(), Math.max(0, Math.max(dueAt, this.#lastAt + pause) - now)).unref()
   }
 
   reset(): void {
@@ -36,7 +36,7 @@ export class PartialClock {
     this.#waitingSince = null
   }
 
-  #ring(): void {
+  #fire(): void {
     this.#timer = null
     this.#waitingSince = null
     this.#lastAt = performance.now()

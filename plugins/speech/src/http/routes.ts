@@ -43,12 +43,12 @@ export function audioRoutes(parts: RouteParts): readonly HttpHandlerRoute[] {
 }
 
 async function byPath(exchange: HttpExchange, bytes: Buffer, transcriber: Transcriber): Promise<void> {
-  const asked = requestOf(bytes)
-  if (typeof asked === 'string') {
-    sendJson(exchange, 400, { error: 'bad_request', message: asked })
+  const parsed = parseBody(bytes)
+  if (typeof parsed === 'string') {
+    sendJson(exchange, 400, { error: 'bad_request', message: parsed })
     return
   }
-  const { path, language } = asked
+  const { path, language } = parsed
   try {
     const options = { signal: exchange.caller.signal, ...(language === null ? {} : { language }) }
     const transcript = await transcriber.transcribe({ kind: 'file', path }, options)
@@ -59,7 +59,7 @@ async function byPath(exchange: HttpExchange, bytes: Buffer, transcriber: Transc
 }
 
 /** Parses the body. Returns a message if it is invalid. */
-function requestOf(bytes: Buffer): string | { readonly path: string; readonly language: string | null } {
+function parseBody(bytes: Buffer): string | { readonly path: string; readonly language: string | null } {
   let body: unknown
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

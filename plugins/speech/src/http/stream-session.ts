@@ -10,7 +10,7 @@ import { texts } from './bodies.ts'
 import { PartialClock } from './partial-clock.ts'
 
 const BYTES_PER_MS = (RATE * 2) / 1000
-const GOING_AWAY = 1012
+const SERVICE_RESTART = 1012
 const TOO_BIG = 1009
 
 export interface StreamParts {
@@ -33,13 +33,13 @@ export class StreamSession {
   #chunks: Buffer[] = []
   #bytes = 0
   #language: string | undefined
-  #lastSign = performance.now()
+  #lastActivity = performance.now()
   /** The running partial recognition. */
   #partial: AbortController | null = null
   /** The running final recognition. */
   #final: AbortController | null = null
   /** End of the last final recognition; they run one after another, in commit order. */
-  #last: Promise<void> = Promise.resolve()
+  #lastFinal: Promise<void> = Promise.resolve()
 
   constructor(parts: StreamParts) {
     this.#parts = parts
@@ -48,7 +48,7 @@ export class StreamSession {
     this.#heartbeat = setInterval(() => this.#beat(), tunables.heartbeat_ms).unref()
     socket.on('message', (data, binary) => this.#receive(data, binary))
     socket.on('pong', () => {
-      this.#lastSign = performance.now()
+      this.#lastActivity = performance.now()
     })
     socket.on('error', () => socket.terminate())
     socket.on('close', () => this.#end())
@@ -57,17 +57,17 @@ export class StreamSession {
 
   /** Disconnects the client with code 1012. It can reconnect to the next version at the same address. */
   leave(): void {
-    this.#parts.socket.close(GOING_AWAY)
+    this.#parts.socket.close(SERVICE_RESTART)
   }
 
   #receive(data: RawData, binary: boolean): void {
-    this.#lastSign = performance.now()
+    this.#lastActivity = performance.now()
     const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer)
-    if (binary) this.#hear(bytes)
-    else this.#obey(bytes.toString('utf8'))
+    if (binary) this.#onAudio(bytes)
+    else this.#onCommand(bytes.toString('utf8'))
   }
 
-  #hear(bytes: Buffer): void {
+  #onAudio(bytes: Buffer): void {
     const { socket, tunables } = this.#parts
     const limit = tunables.stream_max_buffer_ms * BYTES_PER_MS
     if (this.#bytes + bytes.length > limit) {
@@ -79,10 +79,10 @@ export class StreamSession {
     }
     this.#chunks.push(bytes)
     this.#bytes += bytes.length
-    this.#clock.heard(this.#bytes / BYTES_PER_MS)
+    this.#clock.onAudio(this.#bytes / BYTES_PER_MS)
   }
 
-  #obey(text: string): void {
+  #onCommand(text: string): void {
     const message = parsed(text)
     switch (message.op) {
       case 'set_language':
@@ -110,7 +110,7 @@ export class StreamSession {
     this.#forget()
     const controller = new AbortController()
     this.#final = controller
-    this.#last = this.#last.then(async () => {
+    this.#lastFinal = this.#lastFinal.then(async () => {
       if (controller.signal.aborted) return
       try {
         this.#send('final', texts(await this.#read(pcm, language, controller.signal)))
@@ -154,10 +154,10 @@ export class StreamSession {
       socket.send(JSON.stringify({ type, correlation_id: correlationId, ...fields }))
   }
 
-  /** Pings the client, or disconnects it if it neither sent data nor responded to the last ping. */
+  /** Pings the client, or disconnects it if nothing arrived within `capture_timeout_ms`. */
   #beat(): void {
     const { socket, tunables } = this.#parts
-    if (performance.now() - this.#lastSign > tunables.capture_timeout_ms) socket.terminate()
+    if (performance.now() - this.#lastActivity > tunables.capture_timeout_ms) socket.terminate()
     else socket.ping()
   }
 

@@ -70,9 +70,9 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
   if (Number(request.headers['content-length'] ?? 0) > UPLOAD_LIMIT) throw tooLarge()
   await prepare(folder)
   const parts = new UploadParts(folder)
-  const wrong = new AbortController()
+  const failure = new AbortController()
   try {
-    await receive(request, parts, options, wrong)
+    await receive(request, parts, options, failure)
     const name = await parts.first()
     if (name === null)
       throw new UploadError('missing_audio_field', { hint: 'send the recording as a part named audio or file' })
@@ -88,34 +88,34 @@ async function receive(
   request: IncomingMessage,
   parts: UploadParts,
   { idleMs, signal }: UploadOptions,
-  wrong: AbortController
+  failure: AbortController
 ): Promise<void> {
   const parser = await parserOf(request, parts)
   let length = 0
-  const stop = (error: unknown) => wrong.abort(error)
+  const stop = (error: unknown) => failure.abort(error)
   const idle = setTimeout(() => stop(timeout('capture_timeout', idleMs)), idleMs)
   const onData = (chunk: Buffer) => {
     idle.refresh()
     length += chunk.length
     if (length > UPLOAD_LIMIT) stop(tooLarge())
   }
-  const gone = () => stop(signal.reason)
-  signal.addEventListener('abort', gone, { once: true })
+  const onAbort = () => stop(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
   request.on('data', onData)
   try {
     await new Promise<void>((resolve, reject) => {
-      wrong.signal.addEventListener('abort', () => reject(wrong.signal.reason), { once: true })
+      failure.signal.addEventListener('abort', () => reject(failure.signal.reason), { once: true })
       parser.once('finish', resolve)
       parser.once('error', (error: Error) => reject(unreadable(error)))
       request.once('error', (error: Error) => reject(new UploadError('read_body_failed', { message: error.message })))
-      if (signal.aborted) gone()
+      if (signal.aborted) onAbort()
       else request.pipe(parser)
     })
   } finally {
     clearTimeout(idle)
     request.off('data', onData)
     request.unpipe(parser)
-    signal.removeEventListener('abort', gone)
+    signal.removeEventListener('abort', onAbort)
   }
 }
 

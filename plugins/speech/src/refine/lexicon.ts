@@ -17,20 +17,20 @@ const MAX_PHRASES = 256
 export class LexiconFile {
   readonly path: string
   /** True if the file is configured, and so must exist. */
-  readonly #named: boolean
+  readonly #isRequired: boolean
   readonly #warn: (message: string) => void
   #read: { readonly mark: string; readonly lexicon: Lexicon } = { mark: '', lexicon: EMPTY_LEXICON }
 
-  constructor(path: string, named: boolean, warn: (message: string) => void) {
+  constructor(path: string, isRequired: boolean, warn: (message: string) => void) {
     this.path = path
-    this.#named = named
+    this.#isRequired = isRequired
     this.#warn = warn
   }
 
   /** Returns the current lexicon. If the file is invalid, warns once and returns the last valid content. */
   async current(): Promise<Lexicon> {
     const found = await stat(this.path).catch(() => null)
-    if (found === null && !this.#named) return EMPTY_LEXICON
+    if (found === null && !this.#isRequired) return EMPTY_LEXICON
     const mark = `${found?.size} ${found?.mtimeMs}`
     if (mark === this.#read.mark) return this.#read.lexicon
     try {

@@ -10,9 +10,9 @@ export class Replacements {
   readonly #byFirst = new Map<string, { readonly words: readonly string[]; readonly to: string }[]>()
 
   /** `pairs` map misheard words to the intended ones. The first pair for the same words wins. */
-  constructor(pairs: Iterable<readonly [heard: string, meant: string]>) {
-    for (const [heard, meant] of pairs) {
-      const words = heard.toLowerCase().split(/\s+/).filter(Boolean)
+  constructor(pairs: Iterable<readonly [misheard: string, intended: string]>) {
+    for (const [misheard, intended] of pairs) {
+      const words = misheard.toLowerCase().split(/\s+/).filter(Boolean)
       const [first] = words
       if (first === undefined) continue
       const known = this.#byFirst.get(first) ?? []
@@ -20,7 +20,7 @@ export class Replacements {
       // Longer phrases with the same start are tried first.
       this.#byFirst.set(
         first,
-        [...known, { words, to: meant }].sort((a, b) => b.words.length - a.words.length)
+        [...known, { words, to: intended }].sort((a, b) => b.words.length - a.words.length)
       )
     }
   }
@@ -52,10 +52,10 @@ export class Replacements {
       const matches =
         phrase.length === wanted.length && phrase.every((word, n) => word.core.toLowerCase() === wanted[n])
       // Words separated by a comma are not a phrase.
-      const together = phrase.every(
+      const isContiguous = phrase.every(
         (word, n) => (n === 0 || word.before === '') && (n === phrase.length - 1 || word.after === '')
       )
-      if (matches && together && !phrase.some(isProtected)) return { count: wanted.length, to }
+      if (matches && isContiguous && !phrase.some(isProtected)) return { count: wanted.length, to }
     }
     return null
   }

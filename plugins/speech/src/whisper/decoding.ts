@@ -1,7 +1,7 @@
 import type { Tensor } from 'onnxruntime-node'
 import type { ModelConfig } from './model-config.ts'
 import type { PhraseBias } from './phrase-bias.ts'
-import { argmax, drawn, logSoftmax, randomNumbers } from './probabilities.ts'
+import { argmax, sampleIndex, logSoftmax, randomNumbers } from './probabilities.ts'
 import type { Sessions } from './sessions.ts'
 
 export interface DecodingOptions {
@@ -51,7 +51,7 @@ export async function decode(
     bias?.apply(logits, decoded)
     mask(logits, config, decoded.length === 0)
     const greedy = logSoftmax(logits)
-    const token = temperature === 0 ? argmax(greedy) : drawn(logSoftmax(logits, temperature), random())
+    const token = temperature === 0 ? argmax(greedy) : sampleIndex(logSoftmax(logits, temperature), random())
     sum += greedy[token] as number
     count += 1
     if (token === config.end) break

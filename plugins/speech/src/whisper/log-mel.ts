@@ -49,13 +49,13 @@ export class LogMel {
 
   /** Computes the features of mono samples, as rows `[bands][frames]`. Ignores samples beyond the maximum length. */
   features(samples: Float32Array): Float32Array {
-    const heard = samples.subarray(0, this.samples)
+    const audio = samples.subarray(0, this.samples)
     const { frames, bands } = this
     const logs = new Float32Array(bands * frames).fill(Math.log10(FLOOR))
     const half = this.#fft.length / 2
     // Only frames that contain samples are transformed; the others are silent.
-    const touched = Math.min(frames, Math.ceil((heard.length + half) / this.#hop) + 1)
-    for (let frame = 0; frame < touched; frame += 2) this.#pair(heard, frame, logs)
+    const touched = Math.min(frames, Math.ceil((audio.length + half) / this.#hop) + 1)
+    for (let frame = 0; frame < touched; frame += 2) this.#pair(audio, frame, logs)
     return scaled(logs)
   }
 
@@ -78,12 +78,12 @@ export class LogMel {
     if (frame + 1 < this.frames) this.#filter(second, frame + 1, logs)
   }
 
-  /** Writes the windowed samples of a frame. Beyond both ends of the recording, samples are mirrored. */
+  /** Writes the windowed samples of a frame. Beyond both ends of the padded recording, samples are mirrored. */
   #windowed(samples: Float32Array, frame: number, into: Float64Array): void {
     const start = frame * this.#hop - this.#fft.length / 2
     for (let at = 0; at < into.length; at++) {
-      const asked = Math.abs(start + at)
-      const mirrored = asked < this.samples ? asked : 2 * (this.samples - 1) - asked
+      const index = Math.abs(start + at)
+      const mirrored = index < this.samples ? index : 2 * (this.samples - 1) - index
       into[at] = (samples[mirrored] ?? 0) * (this.#hann[at] as number)
     }
   }
@@ -99,6 +99,6 @@ export class LogMel {
 }
 
 function scaled(logs: Float32Array): Float32Array {
-  const lowest = logs.reduce((loudest, value) => Math.max(loudest, value), -Infinity) - 8
+  const lowest = logs.reduce((max, value) => Math.max(max, value), -Infinity) - 8
   return logs.map(value => (Math.max(value, lowest) + 4) / 4)
 }

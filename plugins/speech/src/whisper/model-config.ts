@@ -83,7 +83,7 @@ class Fields {
 
   integer(name: string, otherwise?: number): number {
     const value = this.has(name) ? this.#values[name] : otherwise
-    if (!Number.isSafeInteger(value) || (value as number) < 0) throw this.#wrong(name, 'not a whole number')
+    if (!Number.isSafeInteger(value) || (value as number) < 0) throw this.#wrong(name, 'not a whole number of 0 or more')
     return value as number
   }
 
@@ -100,8 +100,8 @@ class Fields {
     return new Map(entries as [string, number][])
   }
 
-  #wrong(name: string, what: string): Error {
-    return speechErrors.create('SPC_MODEL_INVALID', `${this.#file}: ${name} is ${what}`, {
+  #wrong(name: string, problem: string): Error {
+    return speechErrors.create('SPC_MODEL_INVALID', `${this.#file}: ${name} is ${problem}`, {
       at: { file: this.#file, path: name }
     })
   }

@@ -16,12 +16,12 @@ export class PhraseBias {
   constructor(tokens: WhisperTokens, { phrases, strength, maxTokens }: BiasOptions) {
     this.#strength = strength
     const kept: (readonly number[])[] = []
-    let room = strength === 0 ? 0 : maxTokens
+    let remaining = strength === 0 ? 0 : maxTokens
     for (const phrase of phrases) {
       // Inside a sentence, a word includes its leading space.
       const ids = tokens.encode(` ${phrase}`)
-      if (ids.length === 0 || ids.length > room) continue
-      room -= ids.length
+      if (ids.length === 0 || ids.length > remaining) continue
+      remaining -= ids.length
       kept.push(ids)
     }
     this.#phrases = kept

@@ -1,6 +1,6 @@
 /** Returns the log probabilities of logits, at a temperature above 0. */
 export function logSoftmax(logits: Float32Array, temperature = 1): Float32Array {
-  const largest = logits.reduce((most, value) => Math.max(most, value), -Infinity)
+  const largest = logits.reduce((max, value) => Math.max(max, value), -Infinity)
   const sum = logits.reduce((total, value) => total + Math.exp((value - largest) / temperature), 0)
   const shift = Math.log(sum)
   return logits.map(value => (value - largest) / temperature - shift)
@@ -14,7 +14,7 @@ export function argmax(values: Float32Array): number {
 }
 
 /** Samples an index by its probability. `at` is a random number from 0 to 1. */
-export function drawn(logProbabilities: Float32Array, at: number): number {
+export function sampleIndex(logProbabilities: Float32Array, at: number): number {
   let rest = at
   for (let index = 0; index < logProbabilities.length; index++) {
     rest -= Math.exp(logProbabilities[index] as number)

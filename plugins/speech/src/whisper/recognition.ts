@@ -3,13 +3,13 @@ import { speechErrors } from '@svc/contracts'
 import { MAX_SECONDS } from '../audio/ffmpeg.ts'
 import { normalised } from '../audio/loudness.ts'
 import { resample } from '../audio/resample.ts'
-import { voiced } from '../audio/voice-activity.ts'
+import { findSpeech } from '../audio/voice-activity.ts'
 import { readWav } from '../audio/wav.ts'
 import { joined, type Window, windowsOf } from '../audio/windows.ts'
 import { DEFAULT_THRESHOLDS } from './fallback.ts'
 import type { Ort } from './sessions.ts'
 import { Whisper, type WindowText } from './whisper.ts'
-import type { Heard, Plan, Recording } from './worker-protocol.ts'
+import type { RecognitionResult, Plan, Recording } from './worker-protocol.ts'
 
 export const RATE = 16_000
 /** Maximum size of a recording: more than two hours of stereo in CD quality. */
@@ -27,12 +27,12 @@ export class Recognition {
   }
 
   /** Recognises a recording. `check` throws when the result is no longer needed. */
-  async hear(recording: Recording, plan: Plan, check: () => void): Promise<Heard> {
+  async recognise(recording: Recording, plan: Plan, check: () => void): Promise<RecognitionResult> {
     check()
     const samples = normalised(await samplesOf(recording), plan.preprocessing)
     check()
     const { voice } = plan
-    const spoken = voice === null ? [{ start: 0, end: samples.length }] : voiced(samples, { ...voice, rate: RATE })
+    const spoken = voice === null ? [{ start: 0, end: samples.length }] : findSpeech(samples, { ...voice, rate: RATE })
     const windows = windowsOf(spoken, plan.chunkSeconds * RATE, plan.overlapSeconds * RATE)
     const whisper = await this.#model(plan)
     const texts: WindowText[] = []
@@ -41,11 +41,11 @@ export class Recognition {
       const options = { language, task: plan.task, bias: plan.bias, thresholds: DEFAULT_THRESHOLDS, check }
       const text = await whisper.read(samples.subarray(start, end), options)
       texts.push(text)
-      // The phrase that matched first is completed.
+      // Later windows use the language of the first one.
       language = text.language
     }
     return {
-      text: whole(windows, texts),
+      text: joinTexts(windows, texts),
       language: texts[0]?.language ?? null,
       alternatives: alternatives(windows, texts),
       durationMs: Math.round((samples.length / RATE) * 1000),
@@ -81,7 +81,7 @@ async function samplesOf(recording: Recording): Promise<Float32Array> {
   return resample(sound.samples, sound.rate, RATE)
 }
 
-function whole(windows: readonly Window[], texts: readonly WindowText[], other?: { at: number; text: string }): string {
+function joinTexts(windows: readonly Window[], texts: readonly WindowText[], other?: { at: number; text: string }): string {
   return texts.reduce(
     (text, each, at) => joined(text, at === other?.at ? other.text : each.text, windows[at]?.overlaps === true),
     ''
@@ -90,7 +90,7 @@ function whole(windows: readonly Window[], texts: readonly WindowText[], other?:
 
 /** Returns texts of the whole recording in which one window has an alternative reading. */
 function alternatives(windows: readonly Window[], texts: readonly WindowText[]): readonly string[] {
-  const others = texts.flatMap((each, at) => each.alternatives.map(text => whole(windows, texts, { at, text })))
-  const best = whole(windows, texts)
+  const others = texts.flatMap((each, at) => each.alternatives.map(text => joinTexts(windows, texts, { at, text })))
+  const best = joinTexts(windows, texts)
   return [...new Set(others)].filter(text => text !== best && text !== '').slice(0, MAX_ALTERNATIVES)
 }

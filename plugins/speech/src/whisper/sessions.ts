@@ -114,7 +114,7 @@ export class Sessions {
     if (inputNames.includes('use_cache_branch'))
       inputs.use_cache_branch = new this.#ort.Tensor('bool', [cache !== null], [1])
     for (const name of inputNames.filter(each => each.startsWith('past_key_values.')))
-      inputs[name] = cache?.get(name) ?? this.#nothing()
+      inputs[name] = cache?.get(name) ?? this.#emptyCache()
     const made = await session.run(inputs)
     const next = new Map<string, Tensor>(cache)
     for (const [name, tensor] of Object.entries(made)) {
@@ -130,7 +130,7 @@ export class Sessions {
     for (const session of new Set([this.#encoder, this.#first, this.#next])) await session.release()
   }
 
-  #nothing(): Tensor {
+  #emptyCache(): Tensor {
     const { heads, headSize } = this.#config
     return new this.#ort.Tensor('float32', new Float32Array(), [1, heads, 0, headSize])
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { speechErrors } from '@svc/contracts'
-import type { Heard, JobRequest, Plan, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
+import type { RecognitionResult, JobRequest, Plan, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
 
 /** The built script, because threads cannot load TypeScript. */
 const SCRIPT = new URL(
@@ -18,7 +18,7 @@ export async function programDigest(): Promise<string> {
 
 interface Pending {
   readonly cancelled: Int32Array
-  resolve(heard: Heard): void
+  resolve(result: RecognitionResult): void
   reject(error: unknown): void
 }
 
@@ -49,14 +49,14 @@ export class WhisperThread {
   }
 
   /** Recognises a recording. Throws the thread's `SPC_` errors, `SPC_RECOGNISER_FAILED`, and the signal's reason. */
-  hear(recording: Recording, plan: Plan, signal: AbortSignal): Promise<Heard> {
+  recognise(recording: Recording, plan: Plan, signal: AbortSignal): Promise<RecognitionResult> {
     signal.throwIfAborted()
     if (this.#closed) throw speechErrors.create('SPC_RECOGNISER_FAILED', 'the recogniser is closed')
     const worker = (this.#worker ??= this.#start())
     const id = this.#next++
     const cancelled = new Int32Array(new SharedArrayBuffer(4))
     const request: JobRequest = { kind: 'job', id, plan, recording, cancelled }
-    return new Promise<Heard>((resolve, reject) => {
+    return new Promise<RecognitionResult>((resolve, reject) => {
       const cancel = () => {
         Atomics.store(cancelled, 0, 1)
         reject(signal.reason)
@@ -65,9 +65,9 @@ export class WhisperThread {
       const settled = () => signal.removeEventListener('abort', cancel)
       this.#pending.set(id, {
         cancelled,
-        resolve: heard => {
+        resolve: result => {
           settled()
-          resolve(heard)
+          resolve(result)
         },
         reject: error => {
           settled()
@@ -104,9 +104,9 @@ export class WhisperThread {
     const pending = this.#pending.get(reply.id)
     this.#pending.delete(reply.id)
     if (this.#pending.size === 0 && !this.#closed) worker.unref()
-    if ('heard' in reply) {
-      this.#device = reply.heard.device
-      pending?.resolve(reply.heard)
+    if ('result' in reply) {
+      this.#device = reply.result.device
+      pending?.resolve(reply.result)
     } else pending?.reject(errorOf(reply.error))
   }
 

@@ -74,11 +74,11 @@ export class Whisper {
       if (isSilence(last, thresholds)) return { text: '', language, alternatives: [] }
       if (!isDoubtful(last, thresholds)) break
     }
-    const certain = (reading: Reading) => reading.averageLogProbability
+    const confidenceOf = (reading: Reading) => reading.averageLogProbability
     const last = readings.at(-1) as Reading
     // The first accepted reading, else the most confident one.
-    const best = isDoubtful(last, thresholds) ? readings.reduce((a, b) => (certain(b) > certain(a) ? b : a)) : last
-    const others = readings.filter(({ text }) => text !== best.text).sort((a, b) => certain(b) - certain(a))
+    const best = isDoubtful(last, thresholds) ? readings.reduce((a, b) => (confidenceOf(b) > confidenceOf(a) ? b : a)) : last
+    const others = readings.filter(({ text }) => text !== best.text).sort((a, b) => confidenceOf(b) - confidenceOf(a))
     return { text: best.text, language, alternatives: [...new Set(others.map(({ text }) => text))] }
   }
 
@@ -86,12 +86,12 @@ export class Whisper {
     return this.#sessions.close()
   }
 
-  async #language(encoded: Tensor, wanted: string | null): Promise<string | null> {
+  async #language(encoded: Tensor, requested: string | null): Promise<string | null> {
     const { languages } = this.config
     if (languages.size === 0) return 'en'
-    if (wanted !== null && languages.has(wanted)) return wanted
+    if (requested !== null && languages.has(requested)) return requested
     // The model has no tokens for regions, such as pt-br.
-    const [main = ''] = wanted?.split('-') ?? []
+    const [main = ''] = requested?.split('-') ?? []
     return languages.has(main) ? main : detectLanguage(this.#sessions, this.config, encoded)
   }
 

@@ -25,7 +25,7 @@ async function reply({ id, plan, recording, cancelled }: JobRequest): Promise<Wo
     if (Atomics.load(cancelled, 0) === 1) throw new Error('the caller cancelled the recording')
   }
   try {
-    return { id, heard: await recognition.hear(recording, plan, check) }
+    return { id, result: await recognition.recognise(recording, plan, check) }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     if (!isSvcError(error)) return { id, error: { code: null, message } }

@@ -33,7 +33,7 @@ export interface JobRequest {
 
 export type WorkerRequest = JobRequest | { readonly kind: 'end' }
 
-export interface Heard {
+export interface RecognitionResult {
   readonly text: string
   readonly language: string | null
   readonly alternatives: readonly string[]
@@ -43,7 +43,7 @@ export interface Heard {
 }
 
 export type WorkerReply =
-  | { readonly id: number; readonly heard: Heard }
+  | { readonly id: number; readonly result: RecognitionResult }
   | {
       readonly id: number
       readonly error: { readonly code: string | null; readonly message: string; readonly hint?: string }
