@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { errorMessage, parseStrictJson } from '@svc/plugin-sdk'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { runErrors } from '../errors.ts'
 import type { ChangeFeed, Listener } from './change-feed.ts'
@@ -181,9 +182,9 @@ class LiveClient {
 function readMessage(text: string): ClientMessage {
   let read: unknown
   try {
-    read = JSON.parse(text)
-  } catch {
-    read = null
+    read = parseStrictJson(text)
+  } catch (error) {
+    throw runErrors.create('RUN_ARGUMENTS', `the message is not accepted as JSON: ${errorMessage(error)}`)
   }
   const { subscribe, unsubscribe, after_id = null } = (read ?? {}) as Readonly<Record<string, unknown>>
   const isPosition = after_id === null || (Number.isSafeInteger(after_id) && Number(after_id) >= 0)

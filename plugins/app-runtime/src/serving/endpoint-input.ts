@@ -1,9 +1,10 @@
 import { type HirParam, type HttpEndpoint, httpInputOf } from '@svc/contracts'
+import { errorMessage, StrictJsonError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { isObject } from '../interpreter/json.ts'
 import type { Value } from '../interpreter/value.ts'
 import type { Codec } from '../wire/codec.ts'
-import { parseJson } from '../wire/json-text.ts'
+import { parseClientJson } from '../wire/json-text.ts'
 import { inPart, mismatch, shownJson } from '../wire/mismatch.ts'
 import type { WireTypes } from '../wire/wire-types.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -63,8 +64,9 @@ function queryValues(query: string): Record<string, unknown> {
   for (const [name, text] of new URLSearchParams(query)) {
     if (name in values) throw runErrors.create('RUN_ARGUMENTS', `${name} is passed twice`)
     try {
-      values[name] = parseJson(text)
-    } catch {
+      values[name] = parseClientJson(text)
+    } catch (error) {
+      if (!isSyntaxError(error)) throw rejected(name, name, text, error)
       throw runErrors.create('RUN_ARGUMENTS', `${name} is not JSON: found ${shownJson(text)}`, {
         hint: `quote a string: ${encodeURIComponent(name)}=%22…%22`,
         data: { path: name, expected: 'JSON', found: shownJson(text) }
@@ -81,12 +83,22 @@ function bodyObject(text: string): Record<string, unknown> {
 
 function bodyJson(text: string): unknown {
   try {
-    return parseJson(text)
+    return parseClientJson(text)
   } catch (error) {
-    throw runErrors.create('RUN_ARGUMENTS', `the body is not JSON: ${(error as Error).message}`, {
-      data: { path: '', expected: 'JSON', found: shownJson(text) }
-    })
+    throw rejected('the body', '', text, error)
   }
+}
+
+/** False for JSON that is rejected for another reason than its syntax, such as a duplicate key. */
+function isSyntaxError(error: unknown): boolean {
+  return !(error instanceof StrictJsonError) || error.reason === 'syntax'
+}
+
+function rejected(subject: string, path: string, text: string, error: unknown): Error {
+  const problem = isSyntaxError(error) ? `is not JSON: ${errorMessage(error)}` : `is rejected: ${errorMessage(error)}`
+  return runErrors.create('RUN_ARGUMENTS', `${subject} ${problem}`, {
+    data: { path, expected: 'JSON', found: shownJson(text) }
+  })
 }
 
 /**
@@ -123,14 +135,14 @@ function plainText(text: string | undefined, { codec }: Named): unknown {
       return text
     case 'int':
     case 'float':
-      return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? parseJson(text.replace(/^(-?)0+(?=\d)/, '$1')) : text
+      return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? parseClientJson(text.replace(/^(-?)0+(?=\d)/, '$1')) : text
     case 'bool':
       return text === 'true' ? true : text === 'false' ? false : text
     default:
       try {
-        return parseJson(text)
-      } catch {
-        return text
+        return parseClientJson(text)
+      } catch (error) {
+        return isSyntaxError(error) ? text : mismatch('JSON without duplicate keys', errorMessage(error))
       }
   }
 }

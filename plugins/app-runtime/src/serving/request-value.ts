@@ -1,6 +1,7 @@
+import { errorMessage } from '@svc/plugin-sdk'
 import { fail } from '../interpreter/failure.ts'
 import { Json, NONE, Opaque, some, type Value } from '../interpreter/value.ts'
-import { parseJson } from '../wire/json-text.ts'
+import { parseClientJson } from '../wire/json-text.ts'
 import type { RouteInput } from './messages.ts'
 
 /** Returns the value of `request` in a route. */
@@ -14,9 +15,9 @@ export function requestValue(route: string, { query, headers, body }: RouteInput
     /** Parses the body as JSON. Throws `RUN_BODY` for invalid JSON. */
     json: () => {
       try {
-        return new Json(parseJson(body), true)
+        return new Json(parseClientJson(body), true)
       } catch (cause) {
-        return fail('RUN_BODY', `the body of ${route} is not JSON: ${(cause as Error).message}`)
+        return fail('RUN_BODY', `the body of ${route} is not accepted as JSON: ${errorMessage(cause)}`)
       }
     },
     text: () => body,

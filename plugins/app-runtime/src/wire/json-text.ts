@@ -1,11 +1,21 @@
+import { parseStrictJson } from '@svc/plugin-sdk'
 import { isSafeNumber, parse, stringify } from 'lossless-json'
 
 /** 16 or more digits may be an integer that a number does not represent exactly. */
 const LARGE = /\d{16}/
 
-/** Parses JSON. Integers beyond 2^53 become bigints. Throws a SyntaxError. */
+/** Parses JSON of this process or a trusted source. Integers beyond 2^53 become bigints. Throws a SyntaxError. */
 export function parseJson(text: string): unknown {
   return LARGE.test(text) ? parse(text, undefined, { parseNumber, onDuplicateKey }) : JSON.parse(text)
+}
+
+/**
+ * Like {@link parseJson}, for JSON of clients: rejects duplicate and forbidden keys and deep nesting. Throws a
+ * StrictJsonError.
+ */
+export function parseClientJson(text: string): unknown {
+  const value = parseStrictJson(text)
+  return LARGE.test(text) ? parseJson(text) : value
 }
 
 /** Writes JSON with all digits of bigints: the inverse of `parseJson`. */

@@ -11,7 +11,7 @@ import { untypedCodec } from './untyped-codec.ts'
 export interface WireOptions {
   /** Defaults of struct members. */
   readonly defaults?: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
-  /** Evaluates a default. If it is missing, members with a default must not be omitted. */
+  /** Evaluates a default. Without this function, members with a default are required. */
   readonly evaluate?: (expression: HirExpression) => Value
 }
 
@@ -59,7 +59,7 @@ export class WireTypes {
     })
   }
 
-  /** Returns the codec of a type, for many values. It throws a {@link Mismatch} instead of a coded error. */
+  /** Returns the codec of a type, for many values. The codec throws a {@link Mismatch} instead of a coded error. */
   codec(type: HirType | null): Codec {
     if (type === null) return this.#untyped
     const key = JSON.stringify(type)
@@ -184,7 +184,7 @@ export function codedMismatch(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', thrown: unkn
     const { reason, place: path, expected, found } = thrown
     return runErrors.create(code, reason, {
       data: { path, expected, found },
-      hint: code === 'RUN_ARGUMENTS' ? 'see the types of the program' : 'correct the program'
+      hint: code === 'RUN_ARGUMENTS' ? 'pass a value of the declared type' : 'return a value of the declared result type'
     })
   }
   // A stack overflow: the type or the JSON is nested too deeply.
