@@ -21,7 +21,7 @@ export interface AppInput {
 /** Plugins that a served program needs. */
 const PLUGINS = ['app-runtime', 'http', 'mcp', 'database', 'compiler']
 
-/** True if a program is served: it has endpoints or pages, or tables and no function main. */
+/** True if a program is served: it has endpoints, pages or scheduled functions, or tables and no function main. */
 export function isApp({ module, components }: Program): boolean {
   const { routes, query_fns, mutation_fns, server_fns, tables, mcp_tools, mcp_resources, functions } = module
   const callable = [routes, query_fns, mutation_fns, server_fns, mcp_tools, mcp_resources]
@@ -44,9 +44,9 @@ export async function servedProgram(
       ...recordsRequests(admin),
       'plugins.app-runtime.program': resolve(file),
       ...(port === undefined ? {} : { 'plugins.app-runtime.port': port }),
-      ...(database === undefined ? {} : { 'plugins.app-runtime.database': placeOf(database) }),
+      ...(database === undefined ? {} : { 'plugins.app-runtime.database': resolveDatabase(database) }),
       // Another svc process may use the management port.
-      ...((await isTaken(admin)) ? { 'plugins.http.port': 0 } : {}),
+      ...((await isPortInUse(admin)) ? { 'plugins.http.port': 0 } : {}),
       ...more
     }
   }
@@ -62,14 +62,14 @@ function recorders(admin: KernelAdmin | undefined): string[] {
 
 const REQUEST_FILE = 'plugins.observability.request_file'
 
-/** Returns the setting with which `svc requests` finds every request of this process. A chosen value wins. */
+/** Returns the setting with which `svc requests` finds every request of this process. A configured value wins. */
 function recordsRequests(admin: KernelAdmin | undefined): Readonly<Record<string, unknown>> {
   const setting = admin?.settings('plugins.observability').find(({ key }) => key === REQUEST_FILE)
   return setting?.layer === 'default' ? { [REQUEST_FILE]: true } : {}
 }
 
 /** Resolves a database file relative to the current folder, not to the project. */
-export function placeOf(database: string): string {
+export function resolveDatabase(database: string): string {
   return database === 'memory' ? database : resolve(database)
 }
 
@@ -77,7 +77,7 @@ export function reportServing(file: string, io: CommandIo): void {
   if (!io.json) io.stderr.write(`serving ${file} until Ctrl-C\n`)
 }
 
-async function isTaken(admin: KernelAdmin | undefined): Promise<boolean> {
+async function isPortInUse(admin: KernelAdmin | undefined): Promise<boolean> {
   const settings = admin?.settings('plugins.http') ?? []
   const settingOf = (key: string): unknown => settings.find(each => each.key === `plugins.http.${key}`)?.value
   const [host, port] = [settingOf('host'), settingOf('port')]

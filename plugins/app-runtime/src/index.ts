@@ -1,5 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { grantedTo } from './capabilities.ts'
+export { grantedCapabilities as grantedTo } from './capabilities.ts'
 export { runErrors } from './errors.ts'
 export { evaluateHandler } from './operations.ts'
 export { type Runner, runProgram } from './run-command.ts'

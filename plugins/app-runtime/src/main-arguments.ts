@@ -15,7 +15,10 @@ export function mainArguments(program: Program, args: readonly string[]): Value[
   if (first === undefined) return []
   if (params.length === 1 && isList(first.type_ann)) return [args]
   if (args.length > params.length) {
-    throw refused(program, `main has ${params.length} parameters, but got ${args.length} arguments`)
+    throw refused(
+      program,
+      `main takes ${params.length} ${params.length === 1 ? 'argument' : 'arguments'}, got ${args.length}`
+    )
   }
   return args.map((text, index) => {
     const { name, type_ann } = params[index] as (typeof params)[number]
@@ -57,5 +60,7 @@ function refuse(program: Program, message: string): never {
 }
 
 function refused({ path }: Program, message: string): Error {
-  return runErrors.create('RUN_ARGUMENTS', `${path}: ${message}`, { hint: 'write them after the name of the file' })
+  return runErrors.create('RUN_ARGUMENTS', `${path}: ${message}`, {
+    hint: 'write the arguments of main after the name of the file'
+  })
 }

@@ -11,7 +11,7 @@ const MAX_MILLISECONDS = 10_000
 
 export const evaluateOperation = defineOperation({
   id: 'language.run',
-  summary: 'Run the main function of a text without any capability',
+  summary: 'Run the main function of a source text without any capability',
   input: t.object({
     source: t.string({ maxLength: 1_000_000, description: 'Source text of the program.' }),
     args: t.array(t.string({ maxLength: 10_000 }), {

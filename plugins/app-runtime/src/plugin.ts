@@ -10,7 +10,7 @@ import {
   workflowStep
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
-import { grantedTo } from './capabilities.ts'
+import { grantedCapabilities } from './capabilities.ts'
 import { clientCommand, writeClient } from './client-command.ts'
 import { openJobDatabase } from './database/job-database.ts'
 import { devCommand, serveInDevelopment } from './dev-command.ts'
@@ -87,16 +87,16 @@ export default definePlugin({
     }
     const runner: Runner = {
       compiler,
-      run: async (program, job, listener, signal, place) => {
+      run: async (program, job, listener, signal, location) => {
         const { config } = ctx
         try {
-          const capabilities = grantedTo(program, config.capabilities)
+          const capabilities = grantedCapabilities(program, config.capabilities)
           const limits = limitsOf(config, job.work.kind === 'test' ? config.test_steps : config.steps)
           const {
             access,
             store: answering,
             close
-          } = await openJobDatabase(program, job.work.kind, store, ctx.projectRoot, place)
+          } = await openJobDatabase(program, job.work.kind, store, ctx.projectRoot, location)
           const durable = job.work.kind === 'test' ? null : durableOptions(program, ctx, admin)
           const whole = { program, ...job, limits, capabilities, database: access, durable }
           const opened = openServices(services)

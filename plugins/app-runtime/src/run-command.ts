@@ -8,7 +8,7 @@ import {
   isSvcError,
   t
 } from '@svc/plugin-sdk'
-import { type AppInput, appOptions, isApp, placeOf, reportServing, servedProgram } from './app-mode.ts'
+import { type AppInput, appOptions, isApp, reportServing, resolveDatabase, servedProgram } from './app-mode.ts'
 import { runErrors } from './errors.ts'
 import type { Job, RunFailure } from './worker/job.ts'
 import type { Listener, ThreadResult } from './worker/run-in-thread.ts'
@@ -60,7 +60,7 @@ export interface Runner {
 
 /**
  * Serves a program, or runs it. Exit codes: 0; 1 if the file has errors, or the program failed or returned an Error;
- * 130 if interrupted.
+ * 2 if several modes are requested; 130 if interrupted. A program can also choose its exit code.
  */
 export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler {
   return async (given, io) => {
@@ -78,8 +78,8 @@ export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler 
       return servedProgram(file, input, admin, endsUnserved(admin))
     }
     const job = { work: { kind: 'run' as const }, args, seed }
-    const place = database === undefined ? undefined : placeOf(database)
-    const ending = await runner.run(program, job, listenerOf(io), io.signal, place)
+    const location = database === undefined ? undefined : resolveDatabase(database)
+    const ending = await runner.run(program, job, listenerOf(io), io.signal, location)
     if (!ending.ok) return reportFailure(ending.failure, io)
     const { refused, exit } = ending.outcome
     if (refused === null) return exit ?? 0
@@ -100,12 +100,12 @@ function endsUnserved(admin: KernelAdmin | undefined): Readonly<Record<string, u
 
 /** Returns the mode; null if several were requested. */
 function modeOf({ mode = 'auto', app = false, script = false, interp = false }: RunInput): Mode | null {
-  const asked = new Set<Mode>()
-  if (mode !== 'auto') asked.add(mode)
-  if (app) asked.add('app')
-  if (script) asked.add('script')
-  if (interp) asked.add('interp')
-  const [first = 'auto', ...others] = asked
+  const requested = new Set<Mode>()
+  if (mode !== 'auto') requested.add(mode)
+  if (app) requested.add('app')
+  if (script) requested.add('script')
+  if (interp) requested.add('interp')
+  const [first = 'auto', ...others] = requested
   return others.length === 0 ? first : null
 }
 

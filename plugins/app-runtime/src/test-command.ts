@@ -82,8 +82,8 @@ function summarise(results: readonly FileResult[], failed: number, seed: number,
     io.stdout.write(`${JSON.stringify({ passed, failed, seed, tests: results }, null, 2)}\n`)
     return
   }
-  const hasChance = results.some(({ kind, ok }) => kind === 'forall' && !ok)
-  const repeat = hasChance ? `; repeat with --seed ${seed}` : ''
+  const hasFailedForall = results.some(({ kind, ok }) => kind === 'forall' && !ok)
+  const repeat = hasFailedForall ? `; repeat with --seed ${seed}` : ''
   io.stdout.write(results.length === 0 ? 'no tests\n' : `${passed} passed, ${failed} failed${repeat}\n`)
 }
 

@@ -118,7 +118,7 @@ export class ActorRuntime {
 
   /**
    * Handles the oldest message of an instance. Returns false if none is due. A failed message gets five attempts;
-   * until the last one, later messages wait.
+   * until the last one, later messages wait. Throws `RUN_STEP_LIMIT` and `RUN_TIME_LIMIT`, after recording the failure.
    */
   deliver(address: ActorAddress): boolean {
     const { actors } = this.#durable

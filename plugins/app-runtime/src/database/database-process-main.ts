@@ -65,7 +65,10 @@ function bounded<A>(result: A, rows: readonly (readonly SqlValue[])[]): A {
   if (bytes <= maxBytes) return result
   // The thread assumes a rollback after RUN_MEMORY_LIMIT, because it cannot tell if this process survived.
   if (connection?.inTransaction) connection.rollback()
-  throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes; the limit is ${maxBytes}`)
+  throw runErrors.create(
+    'RUN_MEMORY_LIMIT',
+    `the rows of a statement take ${bytes} bytes; the limit is ${maxBytes} bytes`
+  )
 }
 
 function sizeOf(value: SqlValue): number {

@@ -21,9 +21,9 @@ export async function openJobDatabase(
   primary: PrimaryDatabase,
   projectRoot: string,
   /** `memory`, or the path of a file, to replace the primary database of a run. */
-  place?: string
+  location?: string
 ): Promise<JobDatabase> {
-  if (place !== undefined) return placedDatabase(program, await openPlace(primary, place), projectRoot)
+  if (location !== undefined) return placedDatabase(program, await openPlace(primary, location), projectRoot)
   const { tables, workflows } = program.module
   if (tables.length === 0 || kind !== 'test') {
     if (tables.length > 0) await migrateSchema(primary, program, { projectRoot })
@@ -44,8 +44,8 @@ export async function openJobDatabase(
 }
 
 /** Opens a database: `memory`, or the path of a file. The caller closes it. */
-export function openPlace(primary: PrimaryDatabase, place: string): Promise<DatabaseStore> {
-  return primary.open(place === 'memory' ? place : { file: place })
+export function openPlace(primary: PrimaryDatabase, location: string): Promise<DatabaseStore> {
+  return primary.open(location === 'memory' ? location : { file: location })
 }
 
 async function placedDatabase(program: Program, store: DatabaseStore, projectRoot: string): Promise<JobDatabase> {

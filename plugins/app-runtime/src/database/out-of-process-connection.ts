@@ -125,7 +125,7 @@ export class OutOfProcessConnection implements ThreadConnection {
       this.#isLost ||= this.#open !== null && hasEnded
       this.#needsSetup ||= hasEnded
       if (!isLate) throw error
-      const message = `a statement exceeded the remaining time of ${this.time.limit()}, and was stopped`
+      const message = `a statement was stopped at the time limit: ${this.time.limit()}`
       throw runErrors.create('RUN_TIME_LIMIT', message)
     }
   }

@@ -31,45 +31,45 @@ export function conditionOf(predicate: HirPredicate, shape: TableShape, replace:
 
   // The compiler rejects unknown column names.
   const column = (name: string): TableColumn => shape.column(name) ?? mismatch(`a column of ${shape.name}`, name)
-  const bind = (of: TableColumn, index: number, encode: Encode = encoded): void => {
-    binders.push(values => named(of, () => encode(of, values[index] as Value)))
+  const bind = (target: TableColumn, index: number, encode: Encode = encoded): void => {
+    binders.push(values => named(target, () => encode(target, values[index] as Value)))
   }
 
-  const compared = (kind: Compared, of: TableColumn): string => {
+  const compared = (kind: Compared, target: TableColumn): string => {
     const index = next++
-    const replaced = kind === 'Eq' ? replace('Eq', of, index) : null
+    const replaced = kind === 'Eq' ? replace('Eq', target, index) : null
     if (replaced !== null) return withBinders(replaced)
     const operator = OPERATORS[kind]
-    if (of.kind === 'dec') {
+    if (target.kind === 'dec') {
       const isOrder = kind !== 'Eq' && kind !== 'Neq'
-      bind(of, index, isOrder ? encoded : canonicalDecimal)
-      if (isOrder) return `${decimalOrder(of.quoted)} ${operator} ${decimalOrder('?')}`
-      if (kind === 'Eq') return `${canonical(of.quoted)} ${of.nullable ? 'IS' : '='} ?`
-      if (of.nullable) bind(of, index, canonicalDecimal)
-      return orPresent(of, `${canonical(of.quoted)} <> ?`)
+      bind(target, index, isOrder ? encoded : canonicalDecimal)
+      if (isOrder) return `${decimalOrder(target.quoted)} ${operator} ${decimalOrder('?')}`
+      if (kind === 'Eq') return `${canonical(target.quoted)} ${target.nullable ? 'IS' : '='} ?`
+      if (target.nullable) bind(target, index, canonicalDecimal)
+      return orPresent(target, `${canonical(target.quoted)} <> ?`)
     }
-    bind(of, index)
-    if (kind === 'Eq') return `${of.quoted} ${of.nullable ? 'IS' : '='} ?`
-    if (kind === 'Neq' && of.nullable) bind(of, index)
-    return kind === 'Neq' ? orPresent(of, `${of.quoted} <> ?`) : `${of.quoted} ${operator} ?`
+    bind(target, index)
+    if (kind === 'Eq') return `${target.quoted} ${target.nullable ? 'IS' : '='} ?`
+    if (kind === 'Neq' && target.nullable) bind(target, index)
+    return kind === 'Neq' ? orPresent(target, `${target.quoted} <> ?`) : `${target.quoted} ${operator} ?`
   }
 
-  const contains = (of: TableColumn): string => {
+  const contains = (target: TableColumn): string => {
     const index = next++
-    const replaced = replace('Contains', of, index)
+    const replaced = replace('Contains', target, index)
     if (replaced !== null) return withBinders(replaced)
-    bind(of, index, likePart)
-    return `${of.quoted} LIKE '%' || ? || '%' ESCAPE '\\'`
+    bind(target, index, likePart)
+    return `${target.quoted} LIKE '%' || ? || '%' ESCAPE '\\'`
   }
 
-  const membership = (of: TableColumn, arity: number | null): string => {
-    const encode = of.kind === 'dec' ? canonicalDecimal : encoded
-    const left = of.kind === 'dec' ? canonical(of.quoted) : of.quoted
+  const membership = (target: TableColumn, arity: number | null): string => {
+    const encode = target.kind === 'dec' ? canonicalDecimal : encoded
+    const left = target.kind === 'dec' ? canonical(target.quoted) : target.quoted
     if (arity === null) {
-      bind(of, next++, (each, value) => listText(each, value, encode))
+      bind(target, next++, (each, value) => listText(each, value, encode))
       return `${left} IN (SELECT value FROM json_each(?))`
     }
-    for (let count = 0; count < arity; count++) bind(of, next++, encode)
+    for (let count = 0; count < arity; count++) bind(target, next++, encode)
     return `${left} IN (${Array.from({ length: arity }, () => '?').join(', ')})`
   }
 

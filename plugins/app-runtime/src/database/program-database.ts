@@ -28,8 +28,8 @@ export interface ProgramDatabaseOptions {
 }
 
 /**
- * The database of a program in this thread. Outside `transaction`, every write commits separately. Throws
- * Failures without a place.
+ * The database of a program in this thread. Outside `transaction`, every write commits separately. Throws a `RunError`
+ * without a position.
  */
 export class ProgramDatabase {
   readonly #connection: LazyConnection
@@ -58,10 +58,10 @@ export class ProgramDatabase {
   /**
    * Runs a function in one transaction. It is committed on return, unless `keeps` rejects the result, and rolled back
    * on an exception. `write` takes the write lock with its first statement; `read` sees one snapshot and cannot write.
-   * Inside another transaction, it joins that one. `of` is the function's name, or the route's method and path.
+   * Inside another transaction, `run` joins that one. `name`: the function's name, or the route's method and path.
    */
-  transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true, of = ''): A {
-    return this.#mapErrors('the database', () => this.#connection.within(kind, run, keeps, this.isOutOfProcess(of)))
+  transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true, name = ''): A {
+    return this.#mapErrors('the database', () => this.#connection.within(kind, run, keeps, this.isOutOfProcess(name)))
   }
 
   /** True if the transaction of a function runs in the database process. */

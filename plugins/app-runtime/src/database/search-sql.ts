@@ -114,7 +114,7 @@ function vector(
     needs: ['vector'],
     before: null,
     join: '',
-    condition: conditionOf(predicate, shape, (_, __, place) => (place === index ? nearest : null)),
+    condition: conditionOf(predicate, shape, (_, __, rankColumn) => (rankColumn === index ? nearest : null)),
     order: { sql: `${distance}(${column.quoted}, ?), ${shape.id.quoted}`, binders: [value] }
   }
 }
@@ -128,9 +128,9 @@ function hybridPlan(
   { search, index }: SearchTerms['near'][number]
 ): SearchPlan {
   const { column, distance } = search
-  const [id, place] = [shape.id.quoted, '"~place"']
+  const [id, rankColumn] = [shape.id.quoted, '"~place"']
   const ranked = (from: string): string => {
-    return `SELECT ${ROW}, row_number() OVER (ORDER BY ${SCORE}) AS ${place} FROM (${from} ORDER BY 2 LIMIT ${CANDIDATES})`
+    return `SELECT ${ROW}, row_number() OVER (ORDER BY ${SCORE}) AS ${rankColumn} FROM (${from} ORDER BY 2 LIMIT ${CANDIDATES})`
   }
   const byWords = ranked(`SELECT rowid AS ${ROW}, rank AS ${SCORE} FROM ${table} WHERE ${table} MATCH ?`)
   const far = `${distance}(${column.quoted}, ?)`
@@ -142,7 +142,7 @@ function hybridPlan(
   return {
     needs: ['fts', 'vector'],
     before: {
-      sql: `WITH ${HITS} AS MATERIALIZED (SELECT ${ROW}, sum(1.0 / (${FUSION} + ${place})) AS ${SCORE} FROM (SELECT * FROM (${byWords}) UNION ALL SELECT * FROM (${byNearness})) GROUP BY ${ROW})`,
+      sql: `WITH ${HITS} AS MATERIALIZED (SELECT ${ROW}, sum(1.0 / (${FUSION} + ${rankColumn})) AS ${SCORE} FROM (SELECT * FROM (${byWords}) UNION ALL SELECT * FROM (${byNearness})) GROUP BY ${ROW})`,
       binders: [anyMatch(found), values => shape.encode(column, values[index] as Value)]
     },
     join: ` JOIN ${HITS} ON ${ROW} = ${id}`,

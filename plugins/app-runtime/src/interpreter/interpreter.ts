@@ -12,7 +12,7 @@ import type { Durable } from './durable.ts'
 import { fail, RunError } from './failure.ts'
 import type { Host } from './host.ts'
 import { type Limits, Machine } from './machine.ts'
-import { SourcePlaces } from './source-places.ts'
+import { SourcePositions } from './source-positions.ts'
 import { isList, type Value } from './value.ts'
 
 /** Calls into a running program. An undefined argument means its default. */
@@ -33,7 +33,7 @@ export interface RunningProgram {
 export class Interpreter {
   readonly #machine: Machine
   readonly #compiled: ProgramCompiler
-  readonly #places: SourcePlaces
+  readonly #positions: SourcePositions
   readonly #actors: ActorRuntime
   readonly #workflows: WorkflowRuntime
   /** null if workflows and actors end with the program. */
@@ -50,12 +50,12 @@ export class Interpreter {
 
   constructor(program: Program, host: Host) {
     this.#machine = new Machine(host)
-    this.#places = new SourcePlaces(program.path, program.text)
+    this.#positions = new SourcePositions(program.path, program.text)
     const durable = host.durable ?? memoryDurable(host.sleep)
     this.#durable = host.durable ?? null
     this.#actors = new ActorRuntime(this.#machine, durable)
     const describe = ({ message, at, calls }: RunError): string =>
-      `${this.#places.text(at < 0 ? (calls[0]?.at ?? -1) : at)}: ${message}`
+      `${this.#positions.text(at < 0 ? (calls[0]?.at ?? -1) : at)}: ${message}`
     this.#workflows = new WorkflowRuntime(this.#machine, durable, this.#actors.handle, describe)
     this.#machine.actors = this.#actors
     this.#machine.workflows = this.#workflows
@@ -111,8 +111,8 @@ export class Interpreter {
     return this.#run(limits, () => work(this.#running))
   }
 
-  #enter(unit: FunctionUnit | undefined, shown: string, args: readonly (Value | undefined)[]): Value {
-    if (unit === undefined) return fail('RUN_UNDEFINED', `there is no ${shown}`)
+  #enter(unit: FunctionUnit | undefined, label: string, args: readonly (Value | undefined)[]): Value {
+    if (unit === undefined) return fail('RUN_UNDEFINED', `there is no ${label}`)
     return enter(this.#machine, unit, args)
   }
 
@@ -142,13 +142,13 @@ export class Interpreter {
   }
 
   #errorOf({ code, message, at, calls, omittedCalls }: RunError): Error {
-    const place = at < 0 ? (calls[0]?.at ?? -1) : at
-    const lines = calls.map(call => `  in ${call.name}, called at ${this.#places.text(call.at)}`)
+    const position = at < 0 ? (calls[0]?.at ?? -1) : at
+    const lines = calls.map(call => `  in ${call.name}, called at ${this.#positions.text(call.at)}`)
     if (omittedCalls > 0) lines.push(`  and ${omittedCalls} more`)
-    const where = place < 0 ? this.#places.path : this.#places.text(place)
+    const location = position < 0 ? this.#positions.path : this.#positions.text(position)
     const hint = HINTS[code]
-    return runErrors.create(code, `${where}: ${message}`, {
-      at: place < 0 ? { file: this.#places.path } : this.#places.place(place),
+    return runErrors.create(code, `${location}: ${message}`, {
+      at: position < 0 ? { file: this.#positions.path } : this.#positions.place(position),
       data: { message, calls: lines.map(line => line.trim()) },
       ...defined({ hint })
     })
@@ -164,6 +164,6 @@ const HINTS: Readonly<Record<string, string>> = {
   RUN_TIME_LIMIT: 'raise the setting time_limit_ms',
   RUN_UNSUPPORTED: 'see the README of app-runtime for the supported features',
   RUN_WORKFLOW_CHANGED: 'restore the old code, or separate old and new runs with workflow.version',
-  RUN_WORKFLOW_PENDING: 'svc workflow inspect shows its progress',
+  RUN_WORKFLOW_PENDING: 'svc workflow inspect shows the progress of the run',
   RUN_WORKFLOW_UNREPEATABLE: 'move the call into an activity or a side_effect, whose result is recorded'
 }

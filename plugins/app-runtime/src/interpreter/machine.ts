@@ -133,10 +133,10 @@ export class Machine {
   allocate(bytes: number, at = -1): void {
     this.#allocated += bytes
     const limit = this.#limits.bytes
-    if (bytes > limit) fail('RUN_MEMORY_LIMIT', `a value would need ${bytes} bytes; the limit is ${limit}`, at)
+    if (bytes > limit) fail('RUN_MEMORY_LIMIT', `a value would need ${bytes} bytes; the limit is ${limit} bytes`, at)
     if (this.#allocated * HEAP_CHECK_FRACTION < limit) return
     this.#allocated = 0
     const used = getHeapStatistics().used_heap_size
-    if (used > limit) fail('RUN_MEMORY_LIMIT', `the program uses ${used} bytes; the limit is ${limit}`, at)
+    if (used > limit) fail('RUN_MEMORY_LIMIT', `the program uses ${used} bytes; the limit is ${limit} bytes`, at)
   }
 }

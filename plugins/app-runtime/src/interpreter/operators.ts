@@ -25,17 +25,17 @@ type Operator = '+' | '-' | '*' | '/' | '%'
 
 /** Computes an operator for any operands. `compile/binary.ts` has the fast paths. */
 export function arithmetic(operator: Operator, a: Value, b: Value, at: number): Value {
-  if (isInt(a) && isInt(b)) return ofInts(operator, a, b, at)
-  if (a instanceof Decimal && b instanceof Decimal) return ofDecimals(operator, a, b, at)
+  if (isInt(a) && isInt(b)) return intArithmetic(operator, a, b, at)
+  if (a instanceof Decimal && b instanceof Decimal) return decimalArithmetic(operator, a, b, at)
   const left = floatOf(a)
   const right = floatOf(b)
   if (left === undefined || right === undefined) {
     return fail('RUN_TYPE', `${operator} does not accept ${typeName(a)} and ${typeName(b)}`, at)
   }
-  return new Float(ofFloats(operator, left, right))
+  return new Float(floatArithmetic(operator, left, right))
 }
 
-function ofInts(operator: Operator, a: number | bigint, b: number | bigint, at: number): number | bigint {
+function intArithmetic(operator: Operator, a: number | bigint, b: number | bigint, at: number): number | bigint {
   const left = BigInt(a)
   const right = BigInt(b)
   switch (operator) {
@@ -50,7 +50,7 @@ function ofInts(operator: Operator, a: number | bigint, b: number | bigint, at: 
   return intOf(operator === '/' ? left / right : left % right, at)
 }
 
-function ofDecimals(operator: Operator, a: Decimal, b: Decimal, at: number): Decimal {
+function decimalArithmetic(operator: Operator, a: Decimal, b: Decimal, at: number): Decimal {
   switch (operator) {
     case '+':
       return a.plus(b)
@@ -65,7 +65,7 @@ function ofDecimals(operator: Operator, a: Decimal, b: Decimal, at: number): Dec
   }
 }
 
-function ofFloats(operator: Operator, a: number, b: number): number {
+function floatArithmetic(operator: Operator, a: number, b: number): number {
   switch (operator) {
     case '+':
       return a + b

@@ -19,7 +19,7 @@ export interface Listener {
    * Receives changes of the listener's tables. If it returns a promise, the listener gets no changes until the promise
    * resolves; those it missed are then read from the log.
    */
-  take(changes: readonly Change[]): Promise<void> | void
+  receive(changes: readonly Change[]): Promise<void> | void
   /** Called if changes were lost, or the feed has ended. No further call follows. */
   end(reason: unknown): void
 }
@@ -83,7 +83,7 @@ export class ChangeFeed {
         }
         const changes = await this.#log.after(cursor, PAGE)
         if (!followOn(changes, cursor)) throw goneAfter(after, newest)
-        await listener.take(changes.filter(({ table }) => listener.tables.has(table)))
+        await listener.receive(changes.filter(({ table }) => listener.tables.has(table)))
         cursor += changes.length
       }
     } catch (error) {
@@ -134,7 +134,7 @@ export class ChangeFeed {
 
   #deliver(listener: Listener, changes: readonly Change[]): void {
     const own = changes.filter(({ table }) => listener.tables.has(table))
-    const busy = own.length > 0 ? listener.take(own) : undefined
+    const busy = own.length > 0 ? listener.receive(own) : undefined
     if (busy instanceof Promise) void this.#deliverLater(listener, busy, this.#position ?? 0)
   }
 

@@ -3,7 +3,7 @@ import type { Logger } from '@svc/plugin-sdk'
 import { ChangeFeed } from './change-feed.ts'
 import { LiveSockets } from './live-sockets.ts'
 import { LiveTopics } from './live-topics.ts'
-import { type AskQuery, QueryStreams } from './query-streams.ts'
+import { QueryStreams, type RunQuery } from './query-streams.ts'
 import { TopicStreams } from './topic-streams.ts'
 
 /** Heartbeat interval in milliseconds. */
@@ -13,7 +13,7 @@ export interface LiveOptions {
   /** The database of the program, after its migration. */
   readonly store: Pick<DatabaseStore, 'query' | 'mode'>
   readonly program: Program
-  readonly ask: AskQuery
+  readonly ask: RunQuery
   readonly log: Logger
 }
 

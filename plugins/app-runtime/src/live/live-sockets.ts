@@ -143,7 +143,7 @@ class LiveClient {
   #listener(topic: string, tables: ReadonlySet<string>): Listener {
     return {
       tables,
-      take: changes => this.#take(topic, changes),
+      receive: changes => this.#take(topic, changes),
       end: reason => {
         this.#listeners.delete(topic)
         if (reason !== null) this.#send({ ...errorFacts(reason), topic })

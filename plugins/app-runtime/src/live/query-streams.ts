@@ -15,7 +15,7 @@ export interface QueryAnswer {
 }
 
 /** Runs a query of the program. `query` is the query string with its arguments. */
-export type AskQuery = (name: string, query: string) => Promise<QueryAnswer>
+export type RunQuery = (name: string, query: string) => Promise<QueryAnswer>
 
 interface Client {
   readonly stream: EventStream
@@ -29,13 +29,13 @@ interface Client {
 export class QueryStreams {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
-  readonly #ask: AskQuery
+  readonly #runQuery: RunQuery
   readonly #watched = new Map<string, WatchedQuery>()
 
-  constructor(topics: LiveTopics, feed: ChangeFeed, ask: AskQuery) {
+  constructor(topics: LiveTopics, feed: ChangeFeed, ask: RunQuery) {
     this.#topics = topics
     this.#feed = feed
-    this.#ask = ask
+    this.#runQuery = ask
   }
 
   /** Handles `GET /api/live/query/:name?…`. */
@@ -54,7 +54,7 @@ export class QueryStreams {
     const key = `${name}?${query}`
     let watched = this.#watched.get(key)
     if (watched === undefined) {
-      const run = (): Promise<QueryAnswer> => this.#ask(name, query)
+      const run = (): Promise<QueryAnswer> => this.#runQuery(name, query)
       watched = new WatchedQuery(this.#feed, tables, run, () => this.#watched.delete(key))
       this.#watched.set(key, watched)
     }
@@ -88,7 +88,7 @@ class WatchedQuery {
     this.#onLeft = onLeft
     this.#listener = {
       tables,
-      take: () => this.#changed(),
+      receive: () => this.#changed(),
       end: reason => {
         if (reason === null) for (const { stream } of this.#clients) stream.end(null)
         else

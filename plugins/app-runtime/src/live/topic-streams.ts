@@ -55,7 +55,7 @@ export class TopicStreams {
   #listener(topic: string, tables: ReadonlySet<string>, stream: EventStream): Listener {
     const listener: Listener = {
       tables,
-      take: changes => {
+      receive: changes => {
         let isWritten = true
         for (const change of changes) {
           const text = JSON.stringify(this.#topics.announce(topic, change))

@@ -36,14 +36,14 @@ export interface ExistingSchema {
 }
 
 /** Reads the existing tables that are `wanted` or were created by programs. */
-export async function existingSchema(database: ReadDatabase, wanted: readonly string[]): Promise<ExistingSchema> {
+export async function existingSchema(database: ReadDatabase, requested: readonly string[]): Promise<ExistingSchema> {
   const master = (await database.query('SELECT type, name, tbl_name, sql FROM sqlite_master')).rows.map(
     ([type, name, table, sql]) => ({ type, name: String(name), table: String(table).toLowerCase(), sql })
   )
   const names = new Set(master.map(({ name }) => name.toLowerCase()))
   const hasRecord = names.has(RECORD_TABLE)
   const record = hasRecord ? await readRecord(database) : []
-  const wantedNames = new Set([...wanted, ...record.map(({ table }) => table)])
+  const wantedNames = new Set([...requested, ...record.map(({ table }) => table)])
   const plain = master.filter(({ type, name }) => type === 'table' && wantedNames.has(name.toLowerCase()))
   const columns = await readColumns(
     database,

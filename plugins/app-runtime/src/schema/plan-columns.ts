@@ -69,8 +69,8 @@ class ColumnsPlanner {
   async #add(column: DesiredColumn): Promise<void> {
     const { name, declared, nullable } = column
     if (nullable || column.default !== null) {
-      const held = column.default === null ? 'empty' : column.default
-      this.#step('safe', name, `is new, and is ${held} in existing rows`, null)
+      const initial = column.default === null ? 'empty' : column.default
+      this.#step('safe', name, `is new, and is ${initial} in existing rows`, null)
       this.#additions.push(column)
       this.#values.set(name, column.default ?? 'NULL')
       return

@@ -161,8 +161,12 @@ class TableChange {
   /** Names of objects created by programs. Others are never dropped. */
   get #ownedNames(): Set<string> {
     const { recorded, others, abandoned } = this.#question
-    const made = [...(recorded === null ? [] : [recorded]), ...others.map(({ definition }) => definition), ...abandoned]
-    return new Set(made.flatMap(namesOf))
+    const created = [
+      ...(recorded === null ? [] : [recorded]),
+      ...others.map(({ definition }) => definition),
+      ...abandoned
+    ]
+    return new Set(created.flatMap(namesOf))
   }
 
   /** Names of objects that other programs declare, which are kept. */

@@ -13,9 +13,9 @@ import { refusalStatus } from './refusal-status.ts'
 
 /**
  * Runs work in one database transaction. The transaction is rolled back on an exception, or if `keeps` returns false.
- * `of` is the name of the endpoint.
+ * `name`: name of the endpoint.
  */
-export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (result: A) => boolean, of: string) => A
+export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (result: A) => boolean, name: string) => A
 
 /** Listener of a running call. */
 export interface Turn {

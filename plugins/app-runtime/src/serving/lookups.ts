@@ -7,7 +7,7 @@ import { type PlainLookups, plainLookups } from './plain-lookups.ts'
 
 /**
  * Time budget of a call in milliseconds. The overrun of a call is added to its query's excess, and an unused budget is
- * subtracted. One call adds at most `MAX_SINGLE_MS`, because it may have waited for the processor.
+ * subtracted. One call adds at most `MAX_SINGLE_MS`, because it may have waited for a CPU.
  */
 const QUICK_MS = 0.25
 const MAX_SINGLE_MS = 10

@@ -41,16 +41,16 @@ function handlerOf(endpoint: HttpEndpoint, call: Make): HttpHandlerRoute['handle
 const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
 /** Reads a JSON body. A body without a content type is treated as JSON. */
-function withJson(exchange: HttpExchange, take: (text: string) => void): void {
+function withJson(exchange: HttpExchange, onText: (text: string) => void): void {
   const type = exchange.request.headers['content-type']
   if (type === undefined || type === 'application/json' || JSON_MEDIA_TYPE.test(type)) {
-    withText(exchange, take)
+    withText(exchange, onText)
     return
   }
   // The body is read first: a client that is still writing would see a connection reset instead of the error.
   exchange.body(bytes => {
     if (bytes.length === 0) {
-      take('')
+      onText('')
       return
     }
     const message = `the body has the content type "${type}"; this route accepts JSON`
@@ -58,9 +58,9 @@ function withJson(exchange: HttpExchange, take: (text: string) => void): void {
   })
 }
 
-function withText(exchange: HttpExchange, take: (text: string) => void): void {
+function withText(exchange: HttpExchange, onText: (text: string) => void): void {
   exchange.body(bytes => {
-    if (isUtf8(bytes)) take(bytes.toString('utf8'))
+    if (isUtf8(bytes)) onText(bytes.toString('utf8'))
     else exchange.fail(runErrors.create('RUN_BODY', 'the body is not UTF-8 text'))
   })
 }

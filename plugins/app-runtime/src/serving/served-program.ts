@@ -11,14 +11,14 @@ import {
   workflowStep
 } from '@svc/contracts'
 import { errorMessage, isSvcError, type PluginContext } from '@svc/plugin-sdk'
-import { grantedTo } from '../capabilities.ts'
+import { grantedCapabilities } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
 import { processAnswers } from '../database/database-process.ts'
 import { openPlace } from '../database/job-database.ts'
 import { storeAnswers } from '../database/store-answers.ts'
 import { runErrors } from '../errors.ts'
 import { announceChanges } from '../live/announce-changes.ts'
-import type { AskQuery } from '../live/query-streams.ts'
+import type { RunQuery } from '../live/query-streams.ts'
 import { compareSchema, migrateSchema } from '../schema/migrate.ts'
 import { levelOf } from '../schema/plan.ts'
 import { limitsOf, type Settings } from '../settings.ts'
@@ -50,7 +50,7 @@ export interface ServingParts {
 
 /**
  * Serves the configured program: compiles it, loads it into a thread, and contributes its routes. Throws
- * `RUN_PROGRAM_INVALID` if it has errors.
+ * `RUN_PROGRAM_INVALID` if it has errors, unless its file is watched and no version was served before.
  */
 export async function serveProgram(parts: ServingParts, file: string): Promise<void> {
   const { ctx, compiler } = parts
@@ -132,7 +132,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   }
 }
 
-/** True if the tables exist as declared, without warnings. */
+/** True if a durable database has the tables as declared, without warnings. */
 async function hasTables(store: DatabaseStore, program: Program, projectRoot: string): Promise<boolean> {
   try {
     const plan = await compareSchema(store, program, { projectRoot })
@@ -145,7 +145,7 @@ async function hasTables(store: DatabaseStore, program: Program, projectRoot: st
 }
 
 /** Returns a function that runs a query of the program by name, for live results. */
-function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery {
+function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): RunQuery {
   return (name, query) =>
     pool.ask(
       endpoints.findIndex(each => each.kind === 'query' && each.name === name),
@@ -176,8 +176,8 @@ async function watchProgram({ ctx, admin }: ServingParts, path: string): Promise
 }
 
 /**
- * Compiles the program of a file. Returns null if a watched program has errors: it is served once it is corrected.
- * Throws them if a previous version is being served.
+ * Compiles the program of a file. Returns null if a watched program has errors: it is served once they are corrected.
+ * Throws the errors if the file is not watched, or a version of it was served before.
  */
 async function firstProgram(parts: ServingParts, path: string, watch: ProgramWatch | null): Promise<Program | null> {
   const { ctx, compiler } = parts
@@ -197,7 +197,7 @@ async function loadOf({ ctx, admin }: ServingParts, store: DatabaseStore, progra
   return {
     program,
     limits: limitsOf(config, config.steps),
-    capabilities: grantedTo(program, config.capabilities),
+    capabilities: grantedCapabilities(program, config.capabilities),
     database: needsDatabase(program) ? await accessTo(store) : null,
     durable: durableOptions(program, ctx, admin)
   }

@@ -13,11 +13,11 @@ const MAX_DEPTH = 4
 /** Generates random values of the language's types. */
 export class Generator {
   readonly #types: ReadonlyMap<string, HirTypeDeclaration>
-  readonly #chance: () => number
+  readonly #random: () => number
 
-  constructor(program: Program, chance: () => number) {
+  constructor(program: Program, random: () => number) {
     this.#types = new Map(program.module.types.map(type => [type.name, type]))
-    this.#chance = chance
+    this.#random = random
   }
 
   /** True if values of a type can be generated. A parameter without a type gets ints. */
@@ -73,7 +73,7 @@ export class Generator {
     if (declaration !== undefined) return this.#declared(declaration, size, depth)
     switch (name) {
       case 'float':
-        return new Float(this.#below(4) === 0 ? this.#below(3) - 1 : (this.#chance() - 0.5) * 10 ** this.#below(10))
+        return new Float(this.#below(4) === 0 ? this.#below(3) - 1 : (this.#random() - 0.5) * 10 ** this.#below(10))
       case 'str':
         return this.#text(size)
       case 'char':
@@ -118,7 +118,7 @@ export class Generator {
   }
 
   #below(limit: number): number {
-    return Math.floor(this.#chance() * Math.max(1, Math.floor(limit)))
+    return Math.floor(this.#random() * Math.max(1, Math.floor(limit)))
   }
 }
 

@@ -1,11 +1,11 @@
 import type { Program, ProgramTest } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import { chance } from '../chance.ts'
 import type { ProgramDatabase } from '../database/program-database.ts'
 import { RunError } from '../interpreter/failure.ts'
 import type { Interpreter } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { Value } from '../interpreter/value.ts'
+import { seededRandom } from '../seeded-random.ts'
 import { Generator } from './generator.ts'
 import { literal } from './literal.ts'
 import { simpler } from './simpler.ts'
@@ -105,7 +105,7 @@ function forAll(
   seed: number,
   attempt: (args: readonly Value[]) => TestFailure | null
 ): { failure: TestFailure | null; runs: number } {
-  const generator = new Generator(program, chance(seed))
+  const generator = new Generator(program, seededRandom(seed))
   for (let turn = 0; turn < iterations; turn++) {
     const unknown = test.params.find(({ type_ann }) => !generator.knows(type_ann))
     if (unknown !== undefined) {

@@ -24,21 +24,23 @@ export class BrowserPages {
     'browser.open': (request: { url: string; headless: boolean }, call: BridgeCall) =>
       cancellable(call, () => this.#open(request, call)),
     'browser.goto': ({ page, url }: BrowserQuestion & { url: string }, call: BridgeCall) =>
-      cancellable(call, () => this.#of(page).goto(page, url, call)),
+      cancellable(call, () => this.#browserOf(page).goto(page, url, call)),
     'browser.click': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
-      cancellable(call, () => this.#of(page).click(page, target, call)),
+      cancellable(call, () => this.#browserOf(page).click(page, target, call)),
     'browser.fill': ({ page, target, text }: BrowserQuestion & { text: string }, call: BridgeCall) =>
-      cancellable(call, () => this.#of(page).fill(page, target, text, call)),
+      cancellable(call, () => this.#browserOf(page).fill(page, target, text, call)),
     'browser.wait_for': (request: BrowserQuestion & { milliseconds: number }, call: BridgeCall) =>
-      cancellable(call, () => this.#of(request.page).waitFor(request.page, request.target, request.milliseconds, call)),
+      cancellable(call, () =>
+        this.#browserOf(request.page).waitFor(request.page, request.target, request.milliseconds, call)
+      ),
     'browser.text': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
-      cancellable(call, async () => (await this.#of(page).text(page, target || undefined, call)).content),
+      cancellable(call, async () => (await this.#browserOf(page).text(page, target || undefined, call)).content),
     'browser.html': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
-      cancellable(call, async () => (await this.#of(page).html(page, target || undefined, call)).content),
+      cancellable(call, async () => (await this.#browserOf(page).html(page, target || undefined, call)).content),
     'browser.screenshot': ({ page }: BrowserQuestion, call: BridgeCall) =>
-      cancellable(call, () => this.#of(page).screenshot(page, call)),
+      cancellable(call, () => this.#browserOf(page).screenshot(page, call)),
     'browser.close': async ({ page }: BrowserQuestion) => {
-      const browser = this.#of(page)
+      const browser = this.#browserOf(page)
       this.#opened.delete(page)
       await browser.close(page)
     }
@@ -61,7 +63,7 @@ export class BrowserPages {
     return page
   }
 
-  #of(page: BrowserPageId): BrowserAutomation {
+  #browserOf(page: BrowserPageId): BrowserAutomation {
     const browser = this.#opened.get(page)
     if (browser !== undefined) return browser
     throw browserErrors.create('BRW_PAGE_UNKNOWN', `the program has no page ${JSON.stringify(page).slice(0, 60)}`)

@@ -10,7 +10,7 @@ export interface HttpRequest {
   readonly type?: string
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number
   readonly text: string
 }
@@ -20,7 +20,7 @@ const MAX_BYTES = 32 * 2 ** 20
 
 /** Handles `http.request`: makes HTTP requests for programs. Throws `RUN_HTTP_FAILED`. */
 export const HTTP_ANSWERS: BridgeAnswers = {
-  'http.request': async (request: HttpRequest, { signal }: BridgeCall): Promise<HttpAnswer> => {
+  'http.request': async (request: HttpRequest, { signal }: BridgeCall): Promise<HttpResponse> => {
     const { method, url, body, type } = request
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw failed(url, 'not an HTTP URL')
     try {

@@ -12,7 +12,7 @@ export class Mismatch extends Error {
   }
 
   /** The path as text: `note.tags[2]`; empty for the whole value. */
-  get place(): string {
+  get pathText(): string {
     const parts = this.path.map((part, index) => {
       if (typeof part === 'number') return `[${part}]`
       return /^\w+$/.test(part) ? `${index === 0 ? '' : '.'}${part}` : `[${JSON.stringify(part)}]`
@@ -22,8 +22,8 @@ export class Mismatch extends Error {
 
   /** The message: `note.tags[2]: expected str, found 1`. */
   get reason(): string {
-    const { place, expected, found } = this
-    return `${place === '' ? 'the value' : place}: expected ${expected}, found ${found}`
+    const { pathText, expected, found } = this
+    return `${pathText === '' ? 'the value' : pathText}: expected ${expected}, found ${found}`
   }
 }
 

@@ -5,15 +5,15 @@ import { Float, isInt, Json, type Value } from '../interpreter/value.ts'
 import type { Codec } from './codec.ts'
 import { mismatch, shownJson } from './mismatch.ts'
 
-const LEAST = -(1n << 63n)
-const MOST = (1n << 63n) - 1n
+const MIN_INT = -(1n << 63n)
+const MAX_INT = (1n << 63n) - 1n
 
 export const INT: Codec = {
   name: 'int',
   isOptional: false,
   decode(json) {
     if (typeof json === 'number' && Number.isSafeInteger(json)) return json === 0 ? 0 : json
-    if (typeof json === 'bigint' && json >= LEAST && json <= MOST) return json
+    if (typeof json === 'bigint' && json >= MIN_INT && json <= MAX_INT) return json
     return mismatch('int', shownJson(json))
   },
   encode: value => (isInt(value) ? value : wrong('int', value))

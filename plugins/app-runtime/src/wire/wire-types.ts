@@ -181,10 +181,11 @@ function withCode<A>(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', run: () => A): A {
 /** Converts a mismatch to an error with a code; other errors stay unchanged. */
 export function codedMismatch(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', thrown: unknown): unknown {
   if (thrown instanceof Mismatch) {
-    const { reason, place: path, expected, found } = thrown
+    const { reason, pathText: path, expected, found } = thrown
     return runErrors.create(code, reason, {
       data: { path, expected, found },
-      hint: code === 'RUN_ARGUMENTS' ? 'pass a value of the declared type' : 'return a value of the declared result type'
+      hint:
+        code === 'RUN_ARGUMENTS' ? 'pass a value of the declared type' : 'return a value of the declared result type'
     })
   }
   // A stack overflow: the type or the JSON is nested too deeply.

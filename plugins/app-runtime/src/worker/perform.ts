@@ -1,10 +1,10 @@
-import { chance } from '../chance.ts'
 import { openDatabase } from '../database/access.ts'
 import { display } from '../interpreter/display.ts'
 import { Exit, type Host } from '../interpreter/host.ts'
 import { Interpreter } from '../interpreter/interpreter.ts'
 import { Tagged } from '../interpreter/value.ts'
 import { mainArguments } from '../main-arguments.ts'
+import { seededRandom } from '../seeded-random.ts'
 import { runTests } from '../testing/run-tests.ts'
 import { bridgeTo } from '../threads/bridge.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
@@ -56,7 +56,7 @@ function hostOf(job: Job, report: (message: JobEvent) => void): Host {
     },
     log: (level, text) => report({ kind: 'log', level, text }),
     now: Date.now,
-    random: job.seed === null ? Math.random : chance(job.seed),
+    random: job.seed === null ? Math.random : seededRandom(job.seed),
     args: job.args,
     capabilities: new Set(job.capabilities),
     sleep,

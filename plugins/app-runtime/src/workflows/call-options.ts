@@ -40,12 +40,12 @@ export const OPTIONS_OF: Readonly<Record<Optioned, readonly string[]>> = {
 const MESH_STEPS = ['noop', 'join', 'snapshot', 'heartbeat', 'dispatch', 'wait'] as const
 
 /** Merges records of options; later ones win. Throws `RUN_ARGUMENTS` for an unknown option, and `RUN_TYPE`. */
-export function callOptions(of: Optioned, name: string, records: readonly (Value | null)[]): CallOptions {
+export function callOptions(kind: Optioned, name: string, records: readonly (Value | null)[]): CallOptions {
   const options = new Map(records.flatMap(record => (record === null ? [] : [...recordOf(record)])))
-  const idle = [...options.keys()].find(key => !OPTIONS_OF[of].includes(key))
+  const idle = [...options.keys()].find(key => !OPTIONS_OF[kind].includes(key))
   if (idle !== undefined) {
-    const kind = of === 'workflow' ? 'workflow' : 'activity'
-    fail('RUN_ARGUMENTS', `the ${kind} ${name} has no option ${idle}; it has ${OPTIONS_OF[of].join(', ')}`)
+    const noun = kind === 'workflow' ? 'workflow' : 'activity'
+    fail('RUN_ARGUMENTS', `the ${noun} ${name} has no option ${idle}; it has ${OPTIONS_OF[kind].join(', ')}`)
   }
   const duration = (key: string, otherwise: number): number => {
     const value = options.get(key)

@@ -82,10 +82,10 @@ export class WorkflowExecution {
   }
 
   /** Throws `RUN_WORKFLOW_UNREPEATABLE` for non-deterministic code. */
-  refuse(what: string, at = -1): never {
+  refuse(label: string, at = -1): never {
     return fail(
       'RUN_WORKFLOW_UNREPEATABLE',
-      `the workflow ${this.run.workflow} cannot be repeated, because it uses ${what}; use it in an activity or in side_effect { }`,
+      `the workflow ${this.run.workflow} cannot be repeated, because it uses ${label}; move that code into an activity or side_effect { }`,
       at
     )
   }
@@ -151,8 +151,8 @@ export class WorkflowExecution {
     const signal = this.#durable.workflows.signal(this.run.runId, key)
     if (signal === null) throw new Suspension(null, key)
     const value = signal.payload === null ? null : losslessValue(signal.payload, this.#handle)
-    const own = { event: 'SignalWaitSatisfied', ...this.#step(name, id), signal_key: key } as const
-    this.#complete(id, name, own, value, signal.id)
+    const details = { event: 'SignalWaitSatisfied', ...this.#step(name, id), signal_key: key } as const
+    this.#complete(id, name, details, value, signal.id)
     return value
   }
 
@@ -164,8 +164,8 @@ export class WorkflowExecution {
     const attempt = this.#resumed(id, name, 1, NO_OPTIONS)
     this.#record({ attempt: { activityId: id, attempt, status: 'started', error: null } })
     const value = this.#outside(run)
-    const own = { event: 'LocalActivity', activity: name, activity_id: id, status: 'executed' } as const
-    this.#complete(id, name, { ...own, classification: 'local' }, value)
+    const details = { event: 'LocalActivity', activity: name, activity_id: id, status: 'executed' } as const
+    this.#complete(id, name, { ...details, classification: 'local' }, value)
     return value
   }
 
@@ -186,8 +186,8 @@ export class WorkflowExecution {
       )
     }
     const value = this.isReplaying ? oldest : newest
-    const own = { event: 'BranchDecision', ...this.#step(name, step), branch: `${id}=${value}` } as const
-    this.#entries.push(entry({ ...own, decision_source: name }))
+    const details = { event: 'BranchDecision', ...this.#step(name, step), branch: `${id}=${value}` } as const
+    this.#entries.push(entry({ ...details, decision_source: name }))
     this.#storeStep(step, { activity: name, event: 'BranchDecision', result: losslessText(value) })
     return value
   }
@@ -257,12 +257,18 @@ export class WorkflowExecution {
       throw thrown
     }
     if (isMesh(name)) {
-      const where = labels.length === 0 ? '' : ` and not by a node with ${labels.join(', ')}`
-      const reason = `no mesh is connected, so ${mens ?? name} ran here${where}`
+      const labelText = labels.length === 0 ? '' : ` and not by a node with ${labels.join(', ')}`
+      const reason = `no mesh is connected, so ${mens ?? name} ran here${labelText}`
       this.#entries.push(entry({ event: 'MeshActivitySkipped', ...this.#step(name, id), reason }))
     }
-    const own = { event: 'LocalActivity', activity: name, activity_id: id, status: 'executed', classification } as const
-    this.#complete(id, name, own, value)
+    const details = {
+      event: 'LocalActivity',
+      activity: name,
+      activity_id: id,
+      status: 'executed',
+      classification
+    } as const
+    this.#complete(id, name, details, value)
     return value
   }
 
@@ -317,10 +323,10 @@ export class WorkflowExecution {
     )
   }
 
-  #complete(id: string, name: string, own: Parameters<typeof entry>[0], value: Value, signal?: number): void {
+  #complete(id: string, name: string, details: Parameters<typeof entry>[0], value: Value, signal?: number): void {
     const result = losslessText(value)
-    this.#entries.push(entry(own), entry({ event: 'ActivityCompleted', ...this.#step(name, id) }))
-    this.#storeStep(id, { activity: name, event: own.event, result }, signal)
+    this.#entries.push(entry(details), entry({ event: 'ActivityCompleted', ...this.#step(name, id) }))
+    this.#storeStep(id, { activity: name, event: details.event, result }, signal)
   }
 
   /** Stores a completed step. A later call with the same id returns its result. */

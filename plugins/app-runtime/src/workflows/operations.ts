@@ -229,8 +229,8 @@ export function cancelHandler(open: OpenRuns): Handler<typeof workflowCancel> {
 export function pruneHandler(open: OpenRuns, keeping: () => Retention): Handler<typeof workflowPrune> {
   return async ({ keep_runs, keep_days, program = null, dry_run }) => {
     const store = await open()
-    const kept = keeping()
-    const bounds = { runs: keep_runs ?? kept.runs, days: keep_days ?? kept.days }
+    const toLossless = keeping()
+    const bounds = { runs: keep_runs ?? toLossless.runs, days: keep_days ?? toLossless.days }
     const runs = await (dry_run ? countExpendable : pruneRuns)(store, program, bounds)
     const count = runs === 1 ? '1 ended run' : `${runs} ended runs`
     return { runs, text: `${dry_run ? 'would delete' : 'deleted'} ${count}` }
@@ -271,12 +271,12 @@ function timeOf(milliseconds: SqlValue | undefined): string | null {
 
 /** Converts JSON to the format of `losslessText`, as strs, lists and records of the language. */
 function losslessJson(json: unknown): string {
-  return JSON.stringify(kept(json))
+  return JSON.stringify(toLossless(json))
 }
 
-function kept(json: unknown): unknown {
+function toLossless(json: unknown): unknown {
   if (typeof json === 'number' && !Number.isSafeInteger(json)) return { $float: json }
-  if (Array.isArray(json)) return json.map(kept)
+  if (Array.isArray(json)) return json.map(toLossless)
   if (typeof json !== 'object' || json === null) return json
-  return { $record: Object.entries(json).map(([key, value]) => [key, kept(value)]) }
+  return { $record: Object.entries(json).map(([key, value]) => [key, toLossless(value)]) }
 }

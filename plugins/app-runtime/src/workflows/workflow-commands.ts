@@ -92,7 +92,9 @@ export function checkWorkflows({ compiler }: Pick<Runner, 'compiler'>): CommandH
     if (program === null) return 1
     const { workflows, activities } = program.module
     if (io.json) {
-      io.stdout.write(`${JSON.stringify({ workflows: workflows.map(facts), activities: activities.map(facts) })}\n`)
+      io.stdout.write(
+        `${JSON.stringify({ workflows: workflows.map(describe), activities: activities.map(describe) })}\n`
+      )
       return 0
     }
     for (const [kind, list] of Object.entries({ workflow: workflows, activity: activities })) {
@@ -104,6 +106,6 @@ export function checkWorkflows({ compiler }: Pick<Runner, 'compiler'>): CommandH
   }
 }
 
-function facts({ name, params }: HirProcess) {
+function describe({ name, params }: HirProcess) {
   return { name, params: params.map(param => ({ name: param.name, required: param.default === null })) }
 }

@@ -79,20 +79,20 @@ t.test('a literal record has the defaults of its expected type', t => {
   t.end()
 })
 
-t.test('members with defaults have the defaults of their type', t => {
+t.test('an empty record gets the defaults of its declared type', t => {
   const { lines } = run(`${DECLARATIONS}fn page() to Page { { } }\nfn main() { print(page().head, page().notes) }`)
   t.same(lines, ['{title: untitled, stars: 3, tags: [], by: None} []'])
   t.end()
 })
 
 t.test('explicit members override defaults, and other types add no defaults', t => {
-  const told = (body: string) => run(`${DECLARATIONS}fn main() { ${body}\n }`).lines
-  t.same(told('let n: Note = { stars: 1, title: "x", by: Some("me") }\n print(n)'), [
+  const output = (body: string) => run(`${DECLARATIONS}fn main() { ${body}\n }`).lines
+  t.same(output('let n: Note = { stars: 1, title: "x", by: Some("me") }\n print(n)'), [
     '{stars: 1, title: x, by: Some(me), tags: []}'
   ])
-  t.same(told('let n = { title: "x" }\n print(n)'), ['{title: x}'])
-  t.same(told('let n: any = { title: "x" }\n print(n)'), ['{title: x}'])
-  t.same(told('let n: Map[str, str] = { title: "x" }\n print(n)'), ['{title: x}'])
+  t.same(output('let n = { title: "x" }\n print(n)'), ['{title: x}'])
+  t.same(output('let n: any = { title: "x" }\n print(n)'), ['{title: x}'])
+  t.same(output('let n: Map[str, str] = { title: "x" }\n print(n)'), ['{title: x}'])
   t.end()
 })
 

@@ -28,7 +28,7 @@ t.test('toml and yaml are read and written, with clear errors', async t => {
   t.equal(shown('std.toml.parse("big = 9007199254740993").unwrap().get_int("big").unwrap() + 1'), '9007199254740994')
   t.equal(shown('std.toml.render({ a: 1, b: { c: ["x"] } }).unwrap()'), 'a = 1\n\n[b]\nc = [ "x" ]\n')
   t.match(shown('std.toml.parse("a = ")'), /^Error\(invalid TOML: /)
-  t.match(shown('std.toml.render([1])'), /^Error\(cannot be written as TOML: /)
+  t.match(shown('std.toml.render([1])'), /^Error\(the value cannot be written as TOML: /)
   t.equal(shown('std.yaml.parse("- a\\n- b: 2").unwrap().at(1).unwrap().get_int("b").unwrap()'), '2')
   t.equal(shown('std.yaml.render([1, { a: "x" }]).unwrap()'), '- 1\n- a: x\n')
   t.match(shown('std.yaml.parse("a: [")'), /^Error\(invalid YAML: /)

@@ -20,7 +20,7 @@ t.test('a remote database supports tables, migrations and searches', async t => 
   await feed.listen(
     {
       tables: new Set(['note']),
-      take: changes => {
+      receive: changes => {
         rows.push(...changes.map(({ row }) => row))
       },
       end: () => undefined

@@ -25,7 +25,7 @@ t.test('the index follows rows that are added, changed and removed', async t => 
   await store.execute("INSERT INTO doc_fts (doc_fts) VALUES ('integrity-check')")
 })
 
-t.test('a new index contains existing rows, and follows its declaration', async t => {
+t.test('a changed search index is rebuilt from existing rows, and a removed one is dropped', async t => {
   const store = await openStore()
   const table = '@table type Doc { title: str body: str }\n'
   await apply(store, table)
@@ -45,7 +45,7 @@ t.test('a new index contains existing rows, and follows its declaration', async 
   await store.execute("INSERT INTO doc (title, body) VALUES ('a', 'b')")
 })
 
-t.test('a search survives a rebuild of its table', async t => {
+t.test('the full-text table is filled again after a rebuild of its table', async t => {
   const store = await openStore()
   const source = '@table type Doc { title: str n: int }\n@search_index Doc.words on (title)\n'
   await apply(store, source)
@@ -94,7 +94,7 @@ t.test('a vector index finds the nearest rows, and survives a rebuild of its tab
   ])
 })
 
-t.test('vectors of another length are rejected', async t => {
+t.test('a migration of stored vectors to another length would lose data', async t => {
   const store = await openStore()
   await apply(store, '@table type P { at: Option[Tensor[2]] }')
   await store.execute("INSERT INTO p (at) VALUES (vector32('[1, 2]'))")

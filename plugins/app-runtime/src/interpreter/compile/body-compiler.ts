@@ -153,6 +153,6 @@ export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Valu
 }
 
 /** Returns code that throws when executed, so that the rest of the program can run. */
-export function unsupported(what: string, at: number): Eval {
-  return () => fail('RUN_UNSUPPORTED', `${what} cannot be run here`, at)
+export function unsupported(label: string, at: number): Eval {
+  return () => fail('RUN_UNSUPPORTED', `${label} cannot be run here`, at)
 }

@@ -99,7 +99,12 @@ export function callOfUnit(
     const name = args[unknown]?.name
     const count = unit.params.length
     const takes = `takes ${count} ${count === 1 ? 'argument' : 'arguments'}, got ${args.length}`
-    return () => fail('RUN_ARGUMENTS', `${unit.name} ${name === null ? takes : `has no other parameter ${name}`}`, at)
+    return () =>
+      fail(
+        'RUN_ARGUMENTS',
+        `${unit.name} ${name === null ? takes : `has no parameter ${name}, or receives it twice`}`,
+        at
+      )
   }
   const isInOrder = slots.every((slot, index) => slot === index)
   if (!isInOrder || values.length < unit.params.length || options !== null) {

@@ -46,9 +46,9 @@ export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body 
 }
 
 /** Compiles non-deterministic code, which fails inside a workflow body. */
-export function outsideOfWorkflows({ machine }: BodyCompiler, what: string, at: number, run: Eval): Eval {
+export function outsideOfWorkflows({ machine }: BodyCompiler, label: string, at: number, run: Eval): Eval {
   return frame => {
-    machine.workflow?.refuse(what, at)
+    machine.workflow?.refuse(label, at)
     return run(frame)
   }
 }

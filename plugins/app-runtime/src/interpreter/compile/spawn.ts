@@ -15,7 +15,10 @@ export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readon
   const wrong = slots.findIndex((slot, index) => slot < 0 || slot >= params.length || slots.indexOf(slot) < index)
   const missing = params.find((param, slot) => param.default === null && !slots.includes(slot))
   if (wrong >= 0 || missing !== undefined) {
-    const problem = missing === undefined ? `takes ${params.length} arguments` : `needs an argument ${missing.name}`
+    const problem =
+      missing === undefined
+        ? `takes ${params.length} ${params.length === 1 ? 'argument' : 'arguments'}`
+        : `needs an argument ${missing.name}`
     return () => fail('RUN_ARGUMENTS', `${name} ${problem}`, at)
   }
   const values = args.map(({ value }) => body.value(value))

@@ -97,7 +97,7 @@ function written(name: string, machine: { allocate(bytes: number): void }, rende
   try {
     text = render()
   } catch (cause) {
-    return error(`cannot be written as ${name}: ${(cause as Error).message}`)
+    return error(`the value cannot be written as ${name}: ${(cause as Error).message}`)
   }
   machine.allocate(2 * text.length)
   return ok(text)

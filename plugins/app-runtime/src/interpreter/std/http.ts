@@ -1,5 +1,5 @@
 import { isSvcError } from '@svc/plugin-sdk'
-import type { HttpAnswer, HttpRequest } from '../../threads/http-requests.ts'
+import type { HttpRequest, HttpResponse } from '../../threads/http-requests.ts'
 import { parseJson, printJson } from '../../wire/json-text.ts'
 import type { Machine } from '../machine.ts'
 import { type Native, native, textArg } from '../native.ts'
@@ -9,7 +9,7 @@ import { error, ok, type Value } from '../value.ts'
 /** Maximum characters of a response body in an error message. */
 const MAX_REASON_LENGTH = 200
 
-const getText = native(1, 1, (args, machine) => ask(machine, { method: 'GET', url: textArg(args, 0) }), 'net')
+const getText = native(1, 1, (args, machine) => sendRequest(machine, { method: 'GET', url: textArg(args, 0) }), 'net')
 
 const postJson = native(
   2,
@@ -18,7 +18,7 @@ const postJson = native(
     const [, body = null] = args
     // A str that is already JSON is sent unchanged.
     const text = typeof body === 'string' && isJson(body) ? body : printJson(toJson(body))
-    return ask(machine, { method: 'POST', url: textArg(args, 0), body: text, type: 'application/json' })
+    return sendRequest(machine, { method: 'POST', url: textArg(args, 0), body: text, type: 'application/json' })
   },
   'net'
 )
@@ -31,20 +31,20 @@ export const REQUESTS: Readonly<Record<string, Native>> = {
   'HTTP.post_json': postJson
 }
 
-function ask(machine: Machine, request: HttpRequest): Value {
+function sendRequest(machine: Machine, request: HttpRequest): Value {
   const { bridge } = machine.host
   if (bridge === null) return error('HTTP requests are not available here')
-  let answer: HttpAnswer
+  let response: HttpResponse
   try {
-    answer = bridge.ask('http.request', request, machine.millisecondsLeft()) as HttpAnswer
+    response = bridge.ask('http.request', request, machine.millisecondsLeft()) as HttpResponse
   } catch (cause) {
     if (isSvcError(cause) && cause.code === 'RUN_HTTP_FAILED') return error(cause.message)
     throw cause
   }
-  machine.allocate(2 * answer.text.length)
-  if (answer.status < 400) return ok(answer.text)
-  const reason = answer.text.trim().slice(0, MAX_REASON_LENGTH)
-  return error(`${request.url}: HTTP status ${answer.status}${reason === '' ? '' : `: ${reason}`}`)
+  machine.allocate(2 * response.text.length)
+  if (response.status < 400) return ok(response.text)
+  const reason = response.text.trim().slice(0, MAX_REASON_LENGTH)
+  return error(`${request.url}: HTTP status ${response.status}${reason === '' ? '' : `: ${reason}`}`)
 }
 
 function isJson(text: string): boolean {

@@ -8,24 +8,39 @@ import { error, ok, type Value } from '../value.ts'
 
 /** Functions of other plugins, for programs with the capability. */
 export const PLUGINS: Readonly<Record<string, Native>> = {
-  'Speech.transcribe': native(1, 1, (args, machine) => ask(machine, 'speech.transcribe', textArg(args, 0)), 'fs'),
-  'OpenClaw.list_skills': native(0, 0, (_, machine) => ask(machine, 'skills.list', null), 'net'),
+  'Speech.transcribe': native(
+    1,
+    1,
+    (args, machine) => callPlugin(machine, 'speech.transcribe', textArg(args, 0)),
+    'fs'
+  ),
+  'OpenClaw.list_skills': native(0, 0, (_, machine) => callPlugin(machine, 'skills.list', null), 'net'),
   'OpenClaw.call': native(
     2,
     2,
     (args, machine) => {
       const [, input = null] = args
       const command = typeof input === 'string' ? input : printJson(toJson(input))
-      return ask(machine, 'skills.call', { skill: textArg(args, 0), command })
+      return callPlugin(machine, 'skills.call', { skill: textArg(args, 0), command })
     },
     'net'
   ),
-  'OpenClaw.subscribe': native(1, 1, (args, machine) => ask(machine, 'skills.subscribe', textArg(args, 0)), 'net'),
-  'OpenClaw.unsubscribe': native(1, 1, (args, machine) => ask(machine, 'skills.unsubscribe', textArg(args, 0)), 'net'),
+  'OpenClaw.subscribe': native(
+    1,
+    1,
+    (args, machine) => callPlugin(machine, 'skills.subscribe', textArg(args, 0)),
+    'net'
+  ),
+  'OpenClaw.unsubscribe': native(
+    1,
+    1,
+    (args, machine) => callPlugin(machine, 'skills.unsubscribe', textArg(args, 0)),
+    'net'
+  ),
   'OpenClaw.notify': native(
     2,
     2,
-    (args, machine) => ask(machine, 'skills.notify', { domain: textArg(args, 0), message: textArg(args, 1) }),
+    (args, machine) => callPlugin(machine, 'skills.notify', { domain: textArg(args, 0), message: textArg(args, 1) }),
     'net'
   ),
   // Non-deterministic: the plugin that provides the tools may change between calls.
@@ -44,7 +59,7 @@ export const PLUGINS: Readonly<Record<string, Native>> = {
 /** Failures that end the program. All others become an Error value that the program can handle. */
 const ENDINGS: readonly string[] = ['RUN_TIME_LIMIT', 'RUN_HOST_FAILED']
 
-function ask(machine: Machine, question: string, payload: unknown): Value {
+function callPlugin(machine: Machine, question: string, payload: unknown): Value {
   const { bridge } = machine.host
   if (bridge === null) return error('other plugins are not available here')
   try {

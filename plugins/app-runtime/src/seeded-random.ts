@@ -1,5 +1,5 @@
 /** Returns a generator of seeded random numbers in [0, 1), by splitmix32. */
-export function chance(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed | 0
   return () => {
     state = (state + 0x9e3779b9) | 0

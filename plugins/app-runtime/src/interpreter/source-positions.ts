@@ -1,7 +1,7 @@
 import type { ErrorPlace } from '@svc/plugin-sdk'
 
 /** Lines and columns of byte offsets in a source text. Columns count characters, from 1. */
-export class SourcePlaces {
+export class SourcePositions {
   readonly path: string
   readonly #bytes: Buffer
 
