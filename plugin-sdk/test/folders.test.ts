@@ -1,6 +1,6 @@
 import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makeFolder, makePrivateFolder } from '@svc/plugin-sdk/folders'
 import t from 'tap'
 
 t.test('makeFolder creates a folder with its parents and does not change an existing one', t => {
@@ -15,6 +15,21 @@ t.test('makeFolder creates a folder with its parents and does not change an exis
   t.equal(existsSync(join(root, 'there/below')), true)
   t.end()
 })
+
+t.test(
+  'makePrivateFolder creates folders that only their user can read, and does not change an existing one',
+  { skip: process.platform === 'win32' ? 'Windows has no such permissions' : false },
+  t => {
+    const before = process.umask(0)
+    t.teardown(() => process.umask(before))
+    const root = t.testdir({})
+    const modeOf = (path: string): number => statSync(join(root, path)).mode & 0o777
+    makeFolder(join(root, 'open'))
+    makePrivateFolder(join(root, 'open/a/b'))
+    t.same([modeOf('open'), modeOf('open/a'), modeOf('open/a/b')], [0o777, 0o700, 0o700])
+    t.end()
+  }
+)
 
 t.test('the error of makeFolder names a file in the path', t => {
   const root = t.testdir({})

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  type BreakerPolicy,
   type CallOptions,
   type CommandHandler,
   type Disposer,
@@ -19,8 +20,7 @@ import {
   traceparentOf
 } from '@svc/plugin-sdk'
 import { Validator } from '@svc/plugin-sdk/check'
-import { makeFolder } from '@svc/plugin-sdk/folders'
-import type { BreakerPolicy } from './breaker.ts'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
 import { BoundOperation } from './operations.ts'
@@ -89,7 +89,7 @@ class UnitContext implements PluginContext<unknown> {
 
   async dataDirectory(): Promise<string> {
     const directory = join(this.#host.dataRoot, 'plugins', this.name)
-    makeFolder(directory)
+    makePrivateFolder(directory)
     return directory
   }
 

@@ -45,12 +45,23 @@ export const kernelSchema = t.object(
       description: 'Time that running calls have to finish after their plugin was replaced or removed.',
       ...milliseconds
     }),
+    tap_timeout_ms: t.integer({
+      default: 5_000,
+      minimum: 1,
+      maximum: 86_400_000,
+      description: 'Time limit for each tap on a hook, unless the hook declares another one.'
+    }),
     data_directory: t.optional(
       t.string({
         description: 'Absolute path of the folder for data that several projects share.',
         'x-env': 'SVC_DATA_DIR'
       })
     ),
+    private_state: t.boolean({
+      default: true,
+      description:
+        'Remove the permissions of other users from the state folder (.vox) when a server starts. False keeps them, for example for a group.'
+    }),
     repository_id: t.optional(
       t.string({ description: 'Name of the repository in queues and daemon responses.', 'x-env': 'SVC_REPOSITORY_ID' })
     ),

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 
 /** Version of a plugin's code that is being activated, or that crashed a process. */
 interface Marked {
@@ -72,7 +73,7 @@ export class LoadMarker {
     try {
       if (this.#marks.length === 0) rmSync(this.#file, { force: true })
       else {
-        mkdirSync(dirname(this.#file), { recursive: true })
+        makePrivateFolder(dirname(this.#file))
         const draft = `${this.#file}.${process.pid}`
         writeFileSync(draft, JSON.stringify(this.#marks))
         renameSync(draft, this.#file)

@@ -29,6 +29,7 @@ import { isLeftOff } from './discovery.ts'
 import { Findings, findingsIn } from './findings.ts'
 import { holdSettings } from './held-settings.ts'
 import { type ResolvedConfig, resolveConfig } from './plugin-config.ts'
+import { makePrivate } from './private-state.ts'
 import { repositoryIdOf } from './repository-id.ts'
 import { configSchema } from './sections.ts'
 import { catchUncaught } from './uncaught.ts'
@@ -109,6 +110,7 @@ export class Project {
       dataRoot: state,
       repositoryId: config.kernel.repository_id ?? repositoryIdOf(projectRoot),
       version,
+      tapTimeoutMs: config.kernel.tap_timeout_ms,
       services: new Map<ServiceId, unknown>([
         [kernelAdmin.id, this.admin],
         ...(log.lines === undefined ? [] : [[logLines.id, log.lines] as const])
@@ -122,7 +124,10 @@ export class Project {
 
   start(): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.#options.serves !== false) this.#catalog.marker.arm()
+      if (this.#options.serves !== false) {
+        this.#catalog.marker.arm()
+        this.#makeStatePrivate()
+      }
       this.#printOutput(this.#catalog)
       this.#reportFindings()
       if (this.#options.ownsProcess === true) this.#release = catchUncaught(this.kernel, error => this.#end(error))
@@ -130,6 +135,13 @@ export class Project {
       if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
       await this.kernel.change({ sources: this.#catalog.found.sources, ...this.#wanted() })
     })
+  }
+
+  #makeStatePrivate(): void {
+    const { state } = this.#catalog
+    const entries = this.#config.kernel.private_state ? makePrivate(state) : 0
+    if (entries > 0)
+      this.log.info(`other users can no longer read ${state}`, { entries, setting: 'kernel.private_state' })
   }
 
   /** Reads configuration and plugins again and applies changes. Invalid changes are reported and have no effect. */

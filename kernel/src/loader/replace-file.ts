@@ -1,11 +1,11 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 
 /** Writes a file atomically: readers see the old or the new content. Creates its folder. */
 export async function replaceFile(file: string, text: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
-  makeFolder(dirname(file))
+  makePrivateFolder(dirname(file))
   try {
     await writeFile(temporary, text)
     await rename(temporary, file)

@@ -6,25 +6,34 @@ import { dirname } from 'node:path'
  * where Node's recursive `mkdir` never returns.
  */
 export function makeFolder(path: string): void {
+  make(path, undefined)
+}
+
+/** Creates a folder like {@link makeFolder}; only the user can read what it creates, whatever the umask. */
+export function makePrivateFolder(path: string): void {
+  make(path, 0o700)
+}
+
+function make(path: string, mode: number | undefined): void {
   try {
-    makeAbove(path)
+    makeAbove(path, mode)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw error
     // In a sandbox with access only to this folder, parents cannot be read or created, but Node's `mkdir` works.
-    mkdirSync(path, { recursive: true })
+    mkdirSync(path, { recursive: true, ...(mode === undefined ? {} : { mode }) })
   }
 }
 
-function makeAbove(path: string): void {
+function makeAbove(path: string, mode: number | undefined): void {
   try {
-    mkdirSync(path)
+    mkdirSync(path, mode)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (isFolder(path)) return
     const parent = dirname(path)
     if (code !== 'ENOENT' || parent === path || isFolder(parent)) throw error
-    makeAbove(parent)
-    makeAbove(path)
+    makeAbove(parent, mode)
+    makeAbove(path, mode)
   }
 }
 

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { copyFile, link, readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 
 /** Interval in milliseconds for retrying while another process replaces the file. */
 const STEP_MS = 10
@@ -20,7 +20,7 @@ export type Claim = string | null
  * way. It is named by a digest of the old text. Its owner then replaces the file if it still has the old text.
  */
 export async function claim(path: string, text: string, lives: (text: string) => Promise<boolean>): Promise<Claim> {
-  makeFolder(dirname(path))
+  makePrivateFolder(dirname(path))
   const draft = `${path}.${process.pid}.${digest(text)}.tmp`
   await writeFile(draft, text, { mode: 0o600 })
   try {

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { CircuitBreaker } from './circuit-breaker.ts'
 export { dataDirectory } from './data-directory.ts'
 export { journeySteps } from './journey-steps.ts'

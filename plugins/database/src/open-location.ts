@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseErrors } from '@svc/contracts'
 import { errorMessage, isSvcError, type SvcError } from '@svc/plugin-sdk'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import type { DatabaseLocation } from './location.ts'
 import { openRemote, openReplica } from './remote/remote-store.ts'
 import { type LocalOptions, openFile } from './store/local-store.ts'
@@ -23,7 +23,7 @@ const WAIT_MS = 500
 /** Codes of a file that cannot be created or written. Another file may not replace one that is damaged or newer. */
 const UNWRITABLE = new Set(['DBS_OPEN_FAILED', 'DBS_READ_ONLY'])
 /** Codes of transient errors. */
-const PASSING = new Set(['DBS_BUSY', 'DBS_UNREACHABLE', 'DBS_LOST'])
+const TRANSIENT = new Set(['DBS_BUSY', 'DBS_UNREACHABLE', 'DBS_LOST'])
 
 /** Opens the configured database. Retries transient errors, up to three attempts. */
 export async function openLocation(place: DatabaseLocation, options: OpenOptions): Promise<QueuedStore> {
@@ -32,7 +32,7 @@ export async function openLocation(place: DatabaseLocation, options: OpenOptions
   if (place.mode === 'replica') {
     const { url, token } = place
     try {
-      await makeFolder(place.file)
+      makeFolderOf(place.file)
       const { busyTimeoutMs, remoteTimeoutMs: timeoutMs } = options
       return await withRetries(() => openReplica({ ...place, busyTimeoutMs, timeoutMs }), options)
     } catch (error) {
@@ -69,7 +69,7 @@ function damaged(file: string, backups: string, cause: SvcError): Error {
 
 function makeFolderOf(file: string): void {
   try {
-    makeFolder(dirname(file))
+    makePrivateFolder(dirname(file))
   } catch (cause) {
     throw databaseErrors.create('DBS_OPEN_FAILED', `${file}: its folder cannot be created: ${errorMessage(cause)}`, {
       cause,
@@ -83,7 +83,7 @@ async function withRetries<A>(open: () => Promise<A>, { signal }: OpenOptions): 
     try {
       return await open()
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS || !isSvcError(error) || !PASSING.has(error.code)) throw error
+      if (attempt === MAX_ATTEMPTS || !isSvcError(error) || !TRANSIENT.has(error.code)) throw error
       await sleep(WAIT_MS * attempt, undefined, { signal })
     }
   }

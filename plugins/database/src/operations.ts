@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { databaseErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { pluginErrors } from './errors.ts'
 import type { PrimaryStore } from './primary-store.ts'
 import { restore } from './restore.ts'
@@ -38,7 +38,7 @@ export const databaseStatus = defineOperation({
     expected_digest: t.string(),
     missing_tables: t.array(t.string()),
     capabilities: t.nullable(capabilities),
-    text: t.string({ description: 'Problems, as sentences.' })
+    text: t.string({ description: 'State of the database, or its problems, as sentences.' })
   }),
   effect: 'read',
   expose: {
@@ -126,7 +126,7 @@ export function backupHandler({ store, projectRoot, copies }: OperationsOptions)
   return async ({ file: named }) => {
     const time = new Date().toISOString().replaceAll(/[:.]/g, '')
     const file = named === undefined ? join(await copies(), `copy-${time}.db`) : resolve(projectRoot, named)
-    makeFolder(dirname(file))
+    makePrivateFolder(dirname(file))
     await store.backup(file)
     const { size } = await stat(file)
     return { file, bytes: size, text: `${store.location} was copied to ${file} (${size} bytes)` }

@@ -1,4 +1,4 @@
-import { copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type DatabaseStore, databaseErrors } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
@@ -7,6 +7,7 @@ import { BASELINE_VERSION } from './baseline/schema.ts'
 import { pluginErrors } from './errors.ts'
 import { openFile } from './store/local-store.ts'
 import { WorkerConnection } from './store/worker-connection.ts'
+import { PRIVATE_MODE } from './worker/engine.ts'
 
 const OPTIONS = { busyTimeoutMs: 0, synchronous: 'full' } as const
 
@@ -23,7 +24,7 @@ export async function restore(copy: string, file: string, now: Date): Promise<Re
   const staged = `${file}.restoring-${process.pid}`
   try {
     await stage(copy, staged)
-    const kept = await putAside(file, now)
+    const kept = await moveAside(file, now)
     await rename(staged, file)
     return { kept }
   } finally {
@@ -40,6 +41,7 @@ async function stage(copy: string, staged: string): Promise<void> {
     })
   if ((await stat(copy).catch(() => null))?.isFile() !== true) throw invalid('the file does not exist')
   await copyFile(copy, staged)
+  await chmod(staged, PRIVATE_MODE)
   try {
     const store = await openFile(staged, OPTIONS)
     try {
@@ -81,7 +83,7 @@ async function leaveWal(file: string): Promise<void> {
   }
 }
 
-async function putAside(file: string, now: Date): Promise<string | null> {
+async function moveAside(file: string, now: Date): Promise<string | null> {
   if ((await stat(file).catch(() => null)) === null) return null
   try {
     await leaveWal(file)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { fileError } from './files.ts'
 
 export interface DigestOptions {
@@ -90,7 +90,7 @@ export async function remembered(folder: string, identity: string, compute: () =
   if (/^[0-9a-f]{64}$/.test(known)) return known
   const hash = await compute()
   try {
-    makeFolder(join(folder, 'digests'))
+    makePrivateFolder(join(folder, 'digests'))
     const temporary = `${file}.${process.pid}`
     await writeFile(temporary, hash)
     await rename(temporary, file)

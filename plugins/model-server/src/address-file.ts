@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ownServerPath, ownServerText } from '@svc/contracts'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 
 /** File with the address of the server, for commands in other processes. It outlives a reload of this plugin. */
 export class AddressFile {
@@ -15,7 +15,7 @@ export class AddressFile {
   /** Writes the address, unless the file has it already. Throws errors of the file system. */
   write(url: string): void {
     if (url === this.#url) return
-    makeFolder(dirname(this.#path))
+    makePrivateFolder(dirname(this.#path))
     const draft = `${this.#path}.${process.pid}`
     writeFileSync(draft, ownServerText(url), { mode: 0o600 })
     renameSync(draft, this.#path)

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 
 export interface LogFileOptions {
   readonly path: string
@@ -47,7 +47,7 @@ export class LogFile {
   }
 
   #open(): number {
-    makeFolder(dirname(this.#options.path))
+    makePrivateFolder(dirname(this.#options.path))
     const descriptor = openSync(this.#options.path, 'a', 0o600)
     this.#size = fstatSync(descriptor).size
     return descriptor

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseStore, LanguageCompiler, PrimaryDatabase, Program } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { openPlace } from '../database/job-database.ts'
 import { compiled, reportFailure } from '../run-command.ts'
 import { compareSchema, migrateSchema, type SchemaOptions } from './migrate.ts'
@@ -155,7 +155,7 @@ async function openNamed(
 async function copyName({ copies }: SchemaCommandOptions): Promise<string> {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '')
   const copy = join(await copies(), `before-${time}.db`)
-  makeFolder(dirname(copy))
+  makePrivateFolder(dirname(copy))
   return copy
 }
 

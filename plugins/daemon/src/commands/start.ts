@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type DaemonState, ownIdentity, type ProcessIdentity, presenceOf } from '@svc/contracts'
 import type { CommandIo, DetachedProcess, ServeInstead } from '@svc/plugin-sdk'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { parseAddress, SOCKET_SETTING } from '../address.ts'
 import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
@@ -109,7 +109,7 @@ interface Launched {
 function launch({ root, logMaxBytes, logFiles }: DaemonProject, input: StartInput, { detach }: CommandIo): Launched {
   if (detach === undefined) throw daemonErrors.create('DMN_START_FAILED', 'only the program svc can start a daemon')
   const path = logPath(root)
-  makeFolder(join(root, '.vox'))
+  makePrivateFolder(join(root, '.vox'))
   const log = openSync(path, 'a', 0o600)
   try {
     rotate(path, logMaxBytes, logFiles)

@@ -6,7 +6,7 @@ import { rewriteParameters } from '../sql/parameters.ts'
 import type { DatabaseConnection } from '../store/connection.ts'
 import { storeError } from '../store/failures.ts'
 import { CHANGING, INSERTING } from '../worker/engine.ts'
-import type { BoundStatement, Facts, SqlFailure, SqlOutcome } from '../worker/protocol.ts'
+import type { BoundStatement, EngineInfo, SqlFailure, SqlOutcome } from '../worker/protocol.ts'
 import { remoteFailure } from './remote-failure.ts'
 
 export interface RemoteOptions {
@@ -20,20 +20,20 @@ export interface RemoteOptions {
 export class RemoteConnection implements DatabaseConnection {
   readonly #options: RemoteOptions
   #client: Promise<Client> | null = null
-  #facts: Promise<Facts> | null = null
+  #info: Promise<EngineInfo> | null = null
   #transaction: Transaction | null = null
 
   constructor(options: RemoteOptions) {
     this.#options = options
   }
 
-  open(): Promise<Facts> {
-    this.#facts ??= this.#findFacts()
+  open(): Promise<EngineInfo> {
+    this.#info ??= this.#findInfo()
     // A failed attempt is not cached: the server may respond later.
-    this.#facts.catch(() => {
-      this.#facts = null
+    this.#info.catch(() => {
+      this.#info = null
     })
-    return this.#facts
+    return this.#info
   }
 
   /** Retries once: a read is repeatable, and the server may have closed an idle connection. */
@@ -125,7 +125,7 @@ export class RemoteConnection implements DatabaseConnection {
     client?.close()
   }
 
-  async #findFacts(): Promise<Facts> {
+  async #findInfo(): Promise<EngineInfo> {
     // First checks that the server responds.
     await this.query({ sql: 'SELECT 1', values: [], verb: 'SELECT' })
     const works = (sql: string): Promise<boolean> =>

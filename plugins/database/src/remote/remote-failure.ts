@@ -2,7 +2,7 @@ import type { SqlFailure } from '../worker/protocol.ts'
 
 /** Maps a client's error to a failure. `writes`: the request may have made changes even if no response came. */
 export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number): SqlFailure {
-  const { message, code, extendedCode, status, timedOut } = factsOf(error)
+  const { message, code, extendedCode, status, timedOut } = detailsOf(error)
   const named = extendedCode ?? code ?? ''
   const failure = (as: string, text: string): SqlFailure => ({
     code: as,
@@ -19,7 +19,7 @@ export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number
   return failure('REMOTE_UNREACHABLE', `${message}${unknown}`)
 }
 
-interface ErrorFacts {
+interface ErrorDetails {
   readonly message: string
   readonly code: string | undefined
   readonly extendedCode: string | undefined
@@ -28,8 +28,8 @@ interface ErrorFacts {
 }
 
 /** Clients wrap errors; the innermost message is the most specific. */
-function factsOf(error: unknown): ErrorFacts {
-  let found: ErrorFacts = {
+function detailsOf(error: unknown): ErrorDetails {
+  let found: ErrorDetails = {
     message: String(error),
     code: undefined,
     extendedCode: undefined,

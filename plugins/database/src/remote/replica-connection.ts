@@ -1,6 +1,6 @@
 import type { SqlResult } from '@svc/contracts'
 import { WorkerConnection } from '../store/worker-connection.ts'
-import type { BoundStatement, Facts, SqlOutcome } from '../worker/protocol.ts'
+import type { BoundStatement, EngineInfo, SqlOutcome } from '../worker/protocol.ts'
 import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
 
 const SELECT_ONE: BoundStatement = { sql: 'SELECT 1', values: [], verb: 'SELECT' }
@@ -19,33 +19,33 @@ export class ReplicaConnection extends WorkerConnection {
     this.#primary = new RemoteConnection(primary)
   }
 
-  override async open(): Promise<Facts> {
-    await this.#answers()
+  override async open(): Promise<EngineInfo> {
+    await this.#assertReachable()
     return super.open()
   }
 
   override async group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]> {
-    await this.#answers()
+    await this.#assertReachable()
     return super.group(statements)
   }
 
   override async batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]> {
-    await this.#answers()
+    await this.#assertReachable()
     return super.batch(statements)
   }
 
   override async standalone(statement: BoundStatement): Promise<SqlResult> {
-    await this.#answers()
+    await this.#assertReachable()
     return super.standalone(statement)
   }
 
   override async begin(): Promise<void> {
-    await this.#answers()
+    await this.#assertReachable()
     return super.begin()
   }
 
   override async sync(): Promise<void> {
-    await this.#answers()
+    await this.#assertReachable()
     return super.sync()
   }
 
@@ -54,7 +54,7 @@ export class ReplicaConnection extends WorkerConnection {
     return super.close()
   }
 
-  async #answers(): Promise<void> {
+  async #assertReachable(): Promise<void> {
     await this.#primary.query(SELECT_ONE)
   }
 }

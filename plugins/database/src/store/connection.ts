@@ -1,12 +1,12 @@
 import type { SqlResult } from '@svc/contracts'
-import type { BoundStatement, Facts, SqlOutcome } from '../worker/protocol.ts'
+import type { BoundStatement, EngineInfo, SqlOutcome } from '../worker/protocol.ts'
 
 /**
  * Connection to a database, for one caller at a time: between `begin` and `commit` or `rollback` only `run` is called.
  * Methods reject with the codes of the contract; only {@link SqlOutcome} contains raw failures.
  */
 export interface DatabaseConnection {
-  open(): Promise<Facts>
+  open(): Promise<EngineInfo>
   query(statement: BoundStatement): Promise<SqlResult>
   /** Runs writes in one commit; each fails or succeeds separately. */
   group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]>

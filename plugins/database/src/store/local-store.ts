@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ThreadAccess } from '@svc/contracts'
-import { MEMORY, type ThreadPlace } from '../thread/file-connection.ts'
-import type { WorkerPlace } from '../worker/protocol.ts'
+import type { ThreadPlace } from '../thread/file-connection.ts'
+import { MEMORY, type WorkerPlace } from '../worker/protocol.ts'
 import { QueuedStore } from './queued-store.ts'
 import { WorkerConnection } from './worker-connection.ts'
 

@@ -16,7 +16,7 @@ import {
 import { defined, errorMessage, isSvcError, SvcError } from '@svc/plugin-sdk'
 import { type AdmittedStatement, admit, assertTransactional, splitScript } from '../sql/admit.ts'
 import { placeIn } from '../sql/scan.ts'
-import type { Facts } from '../worker/protocol.ts'
+import type { EngineInfo } from '../worker/protocol.ts'
 import type { DatabaseConnection } from './connection.ts'
 import { storeError } from './failures.ts'
 import { WriterQueue } from './writer-queue.ts'
@@ -64,7 +64,7 @@ export class QueuedStore implements DatabaseStore {
   }
 
   async capabilities(): Promise<DatabaseCapabilities> {
-    const { fts, vector }: Facts = await this.#writer.open()
+    const { fts, vector }: EngineInfo = await this.#writer.open()
     return {
       fts,
       vector,

@@ -3,7 +3,7 @@ import { databaseErrors, type SqlResult } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import type {
   BoundStatement,
-  Facts,
+  EngineInfo,
   OperationName,
   SqlOutcome,
   WorkerOperations,
@@ -32,7 +32,7 @@ interface Thread {
   /** Requests of this turn of the event loop, which are sent together. */
   readonly outbox: WorkerRequest[]
   /** Settles with the thread's first call, which opens the database. */
-  readonly opened: Promise<Facts>
+  readonly opened: Promise<EngineInfo>
   readonly ended: Promise<void>
 }
 
@@ -47,7 +47,7 @@ export class WorkerConnection implements DatabaseConnection {
   #next = 0
   #inTransaction = false
   /** The file that the first thread opened. */
-  #file: Facts['id']
+  #file: EngineInfo['id']
   /** Reason why no new thread is started. */
   #over: SvcError | null = null
 
@@ -56,7 +56,7 @@ export class WorkerConnection implements DatabaseConnection {
     this.#location = location
   }
 
-  open(): Promise<Facts> {
+  open(): Promise<EngineInfo> {
     return this.#ready().opened
   }
 
@@ -184,9 +184,9 @@ export class WorkerConnection implements DatabaseConnection {
       opened: Promise.resolve({ fts: false, vector: false }),
       ended
     }
-    thread.opened = this.#send(thread, 'open', null).then(facts => {
-      this.#file ??= facts.id
-      return facts
+    thread.opened = this.#send(thread, 'open', null).then(info => {
+      this.#file ??= info.id
+      return info
     })
     // If opening fails, the next call tries again.
     thread.opened.catch(async () => {

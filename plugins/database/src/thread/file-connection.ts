@@ -10,7 +10,7 @@ import { storeError } from '../store/failures.ts'
 import { failureOf, isBusy } from '../worker/engine.ts'
 import { FileIdentity } from '../worker/file-identity.ts'
 import { agreesWithFile, type Guard, LibsqlEngine } from '../worker/libsql-engine.ts'
-import type { BoundStatement } from '../worker/protocol.ts'
+import { type BoundStatement, MEMORY } from '../worker/protocol.ts'
 import { retryWhileBusy } from './wait.ts'
 
 /** Database file, with the settings of its store. */
@@ -20,9 +20,6 @@ export interface ThreadPlace {
   readonly busyTimeoutMs: number
   readonly synchronous: 'normal' | 'full'
 }
-
-/** Value of `file` for an empty in-memory database, which has one connection. */
-export const MEMORY = ':memory:'
 
 /** Page cache of each of the two connections, in KiB. It is small, since there may be many threads. */
 const PAGE_CACHE_KIB = 16_384

@@ -1,6 +1,9 @@
 import type { SqlResult } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
-import type { BoundStatement, Facts, SqlFailure } from './protocol.ts'
+import type { BoundStatement, EngineInfo, SqlFailure } from './protocol.ts'
+
+/** Permissions of new database files and backups: only the user can read them. */
+export const PRIVATE_MODE = 0o600
 
 /** Connection of one thread, used without overlapping calls. */
 export interface Engine {
@@ -9,7 +12,7 @@ export interface Engine {
   /** Runs any number of statements without parameters. */
   exec(sql: string): void
   readonly inTransaction: boolean
-  facts(): Facts
+  info(): EngineInfo
   backup(file: string): void
   /** Updates a replica. */
   sync(): void

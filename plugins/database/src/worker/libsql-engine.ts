@@ -1,10 +1,11 @@
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import type { NativeGuard, SqlResult, SqlValue } from '@svc/contracts'
 import { readValue } from '../sql/engine-values.ts'
-import { CHANGING, type Engine, EngineFailure, INSERTING, isBusy } from './engine.ts'
+import { CHANGING, type Engine, EngineFailure, INSERTING, isBusy, PRIVATE_MODE } from './engine.ts'
 import { locate } from './locate.ts'
-import type { BoundStatement, Facts, WorkerPlace } from './protocol.ts'
+import { type BoundStatement, type EngineInfo, MEMORY, type WorkerPlace } from './protocol.ts'
 import { StatementCache } from './statement-cache.ts'
 
 /** Types of the part of the binding that is used here; its own types are incomplete. */
@@ -57,7 +58,10 @@ export class LibsqlEngine implements Engine {
     try {
       const Native = loadBinding()
       const remote = replicaOf === undefined ? {} : { syncUrl: replicaOf.url, authToken: replicaOf.token }
+      if (replicaOf === undefined && file !== MEMORY) createPrivate(file)
+      const isNewReplica = replicaOf !== undefined && !existsSync(file)
       this.#database = new Native(file, remote)
+      if (isNewReplica && existsSync(file)) chmodSync(file, PRIVATE_MODE)
     } catch (error) {
       if (error instanceof EngineFailure) throw error
       throw openFailure(nativeFailure(error).message, replicaOf?.url)
@@ -118,7 +122,7 @@ export class LibsqlEngine implements Engine {
     this.#attempt(() => this.#database.exec(sql))
   }
 
-  facts(): Facts {
+  info(): EngineInfo {
     const works = (sql: string): boolean => {
       try {
         this.#database.prepare(sql).all([])
@@ -131,6 +135,7 @@ export class LibsqlEngine implements Engine {
   }
 
   backup(file: string): void {
+    createPrivate(file)
     this.#attempt(() => this.#database.prepare('VACUUM INTO ?').run([file]))
   }
 
@@ -255,6 +260,18 @@ export function agreesWithFile(engine: LibsqlEngine, place: WorkerPlace, thoroug
     return isBusy(error)
   } finally {
     other?.close()
+  }
+}
+
+/**
+ * Creates a file that only the user can read, whatever the umask; SQLite gives its logs the same permissions. No effect
+ * on an existing file, which must not be opened here: closing it would release the locks of SQLite in this process.
+ */
+function createPrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', PRIVATE_MODE))
+  } catch {
+    // The file exists, or SQLite reports why it cannot be created.
   }
 }
 

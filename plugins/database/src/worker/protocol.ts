@@ -27,12 +27,16 @@ export type SqlOutcome =
   | { readonly ok: true; readonly result: SqlResult }
   | { readonly ok: false; readonly failure: SqlFailure }
 
-export interface Facts {
+/** Features of an engine, and the identity of its file. */
+export interface EngineInfo {
   readonly fts: boolean
   readonly vector: boolean
   /** Identity of a local file. */
   readonly id?: FileId
 }
+
+/** Value of `file` for an empty in-memory database, which has one connection. */
+export const MEMORY = ':memory:'
 
 /** The database of a worker thread; fixed at its start. */
 export interface WorkerPlace {
@@ -52,7 +56,7 @@ export interface WorkerPlace {
 
 /** Operations with their inputs and results. */
 export interface WorkerOperations {
-  open: { given: null; answer: Facts }
+  open: { given: null; answer: EngineInfo }
   query: { given: BoundStatement; answer: SqlResult }
   group: { given: readonly BoundStatement[]; answer: readonly SqlOutcome[] }
   batch: { given: readonly BoundStatement[]; answer: readonly SqlResult[] }

@@ -5,7 +5,7 @@ import { FileIdentity } from './file-identity.ts'
 import { agreesWithFile, LibsqlEngine } from './libsql-engine.ts'
 import type {
   BoundStatement,
-  Facts,
+  EngineInfo,
   OperationName,
   SqlFailure,
   SqlOutcome,
@@ -112,7 +112,7 @@ export class ConnectionService {
     return this.#opened
   }
 
-  async #open(): Promise<Facts> {
+  async #open(): Promise<EngineInfo> {
     const { engine, file, readOnly, synchronous, replicaOf, expected } = this.#place
     if (expected !== undefined) FileIdentity.assertSame(file, expected)
     if (engine === 'sqljs') this.#opened = await SqlJsEngine.open('PRAGMA foreign_keys = 1')
@@ -135,9 +135,9 @@ export class ConnectionService {
       const opened = this.#opened
       this.#identity = new FileIdentity(file, thorough => agreesWithFile(opened, this.#place, thorough), expected)
     }
-    const facts = { ...this.#engine.facts(), ...(this.#identity === null ? {} : { id: this.#identity.id }) }
+    const info = { ...this.#engine.info(), ...(this.#identity === null ? {} : { id: this.#identity.id }) }
     if (readOnly) this.#engine.exec('PRAGMA query_only = 1')
-    return facts
+    return info
   }
 
   async #query(statement: BoundStatement): Promise<SqlResult> {

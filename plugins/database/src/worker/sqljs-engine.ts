@@ -3,9 +3,9 @@ import type { SqlResult } from '@svc/contracts'
 import initSqlJs from 'sql.js'
 import { type BoundValue, readValue } from '../sql/engine-values.ts'
 import { rewriteParameters } from '../sql/parameters.ts'
-import { CHANGING, type Engine, EngineFailure, INSERTING } from './engine.ts'
+import { CHANGING, type Engine, EngineFailure, INSERTING, PRIVATE_MODE } from './engine.ts'
 import { locate } from './locate.ts'
-import type { BoundStatement, Facts } from './protocol.ts'
+import type { BoundStatement, EngineInfo } from './protocol.ts'
 import { StatementCache } from './statement-cache.ts'
 
 /** Types of the part of sql.js that is used here; it ships no types. */
@@ -102,7 +102,7 @@ export class SqlJsEngine implements Engine {
     }
   }
 
-  facts(): Facts {
+  info(): EngineInfo {
     try {
       this.#database.exec('SELECT fts5_source_id()')
       return { fts: true, vector: false }
@@ -116,7 +116,7 @@ export class SqlJsEngine implements Engine {
     // `export` closes and reopens the database.
     const bytes = this.#database.export()
     this.#database.run(this.#settings)
-    writeFileSync(file, bytes, { flag: 'wx', flush: true })
+    writeFileSync(file, bytes, { flag: 'wx', flush: true, mode: PRIVATE_MODE })
   }
 
   sync(): void {}

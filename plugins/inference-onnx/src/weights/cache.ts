@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { digestPrefix, hashFile } from '../digest.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { PackSink } from './pack.ts'
@@ -60,7 +60,7 @@ export async function writeCached(
   signal?: AbortSignal
 ): Promise<void> {
   const folder = dirname(file)
-  makeFolder(folder)
+  makePrivateFolder(folder)
   await removeAbandoned(folder)
   const temporary = join(folder, `.${randomUUID()}.partial`)
   let handle: FileHandle | undefined

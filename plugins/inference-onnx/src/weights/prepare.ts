@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Quantization } from '@svc/contracts'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import type { DecoderConfig } from '../model-config.ts'
 import type { DecoderWeights } from '../onnx/decoder.ts'
 import type { ExternalWeights, Runtime } from '../ort/runtime.ts'
@@ -66,11 +66,11 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
   })
   await checkFinite(plan.inPlace, options)
   const inMemory = new Map<string, Uint8Array>()
-  const isThere = () => isCached(packedFile, plan.packedByteLength, options.signal)
-  if (plan.packed.length > 0 && !(await isThere())) {
+  const isComplete = () => isCached(packedFile, plan.packedByteLength, options.signal)
+  if (plan.packed.length > 0 && !(await isComplete())) {
     const lock = await lockForWriting(packedFile, options.signal)
     try {
-      const bytes = lock.waited && (await isThere()) ? null : await packOnce(plan, packedFile, options)
+      const bytes = lock.waited && (await isComplete()) ? null : await packOnce(plan, packedFile, options)
       if (bytes !== null) inMemory.set(packedLocation, bytes)
     } finally {
       await lock.release()
@@ -116,7 +116,7 @@ async function packedPath({
     .update([PACK_VERSION, digest, directory.adapted, quantization, ...forms].join('\0'))
     .digest('hex')
   try {
-    makeFolder(cacheDirectory)
+    makePrivateFolder(cacheDirectory)
   } catch {
     // The process that writes the file reports the error.
   }

@@ -104,7 +104,7 @@ export class EventLog {
       piece.backToLine()
     }
     await mkdir(dirname(file), { recursive: true })
-    const handle = await open(file, 'a+')
+    const handle = await open(file, 'a+', 0o600)
     this.#handle = handle
     if (await endsWithinLine(handle)) await handle.write('\n')
     return handle
