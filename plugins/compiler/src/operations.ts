@@ -27,6 +27,9 @@ const source = {
   path: t.optional(t.string({ minLength: 1, description: 'Path of a file of the project, instead of source.' }))
 }
 
+/** The schema cannot say that the input has either source or path. */
+const EXAMPLES = { examples: [{ source: 'fn main() {\n    print("Hello")\n}\n' }] }
+
 const span = t.object({
   start_line: t.integer(),
   start_col: t.integer(),
@@ -52,11 +55,14 @@ const finding = t.object({
 export const checkOperation = defineOperation({
   id: 'compiler.check',
   summary: 'Check source or a file of the project',
-  input: t.object({
-    ...source,
-    script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' }),
-    strict: t.boolean({ default: false, description: 'Treat unresolved external names as errors.' })
-  }),
+  input: t.object(
+    {
+      ...source,
+      script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' }),
+      strict: t.boolean({ default: false, description: 'Treat unresolved external names as errors.' })
+    },
+    EXAMPLES
+  ),
   output: t.object({
     ok: t.boolean({ description: 'True if there are no errors.' }),
     diagnostics: t.array(finding),
@@ -70,7 +76,7 @@ export const checkOperation = defineOperation({
 export const formatOperation = defineOperation({
   id: 'compiler.format',
   summary: 'Format source or a file of the project; writes nothing',
-  input: t.object(source),
+  input: t.object(source, EXAMPLES),
   output: t.object({ formatted: t.string(), changed: t.boolean() }),
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_FORMAT_UNSAFE },
   effect: 'read',
@@ -80,10 +86,13 @@ export const formatOperation = defineOperation({
 export const irOperation = defineOperation({
   id: 'compiler.ir',
   summary: 'Return the IR document of a valid program',
-  input: t.object({
-    ...source,
-    script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' })
-  }),
+  input: t.object(
+    {
+      ...source,
+      script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' })
+    },
+    EXAMPLES
+  ),
   output: irDocumentSchema,
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_IR_INVALID },
   effect: 'read',
@@ -93,10 +102,13 @@ export const irOperation = defineOperation({
 export const projectionOperation = defineOperation({
   id: 'compiler.projection',
   summary: 'Return the runtime requirements of a valid program',
-  input: t.object({
-    ...source,
-    script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' })
-  }),
+  input: t.object(
+    {
+      ...source,
+      script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' })
+    },
+    EXAMPLES
+  ),
   output: runtimeProjectionSchema,
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID },
   effect: 'read',

@@ -1,5 +1,7 @@
 /** Shows /openapi.json and sends requests. Everything from the server enters the page as text, never as markup. */
 
+import { sampleOf } from './sample.mjs'
+
 const operations = document.getElementById('operations')
 const about = document.getElementById('about')
 const filter = document.getElementById('filter')
@@ -109,7 +111,11 @@ function renderForm(method, path, operation) {
   const text =
     body === undefined
       ? null
-      : element('textarea', { spellcheck: false, value: JSON.stringify(sample(body), null, 2), ariaLabel: 'Body' })
+      : element('textarea', {
+          spellcheck: false,
+          value: JSON.stringify(sampleOf(body, api), null, 2),
+          ariaLabel: 'Body'
+        })
   const output = element('pre', { hidden: true })
   const form = element(
     'form',
@@ -131,48 +137,6 @@ function renderForm(method, path, operation) {
 function typeOf({ schema, content }) {
   const type = (schema ?? content['application/json'].schema).type ?? 'any'
   return content === undefined ? String(type) : 'JSON'
-}
-
-const FORMATS = {
-  'date-time': '2026-01-31T12:00:00Z',
-  date: '2026-01-31',
-  email: 'ada@example.org',
-  uri: 'urn:example:1',
-  uuid: '00000000-0000-4000-8000-000000000000'
-}
-/** Maximum depth of a sample; schemas may be recursive. */
-const MAX_DEPTH = 5
-
-/** Returns a sample value of the schema: the required fields, and the optional ones with a default. */
-function sample(schema, name = 'text', depth = 0) {
-  if (schema.$ref !== undefined) return depth > MAX_DEPTH ? null : sample(resolve(schema.$ref), name, depth + 1)
-  if (schema.default !== undefined) return schema.default
-  if (schema.const !== undefined) return schema.const
-  if (schema.examples !== undefined) return schema.examples[0]
-  if (schema.enum !== undefined) return schema.enum[0]
-  const choices = schema.anyOf ?? schema.oneOf
-  if (choices !== undefined) return sample(choices.find(each => each.type !== 'null') ?? {}, name, depth)
-  const type = Array.isArray(schema.type) ? schema.type.find(each => each !== 'null') : schema.type
-  if (type === 'object' || schema.properties !== undefined) return sampleObject(schema, depth)
-  if (type === 'array') return depth > MAX_DEPTH ? [] : [sample(schema.items ?? {}, name, depth + 1)]
-  if (type === 'string')
-    return FORMATS[schema.format] ?? name.padEnd(schema.minLength ?? 0, '.').slice(0, schema.maxLength)
-  if (type === 'integer' || type === 'number') return schema.minimum ?? 1
-  return type === 'boolean' ? false : null
-}
-
-function sampleObject(schema, depth) {
-  const properties = schema.properties ?? {}
-  const names = Object.keys(properties)
-  const telling = names.filter(name => schema.required?.includes(name) || properties[name].default !== undefined)
-  const shown = depth > MAX_DEPTH ? [] : telling.length > 0 ? telling : names
-  return Object.fromEntries(shown.map(name => [name, sample(properties[name], name, depth + 1)]))
-}
-
-/** Resolves a reference into the OpenAPI document. */
-function resolve(reference) {
-  const path = reference.replace(/^#\//, '').split('/')
-  return path.reduce((value, key) => value?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], api) ?? {}
 }
 
 async function send(method, path, fields, text, output) {

@@ -118,12 +118,24 @@ function bodySchema(
   book: SchemaBook
 ): { schema: JsonSchema; required: boolean } | null {
   const place = (schema: JsonSchema): JsonSchema => book.place(schema, input, `${id}.input`)
-  const { properties, required, ...rest } = input as { properties?: Json; required?: readonly string[] }
+  const { properties, required, examples, ...rest } = input as {
+    properties?: Json
+    required?: readonly string[]
+    examples?: readonly Json[]
+  }
   if (properties === undefined) return { schema: place(input), required: true }
   const left = Object.entries(properties).filter(([name]) => !names.includes(name))
   if (left.length === 0) return null
   const needed = (required ?? []).filter(name => !names.includes(name))
-  const schema = { ...rest, properties: Object.fromEntries(left), ...(needed.length === 0 ? {} : { required: needed }) }
+  const shown = examples?.map(each =>
+    Object.fromEntries(Object.entries(each).filter(([name]) => !names.includes(name)))
+  )
+  const schema = {
+    ...rest,
+    properties: Object.fromEntries(left),
+    ...(needed.length === 0 ? {} : { required: needed }),
+    ...defined({ examples: shown })
+  }
   return { schema: place(schema), required: needed.length > 0 }
 }
 

@@ -219,6 +219,7 @@ tap.test('/docs is a page that runs only its own script', async tap => {
   tap.notMatch(html, /https?:\/\/|<script>|style=|\son\w+=/, 'the page has no inline or external scripts and styles')
   for (const [path, type] of [
     ['/docs/page.mjs', 'text/javascript; charset=utf-8'],
+    ['/docs/sample.mjs', 'text/javascript; charset=utf-8'],
     ['/docs/page.css', 'text/css; charset=utf-8']
   ] as const) {
     const file = await fetch(world.url(path))

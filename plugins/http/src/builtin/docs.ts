@@ -15,6 +15,7 @@ const POLICY = [
 const FILES = [
   { path: '/docs', file: 'index.html', type: 'text/html; charset=utf-8' },
   { path: '/docs/page.mjs', file: 'page.mjs', type: 'text/javascript; charset=utf-8' },
+  { path: '/docs/sample.mjs', file: 'sample.mjs', type: 'text/javascript; charset=utf-8' },
   { path: '/docs/page.css', file: 'page.css', type: 'text/css; charset=utf-8' }
 ]
 
