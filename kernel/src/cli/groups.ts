@@ -7,6 +7,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   db: 'Back up, restore and migrate databases',
   gpu: 'Install support for the graphics card',
   model: 'Chat with models, serve them and manage adapters',
+  'model adapters': 'List, add and remove adapters of the served model',
   openclaw: 'Connect to OpenClaw',
   orch: 'Give tasks to agents and follow them',
   'orch agents': 'List, create, pause and rate agents',
