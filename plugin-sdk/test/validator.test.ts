@@ -56,6 +56,39 @@ t.test('each problem is described with its path', t => {
   t.end()
 })
 
+t.test('a union is described by the alternative that the value resembles, else by all alternatives', t => {
+  const shape = s.union([
+    s.object({ kind: s.enum(['circle']), radius: s.number() }),
+    s.object({ kind: s.enum(['square']), side: s.number({ minimum: 1 }) })
+  ])
+  const schema = s.object({
+    name: s.optional(s.nullable(s.string())),
+    size: s.optional(s.union([s.integer(), s.string(), s.integer()])),
+    device: s.optional(s.union([s.enum(['auto']), s.integer()])),
+    shape: s.optional(shape)
+  })
+  const text = (value: object): string => renderProblems(explain(schema, value))
+  t.equal(text({ name: 1 }), 'name must be string or null')
+  t.equal(text({ size: true }), 'size must be integer or string')
+  t.equal(text({ device: 'x' }), 'device must be "auto" or integer')
+  t.equal(text({ shape: { kind: 'square', side: 0 } }), 'shape.side must be >= 1')
+  t.equal(text({ shape: { kind: 'circle' } }), 'shape.radius is missing')
+  t.equal(text({ shape: { kind: 'star' } }), 'shape.kind must be one of "circle", "square"')
+  t.equal(text({ shape: 'round' }), 'shape must be object')
+  t.equal(text({ shape: 1, name: 2 }).includes('anyOf'), false)
+  t.end()
+})
+
+t.test('a value of the wrong form is described by description and example, never by its pattern', t => {
+  const name = s.string({ pattern: '^[a-z]+$', description: 'Lower-case letters', examples: ['weather'] })
+  t.equal(
+    renderProblems(explain(s.object({ name }), { name: 'X Y' })),
+    'name has the wrong form: Lower-case letters; for example weather'
+  )
+  t.equal(renderProblems(explain(s.string({ pattern: '^x$' }), 'y')), 'has the wrong form')
+  t.end()
+})
+
 t.test('a problem of the value itself has no path', t => {
   t.equal(renderProblems(explain(s.integer(), 'x')), 'must be integer')
   t.end()

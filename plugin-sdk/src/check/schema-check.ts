@@ -1,6 +1,7 @@
 import type { Infer, JsonSchema } from '../schema.ts'
 import { makeAjv, type SchemaError, type Validate } from './ajv.ts'
-import { describeErrors, type FieldProblem, renderProblems, SHOWN_PROBLEMS } from './validator.ts'
+import { describeErrors, type FieldProblem, renderProblems } from './describe-errors.ts'
+import { SHOWN_PROBLEMS } from './validator.ts'
 
 export interface SchemaCheckOptions {
   /**

@@ -1,18 +1,10 @@
 import type { JsonSchema } from '../schema.ts'
 import { type Ajv, makeAjv, type SchemaError, type Validate } from './ajv.ts'
-
-export interface FieldProblem {
-  /** Dotted path; empty for the value itself. */
-  readonly path: string
-  /** Describes a valid value. Never contains the actual value, which may be a secret. */
-  readonly message: string
-}
+import { describeErrors, type FieldProblem } from './describe-errors.ts'
 
 /** Maximum size of a value, in parts, for a full report. For larger values only the first problem is reported. */
 const MAX_EXPLAINED_PARTS = 1_000
 export const SHOWN_PROBLEMS = 20
-/** Maximum length of a reported path in characters: its keys may come from the sender. */
-const SHOWN_CHARACTERS = 200
 
 /** Compiled schemas. A reloaded plugin usually declares the same schemas, and compiling them again is slow. */
 const compiled = {
@@ -71,38 +63,4 @@ function countParts(value: unknown, limit: number): number {
     rest.push(...inner)
   }
   return parts
-}
-
-/** Describes each error: key, expected value and, for an unknown key, the known keys. */
-export function describeErrors(errors: readonly SchemaError[] | null | undefined): FieldProblem[] {
-  return (errors ?? []).map(error => {
-    const base = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
-    const { params } = error
-    const key = params.additionalProperty ?? params.missingProperty ?? params.unevaluatedProperty
-    const full = typeof key === 'string' ? [base, key].filter(Boolean).join('.') : base
-    const path = full.length > SHOWN_CHARACTERS ? `${full.slice(0, SHOWN_CHARACTERS)}…` : full
-    if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') {
-      const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {})
-      return { path, message: `unknown key${known.length > 0 ? `; known keys: ${known.join(', ')}` : ''}` }
-    }
-    if (error.keyword === 'required') return { path, message: 'is missing' }
-    if (error.keyword === 'enum') {
-      return {
-        path,
-        message: `must be one of ${(params.allowedValues as unknown[]).map(v => JSON.stringify(v)).join(', ')}`
-      }
-    }
-    // The pattern itself would not help the user.
-    if (error.keyword === 'pattern') {
-      const about = error.parentSchema?.description
-      return { path, message: `has the wrong form${typeof about === 'string' ? `: ${about}` : ''}` }
-    }
-    return { path, message: error.message ?? error.keyword }
-  })
-}
-
-export function renderProblems(problems: readonly FieldProblem[]): string {
-  return problems
-    .map(problem => (problem.path === '' ? problem.message : `${problem.path} ${problem.message}`))
-    .join('; ')
 }
