@@ -96,8 +96,14 @@ function fromOperation(plugin: string, descriptor: OperationDescriptor): CliComm
   const { expose, input, summary, description } = descriptor
   if (expose.cli === undefined || expose.cli.hidden === true) return []
   const { command, args = [], aliases = {}, view } = expose.cli
-  const run: CliCommand['run'] = async (session, given) =>
-    (await import('./call.ts')).runOperation(session, plugin, descriptor, given, view)
+  const run: CliCommand['run'] = async (session, given) => {
+    const [{ runOperation }, { typedError }] = await Promise.all([import('./call.ts'), import('./typed-error.ts')])
+    try {
+      return await runOperation(session, plugin, descriptor, given, view)
+    } catch (error) {
+      throw typedError(error, { command, args, descriptor })
+    }
+  }
   return [defined({ command, summary, input, args, aliases, plugin, run, description })]
 }
 
