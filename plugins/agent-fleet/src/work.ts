@@ -1,12 +1,12 @@
 import {
   type AgentActivity,
+  agentLabel,
   type CostRecord,
   type Orchestrator,
   orchestrationErrors,
   type TaskPhase,
   type TaskView,
   type TaskWork,
-  agentLabel,
   taskLabel
 } from '@svc/contracts'
 import { TokenBatches } from './token-batches.ts'

@@ -99,7 +99,10 @@ export function fingerprint(catalog: McpCatalog): CatalogFingerprint {
 }
 
 /** Finds a tool by name or alias. */
-export function findByName({ tools, aliases }: Pick<McpCatalog, 'tools' | 'aliases'>, name: string): ToolEntry | undefined {
+export function findByName(
+  { tools, aliases }: Pick<McpCatalog, 'tools' | 'aliases'>,
+  name: string
+): ToolEntry | undefined {
   return tools.get(name) ?? aliases.get(name)
 }
 

@@ -17,7 +17,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { McpCompleter, McpPrincipal, McpPromptOutcome, McpReadOutcome, UnitView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import { type McpCatalog, type PromptEntry, type ResourceEntry, type TemplateEntry, findByName } from './catalog.ts'
+import { findByName, type McpCatalog, type PromptEntry, type ResourceEntry, type TemplateEntry } from './catalog.ts'
 import type { MintState } from './input-required.ts'
 import { type Guarded, maySee, maySeeTool } from './principal.ts'
 import { RequestCall } from './request-call.ts'

@@ -76,7 +76,7 @@ export class HttpEntry {
   }
 
   async #load(): Promise<HttpHandler> {
-    const { HttpHandler: HttpHandler } = await import('./http-handler.ts')
+    const { HttpHandler } = await import('./http-handler.ts')
     const handler = new HttpHandler(this.#hub, this.#unit, this.#settings, this.#log)
     this.#handler = handler
     if (this.#retired) handler.retire()

@@ -1,5 +1,5 @@
 import type { McpPrincipal, McpToolListing, McpToolset, McpToolsetCall, McpToolsetResult } from '@svc/contracts'
-import { type McpCatalog, findByName } from './catalog.ts'
+import { findByName, type McpCatalog } from './catalog.ts'
 import { mcpErrors } from './errors.ts'
 import type { McpHub } from './hub.ts'
 import { maySeeTool } from './principal.ts'

@@ -1,7 +1,7 @@
 import type { SkillsEndpoints } from '@svc/contracts'
 import { raceAbort } from '@svc/plugin-sdk'
 import { conceal, shownAddress } from './conceal.ts'
-import { sendRequest, assertAccepted } from './http-request.ts'
+import { assertAccepted, sendRequest } from './http-request.ts'
 import type { Settings } from './settings.ts'
 import { readWellKnown, type WellKnown } from './well-known.ts'
 

@@ -8,7 +8,7 @@ import {
 import { isSvcError } from '@svc/plugin-sdk'
 import { shownAddress } from './conceal.ts'
 import type { Discovery } from './discovery.ts'
-import { sendRequest, assertAccepted, type HttpResponse } from './http-request.ts'
+import { assertAccepted, type HttpResponse, sendRequest } from './http-request.ts'
 import { type JsonTable, tableOf, textOf } from './json-table.ts'
 import type { Settings } from './settings.ts'
 

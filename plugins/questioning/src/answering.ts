@@ -68,10 +68,15 @@ export async function selectOption(
   const option = options[at]
   if (option === undefined) {
     if (selectedId === undefined) return null
-    throw questioningErrors.create('QST_OPTION_UNKNOWN', `question ${event.question_id} has no option "${selectedId}"`, {
-      data: { question_id: event.question_id, options: options.map(({ id }) => id) },
-      hint: options.length === 0 ? 'omit selected_option_id' : `select one of ${options.map(({ id }) => id).join(', ')}`
-    })
+    throw questioningErrors.create(
+      'QST_OPTION_UNKNOWN',
+      `question ${event.question_id} has no option "${selectedId}"`,
+      {
+        data: { question_id: event.question_id, options: options.map(({ id }) => id) },
+        hint:
+          options.length === 0 ? 'omit selected_option_id' : `select one of ${options.map(({ id }) => id).join(', ')}`
+      }
+    )
   }
   const gain = answer.information_contribution_bits
   const before = normalisedPriors(options)

@@ -1,5 +1,5 @@
 import { type DatabaseStore, type DatabaseTransaction, type QuestionCandidate, rowsByName } from '@svc/contracts'
-import { type Answer, selectOption, findUnanswered } from './answering.ts'
+import { type Answer, findUnanswered, selectOption } from './answering.ts'
 import { readBelief, withAnswer } from './belief.ts'
 import { sessionNone } from './errors.ts'
 import { POLICY, type PolicyStop, utility } from './policy.ts'

@@ -18,7 +18,11 @@ export const speechTranscribe = defineOperation({
   summary: 'Transcribe a recording of the workspace',
   input: t.object({
     path: t.string({ minLength: 1, description: 'Path of a recording or a text file, relative to the workspace.' }),
-    language_hint: t.optional(t.string({ description: 'Spoken language, such as en. Default: the setting language, else detected by the model.' }))
+    language_hint: t.optional(
+      t.string({
+        description: 'Spoken language, such as en. Default: the setting language, else detected by the model.'
+      })
+    )
   }),
   output: t.object({
     correlation_id: t.string(),

@@ -23,7 +23,7 @@ import { hasCudaProvider } from './whisper/cuda-provider.ts'
 import { isMultilingual, type ModelFiles } from './whisper/model-files.ts'
 import { RATE } from './whisper/recognition.ts'
 import type { WhisperThread } from './whisper/whisper-thread.ts'
-import type { RecognitionResult, Plan, Recording } from './whisper/worker-protocol.ts'
+import type { Plan, RecognitionResult, Recording } from './whisper/worker-protocol.ts'
 import type { Workspace } from './workspace.ts'
 
 const MAX_TEXT_BYTES = 33_554_432
@@ -128,9 +128,13 @@ export class Transcriber implements SpeechRecogniser {
     const model = knownModel ?? (await this.#model())
     const words = await lexicon.current()
     if (thread.load >= settings.max_waiting)
-      throw speechErrors.create('SPC_BUSY', `the limit of ${settings.max_waiting} running and waiting recordings is reached`, {
-        hint: 'try again later, or raise plugins.speech.max_waiting'
-      })
+      throw speechErrors.create(
+        'SPC_BUSY',
+        `the limit of ${settings.max_waiting} running and waiting recordings is reached`,
+        {
+          hint: 'try again later, or raise plugins.speech.max_waiting'
+        }
+      )
     const recognised = await thread.recognise(recording, this.#plan(model, language, words.phrases), signal)
     const refined = refine(recognised.text, words, settings.refine_profile)
     const transcript = this.#transcript(recognised, refined, alternative =>

@@ -86,8 +86,16 @@ const TUNABLES = {
     0.25,
     'Maximum confidence penalty of all corrections.'
   ),
-  refine_confidence_min: fractionTunable(['refine', 'confidence_min', 'REFINE_CONFIDENCE_MIN'], 0.1, 'Lowest confidence.'),
-  refine_confidence_max: fractionTunable(['refine', 'confidence_max', 'REFINE_CONFIDENCE_MAX'], 0.99, 'Highest confidence.'),
+  refine_confidence_min: fractionTunable(
+    ['refine', 'confidence_min', 'REFINE_CONFIDENCE_MIN'],
+    0.1,
+    'Lowest confidence.'
+  ),
+  refine_confidence_max: fractionTunable(
+    ['refine', 'confidence_max', 'REFINE_CONFIDENCE_MAX'],
+    0.99,
+    'Highest confidence.'
+  ),
   tool_route_min_confidence: fractionTunable(
     ['routing', 'tool_min_confidence', 'TOOL_ROUTE_MIN_CONFIDENCE'],
     0.55,
@@ -220,7 +228,8 @@ async function readTunables(file: string): Promise<Partial<Record<Name, number |
     for (const [key, value] of Object.entries(table)) {
       const name = NAMES.find(each => TUNABLES[each].group === group && TUNABLES[each].key === key)
       if (name === undefined) throw invalid(`${group}.${key} is unknown`)
-      if (!fits(value, TUNABLES[name])) throw invalid(`${group}.${key} is ${JSON.stringify(value)}; it must be ${ruleOf(TUNABLES[name])}`)
+      if (!fits(value, TUNABLES[name]))
+        throw invalid(`${group}.${key} is ${JSON.stringify(value)}; it must be ${ruleOf(TUNABLES[name])}`)
       found[name] = value
     }
   }

@@ -39,7 +39,9 @@ t.test('recordings are processed one after another, without blocking the event l
   t.ok(turns > 10, `the loop had ${turns} turns`)
   t.equal(thread.load, 0)
   await thread.close()
-  t.throws(() => thread.recognise({ kind: 'samples', samples: tones() }, plan, forever), { code: 'SPC_RECOGNISER_FAILED' })
+  t.throws(() => thread.recognise({ kind: 'samples', samples: tones() }, plan, forever), {
+    code: 'SPC_RECOGNISER_FAILED'
+  })
 })
 
 t.test('long recordings are read in windows, and silence is skipped', async t => {
@@ -83,7 +85,8 @@ t.test('a thread that crashes is replaced', async t => {
      })`
   )
   const thread = new WhisperThread(pathToFileURL(script))
-  const recognise = (length: number) => thread.recognise({ kind: 'samples', samples: new Float32Array(length) }, plan, forever)
+  const recognise = (length: number) =>
+    thread.recognise({ kind: 'samples', samples: new Float32Array(length) }, plan, forever)
   await t.rejects(recognise(0), { code: 'SPC_RECOGNISER_FAILED', message: /ended/ })
   await t.rejects(recognise(1), { code: 'SPC_RECOGNISER_FAILED', message: /broken/ })
   t.match(await recognise(2), { text: 'fine' })

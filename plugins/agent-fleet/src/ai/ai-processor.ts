@@ -13,14 +13,14 @@ import {
   taskLabel
 } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
-import { LinkedSignal, delay } from '../abortable.ts'
+import { delay, LinkedSignal } from '../abortable.ts'
 import { fleetErrors } from '../errors.ts'
 import type { Settings } from '../settings.ts'
+import { AgentTools } from './agent-tools.ts'
 import { buildBrief } from './brief.ts'
 import { chooseModel } from './model-choice.ts'
-import { TaskModel } from './task-model.ts'
 import { DECIDE, PHASES, type PhasePlan } from './phases.ts'
-import { AgentTools } from './agent-tools.ts'
+import { TaskModel } from './task-model.ts'
 import { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdict.ts'
 
 /** Maximum characters of earlier findings in a later phase. */
@@ -204,7 +204,10 @@ export class AiProcessor implements TaskProcessor {
 function observation({ role }: TaskView, notes: readonly Note[]): string {
   const findingsOf = (phase: TaskPhase) => notes.find(note => note.phase === phase)?.text ?? ''
   if (role !== 'researcher') return clip(findingsOf('verify'), OBSERVED_CHARACTERS)
-  return JSON.stringify({ findings: clip(findingsOf('act'), NOTE_CHARACTERS), verified: clip(findingsOf('verify'), NOTE_CHARACTERS) })
+  return JSON.stringify({
+    findings: clip(findingsOf('act'), NOTE_CHARACTERS),
+    verified: clip(findingsOf('verify'), NOTE_CHARACTERS)
+  })
 }
 
 function opening({ instruction }: PhasePlan, { brief, notes }: RunContext): ChatMessage[] {

@@ -5,6 +5,9 @@ import type { ToolCaller, ToolDispatcher } from '../tools/tool-dispatcher.ts'
 export async function mobileStatus(dispatcher: ToolDispatcher, role: Role, caller: ToolCaller) {
   const callIfAllowed = async (name: string): Promise<unknown> =>
     dispatcher.has(role, name) ? (await dispatcher.call(role, name, {}, caller)).result : null
-  const [git_status, orchestrator_status] = await Promise.all([callIfAllowed('svc_git_status'), callIfAllowed('svc_orchestrator_status')])
+  const [git_status, orchestrator_status] = await Promise.all([
+    callIfAllowed('svc_git_status'),
+    callIfAllowed('svc_orchestrator_status')
+  ])
   return { success: true, git_status, orchestrator_status }
 }

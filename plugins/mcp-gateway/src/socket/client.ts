@@ -136,7 +136,9 @@ export class SocketClient {
     const done = this.#parts.work()
     this.#calls += 1
     try {
-      const { success, result } = await this.#parts.dispatcher.call(role, name, args, { signal: this.#disconnected.signal })
+      const { success, result } = await this.#parts.dispatcher.call(role, name, args, {
+        signal: this.#disconnected.signal
+      })
       this.#answer(id, 'call_tool_result', success, result, success ? undefined : errorOf(result))
     } catch (error) {
       this.#answer(id, 'call_tool_result', false, null, (error as Error).message)

@@ -2,7 +2,7 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { type AdequacyReport, assessPlan } from '../assess/adequacy.ts'
 import { complexityOf } from '../assess/router.ts'
 import type { PlanDepth, PlanTask } from '../plan-task.ts'
-import { type PlanReply, requestPlan, type PlannerModel } from './planner-model.ts'
+import { type PlannerModel, type PlanReply, requestPlan } from './planner-model.ts'
 import { type DraftBrief, draftMessages, refineMessages } from './prompts.ts'
 import { splitGoal } from './splitter.ts'
 

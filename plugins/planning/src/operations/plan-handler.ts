@@ -4,7 +4,7 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { contradictionRatio, planConfidence, planQgate, QUESTION_COST, questionGain } from '../assess/qgate.ts'
 import { planDocument, writePlanFile } from '../draft/plan-document.ts'
 import type { Refined } from '../draft/refinement.ts'
-import { adequacyNote, type Drafting, assertAdequate } from '../drafting.ts'
+import { adequacyNote, assertAdequate, type Drafting } from '../drafting.ts'
 import type { Planner } from '../planner.ts'
 import type { plan } from './plan.ts'
 
@@ -100,7 +100,11 @@ export function summaryOf(goal: string, steps: number): string {
 }
 
 /** Asks the user the plan's first question if the questioning policy finds it worth its cost; null if not possible. */
-async function askQuestion({ questioning }: PlanParts, input: Input, { report }: Refined): Promise<QuestionOutcome | null> {
+async function askQuestion(
+  { questioning }: PlanParts,
+  input: Input,
+  { report }: Refined
+): Promise<QuestionOutcome | null> {
   const service = questioning()
   const [prompt] = report.suggested_clarifying_questions
   const session = input.question_link_session_id ?? input.session_id

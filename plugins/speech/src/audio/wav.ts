@@ -64,9 +64,13 @@ function formatOf(body: Buffer, invalid: (why: string) => Error): Format {
 function mixDown(body: Buffer, { kind, channels, bits }: Format, name: string): Float32Array {
   const read = readerOf(kind, bits)
   if (read === undefined)
-    throw speechErrors.create('SPC_AUDIO_UNSUPPORTED', `${name} has the WAVE format ${kind} with ${bits} bits per sample, which is not supported`, {
-      hint: 'convert the file to 16-bit PCM'
-    })
+    throw speechErrors.create(
+      'SPC_AUDIO_UNSUPPORTED',
+      `${name} has the WAVE format ${kind} with ${bits} bits per sample, which is not supported`,
+      {
+        hint: 'convert the file to 16-bit PCM'
+      }
+    )
   const size = bits / 8
   const samples = new Float32Array(Math.floor(body.length / (size * channels)))
   for (let at = 0; at < samples.length; at++) {

@@ -1,7 +1,7 @@
 import type { Tensor } from 'onnxruntime-node'
 import type { ModelConfig } from './model-config.ts'
 import type { PhraseBias } from './phrase-bias.ts'
-import { argmax, sampleIndex, logSoftmax, randomNumbers } from './probabilities.ts'
+import { argmax, logSoftmax, randomNumbers, sampleIndex } from './probabilities.ts'
 import type { Sessions } from './sessions.ts'
 
 export interface DecodingOptions {

@@ -83,7 +83,8 @@ class Fields {
 
   integer(name: string, otherwise?: number): number {
     const value = this.has(name) ? this.#values[name] : otherwise
-    if (!Number.isSafeInteger(value) || (value as number) < 0) throw this.#wrong(name, 'not a whole number of 0 or more')
+    if (!Number.isSafeInteger(value) || (value as number) < 0)
+      throw this.#wrong(name, 'not a whole number of 0 or more')
     return value as number
   }
 

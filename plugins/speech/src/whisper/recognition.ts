@@ -9,7 +9,7 @@ import { joined, type Window, windowsOf } from '../audio/windows.ts'
 import { DEFAULT_THRESHOLDS } from './fallback.ts'
 import type { Ort } from './sessions.ts'
 import { Whisper, type WindowText } from './whisper.ts'
-import type { RecognitionResult, Plan, Recording } from './worker-protocol.ts'
+import type { Plan, RecognitionResult, Recording } from './worker-protocol.ts'
 
 export const RATE = 16_000
 /** Maximum size of a recording: more than two hours of stereo in CD quality. */
@@ -81,7 +81,11 @@ async function samplesOf(recording: Recording): Promise<Float32Array> {
   return resample(sound.samples, sound.rate, RATE)
 }
 
-function joinTexts(windows: readonly Window[], texts: readonly WindowText[], other?: { at: number; text: string }): string {
+function joinTexts(
+  windows: readonly Window[],
+  texts: readonly WindowText[],
+  other?: { at: number; text: string }
+): string {
   return texts.reduce(
     (text, each, at) => joined(text, at === other?.at ? other.text : each.text, windows[at]?.overlaps === true),
     ''

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { speechErrors } from '@svc/contracts'
-import type { RecognitionResult, JobRequest, Plan, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
+import type { JobRequest, Plan, RecognitionResult, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
 
 /** The built script, because threads cannot load TypeScript. */
 const SCRIPT = new URL(

@@ -77,7 +77,9 @@ export class Whisper {
     const confidenceOf = (reading: Reading) => reading.averageLogProbability
     const last = readings.at(-1) as Reading
     // The first accepted reading, else the most confident one.
-    const best = isDoubtful(last, thresholds) ? readings.reduce((a, b) => (confidenceOf(b) > confidenceOf(a) ? b : a)) : last
+    const best = isDoubtful(last, thresholds)
+      ? readings.reduce((a, b) => (confidenceOf(b) > confidenceOf(a) ? b : a))
+      : last
     const others = readings.filter(({ text }) => text !== best.text).sort((a, b) => confidenceOf(b) - confidenceOf(a))
     return { text: best.text, language, alternatives: [...new Set(others.map(({ text }) => text))] }
   }
