@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Quantization } from '@svc/contracts'
+import { ownIdentity, type Quantization } from '@svc/contracts'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { isCached, lockForWriting, writeCached } from '#weights'
@@ -174,8 +173,19 @@ t.test('a writer waits only for a live writer', async t => {
   await held.release()
 
   const dead = spawnSync(process.execPath, ['--version'])
-  await writeFile(`${file}.writer`, `${hostname()} ${dead.pid}`)
+  const gone = { ...ownIdentity(), pid: dead.pid }
+  await writeFile(`${file}.writer`, JSON.stringify(gone))
   await (await lockForWriting(file)).release()
+  if (gone.start !== null) {
+    // This process id belongs to another PID namespace, whose processes are not visible here.
+    const [boot, , ticks] = gone.start.split(' ')
+    await writeFile(`${file}.writer`, JSON.stringify({ ...gone, start: `${boot} pid:[1] ${ticks}` }))
+    const waiting = new AbortController()
+    const unseen = lockForWriting(file, waiting.signal)
+    waiting.abort()
+    await t.rejects(unseen, { name: 'AbortError' })
+    t.equal((await readdir(dirname(file))).length, 1, 'the lock of a process that cannot be seen stays')
+  }
   await writeFile(`${file}.writer`, 'elsewhere 1')
   const longAgo = Date.now() / 1000 - 60
   await utimes(`${file}.writer`, longAgo, longAgo)

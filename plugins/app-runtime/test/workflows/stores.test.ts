@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ownIdentity } from '@svc/contracts'
 import { FileConnection } from '@svc/plugin-database/testing'
 import t, { type Test } from 'tap'
 import type { Durable } from '#interpreter'
@@ -179,6 +180,34 @@ t.test('the lease of a process that has ended does not block others', async t =>
   t.match(workflows.claim('r', { owner: ownerOf('y'), now: 2, until: 1e15 }), { wasInterrupted: true })
   t.same(workflows.due(3), [])
 })
+
+t.test(
+  'a process that cannot be seen keeps its run until its lease ends',
+  { skip: ownIdentity().start === null },
+  async t => {
+    const { pid, start } = ownIdentity()
+    const [boot, namespace, ticks] = start?.split(' ') ?? []
+    // On this host, no process has this id.
+    const gone = (place: string) =>
+      ownerOf('x')
+        .replace(/^\d+/, '4194999')
+        .replace(start as string, place)
+    const owners = [
+      ['of another boot', gone(`another-boot ${namespace} ${ticks}`)],
+      ['in another PID namespace', gone(`${boot} pid:[1] ${ticks}`)],
+      ['on another host', `${pid}@elsewhere x ${start}`]
+    ] as const
+    for (const [name, owner] of owners) {
+      const { workflows } = (STORES.database as (t: Test) => Opened)(t).durable
+      workflows.create(run('r'), 1)
+      workflows.claim('r', { owner, now: 1, until: 1000 })
+      t.same(workflows.due(999), [], name)
+      t.equal(workflows.claim('r', { owner: ownerOf('y'), now: 999, until: 1e15 }), null, name)
+      t.same(workflows.due(1000), ['r'], name)
+      t.match(workflows.claim('r', { owner: ownerOf('y'), now: 1000, until: 1e15 }), { wasInterrupted: true }, name)
+    }
+  }
+)
 
 t.test('the row of a run has its plan step, if one is set', async t => {
   const connection = new FileConnection({

@@ -1,6 +1,6 @@
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
+import { ownIdentity, type ProcessIdentity, presenceOf } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 
 /** Interval at which a writer touches its lock. */
@@ -19,8 +19,7 @@ export interface WriterLock {
  * Waits until no other process writes `file`, and acquires the lock.
  *
  * The lock saves work, but correctness does not depend on it: concurrent writers write equal bytes. A lock is abandoned
- * if its process no longer exists on this machine, or has not touched it for ten seconds. Rejects if `signal` is
- * aborted first.
+ * if its process has certainly ended, or has not touched it for ten seconds. Rejects if `signal` is aborted first.
  */
 export async function lockForWriting(file: string, signal?: AbortSignal): Promise<WriterLock> {
   const lock = `${file}.writer`
@@ -28,9 +27,9 @@ export async function lockForWriting(file: string, signal?: AbortSignal): Promis
     signal?.throwIfAborted()
     try {
       const handle = await open(lock, 'wx')
-      await handle.write(`${hostname()} ${process.pid}`)
+      await handle.write(JSON.stringify(ownIdentity()))
       await handle.close()
-      return { waited, release: heldBy(lock) }
+      return { waited, release: startHeartbeat(lock) }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return { waited, release: async () => {} }
     }
@@ -39,10 +38,10 @@ export async function lockForWriting(file: string, signal?: AbortSignal): Promis
   }
 }
 
-function heldBy(lock: string): () => Promise<void> {
-  const beat = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => {}), HEARTBEAT_MS)
+function startHeartbeat(lock: string): () => Promise<void> {
+  const heartbeat = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => {}), HEARTBEAT_MS)
   return async () => {
-    clearInterval(beat)
+    clearInterval(heartbeat)
     await isRemoved(lock)
   }
 }
@@ -59,17 +58,17 @@ async function isHeld(lock: string): Promise<boolean> {
     const { mtimeMs } = await stat(lock)
     // A timestamp far in the future counts as abandoned too: the clocks differ too much.
     if (Math.abs(Date.now() - mtimeMs) > HEARTBEAT_TIMEOUT_MS) return false
-    const [host, pid] = (await readFile(lock, 'utf8')).split(' ')
-    return host !== hostname() || isAlive(Number(pid))
+    return presenceOf(identityOf(await readFile(lock, 'utf8'))) !== 'dead'
   } catch {
     return false
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Parses the content of a lock. A lock whose writer was stopped before it wrote anything has no identity. */
+function identityOf(text: string): ProcessIdentity {
   try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return JSON.parse(text) as ProcessIdentity
+  } catch {
+    return { host: '', pid: 0, start: null }
   }
 }
