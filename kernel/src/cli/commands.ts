@@ -45,8 +45,8 @@ export function commandTree(manifests: readonly PluginManifest[], broken: readon
   const plain = plainTextOf([...manifests, ...broken])
   const summaries = new Map([...manifests, ...broken].map(({ name, summary }) => [name, summary]))
   const contributed = (manifest: PluginManifest): CliCommand[] => commandsOf(manifest, plain)
-  const noted = broken.flatMap(contributed).map(each => ({ ...each, summary: brokenSummary(each) }))
-  for (const command of [...BUILT_IN, ...manifests.flatMap(contributed), ...noted]) {
+  const brokenCommands = broken.flatMap(contributed).map(each => ({ ...each, summary: brokenSummary(each) }))
+  for (const command of [...BUILT_IN, ...manifests.flatMap(contributed), ...brokenCommands]) {
     let node = root
     let path = ''
     for (const word of command.command.split(' ')) {

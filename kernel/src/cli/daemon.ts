@@ -9,8 +9,8 @@ export interface Daemon {
 }
 
 /**
- * Returns the running daemon of the session's project, or null. With `--set`, `--profile` or `--in-process` it is
- * always null: the daemon runs with other settings, so the command must run in this process.
+ * Returns the running daemon of the session's project, or null. With `--set`, `--profile`, `--safe` or
+ * `--in-process` the result is always null: the daemon may run with other settings or plugins.
  */
 export async function findDaemon(session: CommandSession): Promise<Daemon | null> {
   const { flags, catalog } = session

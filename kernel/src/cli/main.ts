@@ -97,5 +97,5 @@ function operationToExplain(
   return undefined
 }
 
-/** Hidden command that completion scripts call. Arguments: shell, index of the word under the cursor, words. */
+/** Hidden command that completion scripts call. Arguments: index of the word under the cursor, words. */
 const COMPLETE = '__complete'

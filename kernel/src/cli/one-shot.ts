@@ -9,7 +9,7 @@ export interface OneShotOptions {
   readonly activate: readonly string[]
   /** True to run like a server: files are watched, and the log has the format of a server's log. */
   readonly lasting?: boolean
-  /** True to accept a configuration with errors. Default: true for commands that manage the configuration. */
+  /** True to accept a configuration with errors. Default: true with `--safe` and for commands that manage the configuration. */
   readonly tolerant?: boolean
 }
 

@@ -56,7 +56,7 @@ interface Protected {
   reveal(message: string): string
 }
 
-/** Replaces `-`, and words after `--`, by placeholders: they are arguments, but yargs would parse them as flags. */
+/** Replaces `-`, and words after `--` that start with `-`, by placeholders: yargs would parse these arguments as flags. */
 function protect(argv: readonly string[]): Protected {
   const end = argv.indexOf('--')
   const placeholders = new Map<string, string>()

@@ -7,7 +7,8 @@ import {
   type Principal,
   parseTraceparent,
   randomHex,
-  SvcError
+  SvcError,
+  withFields
 } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
 import type { RunningCall, RunningCalls } from './running-calls.ts'
@@ -110,7 +111,7 @@ export class CallState implements Call, RunningCall {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#ended) this.#abortReason ??= this.#cancelledError('is over')
+      if (this.#ended) this.#abortReason ??= this.#cancelledError('has already ended')
       else this.#enlist()
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
     }
@@ -144,7 +145,7 @@ export class CallState implements Call, RunningCall {
   }
 
   /**
-   * Called after the event-loop turn in which the call started. If it still runs, its deadline and cancellation apply.
+   * Called after the event-loop turn in which the call started. If the call still runs, its deadline and cancellation apply.
    */
   onTurnEnd(): void {
     if (this.#ended) return
@@ -240,15 +241,6 @@ function enlistLater(call: CallState): void {
     startedCalls = []
     for (const each of calls) each.onTurnEnd()
   })
-}
-
-function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger {
-  return {
-    debug: (message, fields) => log.debug(message, { ...own, ...fields }),
-    info: (message, fields) => log.info(message, { ...own, ...fields }),
-    warn: (message, fields) => log.warn(message, { ...own, ...fields }),
-    error: (message, fields) => log.error(message, { ...own, ...fields })
-  }
 }
 
 /** Returns a timeout, or Infinity for undefined, 0 and NaN. */

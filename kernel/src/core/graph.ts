@@ -12,7 +12,7 @@ export interface Graph {
 export interface Blocked {
   readonly code: 'KRN_WAITING' | 'KRN_CYCLE' | 'KRN_CONFLICT'
   readonly reason: string
-  /** The missing service, if any. */
+  /** The missing service, or the one with two providers; absent for a cycle. */
   readonly token?: string
 }
 
@@ -30,7 +30,7 @@ type Node = Pick<PluginManifest, 'name' | 'requires' | 'optional' | 'refs' | 'af
  * Orders plugins so that each follows the providers of the services that it requires.
  *
  * `builtin` contains the services of the kernel. If a plugin of `absent` provides a missing service, the reason names
- * it.
+ * that plugin.
  */
 export function resolveGraph(
   nodes: readonly Node[],

@@ -5,7 +5,7 @@ import type { Logger } from '@svc/plugin-sdk'
 export interface KnownSecrets {
   add(secret: string): void
   /** Masks a secret from the input of an operation. Only the most recent such secrets are remembered. */
-  addPassing(secret: string): void
+  addFromInput(secret: string): void
   mask(text: string): string
 }
 

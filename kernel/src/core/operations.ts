@@ -1,11 +1,22 @@
-import type { Deferred, Invocation, OperationEnd, OperationEntry, OperationStart } from '@svc/contracts'
 import {
+  type Deferred,
+  type Invocation,
+  kernelAdmin,
+  type OperationEnd,
+  type OperationEntry,
+  type OperationStart
+} from '@svc/contracts'
+import {
+  type BreakerPolicy,
   type Call,
+  CircuitBreaker,
   errorMessage,
   isSvcError,
   type OperationDescriptor,
+  type PluginManifest,
   type Principal,
   raceAbort,
+  Semaphore,
   type SvcError
 } from '@svc/plugin-sdk'
 import {
@@ -17,15 +28,14 @@ import {
   type Validate,
   type Validator
 } from '@svc/plugin-sdk/check'
-import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, isThenable, type RaceCallbacks } from './call.ts'
 import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
-import { Slots } from './slots.ts'
 
 /** The part of the owning unit that an operation uses. */
 export interface OperationOwner extends CallOwner {
   readonly version: string
+  readonly manifest: Pick<PluginManifest, 'requires' | 'optional'>
   readonly instance: string
   /** True if the unit no longer serves. */
   readonly retired: boolean
@@ -51,11 +61,12 @@ type AnyHandler = (input: unknown, call: Call) => unknown
 export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   readonly descriptor: OperationDescriptor
   readonly unit: OperationOwner & OperationEntry['unit']
-  readonly breaker: Breaker
+  readonly breaker: CircuitBreaker
   readonly #handler: AnyHandler
+  readonly #untapped: OperationDescriptor['untapped']
   readonly #hasSecrets: boolean
   readonly #validator: Validator
-  readonly #slots: Slots | null
+  readonly #slots: Semaphore | null
   #strict: Validate | undefined
   #coercing: Validate | undefined
   #output: Validate | undefined
@@ -69,11 +80,13 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   ) {
     this.descriptor = descriptor
     this.unit = unit
-    this.breaker = new Breaker(breaker)
+    this.breaker = new CircuitBreaker(breaker)
+    const { requires, optional } = unit.manifest
+    this.#untapped = [...requires, ...optional].includes(kernelAdmin.id) ? descriptor.untapped : undefined
     this.#handler = handler
     this.#hasSecrets = hasSecrets(descriptor.input)
     this.#validator = validator
-    this.#slots = descriptor.concurrency > 0 ? new Slots(descriptor.concurrency) : null
+    this.#slots = descriptor.concurrency > 0 ? new Semaphore(descriptor.concurrency) : null
   }
 
   invoke(input: unknown, invocation: Invocation): Promise<unknown> {
@@ -109,7 +122,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
       return
     }
     const starting = unit.hooks?.operationStarting
-    if (starting === undefined) this.#proceed(checked, call)
+    if (starting === undefined || this.#untapped === true) this.#proceed(checked, call)
     else this.#runStartingTaps(starting, checked, call)
   }
 
@@ -119,13 +132,18 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   }
 
   /**
-   * Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline.
+   * Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline. Taps of
+   * the calling plugin are skipped, since a tap that calls an operation would recurse, and those of plugins that the call
+   * manages, so that they cannot prevent it.
    */
   #runStartingTaps(starting: Run, input: unknown, call: CallState): void {
     try {
-      const answer = starting([{ ...this.#callFacts(call), input: copyPlain(input) } satisfies OperationStart])
-      if (isThenable(answer)) {
-        void this.#awaitTaps(answer, input, call)
+      const start: OperationStart = { ...this.#callDetails(call), input }
+      const managed =
+        this.#untapped === undefined ? [] : [(input as Record<string, unknown>)[this.#untapped as string]].flat()
+      const result = starting([start], plugin => plugin === start.caller || managed.includes(plugin))
+      if (isThenable(result)) {
+        void this.#awaitTaps(result, input, call)
         return
       }
     } catch (error) {
@@ -135,9 +153,9 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
     this.#proceed(input, call)
   }
 
-  async #awaitTaps(answer: PromiseLike<unknown>, input: unknown, call: CallState): Promise<void> {
+  async #awaitTaps(result: PromiseLike<unknown>, input: unknown, call: CallState): Promise<void> {
     try {
-      await raceAbort(call.signal, answer)
+      await raceAbort(call.signal, result)
     } catch (error) {
       this.#refuseByTap(call, error)
       return
@@ -147,10 +165,10 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
 
   #refuseByTap(call: CallState, error: unknown): void {
     this.breaker.release()
-    this.#refuse(call, isSvcError(error) ? error : this.#failed(call, error))
+    this.#refuse(call, error)
   }
 
-  #callFacts(call: CallState): Omit<OperationStart, 'input'> {
+  #callDetails(call: CallState): Omit<OperationStart, 'input'> {
     const { surface, principal, requestId, traceId, spanId, parentSpanId } = call
     const { id, effect } = this.descriptor
     const caller = principal.id.startsWith(PLUGIN_PRINCIPAL) ? principal.id.slice(PLUGIN_PRINCIPAL.length) : null
@@ -158,9 +176,14 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
     return { operation: id, plugin: this.unit.name, effect, surface, principal, caller, ...ids }
   }
 
-  async #beginWhenFree(slots: Slots, input: unknown, call: CallState): Promise<void> {
+  async #beginWhenFree(slots: Semaphore, input: unknown, call: CallState): Promise<void> {
     try {
-      await slots.take(call)
+      await slots.acquire(
+        granted =>
+          new Promise((onResult, onError) =>
+            call.race(granted, { onResult: () => onResult(), onError: (_, error) => onError(error) })
+          )
+      )
     } catch (error) {
       // The handler has not started, so this is not a fault of the plugin.
       this.breaker.release()
@@ -194,15 +217,15 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
       return
     }
     if (this.breaker.succeed()) this.unit.breakerChanged()
-    this.#slots?.free()
+    this.#slots?.release()
     this.#end(call, undefined, output)
     call.deferred.resolve(output)
   }
 
-  /** Ends the call after the handler failed, or after it was cancelled or timed out. */
+  /** Ends the call after the handler failed, or after the call was cancelled or timed out. */
   onError(call: CallState, error: unknown): void {
     const failure = this.#toCallerError(error, call)
-    this.#slots?.free()
+    this.#slots?.release()
     this.#refuse(call, failure)
   }
 
@@ -217,9 +240,9 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
     this.unit.settled(this, durationMs, failure, call)
     const ended = this.unit.hooks?.operationEnded
     if (ended !== undefined) {
-      const error = failure === undefined ? null : this.#errorFacts(failure, call)
+      const error = failure === undefined ? null : this.#errorDetails(failure, call)
       const end: OperationEnd = {
-        ...this.#callFacts(call),
+        ...this.#callDetails(call),
         error,
         durationMs,
         // Copied only if a tap reads it.
@@ -232,7 +255,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
     this.unit.exit()
   }
 
-  #errorFacts(failure: unknown, call: CallState): OperationEnd['error'] {
+  #errorDetails(failure: unknown, call: CallState): OperationEnd['error'] {
     const { code, message, status } = isSvcError(failure) ? failure : this.#failed(call, failure)
     return { code, message, status }
   }
@@ -359,7 +382,7 @@ const NEUTRAL = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 
 /** Triggers `kernel.operation-ended`. Errors of taps are already logged and do not affect the call. */
 function announce(ended: Run, end: OperationEnd): void {
   try {
-    const done = ended([end])
+    const done = ended([end], plugin => plugin === end.caller)
     if (isThenable(done)) done.then(undefined, () => {})
   } catch {
     // Only possible if a plugin declares this hook with `onError: 'fail'`.

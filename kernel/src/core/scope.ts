@@ -12,11 +12,11 @@ interface Entry {
 
 export interface DisposeReport {
   readonly errors: readonly Error[]
-  /** Labels of disposers that had not settled when the deadline passed. */
+  /** Labels of disposers that did not settle within their time limit. */
   readonly stuck: readonly string[]
 }
 
-/** Time limit for a disposer that starts after the deadline. */
+/** Minimum time limit of a disposer, even after the deadline. */
 const MIN_DISPOSER_MS = 50
 
 /**

@@ -17,7 +17,7 @@ interface Follower {
   seen: readonly unknown[] | undefined
 }
 
-/** Listeners of a unit for the begin of serving, for changed contributions, and for draining. */
+/** Listeners of a unit for the start of serving, for changed contributions, and for draining. */
 export class Serving {
   readonly onServe: ServeListener[] = []
   readonly onDrain: DrainListener[] = []

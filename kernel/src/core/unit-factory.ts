@@ -89,7 +89,7 @@ export class UnitFactory {
       hooks: () => current().hooks,
       lookup: token => current().services.resolve(token),
       stateChanged: state => onState?.(name, state),
-      mask: secret => log.secrets.addPassing(secret)
+      mask: secret => log.secrets.addFromInput(secret)
     })
   }
 

@@ -195,8 +195,8 @@ function guardOpener(guards: Guards, real: Callable, kind: Kind, name: string): 
     })
   const proxy: object = new Proxy(real, {
     apply: call,
-    construct: (node, given, heir) =>
-      open(given, () => Reflect.construct(node, given, heir === proxy ? node : heir) as object)
+    construct: (node, given, newTarget) =>
+      open(given, () => Reflect.construct(node, given, newTarget === proxy ? node : newTarget) as object)
   })
   return proxy
 }

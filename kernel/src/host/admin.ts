@@ -67,7 +67,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     why: subject =>
       subject.includes('@')
         ? whyToken(host.kernel, subject)
-        : [...whyPlugin(record(subject), host.kernel), ...foundOf(subject, host)],
+        : [...whyPlugin(record(subject), host.kernel), ...findingsOf(subject, host)],
     hooks: () => hooksOf(host.kernel),
     effects: (name): EffectNode => effectsOf(record(name)),
     top: (milliseconds, signal) => cpuShares(host, milliseconds, signal),
@@ -135,7 +135,7 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
 }
 
 /** Returns findings about a plugin that its state does not show, such as rejected settings or a duplicate name. */
-function foundOf(name: string, host: AdminHost): string[] {
+function findingsOf(name: string, host: AdminHost): string[] {
   const { source, why } = host.kernel.records.get(name) ?? { source: undefined, why: null }
   const shown = `${why ?? ''} ${source?.problem?.message ?? ''}`
   return host
@@ -267,11 +267,15 @@ async function cpuShares(host: AdminHost, milliseconds: number, signal?: AbortSi
 async function healthOf(kernel: Kernel, limitMs: number): Promise<HealthReport[]> {
   const checks = [...kernel.current.units.values()].flatMap(unit => unit.healthChecks.map(check => ({ unit, check })))
   return Promise.all(
-    checks.map(async ({ unit, check }) => ({ plugin: unit.name, label: check.label, ...(await ask(check, limitMs)) }))
+    checks.map(async ({ unit, check }) => ({
+      plugin: unit.name,
+      label: check.label,
+      ...(await runHealthCheck(check, limitMs))
+    }))
   )
 }
 
-async function ask({ check }: HealthCheck, limitMs: number): Promise<Health> {
+async function runHealthCheck({ check }: HealthCheck, limitMs: number): Promise<Health> {
   try {
     const health = (async () => check())()
     if (await settlesWithin(limitMs, health)) return await health

@@ -13,7 +13,7 @@ import { type PluginPackage, readPackageJson, readPluginPackage } from '../loade
 import { isServed, isSourceCurrent } from './current-form.ts'
 import { FileSource, type Loader, type PluginForm } from './file-source.ts'
 import { LoadMarker } from './load-marker.ts'
-import { type DiscoveryProblem, Places } from './places.ts'
+import { type DiscoveryProblem, PluginFolders } from './places.ts'
 import { PluginIndex } from './plugin-index.ts'
 
 export interface DiscoveryOptions extends EvaluateOptions {
@@ -84,7 +84,7 @@ export class Discovery {
   readonly #loader: Loader
   readonly #known = new Map<string, FileSource>()
   /** Folders that the last search found. */
-  #places = new Places()
+  #folders = new PluginFolders()
   #choice: DiscoveryChoice = {}
   /** Whether a server runs for the project. Read once for each discovery, on demand. */
   #served: Promise<boolean> | undefined
@@ -142,15 +142,15 @@ export class Discovery {
       if (choice.off?.(name) === true && this.#choice.off?.(name) !== true) this.#included.delete(name)
     this.#choice = choice
     this.#served = undefined
-    const places = new Places(root => this.#known.has(root) || this.#loader.index.last(root) !== undefined)
-    places.folderOfPlugins(join(installRoot, 'plugins'))
-    places.installed(projectRoot)
-    places.installed(installRoot)
-    places.declared(join(projectRoot, 'plugins'))
-    for (const directory of directories) places.named(resolve(directory))
-    this.#places = places
-    this.#loader.index.retain(places.roots)
-    const found = await this.#describe(places)
+    const folders = new PluginFolders(root => this.#known.has(root) || this.#loader.index.last(root) !== undefined)
+    folders.addFolderOfPlugins(join(installRoot, 'plugins'))
+    folders.addInstalled(projectRoot)
+    folders.addInstalled(installRoot)
+    folders.addDeclared(join(projectRoot, 'plugins'))
+    for (const directory of directories) folders.addNamed(resolve(directory))
+    this.#folders = folders
+    this.#loader.index.retain(folders.roots)
+    const found = await this.#describe(folders)
     await this.#save()
     return found
   }
@@ -160,7 +160,7 @@ export class Discovery {
    * Does not search for new packages. The index is written to disk later.
    */
   async rediscover(files: ReadonlySet<string>): Promise<Discovered> {
-    const found = await this.#describe(this.#places, files)
+    const found = await this.#describe(this.#folders, files)
     this.#saveLater()
     return found
   }
@@ -168,14 +168,14 @@ export class Discovery {
   /** Describes disabled plugins. They stay included until the configuration disables them again. */
   async include(names: ReadonlySet<string>): Promise<Discovered> {
     for (const name of names) this.#included.add(name)
-    return this.#describe(this.#places, new Set())
+    return this.#describe(this.#folders, new Set())
   }
 
   /** Describes plugins: all, or with `changed` only those that these files affect. */
-  async #describe(places: Places, changed?: ReadonlySet<string>): Promise<Discovered> {
-    const problems = [...places.problems]
+  async #describe(folders: PluginFolders, changed?: ReadonlySet<string>): Promise<Discovered> {
+    const problems = [...folders.problems]
     try {
-      const sources = await Promise.all([...places.roots].map(root => this.#described(root, problems, changed)))
+      const sources = await Promise.all([...folders.roots].map(root => this.#described(root, problems, changed)))
       await this.#describeProviders(sources)
       const output = this.#output.splice(0)
       const named = firstOfEachName(sources, problems)
@@ -186,7 +186,7 @@ export class Discovery {
           return error === undefined ? [] : [[name, error] as const]
         })
       )
-      return { sources: named, problems, kept, installed, output, ...this.#watched(places, sources) }
+      return { sources: named, problems, kept, installed, output, ...this.#watched(folders, sources) }
     } finally {
       void this.#describer?.then(describer => describer.endShared())
     }
@@ -239,15 +239,15 @@ export class Discovery {
   }
 
   /** Returns the paths to watch: the same object if nothing changed. */
-  #watched(places: Places, sources: readonly PluginSource[]): Watched {
-    const parts = [places, ...sources.map(watchOf)]
+  #watched(folders: PluginFolders, sources: readonly PluginSource[]): Watched {
+    const parts = [folders, ...sources.map(watchOf)]
     const { of, watched } = this.#watching
     if (of.length === parts.length && parts.every((part, index) => part === of[index])) return watched
     const files = sources.flatMap(watchOf)
-    const packages = [...places.roots].map(root => join(root, 'package.json'))
+    const packages = [...folders.roots].map(root => join(root, 'package.json'))
     const all = {
-      files: [...new Set([...files, ...packages, ...places.candidates])],
-      directories: [...places.directories]
+      files: [...new Set([...files, ...packages, ...folders.candidates])],
+      directories: [...folders.directories]
     }
     this.#watching = { of: parts, watched: all }
     return all
@@ -301,8 +301,8 @@ export class Discovery {
     const known = this.#isOurs.get(root)
     if (known !== undefined) return known
     const { installRoot } = this.#options
-    const places = [join(installRoot, 'plugins', basename(root)), join(installRoot, basename(root))]
-    const ours = places.some(place => existsSync(place) && realpathSync.native(place) === root)
+    const folders = [join(installRoot, 'plugins', basename(root)), join(installRoot, basename(root))]
+    const ours = folders.some(place => existsSync(place) && realpathSync.native(place) === root)
     this.#isOurs.set(root, ours)
     return ours
   }
@@ -336,7 +336,10 @@ export class Discovery {
       `${join(root, 'package.json')}: svc.plugin names ${plugin}, which does not exist${missing}`,
       {
         at: { file: source ?? plugin },
-        hint: source === null ? 'build the plugin, or name its TypeScript file in svc.source' : 'write the source'
+        hint:
+          source === null
+            ? 'build the plugin, or name its TypeScript file in svc.source'
+            : 'create the source file, or correct svc.source'
       }
     )
   }

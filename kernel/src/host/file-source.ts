@@ -333,7 +333,7 @@ export class FileSource implements PluginSource {
     return this.#manifest !== null && isDeepStrictEqual(manifest, this.#manifest) ? this.#manifest : manifest
   }
 
-  /** Throws if this version of the code crashed the process before. */
+  /** Marks the activation as begun. Throws `LDR_QUARANTINED` if this version of the code crashed the process before. */
   #mark(plugin: string, fingerprint: string): void {
     const { marker } = this.#loader
     if (marker.crashed(plugin, fingerprint))

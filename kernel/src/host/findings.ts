@@ -39,22 +39,27 @@ export class Findings {
 
 export function findingsIn({ found, isLeftOut }: PluginCatalog, config: ResolvedConfig): Finding[] {
   const ofSources = found.sources.flatMap(({ name, location, problem }) =>
-    problem === null || isLeftOut(name) ? [] : [ofError(name, 'error', problem, location)]
+    problem === null || isLeftOut(name) ? [] : [fromError(name, 'error', problem, location)]
   )
-  const ofPlaces = found.problems.map(({ location, error }) =>
-    ofError(error.plugin ?? null, 'warning', error, location)
+  const ofDiscovery = found.problems.map(({ location, error }) =>
+    fromError(error.plugin ?? null, 'warning', error, location)
   )
   const ofSettings = [...config.plugins.values()].flatMap(({ name, problems }) =>
-    isLeftOut(name) ? [] : problems.map(problem => ofProblem(name, problem))
+    isLeftOut(name) ? [] : problems.map(problem => fromProblem(name, problem))
   )
-  return [...config.generalProblems.map(problem => ofProblem(null, problem)), ...ofSettings, ...ofSources, ...ofPlaces]
+  return [
+    ...config.generalProblems.map(problem => fromProblem(null, problem)),
+    ...ofSettings,
+    ...ofSources,
+    ...ofDiscovery
+  ]
 }
 
-function ofError(plugin: string | null, severity: Finding['severity'], error: SvcError, location: string): Finding {
+function fromError(plugin: string | null, severity: Finding['severity'], error: SvcError, location: string): Finding {
   return { plugin, severity, code: error.code, message: error.message, hint: error.hint ?? null, key: null, location }
 }
 
-function ofProblem(plugin: string | null, problem: ConfigProblem): Finding {
+function fromProblem(plugin: string | null, problem: ConfigProblem): Finding {
   const { severity, code, hint = null, file = null, key = null } = problem
   return { plugin, severity, code, message: formatProblem(problem), hint, key, location: file }
 }

@@ -111,7 +111,7 @@ function serializeError(error: unknown, depth: number): unknown {
   const { message } = error as Error
   const cause = deeperCause(error)
   // An expected error already names the problem and its location. Only others need a stack.
-  const details = isForeseen(error)
+  const details = isExpected(error)
     ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
     : { stack: (error as Error).stack }
   if (depth >= MAX_DEPTH) return { message, ...details }
@@ -126,7 +126,7 @@ function serializeError(error: unknown, depth: number): unknown {
 }
 
 /** True for an error with a code: ours or one of the operating system. */
-function isForeseen(error: unknown): error is { readonly code: string } {
+function isExpected(error: unknown): error is { readonly code: string } {
   return isSvcError(error) || (error instanceof Error && 'syscall' in error)
 }
 

@@ -12,10 +12,10 @@ import { configOf, Project, type ProjectOptions } from './project.ts'
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { catalog } = options
   const config = configOf(catalog)
-  // A single command requires valid settings only of its own plugins.
+  // A single command requires valid settings only of the plugins that it uses.
   const relevant = [
     ...config.generalProblems,
-    ...(options.activate === undefined ? ofRequiredPlugins(options, config) : [])
+    ...(options.activate === undefined ? problemsOfRequiredPlugins(options, config) : [])
   ]
   const fatal = relevant.filter(problem => problem.severity === 'error')
   if (fatal.length > 0 && options.tolerant !== true) throw problemsError(fatal)
@@ -34,7 +34,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
  * Returns the problems of required plugins: a server must not start without them, but leaves out any other plugin with
  * invalid settings. Settings of broken plugins are ignored: their manifests may be out of date, and they do not run.
  */
-function ofRequiredPlugins(options: ProjectOptions, config: ResolvedConfig): readonly ConfigProblem[] {
+function problemsOfRequiredPlugins(options: ProjectOptions, config: ResolvedConfig): readonly ConfigProblem[] {
   const { catalog } = options
   const configure = new Choices(options).configure(config, catalog)
   return catalog.manifests.flatMap(({ name, enabledByDefault }) => {

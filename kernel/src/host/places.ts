@@ -13,7 +13,7 @@ export interface DiscoveryProblem {
 type Declaration = 'plugin' | 'no plugin' | 'unreadable'
 
 /** Collects the package folders of plugins, without duplicates. */
-export class Places {
+export class PluginFolders {
   /** Package folders with links resolved. */
   readonly roots = new Set<string>()
   /** Folders in which plugin folders may appear. */
@@ -31,7 +31,7 @@ export class Places {
   }
 
   /** Adds all folders in a directory. Each must be a plugin. */
-  folderOfPlugins(directory: string): void {
+  addFolderOfPlugins(directory: string): void {
     if (!existsSync(directory)) return
     this.directories.add(directory)
     for (const name of folders(directory)) this.roots.add(realpathSync.native(join(directory, name)))
@@ -41,7 +41,7 @@ export class Places {
    * Adds those folders in a directory that declare a plugin, or whose package.json is unreadable. Others may be
    * unrelated.
    */
-  declared(directory: string): void {
+  addDeclared(directory: string): void {
     this.directories.add(directory)
     for (const name of folders(directory)) {
       const root = join(directory, name)
@@ -51,7 +51,7 @@ export class Places {
   }
 
   /** Adds a directory of the configuration, which must exist. */
-  named(directory: string): void {
+  addNamed(directory: string): void {
     const stats = statSync(directory, { throwIfNoEntry: false })
     if (stats?.isDirectory() !== true) {
       const error = loaderErrors.create('LDR_DIRECTORY_UNREADABLE', `plugin directory ${directory} is not a folder`, {
@@ -62,13 +62,13 @@ export class Places {
       return
     }
     if (this.#isPlugin(directory, () => !containsPackages(directory))) this.roots.add(realpathSync.native(directory))
-    else this.folderOfPlugins(directory)
+    else this.addFolderOfPlugins(directory)
   }
 
   /**
    * Adds plugins in `node_modules`: direct dependencies of the package in a folder, and packages with a plugin's name.
    */
-  installed(from: string): void {
+  addInstalled(from: string): void {
     const dependencies = dependenciesOf(from)
     for (let folder = from; ; folder = dirname(folder)) {
       const modules = join(folder, 'node_modules')

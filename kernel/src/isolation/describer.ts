@@ -180,8 +180,8 @@ export class Describer {
       return
     }
     const all = [...this.#spares, kept]
-    const byWorth = [...all.filter(isNew), ...all.filter(spare => !isNew(spare))]
-    const dropped = byWorth.slice(0, Math.max(0, all.length - (this.#options.spares ?? 0)))
+    const byPriority = [...all.filter(isNew), ...all.filter(spare => !isNew(spare))]
+    const dropped = byPriority.slice(0, Math.max(0, all.length - (this.#options.spares ?? 0)))
     for (const { child } of dropped) void child.kill()
     this.#spares = all.filter(spare => !dropped.includes(spare))
   }

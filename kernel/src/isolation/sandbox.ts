@@ -66,17 +66,17 @@ export function packageFolders(root: string, found = new Set<string>()): Set<str
   const real = realpathSync(root)
   if (found.has(real)) return found
   found.add(real)
-  const shelves: string[] = []
+  const moduleFolders: string[] = []
   for (let folder = real; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'node_modules'))) shelves.push(join(folder, 'node_modules'))
+    if (existsSync(join(folder, 'node_modules'))) moduleFolders.push(join(folder, 'node_modules'))
     if (folder === dirname(folder)) break
   }
-  for (const shelf of shelves) found.add(shelf)
+  for (const folder of moduleFolders) found.add(folder)
   for (const name of dependenciesOf(real)) {
-    const installed = shelves.map(shelf => join(shelf, name)).find(each => existsSync(each))
+    const installed = moduleFolders.map(folder => join(folder, name)).find(each => existsSync(each))
     if (installed === undefined) continue
     const target = realpathSync(installed)
-    if (!shelves.some(shelf => target.startsWith(shelf + sep))) packageFolders(target, found)
+    if (!moduleFolders.some(folder => target.startsWith(folder + sep))) packageFolders(target, found)
   }
   return found
 }

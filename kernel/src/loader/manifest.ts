@@ -65,6 +65,7 @@ const MANIFEST = record({
       timeoutMs: count,
       concurrency: count,
       scopes: list(text),
+      untapped: optional(value => (value === true ? undefined : text(value))),
       expose: table,
       claims: optional(list(text)),
       shown: optional(list(text))
@@ -72,7 +73,13 @@ const MANIFEST = record({
   ),
   points: list(word),
   hooks: list(
-    record({ id: word, mode: oneOf('series', 'parallel', 'waterfall', 'bail'), onError: oneOf('fail', 'skip') })
+    record({
+      id: word,
+      mode: oneOf('series', 'parallel', 'waterfall', 'bail'),
+      onError: oneOf('fail', 'skip'),
+      timeoutMs: optional(count),
+      schema: optional(table)
+    })
   ),
   commands: list(record({ command: words, summary: text, input: table })),
   config: table,
@@ -99,7 +106,7 @@ export function validateManifest(value: unknown, file: string): PluginManifest {
     )
   }
   const problem = MANIFEST(value)
-  const manifest = problem === undefined ? withFacts(value as PluginManifest) : undefined
+  const manifest = problem === undefined ? withExposure(value as PluginManifest) : undefined
   const twice = manifest && repeated(manifest)
   if (manifest !== undefined && twice === undefined) return manifest
   throw loaderErrors.create('LDR_MANIFEST_INVALID', `${file}: manifest${problem ?? twice}`, {
@@ -109,10 +116,10 @@ export function validateManifest(value: unknown, file: string): PluginManifest {
 }
 
 /** Adds fields of exposures that a manifest from an earlier SDK lacks. */
-function withFacts(manifest: PluginManifest): PluginManifest {
-  const hasFacts = ({ claims, shown }: Partial<OperationDescriptor>): boolean =>
+function withExposure(manifest: PluginManifest): PluginManifest {
+  const hasExposure = ({ claims, shown }: Partial<OperationDescriptor>): boolean =>
     claims !== undefined && shown !== undefined
-  if (manifest.operations.every(hasFacts)) return manifest
+  if (manifest.operations.every(hasExposure)) return manifest
   return { ...manifest, operations: manifest.operations.map(each => ({ ...exposureFacts(each), ...each })) }
 }
 

@@ -446,7 +446,7 @@ t.test('a signal that is first read after the end is aborted', async t => {
   })
   await invoke()
   t.ok(kept?.signal.aborted)
-  t.match(kept?.signal.reason, { code: 'OPR_CANCELLED', message: 'demo.work is over' })
+  t.match(kept?.signal.reason, { code: 'OPR_CANCELLED', message: 'demo.work has already ended' })
 })
 
 t.test('events and progress reach the caller in order, and only while the call runs', async t => {

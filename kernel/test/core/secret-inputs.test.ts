@@ -45,10 +45,10 @@ t.test('a secret is masked at all positions, in plain text and in JSON', t => {
 t.test('a secret of five characters is not masked, since it may be part of other words', t => {
   const secrets = new MaskedSecrets()
   secrets.add('12345')
-  secrets.addPassing('abcde')
+  secrets.addFromInput('abcde')
   t.equal(secrets.mask('12345 abcde'), '12345 abcde')
   secrets.add('123456')
-  secrets.addPassing('abcdef')
+  secrets.addFromInput('abcdef')
   t.equal(secrets.mask('123456 abcdef 12345'), '*** *** 12345')
   t.end()
 })
@@ -64,10 +64,10 @@ t.test('the longer of two secrets is masked first, so that no part of it remains
 t.test('the last 256 secrets of inputs are remembered, and a repeated one counts as new', t => {
   const secrets = new MaskedSecrets()
   const name = (index: number): string => `passing-${String(index).padStart(4, '0')}`
-  for (let index = 0; index < 256; index++) secrets.addPassing(name(index))
+  for (let index = 0; index < 256; index++) secrets.addFromInput(name(index))
   t.equal(secrets.mask(name(0)), '***')
-  secrets.addPassing(name(0))
-  secrets.addPassing(name(256))
+  secrets.addFromInput(name(0))
+  secrets.addFromInput(name(256))
   t.equal(secrets.mask(name(0)), '***', 'a repeated secret is still masked')
   t.equal(secrets.mask(name(1)), name(1), 'the oldest secret is no longer masked')
   t.equal(secrets.mask(name(2)), '***')
@@ -76,11 +76,11 @@ t.test('the last 256 secrets of inputs are remembered, and a repeated one counts
 
 t.test('a secret of the settings is always masked, even if it was also a secret of an input', t => {
   const secrets = new MaskedSecrets()
-  secrets.addPassing('of-the-settings')
+  secrets.addFromInput('of-the-settings')
   secrets.add('of-the-settings')
   secrets.add('of-the-settings')
-  for (let index = 0; index < 600; index++) secrets.addPassing(`passing-${index}`)
-  secrets.addPassing('of-the-settings')
+  for (let index = 0; index < 600; index++) secrets.addFromInput(`passing-${index}`)
+  secrets.addFromInput('of-the-settings')
   t.equal(secrets.mask('of-the-settings'), '***')
   t.equal(secrets.mask('passing-1'), 'passing-1')
   t.end()

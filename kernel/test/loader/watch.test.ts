@@ -96,7 +96,7 @@ t.test('reports a file whose folder appears in a watched directory', async t => 
   t.same(await next(), ['plugins/two/package.json'])
 })
 
-t.test('reports a change without an event soon after any later event', async t => {
+t.test('reports a change without an event together with the next event', async t => {
   const root = folder(t, { 'a.ts': '1', 'out/deep/b.ts': '1' })
   const { watcher, next } = watching(t, root)
   await watcher.update({ files: [join(root, 'a.ts'), join(root, 'out/deep/b.ts')], directories: [] })
