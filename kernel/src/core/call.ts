@@ -7,8 +7,7 @@ import {
   type Principal,
   parseTraceparent,
   randomHex,
-  SvcError,
-  withFields
+  SvcError
 } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
 import type { RunningCall, RunningCalls } from './running-calls.ts'
@@ -145,7 +144,7 @@ export class CallState implements Call, RunningCall {
   }
 
   /**
-   * Called after the event-loop turn in which the call started. If the call still runs, its deadline and cancellation apply.
+   * Called after the event-loop turn in which the call started. If it still runs, its deadline and cancellation apply.
    */
   onTurnEnd(): void {
     if (this.#ended) return
@@ -241,6 +240,15 @@ function enlistLater(call: CallState): void {
     startedCalls = []
     for (const each of calls) each.onTurnEnd()
   })
+}
+
+function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger {
+  return {
+    debug: (message, fields) => log.debug(message, { ...own, ...fields }),
+    info: (message, fields) => log.info(message, { ...own, ...fields }),
+    warn: (message, fields) => log.warn(message, { ...own, ...fields }),
+    error: (message, fields) => log.error(message, { ...own, ...fields })
+  }
 }
 
 /** Returns a timeout, or Infinity for undefined, 0 and NaN. */

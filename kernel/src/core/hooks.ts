@@ -1,18 +1,7 @@
-import { kernelHooks, operationEnded, operationStarting } from '@svc/contracts'
-import {
-  type DeclaredHook,
-  type Hook,
-  isSvcError,
-  MAX_TIMER_MS,
-  matchesFilter,
-  type PluginManifest,
-  type Tap,
-  type TapOptions
-} from '@svc/plugin-sdk'
-import { copyPayload, schemaCheck } from '@svc/plugin-sdk/check'
+import { kernelHooks, type OperationStart, operationEnded, operationStarting } from '@svc/contracts'
+import { type Hook, isSvcError, type PluginManifest, type Tap, type TapOptions } from '@svc/plugin-sdk'
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from '#tapable'
 import { isThenable } from './call.ts'
-import { kernelErrors } from './errors.ts'
 
 export interface RegisteredTap {
   readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>
@@ -32,28 +21,13 @@ export interface OwnedTap extends RegisteredTap {
   readonly unit: Owner
 }
 
-/** Hooks by id, as declared by the triggering plugins. */
-export type DeclaredHooks = ReadonlyMap<string, Declared>
+/** Hook types by id, as declared by the triggering plugins. */
+export type DeclaredHooks = ReadonlyMap<string, Pick<Hook, 'mode' | 'onError'>>
 
-type Declared = Pick<DeclaredHook, 'mode' | 'onError' | 'timeoutMs' | 'schema'>
 type Args = readonly unknown[]
-
-export interface TapHost {
-  /** Logs an error of a tap. */
-  report(plugin: string, hookId: string, error: unknown): void
-  /** Time limit of a tap in milliseconds, if its hook declares none. */
-  readonly timeoutMs: number
-}
-
-/** Arguments of one trigger. */
-interface Trigger {
-  readonly args: Args
-  /** True for a plugin whose taps are skipped. */
-  readonly skips: ((plugin: string) => boolean) | undefined
-}
-
-/** Runs a hook. Returns its result, or a promise if a tap returned one. Throws if a tap of a `fail` hook fails. */
-export type Run = (args: Args, skips?: (plugin: string) => boolean) => unknown
+type ReportHookError = (plugin: string, hookId: string, error: unknown) => void
+/** Runs a hook. Returns its result, or a promise if a tap returned one. Rethrows errors of the taps. */
+export type Run = (args: Args) => unknown
 
 /** Hooks of one generation. tapable cannot remove a tap, so each generation builds a new set. */
 export class HookSet {
@@ -63,7 +37,7 @@ export class HookSet {
   readonly operationEnded: Run | undefined
 
   /** A tap may be compiled against another version of a hook's declaration. That of the triggering plugin applies. */
-  constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, host: TapHost) {
+  constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, report: ReportHookError) {
     const byHook = new Map<string, OwnedTap[]>()
     for (const tap of taps) {
       const group = byHook.get(tap.hook.id)
@@ -72,7 +46,8 @@ export class HookSet {
     }
     for (const [id, group] of byHook) {
       const ordered = group.toSorted((a, b) => (a.options.order ?? 0) - (b.options.order ?? 0))
-      this.#runs.set(id, build(declared.get(id) ?? (group[0] as OwnedTap).hook, ordered, host))
+      const { mode, onError } = declared.get(id) ?? (group[0] as OwnedTap).hook
+      this.#runs.set(id, build(mode, onError === 'fail', ordered, report))
     }
     this.operationStarting = this.#runs.get(operationStarting.id)
     this.operationEnded = this.#runs.get(operationEnded.id)
@@ -90,9 +65,8 @@ export class HookSet {
   }
 }
 
-type SchemaCheck = ReturnType<typeof schemaCheck>
 /** Callback of a tap, with its failure or its return value. */
-type Done = (failure: Failure | null | undefined, value?: unknown) => void
+type Done = (failure: Failure | null, value?: unknown) => void
 
 /** Wrapper for an error of a tap. tapable would treat a falsy error as success. */
 class Failure {
@@ -104,129 +78,111 @@ class Failure {
 }
 
 interface AsyncHook {
-  callAsync(trigger: Trigger, done: Done): void
+  callAsync(args: Args, done: Done): void
 }
 
-function build(hook: Declared, taps: readonly OwnedTap[], host: TapHost): Run {
-  const { mode } = hook
-  const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, hook, host) }))
-  // All arguments are passed as one object: tapable needs a fixed arity, which only the caller of the hook knows.
+function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], report: ReportHookError): Run {
+  const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, fatal, report) }))
+  // All arguments are passed as one array: tapable needs a fixed arity, which only the caller of the hook knows.
   if (mode === 'waterfall') {
-    const series = new AsyncSeriesWaterfallHook<[Trigger]>(['trigger'])
+    const hook = new AsyncSeriesWaterfallHook<[Args]>(['args'])
     for (const { name, run } of guarded) {
-      series.tapAsync(name, (trigger, done) => {
-        const changed = (value: unknown): Trigger => ({ ...trigger, args: [value, ...trigger.args.slice(1)] })
-        run(trigger, (failure, value) => (done as Done)(failure, value === undefined ? trigger : changed(value)))
+      hook.tapAsync(name, (args, done) => {
+        run(args, (failure, value) => (done as Done)(failure, value === undefined ? args : [value, ...args.slice(1)]))
       })
     }
-    return runner(series as unknown as AsyncHook, trigger => (trigger as Trigger).args[0])
+    return runner(hook as unknown as AsyncHook, args => (args as Args)[0])
   }
-  const all =
+  const hook =
     mode === 'parallel'
-      ? new AsyncParallelHook<[Trigger]>(['trigger'])
+      ? new AsyncParallelHook<[Args]>(['args'])
       : mode === 'bail'
-        ? new AsyncSeriesBailHook<[Trigger], unknown>(['trigger'])
-        : new AsyncSeriesHook<[Trigger]>(['trigger'])
+        ? new AsyncSeriesBailHook<[Args], unknown>(['args'])
+        : new AsyncSeriesHook<[Args]>(['args'])
   for (const { name, run } of guarded) {
-    all.tapAsync(name, (trigger, then) => {
+    hook.tapAsync(name, (args, then) => {
       const done = then as Done
       // After a synchronous failure, tapable would not call the other parallel taps. So the failure is deferred.
-      run(trigger, (failure, value) => (failure === null ? done(null, value) : queueMicrotask(() => done(failure))))
+      run(args, (failure, value) => (failure === null ? done(null, value) : queueMicrotask(() => done(failure))))
     })
   }
-  return runner(all as unknown as AsyncHook, value => value)
+  return runner(hook as unknown as AsyncHook, value => value)
 }
 
 /** Converts a tapable hook to a {@link Run}, which returns no promise if all taps are synchronous. */
 function runner(hook: AsyncHook, unwrap: (result: unknown) => unknown): Run {
-  return (args, skips) => {
-    let result: (() => unknown) | undefined
-    let resolve: ((read: () => unknown) => void) | undefined
-    hook.callAsync({ args, skips }, (failure, value) => {
-      result = () => {
-        if (failure) throw failure.error
-        return unwrap(value)
-      }
-      resolve?.(result)
+  return args => {
+    let isOver = false
+    let failed: Failure | null = null
+    let result: unknown
+    let over: (() => void) | undefined
+    hook.callAsync(args, (failure, value) => {
+      isOver = true
+      failed = failure ?? null
+      result = value
+      over?.()
     })
-    if (result !== undefined) return (result as () => unknown)()
-    return new Promise<() => unknown>(ready => {
-      resolve = ready
-    }).then(read => read())
+    const outcome = (): unknown => {
+      if (failed !== null) throw (failed as Failure).error
+      return unwrap(result)
+    }
+    if (isOver) return outcome()
+    return new Promise<void>(resolve => {
+      over = resolve
+    }).then(outcome)
   }
 }
 
-/**
- * Wraps a tap: applies its filter and time limit, and handles its errors. Taps of hooks that must not change their
- * arguments receive copies.
- */
-function guard(tap: OwnedTap, hook: Declared, host: TapHost): (trigger: Trigger, done: Done) => void {
-  const { plugin, unit, options } = tap
-  const [fatal, changes] = [hook.onError === 'fail', hook.mode === 'waterfall']
-  const limitMs = Math.min(hook.timeoutMs ?? host.timeoutMs, MAX_TIMER_MS)
-  const check = hook.schema && schemaCheck(hook.schema)
-  const handle = ({ error }: Failure): Failure | null => {
+function guard(tap: OwnedTap, fatal: boolean, report: ReportHookError): (args: Args, done: Done) => void {
+  const filter = Object.entries(tap.options.filter ?? {})
+  const { hook, plugin, unit } = tap
+  const ofCalls = hook.id === operationStarting.id || hook.id === operationEnded.id
+  const failure = (error: unknown): Failure | null => {
     // An error with a status below 500 refuses the call: its caller receives it. Other errors are logged.
-    if (!fatal || !isSvcError(error) || error.status >= 500) host.report(plugin, tap.hook.id, error)
-    if (!fatal) return null
-    return new Failure(isSvcError(error) ? error : tapError('OPR_FAILED', tap, 'failed; see its log', error))
+    const isRefusal = fatal && isSvcError(error) && error.status < 500
+    if (!isRefusal) report(plugin, hook.id, error)
+    return fatal ? new Failure(error) : null
   }
-  return ({ args, skips }, done) => {
-    if (skips?.(plugin) || (options.filter !== undefined && !matchesFilter(args[0], options.filter))) {
+  return (args, done) => {
+    // A tap does not receive calls of the plugin that registered it: otherwise a tap that calls an operation would
+    // recurse.
+    const isOwn = ofCalls && (args[0] as OperationStart).caller === plugin
+    if (isOwn || !filter.every(([path, wanted]) => matches(pick(args[0], path), wanted))) {
       done(null)
       return
     }
-    let timer: NodeJS.Timeout | undefined
-    let isOver = false
-    const end = (value: unknown, thrown?: Failure): void => {
-      if (isOver) return
-      isOver = true
-      clearTimeout(timer)
-      unit.exit()
-      const failure = thrown ?? (changes && value !== undefined ? misfit(value, args[0], check) : undefined)
-      if (failure === undefined) done(null, value)
-      else done(handle(failure))
-    }
     unit.enter()
-    let pending: unknown
+    let value: unknown
+    let failed: Failure | null = null
     try {
-      pending = tap.tap(...(changes ? args : args.map(copyPayload)))
+      value = tap.tap(...args)
+      if (isThenable(value)) {
+        value.then(
+          late => {
+            unit.exit()
+            done(null, late)
+          },
+          (error: unknown) => {
+            unit.exit()
+            done(failure(error))
+          }
+        )
+        return
+      }
     } catch (error) {
-      end(undefined, new Failure(error))
-      return
+      failed = failure(error)
     }
-    if (!isThenable(pending)) {
-      end(pending)
-      return
-    }
-    pending.then(end, (error: unknown) => end(undefined, new Failure(error)))
-    if (limitMs === 0) return
-    const late = (): Error => tapError('KRN_TAP_TIMEOUT', tap, `did not finish within ${limitMs} ms`)
-    timer = setTimeout(() => end(undefined, new Failure(late())), limitMs)
-    if (!fatal) timer.unref()
+    unit.exit()
+    done(failed, value)
   }
 }
 
-function tapError(code: 'OPR_FAILED' | 'KRN_TAP_TIMEOUT', tap: OwnedTap, how: string, cause?: unknown): Error {
-  const { plugin, options } = tap
-  const name = options.label === undefined ? 'the tap' : `the tap "${options.label}"`
-  const hint = `svc plugins disable ${plugin} removes the tap`
-  const message = `${name} of plugin ${plugin} on the hook ${tap.hook.id} ${how}`
-  return kernelErrors.create(code, message, { plugin, hint, cause })
+function pick(value: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown> | null | undefined)?.[key], value)
 }
 
-/** Returns an error if the result of a tap has another type than its argument, or does not match the schema of its hook. */
-function misfit(result: unknown, argument: unknown, check: SchemaCheck | undefined): Failure | undefined {
-  const [is, expected] = [typeOf(result), typeOf(argument)]
-  if (is !== expected) return new Failure(new TypeError(`the tap returned ${is} instead of ${expected}`))
-  const checked = check?.(result)
-  return checked?.ok === false
-    ? new Failure(new TypeError(`the tap returned a wrong value: ${checked.text}`))
-    : undefined
-}
-
-function typeOf(value: unknown): string {
-  return value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value
+function matches(actual: unknown, wanted: NonNullable<TapOptions['filter']>[string]): boolean {
+  return Array.isArray(wanted) ? wanted.includes(actual as string) : actual === wanted
 }
 
 /** Returns the ids of tapped hooks that no plugin declares. Such taps never run. */

@@ -16,7 +16,7 @@ import { kernelErrors } from './errors.ts'
 import { FailurePolicy } from './failure-policy.ts'
 import { diffGenerations, Generation } from './generation.ts'
 import type { Graph } from './graph.ts'
-import { type TapHost, undeclaredHooks } from './hooks.ts'
+import { undeclaredHooks } from './hooks.ts'
 import { type Desired, Inventory, type PluginConfiguration } from './inventory.ts'
 import { Keep } from './keep.ts'
 import type { KernelLogger } from './logger.ts'
@@ -27,8 +27,6 @@ import type { Unit } from './unit.ts'
 import { UnitFactory } from './unit-factory.ts'
 import type { UnitHosts } from './unit-host.ts'
 
-const TAP_TIMEOUT_MS = 5_000
-
 export interface KernelOptions {
   readonly log: KernelLogger
   readonly projectRoot: string
@@ -38,8 +36,6 @@ export interface KernelOptions {
   readonly services?: ReadonlyMap<ServiceId, unknown>
   /** Hosts for isolated plugins. Default: none, so that isolated plugins fail to activate. */
   readonly unitHosts?: UnitHosts
-  /** Default time limit of a tap in milliseconds; 0: none. Default 5,000. */
-  readonly tapTimeoutMs?: number
   onState?(plugin: string, state: PluginState): void
   /** Handles an uncaught error of a plugin with the policy `abort-process`. Default: exit with status 70. */
   onFatal?(error: unknown): void
@@ -64,7 +60,6 @@ export class Kernel implements KernelPort {
   readonly #factory: UnitFactory
   readonly #retirement: Retirement
   readonly #closing = new AbortController()
-  readonly #taps: TapHost
   #current: Generation
   #graph: Graph = { order: [], edges: [], blocked: new Map() }
   #queue: Promise<unknown> = Promise.resolve()
@@ -79,11 +74,7 @@ export class Kernel implements KernelPort {
     this.repositoryId = options.repositoryId
     this.version = options.version
     this.#builtin = new Map([...(options.services ?? []), [kernelPort.id, this]])
-    this.#taps = {
-      timeoutMs: options.tapTimeoutMs ?? TAP_TIMEOUT_MS,
-      report: (plugin, hookId, error) => this.log.forPlugin(plugin).error(`a tap on ${hookId} failed`, { error })
-    }
-    this.#current = new Generation(0, [], this.#builtin, this.#taps)
+    this.#current = new Generation(0, [], this.#builtin, this.#reportTap)
     this.#inventory = new Inventory(new Set(this.#builtin.keys()), this.#stateChanged)
     this.#retirement = new Retirement(this.log, name => this.configurationOf(name).policy.drainTimeoutMs)
     this.#failures = new FailurePolicy({
@@ -175,7 +166,7 @@ export class Kernel implements KernelPort {
       builtin: this.#builtin,
       closing: this.#closing.signal,
       current: () => this.#current,
-      taps: this.#taps,
+      reportTap: this.#reportTap,
       flip: (shadow, desired) => this.#flip(shadow, desired)
     }
   }
@@ -270,6 +261,10 @@ export class Kernel implements KernelPort {
       const record = this.records.get(plugin)
       if (record !== undefined) this.announce(pluginStateChanged, { plugin, state: record.state, why: record.why })
     })
+  }
+
+  readonly #reportTap = (plugin: string, hookId: string, error: unknown): void => {
+    this.log.forPlugin(plugin).error(`a tap on ${hookId} failed`, { error })
   }
 }
 

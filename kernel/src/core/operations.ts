@@ -1,22 +1,11 @@
+import type { Deferred, Invocation, OperationEnd, OperationEntry, OperationStart } from '@svc/contracts'
 import {
-  type Deferred,
-  type Invocation,
-  kernelAdmin,
-  type OperationEnd,
-  type OperationEntry,
-  type OperationStart
-} from '@svc/contracts'
-import {
-  type BreakerPolicy,
   type Call,
-  CircuitBreaker,
   errorMessage,
   isSvcError,
   type OperationDescriptor,
-  type PluginManifest,
   type Principal,
   raceAbort,
-  Semaphore,
   type SvcError
 } from '@svc/plugin-sdk'
 import {
@@ -28,14 +17,15 @@ import {
   type Validate,
   type Validator
 } from '@svc/plugin-sdk/check'
+import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, isThenable, type RaceCallbacks } from './call.ts'
 import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
+import { Slots } from './slots.ts'
 
 /** The part of the owning unit that an operation uses. */
 export interface OperationOwner extends CallOwner {
   readonly version: string
-  readonly manifest: Pick<PluginManifest, 'requires' | 'optional'>
   readonly instance: string
   /** True if the unit no longer serves. */
   readonly retired: boolean
@@ -61,12 +51,11 @@ type AnyHandler = (input: unknown, call: Call) => unknown
 export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   readonly descriptor: OperationDescriptor
   readonly unit: OperationOwner & OperationEntry['unit']
-  readonly breaker: CircuitBreaker
+  readonly breaker: Breaker
   readonly #handler: AnyHandler
-  readonly #untapped: OperationDescriptor['untapped']
   readonly #hasSecrets: boolean
   readonly #validator: Validator
-  readonly #slots: Semaphore | null
+  readonly #slots: Slots | null
   #strict: Validate | undefined
   #coercing: Validate | undefined
   #output: Validate | undefined
@@ -80,13 +69,11 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   ) {
     this.descriptor = descriptor
     this.unit = unit
-    this.breaker = new CircuitBreaker(breaker)
-    const { requires, optional } = unit.manifest
-    this.#untapped = [...requires, ...optional].includes(kernelAdmin.id) ? descriptor.untapped : undefined
+    this.breaker = new Breaker(breaker)
     this.#handler = handler
     this.#hasSecrets = hasSecrets(descriptor.input)
     this.#validator = validator
-    this.#slots = descriptor.concurrency > 0 ? new Semaphore(descriptor.concurrency) : null
+    this.#slots = descriptor.concurrency > 0 ? new Slots(descriptor.concurrency) : null
   }
 
   invoke(input: unknown, invocation: Invocation): Promise<unknown> {
@@ -122,7 +109,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
       return
     }
     const starting = unit.hooks?.operationStarting
-    if (starting === undefined || this.#untapped === true) this.#proceed(checked, call)
+    if (starting === undefined) this.#proceed(checked, call)
     else this.#runStartingTaps(starting, checked, call)
   }
 
@@ -132,16 +119,11 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   }
 
   /**
-   * Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline. Taps of
-   * the calling plugin are skipped, since a tap that calls an operation would recurse, and those of plugins that the call
-   * manages, so that they cannot prevent it.
+   * Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline.
    */
   #runStartingTaps(starting: Run, input: unknown, call: CallState): void {
     try {
-      const start: OperationStart = { ...this.#callDetails(call), input }
-      const managed =
-        this.#untapped === undefined ? [] : [(input as Record<string, unknown>)[this.#untapped as string]].flat()
-      const result = starting([start], plugin => plugin === start.caller || managed.includes(plugin))
+      const result = starting([{ ...this.#callDetails(call), input: copyPlain(input) } satisfies OperationStart])
       if (isThenable(result)) {
         void this.#awaitTaps(result, input, call)
         return
@@ -165,7 +147,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
 
   #refuseByTap(call: CallState, error: unknown): void {
     this.breaker.release()
-    this.#refuse(call, error)
+    this.#refuse(call, isSvcError(error) ? error : this.#failed(call, error))
   }
 
   #callDetails(call: CallState): Omit<OperationStart, 'input'> {
@@ -176,14 +158,9 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
     return { operation: id, plugin: this.unit.name, effect, surface, principal, caller, ...ids }
   }
 
-  async #beginWhenFree(slots: Semaphore, input: unknown, call: CallState): Promise<void> {
+  async #beginWhenFree(slots: Slots, input: unknown, call: CallState): Promise<void> {
     try {
-      await slots.acquire(
-        granted =>
-          new Promise((onResult, onError) =>
-            call.race(granted, { onResult: () => onResult(), onError: (_, error) => onError(error) })
-          )
-      )
+      await slots.take(call)
     } catch (error) {
       // The handler has not started, so this is not a fault of the plugin.
       this.breaker.release()
@@ -217,7 +194,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
       return
     }
     if (this.breaker.succeed()) this.unit.breakerChanged()
-    this.#slots?.release()
+    this.#slots?.free()
     this.#end(call, undefined, output)
     call.deferred.resolve(output)
   }
@@ -225,7 +202,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   /** Ends the call after the handler failed, or after the call was cancelled or timed out. */
   onError(call: CallState, error: unknown): void {
     const failure = this.#toCallerError(error, call)
-    this.#slots?.release()
+    this.#slots?.free()
     this.#refuse(call, failure)
   }
 
@@ -382,7 +359,7 @@ const NEUTRAL = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 
 /** Triggers `kernel.operation-ended`. Errors of taps are already logged and do not affect the call. */
 function announce(ended: Run, end: OperationEnd): void {
   try {
-    const done = ended([end], plugin => plugin === end.caller)
+    const done = ended([end])
     if (isThenable(done)) done.then(undefined, () => {})
   } catch {
     // Only possible if a plugin declares this hook with `onError: 'fail'`.
