@@ -11,7 +11,7 @@ import type { DeviceGraphsChoice } from './device/device-graphs.ts'
 import { Devices, type OpenDevice } from './device/devices.ts'
 import type { Diagnosis } from './device/diagnosis.ts'
 import type { Host } from './device/host.ts'
-import type { StatedGpu } from './device/nvidia.ts'
+import type { ConfiguredGpu } from './device/nvidia.ts'
 import type { PrecisionChoice } from './device/precision.ts'
 import type { Survey } from './device/survey.ts'
 import { digestFiles } from './digest.ts'
@@ -58,7 +58,7 @@ export interface GpuOptions {
   /** Folder of the CUDA provider and its libraries; default: `gpu` in the cache folder. */
   readonly libraryDirectory?: string
   /** GPU from the settings; the driver is then not queried. */
-  readonly stated?: StatedGpu
+  readonly configuredGpu?: ConfiguredGpu
   /** GPU memory that may be used, in bytes; default: the free memory that the driver reports. */
   readonly memoryBytes?: number
   /** Precision on GPUs; default `auto`. */
@@ -91,7 +91,7 @@ export class OnnxEngine implements InferenceEngine {
     const { gpu = {}, cacheDirectory, require = ownRequire() } = options
     this.#devices = new Devices({
       libraryDirectory: gpu.libraryDirectory ?? join(cacheDirectory, 'gpu'),
-      stated: gpu.stated,
+      configuredGpu: gpu.configuredGpu,
       host: gpu.host,
       graphs: gpu.graphs,
       require,

@@ -16,7 +16,7 @@ export const gpuSettings = {
   }),
   device_graphs: t.enum(deviceGraphsChoices, {
     description:
-      'Whether a GPU captures recurring runs and replays them, which saves processor time. auto captures on WebGPU; on captures on CUDA too, which is untested.',
+      'Whether a GPU captures recurring runs and replays them, which saves CPU time. auto captures on WebGPU; on captures on CUDA too, which is untested.',
     default: 'auto'
   }),
   gpu_model: t.optional(
@@ -59,7 +59,7 @@ export function gpuOptions(libraryDirectory: string, settings: GpuSettings) {
     libraryDirectory,
     precision: gpu_precision,
     graphs: device_graphs,
-    stated:
+    configuredGpu:
       gpu_model === undefined || gpu_vram_mb === undefined ? undefined : { model: gpu_model, memoryMb: gpu_vram_mb },
     memoryBytes: vram_override_gb === undefined ? undefined : vram_override_gb * GIGABYTE
   })

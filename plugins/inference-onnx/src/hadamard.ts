@@ -1,10 +1,10 @@
-const LARGEST_SIZE = 64
+const MAX_SIZE = 64
 
 /**
  * Returns the size of the groups that are rotated together: the largest power of two that divides `columns`, up to 64.
  */
 export function rotationSize(columns: number): number {
-  let size = LARGEST_SIZE
+  let size = MAX_SIZE
   while (columns % size !== 0) size /= 2
   return size
 }

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { availableMemory } from './available-memory.ts'
 export { ChatTemplate } from './chat-template.ts'
 export { DecoderSession } from './decoder-session.ts'
@@ -7,7 +7,7 @@ export { inferenceErrors } from './errors.ts'
 export { gpuOptions } from './gpu-settings.ts'
 export { JinjaTemplate } from './jinja.ts'
 export { argmax, largest, logprobs } from './logits.ts'
-export { MAX_SLOTS, type MemoryQuestion, planMemory } from './memory-plan.ts'
+export { MAX_SLOTS, type MemoryRequest, planMemory } from './memory-plan.ts'
 export { type DecoderConfig, parseModelConfig, type ServedConfig } from './model-config.ts'
 export { checkDeviceAttention } from './model-source.ts'
 export { chatTemplate, endTokens } from './prompt-format.ts'

@@ -10,10 +10,10 @@ export interface AvailableMemory {
   readonly source: string
 }
 
-export interface MemoryQuestion {
+export interface MemoryRequest {
   readonly config: DecoderConfig
   readonly quantization: Quantization
-  /** True if the checkpoint has separate weights for the head. */
+  /** True if the head has separate weights in memory. */
   readonly ownHead: boolean
   /** Bytes per number of unquantised weights, and of keys and values. */
   readonly numberBytes: number
@@ -29,17 +29,17 @@ export interface MemoryQuestion {
   readonly available: AvailableMemory | null
 }
 
-/** Like {@link MemoryQuestion}, for an exported graph, whose weights are unchanged. */
-export interface ServedQuestion
+/** Like {@link MemoryRequest}, for an exported graph, whose weights are unchanged. */
+export interface ExportedMemoryRequest
   extends Pick<
-    MemoryQuestion,
+    MemoryRequest,
     'quantization' | 'numberBytes' | 'slots' | 'contextLength' | 'chunk' | 'device' | 'available'
   > {
   readonly config: ServedConfig
   readonly weightBytes: number
 }
 
-type PlanQuestion = MemoryQuestion | ServedQuestion
+type PlanRequest = MemoryRequest | ExportedMemoryRequest
 
 export interface MemoryPlan {
   readonly slots: number
@@ -63,39 +63,39 @@ const FLOAT = 4
 /**
  * Plans the memory of a model and its number of slots.
  *
- * Throws `INF_OUT_OF_MEMORY`, with the numbers, if the weights, a run, and contexts of 4,096 tokens in all slots do not
+ * Throws `INF_OUT_OF_MEMORY`, with the numbers, if the weights, a run, and contexts of up to 4,096 tokens in all slots do not
  * fit. Pure function: reads and allocates nothing.
  */
-export function planMemory(question: MemoryQuestion): MemoryPlan {
-  const weightBytes = weightBytesOf(question)
-  const workspaceBytes = workspaceBytesOf(question, minContext(question))
-  return planRoom(question, weightBytes, workspaceBytes)
+export function planMemory(request: MemoryRequest): MemoryPlan {
+  const weightBytes = weightBytesOf(request)
+  const workspaceBytes = workspaceBytesOf(request, minContext(request))
+  return planRoom(request, weightBytes, workspaceBytes)
 }
 
 /** Like {@link planMemory}, for an exported graph: only its weights and cache are known. */
-export function planServed(question: ServedQuestion): MemoryPlan {
-  const { config, chunk, weightBytes } = question
-  return planRoom(question, weightBytes, RUNTIME_BYTES + FLOAT * chunk * config.vocabularySize)
+export function planServed(request: ExportedMemoryRequest): MemoryPlan {
+  const { config, chunk, weightBytes } = request
+  return planRoom(request, weightBytes, RUNTIME_BYTES + FLOAT * chunk * config.vocabularySize)
 }
 
 function minContext({ contextLength }: { readonly contextLength: number }): number {
   return Math.min(contextLength, MIN_CONTEXT_TOKENS)
 }
 
-function planRoom(question: PlanQuestion, weightBytes: number, workspaceBytes: number): MemoryPlan {
-  const { config, contextLength, available } = question
-  const perPosition = question.numberBytes * 2 * config.layers * config.keyValueHeads * config.headSize
-  const context = minContext(question)
+function planRoom(request: PlanRequest, weightBytes: number, workspaceBytes: number): MemoryPlan {
+  const { config, contextLength, available } = request
+  const perPosition = request.numberBytes * 2 * config.layers * config.keyValueHeads * config.headSize
+  const context = minContext(request)
   const room = available === null ? null : available.bytes * (1 - RESERVE) - weightBytes - workspaceBytes
-  const slots = question.slots === 'auto' ? fittingSlots(room, perPosition * contextLength) : question.slots
+  const slots = request.slots === 'auto' ? fittingSlots(room, perPosition * contextLength) : request.slots
   const plan = { slots, weightBytes, slotBytes: perPosition * contextLength, workspaceBytes }
   const cacheBytes = rowsOf(slots) * perPosition * context
-  if (available !== null && room !== null && cacheBytes > room) throw refusal(question, plan, cacheBytes, context)
+  if (available !== null && room !== null && cacheBytes > room) throw refusal(request, plan, cacheBytes, context)
   return plan
 }
 
 /** Returns the size of all weights in the engine's representation, in bytes. */
-function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes }: MemoryQuestion): number {
+function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes }: MemoryRequest): number {
   const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, layers, vocabularySize } = config
   const [queries, keys] = [heads * headSize, keyValueHeads * headSize]
   const matrix = (rows: number, columns: number) =>
@@ -118,15 +118,15 @@ function matrixBytes(quantization: 'q8' | 'q4', rows: number, columns: number): 
   return rows * blocks * (BLOCK / 2 + FLOAT)
 }
 
-function workspaceBytesOf(question: MemoryQuestion, context: number): number {
-  const { config, chunk } = question
+function workspaceBytesOf(request: MemoryRequest, context: number): number {
+  const { config, chunk } = request
   const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, vocabularySize } = config
   const perToken = 4 * hiddenSize + (heads + 2 * keyValueHeads) * headSize + 4 * intermediateSize + heads * context
-  return RUNTIME_BYTES + FLOAT * (Math.min(chunk, context) * perToken + vocabularySize) + rotaryBytesOf(question)
+  return RUNTIME_BYTES + FLOAT * (Math.min(chunk, context) * perToken + vocabularySize) + rotaryBytesOf(request)
 }
 
 /** Returns the size of the rotary tables: cosines and sines of each position, for each rotary embedding. */
-function rotaryBytesOf({ config, contextLength, numberBytes }: MemoryQuestion): number {
+function rotaryBytesOf({ config, contextLength, numberBytes }: MemoryRequest): number {
   const ropes = new Set([config.rope, config.windowRope])
   const pairs = [...ropes].reduce((sum, { inverseFrequencies }) => sum + inverseFrequencies.length, 0)
   return 2 * pairs * contextLength * numberBytes
@@ -143,8 +143,8 @@ function fittingSlots(room: number | null, slotBytes: number): number {
   return Math.max(1, Math.min(MAX_SLOTS, rows - 1))
 }
 
-function refusal(question: PlanQuestion, plan: MemoryPlan, cacheBytes: number, context: number) {
-  const { available, quantization, device } = question
+function refusal(request: PlanRequest, plan: MemoryPlan, cacheBytes: number, context: number) {
+  const { available, quantization, device } = request
   const needed = plan.weightBytes + plan.workspaceBytes + cacheBytes
   const slots = plan.slots === 1 ? 'one context' : `${plan.slots} contexts`
   const message =
@@ -152,7 +152,7 @@ function refusal(question: PlanQuestion, plan: MemoryPlan, cacheBytes: number, c
     `${size(cacheBytes)} for ${slots} of ${context} tokens and ${size(plan.workspaceBytes)} of buffers ` +
     `need ${size(needed)}, but ${available?.source} is ${size(available?.bytes ?? 0)}`
   const hints = [
-    ...('weightBytes' in question ? [] : fewerBits(quantization)),
+    ...('weightBytes' in request ? [] : fewerBits(quantization)),
     ...(plan.slots > 1 ? ['fewer slots'] : []),
     'a smaller maxContext'
   ]
@@ -167,7 +167,7 @@ function refusal(question: PlanQuestion, plan: MemoryPlan, cacheBytes: number, c
       neededBytes: needed,
       availableBytes: available?.bytes ?? 0
     },
-    hint: `Load it with ${hints.join(', or with ')}, or on a machine with more memory.`
+    hint: `Load the model with ${hints.join(', or with ')}, or on a machine with more memory.`
   })
 }
 

@@ -76,10 +76,10 @@ export function parseModelConfig(
   generation: Record<string, unknown> | null
 ): DecoderConfig {
   const outer = new ConfigFields(file, configuration)
-  const stated = outer.section('text_config') ?? outer
-  const { family, traits } = familyOf(stated)
-  const fields = stated.withDefaults(traits.defaults)
-  refuseOtherModels(outer, fields)
+  const base = outer.section('text_config') ?? outer
+  const { family, traits } = familyOf(base)
+  const fields = base.withDefaults(traits.defaults)
+  assertSupported(outer, fields)
   const hiddenSize = fields.count('hidden_size')
   const heads = fields.count('num_attention_heads')
   const headSize = fields.count('head_dim', Math.floor(hiddenSize / heads))
@@ -122,7 +122,7 @@ export function parseModelConfig(
 }
 
 /** Throws for settings that change a model in ways the engine does not support. */
-function refuseOtherModels(outer: ConfigFields, fields: ConfigFields): void {
+function assertSupported(outer: ConfigFields, fields: ConfigFields): void {
   const quantization = outer.section('quantization_config')
   if (quantization !== null) {
     throw quantization.unsupported('quant_method', quantization.values.quant_method, 'weights in F32, BF16 or F16')

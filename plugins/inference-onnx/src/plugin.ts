@@ -36,7 +36,7 @@ export default definePlugin({
     }),
     quantization: t.enum(quantizationChoices, {
       description:
-        'Default quantisation of weights: none keeps those of the checkpoint, q8 uses 8 bits, q4 uses 4 bits. auto uses q8 on a processor for models with at least 256 million weights.',
+        'Default quantisation of weights: none keeps those of the checkpoint, q8 uses 8 bits, q4 uses 4 bits. auto uses q8 on the CPU for models with at least 256 million weights.',
       default: 'auto'
     }),
     prompt_chunk: t.integer({

@@ -12,10 +12,11 @@ export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, thre
     const text = tokenText(value)
     return name.endsWith('_token') && text !== null ? [[name, text] as const] : []
   })
-  const stated = configuration.chat_template
+  const template = configuration.chat_template
   return new ChatTemplate({
-    source: directory.chatTemplate ?? templateSource(stated, 'default'),
-    toolSource: directory.chatTemplate === null && Array.isArray(stated) ? templateSource(stated, 'tool_use') : null,
+    source: directory.chatTemplate ?? templateSource(template, 'default'),
+    toolSource:
+      directory.chatTemplate === null && Array.isArray(template) ? templateSource(template, 'tool_use') : null,
     variables: Object.fromEntries(variables),
     specialNames: tokenizer.specialNames,
     ...defined({ threads })

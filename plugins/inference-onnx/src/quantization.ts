@@ -9,7 +9,7 @@ export const quantizationChoices: readonly QuantizationChoice[] = ['auto', 'none
 const MIN_PARAMETERS = 256_000_000
 
 /**
- * Returns the representation of a model's weights. For larger models on a processor, `auto` is `q8`: it reads prompts
+ * Returns the representation of a model's weights. For larger models on the CPU, `auto` is `q8`: it reads prompts
  * fastest and, unlike `q4`, hardly changes answers. Other devices have fast half precision.
  *
  * Throws `INF_OPTION_INVALID` for an unknown value.

@@ -73,8 +73,8 @@ function yarn({ parameters, base, frequencies, positions, original }: ScalingInp
 }
 
 function yarnMagnitude(parameters: ConfigFields, factor: number): number {
-  const stated = parameters.optionalNumber('attention_factor')
-  if (stated !== null) return stated
+  const configured = parameters.optionalNumber('attention_factor')
+  if (configured !== null) return configured
   const grown = (weight: number) => (factor <= 1 ? 1 : 0.1 * weight * Math.log(factor) + 1)
   const [one, all] = [parameters.values.mscale, parameters.values.mscale_all_dim]
   return one && all ? grown(parameters.number('mscale')) / grown(parameters.number('mscale_all_dim')) : grown(1)

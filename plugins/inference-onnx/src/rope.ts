@@ -30,27 +30,27 @@ export interface Ropes {
  * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unknown kind of scaling.
  */
 export function parseRope(fields: ConfigFields, traits: FamilyTraits, headSize: number): Ropes {
-  const stated = fields.section('rope_parameters') ?? fields.section('rope_scaling')
-  const perLayerType = stated?.section('full_attention') ?? null
+  const parameters = fields.section('rope_parameters') ?? fields.section('rope_scaling')
+  const perLayerType = parameters?.section('full_attention') ?? null
   if (perLayerType !== null && !traits.windowRope) {
-    throw fields.unsupported('rope_parameters', Object.keys(stated?.values ?? {}), 'one set for all layers')
+    throw fields.unsupported('rope_parameters', Object.keys(parameters?.values ?? {}), 'one set for all layers')
   }
-  const main = readRope(fields, perLayerType ?? stated, traits, headSize, fields.values.rope_theta)
+  const main = readRope(fields, perLayerType ?? parameters, traits, headSize, fields.values.rope_theta)
   if (!traits.windowRope) return { ...main, windowRope: main.rope }
-  const windowed = stated?.section('sliding_attention') ?? null
+  const windowed = parameters?.section('sliding_attention') ?? null
   const local = readRope(fields, windowed, traits, headSize, fields.values.rope_local_base_freq)
   return { ...main, windowRope: local.rope }
 }
 
 function readRope(
   fields: ConfigFields,
-  stated: ConfigFields | null,
+  parameters: ConfigFields | null,
   traits: FamilyTraits,
   headSize: number,
   theta: unknown
 ): { readonly rope: Rope; readonly contextLength: number } {
-  const base = positive(stated ?? fields, 'rope_theta', stated?.values.rope_theta ?? theta ?? 10_000)
-  const share = stated?.optionalNumber('partial_rotary_factor') ?? fields.number('partial_rotary_factor', 1)
+  const base = positive(parameters ?? fields, 'rope_theta', parameters?.values.rope_theta ?? theta ?? 10_000)
+  const share = parameters?.optionalNumber('partial_rotary_factor') ?? fields.number('partial_rotary_factor', 1)
   const rotated = Math.floor(headSize * share)
   if (share > 1 || rotated % 16 !== 0) {
     throw fields.unsupported(
@@ -61,27 +61,27 @@ function readRope(
   }
   const frequencies = Array.from({ length: rotated / 2 }, (_, pair) => base ** ((-2 * pair) / rotated))
   const positions = fields.count('max_position_embeddings')
-  const kind = stated?.values.rope_type ?? stated?.values.type ?? 'default'
+  const kind = parameters?.values.rope_type ?? parameters?.values.type ?? 'default'
   const plain: Rope = { inverseFrequencies: frequencies, magnitude: 1, long: null }
   if (!hasNumbers(plain))
-    throw (stated ?? fields).refuse('rope_theta', `${base} leads to frequencies that are not finite`)
-  if (stated === null || kind === 'default') return { rope: plain, contextLength: positions }
+    throw (parameters ?? fields).refuse('rope_theta', `${base} leads to frequencies that are not finite`)
+  if (parameters === null || kind === 'default') return { rope: plain, contextLength: positions }
   const name = traits.ropeAliases[`${kind}`] ?? `${kind}`
   const scale: RopeScaling | undefined = Object.hasOwn(scalings, name) ? scalings[name] : undefined
   if (scale === undefined) {
-    throw stated.unsupported('rope_type', kind, ['default', ...Object.keys(scalings)].join(', '))
+    throw parameters.unsupported('rope_type', kind, ['default', ...Object.keys(scalings)].join(', '))
   }
   const original =
-    fields.values.original_max_position_embeddings ?? stated.values.original_max_position_embeddings ?? positions
+    fields.values.original_max_position_embeddings ?? parameters.values.original_max_position_embeddings ?? positions
   const scaled = scale({
-    parameters: stated,
+    parameters,
     base,
     frequencies,
     positions,
-    original: positive(stated, 'original_max_position_embeddings', original)
+    original: positive(parameters, 'original_max_position_embeddings', original)
   })
   if (hasNumbers(scaled.rope)) return scaled
-  throw stated.refuse('rope_type', `${kind} with these parameters leads to frequencies that are not finite`)
+  throw parameters.refuse('rope_type', `${kind} with these parameters leads to frequencies that are not finite`)
 }
 
 function hasNumbers({ inverseFrequencies, magnitude, long }: Rope): boolean {

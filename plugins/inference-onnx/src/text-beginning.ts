@@ -13,12 +13,12 @@ interface TemplatePart {
  * configuration; none if the configuration disables them.
  */
 export function beginningNames(postProcessor: unknown, configuration: Readonly<Record<string, unknown>>): string[] {
-  const { add_bos_token: stated, bos_token: token } = configuration
-  if (stated === false) return []
+  const { add_bos_token: addsToken, bos_token: token } = configuration
+  if (addsToken === false) return []
   const template = flatten(postProcessor).find(({ type }) => type === 'TemplateProcessing')
   if (template !== undefined && Array.isArray(template.single)) return namesBefore(template.single)
   const name = typeof token === 'object' && token !== null ? (token as { content?: unknown }).content : token
-  return stated === true && typeof name === 'string' ? [name] : []
+  return addsToken === true && typeof name === 'string' ? [name] : []
 }
 
 function namesBefore(parts: readonly TemplatePart[]): string[] {

@@ -1,13 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import {
-  availableMemory,
-  type DecoderConfig,
-  MAX_SLOTS,
-  type MemoryQuestion,
-  parseModelConfig,
-  planMemory
-} from '#root'
+import { availableMemory, type DecoderConfig, MAX_SLOTS, type MemoryRequest, parseModelConfig, planMemory } from '#root'
 import { bareHost } from './support/hosts.ts'
 import { fixtures, openEngine } from './support/models.ts'
 
@@ -30,7 +23,7 @@ const config: DecoderConfig = parseModelConfig(
   null
 )
 
-const question: MemoryQuestion = {
+const request: MemoryRequest = {
   config,
   quantization: 'none',
   ownHead: false,
@@ -45,24 +38,24 @@ const question: MemoryQuestion = {
 
 t.test('computes the size of the weights, by representation', async t => {
   const parameters = 494_032_768
-  const none = planMemory(question).weightBytes
+  const none = planMemory(request).weightBytes
   t.ok(Math.abs(none / (parameters * 4) - 1) < 0.01, `${none}`)
   const [linear, vocabulary] = [parameters - 151_936 * 896, 151_936 * 896]
-  const q8 = planMemory({ ...question, quantization: 'q8' }).weightBytes
+  const q8 = planMemory({ ...request, quantization: 'q8' }).weightBytes
   t.ok(Math.abs(q8 / (linear + 3 * vocabulary) - 1) < 0.02, `${q8}`)
-  const q4 = planMemory({ ...question, quantization: 'q4' }).weightBytes
+  const q4 = planMemory({ ...request, quantization: 'q4' }).weightBytes
   t.ok(Math.abs(q4 / (0.625 * linear + 3 * vocabulary) - 1) < 0.02, `${q4}`)
-  t.equal(planMemory({ ...question, numberBytes: 2 }).weightBytes * 2, none + 24 * 4 * 896 * 4)
-  t.equal(planMemory({ ...question, ownHead: true }).weightBytes, none + vocabulary * 4)
+  t.equal(planMemory({ ...request, numberBytes: 2 }).weightBytes * 2, none + 24 * 4 * 896 * 4)
+  t.equal(planMemory({ ...request, ownHead: true }).weightBytes, none + vocabulary * 4)
 })
 
 t.test('computes the size of a slot', async t => {
-  t.equal(planMemory(question).slotBytes, 4 * 2 * 24 * 2 * 64 * 32_768)
+  t.equal(planMemory(request).slotBytes, 4 * 2 * 24 * 2 * 64 * 32_768)
 })
 
 t.test('includes rotary tables for the whole context, one per rotary embedding', async t => {
   const workspace = (contextLength: number, of = config) =>
-    planMemory({ ...question, config: of, contextLength }).workspaceBytes
+    planMemory({ ...request, config: of, contextLength }).workspaceBytes
   t.equal(workspace(32_768) - workspace(4096), 2 * 32 * 4 * (32_768 - 4096))
   const windowed = { ...config, windowRope: { ...config.rope } }
   t.equal(workspace(32_768, windowed) - workspace(32_768), 2 * 32 * 4 * 32_768)
@@ -71,7 +64,7 @@ t.test('includes rotary tables for the whole context, one per rotary embedding',
 t.test('auto selects as many slots with full contexts as fit', async t => {
   const slots = (gib: number | null) =>
     planMemory({
-      ...question,
+      ...request,
       slots: 'auto',
       available: gib === null ? null : { bytes: gib * GIB, source: 'free memory' }
     }).slots
@@ -85,20 +78,20 @@ t.test('auto selects as many slots with full contexts as fit', async t => {
 
 t.test('a model that does not fit is rejected with the numbers before any allocation', async t => {
   const available = { bytes: 1.5 * GIB, source: 'the rest of the cgroup limit' }
-  t.throws(() => planMemory({ ...question, available }), {
+  t.throws(() => planMemory({ ...request, available }), {
     code: 'INF_OUT_OF_MEMORY',
     message:
       /^The model does not fit on cpu: 1\.84 GiB of weights \(quantization none\), 96 MiB for one context of 4096 tokens .* need .* but the rest of the cgroup limit is 1\.50 GiB$/,
     hint: /quantization q8 or q4, or with a smaller maxContext/,
     data: { device: 'cpu', slots: 1, availableBytes: 1.5 * GIB }
   })
-  t.equal(planMemory({ ...question, quantization: 'q4', available }).slots, 1)
-  t.throws(() => planMemory({ ...question, quantization: 'q4', slots: 100, available }), {
+  t.equal(planMemory({ ...request, quantization: 'q4', available }).slots, 1)
+  t.throws(() => planMemory({ ...request, quantization: 'q4', slots: 100, available }), {
     code: 'INF_OUT_OF_MEMORY',
     message: /100 contexts of 4096 tokens/,
     hint: /fewer slots/
   })
-  t.equal(planMemory({ ...question, available: null, slots: 1000 }).slots, 1000)
+  t.equal(planMemory({ ...request, available: null, slots: 1000 }).slots, 1000)
 })
 
 t.test('uses the free memory of the machine or the rest of the cgroup limit', async t => {

@@ -188,7 +188,7 @@ t.test('the quantised bundled model still generates valid programs', async t => 
   }
 })
 
-t.test('auto quantises only large models on a processor', async t => {
+t.test('auto quantises only large models on the CPU', async t => {
   t.equal(chooseQuantization('auto', { parameters: 5e8, device: 'cpu' }), 'q8')
   t.equal(chooseQuantization('auto', { parameters: 4e6, device: 'cpu' }), 'none')
   t.equal(chooseQuantization('auto', { parameters: 5e8, device: 'cuda:0' }), 'none')

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { CachePool } from './cache-pool.ts'
 export type { CacheRow } from './cache-rows.ts'
 export { FairQueue } from './fair-queue.ts'

@@ -29,7 +29,7 @@ export class RunCosts {
     if (tokens > this.#maxTokens) this.#maxTokens = tokens
   }
 
-  /** Returns the time of a run relative to a run for one token; infinite until that was measured. */
+  /** Returns the time of a run relative to a run for one token; infinite until the latter was measured. */
   relative(tokens: number): number {
     const single = this.#times.get(1)
     if (single === undefined) return Number.POSITIVE_INFINITY

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { codePoints, complement, everyCodePoint, intersect } from './code-points.ts'
 export { numbers } from './decimal.ts'
 export { combine } from './dfa.ts'

@@ -54,7 +54,7 @@ class SchemaCompiler {
   readonly #root: Schema
   readonly #json = new JsonNetwork()
   readonly #rules = new Map<string, number>()
-  /** Rules that have a number but no content yet, which allows recursion. */
+  /** Rules that have an id but no content yet, which allows recursion. */
   readonly #pending: { readonly rule: NetworkRule; readonly sources: readonly Source[] }[] = []
 
   constructor(schema: Schema) {

@@ -63,7 +63,7 @@ export class Network {
     return this.nodes.push({ jumps: [], terminals: [], calls: [] }) - 1
   }
 
-  /** Adds an empty rule; returns its number. */
+  /** Adds an empty rule; returns its id. */
   rule(): number {
     return this.rules.push({ start: this.node(), end: this.node() }) - 1
   }

@@ -7,7 +7,7 @@ import { capturesRuns, type DeviceGraphsChoice } from './device-graphs.ts'
 import { parseDevice } from './device-name.ts'
 import { type Diagnosis, diagnose } from './diagnosis.ts'
 import { type Host, thisHost } from './host.ts'
-import type { StatedGpu } from './nvidia.ts'
+import type { ConfiguredGpu } from './nvidia.ts'
 import { cudaObstacle, type Obstacle, webgpuObstacle } from './obstacles.ts'
 import { type OpenOptions, openCuda, openWebgpu } from './open.ts'
 import { type Survey, survey } from './survey.ts'
@@ -21,7 +21,7 @@ export interface DevicesOptions {
   /** True if ONNX Runtime may be called natively; all devices except the CPU require it. */
   readonly native: boolean
   /** GPU from the settings; the driver is then not queried. */
-  readonly stated?: StatedGpu | null | undefined
+  readonly configuredGpu?: ConfiguredGpu | null | undefined
   readonly host?: Host | undefined
   /** Default `auto`. */
   readonly graphs?: DeviceGraphsChoice | undefined
@@ -53,8 +53,8 @@ export class Devices {
   }
 
   survey(): Promise<Survey> {
-    const { host = thisHost, libraryDirectory, core, stated = null } = this.#options
-    return survey({ host, libraryDirectory, coreFolder: core === null ? null : dirname(core), stated })
+    const { host = thisHost, libraryDirectory, core, configuredGpu = null } = this.#options
+    return survey({ host, libraryDirectory, coreFolder: core === null ? null : dirname(core), configuredGpu })
   }
 
   /** Lists the devices of this machine. Does not open a provider, so a listed device may still fail. */
@@ -117,17 +117,17 @@ export class Devices {
       try {
         return await this.#openCuda(found, 0, 'cuda:0')
       } catch (error) {
-        this.#tell((error as Error).message)
+        this.#notifyFallback((error as Error).message)
         return CPU
       }
     }
-    this.#tell(
+    this.#notifyFallback(
       obstacle.command === null ? obstacle.reason : `${obstacle.reason}; to install it, run: ${obstacle.command}`
     )
     return CPU
   }
 
-  #tell(reason: string): void {
+  #notifyFallback(reason: string): void {
     if (this.#fellBack) return
     this.#fellBack = true
     this.#options.onFallback(`Models run on the CPU: ${reason}`)

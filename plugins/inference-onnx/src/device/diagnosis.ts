@@ -20,7 +20,7 @@ export interface Diagnosis {
   readonly findings: readonly Finding[]
 }
 
-export interface DiagnosisFacts {
+export interface DiagnosisInput {
   readonly requested: string
   readonly request: DeviceRequest
   /** Result of opening the device. */
@@ -31,7 +31,7 @@ export interface DiagnosisFacts {
 }
 
 /** Reports the device in use, the devices found, missing parts, and the next command. */
-export function diagnose({ requested, request, opened, survey, runtime }: DiagnosisFacts): Diagnosis {
+export function diagnose({ requested, request, opened, survey, runtime }: DiagnosisInput): Diagnosis {
   const cuda = cudaObstacle(survey, request.kind === 'cuda' ? request.index : 0)
   const webgpu = webgpuObstacle(survey)
   const wantsCuda = request.kind === 'cuda' || (request.kind === 'auto' && hasCard(survey))
@@ -61,7 +61,7 @@ function hasCard({ card, driver }: Survey): boolean {
 
 function deviceFinding(
   requested: string,
-  opened: DiagnosisFacts['opened'],
+  opened: DiagnosisInput['opened'],
   fallback: boolean,
   obstacle: Obstacle | null
 ): Finding {

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { type CudaProvider, libraryCommand, providerFiles } from './cuda-provider.ts'
 export { capturesRuns } from './device-graphs.ts'
 export { parseDevice } from './device-name.ts'
@@ -6,7 +6,7 @@ export { Devices } from './devices.ts'
 export { diagnose } from './diagnosis.ts'
 export { neededLibraries } from './elf.ts'
 export type { Host } from './host.ts'
-export type { StatedGpu } from './nvidia.ts'
+export type { ConfiguredGpu } from './nvidia.ts'
 export { cudaObstacle, webgpuObstacle } from './obstacles.ts'
 export { precisionOf } from './precision.ts'
 export type { Survey } from './survey.ts'

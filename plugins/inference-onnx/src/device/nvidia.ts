@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import type { Host } from './host.ts'
 
 export interface NvidiaGpu {
-  /** CUDA index, unless `CUDA_VISIBLE_DEVICES` changes the order. */
+  /**
+   * Index that `nvidia-smi` prints, in the order of the PCI bus. The CUDA index may differ: it depends on
+   * `CUDA_DEVICE_ORDER` and `CUDA_VISIBLE_DEVICES`.
+   */
   readonly index: number
   readonly model: string
   readonly memoryMb: number
@@ -17,7 +20,7 @@ export interface NvidiaDriver {
 }
 
 /** GPU from the settings; the driver is then not queried. */
-export interface StatedGpu {
+export interface ConfiguredGpu {
   readonly model: string
   readonly memoryMb: number
 }
@@ -25,11 +28,11 @@ export interface StatedGpu {
 const VENDOR = '0x10de'
 const QUERY = ['--query-gpu=index,name,memory.total,memory.free', '--format=csv,noheader,nounits']
 
-/** Returns the kernel driver and its GPUs; null if there is no driver. With `stated`, `nvidia-smi` is not run. */
-export async function findNvidiaDriver(host: Host, stated: StatedGpu | null): Promise<NvidiaDriver | null> {
+/** Returns the kernel driver and its GPUs; null if there is no driver. With `configuredGpu`, `nvidia-smi` is not run. */
+export async function findNvidiaDriver(host: Host, configuredGpu: ConfiguredGpu | null): Promise<NvidiaDriver | null> {
   const text = await readFile(join(host.root, '/proc/driver/nvidia/version'), 'utf8').catch(() => null)
-  if (stated !== null) {
-    const gpu = { index: 0, ...stated, freeMb: null }
+  if (configuredGpu !== null) {
+    const gpu = { index: 0, ...configuredGpu, freeMb: null }
     return text === null ? null : { version: versionIn(text), gpus: [gpu] }
   }
   const csv = await host.run('nvidia-smi', QUERY)

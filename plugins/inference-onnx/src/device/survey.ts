@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CudaProvider, findCudaProvider } from './cuda-provider.ts'
 import type { Host } from './host.ts'
-import { findNvidiaDriver, hasNvidiaCard, type NvidiaDriver, type StatedGpu } from './nvidia.ts'
+import { type ConfiguredGpu, findNvidiaDriver, hasNvidiaCard, type NvidiaDriver } from './nvidia.ts'
 import { SharedLibraries } from './shared-libraries.ts'
 import { findVulkan, type Vulkan } from './vulkan.ts'
 
@@ -12,7 +12,7 @@ export interface SurveyOptions {
   readonly libraryDirectory: string
   /** Folder of ONNX Runtime's library, which may contain the provider; null if it is not installed. */
   readonly coreFolder: string | null
-  readonly stated: StatedGpu | null
+  readonly configuredGpu: ConfiguredGpu | null
 }
 
 /** GPUs, drivers and libraries of a machine. */
@@ -29,12 +29,12 @@ export interface Survey {
 
 /** Inspects the machine without loading a library. */
 export async function survey(options: SurveyOptions): Promise<Survey> {
-  const { host, libraryDirectory, coreFolder, stated } = options
+  const { host, libraryDirectory, coreFolder, configuredGpu } = options
   const libraries = new SharedLibraries(host, [libraryDirectory])
   const folders = coreFolder === null ? [libraryDirectory] : [libraryDirectory, coreFolder]
   const [card, driver, provider, vulkan, distribution] = await Promise.all([
     hasNvidiaCard(host),
-    findNvidiaDriver(host, stated),
+    findNvidiaDriver(host, configuredGpu),
     findCudaProvider(folders, libraries),
     findVulkan(host, libraries),
     distributionOf(host)

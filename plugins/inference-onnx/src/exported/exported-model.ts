@@ -59,8 +59,8 @@ export async function readExported(
   const parts = await readParts(file)
   const genaiModel = genai === null ? null : new ConfigFields(genaiFile, genai).section('model')
   const names = readNames(file, parts, genaiModel?.section('decoder') ?? null)
-  const stated = new ConfigFields(join(directory, 'config.json'), configuration)
-  const config = readConfig(parts, names, genaiModel, stated.section('text_config') ?? stated, generation)
+  const root = new ConfigFields(join(directory, 'config.json'), configuration)
+  const config = readConfig(parts, names, genaiModel, root.section('text_config') ?? root, generation)
   const folder = dirname(file)
   const weightFiles = await checkWeightFiles(directory, folder, file, parts)
   return {

@@ -9,7 +9,7 @@ export interface GraphNode {
   /** Numeric attributes. */
   readonly numbers: ReadonlyMap<string, number>
   /** Encoded subgraphs. Any string in them may be the name of a value of the outer graph. */
-  readonly innerGraphs: readonly Uint8Array[]
+  readonly subgraphs: readonly Uint8Array[]
   readonly rest: readonly Uint8Array[]
 }
 
@@ -85,7 +85,7 @@ function standardOpset(bytes: Uint8Array): number | null {
 function readNode(message: Uint8Array): GraphNode {
   const texts = new Map<number, string[]>([1, 2, 4, 7].map(number => [number, []]))
   const numbers = new Map<string, number>()
-  const innerGraphs: Uint8Array[] = []
+  const subgraphs: Uint8Array[] = []
   const rest: Uint8Array[] = []
   for (const field of protoFields(message)) {
     const list = texts.get(field.number)
@@ -96,11 +96,11 @@ function readNode(message: Uint8Array): GraphNode {
     const name = attribute.find(part => part.number === 1)
     const value = attribute.find(part => part.number === 2 || part.number === 3)
     if (name !== undefined && value !== undefined) numbers.set(textOf(name), numberOf(value))
-    for (const part of attribute) if (part.number === 6 || part.number === 11) innerGraphs.push(part.bytes)
+    for (const part of attribute) if (part.number === 6 || part.number === 11) subgraphs.push(part.bytes)
   }
   const get = (number: number) => texts.get(number) ?? []
   const [operator = '', domain = ''] = [get(4)[0], get(7)[0]]
-  return { operator, domain, inputs: get(1), outputs: get(2), numbers, innerGraphs, rest }
+  return { operator, domain, inputs: get(1), outputs: get(2), numbers, subgraphs, rest }
 }
 
 /** Returns the number in an attribute, whose field 2 is a float and field 3 an integer. */

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { addArgmax } from './argmax.ts'
 export { buildDecoder } from './decoder.ts'
 export { OnnxGraph, type Precision } from './graph.ts'

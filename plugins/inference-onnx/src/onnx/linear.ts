@@ -103,7 +103,7 @@ function multiply(graph: OnnxGraph, name: string, input: string, weight: LinearW
         N: weight.outputs,
         bits: 4,
         block_size: BLOCK,
-        // Inputs are rounded to int8 by block too, because the processor multiplies int8 fast.
+        // Inputs are rounded to int8 by block too, because the CPU multiplies int8 fast.
         accuracy_level: 4
       })
   }

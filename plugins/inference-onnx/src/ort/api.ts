@@ -1,5 +1,5 @@
 import { inferenceErrors } from '../errors.ts'
-import type { Line } from './run-queue.ts'
+import type { QueueTail } from './run-queue.ts'
 
 /**
  * Version of ONNX Runtime's C interface, which is called through koffi.
@@ -95,7 +95,7 @@ interface Library {
   /** Provider names of registered plug-in libraries, by path. */
   readonly providers: Map<string, readonly string[]>
   /** Queue for devices that allow one run at a time. */
-  line?: Line
+  line?: QueueTail
 }
 
 /** Part of koffi's API that is used. */
@@ -231,7 +231,7 @@ export class OrtApi {
   }
 
   /** Queue that all users of this library share, for devices that allow one run at a time. */
-  get line(): Line {
+  get line(): QueueTail {
     this.#library.line ??= { last: Promise.resolve() }
     return this.#library.line
   }

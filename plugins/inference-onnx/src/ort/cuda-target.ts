@@ -50,8 +50,10 @@ function appendBundled(index: number): ExecutionTarget['append'] {
 
 function appendPlugin(path: string, index: number): ExecutionTarget['append'] {
   return (api, environment, options, capture) => {
-    const brought = registeredProviders(api, environment, path)
-    const devices = epDevices(api, environment).filter(device => brought.includes(api.text('EpDevice_EpName', device)))
+    const providerNames = registeredProviders(api, environment, path)
+    const devices = epDevices(api, environment).filter(device =>
+      providerNames.includes(api.text('EpDevice_EpName', device))
+    )
     const device = devices[index]
     if (device === undefined) {
       throw inferenceErrors.create(
@@ -73,8 +75,8 @@ function registeredProviders(api: OrtApi, environment: Pointer, path: string): r
   if (known !== undefined) return known
   const before = new Set(epDevices(api, environment))
   api.call('RegisterExecutionProviderLibrary', environment, path, path)
-  const brought = epDevices(api, environment).filter(device => !before.has(device))
-  const names = [...new Set(brought.map(device => api.text('EpDevice_EpName', device)))]
+  const newDevices = epDevices(api, environment).filter(device => !before.has(device))
+  const names = [...new Set(newDevices.map(device => api.text('EpDevice_EpName', device)))]
   api.providers.set(path, names)
   return names
 }

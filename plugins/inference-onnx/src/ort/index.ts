@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { type Koffi, OrtApi } from './api.ts'
 export { blockCopies } from './cache-blocks.ts'
 export { DeviceRuntime, type DeviceRuntimeOptions } from './device-runtime.ts'

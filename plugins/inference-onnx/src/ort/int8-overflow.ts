@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * True if the fast product of uint8 and int8 may overflow on this processor, as on x64 without VNNI, or if the system
+ * True if the fast product of uint8 and int8 may overflow on this CPU, as on x64 without VNNI, or if the system
  * does not report its features.
  */
 export function int8Overflows(): boolean {

@@ -37,8 +37,7 @@ export class NativeRuntime implements Runtime {
     this.#target = target
     this.name = `onnxruntime ${api.version}`
     // The library has one environment per process, with a reference count. It is never released, because it must
-    // outlive
-    // all sessions, including those of a reloaded plugin.
+    // outlive all sessions, including those of a reloaded plugin.
     this.environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
     this.memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
   }

@@ -12,21 +12,21 @@ export const immediateQueue: RunQueue = {
 }
 
 /** Tail of the queue of a device; all copies of this code in the process share it. */
-export interface Line {
+export interface QueueTail {
   last: Promise<unknown>
 }
 
 /** Queue for devices that do not allow concurrent runs. */
 export class SerialQueue implements RunQueue {
-  readonly #line: Line
+  readonly #tail: QueueTail
 
-  constructor(line: Line) {
-    this.#line = line
+  constructor(tail: QueueTail) {
+    this.#tail = tail
   }
 
   take<T>(work: () => T | Promise<T>): Promise<T> {
-    const done = this.#line.last.then(work)
-    this.#line.last = done.catch(() => undefined)
+    const done = this.#tail.last.then(work)
+    this.#tail.last = done.catch(() => undefined)
     return done
   }
 

@@ -129,7 +129,7 @@ export class WorkerRuntime implements Runtime {
 
   #bind(session: number, inputs: Bindings, outputs: Bindings): Binding {
     const binding = this.#id()
-    this.#post({ op: 'bind', binding, session, inputs: numbered(inputs), outputs: numbered(outputs) })
+    this.#post({ op: 'bind', binding, session, inputs: toIds(inputs), outputs: toIds(outputs) })
     return {
       run: async signal => {
         signal?.throwIfAborted()
@@ -173,7 +173,7 @@ class WorkerTensor<D> implements Tensor {
   }
 }
 
-function numbered(bindings: Bindings): (readonly [string, number])[] {
+function toIds(bindings: Bindings): (readonly [string, number])[] {
   return Object.entries(bindings).map(([name, tensor]) => [name, (tensor as WorkerTensor<unknown>).id])
 }
 

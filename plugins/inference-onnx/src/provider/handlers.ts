@@ -37,7 +37,7 @@ export function installHandler(options: ProviderOptions): Handler<typeof install
 /** `total` is undefined for a step of unknown length. */
 export type InstallProgress = (done: number, total: number | undefined, message: string) => void
 
-/** Installs the provider, without asking for a GPU. */
+/** Installs the provider, whether or not there is a GPU. */
 export async function install(
   { engine, projectRoot, directory, core }: ProviderOptions,
   input: InstallInput,
@@ -76,7 +76,7 @@ export async function install(
   return { directory, form, version, sha256, files, text: await summary(engine, directory, installed) }
 }
 
-/** Returns whether a download of hundreds of megabytes would find no NVIDIA GPU. */
+/** True if the input requests a download, and the machine has no NVIDIA driver and no known NVIDIA GPU. */
 export async function wouldDownloadInVain(engine: OnnxEngine, input: InstallInput): Promise<boolean> {
   if (input.from !== undefined) return false
   const { card, driver } = await engine.surveyDevices()

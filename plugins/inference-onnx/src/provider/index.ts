@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { runInstall } from './command.ts'
 export { withDownload } from './download.ts'
 export { installHandler } from './handlers.ts'

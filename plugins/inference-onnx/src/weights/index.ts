@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { isCached, memorySink, writeCached } from './cache.ts'
 export { widen } from './convert.ts'
 export { openEncoder } from './encode.ts'

@@ -72,7 +72,7 @@ t.test('stops drafting while drafts are rejected, except for occasional attempts
   t.ok(drafted < 100, `${drafted} tokens were drafted in 1000 steps`)
 })
 
-t.test('drafts almost nothing if each additional token costs as much as a run for one', async t => {
+t.test('drafts almost nothing if each additional token costs as much as a single-token run', async t => {
   const speculation = new Speculation([1, 2, 1, 2, 1, 2], costs(10, 10), 8)
   let drafted = 0
   for (let step = 0; step < 100; step++) drafted += speculation.draft(100).length

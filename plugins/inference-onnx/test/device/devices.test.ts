@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import {
+  type ConfiguredGpu,
   type CudaProvider,
   capturesRuns,
   cudaObstacle,
@@ -11,7 +12,6 @@ import {
   neededLibraries,
   parseDevice,
   providerFiles,
-  type StatedGpu,
   type Survey,
   webgpuObstacle
 } from '#device'
@@ -21,7 +21,11 @@ import { temporaryFolder } from '../support/models.ts'
 
 const linux = process.platform === 'linux' ? {} : { skip: 'devices are searched for on Linux' }
 
-function devicesOf(host: Host, libraryDirectory: string, more: { native?: boolean; stated?: StatedGpu } = {}) {
+function devicesOf(
+  host: Host,
+  libraryDirectory: string,
+  more: { native?: boolean; configuredGpu?: ConfiguredGpu } = {}
+) {
   const notes: string[] = []
   const devices = new Devices({
     host,
@@ -117,7 +121,7 @@ t.test('names missing libraries of the provider', linux, async t => {
 
 t.test('does not query the driver if the settings describe the GPU', linux, async t => {
   const host = await nvidiaHost(t)
-  const { devices } = devicesOf(host, await temporaryFolder(t), { stated: { model: 'H200', memoryMb: 1000 } })
+  const { devices } = devicesOf(host, await temporaryFolder(t), { configuredGpu: { model: 'H200', memoryMb: 1000 } })
   const { driver } = await devices.survey()
   t.same(driver?.gpus, [{ index: 0, model: 'H200', memoryMb: 1000, freeMb: null }])
   t.notOk(host.started.includes('nvidia-smi'))

@@ -110,7 +110,7 @@ t.test('the settings describe a GPU only if both model and memory are set', asyn
   t.same(gpuOptions('/gpu', { gpu_model: 'H200' }), { libraryDirectory: '/gpu' })
   t.same(gpuOptions('/gpu', { gpu_model: 'H200', gpu_vram_mb: 1000, vram_override_gb: 1.5 }), {
     libraryDirectory: '/gpu',
-    stated: { model: 'H200', memoryMb: 1000 },
+    configuredGpu: { model: 'H200', memoryMb: 1000 },
     memoryBytes: 1.5 * 2 ** 30
   })
 })
