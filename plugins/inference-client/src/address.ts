@@ -9,16 +9,16 @@ export interface ServerCandidate {
 }
 
 /** Default address of svc's own model server; Ollama's default port is tried next. */
-const OWN_URL = 'http://127.0.0.1:11435'
-const USUAL: ServerCandidate = { url: 'http://127.0.0.1:11434', setting: 'default' }
+const DEFAULT_OWN_URL = 'http://127.0.0.1:11435'
+const OLLAMA: ServerCandidate = { url: 'http://127.0.0.1:11434', setting: 'default' }
 /** Port of a host without one, as in Ollama's clients. */
 const DEFAULT_PORT = '11434'
 
 type Addresses = Pick<Settings, 'url' | 'alternate_url' | 'alternate_host'>
 
 /**
- * Returns the addresses to try, in order. A configured address is the only one: any other server might be a
- * stranger's. `named`: path of the setting with `url`, if it belongs to another plugin. `own`: returns the address of
+ * Returns the addresses to try, in order. A configured address is the only one: another server may not be trusted.
+ * `named`: path of the setting with `url`, if it belongs to another plugin. `own`: returns the address of
  * svc's own model server. Throws `ICL_ADDRESS_INVALID`.
  */
 export function candidates(
@@ -29,7 +29,7 @@ export function candidates(
   if (url !== undefined) return [fromUrl('url', url, named)]
   if (alternate_url !== undefined) return [fromUrl('alternate_url', alternate_url)]
   if (alternate_host !== undefined) return [fromHost('alternate_host', alternate_host)]
-  return [{ url: own?.() ?? OWN_URL, setting: 'default' }, USUAL]
+  return [{ url: own?.() ?? DEFAULT_OWN_URL, setting: 'default' }, OLLAMA]
 }
 
 function fromUrl(setting: string, text: string, named?: string): ServerCandidate {

@@ -95,9 +95,9 @@ export class ModelServerClient implements InferenceClient {
       this.#connector.forget()
       const offered = (await this.#connector.models(signal)).map(({ name }) => name)
       const endpoint = await this.endpoint(signal)
-      const asked = unlessChosen(model, offered)
-      const problem = isOffered(asked, offered) ? null : mismatch(asked, offered, endpoint, this.model)
-      return { ok: problem === null, model: asked, endpoint, offered, problem }
+      const requested = unlessChosen(model, offered)
+      const problem = isOffered(requested, offered) ? null : mismatch(requested, offered, endpoint, this.model)
+      return { ok: problem === null, model: requested, endpoint, offered, problem }
     } catch (error) {
       if (!isSvcError(error)) throw error
       const problem = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
@@ -144,9 +144,9 @@ export class ModelServerClient implements InferenceClient {
     if (isOffered(unlessChosen(model, known), known)) return unlessChosen(model, known)
     this.#connector.forget()
     const offered = await names()
-    const asked = unlessChosen(model, offered)
-    if (!isOffered(asked, offered)) throw this.#unknown(asked, offered, endpoint)
-    return asked
+    const requested = unlessChosen(model, offered)
+    if (!isOffered(requested, offered)) throw this.#unknown(requested, offered, endpoint)
+    return requested
   }
 
   async #explain(error: unknown, { endpoint }: InferenceConnection, model: string, began: boolean): Promise<unknown> {

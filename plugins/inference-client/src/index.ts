@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { candidates } from './address.ts'
 export { ModelServerClient } from './client.ts'
 export { ownServer } from './own-server.ts'

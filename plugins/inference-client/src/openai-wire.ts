@@ -97,7 +97,7 @@ class ReplyAssembler {
     this.#finish = choice.finish_reason ?? this.#finish
   }
 
-  *end(asked: string): Generator<InferenceChatEvent> {
+  *end(requestedModel: string): Generator<InferenceChatEvent> {
     if (this.#finish === null) throw new WireFailure(502, 'the answer ended without a finish_reason')
     for (const { id, name, arguments: text } of this.#calls) {
       yield { type: 'tool-call', call: { id, name, arguments: parseArguments(name, text) } }
@@ -106,7 +106,7 @@ class ReplyAssembler {
     yield {
       type: 'done',
       finishReason: called ? 'tool-calls' : this.#finish === 'length' ? 'length' : 'stop',
-      model: this.#model ?? asked,
+      model: this.#model ?? requestedModel,
       usage: {
         promptTokens: this.#usage?.prompt_tokens ?? 0,
         completionTokens: this.#usage?.completion_tokens ?? 0,

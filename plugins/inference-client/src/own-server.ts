@@ -2,9 +2,9 @@ import { type KernelAdmin, readOwnServer } from '@svc/contracts'
 
 const HOST = 'plugins.model-server.host'
 const PORT = 'plugins.model-server.port'
-const USUAL_PORT = 11_435
+const DEFAULT_PORT = 11_435
 /** Wildcard bind addresses, and the address of this machine to use instead. */
-const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+const LOOPBACK_OF_WILDCARD: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /**
  * Returns the base URL of svc's own model server from its settings. For port 0 (any free port), returns the address of the
@@ -13,17 +13,17 @@ const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '
 export function ownServer(admin: KernelAdmin | undefined, stateRoot?: string): string {
   const value = (key: string): unknown => admin?.settings(key).find(setting => setting.key === key)?.value
   const [host, port] = [value(HOST), value(PORT)]
-  const named = typeof host === 'string' ? (EVERYWHERE[host] ?? host) : '127.0.0.1'
+  const named = typeof host === 'string' ? (LOOPBACK_OF_WILDCARD[host] ?? host) : '127.0.0.1'
   const running = port === 0 && stateRoot !== undefined ? readOwnServer(stateRoot) : null
   if (running !== null) return reachable(running)
-  const at = typeof port === 'number' && port > 0 ? port : USUAL_PORT
+  const at = typeof port === 'number' && port > 0 ? port : DEFAULT_PORT
   return `http://${named.includes(':') ? `[${named}]` : named}:${at}`
 }
 
 /** Replaces a wildcard bind address. */
 function reachable(url: string): string {
   const { hostname, port } = new URL(url)
-  const host = EVERYWHERE[hostname.replace(/^\[(.*)\]$/, '$1')]
+  const host = LOOPBACK_OF_WILDCARD[hostname.replace(/^\[(.*)\]$/, '$1')]
   if (host === undefined) return url
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -20,8 +20,8 @@ export class AdapterRoots {
    * exists.
    */
   async resolve(directory: string): Promise<string> {
-    const asked = resolve(this.#projectRoot, directory)
-    const found = await realpath(asked).catch(() => asked)
+    const requested = resolve(this.#projectRoot, directory)
+    const found = await realpath(requested).catch(() => requested)
     const roots = [this.#projectRoot, ...this.#further.map(root => resolve(this.#projectRoot, root))]
     const real = await Promise.all(roots.map(root => realpath(root).catch(() => root)))
     if (real.some(root => found === root || found.startsWith(root.endsWith(sep) ? root : root + sep))) return found

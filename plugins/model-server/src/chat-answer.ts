@@ -27,12 +27,12 @@ export interface ChatAnswer {
 export async function startChat(
   served: ServedModel,
   completions: Completions,
-  { intent: asked, options }: ChatRequest,
+  { intent: requested, options }: ChatRequest,
   signal: AbortSignal,
   taps: RequestTaps
 ): Promise<ChatAnswer> {
   const { model } = served.ready()
-  const intent = await taps.intent(model, asked)
+  const intent = await taps.intent(model, requested)
   const { prompt, constraint, reading } = await planChat(model, served.name, intent, options)
   const { startedAt = performance.now() } = options
   const started = { ...options, prompt, startedAt, ...(constraint === undefined ? {} : { constraint }) }
@@ -76,7 +76,7 @@ function chatAnswer(
   taps: RequestTaps
 ): ChatAnswer {
   const answerTokens: number[] = []
-  const noted = (part: Completion): Completion => ({
+  const recorded = (part: Completion): Completion => ({
     ...part,
     async *[Symbol.asyncIterator]() {
       for await (const event of part) {
@@ -85,16 +85,16 @@ function chatAnswer(
       }
     }
   })
-  const proceedNoted: Proceed = async (continuation, generated) => {
+  const proceedRecorded: Proceed = async (continuation, generated) => {
     // Tokenise the whole answer again: its tokens can differ from those of the parts at the boundary.
     answerTokens.splice(0, answerTokens.length, ...model.tokenize(continuation.raw, { special: true }))
     const part = await proceed(continuation, generated)
-    return part === null ? null : noted(part)
+    return part === null ? null : recorded(part)
   }
   return {
     promptTokens: completion.promptTokens,
     answerTokens,
-    events: taps.events(readAnswer(noted(completion), reading, model, proceedNoted), text => {
+    events: taps.events(readAnswer(recorded(completion), reading, model, proceedRecorded), text => {
       answerTokens.splice(0, answerTokens.length, ...model.tokenize(text))
     })
   }

@@ -127,9 +127,9 @@ async function renderPrompt(
     ...defined({ thinking, template, client })
   }
   if (context.length === 0) return { text: await renderConversation(model, conversation, limit), tokens: [] }
-  const strange = context.find(token => token >= model.info.vocabularySize)
-  if (strange !== undefined)
-    throw invalid(`'context' contains ${strange}, which is not a token of this model`, 'context')
+  const unknown = context.find(token => token >= model.info.vocabularySize)
+  if (unknown !== undefined)
+    throw invalid(`'context' contains ${unknown}, which is not a token of this model`, 'context')
   const text = await renderContinuation(model, conversation, limit)
   if (text === null) throw unsupported('context', `the model's chat template does not show where an answer ends`)
   return { text, tokens: context }

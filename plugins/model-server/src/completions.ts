@@ -90,14 +90,14 @@ export class Completions {
       const tokens = promptTokens(model, request.prompt, context)
       refuseUnknownBias(model, request.sampling)
       const room = context - tokens.length
-      const asked = request.maxTokens ?? limits.maxTokens
+      const requested = request.maxTokens ?? limits.maxTokens
       if (request.admitted !== true && this.#running.size >= limits.slots + limits.queue) throw busy(limits)
-      if (asked === 0) return nothing(tokens, record)
+      if (requested === 0) return nothing(tokens, record)
       const ending = new RequestAbort(signal, limits.timeoutMs, request.startedAt ?? performance.now())
       const { constraint, stop, logprobs, adapter, client } = request
       const events = this.#run(model, ending, constraint?.field, record, {
         tokens,
-        maxTokens: asked === 'rest' ? room : Math.min(asked, room),
+        maxTokens: requested === 'rest' ? room : Math.min(requested, room),
         sampling: { ...request.sampling, temperature: request.sampling.temperature ?? limits.temperature },
         ...defined({ stop, logprobs }),
         ...(constraint === undefined ? {} : { constraint: constraint.value }),
@@ -212,8 +212,8 @@ function nothing(promptTokens: readonly number[], record: CompletionRecord): Com
 }
 
 /** Returns the metric label of the adapter: the requested one, or the one merged into the model. */
-function adapterLabel({ info }: LoadedModel, asked: string | null | undefined): string {
-  return asked ?? (asked === undefined && info.adapter !== null ? 'merged' : 'none')
+function adapterLabel({ info }: LoadedModel, adapter: string | null | undefined): string {
+  return adapter ?? (adapter === undefined && info.adapter !== null ? 'merged' : 'none')
 }
 
 function outcomeOf(error: unknown): string {

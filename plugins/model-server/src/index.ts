@@ -1,13 +1,13 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { clientOf } from './client.ts'
 export { Completions, type Limits } from './completions.ts'
+export { type Job, type JobEvent, runConcurrently } from './concurrent-jobs.ts'
 export { ConfiguredAdapters, type ConfiguredNames } from './configured-adapters.ts'
 export { renderConversation } from './conversation.ts'
 export { durationMs } from './duration.ts'
 export { fillInTheMiddle, fillsInTheMiddle } from './fill-in-the-middle.ts'
 export { Grammars } from './grammars.ts'
 export { KeptWeights, type Loaded } from './kept-weights.ts'
-export { type Job, type LaneEvent, runInLanes } from './lanes.ts'
 export { modelGenerate } from './operations.ts'
 export { OwnClient } from './own-client.ts'
 export { promptTokens } from './prompt.ts'

@@ -105,7 +105,9 @@ export class KeptWeights {
     }
   }
 
-  /** Unloads the model, if necessary after its last use. Resolves after the unload, or immediately if it is in use. */
+  /**
+   * Unloads the model, if necessary after its last use. Resolves after the unload, or immediately if the model is in use.
+   */
   async unload(): Promise<void> {
     if (this.#loaded !== undefined || this.#loading !== undefined) this.#requestedMs = 0
     if (this.#users === 0) await this.#loading?.catch(() => undefined)

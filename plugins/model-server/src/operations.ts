@@ -116,8 +116,8 @@ export function listModels(served: ServedModel): Handler<typeof modelList> {
     const summary = { name, status: state.status, detail: served.describe(), directory }
     if (known === undefined) return { models: [summary] }
     const { device, family, parameters, precision, contextLength, adapter, digest } = known.info
-    const facts = { device, family, parameters, precision, context: contextLength, adapter: adapter !== null, digest }
-    return { models: [{ ...summary, ...facts }] }
+    const details = { device, family, parameters, precision, context: contextLength, adapter: adapter !== null, digest }
+    return { models: [{ ...summary, ...details }] }
   }
 }
 

@@ -60,7 +60,7 @@ export class OwnClient {
 
 /** True if the URL reaches the listener. A wildcard listener is reachable through any loopback name. */
 export function reaches(url: URL, { host, port }: Listening): boolean {
-  const asked = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  const ownPort = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   const name = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  return asked === port && (name === host || (isLoopback(name) && (isLoopback(host) || WILDCARDS.includes(host))))
+  return ownPort === port && (name === host || (isLoopback(name) && (isLoopback(host) || WILDCARDS.includes(host))))
 }

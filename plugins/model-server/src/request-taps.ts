@@ -34,7 +34,7 @@ export class RequestTaps {
     const { messages, tools, context = [], templateText } = intent
     // Tokens outside the vocabulary are rejected later, when the prompt is rendered.
     const isKnown = context.length > 0 && context.every(token => token < model.info.vocabularySize)
-    const asked: ModelRequest = {
+    const original: ModelRequest = {
       model: this.#name,
       messages,
       ...defined({
@@ -43,11 +43,11 @@ export class RequestTaps {
         template: templateText
       })
     }
-    const changed = await this.#hooks.request(asked)
-    if (changed === asked) return intent
+    const changed = await this.#hooks.request(original)
+    if (changed === original) return intent
     const { tools: _, context: __, ...rest } = intent
     const tokens =
-      changed.context === asked.context ? context : model.tokenize(changed.context ?? '', { special: true })
+      changed.context === original.context ? context : model.tokenize(changed.context ?? '', { special: true })
     return {
       ...rest,
       messages: changed.messages,
@@ -62,8 +62,8 @@ export class RequestTaps {
   async prompt(model: LoadedModel, text: TextPrompt): Promise<TextPrompt> {
     refuseUnknownTokens(model, text.prompt)
     const prompt: ModelPrompt = { text: textOf(model, text.prompt), raw: true, ...defined({ suffix: text.suffix }) }
-    const asked: ModelRequest = { model: this.#name, messages: [], prompt }
-    const changed = (await this.#hooks.request(asked)).prompt ?? prompt
+    const original: ModelRequest = { model: this.#name, messages: [], prompt }
+    const changed = (await this.#hooks.request(original)).prompt ?? prompt
     if (changed.text === prompt.text && changed.suffix === prompt.suffix) return text
     return { prompt: changed.text, ...defined({ suffix: changed.suffix }) }
   }

@@ -6,7 +6,7 @@ import { fillsInTheMiddle } from './fill-in-the-middle.ts'
 import type { Loaded } from './kept-weights.ts'
 import { shownName } from './shown-name.ts'
 
-/** State of the model. `known`: facts of the last loaded model; with it, requests may start or await the next load. */
+/** State of the model. `known`: properties of the last loaded model; with it, requests may start or await the next load. */
 export type ModelState =
   | { readonly status: 'idle' }
   | { readonly status: 'loading'; readonly fraction: number; readonly step: string; readonly known?: KnownModel }
@@ -14,7 +14,7 @@ export type ModelState =
   | { readonly status: 'unloaded'; readonly known: KnownModel }
   | { readonly status: 'failed'; readonly error: unknown; readonly known?: KnownModel }
 
-/** Facts about a model that are known even while its weights are unloaded. */
+/** Properties of a model that are known even while its weights are unloaded. */
 export interface KnownModel extends Pick<LoadedModel, 'info' | 'chatAbilities'>, Pick<Loaded, 'modifiedAt'> {
   /** True if the model supports fill-in-the-middle. */
   infills(): boolean
@@ -35,7 +35,7 @@ function knownOf({ model, modifiedAt }: Loaded): KnownModel {
   return { info, chatAbilities, modifiedAt, adapters: adapters?.list() ?? null, infills: () => fillsInTheMiddle(model) }
 }
 
-/** Returns the facts to keep after the model is unloaded. */
+/** Returns the properties to keep after the model is unloaded. */
 export function remembered(loaded: Loaded): KnownModel {
   const infills = fillsInTheMiddle(loaded.model)
   return { ...knownOf(loaded), infills: () => infills }
@@ -59,7 +59,7 @@ export class ServedModel {
     this.directory = directory
   }
 
-  /** Facts about the model; undefined before its first load. */
+  /** Properties of the model; undefined before its first load. */
   get known(): KnownModel | undefined {
     const { state } = this
     if (state.status === 'ready') return knownOf(state)
@@ -132,34 +132,34 @@ export class ServedModel {
   }
 
   /** True if the name is served, or may be once the model is loaded. */
-  has(asked: string): boolean {
-    if (this.known === undefined) return mayStandFor(this.name, asked)
-    return isLoaded(this.name, asked) || this.names().includes(asked)
+  has(requested: string): boolean {
+    if (this.known === undefined) return mayStandFor(this.name, requested)
+    return isLoaded(this.name, requested) || this.names().includes(requested)
   }
 
   /**
    * Throws `MSV_MODEL_UNKNOWN` for a name that can never be served. Valid names: absent, empty, or the served name with
    * an optional tag, `:latest` or the name of an adapter.
    */
-  check(asked: string | undefined): void {
-    if (!mayStandFor(this.name, asked)) throw this.unknown(asked)
+  check(requested: string | undefined): void {
+    if (!mayStandFor(this.name, requested)) throw this.unknown(requested)
   }
 
   /** Returns the model with a name. Throws `MSV_MODEL_UNKNOWN`, and like {@link variants}. */
-  find(asked: string | undefined): ServedVariant {
-    this.check(asked)
+  find(requested: string | undefined): ServedVariant {
+    this.check(requested)
     const [loaded, ...adapted] = this.variants()
-    if (isLoaded(this.name, asked)) return loaded
-    const found = adapted.find(({ name }) => name === asked)
-    if (found === undefined) throw this.unknown(asked)
+    if (isLoaded(this.name, requested)) return loaded
+    const found = adapted.find(({ name }) => name === requested)
+    if (found === undefined) throw this.unknown(requested)
     return found
   }
 
   /** Returns the error for an unknown name. */
-  unknown(asked = ''): Error {
+  unknown(requested = ''): Error {
     const served = this.names()
-    const message = `model ${shownName(asked)} not found; this server has ${quoted(served)}`
-    return errors.create('MSV_MODEL_UNKNOWN', message, { data: { param: 'model', asked, served } })
+    const message = `model ${shownName(requested)} not found; this server has ${quoted(served)}`
+    return errors.create('MSV_MODEL_UNKNOWN', message, { data: { param: 'model', asked: requested, served } })
   }
 }
 
@@ -168,12 +168,12 @@ export function quoted(names: readonly string[]): string {
   return names.map(name => `'${name}'`).join(', ')
 }
 
-function mayStandFor(name: string, asked: string | undefined): boolean {
-  return isLoaded(name, asked) || asked?.startsWith(`${name}:`) === true
+function mayStandFor(name: string, requested: string | undefined): boolean {
+  return isLoaded(name, requested) || requested?.startsWith(`${name}:`) === true
 }
 
-function isLoaded(name: string, asked: string | undefined): boolean {
-  return asked === undefined || asked === '' || asked === name || asked === `${name}:latest`
+function isLoaded(name: string, requested: string | undefined): boolean {
+  return requested === undefined || requested === '' || requested === name || requested === `${name}:latest`
 }
 
 /** Returns the option of a completion request that selects the adapter of a variant. */

@@ -21,8 +21,8 @@ export function promptOf(model: LoadedModel, name: string, { prompt, suffix }: T
 
 /** Throws `MSV_REQUEST_INVALID` if the vocabulary lacks a token of the prompt. */
 export function refuseUnknownTokens(model: LoadedModel, prompt: TextPrompt['prompt']): void {
-  const strange = typeof prompt === 'string' ? undefined : prompt.find(token => token >= model.info.vocabularySize)
-  if (strange !== undefined) throw invalid(`'prompt' contains ${strange}, which is not a token of this model`, 'prompt')
+  const unknown = typeof prompt === 'string' ? undefined : prompt.find(token => token >= model.info.vocabularySize)
+  if (unknown !== undefined) throw invalid(`'prompt' contains ${unknown}, which is not a token of this model`, 'prompt')
 }
 
 export function textOf(model: LoadedModel, prompt: TextPrompt['prompt']): string {

@@ -63,6 +63,9 @@ t.test('the engine receives the identity of the client', async t => {
   t.match(ann, /^127\.0\.0\.1 [0-9a-f]{16}$/, 'the identity contains a digest, not the key')
   t.not(ann, bob)
   t.equal(await ask('Bearer ann'), ann)
+  const body = JSON.stringify({ prompt: 'hi', template: '{{ messages }}', stream: false })
+  await fetch(`${url}/api/generate`, { method: 'POST', body, headers: { authorization: 'Bearer ann' } })
+  t.same(model.templateClients, [ann], 'templates of requests, too')
 })
 
 t.test('outside loopback, a client is identified by address even if it invents keys', async t => {

@@ -7,7 +7,8 @@ import type {
   LoadedModel,
   LoadOptions,
   ModelInfo,
-  RenderChatOptions
+  RenderChatOptions,
+  RenderTemplateOptions
 } from '@svc/contracts'
 import { SvcError } from '@svc/plugin-sdk'
 import { ToyMask } from './toy-constraint.ts'
@@ -61,6 +62,8 @@ export class ToyModel implements LoadedModel {
   readonly rendered: { readonly messages: readonly ChatMessage[]; readonly options: RenderChatOptions }[] = []
   /** Templates that requests contained. */
   readonly templates: string[] = []
+  /** Clients of the rendered templates of requests. */
+  readonly templateClients: (string | undefined)[] = []
   /** Tokens generated so far, over all sequences. */
   generated = 0
   /** Finish reasons of the sequences. */
@@ -100,8 +103,9 @@ export class ToyModel implements LoadedModel {
     return `${turns.join('')}<|im_start|>assistant\n${thought}`
   }
 
-  async renderTemplate(template: string, messages: readonly ChatMessage[], options: RenderChatOptions = {}) {
+  async renderTemplate(template: string, messages: readonly ChatMessage[], options: RenderTemplateOptions = {}) {
     this.templates.push(template)
+    this.templateClients.push(options.client)
     return this.renderChat(messages, options)
   }
 

@@ -87,8 +87,8 @@ function finishOne(turn: Turn, model: string, io: CommandIo): void {
 }
 
 /** Returns the requested or configured model; without either, the first model of the server. */
-async function modelFor(client: InferenceClient, asked: string | undefined, io: CommandIo): Promise<string> {
-  const chosen = asked ?? client.target().model
+async function modelFor(client: InferenceClient, requested: string | undefined, io: CommandIo): Promise<string> {
+  const chosen = requested ?? client.target().model
   if (chosen !== null) return chosen
   const offered = (await client.models(io.signal)).map(({ name }) => name)
   return isOffered(client.model, offered) ? client.model : (offered[0] ?? client.model)

@@ -39,12 +39,12 @@ export class Conversation {
   /** Sends a question and emits the answer in pieces. A failed question is not added to the conversation. */
   async ask(question: string, signal: AbortSignal, onPart: (part: Part) => void): Promise<Turn> {
     const { model, system, temperature, maxTokens } = this.options
-    const asked: ChatMessage = { role: 'user', content: question }
+    const userMessage: ChatMessage = { role: 'user', content: question }
     const began = performance.now()
     let first: number | null = null
     let text = ''
     const turn = (rest: Pick<Turn, 'stopped' | 'usage' | 'finishReason'>): Turn => {
-      this.#messages.push(asked, { role: 'assistant', content: text })
+      this.#messages.push(userMessage, { role: 'assistant', content: text })
       const firstMs = first === null ? null : first - began
       return { text, firstMs, restMs: first === null ? null : performance.now() - first, ...rest }
     }
@@ -54,7 +54,7 @@ export class Conversation {
         messages: [
           ...(system === undefined ? [] : [{ role: 'system', content: system } as const]),
           ...this.#messages,
-          asked
+          userMessage
         ],
         ...(temperature === undefined ? {} : { temperature }),
         ...(maxTokens === undefined ? {} : { maxTokens }),

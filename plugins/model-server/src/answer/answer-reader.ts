@@ -171,7 +171,7 @@ export class AnswerReader {
     return events
   }
 
-  /** Generates the text again under its constraint, if it has one and there was no call. Returns whether it does. */
+  /** Generates the text again under its constraint if there is one and no call was made. Returns true if so. */
   #beginBoundText(start: number): boolean {
     const { textRule } = this.#reading
     if (textRule === undefined || this.#bound || this.#called || this.#continuation !== undefined) return false

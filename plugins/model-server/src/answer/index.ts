@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { ThinkingReader, thinkingMarks } from './thinking-reader.ts'
 export { type ToolCallPiece, ToolCallReader } from './tool-call-reader.ts'
 export { forcedCall, toolFormat } from './tool-format.ts'

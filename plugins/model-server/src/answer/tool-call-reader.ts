@@ -193,7 +193,7 @@ export class ToolCallReader {
     const strange = object.name !== undefined && this.#format.name === 'bare' && !this.#names.has(object.name)
     const broken = object.state === 'broken' || strange
     if (open.id === undefined && (broken || (final && object.state === 'reading'))) return this.#asText()
-    const pieces = this.#news(open)
+    const pieces = this.#newPieces(open)
     if (object.state === 'reading' && !final) return pieces
     if (open.id !== undefined) pieces.push(this.#called(open, object.state === 'complete'))
     this.#call = undefined
@@ -205,7 +205,7 @@ export class ToolCallReader {
   }
 
   /** Returns events for the parts of a call that are certain by now. */
-  #news(open: OpenCall): ToolCallPiece[] {
+  #newPieces(open: OpenCall): ToolCallPiece[] {
     const { object, index, start } = open
     if (object.name === undefined) return []
     const pieces: ToolCallPiece[] = []

@@ -5,7 +5,7 @@ const FIELD = 'keep_alive'
 
 /**
  * Returns the milliseconds that the model stays loaded after the request. The field is a number of seconds, or a
- * duration such as `5m`. 0 unloads the model immediately, a negative value never. Returns undefined if the field is
+ * duration such as `5m`. 0 unloads the model immediately; a negative value keeps it loaded. Returns undefined if the field is
  * absent.
  *
  * Throws `MSV_REQUEST_INVALID`.

@@ -41,9 +41,9 @@ export function ollamaMessages(messages: readonly OllamaMessage[]): readonly Cha
     const { role, thinking, tool_calls, tool_name, tool_call_id } = message
     const content = message.content ?? ''
     if (role === 'tool') {
-      const asked = (call: ChatToolCall) =>
+      const isResultOf = (call: ChatToolCall) =>
         tool_call_id ? call.id === tool_call_id : !tool_name || call.name === tool_name
-      const found = unanswered.findIndex(asked)
+      const found = unanswered.findIndex(isResultOf)
       const call = found < 0 ? undefined : unanswered.splice(found, 1)[0]
       const id = call?.id ?? tool_call_id
       const name = tool_name || call?.name

@@ -81,32 +81,32 @@ async function answer(
   const use = await weights.use(signal, keepMs)
   const context = kind === 'generate' && question.kind === 'chat'
   const head = { ...named, startedNs, context, loadNs: use.loadNs }
-  const asker = { ...adapterOf(variant), client: clientOf(request), startedAt }
+  const commonFields = { ...adapterOf(variant), client: clientOf(request), startedAt }
   const taps = services.taps(request.headers, variant)
-  const started = await start(question, use.model, named.model, asker, signal, services, taps)
+  const started = await start(question, use.model, named.model, commonFields, signal, services, taps)
   if (!body.stream) return singleReply(head, started)
   return sendStream(reply, NDJSON, replyRows(head, started, contextOf(request, log)), services.stallMs())
 }
 
-/** Starts an answer. `asker`: fields that all kinds of requests share; `name`: model name for errors. */
+/** Starts an answer. `commonFields`: fields that all kinds of requests share; `name`: model name for errors. */
 async function start(
   question: OllamaQuestion,
   model: LoadedModel,
   name: string,
-  asker: Pick<CompletionRequest, 'adapter' | 'client' | 'startedAt'>,
+  commonFields: Pick<CompletionRequest, 'adapter' | 'client' | 'startedAt'>,
   signal: AbortSignal,
   { served, completions }: WireServices,
   taps: RequestTaps
 ): Promise<ChatAnswer> {
   if (question.kind === 'chat') {
     const { intent, options } = question.chat
-    return startChat(served, completions, { intent, options: { ...options, ...asker } }, signal, taps)
+    return startChat(served, completions, { intent, options: { ...options, ...commonFields } }, signal, taps)
   }
   const { options, constraint } = question
   const text: TextPrompt =
     question.kind === 'raw' ? { prompt: question.text } : { prompt: question.prefix, suffix: question.suffix }
   const prompt = promptOf(model, name, await taps.prompt(model, text))
-  const request = { ...options, ...asker, prompt, ...defined({ constraint }) }
+  const request = { ...options, ...commonFields, prompt, ...defined({ constraint }) }
   return startText(served, completions, request, signal, taps)
 }
 

@@ -1,12 +1,12 @@
 import type { AnswerEvent } from '../answer/answer.ts'
-import type { LaneEvent } from '../lanes.ts'
+import type { JobEvent } from '../concurrent-jobs.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
 import { type RequestContext, toWireError } from '../wire-error.ts'
 import { openAiError } from './error-shape.ts'
 import { type ReplyHead, STREAM_END, serverSentEvent } from './reply-head.ts'
 import { UsageTotal } from './usage.ts'
 
-type Events = AsyncIterable<LaneEvent<AnswerEvent>>
+type Events = AsyncIterable<JobEvent<AnswerEvent>>
 
 export interface CompletionShape {
   /** Text to repeat before the answers, by prompt. */

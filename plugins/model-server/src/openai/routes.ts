@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { AnswerEvent } from '../answer/answer.ts'
 import { type ChatRequest, startChat, startText } from '../chat-answer.ts'
 import { clientOf } from '../client.ts'
+import { type Job, runConcurrently } from '../concurrent-jobs.ts'
 import { noEmbeddings } from '../embeddings.ts'
 import { errors } from '../errors.ts'
 import { acceptJsonBodies } from '../json-body.ts'
-import { type Job, runInLanes } from '../lanes.ts'
 import { adapterOf, type ServedVariant } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { promptOf, textOf } from '../text-prompt.ts'
@@ -39,7 +39,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
       }
     }
     const [first, ...others] = chat.choices
-    const events = await runInLanes([job(first), ...others.map(job)], completions.limits.slots, gone)
+    const events = await runConcurrently([job(first), ...others.map(job)], completions.limits.slots, gone)
     const head = replyHead('chatcmpl', variant)
     const count = chat.choices.length
     if (!chat.stream) return chatCompletion(head, events, count, first.options.logprobs !== undefined)
@@ -66,7 +66,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
       })
     )
     const jobs = [first as Job<AnswerEvent>, ...others] as const
-    const events = await runInLanes(jobs, completions.limits.slots, gone)
+    const events = await runConcurrently(jobs, completions.limits.slots, gone)
     const head = replyHead('cmpl', variant)
     const echoes = texts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
     const shape = { echoes, n, bestOf, logprobs: body.logprobs !== undefined }

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { type Job, type LaneEvent, runInLanes } from '#root'
+import { type Job, type JobEvent, runConcurrently } from '#root'
 
-async function all<A>(events: AsyncIterable<LaneEvent<A>>): Promise<LaneEvent<A>[]> {
-  const read: LaneEvent<A>[] = []
+async function all<A>(events: AsyncIterable<JobEvent<A>>): Promise<JobEvent<A>[]> {
+  const read: JobEvent<A>[] = []
   for await (const event of events) read.push(event)
   return read
 }
@@ -26,7 +26,7 @@ t.test('runs at most `width` jobs concurrently, and keeps the order of events wi
   }
   for (const width of [1, 2, 3]) {
     maxRunning = 0
-    const events = await all(await runInLanes([job(3), job(0), job(5), job(1)], width, signal))
+    const events = await all(await runConcurrently([job(3), job(0), job(5), job(1)], width, signal))
     t.equal(maxRunning, width)
     for (const [index, length] of [3, 0, 5, 1].entries()) {
       const own = events.filter(each => each.index === index).map(each => each.event)
@@ -52,7 +52,7 @@ t.test('a job that waits does not block the others', async t => {
       yield 'c'
     })()
   }
-  const events = await all(await runInLanes([first, second], 2, signal))
+  const events = await all(await runConcurrently([first, second], 2, signal))
   t.same(events.map(each => each.event).join(''), 'abc')
 })
 
@@ -72,15 +72,15 @@ t.test('if the first job fails, no event is emitted; if a later one fails, all j
         ended = true
       }
     })()
-  await t.rejects(runInLanes([refuse, endless], 2, signal), /refused/)
-  await t.rejects(all(await runInLanes([endless, refuse], 2, signal)), /refused/)
+  await t.rejects(runConcurrently([refuse, endless], 2, signal), /refused/)
+  await t.rejects(all(await runConcurrently([endless, refuse], 2, signal)), /refused/)
   t.ok(ended)
   const admissions: boolean[] = []
   const note: Job<number> = async admitted => {
     admissions.push(admitted)
     return (async function* () {})()
   }
-  await all(await runInLanes([note, note], 1, signal))
+  await all(await runConcurrently([note, note], 1, signal))
   t.same(admissions, [false, true], 'all jobs but the first are marked as admitted')
 })
 
@@ -98,9 +98,9 @@ t.test('all jobs end when the consumer stops reading', async t => {
         ended += 1
       }
     })()
-  for await (const _ of await runInLanes([endless, endless], 2, controller.signal)) break
+  for await (const _ of await runConcurrently([endless, endless], 2, controller.signal)) break
   t.equal(ended, 2)
-  const rest = runInLanes([endless, endless], 2, controller.signal)
+  const rest = runConcurrently([endless, endless], 2, controller.signal)
   controller.abort()
   await all(await rest)
   t.pass()

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events'
 /** Generates one of several answers. `admitted`: the request was already admitted. */
 export type Job<A> = (admitted: boolean, signal: AbortSignal) => Promise<AsyncIterable<A>>
 
-export interface LaneEvent<A> {
+export interface JobEvent<A> {
   /** Index of the job. */
   readonly index: number
   readonly event: A
@@ -13,11 +13,11 @@ export interface LaneEvent<A> {
  * Runs up to `width` jobs concurrently, and merges their events in order of arrival. Resolves once the first job has
  * begun, so that a rejected request fails before the response begins. If one job fails, all are aborted.
  */
-export async function runInLanes<A>(
+export async function runConcurrently<A>(
   jobs: readonly [Job<A>, ...Job<A>[]],
   width: number,
   signal: AbortSignal
-): Promise<AsyncIterable<LaneEvent<A>>> {
+): Promise<AsyncIterable<JobEvent<A>>> {
   const [first] = jobs
   if (jobs.length === 1) return numbered(await first(false, signal), 0)
   const controller = new AbortController()
@@ -34,7 +34,7 @@ export async function runInLanes<A>(
   }
 }
 
-async function* numbered<A>(events: AsyncIterable<A>, index: number): AsyncGenerator<LaneEvent<A>, void> {
+async function* numbered<A>(events: AsyncIterable<A>, index: number): AsyncGenerator<JobEvent<A>, void> {
   for await (const event of events) yield { index, event }
 }
 
@@ -43,12 +43,12 @@ async function* merge<A>(
   jobs: readonly Job<A>[],
   width: number,
   controller: AbortController
-): AsyncGenerator<LaneEvent<A>, void> {
-  const lanes = new Map<number, Promise<Arrival<A>>>()
+): AsyncGenerator<JobEvent<A>, void> {
+  const running = new Map<number, Promise<Arrival<A>>>()
   const open = new Set<AsyncIterator<A>>()
   const pull = (index: number, iterator: AsyncIterator<A>) => {
     open.add(iterator)
-    lanes.set(index, arrival(index, iterator))
+    running.set(index, arrival(index, iterator))
   }
   let next = 1
   // Do not await the begin of a job. It may need a slot held by another job, whose events would not be read meanwhile.
@@ -60,17 +60,17 @@ async function* merge<A>(
       open.add(iterator)
       return arrival(index, iterator)
     })
-    lanes.set(index, begun)
+    running.set(index, begun)
   }
   try {
     pull(0, first[Symbol.asyncIterator]())
-    while (lanes.size > 0) {
-      while (lanes.size < width && next < jobs.length) begin()
-      const { index, iterator, result } = await Promise.race(lanes.values())
-      lanes.delete(index)
+    while (running.size > 0) {
+      while (running.size < width && next < jobs.length) begin()
+      const { index, iterator, result } = await Promise.race(running.values())
+      running.delete(index)
       if (result.done === true) {
         open.delete(iterator)
-        if (lanes.size === 0 && next < jobs.length) begin()
+        if (running.size === 0 && next < jobs.length) begin()
         continue
       }
       yield { index, event: result.value }
@@ -78,7 +78,7 @@ async function* merge<A>(
     }
   } finally {
     controller.abort()
-    await Promise.allSettled(lanes.values())
+    await Promise.allSettled(running.values())
     await Promise.allSettled([...open].map(iterator => iterator.return?.()))
   }
 }
