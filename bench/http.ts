@@ -206,8 +206,8 @@ async function measureLife(compiled: string, rounds: number, requests: number, s
         const sent = await load(server, name, request, requests)
         const used = ((await server.cpu()) - before) / sent
         if (round === 0) continue
-        const noted = (samples[name] ??= {})
-        noted[server.name] = [...(noted[server.name] ?? []), used]
+        const recorded = (samples[name] ??= {})
+        recorded[server.name] = [...(recorded[server.name] ?? []), used]
       }
     }
   }

@@ -93,7 +93,7 @@ function memory(what: string, name: string, peer: string): Row {
 }
 
 function stream(cost: StreamCost): Row[] {
-  const { threads, engine, http, engineProcessor, httpProcessor } = cost
+  const { threads, engine, http, engineCpuMs, httpCpuMs } = cost
   const on = `engine on ${threads} thread${threads === 1 ? '' : 's'}`
   return [
     {
@@ -105,9 +105,9 @@ function stream(cost: StreamCost): Row[] {
     },
     {
       what: `CPU time per token: server process vs. bare engine, ${on}`,
-      ours: `${show(httpProcessor)} ms`,
-      theirs: `${show(engineProcessor)} ms`,
-      ratio: figureOf([httpProcessor / engineProcessor]),
+      ours: `${show(httpCpuMs)} ms`,
+      theirs: `${show(engineCpuMs)} ms`,
+      ratio: figureOf([httpCpuMs / engineCpuMs]),
       goal: null
     }
   ]

@@ -18,10 +18,10 @@ import type { Quantization } from '@svc/contracts'
 import { type Figure, figureOf, withRange } from './figures.ts'
 import { complete } from './inference/completion-client.ts'
 import { startContestant } from './inference/contestant.ts'
+import { cpuTimeMs } from './inference/cpu-time.ts'
 import { halfBillionModel, vocabulary } from './inference/half-billion.ts'
 import { startModelServer } from './inference/model-server.ts'
 import { scratch } from './inference/peers.ts'
-import { processorTime } from './inference/processor-time.ts'
 import { promptTokens } from './inference/prompt.ts'
 import { quietMoment } from './inference/quiet.ts'
 import { isSmoke } from './smoke-mode.ts'
@@ -40,8 +40,8 @@ export interface StreamCost {
   readonly engine: Figure
   readonly http: Figure
   /** CPU time of the bare engine's process, and of the server's process. */
-  readonly engineProcessor: number
-  readonly httpProcessor: number
+  readonly engineCpuMs: number
+  readonly httpCpuMs: number
 }
 
 export interface ServingResult {
@@ -68,7 +68,7 @@ async function measureStream(
   const engineOptions = { model: runDirectory, scratch, slots: SLOTS, ...options }
   const engine = await startContestant('the engine', { engine: 'svc', options: engineOptions })
   const clock: Record<'engine' | 'http', number[]> = { engine: [], http: [] }
-  const processor = { engine: 0, http: 0 }
+  const cpuMs = { engine: 0, http: 0 }
   for (let round = 0; round < rounds; round++) {
     const prompt = promptTokens(PROMPT, round, vocabulary)
     await quietMoment(PATIENCE_MS)
@@ -77,12 +77,12 @@ async function measureStream(
     const served = await complete(server.url, {
       prompt,
       maxTokens: ANSWER,
-      processor: () => processorTime(server.processId)
+      cpuTimeMs: () => cpuTimeMs(server.processId)
     })
     clock.engine.push(bare.tokenMs)
     clock.http.push(served.tokenMs)
-    processor.engine += bare.tokenProcessorMs / rounds
-    processor.http += served.tokenProcessorMs / rounds
+    cpuMs.engine += bare.tokenCpuMs / rounds
+    cpuMs.http += served.tokenCpuMs / rounds
   }
   await engine.stop()
   await server.stop()
@@ -90,8 +90,8 @@ async function measureStream(
     threads: options.threads,
     engine: figureOf(clock.engine),
     http: figureOf(clock.http),
-    engineProcessor: processor.engine,
-    httpProcessor: processor.http
+    engineCpuMs: cpuMs.engine,
+    httpCpuMs: cpuMs.http
   }
 }
 
@@ -163,11 +163,11 @@ function print({ quantization, streams, nextTurn, cold, turns, promptTokens }: S
   const ms = (figure: Figure) => withRange(figure, ' ms')
   const percent = (value: number) => `${value < 0 ? '' : '+'}${(100 * value).toFixed(1)} %`
   console.log(`weights: ${quantization}`)
-  for (const { threads, engine, http, engineProcessor, httpProcessor } of streams) {
+  for (const { threads, engine, http, engineCpuMs, httpCpuMs } of streams) {
     console.log(`a token with ${threads} threads:`)
     console.log(`  over HTTP ${ms(http)}, engine only ${ms(engine)}: ${percent(http.median / engine.median - 1)}`)
-    const processor = `${httpProcessor.toFixed(2)} ms, ${engineProcessor.toFixed(2)} ms`
-    console.log(`  CPU time ${processor}: ${percent(httpProcessor / engineProcessor - 1)}`)
+    const times = `${httpCpuMs.toFixed(2)} ms, ${engineCpuMs.toFixed(2)} ms`
+    console.log(`  CPU time ${times}: ${percent(httpCpuMs / engineCpuMs - 1)}`)
   }
   const share = (nextTurn.median / cold.median).toFixed(3)
   console.log(`first token of turn ${turns} (${promptTokens} tokens) ${ms(nextTurn)}, cold ${ms(cold)}: ${share}x`)

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isSmoke } from '../smoke-mode.ts'
 
 const LOOK_MS = 100
-/** Maximum CPU utilisation of an idle machine, as a share of all processors. */
+/** Maximum CPU utilisation of an idle machine, as a share of all cores. */
 const QUIET = 0.1
 
 /**

@@ -3,17 +3,18 @@ export interface Measured {
   readonly tokens: readonly number[]
   /** Milliseconds from the request to the first token. */
   readonly firstMs: number
-  /** Milliseconds per token after the first: wall clock, and CPU time of this process; NaN if there are none. */
+  /** Milliseconds per token after the first; NaN for one token. */
   readonly tokenMs: number
-  readonly tokenProcessorMs: number
+  /** The same for the CPU time of this process. */
+  readonly tokenCpuMs: number
 }
 
 /** Measures the times of an answer while its tokens arrive. */
 export class Stopwatch {
   readonly #tokens: number[] = []
   readonly #start = performance.now()
-  #first = { at: 0, processor: 0, count: 0 }
-  #last = { at: 0, processor: 0 }
+  #first = { at: 0, cpuMs: 0, count: 0 }
+  #last = { at: 0, cpuMs: 0 }
 
   get count(): number {
     return this.#tokens.length
@@ -22,7 +23,7 @@ export class Stopwatch {
   add(...tokens: readonly number[]): void {
     if (tokens.length === 0) return
     this.#tokens.push(...tokens)
-    this.#last = { at: performance.now(), processor: processorTime() }
+    this.#last = { at: performance.now(), cpuMs: cpuTimeMs() }
     if (this.#first.count === 0) this.#first = { ...this.#last, count: tokens.length }
   }
 
@@ -32,12 +33,12 @@ export class Stopwatch {
       tokens: this.#tokens,
       firstMs: this.#first.at - this.#start,
       tokenMs: (this.#last.at - this.#first.at) / further,
-      tokenProcessorMs: (this.#last.processor - this.#first.processor) / further
+      tokenCpuMs: (this.#last.cpuMs - this.#first.cpuMs) / further
     }
   }
 }
 
-function processorTime(): number {
+function cpuTimeMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
 }

@@ -21,9 +21,9 @@ const LAYERS: Readonly<Record<string, { readonly packages: readonly string[]; re
     'kernel/src/cli': { packages: ['plugin-sdk', 'contracts', 'config'], folders: ['core', 'host'] }
   }
 const MAX_CORE_LINES = 4_000
-const MAX_FACE_NAMES = 15
+const MAX_INDEX_NAMES = 15
 /** Maximum names that a plugin's index may export. Higher than for folders: some plugins have only one folder. */
-const MAX_PLUGIN_FACE_NAMES = 30
+const MAX_PLUGIN_INDEX_NAMES = 30
 const PLUGINS = readdirSync(join(ROOT, 'plugins'))
 
 function filesIn(folder: string): string[] {
@@ -68,21 +68,21 @@ t.test('the core of the kernel is small and imports no modules for files, socket
   )
 })
 
-t.test('a face of a folder has few run-time names, and sources import files instead', async t => {
+t.test('an index.ts has few run-time exports, and sources import files instead', async t => {
   const kernel = filesIn('kernel/src').filter(file => /^kernel\/src\/(?!testing)\w+\/index\.ts$/.test(file))
   const plugins = PLUGINS.flatMap(name => filesIn(`plugins/${name}/src`)).filter(file => file.endsWith('/index.ts'))
-  const faces = [...kernel, ...plugins]
-  for (const face of faces) {
-    const text = readFileSync(join(ROOT, face), 'utf8').replaceAll(/export type \{[^}]*\}/g, '')
+  const indexes = [...kernel, ...plugins]
+  for (const index of indexes) {
+    const text = readFileSync(join(ROOT, index), 'utf8').replaceAll(/export type \{[^}]*\}/g, '')
     const names = [...text.matchAll(/\{([^}]*)\}/g)].flatMap(([, list = '']) =>
       list.split(',').filter(each => /^\s*(?!type )\w/.test(each))
     )
-    const limit = face.startsWith('kernel/') ? MAX_FACE_NAMES : MAX_PLUGIN_FACE_NAMES
-    t.ok(names.length <= limit, `${face}: ${names.length} names, limit ${limit}`)
+    const limit = index.startsWith('kernel/') ? MAX_INDEX_NAMES : MAX_PLUGIN_INDEX_NAMES
+    t.ok(names.length <= limit, `${index}: ${names.length} names, limit ${limit}`)
   }
   const sources = ['kernel/src', ...PLUGINS.map(name => `plugins/${name}/src`)].flatMap(filesIn)
   const users = sources.filter(file =>
-    importsOf(file).some(specifier => faces.includes(normalize(join(dirname(file), specifier))))
+    importsOf(file).some(specifier => indexes.includes(normalize(join(dirname(file), specifier))))
   )
   t.same(users, [])
 })
