@@ -1,4 +1,4 @@
-// Public entry of this folder for tests. Source files import the modules directly.
+// Exports of this folder for tests. Sources import the files directly.
 export { type Builder, type BuildSettings, runBuild } from './build-command.ts'
 export { runCheck } from './check-command.ts'
 export { checkFile, formatFile, hasErrors } from './compile.ts'

@@ -1,2 +1,2 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { envBackend } from './env-backend.ts'

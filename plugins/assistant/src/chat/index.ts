@@ -1,3 +1,3 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { quote } from './material.ts'
 export { chat } from './operation.ts'

@@ -1,3 +1,3 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { isPrefixOf, stateAfter } from './prefix.ts'
 export { voxGrammar, voxNamedGrammar } from './vox-grammar.ts'

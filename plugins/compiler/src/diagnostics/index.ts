@@ -1,4 +1,4 @@
-// Public entry of this folder for tests. Source files import the modules directly.
+// Exports of this folder for tests. Sources import the files directly.
 export { type DiagnosticCode, diagnosticCodes } from './codes.ts'
 export { type Diagnostic, diagnostic, sortDiagnostics } from './diagnostic.ts'
 export { diagnosticJson } from './json.ts'

@@ -1,2 +1,2 @@
-// Public entry of this folder for tests. Source files import the modules directly.
+// Exports of this folder for tests. Sources import the files directly.
 export { format } from './format.ts'

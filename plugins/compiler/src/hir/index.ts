@@ -1,3 +1,3 @@
-// Public entry of this folder for tests. Source files import the modules directly.
+// Exports of this folder for tests. Sources import the files directly.
 export type { HirExpression, HirModule } from './hir.ts'
 export { lower } from './lower.ts'

@@ -1,4 +1,4 @@
-// Public entry of this folder for tests. Source files import the modules directly.
+// Exports of this folder for tests. Sources import the files directly.
 export { Analysis } from './analysis.ts'
 export { CleanFiles } from './clean-files.ts'
 export { codeLenses } from './code-lenses.ts'

@@ -1,4 +1,4 @@
-// Public entry of this folder for tests. Source files import the modules directly.
+// Exports of this folder for tests. Sources import the files directly.
 
 export type { Declaration, Expression, FunctionDeclaration, Statement } from './ast.ts'
 export type { Identifier } from './ast-expressions.ts'

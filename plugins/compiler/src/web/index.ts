@@ -1,4 +1,4 @@
-// Public entry of this folder for tests. Source files import the modules directly.
+// Exports of this folder for tests. Sources import the files directly.
 export { type ComponentOptions, emitComponents } from './components/emit-components.ts'
 export { translateViews } from './components/translate-views.ts'
 export { type WebGenerationSettings, webGeneration } from './components/web-generation.ts'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { contextEnvelopeSchema } from './envelope-schema.ts'
 export { injectedText } from './inject.ts'
 export { mergeEnvelopes } from './merge.ts'
