@@ -1,5 +1,5 @@
 export type { SchemaError, Validate } from './ajv.ts'
-export { copyPayload, copyPlain } from './copy-plain.ts'
+export { copyPlain } from './copy-plain.ts'
 export { describeErrors, type FieldProblem, renderProblems } from './describe-errors.ts'
 export * from './schema-check.ts'
 export { hasSecrets, secretsIn } from './schema-secrets.ts'
