@@ -8,9 +8,7 @@ const { PLN_ADEQUACY, PLN_FILE_REFUSED, PLN_QUALITY_GATE, PLN_SESSION_UNKNOWN } 
 const DRAFT_TIMEOUT_MS = 900_000
 
 const sessionId = t.string({ minLength: 1, maxLength: 2048, description: 'Id of the plan: plan-… or wf-….' })
-const mode = t.optional(
-  t.string({ maxLength: 64, description: 'Refinement mode: off, auto or force.' })
-)
+const mode = t.optional(t.string({ maxLength: 64, description: 'Refinement mode: off, auto or force.' }))
 
 const versions = t.array(
   t.object({

@@ -116,9 +116,7 @@ export const plan = defineOperation({
     clarifying_questions: t.array(t.string()),
     plan_source: t.enum(['splitter', 'model', 'stub'], { description: 'Origin of the tasks.' }),
     model_problem: t.nullable(t.string({ description: 'Why the model did not help, if it was called.' })),
-    plan_session_id: t.nullable(
-      t.string({ description: 'Id of the stored plan, to replan or resume it.' })
-    ),
+    plan_session_id: t.nullable(t.string({ description: 'Id of the stored plan, to replan or resume it.' })),
     persistence: t.string({ description: 'Whether the plan is stored, and the reason if not.' }),
     qgate: qgateMeta
   }),
