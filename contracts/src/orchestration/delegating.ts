@@ -169,6 +169,10 @@ export class DelegatingOrchestrator implements Orchestrator {
     return this.current().transferFile(from, to, path)
   }
 
+  repositoryPath(path: string): string {
+    return this.current().repositoryPath(path)
+  }
+
   fileOwner(path: string): number | null {
     return this.current().fileOwner(path)
   }

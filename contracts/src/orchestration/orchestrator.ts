@@ -88,6 +88,11 @@ export interface Orchestrator {
   transferFile(from: number, to: number, path: string): Promise<void>
   /** Returns the agent that owns a file; null if there is none. */
   fileOwner(path: string): number | null
+  /**
+   * Returns the path under which a file is locked and owned: without `.`, `..` and symbolic links. Throws
+   * `ORC_SCOPE_DENIED` for a path outside the repository.
+   */
+  repositoryPath(path: string): string
   filesOf(agent: number): readonly string[]
   /** `path`: only locks of this file; symbolic links inside the repository are resolved. */
   locks(path?: string): readonly LockView[]

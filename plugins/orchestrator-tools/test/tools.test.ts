@@ -215,6 +215,10 @@ for (const database of [false, true]) {
       const path = 'src/a.ts'
       t.match(await tool('claim_file', { agent_id: from, path: './src//a.ts' }), { success: true })
       t.match(await tool('check_file_owner', { path }), { data: { path, agent_id: from, agent_name: 'one' } })
+      const parent = 'src/../src/./a.ts'
+      t.match(await tool('claim_file', { agent_id: from, path: parent }), { data: { path } }, 'the path that is stored')
+      t.match(await tool('check_file_owner', { path: parent }), { data: { path, agent_id: from } })
+      t.match(await tool('check_file_owner', { path: '../a.ts' }), { success: false, error: /^Scope denied/ })
       const files = [{ path, access: 'write' }]
       const locking = await submit({ description: 'Write it', files, agent_name: 'one' })
       t.match(await tool('claim_file', { agent_id: to, path }), { success: false, error: /^Lock conflict/ })

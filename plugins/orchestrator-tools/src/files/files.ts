@@ -21,8 +21,9 @@ export const claimFile = defineOperation({
 function claimFileHandler({ orchestrator }: Dependencies): Handler<typeof claimFile> {
   return async ({ agent_id, path }) => {
     const agent = numberOf(agent_id)
-    await orchestrator.claimFile(agent, normalPath(path))
-    return { agent_id: agent, path: normalPath(path) }
+    const file = orchestrator.repositoryPath(path)
+    await orchestrator.claimFile(agent, file)
+    return { agent_id: agent, path: file }
   }
 }
 
@@ -37,9 +38,9 @@ const transferFile = defineOperation({
 
 function transferFileHandler({ orchestrator }: Dependencies): Handler<typeof transferFile> {
   return async ({ from_agent, to_agent, path }) => {
-    const [from, to, at] = [numberOf(from_agent), numberOf(to_agent), normalPath(path)]
-    await orchestrator.transferFile(from, to, at)
-    return { from_agent: from, to_agent: to, path: at }
+    const [from, to, file] = [numberOf(from_agent), numberOf(to_agent), orchestrator.repositoryPath(path)]
+    await orchestrator.transferFile(from, to, file)
+    return { from_agent: from, to_agent: to, path: file }
   }
 }
 
@@ -48,6 +49,7 @@ const checkFileOwner = defineOperation({
   summary: 'Show the owner of a file',
   input: t.object({ path }),
   output: t.object({ path: t.string(), agent_id: t.nullable(t.integer()), agent_name: t.nullable(t.string()) }),
+  errors,
   effect: 'read',
   expose: {
     mcp: tool('check_file_owner'),
@@ -58,9 +60,10 @@ const checkFileOwner = defineOperation({
 
 function checkFileOwnerHandler({ orchestrator }: Dependencies): Handler<typeof checkFileOwner> {
   return ({ path }) => {
-    const owner = orchestrator.fileOwner(normalPath(path))
+    const file = orchestrator.repositoryPath(path)
+    const owner = orchestrator.fileOwner(file)
     const agent_name = owner === null ? null : (orchestrator.agent(owner)?.name ?? null)
-    return { path: normalPath(path), agent_id: owner, agent_name }
+    return { path: file, agent_id: owner, agent_name }
   }
 }
 

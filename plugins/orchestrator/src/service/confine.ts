@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { orchestrationErrors } from '@svc/contracts'
-import { repositoryPath } from '../state/files.ts'
+import { outside, repositoryPath } from '../state/files.ts'
 
 /** Maximum number of links that one path may contain, as in Linux. */
 const MAX_LINKS = 40
@@ -15,13 +15,28 @@ export function confineTo(root: string): (path: string) => string {
   let home: string | undefined
   return path => {
     const clean = repositoryPath(path)
-    const rest = clean.split('/')
+    // The parent of a link's target is another folder than that of the link, so `..` cannot be removed first.
+    const hasParents = path.includes('..')
+    let rest = hasParents ? partsOf(path) : clean.split('/')
     let folder = root
     let links = 0
     for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
+      if (part === '..') {
+        folder = dirname(folder)
+        if (!isWithin(links === 0 ? root : (home as string), folder)) throw outside(path)
+        continue
+      }
       const at = join(folder, part)
       const found = statOf(at)
-      if (found === null) return links === 0 ? clean : pathIn(home as string, join(at, ...rest))
+      if (found === null) {
+        const left = partsUntilLeft(rest)
+        if (left === null) {
+          folder = join(at, ...rest)
+          break
+        }
+        rest = rest.slice(left)
+        continue
+      }
       if (found.isSymbolicLink()) {
         home ??= realpathSync(root)
         const target = targetOf(at)
@@ -29,8 +44,26 @@ export function confineTo(root: string): (path: string) => string {
         folder = target
       } else folder = at
     }
-    return links === 0 ? clean : pathIn(home as string, folder)
+    if (links === 0 && !hasParents) return clean
+    return repositoryPath(pathIn(links === 0 ? root : (home as string), folder))
   }
+}
+
+function partsOf(path: string): string[] {
+  return path
+    .replaceAll('\\', '/')
+    .split('/')
+    .filter(part => part !== '' && part !== '.')
+}
+
+/** Returns the number of parts of a path that return from a missing folder to its parent; null if they do not. */
+function partsUntilLeft(parts: readonly string[]): number | null {
+  let depth = 1
+  for (const [at, part] of parts.entries()) {
+    depth += part === '..' ? -1 : 1
+    if (depth === 0) return at + 1
+  }
+  return null
 }
 
 function pathIn(home: string, path: string): string {

@@ -40,7 +40,7 @@ import type { StateChanges } from '../state/changes.ts'
 import { doubt, resolveDoubt } from '../state/doubts.ts'
 import { assertWorkable, cancel, complete, fail, next, release } from '../state/endings.ts'
 import { explain } from '../state/explain.ts'
-import { claimFile, repositoryPath, transferFile } from '../state/files.ts'
+import { claimFile, transferFile } from '../state/files.ts'
 import { handoff, rebalance } from '../state/moves.ts'
 import { addObservation, addTurn, enterPhase } from '../state/notes.ts'
 import type { GatePort } from '../state/ports.ts'
@@ -246,9 +246,9 @@ export class OrchestratorService implements Orchestrator {
     return agent === undefined ? null : agentView(this.#world, agent)
   }
 
-  handoff(payload: Handoff): Promise<HandoffOutcome> {
+  async handoff(payload: Handoff): Promise<HandoffOutcome> {
     const { owned_files } = payload
-    const resolved = defined({ ...payload, owned_files: owned_files?.map(path => this.#resolved(path)) })
+    const resolved = defined({ ...payload, owned_files: owned_files?.map(path => this.#deps.confine(path)) })
     return this.#runner.runWithIds((world, changes) => handoff(world, changes, resolved))
   }
 
@@ -283,8 +283,12 @@ export class OrchestratorService implements Orchestrator {
     return this.#runner.run((world, changes) => transferFile(world, changes, from, to, file))
   }
 
+  repositoryPath(path: string): string {
+    return this.#deps.confine(path)
+  }
+
   fileOwner(path: string): number | null {
-    return this.#world.files.owner(repositoryPath(this.#resolved(path)))
+    return this.#world.files.owner(this.#resolved(path))
   }
 
   filesOf(agent: number): readonly string[] {

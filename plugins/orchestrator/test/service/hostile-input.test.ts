@@ -88,7 +88,16 @@ t.test('rejects a lock through a symbolic link that leaves the repository', asyn
   const refused = { code: 'ORC_SCOPE_DENIED', message: /is not a path inside the repository/ }
   const agent = await service.spawnAgent({ name: 'one' })
   const other = await service.spawnAgent({ name: 'two' })
-  for (const path of ['out/x.ts', 'out', 'src/secret.txt', 'src/dangling', 'inside/secret.txt']) {
+  for (const path of [
+    'out/x.ts',
+    'out',
+    'out/../zz.ts',
+    'nowhere/../out/../zz.ts',
+    'src/../out/../zz.ts',
+    'src/secret.txt',
+    'src/dangling',
+    'inside/secret.txt'
+  ]) {
     await t.rejects(service.submit({ description: 'x', files: file(path) }), refused, path)
     await t.rejects(service.claimFile(agent.id, path), refused, path)
     await t.rejects(service.transferFile(agent.id, other.id, path), refused, path)
@@ -99,6 +108,30 @@ t.test('rejects a lock through a symbolic link that leaves the repository', asyn
   t.equal(service.locks().length, 2)
 })
 
+t.test('.. in a path means the parent of the real folder', async t => {
+  const root = t.testdir({
+    src: { deep: { 'b.ts': 'x' }, 'a.ts': 'x' },
+    'a.ts': 'x',
+    link: t.fixture('symlink', 'src/deep')
+  })
+  const { service } = await opened(t, { root })
+  const { id } = await service.spawnAgent({ name: 'one' })
+  for (const [path, real] of [
+    ['src/../a.ts', 'a.ts'],
+    ['link/../a.ts', 'src/a.ts'],
+    ['link/./b.ts', 'src/deep/b.ts'],
+    ['nowhere/../src/a.ts', 'src/a.ts'],
+    ['link/nowhere/../../new.ts', 'src/new.ts'],
+    ['src\\..\\a.ts', 'a.ts']
+  ] as const) {
+    t.equal(service.repositoryPath(path), real, path)
+    await service.claimFile(id, path)
+    t.equal(service.fileOwner(real), id, path)
+  }
+  for (const path of ['src/..', 'link/../..', '../x', 'src/../../x', 'link/../../../x'])
+    t.throws(() => service.repositoryPath(path), { code: 'ORC_SCOPE_DENIED' }, path)
+  t.same([...service.filesOf(id)].sort(), ['a.ts', 'src/a.ts', 'src/deep/b.ts', 'src/new.ts'])
+})
 t.test('a file and the links to it inside the repository have one lock and one owner', async t => {
   const root = t.testdir({
     src: { 'a.ts': 'x', 'alias.ts': t.fixture('symlink', 'a.ts') },
