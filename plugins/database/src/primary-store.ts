@@ -15,7 +15,7 @@ import {
   type SqlStatement,
   type ThreadAccess
 } from '@svc/contracts'
-import { errorMessage } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { applyBaseline, readSchema, schemaProblems } from './baseline/apply.ts'
 import { BASELINE_VERSION, baselineDigest } from './baseline/schema.ts'
 import { type CircuitBreaker, withBreaker } from './circuit-breaker.ts'
@@ -120,7 +120,8 @@ export class PrimaryStore implements PrimaryDatabase {
       const found = { capabilities, schemaVersion: version, digest, missingTables, problems }
       return { ok: problems.length === 0, mode: store.mode, location: store.location, ...found, ...expected }
     } catch (error) {
-      const problems = [errorMessage(error)]
+      const hint = isSvcError(error) ? error.hint : undefined
+      const problems = [hint === undefined ? errorMessage(error) : `${errorMessage(error)}; ${hint}`]
       const found = { capabilities: null, schemaVersion: null, digest: null, missingTables: [], problems }
       return { ok: false, mode: this.mode, location: this.location, ...found, ...expected }
     }

@@ -142,8 +142,7 @@ export default definePlugin({
     let ticking: Promise<void> | null = null
     const timer = setInterval(() => {
       if (!serves()) return
-      ticking ??= tickHub(joined.hub)
-        .then(retryDatabase)
+      ticking ??= (joined.unusable === null ? tickHub(joined.hub) : retryDatabase())
         .catch(error => log.error(`the periodic work failed: ${errorMessage(error)}`))
         .finally(() => {
           ticking = null
