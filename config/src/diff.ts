@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { lookup } from './layers.ts'
 import type { Resolved } from './resolve.ts'
-import type { Settled } from './settle.ts'
+import type { ResolvedSection } from './resolve-section.ts'
 import { keyText } from './toml.ts'
 
 /** Changed keys, by how they are applied: live, by a new instance of the plugin, or by a new process. */
@@ -27,7 +27,7 @@ export function diff(before: Resolved, after: Resolved): ReadonlyMap<string, Cha
   return changed
 }
 
-function changesOf(before: Settled | undefined, after: Settled): Changes {
+function changesOf(before: ResolvedSection | undefined, after: ResolvedSection): Changes {
   if (before === undefined || isDeepStrictEqual(before.settings, after.settings)) return NO_CHANGES
   const changes = { live: [] as string[], plugin: [] as string[], restart: [] as string[] }
   for (const { path, reload } of after.declared) {

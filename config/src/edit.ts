@@ -124,5 +124,5 @@ function withValue(text: string, path: Path, value: string): string {
     return splice(start, start, `${keyText(path.slice(base))} = ${value}${newline}${indent}`)
   }
   const gap = text === '' ? '' : text.endsWith('\n') ? newline : newline + newline
-  return `${text}${gap}[${keyText(path.slice(0, 2))}]${newline}enabled = ${value}${newline}`
+  return `${text}${gap}[${keyText(path.slice(0, 2))}]${newline}${keyText(path.slice(2))} = ${value}${newline}`
 }

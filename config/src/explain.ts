@@ -2,14 +2,14 @@ import { parseSecretReference, type SettingExplanation, type SettingReport } fro
 import { configErrors } from './errors.ts'
 import { isTable, lookup, mentions, UNSET } from './layers.ts'
 import { didYouMean } from './problem.ts'
+import type { ResolvedSection } from './resolve-section.ts'
 import { type Declared, MASK } from './schema.ts'
-import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 
 /**
  * Lists declared settings with value and origin. Sections listed `when-mentioned` show only settings that a layer sets.
  */
-export function listSettings(sections: readonly Settled[], prefix = ''): readonly SettingReport[] {
+export function listSettings(sections: readonly ResolvedSection[], prefix = ''): readonly SettingReport[] {
   return sections.flatMap(section =>
     section.declared
       .filter(setting =>
@@ -21,7 +21,7 @@ export function listSettings(sections: readonly Settled[], prefix = ''): readonl
 }
 
 /** Explains one setting. `key` is its documented key, its key in another table of the section, or `OWNER.key`. */
-export function explainSetting(sections: readonly Settled[], key: string): SettingExplanation {
+export function explainSetting(sections: readonly ResolvedSection[], key: string): SettingExplanation {
   const all = sections.flatMap(section =>
     section.declared.map(setting => ({ section, setting, names: namesOf(section, setting) }))
   )
@@ -38,7 +38,7 @@ export function explainSetting(sections: readonly Settled[], key: string): Setti
 const names = new WeakMap<Declared, readonly string[]>()
 
 /** Returns the keys of a setting, the documented one first. */
-function namesOf({ tables, owner }: Settled, setting: Declared): readonly string[] {
+function namesOf({ tables, owner }: ResolvedSection, setting: Declared): readonly string[] {
   const known = names.get(setting)
   if (known !== undefined) return known
   const bases = [...[...tables].reverse(), [owner]]
@@ -47,7 +47,7 @@ function namesOf({ tables, owner }: Settled, setting: Declared): readonly string
   return keys
 }
 
-function explain(section: Settled, setting: Declared): SettingExplanation {
+function explain(section: ResolvedSection, setting: Declared): SettingExplanation {
   const mentioned = mentions(section.views, setting.path)
   const overrides: { layer: string; place: string | null; value: unknown }[] = []
   for (const { view, value } of mentioned.slice(0, -1).reverse()) {
@@ -60,7 +60,7 @@ function explain(section: Settled, setting: Declared): SettingExplanation {
   return { ...report(section, setting), overrides, schema: { ...setting.schema } }
 }
 
-function report(section: Settled, setting: Declared): SettingReport {
+function report(section: ResolvedSection, setting: Declared): SettingReport {
   const mentioned = mentions(section.views, setting.path).at(-1)
   const removed = mentioned?.value === UNSET
   return {

@@ -7,10 +7,10 @@ export * from './layers.ts'
 export * from './lost-guards.ts'
 export * from './problem.ts'
 export * from './resolve.ts'
+export * from './resolve-section.ts'
 export * from './schema.ts'
 export * from './secrets.ts'
 export * from './section.ts'
-export * from './settle.ts'
 export {
   type ConfigSources,
   type Dialect,

@@ -1,16 +1,16 @@
 import type { ConfigProblem, SettingExplanation, SettingReport } from '@svc/plugin-sdk'
 import { explainSetting, listSettings } from './explain.ts'
+import { type ResolvedSection, resolveSection } from './resolve-section.ts'
 import type { Registry } from './section.ts'
-import { type Settled, settle } from './settle.ts'
 import type { ConfigSources } from './sources.ts'
 import { type Group, nearMisses, unknownKeys } from './unknown-keys.ts'
 
 /** An immutable snapshot of all settings. */
 export interface Resolved {
-  readonly sections: readonly Settled[]
+  readonly sections: readonly ResolvedSection[]
   /** Problems that belong to no section. Those of a section are its `conflicts` and `problems`. */
   readonly problems: readonly ConfigProblem[]
-  section(name: string): Settled | undefined
+  section(name: string): ResolvedSection | undefined
   /** Lists settings, all or those below a prefix. Secrets are masked. */
   settings(prefix?: string): readonly SettingReport[]
   /** Throws `CFG_SETTING_UNKNOWN`. */
@@ -23,7 +23,7 @@ export function resolve(
   registry: Registry,
   options: { readonly groups?: readonly Group[] } = {}
 ): Resolved {
-  const sections = registry.sections.map(section => settle(section, sources))
+  const sections = registry.sections.map(section => resolveSection(section, sources))
   const byName = new Map(sections.map(section => [section.name, section]))
   return {
     sections,

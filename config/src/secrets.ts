@@ -1,7 +1,7 @@
 import type { SecretReference } from '@svc/plugin-sdk'
 import type { Table } from './layers.ts'
 import { problem, problemsError } from './problem.ts'
-import type { Settled } from './settle.ts'
+import type { ResolvedSection } from './resolve-section.ts'
 import { keyText } from './toml.ts'
 import { check } from './validate.ts'
 
@@ -11,7 +11,7 @@ import { check } from './validate.ts'
  * secret.
  */
 export async function resolveSecrets(
-  section: Settled,
+  section: ResolvedSection,
   resolve: (reference: SecretReference) => Promise<string>
 ): Promise<Table> {
   const settings = structuredClone(section.settings)

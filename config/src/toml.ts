@@ -38,7 +38,7 @@ function plain(value: unknown): unknown {
 export function syntaxProblem(error: unknown, text: string, file: string): ConfigProblem {
   const { line, column, message } = error as { line: number; column: number; message: string }
   const reason = message.split('\n', 1)[0]?.replace(/^Invalid TOML document: /, '') ?? 'not valid TOML'
-  const source = blot(text.split(/\r?\n/)[line - 1] ?? '')
+  const source = maskValues(text.split(/\r?\n/)[line - 1] ?? '')
   return {
     severity: 'error',
     code: 'CFG_TOML_SYNTAX',
@@ -49,7 +49,7 @@ export function syntaxProblem(error: unknown, text: string, file: string): Confi
   }
 }
 
-function blot(line: string): string {
+function maskValues(line: string): string {
   if (/^\s*\[{1,2}[\w.\- ]*\]{0,2}\s*$/.test(line)) return line
   const key = /^\s*[\w.-]+\s*=/.exec(line)?.[0] ?? ''
   return key + line.slice(key.length).replace(/[^\s=[\]{},"'#]/g, '*')

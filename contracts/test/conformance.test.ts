@@ -82,7 +82,7 @@ const faults: [fault: string, change: (model: LoadedModel) => Partial<LoadedMode
   [
     'ignores a cancellation',
     model => ({ generate: ({ signal: _ignored, ...request }) => model.generate(request) }),
-    /within one token of being cancelled/
+    /within one token after a cancellation/
   ],
   [
     'ignores the seed',

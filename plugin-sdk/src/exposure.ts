@@ -8,7 +8,7 @@ import type {
   RpcExposure
 } from './operation.ts'
 
-/** Part of a descriptor that {@link ExposureFacts} depend on. */
+/** Part of a descriptor that {@link ExposureDescription} depends on. */
 export type ExposedDescriptor = Pick<OperationDescriptor, 'id' | 'expose'>
 
 /** Kind of exposure, for a surface. Call it to expose an operation: `expose: { also: [telnet({ word: 'add' })] }`. */
@@ -36,11 +36,11 @@ export interface Exposed<E = unknown> {
  * `claims` and `shown` run once, when the operation is declared. Their results are stored in the manifest, so conflicts
  * are found without loading the surface.
  */
-export function exposureKind<E>(surface: string, facts: Pick<ExposureKind<E>, 'claims' | 'shown'>): ExposureKind<E> {
+export function exposureKind<E>(surface: string, describe: Pick<ExposureKind<E>, 'claims' | 'shown'>): ExposureKind<E> {
   const kind: ExposureKind<E> = Object.assign((value: E): Exposed<E> => ({ kind, value }), {
     surface,
-    claims: facts.claims,
-    shown: facts.shown,
+    claims: describe.claims,
+    shown: describe.shown,
     of: ({ expose }: Pick<OperationDescriptor, 'expose'>) => (expose as Readonly<Record<string, unknown>>)[surface] as E
   })
   return kind
@@ -75,14 +75,14 @@ export const cliExposure = exposureKind<CliExposure>('cli', {
 const BUILT_IN: readonly ExposureKind<any>[] = [httpExposure, mcpExposure, rpcExposure, cliExposure]
 
 /** Data from an operation's exposures: the names that it claims, and where a user finds it. */
-export interface ExposureFacts {
+export interface ExposureDescription {
   readonly claims: readonly string[]
   readonly shown: readonly string[]
 }
 
 /** Returns this data for the four built-in surfaces, for a manifest of an earlier SDK that lacks it. */
-export function exposureFacts(descriptor: ExposedDescriptor): ExposureFacts {
-  return factsOf(descriptor.id, builtInOf(descriptor.expose))
+export function builtInExposure(descriptor: ExposedDescriptor): ExposureDescription {
+  return descriptionOf(descriptor.id, builtInOf(descriptor.expose))
 }
 
 /**
@@ -92,14 +92,14 @@ export function exposureFacts(descriptor: ExposedDescriptor): ExposureFacts {
 export function describeExposure(
   id: string,
   { also = [], ...expose }: Exposure
-): ExposureFacts & Pick<OperationDescriptor, 'expose'> {
+): ExposureDescription & Pick<OperationDescriptor, 'expose'> {
   const values: Record<string, unknown> = { ...expose }
   for (const { kind, value } of also) {
     if (values[kind.surface] !== undefined)
       throw new TypeError(`${id}: expose contains the surface ${kind.surface} twice`)
     values[kind.surface] = value
   }
-  return { expose: values, ...factsOf(id, [...builtInOf(expose), ...also.filter(each => !isOff(each.value))]) }
+  return { expose: values, ...descriptionOf(id, [...builtInOf(expose), ...also.filter(each => !isOff(each.value))]) }
 }
 
 function builtInOf(expose: Exposure): Exposed<any>[] {
@@ -114,7 +114,7 @@ function isOff(value: unknown): boolean {
   return value === undefined || value === false || value === ''
 }
 
-function factsOf(id: string, exposed: readonly Exposed<any>[]): ExposureFacts {
+function descriptionOf(id: string, exposed: readonly Exposed<any>[]): ExposureDescription {
   return {
     claims: exposed.flatMap(({ kind, value }) => kind.claims(id, value)),
     shown: exposed.map(({ kind, value }) => kind.shown(id, value))

@@ -16,7 +16,7 @@ export function closest(
   return best
 }
 
-/** Returns the Levenshtein distance, at most `limit`. */
+/** Returns the Levenshtein distance; if that is not below `limit`, `limit` or more. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

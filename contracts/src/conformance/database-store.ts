@@ -311,8 +311,8 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
   ]
 }
 
-async function refused(asked: Promise<unknown>, ...codes: readonly string[]): Promise<SvcError> {
-  const error = await asked.then(
+async function refused(call: Promise<unknown>, ...codes: readonly string[]): Promise<SvcError> {
+  const error = await call.then(
     () => assert.fail(`the call succeeded, but should throw ${codes.join(' or ')}`),
     (caught: unknown) => caught
   )

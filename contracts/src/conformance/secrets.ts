@@ -49,14 +49,14 @@ export interface SecretsResolverSubject {
 /** Conformance cases for every `secrets.resolver@1`. */
 export function secretsResolverSuite({ resolver, known, unknown }: SecretsResolverSubject): ConformanceSuite {
   const reference = { backend: known.backend, name: known.name }
-  const refusal = async (asked: SecretReference, code: string): Promise<void> => {
-    const error = await resolver.resolve(asked).then(
-      () => assert.fail(`${asked.backend}/${asked.name} was resolved`),
+  const refusal = async (reference: SecretReference, code: string): Promise<void> => {
+    const error = await resolver.resolve(reference).then(
+      () => assert.fail(`${reference.backend}/${reference.name} was resolved`),
       (caught: unknown) => caught
     )
     holds(isSvcError(error, code), `the call throws ${code}, not ${String(error)}`)
     holds(
-      error.message.includes(asked.backend) && error.message.includes(asked.name),
+      error.message.includes(reference.backend) && error.message.includes(reference.name),
       'the message names the reference'
     )
     const shown = JSON.stringify([error.message, error.hint, error.data, String(error.cause)])

@@ -16,14 +16,14 @@ export type StrictJsonSend = (input: Buffer) => Promise<boolean>
 
 const nested = (depth: number): string => `{"value":${'['.repeat(depth)}${']'.repeat(depth)}}`
 
-const TAKEN: readonly (readonly [name: string, input: string])[] = [
+const ACCEPTED: readonly (readonly [name: string, input: string])[] = [
   ['one key in several objects', '{"value":{"a":1,"b":[{"a":1},{"a":2}]}}'],
   ['strings that look like keys', '{"value":"\\"a\\":1,\\"a\\":2,\\"__proto__\\":{}"}'],
   ['100 levels of nesting', nested(100)],
   ['text beyond ASCII', '{"value":"grüße, 你好 😀"}']
 ]
 
-const REFUSED: readonly (readonly [name: string, input: string | Buffer])[] = [
+const REJECTED: readonly (readonly [name: string, input: string | Buffer])[] = [
   ['a duplicate key', '{"value":"a","value":"b"}'],
   ['a duplicate key, once with an escape', '{"value":1,"\\u0076alue":2}'],
   ['a duplicate key in an inner object', '{"value":[1,{"a":1,"b":{},"a":2}]}'],
@@ -40,14 +40,14 @@ const REFUSED: readonly (readonly [name: string, input: string | Buffer])[] = [
 /** Twelve inputs that every surface with JSON must accept or reject in the same way. */
 export function strictJsonSuite(send: StrictJsonSend): ConformanceSuite {
   return [
-    ...TAKEN.map(([name, input]) => ({
-      name: `takes ${name}`,
+    ...ACCEPTED.map(([name, input]) => ({
+      name: `accepts ${name}`,
       async run() {
         holds(await send(Buffer.from(input)), `the surface accepts ${name}`)
       }
     })),
-    ...REFUSED.map(([name, input]) => ({
-      name: `refuses ${name}`,
+    ...REJECTED.map(([name, input]) => ({
+      name: `rejects ${name}`,
       async run() {
         holds(!(await send(Buffer.from(input as string))), `the surface rejects ${name}`)
       }

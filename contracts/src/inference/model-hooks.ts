@@ -42,8 +42,8 @@ export function modelHooks(ctx: Context): ModelHooks {
     async request(request) {
       if (!ctx.isTapped(modelRequest)) return request
       const { model, messages, prompt, tools, context, template } = request
-      const asked: ModelRequest = defined({ model, messages, prompt, tools, context, template })
-      const changed = (await ctx.trigger(modelRequest, asked)) ?? asked
+      const tapInput: ModelRequest = defined({ model, messages, prompt, tools, context, template })
+      const changed = (await ctx.trigger(modelRequest, tapInput)) ?? tapInput
       // A field that a tap removed is removed from the request.
       const fields: Pick<ModelRequest, (typeof CHANGEABLE)[number]> = changed
       return { ...request, ...Object.fromEntries(CHANGEABLE.map(field => [field, fields[field]])) }

@@ -39,9 +39,9 @@ export interface Orchestrator {
   readonly executionTimes: ExecutionTimes
 
   /**
-   * Checks an external request: attention budget, interruption policy, prompt injection, then the taps of
-   * `taskSubmitting`. `submit` does this itself for a request with an origin. Throws `ORC_ATTENTION_EXHAUSTED`,
-   * `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
+   * Checks an external request: attention budget and interruption policy if attention is enabled, prompt injection, then
+   * the taps of `taskSubmitting`. `submit` does this itself for a request with an origin. Throws
+   * `ORC_ATTENTION_EXHAUSTED`, `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
    */
   admit(request: SubmitRequest, origin: SubmitOrigin): Promise<Admission>
   /** Submits a task. Without an origin, as for tasks of a plan, only prompt injection is checked. */

@@ -1,4 +1,4 @@
-import type { Resolved, Settled } from '@svc/config'
+import type { Resolved, ResolvedSection } from '@svc/config'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { policySection, settingsSection } from './sections.ts'
 
@@ -10,7 +10,7 @@ export function holdSettings(
 ): ResolvedConfig {
   if (names.size === 0) return config
   const held = new Set([...names].flatMap(name => [policySection(name), settingsSection(name)]))
-  const section = (name: string): Settled | undefined =>
+  const section = (name: string): ResolvedSection | undefined =>
     (held.has(name) ? before.resolved.section(name) : undefined) ?? config.resolved.section(name)
   const resolved: Resolved = {
     ...config.resolved,

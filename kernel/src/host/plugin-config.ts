@@ -5,10 +5,10 @@ import {
   isTable,
   lookup,
   type Resolved,
+  type ResolvedSection,
   resolve,
   resolveSecrets,
   type SecretUse,
-  type Settled,
   type Table
 } from '@svc/config'
 import type { ConfigProblem, SettingExplanation, SettingReport } from '@svc/plugin-sdk'
@@ -52,7 +52,7 @@ export interface ResolvedConfig {
 /** Resolves the settings of the kernel and the plugins. Never throws for bad input: it is reported as problems. */
 export function resolveConfig(sources: ConfigSources, plugins: readonly ConfigurablePlugin[]): ResolvedConfig {
   const resolved = resolve(sources, declarePlugins(plugins), { groups: [pluginTables(plugins)] })
-  const section = (name: string): Settled => resolved.section(name) as Settled
+  const section = (name: string): ResolvedSection => resolved.section(name) as ResolvedSection
   const kernel = section(KERNEL_SECTION)
   const settings = kernel.settings as KernelSettings
   const configs = new Map(
@@ -77,7 +77,12 @@ export function resolveConfig(sources: ConfigSources, plugins: readonly Configur
   }
 }
 
-function pluginConfig(plugin: ConfigurablePlugin, policy: Settled, own: Settled, kernel: KernelSettings): PluginConfig {
+function pluginConfig(
+  plugin: ConfigurablePlugin,
+  policy: ResolvedSection,
+  own: ResolvedSection,
+  kernel: KernelSettings
+): PluginConfig {
   const choices = policy.settings as PolicySettings
   const wanted = choices.enabled ?? plugin.enabledByDefault
   const problems = [
@@ -102,7 +107,7 @@ function pluginConfig(plugin: ConfigurablePlugin, policy: Settled, own: Settled,
 }
 
 /** Returns a fingerprint of the settings whose change requires a new instance of the plugin. */
-function fingerprint(sections: readonly Settled[]): string {
+function fingerprint(sections: readonly ResolvedSection[]): string {
   const hash = createHash('sha256')
   for (const { declared, settings } of sections) {
     const known = new Set(declared.map(({ path }) => path[0]))

@@ -1,4 +1,4 @@
-import { defined, exposureFacts, type OperationDescriptor, type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
+import { builtInExposure, defined, type OperationDescriptor, type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
 import { loaderErrors } from './errors.ts'
 
 /** Pattern of plugin names, which are also TOML keys, command-line words and parts of metric names. */
@@ -120,7 +120,7 @@ function withExposure(manifest: PluginManifest): PluginManifest {
   const hasExposure = ({ claims, shown }: Partial<OperationDescriptor>): boolean =>
     claims !== undefined && shown !== undefined
   if (manifest.operations.every(hasExposure)) return manifest
-  return { ...manifest, operations: manifest.operations.map(each => ({ ...exposureFacts(each), ...each })) }
+  return { ...manifest, operations: manifest.operations.map(each => ({ ...builtInExposure(each), ...each })) }
 }
 
 /** Finds a name that the plugin declares twice. Conflicts between plugins are found later, by the generation. */

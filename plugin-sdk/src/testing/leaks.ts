@@ -4,13 +4,13 @@ import type { Plugin } from '../plugin.ts'
 import { type TestPluginOptions, testPlugin } from './kernel.ts'
 
 /** Snapshot of the resources of a process that may leak. */
-interface Ledger {
+interface ResourceSnapshot {
   readonly resources: ReadonlyMap<string, number>
   readonly listeners: ReadonlyMap<string, number>
   readonly globals: ReadonlySet<string>
 }
 
-function takeLedger(): Ledger {
+function takeSnapshot(): ResourceSnapshot {
   const resources = new Map<string, number>()
   for (const kind of process.getActiveResourcesInfo()) resources.set(kind, (resources.get(kind) ?? 0) + 1)
   const listeners = new Map(process.eventNames().map(name => [String(name), process.listenerCount(name)]))
@@ -22,18 +22,18 @@ function takeLedger(): Ledger {
  * process listeners or global variables. Waits for resources that are still closing.
  */
 export async function assertNoLeaks(run: () => Promise<void>): Promise<void> {
-  const before = takeLedger()
+  const before = takeSnapshot()
   await run()
   let found: string[] = []
   for (let turn = 0; turn < 50; turn++) {
     await new Promise(resolve => (turn < 10 ? setImmediate(resolve) : setTimeout(resolve, 10)))
-    found = compare(before, takeLedger())
+    found = compare(before, takeSnapshot())
     if (found.length === 0) return
   }
   throw new Error(`left open: ${found.join(', ')}`)
 }
 
-function compare(before: Ledger, after: Ledger): string[] {
+function compare(before: ResourceSnapshot, after: ResourceSnapshot): string[] {
   const more = (kind: string, a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): string[] =>
     [...b]
       .filter(([name, count]) => count > (a.get(name) ?? 0))

@@ -10,8 +10,8 @@ export interface Finding {
   readonly hint: string | null
 }
 
-const RESTING = new Set(['active', 'resolved', 'disabled'])
-const BROKEN = new Set(['invalid', 'failed', 'quarantined', 'stuck'])
+const OK_STATES = new Set(['active', 'resolved', 'disabled'])
+const ERROR_STATES = new Set(['invalid', 'failed', 'quarantined', 'stuck'])
 
 /**
  * Returns a finding for each plugin and each health check. `oneShot`: the process runs a single command, so the state
@@ -20,7 +20,7 @@ const BROKEN = new Set(['invalid', 'failed', 'quarantined', 'stuck'])
 export async function examinePlugins(admin: KernelAdmin, oneShot: boolean): Promise<Finding[]> {
   const plugins = oneShot ? admin.plugins().map(withoutRunState) : admin.plugins()
   const states = plugins.map((plugin): Finding => {
-    const status = BROKEN.has(plugin.state) ? 'error' : RESTING.has(plugin.state) ? 'ok' : 'warning'
+    const status = ERROR_STATES.has(plugin.state) ? 'error' : OK_STATES.has(plugin.state) ? 'ok' : 'warning'
     const detail = plugin.why === null ? plugin.state : `${plugin.state}: ${plugin.why}`
     return {
       subject: `plugin ${plugin.name}`,
@@ -68,9 +68,10 @@ export async function examineInstallation(
 }
 
 export function examineRuntime(version: string): Finding {
-  const major = Number(version.split('.')[0])
+  const [major = 0, minor = 0] = version.split('.').map(Number)
   const base = { subject: 'node', detail: version }
-  if (major < 20) return { ...base, status: 'error', hint: 'install Node 20.19 or newer' }
+  if (major < 20 || (major === 20 && minor < 19))
+    return { ...base, status: 'error', hint: 'install Node 20.19 or newer' }
   if (major < 22)
     return { ...base, status: 'warning', hint: 'this version works; Node 24 is faster and still maintained' }
   return { ...base, status: 'ok', hint: null }

@@ -46,6 +46,7 @@ t.test('health checks are also findings', async t => {
 
 t.test('a Node version that is too old is an error, an ageing one a warning', async t => {
   t.equal(examineRuntime('18.20.0').status, 'error')
+  t.equal(examineRuntime('20.18.3').status, 'error')
   t.equal(examineRuntime('20.20.2').status, 'warning')
   t.equal(examineRuntime('24.1.0').status, 'ok')
 })

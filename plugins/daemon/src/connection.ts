@@ -23,7 +23,7 @@ export interface DaemonConnection {
   readonly lines: LineState
   /** Dialect of the last frame, or null before the first. */
   dialect: Dialect | null
-  /** True after the first byte that is not white space. */
+  /** True after a first byte that can start a request; white space before it is skipped. */
   begun: boolean
   /** Digest of the client's token; null if it has not authenticated. */
   tokenDigest: string | null
@@ -32,7 +32,7 @@ export interface DaemonConnection {
   /** Time of the last input or response, in milliseconds of `performance.now()`. */
   activeAt: number
   inFlight: number
-  /** Number of running calls that send events until the client ends them. */
+  /** Number of running calls whose operation declares events. */
   streams: number
   /** True while a request of the original dialect runs. Such requests run one at a time, so responses are in order. */
   nativeRunning: boolean

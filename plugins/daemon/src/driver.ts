@@ -323,7 +323,7 @@ function stopping(): SvcError {
   return new SvcError('OPR_UNAVAILABLE', 'the daemon is stopping', { status: 503 })
 }
 
-/** Returns the error line for a client that is disconnected. */
+/** Returns the error line for a client whose connection is then closed. */
 function tooManyConnections(reason: string): string {
   return JSON.stringify(errorFrame({ dialect: 'rpc2' }, noRoom(reason)))
 }

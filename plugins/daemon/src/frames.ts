@@ -90,7 +90,7 @@ function malformed(error: SvcError, dialect: Dialect, id?: FrameId): Malformed {
   return { dialect, id: id ?? (dialect === 'native' ? NATIVE_NO_ID : null), error }
 }
 
-/** Guesses the dialect of an invalid line, from a `jsonrpc` member, the other elements or its first character. */
+/** Guesses the dialect of an invalid line, from a `jsonrpc` member, the dialect of the connection, or its first member. */
 function guessDialect(text: string, spoken: Dialect | null): Dialect {
   if (text.includes('"jsonrpc"')) return 'rpc2'
   return spoken ?? (/^\s*\{\s*"(id|method|params)"/.test(text) ? 'native' : 'rpc2')

@@ -10,7 +10,7 @@ const limit = t.integer({
   default: 200,
   minimum: 0,
   maximum: 5_000,
-  description: 'Number of the newest entries, shown oldest first'
+  description: 'Maximum number of entries: the newest, shown oldest first'
 })
 const nullable = t.nullable(t.string())
 

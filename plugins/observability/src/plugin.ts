@@ -181,21 +181,21 @@ export default definePlugin({
       return { lines: [], text: '' }
     })
     ctx.implement(trace, ({ id }) => {
-      const steps = traceOf(spans.items(), id)
-      if (steps === undefined)
+      const traceSpans = traceOf(spans.items(), id)
+      if (traceSpans === undefined)
         throw observabilityErrors.create('OBS_TRACE_UNKNOWN', `no recorded span belongs to ${id}`, {
           hint: serves
             ? `svc requests lists the requests; the newest ${config.spans} spans are kept`
             : 'start svc serve: only a running server records spans'
         })
-      const shownSteps = steps.map(({ trace_id: _trace, start, offset, ms, attributes, ...step }) => ({
-        ...step,
+      const steps = traceSpans.map(({ trace_id: _trace, start, offset, ms, attributes, ...span }) => ({
+        ...span,
         start: new Date(start).toISOString(),
         offset: rounded(offset),
         ms: rounded(ms),
         attributes: { ...attributes }
       }))
-      return { trace_id: (steps[0] as SpanRecord).trace_id, steps: shownSteps, text: renderTrace(steps) }
+      return { trace_id: (traceSpans[0] as SpanRecord).trace_id, steps, text: renderTrace(traceSpans) }
     })
     ctx.implement(requests, async ({ limit, ...filter }) => {
       const wanted = requestFilter(filter)

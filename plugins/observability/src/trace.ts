@@ -1,7 +1,7 @@
 import type { SpanRecord } from '@svc/contracts'
 
 /** Span with its position in the tree. */
-export interface TraceStep extends SpanRecord {
+export interface TraceSpan extends SpanRecord {
   /** Depth in the tree, 0 for the first span. */
   readonly depth: number
   /** Milliseconds after the first span of the trace. */
@@ -13,26 +13,26 @@ export interface TraceStep extends SpanRecord {
  * and children in the order of their start. Undefined if no span has the id. If a request id has several traces,
  * returns the newest.
  */
-export function traceOf(spans: readonly SpanRecord[], id: string): readonly TraceStep[] | undefined {
+export function traceOf(spans: readonly SpanRecord[], id: string): readonly TraceSpan[] | undefined {
   const found = spans.findLast(span => span.trace_id === id || span.request_id === id || span.span_id === id)
   if (found === undefined) return undefined
-  const steps = spans.filter(span => span.trace_id === found.trace_id).sort((a, b) => a.start - b.start)
-  const known = new Set(steps.map(span => span.span_id))
+  const traceSpans = spans.filter(span => span.trace_id === found.trace_id).sort((a, b) => a.start - b.start)
+  const known = new Set(traceSpans.map(span => span.span_id))
   const children = new Map<string | null, SpanRecord[]>()
-  for (const step of steps) {
-    const parent = step.parent_id !== null && known.has(step.parent_id) ? step.parent_id : null
+  for (const span of traceSpans) {
+    const parent = span.parent_id !== null && known.has(span.parent_id) ? span.parent_id : null
     const siblings = children.get(parent)
-    if (siblings === undefined) children.set(parent, [step])
-    else siblings.push(step)
+    if (siblings === undefined) children.set(parent, [span])
+    else siblings.push(span)
   }
-  const begin = (steps[0] as SpanRecord).start
-  const placed: TraceStep[] = []
-  const waiting = (children.get(null) ?? []).map(step => ({ step, depth: 0 })).reverse()
+  const begin = (traceSpans[0] as SpanRecord).start
+  const placed: TraceSpan[] = []
+  const waiting = (children.get(null) ?? []).map(span => ({ span, depth: 0 })).reverse()
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { step, depth } = next
-    placed.push({ ...step, depth, offset: step.start - begin })
-    const inner = children.get(step.span_id) ?? []
-    for (const child of inner.toReversed()) waiting.push({ step: child, depth: depth + 1 })
+    const { span, depth } = next
+    placed.push({ ...span, depth, offset: span.start - begin })
+    const inner = children.get(span.span_id) ?? []
+    for (const child of inner.toReversed()) waiting.push({ span: child, depth: depth + 1 })
   }
   return placed
 }
@@ -42,19 +42,19 @@ const BAR_WIDTH = 30
 const CONTROL = /[\x00-\x1f\x7f-\x9f]/g
 
 /** Draws a trace: one line per span, with a bar on the time axis of the trace. */
-export function renderTrace(steps: readonly TraceStep[]): string {
-  const [first] = steps
+export function renderTrace(traceSpans: readonly TraceSpan[]): string {
+  const [first] = traceSpans
   if (first === undefined) return ''
-  const total = Math.max(...steps.map(step => step.offset + step.ms))
-  const request = steps.find(step => step.request_id !== null)?.request_id
+  const total = Math.max(...traceSpans.map(span => span.offset + span.ms))
+  const request = traceSpans.find(span => span.request_id !== null)?.request_id
   const head = [
     `trace ${first.trace_id}`,
     ...(request === undefined ? [] : [`request ${request}`]),
     milliseconds(total)
   ]
-  const names = steps.map(step => `${'  '.repeat(step.depth)}${step.name}`.replace(CONTROL, ''))
+  const names = traceSpans.map(span => `${'  '.repeat(span.depth)}${span.name}`.replace(CONTROL, ''))
   const width = Math.max(...names.map(name => name.length))
-  const lines = steps.map(({ offset, ms, plugin, error }, index) => {
+  const lines = traceSpans.map(({ offset, ms, plugin, error }, index) => {
     const from = total === 0 ? 0 : Math.min(Math.floor((offset / total) * BAR_WIDTH), BAR_WIDTH - 1)
     const length = total === 0 ? 1 : Math.max(Math.min(Math.round((ms / total) * BAR_WIDTH), BAR_WIDTH - from), 1)
     const bar = `${' '.repeat(from)}${'='.repeat(length)}`.padEnd(BAR_WIDTH)

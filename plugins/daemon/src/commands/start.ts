@@ -9,8 +9,8 @@ import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
 import { logPath, rotate } from '../log-file.ts'
 import type { DaemonProject } from './daemon-project.ts'
+import { inspectDaemon } from './inspect-daemon.ts'
 import { loggedErrors } from './logged-errors.ts'
-import { look } from './look.ts'
 import { describe, report } from './report.ts'
 
 export interface StartInput {
@@ -39,7 +39,7 @@ export async function daemonStart(
   if (parseAddress(project.socket).kind === 'stdio') throw withoutPeer()
   const { root } = project
   if (input.foreground) {
-    const found = await look(root)
+    const found = await inspectDaemon(root)
     return found.kind === 'running' ? reportRunning(io, found.state, false) : { only: pluginsOf(input), set: ABORT }
   }
   const deadline = Date.now() + input.wait
@@ -47,7 +47,7 @@ export async function daemonStart(
   let launched: Launched | null = null
   try {
     for (;;) {
-      const found = await look(root)
+      const found = await inspectDaemon(root)
       if (found.kind === 'running') {
         if (found.state.pid !== launched?.process.pid) return reportRunning(io, found.state, false)
         return reportRunning(

@@ -14,7 +14,7 @@ import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
 import { isRunning } from '../state-file.ts'
 import type { DaemonProject } from './daemon-project.ts'
-import { look } from './look.ts'
+import { inspectDaemon } from './inspect-daemon.ts'
 import { describe, report } from './report.ts'
 
 export interface StopInput {
@@ -31,7 +31,7 @@ const KILLED_MS = 10_000
  * Signals the daemon to stop and waits for its end. Succeeds if none runs. Throws `DMN_STOP_TIMEOUT`, `DMN_NOT_HERE`.
  */
 export async function daemonStop({ root }: DaemonProject, input: StopInput, io: CommandIo): Promise<number> {
-  const found = await look(root)
+  const found = await inspectDaemon(root)
   if (found.kind === 'stopped') {
     report(io, { status: 'stopped', stopped: false }, 'the daemon is not running')
     return 0

@@ -5,13 +5,13 @@ import { type DaemonState, daemonPresence, daemonStatePath, parseDaemonState, pr
  * State of a project's daemon. `stale`: the daemon ended without removing its file. `silent`: its process runs but does
  * not respond, for example while it starts.
  */
-export type DaemonLook =
+export type DaemonInspection =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'stale'; readonly state: DaemonState | null }
   | { readonly kind: 'running' | 'silent'; readonly state: DaemonState }
 
 /** Reads the state file and probes the daemon. */
-export async function look(root: string): Promise<DaemonLook> {
+export async function inspectDaemon(root: string): Promise<DaemonInspection> {
   let text: string
   try {
     text = await readFile(daemonStatePath(root), 'utf8')

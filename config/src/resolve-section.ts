@@ -20,7 +20,7 @@ import { keyText } from './toml.ts'
 import { check, type Issue } from './validate.ts'
 
 /** A section with its values and problems. */
-export interface Settled extends DeclaredSection {
+export interface ResolvedSection extends DeclaredSection {
   /** Values of each layer, lowest first, without rejected variables. */
   readonly views: readonly View[]
   /** Validated settings with defaults. References to secrets are not resolved. */
@@ -42,7 +42,7 @@ interface EnvEntry {
 }
 
 /** Merges the layers and the environment, validates the result and fills in defaults. */
-export function settle(section: DeclaredSection, sources: ConfigSources): Settled {
+export function resolveSection(section: DeclaredSection, sources: ConfigSources): ResolvedSection {
   const problems: ConfigProblem[] = []
   const own = sources.layers.map(layer => viewOf(layer, section))
   const files = own.filter(({ layer }) => layer !== 'set')
