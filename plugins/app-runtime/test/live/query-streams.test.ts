@@ -63,7 +63,7 @@ t.test('a failing or unknown query returns its error', async t => {
   t.teardown(() => world.close())
   const wrong = await listen(world.url('/api/live/query/notes?min=x'))
   t.equal(wrong.status, 400)
-  t.same(JSON.parse(await wrong.body()), { error: 'min is not an int' })
+  t.match(JSON.parse(await wrong.body()), { error: 'min is not an int', request_id: /\w/ })
   for (const name of ['silent', 'nothing']) {
     const client = await listen(world.url(`/api/live/query/${name}`))
     t.equal(client.status, 404)
