@@ -33,7 +33,7 @@ t.test('merge is associative for layers of the same shape', async () => {
   )
 })
 
-t.test('the higher layer wins, and arrays are replaced', async t => {
+t.test('the higher layer takes precedence, and arrays are replaced', async t => {
   const holds = (low: unknown, high: unknown): boolean =>
     isTable(high)
       ? isTable(low) && Object.keys(high).every(name => holds(lookup(low, [name]), lookup(high, [name])))

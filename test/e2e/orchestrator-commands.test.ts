@@ -139,7 +139,7 @@ t.test('commands run in the daemon if one runs, and events --follow shows its ev
   t.equal(await served.stop(), 0)
 })
 
-t.test('submit takes plain paths, and shows the task', async t => {
+t.test('submit accepts plain paths, and shows the task', async t => {
   const folder = project(t)
   const files = ['--files', 'src/a.ts', '--files', 'path=src/b.ts,access=read']
   const submitted = await runSvc(folder, ['orch', 'submit', 'Do it', '-p', 'Background', '-a', 'builder', ...files])

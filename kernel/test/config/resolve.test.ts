@@ -88,7 +88,7 @@ t.test('an invalid union value is one problem, not one for each branch', async t
   )
 })
 
-t.test('the error for a missing required setting has a hint how to set it', async t => {
+t.test('the error for a missing required setting has a hint that says how to set it', async t => {
   const needy = plugin('needy', schema.object({ url: schema.string({ 'x-env': 'SVC_NEEDY_URL' }) }))
   t.match(project(t).resolve([needy]).plugins.get('needy')?.problems, [
     {

@@ -302,22 +302,25 @@ t.test('a later change of `enabled` in svc.toml overrides an earlier enable or d
   await t.rejects(call('one.say'), { code: 'OPR_UNKNOWN' })
 })
 
-t.test('disable has no effect if svc.toml cannot be written', async t => {
+t.test('disable has no effect if neither svc.toml nor svc.local.toml can be edited', async t => {
   const { project, root, call } = await open(
     t,
     { ...packaged('one', source('one', 'hello')), ...packaged('two', source('two', 'hello')) },
     { watch: false }
   )
   const file = join(root, 'svc.toml')
-  // Two plugins in one file: the first edit is also rolled back.
-  write(root, { 'svc.toml': 'plugins = { one = { size = 1 }, two = 5 }\n' })
+  // The edit for the first plugin succeeds, and is rolled back.
+  write(root, {
+    'svc.toml': 'plugins = { one = { size = 1 }, two = 5 }\n',
+    'svc.local.toml': 'plugins = { two = 5 }\n'
+  })
   const text = readFileSync(file, 'utf8')
   await t.rejects(project.admin.apply({ disable: ['one', 'two'], persist: true }), { code: /CFG_/ })
   t.equal(readFileSync(file, 'utf8'), text)
   t.same(await call('one.say'), { said: 'hello calm 1' })
   await project.kernel.change({})
   t.same(await call('two.say'), { said: 'hello calm 1' })
-  write(root, { 'svc.toml': '' })
+  write(root, { 'svc.toml': '', 'svc.local.toml': '' })
   await project.reconfigure()
   t.same(await call('one.say'), { said: 'hello calm 1' }, 'nor by a later change')
 })

@@ -29,7 +29,7 @@ export function errorReply(error: unknown, requestId: string, forms: HttpErrorFo
   }
 }
 
-interface ErrorFacts {
+interface ErrorFields {
   readonly status: number
   readonly code: string
   readonly message: string
@@ -37,7 +37,7 @@ interface ErrorFacts {
   readonly request_id: string
 }
 
-const BODIES: Readonly<Record<HttpErrorForm, (facts: ErrorFacts) => (data: unknown) => object>> = {
+const BODIES: Readonly<Record<HttpErrorForm, (fields: ErrorFields) => (data: unknown) => object>> = {
   envelope:
     ({ code, message, hint, request_id }) =>
     data => ({ error: { code, message, hint, data, request_id } }),

@@ -182,7 +182,7 @@ export class HttpSurface implements Surface, HttpServer {
       report: parts.report,
       record: (exchange, status, ms) => {
         access.record(listener, exchange, status, ms)
-        finished()?.(factsOf(exchange, status, ms))
+        finished()?.(finishedRequest(exchange, status, ms))
       }
     })
   }
@@ -217,7 +217,7 @@ function rawKey(plan: ListenerPlan, instance: string): string {
   return `${plan.listener.name} ${instance}`
 }
 
-function factsOf(
+function finishedRequest(
   { request, requestId, principal, route }: Exchange,
   status: number,
   durationMs: number

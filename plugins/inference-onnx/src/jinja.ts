@@ -1,5 +1,5 @@
 import { Environment, Template } from '@huggingface/jinja'
-import { MeteredInterpreter, readSyntax, type SyntaxFacts } from './metered-interpreter.ts'
+import { analyseSyntax, MeteredInterpreter, type SyntaxAnalysis } from './metered-interpreter.ts'
 import { strftime } from './strftime.ts'
 import { MODEL_TEMPLATE_LIMITS, TemplateBudget, type TemplateLimits } from './template-budget.ts'
 
@@ -9,7 +9,7 @@ const MAX_RANGE_LENGTH = 100_000
 /** Jinja template, with the globals that transformers defines for chat templates. */
 export class JinjaTemplate {
   readonly #program: unknown
-  readonly #facts: SyntaxFacts
+  readonly #analysis: SyntaxAnalysis
   readonly #limits: TemplateLimits
 
   /** Throws the parser's error if the source is not a template, or an error that names the limit it exceeds. */
@@ -17,7 +17,7 @@ export class JinjaTemplate {
     checkSource(source, limits)
     this.#limits = limits
     this.#program = new Template(source).parsed
-    this.#facts = readSyntax(this.#program)
+    this.#analysis = analyseSyntax(this.#program)
   }
 
   /** Renders the template. Throws if it raises an error, uses an unknown name or filter, or exceeds its limits. */
@@ -28,7 +28,7 @@ export class JinjaTemplate {
     for (const [name, value] of Object.entries({ ...globalsOf(budget, now), ...variables })) {
       environment.set(name, value)
     }
-    return `${new MeteredInterpreter(environment, budget, this.#facts).run(this.#program).value}`
+    return `${new MeteredInterpreter(environment, budget, this.#analysis).run(this.#program).value}`
   }
 }
 

@@ -27,8 +27,8 @@ declare class Evaluator {
 }
 const BaseInterpreter = Interpreter as unknown as typeof Evaluator
 
-/** Facts about a template that the interpreter needs before it evaluates a node. */
-export interface SyntaxFacts {
+/** Properties of the nodes of a template that the interpreter needs before it evaluates a node. */
+export interface SyntaxAnalysis {
   /** Nodes whose values are printed. */
   readonly printed: ReadonlySet<unknown>
   /** Nodes whose values become arguments, one per item. */
@@ -41,8 +41,8 @@ export interface SyntaxFacts {
 
 const MAX_PARAMETERS = 255
 
-/** Reads the facts of a syntax tree. Throws for a macro or call block with more than 255 parameters. */
-export function readSyntax(program: unknown): SyntaxFacts {
+/** Analyses a syntax tree. Throws for a macro or call block with more than 255 parameters. */
+export function analyseSyntax(program: unknown): SyntaxAnalysis {
   const [printed, spread, keys, sizes] = [new Set(), new Set(), new Set(), new Map<unknown, number>()]
   const visit = (value: unknown): number => {
     if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + visit(item), 0)
@@ -76,14 +76,14 @@ export function readSyntax(program: unknown): SyntaxFacts {
  */
 export class MeteredInterpreter extends BaseInterpreter {
   readonly #budget: TemplateBudget
-  readonly #facts: SyntaxFacts
+  readonly #analysis: SyntaxAnalysis
   /** Nesting of evaluations, an upper limit of the nesting of scopes. */
   #depth = 0
 
-  constructor(environment: unknown, budget: TemplateBudget, facts: SyntaxFacts) {
+  constructor(environment: unknown, budget: TemplateBudget, analysis: SyntaxAnalysis) {
     super(environment)
     this.#budget = budget
-    this.#facts = facts
+    this.#analysis = analysis
   }
 
   override evaluate(node: SyntaxNode | undefined, environment: unknown): TemplateValue {
@@ -128,7 +128,7 @@ export class MeteredInterpreter extends BaseInterpreter {
         return super.evaluate(node, environment)
       case 'Macro':
       case 'CallStatement':
-        this.#budget.spend((this.#facts.sizes.get(node) ?? 0) / 4)
+        this.#budget.spend((this.#analysis.sizes.get(node) ?? 0) / 4)
         return super.evaluate(node, environment)
       case 'Break':
       case 'Continue':
@@ -144,9 +144,9 @@ export class MeteredInterpreter extends BaseInterpreter {
   #payUse(node: SyntaxNode, value: TemplateValue): void {
     if (isText(value)) {
       this.#budget.checkLength(value.value.length)
-      if (this.#facts.keys.has(node)) this.#budget.spend(value.value.length / COPIED)
-    } else if (this.#facts.spread.has(node)) this.#budget.spend(itemCount(value) / 4)
-    else if (itemCount(value) > 0 && this.#facts.printed.has(node)) {
+      if (this.#analysis.keys.has(node)) this.#budget.spend(value.value.length / COPIED)
+    } else if (this.#analysis.spread.has(node)) this.#budget.spend(itemCount(value) / 4)
+    else if (itemCount(value) > 0 && this.#analysis.printed.has(node)) {
       this.#budget.text(jsonLength(value, this.#budget))
     }
   }

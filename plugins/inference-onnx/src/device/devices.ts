@@ -60,7 +60,7 @@ export class Devices {
   /** Lists the devices of this machine. Does not open a provider, so a listed device may still fail. */
   async list(): Promise<readonly DeviceInfo[]> {
     const found = await this.survey()
-    const cpu = { id: 'cpu', description: `${process.arch} processor, ${await physicalParallelism()} cores` }
+    const cpu = { id: 'cpu', description: `${process.arch} CPU, ${await physicalParallelism()} cores` }
     const gpus = (found.driver?.gpus ?? [])
       .filter(({ index }) => cudaObstacle(found, index) === null)
       .map(({ index, model, memoryMb }) => ({ id: `cuda:${index}`, description: `${model}, ${memoryMb} MB` }))
