@@ -88,7 +88,7 @@ export interface Builder {
 export function runBuild(builder: Builder): CommandHandler {
   return async (rawInput, io) => {
     const input = rawInput as unknown as BuildInput
-    refuseConflicts(input, builder.settings())
+    assertCompatible(input, builder.settings())
     const built = await readOrReport(() => build(builder, input, io), io)
     if (built === null) return 1
     const { findings, source, written } = built
@@ -104,22 +104,23 @@ export function runBuild(builder: Builder): CommandHandler {
 }
 
 /** Throws `CMP_OPTIONS_CONFLICT` if an option has no effect together with another one. */
-function refuseConflicts(input: BuildInput, settings: BuildSettings): void {
+function assertCompatible(input: BuildInput, settings: BuildSettings): void {
   const { mode = 'app', target = 'fullstack', mobile_target, scaffold } = input
-  const refuse = (message: string, hint: string): never => {
+  const fail = (message: string, hint: string): never => {
     throw compilerErrors.create('CMP_OPTIONS_CONFLICT', message, { hint })
   }
   if (target !== 'fullstack' && scaffold === true) {
-    refuse(`--target ${target} builds no application, so --scaffold has no effect`, 'omit one of them')
+    fail(`--target ${target} builds no application, so --scaffold has no effect`, 'omit one of them')
   }
   if (mobile_target === undefined) return
-  const shown = `--mobile-target ${mobile_target}`
+  const mobileOption = `--mobile-target ${mobile_target}`
   if (target !== 'fullstack')
-    refuse(`--target ${target} builds no application, so ${shown} has no effect`, 'omit one of them')
-  if (mode === 'library') refuse(`--mode library builds no application, so ${shown} has no effect`, 'omit one of them')
+    fail(`--target ${target} builds no application, so ${mobileOption} has no effect`, 'omit one of them')
+  if (mode === 'library')
+    fail(`--mode library builds no application, so ${mobileOption} has no effect`, 'omit one of them')
   if (layoutOf(settings) === 'start') {
-    refuse(
-      `${shown} requires pages without server rendering, but tanstack_start is on`,
+    fail(
+      `${mobileOption} requires pages without server rendering, but tanstack_start is on`,
       'turn SVC_WEB_TANSTACK_START off'
     )
   }
@@ -152,26 +153,26 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
     mobileTarget: mobile_target,
     layout: layoutOf(settings),
     express: settings.express,
-    tokens: await tokensBeside(source.path),
+    tokens: await readTokens(source.path),
     sourceFolder: relative(resolve(out), folder).split(sep).join('/') || '.',
-    placeOf: path => (isModule(join(folder, path)) ? 'program' : isModule(join(out, path)) ? 'build' : null)
+    locate: path => (isModule(join(folder, path)) ? 'program' : isModule(join(out, path)) ? 'build' : null)
   }
   const project = emitProject(web, target === 'fullstack' ? builder.components(web) : NO_COMPONENTS, options)
   const findings = [...checked.diagnostics, ...project.diagnostics]
   if (hasErrors(findings)) return { source, findings, written: null }
-  const own =
+  const userModules =
     target === 'fullstack'
       ? await replacedByUser(web, out, settings.v0ApiUrl, io.signal)
       : { paths: new Set<string>(), fetched: [] }
   const ir = emit_ir ? [{ path: 'web-ir.v1.json', text: builder.webIr(web) }] : []
-  const files = [...project.files.filter(({ path }) => !own.paths.has(path)), ...ir]
+  const files = [...project.files.filter(({ path }) => !userModules.paths.has(path)), ...ir]
   const scaffold = input.scaffold === true || settings.scaffold ? project.scaffold : []
   const unstarted = notStarted(web, join(out, options.layout === 'spa' ? 'app/main.tsx' : 'src/router.tsx'))
-  const written = await writeFolder(out, files, [...scaffold, ...project.config, ...own.fetched])
+  const written = await writeFolder(out, files, [...scaffold, ...project.config, ...userModules.fetched])
   const missing = settings.webTsOut === undefined ? [] : await v0Problems(web.module, settings.webTsOut)
-  const ofExports = missing.map(({ message, span }) => diagnostic('web.v0_export', message, span))
-  const ofHooks = target === 'fullstack' && mode === 'app' ? unstarted : []
-  return { source, findings: [...findings, ...ofExports, ...ofHooks], written }
+  const exportFindings = missing.map(({ message, span }) => diagnostic('web.v0_export', message, span))
+  const hookFindings = target === 'fullstack' && mode === 'app' ? unstarted : []
+  return { source, findings: [...findings, ...exportFindings, ...hookFindings], written }
 }
 
 const NO_COMPONENTS: EmittedComponents = { files: [], diagnostics: [] }
@@ -201,12 +202,12 @@ function layoutOf({ tanstackStart, projectTanstackStart }: BuildSettings): Proje
   return (tanstackStart ?? projectTanstackStart ?? false) ? 'start' : 'spa'
 }
 
-async function tokensBeside(sourcePath: string): Promise<ProjectOptions['tokens']> {
+async function readTokens(sourcePath: string): Promise<ProjectOptions['tokens']> {
   const path = join(dirname(sourcePath), TOKENS_FILE)
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if ((error as { readonly code?: string }).code === 'ENOENT') return null
     throw compilerErrors.create('CMP_FILE_UNREADABLE', `${path} cannot be read: ${String(error)}`, {
-      hint: 'make it readable, or remove it',
+      hint: 'make the file readable, or remove it',
       cause: error
     })
   })

@@ -98,7 +98,7 @@ export function runCheck(checker: Checker): CommandHandler {
       stream.write(`${JSON.stringify(findings(checked), null, 2)}\n`)
     } else printText(checked, format, io)
     if (countOf(checked, 'error') > 0) return 1
-    const document = emit_ir ? irText : (of: CheckedFile) => `${JSON.stringify(checker.project(of), null, 2)}\n`
+    const document = emit_ir ? irText : (file: CheckedFile) => `${JSON.stringify(checker.project(file), null, 2)}\n`
     const written = emits ? await readOrReport(() => emit(checked, document, out, io), io) : true
     return written === null ? 1 : 0
   }
@@ -136,8 +136,8 @@ export async function readOrReport<A>(read: () => Promise<A>, io: CommandIo): Pr
   } catch (error) {
     if (!isSvcError(error)) throw error
     const { code, message, hint } = error
-    const shown = io.json ? JSON.stringify({ error: { code, message, hint } }) : `error: ${message}\n  hint: ${hint}`
-    io.stderr.write(`${shown}\n`)
+    const text = io.json ? JSON.stringify({ error: { code, message, hint } }) : `error: ${message}\n  hint: ${hint}`
+    io.stderr.write(`${text}\n`)
     return null
   }
 }
@@ -162,12 +162,12 @@ function printText(checked: readonly CheckedFile[], format: 'text' | 'lines', io
   }
   const errors = countOf(checked, 'error')
   const warnings = countOf(checked, 'warning')
-  const where = checked.length === 1 ? (checked[0]?.file.path ?? '') : `${checked.length} files`
+  const checkedFiles = checked.length === 1 ? (checked[0]?.file.path ?? '') : `${checked.length} files`
   const counts = [
     errors > 0 ? plural(errors, 'error') : 'no errors',
     ...(warnings > 0 ? [plural(warnings, 'warning')] : [])
   ]
-  io.stderr.write(`checked ${where}: ${counts.join(', ')}\n`)
+  io.stderr.write(`checked ${checkedFiles}: ${counts.join(', ')}\n`)
 }
 
 function countOf(checked: readonly CheckedFile[], severity: 'error' | 'warning'): number {

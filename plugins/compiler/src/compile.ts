@@ -68,6 +68,6 @@ function readEitherWay({ text }: SourceFile): { parsed: ParseResult; options: Pa
   const parsed = parse(text, options)
   if (!hasErrors(parsed.diagnostics)) return { parsed, options }
   const script = { ...options, script: true }
-  const loose = parse(text, script)
-  return hasErrors(loose.diagnostics) ? { parsed, options } : { parsed: loose, options: script }
+  const parsedScript = parse(text, script)
+  return hasErrors(parsedScript.diagnostics) ? { parsed, options } : { parsed: parsedScript, options: script }
 }

@@ -56,12 +56,12 @@ export function runNew(): CommandHandler {
 /** Writes all files or none. Throws `CMP_PROJECT_EXISTS` and `CMP_FILE_UNWRITABLE`. */
 async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<true> {
   for (const { path } of files) {
-    const place = join(folder, path)
-    const isFree = await lstat(place).then(
+    const filePath = join(folder, path)
+    const isFree = await lstat(filePath).then(
       () => false,
       () => true
     )
-    if (!isFree) throw exists(place)
+    if (!isFree) throw exists(filePath)
   }
   const done: string[] = []
   try {

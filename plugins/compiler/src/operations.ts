@@ -144,8 +144,8 @@ export function formatHandler(
     if (text !== null) return { formatted: text, changed: text !== file.text }
     const findings = diagnostics.map(each => diagnosticJson(each, file))
     const [first] = diagnostics
-    const place = first === undefined ? '' : `: ${first.message} (line ${file.position(first.span.start).line})`
-    return call.fail('CMP_SOURCE_INVALID', `${file.path} cannot be formatted${place}`, { diagnostics: findings })
+    const problem = first === undefined ? '' : `: ${first.message} (line ${file.position(first.span.start).line})`
+    return call.fail('CMP_SOURCE_INVALID', `${file.path} cannot be formatted${problem}`, { diagnostics: findings })
   }
 }
 
@@ -182,8 +182,8 @@ function withoutErrors(
   const [first] = errors
   if (first === undefined) return checked
   const findings = errors.map(each => diagnosticJson(each, file))
-  const place = `${first.message} (line ${file.position(first.span.start).line})`
-  return call.fail('CMP_SOURCE_INVALID', `${file.path} has errors: ${place}`, { diagnostics: findings })
+  const problem = `${first.message} (line ${file.position(first.span.start).line})`
+  return call.fail('CMP_SOURCE_INVALID', `${file.path} has errors: ${problem}`, { diagnostics: findings })
 }
 
 async function sourceOf(

@@ -67,7 +67,7 @@ export default definePlugin({
     ctx.command(newCommand.command, runNew())
     ctx.health('v0 components', async () => {
       const { web_ts_out } = ctx.config
-      if (web_ts_out === undefined) return { status: 'ok', detail: 'web_ts_out is not a folder' }
+      if (web_ts_out === undefined) return { status: 'ok', detail: 'web_ts_out is not set' }
       return await v0Health(ctx.projectRoot, web_ts_out, paths => readSources(paths, ctx.config.examples_strict_parse))
     })
     ctx.command(
@@ -118,30 +118,30 @@ function checkOptions(config: Settings): Omit<CompileOptions, 'script'> {
 
 function checker(ctx: Context): (file: SourceFile, script: boolean, strict?: boolean) => Promise<CheckedFile> {
   return async (file, script, strict = false) => {
-    const began = performance.now()
+    const startedAt = performance.now()
     const checked = checkFile(file, { ...checkOptions(ctx.config), script, strict })
-    const isRight = !hasErrors(checked.diagnostics)
-    const hir = ctx.config.hir_dump && isRight ? lower(checked.parsed.module, file.text, checked) : undefined
-    await note(ctx, 'check', file, checked.diagnostics, began, hir)
+    const isValid = !hasErrors(checked.diagnostics)
+    const hir = ctx.config.hir_dump && isValid ? lower(checked.parsed.module, file.text, checked) : undefined
+    await logRun(ctx, 'check', file, checked.diagnostics, startedAt, hir)
     return checked
   }
 }
 
 function formatter(ctx: Context): (file: SourceFile) => Promise<FormattedFile> {
   return async file => {
-    const began = performance.now()
+    const startedAt = performance.now()
     const formatted = formatFile(file)
-    await note(ctx, 'format', file, formatted.diagnostics, began)
+    await logRun(ctx, 'format', file, formatted.diagnostics, startedAt)
     return formatted
   }
 }
 
-async function note(
+async function logRun(
   { config, log, projectRoot }: Context,
   action: 'check' | 'format',
   file: SourceFile,
   diagnostics: readonly Diagnostic[],
-  began: number,
+  startedAt: number,
   hir?: HirModule
 ): Promise<void> {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length
@@ -151,7 +151,7 @@ async function note(
     lines: file.position(file.text.length).line,
     errors,
     warnings: diagnostics.length - errors,
-    milliseconds: Math.round((performance.now() - began) * 1000) / 1000,
+    milliseconds: Math.round((performance.now() - startedAt) * 1000) / 1000,
     ...defined({ hir })
   }
   if (config.log_file !== undefined) await logTo(resolve(projectRoot, config.log_file), entry, log)

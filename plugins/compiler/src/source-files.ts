@@ -33,20 +33,20 @@ export async function readSources(paths: readonly string[], strict: boolean): Pr
 export async function readSome(paths: readonly string[], strict: boolean): Promise<SourceFile[]> {
   const files = await readSources(paths, strict)
   if (files.length > 0) return files
-  const hold = paths.length === 1 ? 'holds' : 'hold'
-  throw compilerErrors.create('CMP_SOURCES_MISSING', `${paths.join(', ')} ${hold} no source file`, {
+  const verb = paths.length === 1 ? 'holds' : 'hold'
+  throw compilerErrors.create('CMP_SOURCES_MISSING', `${paths.join(', ')} ${verb} no source file`, {
     hint: `name a folder with files that end with ${SUFFIX}; files with a line // vox:skip are skipped`
   })
 }
 
 /** Reads the file at `path`, which is reported as `shown`. */
-export async function readSource(path: string, shown: string): Promise<SourceFile> {
+export async function readSource(path: string, reportedPath: string): Promise<SourceFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {
-    throw unreadable(shown, cause)
+    throw unreadable(reportedPath, cause)
   })
   // Replacing invalid bytes would shift spans and change the hash.
-  if (!isUtf8(bytes)) throw unreadable(shown, { code: NO_UTF8 })
-  return new SourceFile(shown, bytes.toString('utf8'))
+  if (!isUtf8(bytes)) throw unreadable(reportedPath, { code: NO_UTF8 })
+  return new SourceFile(reportedPath, bytes.toString('utf8'))
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -71,9 +71,9 @@ async function sourcesIn(folder: string): Promise<string[]> {
 
 function unreadable(path: string, cause: unknown): Error {
   const { code } = cause as { readonly code?: string }
-  const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? String(cause)})`
-  return compilerErrors.create('CMP_FILE_UNREADABLE', `${path} ${why}`, {
-    hint: code === NO_UTF8 ? 'save it as UTF-8' : `name a file that ends with ${SUFFIX}, or a folder`,
+  const problem = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? String(cause)})`
+  return compilerErrors.create('CMP_FILE_UNREADABLE', `${path} ${problem}`, {
+    hint: code === NO_UTF8 ? 'save the file as UTF-8' : `name a file that ends with ${SUFFIX}, or a folder`,
     at: { file: path },
     cause
   })
@@ -81,6 +81,6 @@ function unreadable(path: string, cause: unknown): Error {
 
 /** True if a path is inside a folder; both must be absolute and free of links. */
 export function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way !== '' && !way.startsWith('..') && !/^([a-zA-Z]:|[\\/])/.test(way)
+  const relativePath = relative(folder, path)
+  return relativePath !== '' && !relativePath.startsWith('..') && !/^([a-zA-Z]:|[\\/])/.test(relativePath)
 }

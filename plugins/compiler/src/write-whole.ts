@@ -15,8 +15,8 @@ export async function writeWhole(path: string, text: string): Promise<void> {
     await rename(temporary, file)
   } catch (cause) {
     await rm(temporary, { force: true })
-    const why = errorMessage(cause)
-    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${path} cannot be written: ${why}`, {
+    const reason = errorMessage(cause)
+    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${path} cannot be written: ${reason}`, {
       hint: 'make the file and its folder writable; nothing was changed',
       at: { file: path },
       cause

@@ -50,7 +50,7 @@ t.test('the error of a guard names the consequence and the remedy', t => {
     code: 'auth.not_enforced',
     category: 'runtime_contract',
     message: '`@auth` is not enforced yet: requests would pass without it',
-    suggestions: ['remove it, and require a token for the whole server: set `plugins.http.token`']
+    suggestions: ['remove the decorator, and require a token for the whole server: set `plugins.http.token`']
   })
   t.end()
 })

@@ -15,22 +15,26 @@ export interface HookEntry {
   /** Parameter names that the hook passes to the entry's function. */
   readonly offers: readonly string[]
   /** Result type of an entry's function. `path` is a string or nothing. */
-  readonly gives: 'bool' | 'path' | 'anything'
+  readonly returns: 'bool' | 'path' | 'anything'
 }
 
-const text: HookEntry = { form: 'text', offers: [], gives: 'anything' }
-const handler = (gives: HookEntry['gives'], ...offers: string[]): HookEntry => ({ form: 'handler', offers, gives })
+const text: HookEntry = { form: 'text', offers: [], returns: 'anything' }
+const handler = (returns: HookEntry['returns'], ...offers: string[]): HookEntry => ({
+  form: 'handler',
+  offers,
+  returns
+})
 const MESSAGE = ['title', 'body', 'data']
 
 export const HOOK_ENTRIES: Readonly<Record<HookName, Readonly<Record<string, HookEntry>>>> = {
   back_button: {
     on_press: handler('bool'),
-    fallback: { form: 'action', offers: [], gives: 'path' }
+    fallback: { form: 'action', offers: [], returns: 'path' }
   },
   deep_link: {
     scheme: text,
     universal_link: text,
-    routes: { form: 'links', offers: ['url'], gives: 'path' },
+    routes: { form: 'links', offers: ['url'], returns: 'path' },
     on_link: handler('path', 'url')
   },
   push: {

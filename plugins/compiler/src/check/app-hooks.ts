@@ -28,7 +28,9 @@ export function checkAppHooks({ items }: Module): Diagnostic[] {
     if (other === undefined) first.set(item.hook, item)
     else {
       const related = [{ span: mark(other), message: 'declared here first' }]
-      checker.note('typecheck.hook.duplicate', `a program can have only one \`@${item.hook}\``, mark(item), { related })
+      checker.report('typecheck.hook.duplicate', `a program can have only one \`@${item.hook}\``, mark(item), {
+        related
+      })
     }
     checker.hook(item, item.hook)
   }
@@ -56,7 +58,7 @@ class HookChecker {
     this.#functions = new Map(functions.reverse().map(item => [item.name.text, item] as const))
   }
 
-  note(code: Diagnostic['code'], message: string, span: Span, details?: DiagnosticDetails): void {
+  report(code: Diagnostic['code'], message: string, span: Span, details?: DiagnosticDetails): void {
     this.found.push(diagnostic(code, message, span, details))
   }
 
@@ -67,20 +69,20 @@ class HookChecker {
       const entry = hookEntry(hook, name.text)
       if (entry === undefined) this.#unknown(hook, name)
       else if (names.has(name.text)) {
-        this.note('typecheck.duplicate_name', `there is already an entry \`${name.text}\``, name)
+        this.report('typecheck.duplicate_name', `there is already an entry \`${name.text}\``, name)
       } else this.#value(name.text, bare(value), entry)
       names.add(name.text)
     }
     const needed = { back_button: ['on_press'], deep_link: ['routes', 'on_link'], push: HANDLERS }[hook]
     if (needed.some(name => names.has(name))) return
     const message = `\`@${hook}\` does nothing without ${needed.map(name => `\`${name}\``).join(' or ')}`
-    this.note('typecheck.hook.missing_entry', message, mark(item))
+    this.report('typecheck.hook.missing_entry', message, mark(item))
   }
 
   #unknown(hook: HookName, name: Span & { readonly text: string }): void {
     const known = Object.keys(HOOK_ENTRIES[hook])
     const near = nearName(name.text, known)
-    this.note('typecheck.hook.unknown_entry', `\`@${hook}\` has no entry \`${name.text}\``, name, {
+    this.report('typecheck.hook.unknown_entry', `\`@${hook}\` has no entry \`${name.text}\``, name, {
       suggestions: [`its entries are ${known.map(each => `\`${each}\``).join(', ')}`],
       ...spellingFix(near, name)
     })
@@ -117,22 +119,22 @@ class HookChecker {
     }
   }
 
-  #links({ entries }: ObjectLiteral, how: HookEntry): void {
+  #links({ entries }: ObjectLiteral, entryType: HookEntry): void {
     const patterns = new Set<string>()
     for (const entry of entries) {
       const pattern = entryKey(entry)
       const message = `there is already a link \`${pattern}\``
-      if (patterns.has(pattern)) this.note('typecheck.duplicate_name', message, entry.key)
-      else this.#link(entry, how)
+      if (patterns.has(pattern)) this.report('typecheck.duplicate_name', message, entry.key)
+      else this.#link(entry, entryType)
       patterns.add(pattern)
     }
   }
 
-  #link(entry: ObjectEntry, how: HookEntry): void {
+  #link(entry: ObjectEntry, entryType: HookEntry): void {
     const pattern = entryKey(entry)
     if (!isLinkPattern(pattern))
       this.#wrong(entry.key, 'a link must be a path of words and parameters, such as `"/tasks/:id"`')
-    else this.#action(bare(entryValue(entry)), how, pathParameters(pattern))
+    else this.#action(bare(entryValue(entry)), entryType, pathParameters(pattern))
   }
 
   /** Checks a function or path. `inPath` holds the parameter names of a link's path. */
@@ -147,12 +149,12 @@ class HookChecker {
       this.#wrong(value, `this path uses the parameter \`${unknown}\`, which the link does not have`)
   }
 
-  #handler(value: Expression, { offers, gives }: HookEntry, inPath: readonly string[]): void {
+  #handler(value: Expression, { offers, returns }: HookEntry, inPath: readonly string[]): void {
     if (value.kind === 'Missing') return
     const declared = value.kind === 'Identifier' ? this.#functions.get(value.name) : undefined
     if (declared === undefined || !CALLABLE.has(declared.role)) {
       const problem = value.kind === 'Identifier' ? `\`${value.name}\` is not a function that a page can call` : null
-      this.note('typecheck.hook.handler', problem ?? 'expected the name of a function', value, {
+      this.report('typecheck.hook.handler', problem ?? 'expected the name of a function', value, {
         suggestions: ['name a query, a mutation, a server function, or a function without a decorator']
       })
       return
@@ -165,7 +167,7 @@ class HookChecker {
         `the hook passes ${all.length === 0 ? 'no values' : all.map(each => `\`${each}\``).join(', ')}`
       ]
       const message = `\`${name.text}\` needs \`${param.name.text}\`, which the hook does not pass`
-      this.note('typecheck.hook.parameter', message, value, { suggestions })
+      this.report('typecheck.hook.parameter', message, value, { suggestions })
     }
     for (const param of params) {
       if (param.type === null || missing.includes(param)) continue
@@ -174,17 +176,17 @@ class HookChecker {
       if (isFromPath ? IN_PATHS.has(type) : ['str', 'any', '_'].includes(type)) continue
       if (param.value !== null && !all.includes(param.name.text)) continue
       const message = `the hook passes a string for \`${param.name.text}\` of \`${name.text}\`, which has another type`
-      this.note('typecheck.hook.parameter', message, value)
+      this.report('typecheck.hook.parameter', message, value)
     }
-    if (gives === 'anything' || result === null) return
+    if (returns === 'anything' || result === null) return
     const resultType = plainTypeName(result)
-    if (['unit', 'Unit', 'any', '_', gives === 'bool' ? 'bool' : 'str'].includes(resultType)) return
-    const expected = gives === 'bool' ? 'a `bool`, which is true if it did something' : 'a `str`, the path to open'
-    this.note('typecheck.hook.handler', `\`${name.text}\` must return ${expected}, or nothing`, value)
+    if (['unit', 'Unit', 'any', '_', returns === 'bool' ? 'bool' : 'str'].includes(resultType)) return
+    const expected = returns === 'bool' ? 'a `bool`, which is true if it did something' : 'a `str`, the path to open'
+    this.report('typecheck.hook.handler', `\`${name.text}\` must return ${expected}, or nothing`, value)
   }
 
   #wrong(at: Span, message: string): void {
-    this.note('typecheck.hook.value', message, at)
+    this.report('typecheck.hook.value', message, at)
   }
 }
 

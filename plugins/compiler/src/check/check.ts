@@ -47,7 +47,7 @@ export interface CheckedModule {
   readonly records: RecordTypes
 }
 
-/** Like `check`, but also returns the facts that the checks collected. */
+/** Like `check`, but also returns the results that the checks collected. */
 export function checkModule(
   module: Module,
   { suppressHookLints, strict = false, mesh = true }: CheckOptions

@@ -28,14 +28,14 @@ function scheduleOf(item: Declaration): Diagnostic[] {
   const args = decorator.args ?? []
   const interval = args.find(({ name }) => name?.text === 'every') ?? args.find(({ name }) => name === null)
   const value = interval?.value ?? decorator.strings[0]
-  const of = `of \`${item.name.text}\``
+  const suffix = `of \`${item.name.text}\``
   if (value === undefined) {
     const suggestions = ['write `@scheduled("5m")`', DURATION_HELP]
-    return [diagnostic('typecheck.duration', `the schedule ${of} has no interval`, decorator, { suggestions })]
+    return [diagnostic('typecheck.duration', `the schedule ${suffix} has no interval`, decorator, { suggestions })]
   }
   // The compiler does not evaluate expressions, and numbers have no unit.
-  if (value.kind !== 'String') return [wrong(`the schedule ${of} is not a duration literal`, value)]
-  return durationProblems(`the schedule ${of}`, value)
+  if (value.kind !== 'String') return [wrong(`the schedule ${suffix} is not a duration literal`, value)]
+  return durationProblems(`the schedule ${suffix}`, value)
 }
 
 /** Checks `value` if it is a string literal. `label` names the value in messages. */

@@ -43,13 +43,13 @@ function crateFindings({ crate, metadata }: RustImport): Diagnostic[] {
     found.push(diagnostic('typecheck.rust_import.unpinned', message, crate, { suggestions }))
   }
   const curated = CURATED_CRATES.get(crate.text)
-  if (curated === undefined || curated.standing === 'supported') return found
-  const { standing, instead } = curated
-  const message = `the crate \`${crate.text}\` ${WHAT[standing]}`
-  return [...found, diagnostic(`typecheck.rust_import.${standing}`, message, crate, { suggestions: [instead] })]
+  if (curated === undefined || curated.status === 'supported') return found
+  const { status, instead } = curated
+  const message = `the crate \`${crate.text}\` ${STATUS_TEXTS[status]}`
+  return [...found, diagnostic(`typecheck.rust_import.${status}`, message, crate, { suggestions: [instead] })]
 }
 
-const WHAT = {
+const STATUS_TEXTS = {
   internal: 'duplicates a feature of the language',
   deferred: 'is not built in yet',
   escape_hatch: 'bypasses guarantees of the language'

@@ -7,11 +7,11 @@ const LOOPS: ReadonlySet<string> = new Set(['While', 'Loop', 'For'])
 /** Reports `break` and `continue` outside a loop. A function body inside a loop is outside it. */
 export function checkJumps({ items }: Module): Diagnostic[] {
   const found: Diagnostic[] = []
-  for (const item of items) lookInto(item, false, found)
+  for (const item of items) visit(item, false, found)
   return found
 }
 
-function lookInto(node: AnyNode, isInLoop: boolean, found: Diagnostic[]): void {
+function visit(node: AnyNode, isInLoop: boolean, found: Diagnostic[]): void {
   const { kind } = node
   if ((kind === 'Break' || kind === 'Continue') && !isInLoop) {
     const word = kind.toLowerCase()
@@ -19,5 +19,5 @@ function lookInto(node: AnyNode, isInLoop: boolean, found: Diagnostic[]): void {
     found.push(diagnostic('typecheck.jump_outside_loop', `\`${word}\` is outside a loop`, node, { suggestions }))
   }
   const isInside = kind === 'Lambda' ? false : isInLoop || LOOPS.has(kind)
-  for (const child of childrenOf(node)) lookInto(child, isInside, found)
+  for (const child of childrenOf(node)) visit(child, isInside, found)
 }

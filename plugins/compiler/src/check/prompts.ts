@@ -13,20 +13,20 @@ const STAGES: readonly string[] = [
 ]
 
 /** Maximum depth of subagents that call each other. */
-const MAX_CALLS = 5
+const MAX_CALL_DEPTH = 4
 
 /** Checks `@prompt` and `@subagent`. `mesh` is true if a mesh is enabled. */
 export function checkPrompts({ items }: Module, mesh: boolean): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'Function') return []
     return item.decorators.flatMap(decorator => {
-      if (decorator.name.text === 'prompt') return ofPrompt(decorator)
-      return decorator.name.text === 'subagent' ? ofSubagent(decorator, mesh) : []
+      if (decorator.name.text === 'prompt') return checkPrompt(decorator)
+      return decorator.name.text === 'subagent' ? checkSubagent(decorator, mesh) : []
     })
   })
 }
 
-function ofPrompt(decorator: Decorator): Diagnostic[] {
+function checkPrompt(decorator: Decorator): Diagnostic[] {
   const stage = argument(decorator, 'stage')
   const name = stage === undefined ? null : wordOf(stage)
   if (stage === undefined || (name !== null && STAGES.includes(name))) return []
@@ -39,11 +39,11 @@ function ofPrompt(decorator: Decorator): Diagnostic[] {
   return [diagnostic('vox/prompt/invalid-stage', message, stage.value, details)]
 }
 
-function ofSubagent(decorator: Decorator, mesh: boolean): Diagnostic[] {
+function checkSubagent(decorator: Decorator, mesh: boolean): Diagnostic[] {
   const found: Diagnostic[] = []
   const depth = argument(decorator, 'max_depth')
-  if (depth !== undefined && numberOf(depth) >= MAX_CALLS) {
-    const maxDepth = String(MAX_CALLS - 1)
+  if (depth !== undefined && numberOf(depth) > MAX_CALL_DEPTH) {
+    const maxDepth = String(MAX_CALL_DEPTH)
     const message = `\`max_depth\` is more than ${maxDepth}, the maximum call depth of subagents`
     const fixes = [{ label: `write ${maxDepth}`, span: depth.value, replacement: maxDepth }]
     found.push(diagnostic('vox/subagent/chain-depth-exceeded', message, depth.value, { fixes }))
@@ -51,7 +51,7 @@ function ofSubagent(decorator: Decorator, mesh: boolean): Diagnostic[] {
   const budget = argument(decorator, 'budget_usd')
   if (budget !== undefined && numberOf(budget) <= 0) {
     const suggestions = ['set `budget_usd` to more than 0, or omit it']
-    const message = 'a subagent with a budget of 0 cannot call a model'
+    const message = 'a subagent with a budget of 0 or less cannot call a model'
     found.push(diagnostic('vox/subagent/budget-exhausted-inline', message, budget.value, { suggestions }))
   }
   const policy = argument(decorator, 'policy')

@@ -12,13 +12,15 @@ export function checkRoutePaths({ items }: Module): Diagnostic[] {
 
 function pathProblems({ path }: HttpRoute): Diagnostic[] {
   const { value } = path
-  const say = (why: string, suggestion: string): Diagnostic[] => {
+  const report = (problem: string, suggestion: string): Diagnostic[] => {
     const suggestions = [suggestion]
-    return [diagnostic('typecheck.route.path', `the path "${value}" ${why}`, path, { suggestions })]
+    return [diagnostic('typecheck.route.path', `the path "${value}" ${problem}`, path, { suggestions })]
   }
   if (value === '') return []
   if (!value.startsWith('/')) {
-    const fixes = [{ label: 'begin it with /', span: { start: path.start + 1, end: path.start + 1 }, replacement: '/' }]
+    const fixes = [
+      { label: 'begin the path with /', span: { start: path.start + 1, end: path.start + 1 }, replacement: '/' }
+    ]
     const suggestions = ['a path begins with `/`']
     return [
       diagnostic('typecheck.route.path', `the path "${value}" does not begin with /`, path, { suggestions, fixes })
@@ -27,16 +29,16 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
   // The router's patterns use these characters. The last parameter may be optional.
   const plain = value.replace(/\(.*\)/s, '').replace(/(:\w+)\?$/, '$1')
   if (/[?#]/.test(plain)) {
-    return say(
+    return report(
       'contains a query or a fragment',
       'a query is not part of a path; declare its values as parameters of the route'
     )
   }
   if (/\*./s.test(plain))
-    return say('continues after `*`', 'make `*` the last character; it matches the rest of the path')
+    return report('continues after `*`', 'make `*` the last character; it matches the rest of the path')
   const names = pathParameters(value)
   const twice = names.find((name, index) => names.indexOf(name) < index)
-  return twice === undefined ? [] : say(`has \`${twice}\` twice`, 'give each of its parameters a different name')
+  return twice === undefined ? [] : report(`has \`${twice}\` twice`, 'give each of its parameters a different name')
 }
 
 /** Reports path parameters that a route with declared parameters neither declares nor uses. */

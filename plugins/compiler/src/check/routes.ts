@@ -5,7 +5,7 @@ import type { Span } from '../syntax/node.ts'
 interface Endpoint {
   /** Method and path. Names of path parameters are normalised. */
   readonly key: string
-  readonly shown: string
+  readonly label: string
   readonly span: Span
 }
 
@@ -19,8 +19,8 @@ export function checkRoutes(module: Module): Diagnostic[] {
     const other = first.get(endpoint.key)
     if (other === undefined) first.set(endpoint.key, endpoint)
     else {
-      const message = `\`${endpoint.shown}\` is declared twice`
-      const related = [{ span: other.span, message: `\`${other.shown}\` is declared here first` }]
+      const message = `\`${endpoint.label}\` is declared twice`
+      const related = [{ span: other.span, message: `\`${other.label}\` is declared here first` }]
       found.push(diagnostic('typecheck.route.duplicate', message, endpoint.span, { related }))
     }
   }
@@ -37,14 +37,14 @@ export function checkRoutes(module: Module): Diagnostic[] {
 function endpointOf(item: Declaration): Endpoint[] {
   if (item.kind === 'HttpRoute') {
     const method = item.method.toUpperCase()
-    const shown = `${method} ${item.path.value}`
-    return [{ key: shown.replace(/\/(:\w+|\{\w+\})/g, '/:'), shown, span: item.path }]
+    const label = `${method} ${item.path.value}`
+    return [{ key: label.replace(/\/(:\w+|\{\w+\})/g, '/:'), label, span: item.path }]
   }
   if (item.kind !== 'Function') return []
   if (item.role !== 'query' && item.role !== 'mutation' && item.role !== 'server') return []
   const [method, base] = RPC[item.role]
-  const shown = `${method} ${base}${item.name.text}`
-  return [{ key: shown, shown, span: item.name }]
+  const label = `${method} ${base}${item.name.text}`
+  return [{ key: label, label, span: item.name }]
 }
 
 function pathsOf({ path, children }: RouteEntry): RouteEntry['path'][] {

@@ -4,7 +4,7 @@ export interface CuratedCrate {
    * `supported`: no diagnostic. `internal`: duplicates a builtin feature. `deferred`: not built in yet. `escape_hatch`:
    * works, but bypasses guarantees of the language.
    */
-  readonly standing: 'supported' | 'internal' | 'deferred' | 'escape_hatch'
+  readonly status: 'supported' | 'internal' | 'deferred' | 'escape_hatch'
   /** The alternative to use, or the risk. */
   readonly instead: string
   /** Names that programs may use; null for all. */
@@ -13,8 +13,8 @@ export interface CuratedCrate {
 
 const DATA = 'declare tables with `@table`, and use `db`'
 
-const crate = (standing: CuratedCrate['standing'], instead: string, items: string | null = null): CuratedCrate => ({
-  standing,
+const crate = (status: CuratedCrate['status'], instead: string, items: string | null = null): CuratedCrate => ({
+  status,
   instead,
   items: items === null ? null : items.split(' ')
 })

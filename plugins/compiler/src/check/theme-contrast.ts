@@ -20,19 +20,19 @@ type Colours = ReadonlyMap<string, StringLiteral>
 export function checkThemeContrast({ items }: Module): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'AppHook' || item.hook !== 'tokens') return []
-    return ofTable(item.entries.map(({ name, value }) => [name.text, value] as const))
+    return checkTable(item.entries.map(({ name, value }) => [name.text, value] as const))
   })
 }
 
 /** Checks a table of colours. Nested tables, such as light and dark, are checked separately. */
-function ofTable(entries: readonly (readonly [name: string, value: Expression])[]): Diagnostic[] {
+function checkTable(entries: readonly (readonly [name: string, value: Expression])[]): Diagnostic[] {
   const colours = new Map<string, StringLiteral>()
   const found: Diagnostic[] = []
   for (const [name, value] of entries) {
     const bareValue = bare(value)
     if (bareValue.kind === 'String') colours.set(name, bareValue)
     if (bareValue.kind === 'Object')
-      found.push(...ofTable(bareValue.entries.map(each => [entryKey(each), entryValue(each)])))
+      found.push(...checkTable(bareValue.entries.map(each => [entryKey(each), entryValue(each)])))
   }
   for (const [name, text] of colours) {
     const low = tooLow(name, text, colours)
@@ -50,8 +50,8 @@ function tooLow(name: string, text: StringLiteral, colours: Colours): Diagnostic
     if (background === undefined || front === null || back === null) continue
     const ratio = contrast(front, back)
     if (ratio >= MIN_CONTRAST) return null
-    const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
-    const message = `\`${name}\` on \`${under}\` has a contrast of ${shown}:1, which is less than ${MIN_CONTRAST}:1`
+    const ratioText = (Math.floor(ratio * 100) / 100).toFixed(2)
+    const message = `\`${name}\` on \`${under}\` has a contrast of ${ratioText}:1, which is less than ${MIN_CONTRAST}:1`
     const related = [{ span: background, message: 'the background colour' }]
     return diagnostic('lint.theme_contrast', message, text, { related })
   }

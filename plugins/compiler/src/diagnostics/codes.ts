@@ -22,7 +22,7 @@ export const diagnosticCodes = {
   E_SM_UNKNOWN_STATE: error('typecheck', 'A transition names a state that its machine does not have.'),
   W092: warning('lint', 'A declaration is marked as deprecated.'),
   W093: warning('lint', "An attribute of a view has React's spelling instead of the language's."),
-  'auth.not_enforced': error('runtime_contract', 'A guard decorator is not enforced yet, so the program is refused.'),
+  'auth.not_enforced': error('runtime_contract', 'A guard decorator is not enforced yet, so the program is rejected.'),
   'lint.component_react_hook': warning('lint', 'A component or an island that is a function calls a React hook.'),
   'lint.db_unsafe_query': error('lint', 'The program contains raw SQL.'),
   'lint.index_unknown_column': error('lint', 'An index names a column that its table does not have.'),

@@ -20,14 +20,15 @@ export function renderDiagnostic(diagnostic: Diagnostic, file: SourceFile, colou
     `${paint(main, `${diagnostic.severity}[${diagnostic.code}]`)}${paint('bold', `: ${diagnostic.message}`)}`,
     ...excerpt(diagnostic.span, file, width, paint, main)
   ]
-  const note = (label: string, text: string): void => {
+  const addNote = (label: string, text: string): void => {
     lines.push(`${' '.repeat(width)} ${paint('blue', '=')} ${paint('cyan', label)}: ${text}`)
   }
-  if (diagnostic.expectedType !== null) note('expected', `\`${diagnostic.expectedType}\``)
-  if (diagnostic.foundType !== null) note('found', `\`${diagnostic.foundType}\``)
-  if (diagnostic.missingCases.length > 0) note('missing', diagnostic.missingCases.map(each => `\`${each}\``).join(', '))
-  for (const suggestion of diagnostic.suggestions) note('help', suggestion)
-  for (const { label } of diagnostic.fixes) if (!diagnostic.suggestions.includes(label)) note('fix', label)
+  if (diagnostic.expectedType !== null) addNote('expected', `\`${diagnostic.expectedType}\``)
+  if (diagnostic.foundType !== null) addNote('found', `\`${diagnostic.foundType}\``)
+  if (diagnostic.missingCases.length > 0)
+    addNote('missing', diagnostic.missingCases.map(each => `\`${each}\``).join(', '))
+  for (const suggestion of diagnostic.suggestions) addNote('help', suggestion)
+  for (const { label } of diagnostic.fixes) if (!diagnostic.suggestions.includes(label)) addNote('fix', label)
   for (const { span, message } of diagnostic.related) {
     lines.push(`${paint('cyan', 'note')}: ${message}`, ...excerpt(span, file, width, paint, 'cyan'))
   }

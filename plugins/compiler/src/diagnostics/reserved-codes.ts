@@ -3,7 +3,7 @@
  * with another meaning. `…/*` stands for a whole family.
  */
 export const reservedCodes: Readonly<Record<string, string>> = {
-  E028: 'It rejects workflows, activities and schedules, which this compiler supports.',
+  E028: 'The code rejects workflows, activities and schedules, which this compiler supports.',
   E200: 'In `url`, duplicate names are `typecheck.duplicate_name`.',
   E201: 'In `url`, unknown types are `typecheck.undefined_type`.',
   E202: 'In `url`, syntax errors are `E0001`.',

@@ -38,7 +38,7 @@ export abstract class CommentPrinter {
     items: readonly N[],
     end: number,
     print: (item: N) => Doc,
-    apart: (before: N, after: N) => boolean = () => false
+    areApart: (before: N, after: N) => boolean = () => false
   ): Doc[] {
     const printed: Doc[] = []
     let last: number | null = null
@@ -47,7 +47,7 @@ export abstract class CommentPrinter {
       const next = items[index + 1]
       const isParted = next !== undefined && this.#isParted(item, next)
       const first = this.#startWithComments(item)
-      const isApart = previous !== null && apart(previous, item)
+      const isApart = previous !== null && areApart(previous, item)
       if (last !== null) printed.push(hardline, isApart || this.#hasBlankLine(last, first) ? hardline : [])
       const doc = this.#item(item, node => (isParted ? [print(node), ','] : print(node)))
       printed.push(doc.doc)
@@ -111,9 +111,9 @@ export abstract class CommentPrinter {
       const following = index === before.length - 1 ? item.start : (all[index + 1]?.start ?? 0)
       return [this.text(comment), hardline, this.#hasBlankLine(comment.end, following) ? hardline : []]
     })
-    const behind = this.#behind(item.end)
-    if (behind === null) return { doc: [comments, doc], end: item.end }
-    return { doc: [comments, doc, suffix(` ${this.text(behind)}`)], end: behind.end }
+    const trailing = this.#trailing(item.end)
+    if (trailing === null) return { doc: [comments, doc], end: item.end }
+    return { doc: [comments, doc, suffix(` ${this.text(trailing)}`)], end: trailing.end }
   }
 
   #ownLine(before: number): Comment[] {
@@ -123,7 +123,7 @@ export abstract class CommentPrinter {
   }
 
   /** Returns the comment on the line on which a node ends, if only a separator is between them. */
-  #behind(end: number): Comment | null {
+  #trailing(end: number): Comment | null {
     const comment = this.#comments[this.#next]
     if (comment === undefined) return null
     for (let at = end; at < comment.start; at++) {

@@ -207,12 +207,12 @@ export abstract class ExpressionPrinter extends TypePrinter {
       ' in ',
       this.expression(iterable),
       key === null ? '' : [' key=', this.expression(key)],
-      this.#behind(body, continuesValue)
+      this.#body(body, continuesValue)
     ]
   }
 
   /** Prints a body after its head. It goes on a separate line if it would otherwise continue the head. */
-  #behind(body: Expression, continues: (first: Expression) => boolean): Doc {
+  #body(body: Expression, continues: (first: Expression) => boolean): Doc {
     let first = body
     for (let next = leftOf(first); next !== null; next = leftOf(first)) first = next
     const printed = this.expression(body)
@@ -225,7 +225,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
       form === 'arrow' && params.length === 1 && only !== undefined && only.type === null && only.value === null
     if (form === 'fn') {
       const continues = (first: Expression): boolean => result !== null && first.kind === 'List'
-      return ['fn', this.params(params, body.start), this.result(result), this.#behind(body, continues)]
+      return ['fn', this.params(params, body.start), this.result(result), this.#body(body, continues)]
     }
     const head = isBare ? only.name.text : this.params(params, body.start)
     return [head, ' => ', this.expression(body)]

@@ -58,7 +58,7 @@ class ModuleLowering {
   readonly #bodies: ExpressionLowering
   readonly #stateful: StatefulLowering
   readonly #results: KnownTypes['results']
-  readonly #loose: ScriptStatement[] = []
+  readonly #scriptStatements: ScriptStatement[] = []
   readonly #arrays: Arrays = {
     imports: [],
     rust_imports: [],
@@ -86,7 +86,7 @@ class ModuleLowering {
 
   run(): HirModule {
     for (const item of this.#module.items) this.#declaration(item)
-    if (this.#loose.length > 0) this.#arrays.functions.push(this.#script())
+    if (this.#scriptStatements.length > 0) this.#arrays.functions.push(this.#script())
     return this.#arrays
   }
 
@@ -129,7 +129,7 @@ class ModuleLowering {
         arrays.agents.push(this.#stateful.agent(item))
         return
       case 'ScriptStatement':
-        this.#loose.push(item)
+        this.#scriptStatements.push(item)
     }
   }
 
@@ -269,8 +269,8 @@ class ModuleLowering {
   /** Lowers the top-level statements of a script to its `main` function. */
   #script(): HirFunction {
     const id = this.#bodies.define()
-    const first = this.#loose[0] as ScriptStatement
-    const last = this.#loose.at(-1) as ScriptStatement
+    const first = this.#scriptStatements[0] as ScriptStatement
+    const last = this.#scriptStatements.at(-1) as ScriptStatement
     const span: HirSpan = this.#bodies.span({ start: first.start, end: last.end })
     return {
       id,
@@ -278,7 +278,7 @@ class ModuleLowering {
       generics: [],
       params: [],
       return_type: null,
-      body: this.#loose.map(({ statement }) => this.#bodies.statement(statement)),
+      body: this.#scriptStatements.map(({ statement }) => this.#bodies.statement(statement)),
       is_component: false,
       is_async: false,
       is_pub: false,

@@ -117,10 +117,10 @@ function isDeclared(name: string, { parsed }: Analysis): boolean {
 }
 
 /** Adds the functions of a namespace; false if it does not exist. */
-function namespace(items: CompletionItems, of: string): boolean {
-  const words = [...NAMESPACE_WORDS.values()].filter(({ name }) => name.startsWith(`${of}.`))
+function namespace(items: CompletionItems, namespaceName: string): boolean {
+  const words = [...NAMESPACE_WORDS.values()].filter(({ name }) => name.startsWith(`${namespaceName}.`))
   for (const { name, signature, text } of words) {
-    const word = name.slice(of.length + 1)
+    const word = name.slice(namespaceName.length + 1)
     const snippet = signature.startsWith('()') ? `${word}()` : `${word}($1)`
     items.add(word, CompletionItemKind.Function, { detail: `${name}${signature}`, text, snippet })
   }
@@ -134,13 +134,13 @@ function values(items: CompletionItems, from: number, offset: number, analysis: 
     from < offset ? analysis : analysis.with(`${text.slice(0, offset)} ${PLACEHOLDER} ${text.slice(offset)}`)
   const at = from < offset ? from : offset + 1
   const { module } = whole.parsed
-  let met = false
+  let isReached = false
   const names = walkBodies(module, [
     {
-      identifier(node, _meaning, place) {
-        if (node.start !== at || met) return
-        met = true
-        for (const name of place.known()) value(items, name, place.meaning(name), whole.text)
+      identifier(node, _meaning, position) {
+        if (node.start !== at || isReached) return
+        isReached = true
+        for (const name of position.known()) value(items, name, position.meaning(name), whole.text)
       }
     }
   ])

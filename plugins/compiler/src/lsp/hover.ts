@@ -21,17 +21,17 @@ export function hover(analysis: Analysis, position: Position): Hover | null {
   const offset = analysis.document.offsetAt(position)
   const occurrence = analysis.symbols.at(offset)
   if (occurrence !== undefined) {
-    return shown(signature(occurrence, analysis), comment(occurrence.symbol, analysis), occurrence, analysis)
+    return hoverOf(signature(occurrence, analysis), comment(occurrence.symbol, analysis), occurrence, analysis)
   }
   const word = wordAt(analysis.parsed.tokens, offset)
   if (word === null) return null
   const known = wordOf(word.path, word.isDecorator)
-  if (known !== null) return shown(known.signature, known.text, word, analysis)
+  if (known !== null) return hoverOf(known.signature, known.text, word, analysis)
   const member = memberAt(word.start, analysis)
-  return member === null ? null : shown(member, '', word, analysis)
+  return member === null ? null : hoverOf(member, '', word, analysis)
 }
 
-function shown(code: string, text: string, at: Span, analysis: Analysis): Hover {
+function hoverOf(code: string, text: string, at: Span, analysis: Analysis): Hover {
   const value = `\`\`\`vox\n${code}\n\`\`\`${text === '' ? '' : `\n\n${text}`}`
   return { contents: { kind: MarkupKind.Markdown, value }, range: analysis.range(at) }
 }
@@ -73,12 +73,12 @@ function declaring({ declaration, definition }: LanguageSymbol): AnyNode | null 
 
 /** Returns the type of a variable at its use. */
 function typeOf(symbol: LanguageSymbol, { symbols, types }: Analysis): ValueType | null {
-  const places = new Set(symbols.of(symbol).map(({ start }) => start))
+  const starts = new Set(symbols.of(symbol).map(({ start }) => start))
   for (const [expression, type] of types.byExpression) {
     if (
       expression.kind === 'Identifier' &&
       (expression as Identifier).name === symbol.name &&
-      places.has(expression.start)
+      starts.has(expression.start)
     )
       return type
   }

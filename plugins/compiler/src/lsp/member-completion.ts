@@ -45,7 +45,7 @@ export function memberCompletions(items: CompletionItems, from: number, analysis
     operations(items, [...MODIFIERS, 'count'])
   }
   const type = analysis.types.byExpression.get(object)
-  if (type !== undefined) ofType(items, type, analysis)
+  if (type !== undefined) typeMembers(items, type, analysis)
 }
 
 function operations(items: CompletionItems, names: readonly string[]): void {
@@ -61,7 +61,7 @@ function objectBefore(from: number, { parsed }: Analysis): Expression | null {
   return object
 }
 
-function ofType(items: CompletionItems, type: ValueType, analysis: Analysis): void {
+function typeMembers(items: CompletionItems, type: ValueType, analysis: Analysis): void {
   const fields = analysis.types.reader.fieldsOf(type)
   for (const [name, field] of fields ?? []) {
     items.add(name, CompletionItemKind.Field, { detail: `${name}: ${show(field)}`, rank: '2' })

@@ -9,7 +9,7 @@ import type { Span } from '../syntax/node.ts'
 import { KEYWORDS } from '../syntax/token.ts'
 import { walk } from '../syntax/walk.ts'
 import type { Analysis } from './analysis.ts'
-import { type Named, occurrencesEverywhere, resolveAt } from './workspace/everywhere.ts'
+import { occurrencesEverywhere, resolveAt, type SymbolOccurrences } from './workspace/everywhere.ts'
 import { exported, linksOf } from './workspace/links.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
@@ -52,7 +52,11 @@ export function rename(
 }
 
 /** Returns the edits of one file. Throws {@link RenameRefused} if another word of the file would change its meaning. */
-function changesOf({ analysis, occurrences, words }: Named, symbol: LanguageSymbol, name: string): TextEdit[] {
+function changesOf(
+  { analysis, occurrences, words }: SymbolOccurrences,
+  symbol: LanguageSymbol,
+  name: string
+): TextEdit[] {
   const changes = [
     ...occurrences.map(each => ({ at: each as Span, text: written(name, each) })),
     ...words.map(at => ({ at, text: name }))
@@ -109,14 +113,20 @@ function hasAlias({ node, definition }: LanguageSymbol): boolean {
 }
 
 /** Throws if an app hook passes the parameter by its name. */
-function requireNoHookParameter({ name: old, declaration }: LanguageSymbol, name: string, { parsed }: Analysis): void {
+function requireNoHookParameter(
+  { name: previous, declaration }: LanguageSymbol,
+  name: string,
+  { parsed }: Analysis
+): void {
   if (declaration.kind !== 'Function') return
-  const { name: of, params } = declaration
-  const others = params.map(each => (each.name.text === old ? { ...each, name: { ...each.name, text: name } } : each))
+  const { name: declaredName, params } = declaration
+  const others = params.map(each =>
+    each.name.text === previous ? { ...each, name: { ...each.name, text: name } } : each
+  )
   for (const { hook, name: used, offers } of hookUses(parsed.module)) {
-    if (used !== of.text) continue
+    if (used !== declaredName.text) continue
     const [before, after] = [params, others].map(each => handlerArguments(each, offers).values.join())
-    if (before !== after) throw new RenameRefused(`\`@${hook}\` passes \`${old}\` to \`${used}\` by that name`)
+    if (before !== after) throw new RenameRefused(`\`@${hook}\` passes \`${previous}\` to \`${used}\` by that name`)
   }
 }
 
@@ -144,10 +154,10 @@ function requireKnown(name: string, { parsed, symbols }: Analysis): void {
   })
 }
 
-function requireName(name: string, { name: old, kind }: LanguageSymbol): void {
-  const isCapital = /^[A-Z]/.test(old)
-  const isRight = isCapital ? /^[A-Z][A-Za-z0-9_]*$/ : /^[a-z_][A-Za-z0-9_]*$/
-  if (!isRight.test(name) || name === '_') {
+function requireName(name: string, { name: previous, kind }: LanguageSymbol): void {
+  const isCapital = /^[A-Z]/.test(previous)
+  const isValid = isCapital ? /^[A-Z][A-Za-z0-9_]*$/ : /^[a-z_][A-Za-z0-9_]*$/
+  if (!isValid.test(name) || name === '_') {
     const first = isCapital ? 'a capital letter' : 'a lower-case letter'
     throw new RenameRefused(
       `\`${name}\` cannot be the name of a ${kind}: begin with ${first}, and use letters, digits and _`
@@ -161,13 +171,15 @@ function requireName(name: string, { name: old, kind }: LanguageSymbol): void {
  * again.
  */
 function meansTheSame(before: SymbolIndex, after: SymbolIndex): boolean {
-  const [old, now] = [before, after].map(({ occurrences }) => occurrences.filter(each => each.symbol.kind !== 'field'))
-  if (old === undefined || now === undefined || old.length !== now.length) return false
+  const [previous, current] = [before, after].map(({ occurrences }) =>
+    occurrences.filter(each => each.symbol.kind !== 'field')
+  )
+  if (previous === undefined || current === undefined || previous.length !== current.length) return false
   if (before.unresolved.length !== after.unresolved.length) return false
   const same = new Map<LanguageSymbol, LanguageSymbol>()
   const reverse = new Map<LanguageSymbol, LanguageSymbol>()
-  return old.every(({ symbol }, index) => {
-    const other = now[index]?.symbol
+  return previous.every(({ symbol }, index) => {
+    const other = current[index]?.symbol
     if (other === undefined) return false
     if (!same.has(symbol)) same.set(symbol, other)
     if (!reverse.has(other)) reverse.set(other, symbol)

@@ -160,38 +160,44 @@ class EditorSession {
 
   #registerHandlers(): void {
     const connection = this.#connection
-    connection.onHover(({ textDocument, position }) => this.#of(textDocument, null, file => hover(file, position)))
+    connection.onHover(({ textDocument, position }) => this.#analyse(textDocument, null, file => hover(file, position)))
     connection.onCompletion(({ textDocument, position }) =>
-      this.#of(textDocument, [], file => completions(file, position))
+      this.#analyse(textDocument, [], file => completions(file, position))
     )
     connection.onDefinition(({ textDocument, position }) =>
-      this.#of(textDocument, null, file => definition(file, position, this.#workspace))
+      this.#analyse(textDocument, null, file => definition(file, position, this.#workspace))
     )
     connection.onReferences(({ textDocument, position, context }) =>
-      this.#of(textDocument, [], file => references(file, position, context.includeDeclaration, this.#workspace))
+      this.#analyse(textDocument, [], file => references(file, position, context.includeDeclaration, this.#workspace))
     )
     connection.onDocumentHighlight(({ textDocument, position }) =>
-      this.#of(textDocument, [], file => highlights(file, position))
+      this.#analyse(textDocument, [], file => highlights(file, position))
     )
     connection.onPrepareRename(({ textDocument, position }) =>
-      this.#of(textDocument, null, file => prepareRename(file, position, this.#workspace))
+      this.#analyse(textDocument, null, file => prepareRename(file, position, this.#workspace))
     )
     connection.onRenameRequest(({ textDocument, position, newName }) =>
-      this.#of(textDocument, null, file => ({ changes: rename(file, position, newName, this.#workspace) }))
+      this.#analyse(textDocument, null, file => ({ changes: rename(file, position, newName, this.#workspace) }))
     )
-    connection.onDocumentFormatting(({ textDocument }) => this.#of(textDocument, [], formattingEdits))
-    connection.onDocumentSymbol(({ textDocument }) => this.#of(textDocument, [], documentSymbols))
-    connection.onCodeLens(({ textDocument }) => this.#of(textDocument, [], codeLenses))
+    connection.onDocumentFormatting(({ textDocument }) => this.#analyse(textDocument, [], formattingEdits))
+    connection.onDocumentSymbol(({ textDocument }) => this.#analyse(textDocument, [], documentSymbols))
+    connection.onCodeLens(({ textDocument }) => this.#analyse(textDocument, [], codeLenses))
     connection.onCodeAction(({ textDocument, context }) => codeActions(textDocument.uri, context.diagnostics))
-    connection.languages.semanticTokens.on(({ textDocument }) => this.#of(textDocument, { data: [] }, semanticTokens))
+    connection.languages.semanticTokens.on(({ textDocument }) =>
+      this.#analyse(textDocument, { data: [] }, semanticTokens)
+    )
   }
 
   /** Returns the result of a request about an open file; `none` for a closed file. */
-  #of<A>(textDocument: { readonly uri: string }, none: A, ask: (file: Analysis) => A): A | ResponseError {
+  #analyse<A>(
+    textDocument: { readonly uri: string },
+    closedResult: A,
+    compute: (file: Analysis) => A
+  ): A | ResponseError {
     const document = this.#documents.get(textDocument.uri)
-    if (document === undefined) return none
+    if (document === undefined) return closedResult
     try {
-      return ask(this.#files.of(document))
+      return compute(this.#files.of(document))
     } catch (error) {
       if (error instanceof RenameRefused) return new ResponseError(LSPErrorCodes.RequestFailed, error.message)
       this.#server.failed(error)

@@ -62,7 +62,7 @@ class Indexer implements BodyRule {
     this.#types = types
     for (const symbol of declaredSymbols(module)) {
       this.#symbols.set(symbol.definition, symbol)
-      this.#occur(symbol.definition, symbol, { isDefinition: true })
+      this.#addOccurrence(symbol.definition, symbol, { isDefinition: true })
       const isType = ['type', 'table', 'actor', 'agent', 'machine', 'import'].includes(symbol.kind)
       if (isType && !this.#typeNames.has(symbol.name)) this.#typeNames.set(symbol.name, symbol)
     }
@@ -92,7 +92,7 @@ class Indexer implements BodyRule {
     }
     this.#symbols.set(first, symbol)
     this.#symbols.set(name, symbol)
-    this.#occur(name, symbol, { isDefinition: true })
+    this.#addOccurrence(name, symbol, { isDefinition: true })
   }
 
   identifier(node: Identifier, meaning: Meaning, _place: BodyPosition): void {
@@ -100,21 +100,21 @@ class Indexer implements BodyRule {
       if (node.name !== '_' && node.name !== 'db') this.unresolved.push(node)
       return
     }
-    this.#mean(node, meaning, this.#shorthands.has(node.start) ? 'shorthand' : 'word')
+    this.#resolve(node, meaning, this.#shorthands.has(node.start) ? 'shorthand' : 'word')
   }
 
-  constructorPattern({ name }: ConstructorPattern, place: BodyPosition): void {
-    this.#mean(name, place.meaning(name.text))
+  constructorPattern({ name }: ConstructorPattern, position: BodyPosition): void {
+    this.#resolve(name, position.meaning(name.text))
   }
 
-  spawn({ target }: Spawn, place: BodyPosition): void {
+  spawn({ target }: Spawn, position: BodyPosition): void {
     const named = target.kind === 'Call' ? target.callee : target
-    if (named.kind === 'Identifier') this.#mean(named, place.meaning(named.name))
+    if (named.kind === 'Identifier') this.#resolve(named, position.meaning(named.name))
   }
 
-  call({ callee, args }: Call, _piped: 0 | 1, place: BodyPosition): void {
+  call({ callee, args }: Call, _piped: 0 | 1, position: BodyPosition): void {
     if (callee.kind !== 'Identifier') return
-    const meaning = place.meaning(callee.name)
+    const meaning = position.meaning(callee.name)
     const params = meaning?.kind === 'module' ? (meaning.entry.signature?.params ?? []) : []
     for (const { name } of args) {
       const param = name === null ? undefined : params.find(each => each.name.text === name.text)
@@ -174,7 +174,7 @@ class Indexer implements BodyRule {
     if (item.kind !== 'Index') return
     const table = this.#typeNames.get(item.table.text)
     if (table === undefined) return
-    this.#occur(item.table, table)
+    this.#addOccurrence(item.table, table)
     for (const column of item.columns) this.#field(column, column.text, table.declaration)
   }
 
@@ -186,14 +186,14 @@ class Indexer implements BodyRule {
     }
   }
 
-  #mean(at: Span, meaning: Meaning, form: Occurrence['form'] = 'word'): void {
+  #resolve(at: Span, meaning: Meaning, form: Occurrence['form'] = 'word'): void {
     if (meaning?.kind === 'local') this.#name(at, meaning.local.name, form)
     if (meaning?.kind === 'module') this.#name(at, meaning.entry.name, form)
   }
 
   #name(at: Span, definition: Name | undefined, form: Occurrence['form'] = 'word'): void {
     const symbol = definition === undefined ? undefined : this.#symbols.get(definition)
-    if (symbol !== undefined) this.#occur(at, symbol, { form })
+    if (symbol !== undefined) this.#addOccurrence(at, symbol, { form })
   }
 
   #type(type: Type, generics: readonly Name[]): void {
@@ -202,7 +202,7 @@ class Indexer implements BodyRule {
     if (name === undefined) return
     const generic = generics.find(each => each.text === name.text)
     if (generic !== undefined) this.#name(name, generic)
-    else this.#occur(name, this.#typeNames.get(name.text))
+    else this.#addOccurrence(name, this.#typeNames.get(name.text))
   }
 
   /** Resolves the functions of an app hook entry: one function, or one for each link of a record. */
@@ -214,7 +214,7 @@ class Indexer implements BodyRule {
 
   #struct({ name, entries }: StructLiteral): void {
     const type = this.#typeNames.get(name.text)
-    this.#occur(name, type)
+    this.#addOccurrence(name, type)
     for (const { key } of entries) if ('text' in key && type !== undefined) this.#field(key, key.text, type.declaration)
   }
 
@@ -241,7 +241,7 @@ class Indexer implements BodyRule {
   #member(member: Member): void {
     if (isDbMember(member)) {
       const table = this.#typeNames.get(member.property.text)
-      if (table?.kind === 'table') this.#occur(member.property, table)
+      if (table?.kind === 'table') this.#addOccurrence(member.property, table)
       return
     }
     const type = this.#types?.byExpression.get(member.object)
@@ -276,7 +276,7 @@ class Indexer implements BodyRule {
     if (callee.kind !== 'Member') return
     const { text } = callee.property
     if (!TAKE_RECORDS.has(text) && !TAKE_COLUMNS.has(text)) return
-    const table = tableBehind(callee.object)
+    const table = tableOfChain(callee.object)
     const declaration = table === null ? undefined : this.#typeNames.get(table)?.declaration
     if (declaration?.kind !== 'Table') return
     for (const { value } of args) {
@@ -308,7 +308,11 @@ class Indexer implements BodyRule {
     )
   }
 
-  #occur(at: Span, symbol: LanguageSymbol | undefined, rest: Partial<Pick<Occurrence, 'isDefinition' | 'form'>> = {}) {
+  #addOccurrence(
+    at: Span,
+    symbol: LanguageSymbol | undefined,
+    rest: Partial<Pick<Occurrence, 'isDefinition' | 'form'>> = {}
+  ) {
     if (symbol === undefined || at.end <= at.start) return
     const { isDefinition = false, form = 'word' } = rest
     this.occurrences.push({ start: at.start, end: at.end, symbol, isDefinition, form })
@@ -339,7 +343,7 @@ function fieldsOf(declaration: Declaration): readonly Name[] {
 }
 
 /** Returns the table at the beginning of a chain. */
-function tableBehind(expression: Expression): string | null {
+function tableOfChain(expression: Expression): string | null {
   let at = expression
   while (at.kind === 'Call' && at.callee.kind === 'Member') at = at.callee.object
   return isDbMember(at) ? at.property.text : null

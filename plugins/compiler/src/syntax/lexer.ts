@@ -198,7 +198,7 @@ class Lexer {
     this.#position = this.#endOfLine(start)
     this.#push(Kind.String, start)
     this.#report('this string is not closed', start, this.#position, {
-      suggestions: [`close it with ${String.fromCharCode(quote)}`]
+      suggestions: [`close the string with ${String.fromCharCode(quote)}`]
     })
   }
 

@@ -18,12 +18,12 @@ export function webIrOf(module: Module, hir: HirModule): WebIr | null {
 export interface BuiltWebIr {
   readonly ir: WebIr | null
   /** Source span of each node. */
-  readonly places: ReadonlyMap<object, Span>
+  readonly spans: ReadonlyMap<object, Span>
 }
 
 /** Like `webIrOf`, but from translated views, with the source spans of nodes. */
 export function webIr(module: Module, hir: HirModule, { components, program }: TranslatedViews): BuiltWebIr {
-  const places = new Map<object, Span>()
+  const spans = new Map<object, Span>()
   const arena = new DomArena()
   const view_roots: (readonly [string, number])[] = []
   const behavior_nodes: BehaviorNode[] = []
@@ -32,13 +32,13 @@ export function webIr(module: Module, hir: HirModule, { components, program }: T
     if (translation.view !== null) {
       const first = arena.nodes.length
       view_roots.push([translation.name, arena.add(translation.view)])
-      for (const node of arena.nodes.slice(first)) places.set(node, declaration.name)
+      for (const node of arena.nodes.slice(first)) spans.set(node, declaration.name)
     }
     behavior_nodes.push(...translation.behaviors.map(each => behaviorNode(translation.name, each)))
     if (declaration.kind !== 'Component') continue
     const rules = styleNodes(declaration)
     const written = declaration.styles.flatMap(each => each.rules)
-    for (const [index, rule] of rules.entries()) places.set(rule, written[index] ?? declaration.name)
+    for (const [index, rule] of rules.entries()) spans.set(rule, written[index] ?? declaration.name)
     style_nodes.push(...rules)
   }
   behavior_nodes.push(...hookActions(module))
@@ -46,7 +46,7 @@ export function webIr(module: Module, hir: HirModule, { components, program }: T
   const blocks = module.items.filter(item => item.kind === 'Routes')
   for (const [index, block] of blocks.entries()) {
     const node = route_nodes[index]
-    if (node !== undefined) places.set(node, { start: block.start, end: block.start + 'routes'.length })
+    if (node !== undefined) spans.set(node, { start: block.start, end: block.start + 'routes'.length })
   }
   const scheduled_jobs = hir.functions.flatMap(({ name, schedule_interval: interval }) =>
     interval === undefined ? [] : [{ name, interval }]
@@ -57,7 +57,7 @@ export function webIr(module: Module, hir: HirModule, { components, program }: T
     components.length > 0 ||
     [behavior_nodes, style_nodes, route_nodes, scheduled_jobs, interop_nodes].some(each => each.length > 0) ||
     module.items.some(item => item.kind === 'Island' || item.kind === 'Form')
-  if (!hasContent) return { ir: null, places }
+  if (!hasContent) return { ir: null, spans }
   const diagnostic_nodes = program.problems.map(({ code, message }) => ({
     code,
     message,
@@ -77,7 +77,7 @@ export function webIr(module: Module, hir: HirModule, { components, program }: T
       spans: { spans: [] },
       version: 'V0_1'
     },
-    places
+    spans
   }
 }
 

@@ -2,10 +2,10 @@ import { hardline, join } from '../format/doc.ts'
 import type { ViewAttribute, ViewNode } from '../web/typescript/view-node.ts'
 import type { DomNode, NamedText } from './web-ir.ts'
 
-/** Builds the view below a node. Throws if a node refers to a missing node. */
+/** Returns the view of a node and its descendants. Throws a `RangeError` if a node does not exist. */
 export function viewOfDom(nodes: readonly DomNode[], root: number): ViewNode {
   const node = nodes[root]
-  if (node === undefined) throw new RangeError(`there is no node ${root} among ${nodes.length}`)
+  if (node === undefined) throw new RangeError(`there is no node ${root}: the web IR has ${nodes.length} nodes`)
   if ('Text' in node) return { kind: 'text', content: node.Text.content }
   if ('Expr' in node) return { kind: 'expression', code: lines(node.Expr.ts) }
   if ('Fragment' in node) {

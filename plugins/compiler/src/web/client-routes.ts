@@ -130,7 +130,7 @@ class RouteReader {
     if (properties === null) return []
     const inPath = new Set(pathParameters(path))
     const rest = properties.filter(each => !inPath.has(each.name))
-    const taker = loader === null ? undefined : rest.find(each => this.#fits(each, loader))
+    const taker = loader === null ? undefined : rest.find(each => this.#accepts(each, loader))
     const found: RouteProperty[] = []
     for (const property of properties) {
       if (property === taker) found.push({ ...property, from: 'data' })
@@ -146,7 +146,7 @@ class RouteReader {
   }
 
   /** True if a property accepts the result of a loader. A property without a type accepts everything. */
-  #fits(property: Property, { query }: RouteLoader): boolean {
+  #accepts(property: Property, { query }: RouteLoader): boolean {
     const fn = this.#web.hir.query_fns.find(each => each.name === query)
     const print = (type: Property['type']): string => this.#web.types.print(type, new TypeImports())
     const [expected, result] = [print(property.type), print(fn === undefined ? null : responseTypeOf(fn))]

@@ -47,19 +47,19 @@ export class ClientTypes extends TypeImports {
     const { types, tables } = this.#web.hir
     const texts = new Map<string, string>()
     for (const name of this.#used) {
-      const shown = this.use('./types', name)
+      const declaredName = this.use('./types', name)
       const table = tables.find(each => each.name === name)
       const type = types.find(each => each.name === name)
       if (table !== undefined)
         texts.set(
           name,
-          rowText(table, shown, of => this.print(of))
+          rowText(table, declaredName, member => this.print(member))
         )
       else if (type !== undefined) {
         const { generics = [] } = type
         texts.set(
           name,
-          declarationText({ ...type, name: shown }, of => this.print(of, generics))
+          declarationText({ ...type, name: declaredName }, member => this.print(member, generics))
         )
       }
     }

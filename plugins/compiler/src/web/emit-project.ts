@@ -21,11 +21,11 @@ import { stateMachinesFile } from './files/state-machines.ts'
 import { tokensFiles } from './files/tokens.ts'
 import { typesFile } from './files/types.ts'
 import { urlsFile } from './files/urls.ts'
-import { type ModulePlace, userModuleFiles } from './files/user-modules.ts'
+import { type ModuleLocation, userModuleFiles } from './files/user-modules.ts'
 import { zodSchemasFile } from './files/zod-schemas.ts'
 import { capacitorConfig } from './scaffold/capacitor.ts'
 import { commonScaffold, type Layout } from './scaffold/common.ts'
-import type { ScaffoldFacts } from './scaffold/facts.ts'
+import type { ScaffoldInputs } from './scaffold/scaffold-inputs.ts'
 import { spaScaffold } from './scaffold/spa.ts'
 import { startScaffold } from './scaffold/start.ts'
 import { packageName } from './typescript-names.ts'
@@ -45,7 +45,7 @@ export interface ProjectOptions {
   /** Folder of the program, relative to the build folder. */
   readonly sourceFolder: string
   /** Returns the location of a user's module, by its path without extension; null if it does not exist. */
-  readonly placeOf: (path: string) => ModulePlace | null
+  readonly locate: (path: string) => ModuleLocation | null
 }
 
 export interface EmittedProject {
@@ -62,7 +62,7 @@ export interface EmittedProject {
 export function emitProject(web: WebModule, components: EmittedComponents, options: ProjectOptions): EmittedProject {
   const { routes, diagnostics } = clientRoutes(web)
   const machines = stateMachinesFile(web)
-  const users = userModuleFiles(web, options.sourceFolder, options.placeOf)
+  const users = userModuleFiles(web, options.sourceFolder, options.locate)
   const tokens = tokensFiles(web, options.tokens)
   const isApp = options.mode === 'app'
   const isWhole = options.target === 'fullstack'
@@ -138,7 +138,7 @@ function scaffoldFiles(
     if (path === 'server.ts') return []
     return [...text.matchAll(/^(?:import|export) [^\n]*from '([^.'][^']*)'$/gm)].map(([, module = '']) => module)
   })
-  const facts: ScaffoldFacts = {
+  const scaffoldInputs: ScaffoldInputs = {
     name: packageName(web.name),
     title: web.name.replaceAll('_', ' '),
     hasRoutes: routes !== null,
@@ -154,7 +154,10 @@ function scaffoldFiles(
     islands: itemsOf(web.module, 'Island').map(({ name }) => name.text),
     imported: new Set(imported)
   }
-  return [...commonScaffold(facts, layout), ...(layout === 'spa' ? spaScaffold(facts) : startScaffold(facts, routes))]
+  return [
+    ...commonScaffold(scaffoldInputs, layout),
+    ...(layout === 'spa' ? spaScaffold(scaffoldInputs) : startScaffold(scaffoldInputs, routes))
+  ]
 }
 
 /** Returns the output folder of Vite, relative to the build folder. `svc run` serves it. */

@@ -112,26 +112,26 @@ function inParentheses(type: string): string {
 export class TypeImports {
   readonly #types = new Map<string, Set<string>>()
   readonly #values = new Map<string, Set<string>>()
-  readonly #own: string | null
+  readonly #importingModule: string | null
 
   /** `own` is the importing module, which is not imported. */
-  constructor(own: BuildModule | null = null) {
-    this.#own = own
+  constructor(importingModule: BuildModule | null = null) {
+    this.#importingModule = importingModule
   }
 
   /** Imports a type. Returns its name. */
   use(module: BuildModule, name: string): string {
-    return this.#note(this.#types, module, name)
+    return this.#add(this.#types, module, name)
   }
 
   /** Imports a value of any module. Returns its name. */
   value(module: string, name: string): string {
-    return this.#note(this.#values, module, valueName(name))
+    return this.#add(this.#values, module, valueName(name))
   }
 
   /** Reserves a name that the module declares itself. */
-  own(module: string, name: string): void {
-    this.#note(this.#values, module, name)
+  importingModule(module: string, name: string): void {
+    this.#add(this.#values, module, name)
   }
 
   uses(module: BuildModule, name: string): boolean {
@@ -139,7 +139,9 @@ export class TypeImports {
   }
 
   lines(): string[] {
-    const modules = [...new Set([...this.#types.keys(), ...this.#values.keys()])].filter(each => each !== this.#own)
+    const modules = [...new Set([...this.#types.keys(), ...this.#values.keys()])].filter(
+      each => each !== this.#importingModule
+    )
     return modules.sort(compare).map(module => {
       const values = [...(this.#values.get(module) ?? [])]
       const types = [...(this.#types.get(module) ?? [])].filter(name => !values.includes(name))
@@ -149,7 +151,7 @@ export class TypeImports {
     })
   }
 
-  #note(into: Map<string, Set<string>>, module: string, name: string): string {
+  #add(into: Map<string, Set<string>>, module: string, name: string): string {
     const names = into.get(module) ?? new Set()
     into.set(module, names.add(name))
     return name

@@ -76,8 +76,8 @@ async function get(url: string, signal: AbortSignal): Promise<string> {
     }
     return Buffer.concat(parts).toString('utf8')
   } catch (cause) {
-    const why = cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : cause
-    throw compilerErrors.create('CMP_V0_UNAVAILABLE', `${url} cannot be fetched: ${String(why)}`, {
+    const reason = cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : cause
+    throw compilerErrors.create('CMP_V0_UNAVAILABLE', `${url} cannot be fetched: ${String(reason)}`, {
       hint: 'check the network and SVC_V0_API_URL, or name a local file with `@v0 from`; nothing was written',
       cause
     })

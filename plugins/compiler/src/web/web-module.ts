@@ -45,14 +45,14 @@ export function componentsOf(module: Module): ReadonlyMap<string, readonly Prope
     switch (item.kind) {
       case 'Component':
       case 'Fragment':
-        found.set(item.name.text, item.params.map(ofParam))
+        found.set(item.name.text, item.params.map(paramProperty))
         break
       case 'Function':
-        if (isComponent(item)) found.set(item.name.text, item.params.map(ofParam))
+        if (isComponent(item)) found.set(item.name.text, item.params.map(paramProperty))
         break
       case 'Island':
       case 'V0':
-        found.set(item.name.text, item.props.map(ofField))
+        found.set(item.name.text, item.props.map(fieldProperty))
         break
       case 'Form':
         found.set(item.name.text, [])
@@ -78,10 +78,10 @@ export interface Property {
   readonly isOptional: boolean
 }
 
-function ofParam({ name, type, value }: Component['params'][number] | Param): Property {
+function paramProperty({ name, type, value }: Component['params'][number] | Param): Property {
   return { name: name.text, type: type === null ? null : lowerType(type), isOptional: value !== null }
 }
 
-function ofField({ name, type, isOptional }: Field): Property {
+function fieldProperty({ name, type, isOptional }: Field): Property {
   return { name: name.text, type: lowerType(type), isOptional }
 }

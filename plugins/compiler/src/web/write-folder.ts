@@ -97,8 +97,8 @@ async function replaceAll(folder: string, writes: readonly EmittedFile[], remove
     for (const path of removed) await rm(join(folder, path))
   } catch (cause) {
     for (const step of undo) await step().catch(() => {})
-    const why = errorMessage(cause)
-    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${folder} cannot be written: ${why}`, {
+    const reason = errorMessage(cause)
+    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${folder} cannot be written: ${reason}`, {
       hint: 'make the folder writable, or build into another one with -o; nothing was changed',
       at: { file: folder },
       cause

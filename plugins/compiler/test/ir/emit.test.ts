@@ -63,7 +63,11 @@ t.test('conflicting options are rejected with exit code 2', async t => {
 t.test('a file that is not UTF-8 is rejected', async t => {
   const path = join(t.testdir(), 'a.vox')
   writeFileSync(path, Buffer.from([0x66, 0x6e, 0xff]))
-  t.match(await run({ files: [path], emit_ir: true }), { code: 1, out: '', err: /no UTF-8[\s\S]*save it as UTF-8/ })
+  t.match(await run({ files: [path], emit_ir: true }), {
+    code: 1,
+    out: '',
+    err: /no UTF-8[\s\S]*save the file as UTF-8/
+  })
 })
 
 t.test('compiler.ir returns the document, or fails with the diagnostics', async t => {

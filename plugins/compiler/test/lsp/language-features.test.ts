@@ -183,7 +183,7 @@ t.test('a rename that would change the meaning of another word is refused', asyn
   await refused('let b|', 'db', /already has another meaning/)
   await refused('on p|ing', 'pong', /actor of some calls/)
   await refused('on p|ong', 'ping', /may be the name of a message/)
-  await refused('std.mob|ile', 'phone', /named elsewhere/)
+  await refused('std.mob|ile', 'phone', /declared elsewhere/)
   const hooks = await editor.open(
     'given.vox',
     '@push { on_register: kept on_action: opened }\nfn kept(token: str, platform: str) { }\nfn opened(anything: str) { }\n'
@@ -196,7 +196,7 @@ t.test('a rename that would change the meaning of another word is refused', asyn
   await refused(': int|', 'some', /no name at the cursor/)
   const data = { ...shop.at('{ t|itle'), newName: 'heading' }
   await t.rejects(editor.connection.sendRequest(RenameRequest.type, data), { message: /stored or sent/ })
-  await t.rejects(editor.connection.sendRequest(PrepareRenameRequest.type, file.at('in|t {')), { message: /declares/ })
+  await t.rejects(editor.connection.sendRequest(PrepareRenameRequest.type, file.at('in|t {')), { message: /no name at the cursor/ })
 })
 
 t.test('completion offers the words that are valid at the cursor', async t => {

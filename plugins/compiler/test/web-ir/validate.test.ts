@@ -19,9 +19,7 @@ const EMPTY: WebIr = {
 }
 
 const codes = (part: Partial<WebIr>): string[] =>
-  validateWebIr({ ir: { ...EMPTY, ...part }, places: new Map() }).map(({ code }) =>
-    code.replace('web_ir_validate.', '')
-  )
+  validateWebIr({ ir: { ...EMPTY, ...part }, spans: new Map() }).map(({ code }) => code.replace('web_ir_validate.', ''))
 
 const element = (id: number, children: number[]) =>
   ({ Element: { id, tag: 'p', attrs: [], children, span: null } }) as const

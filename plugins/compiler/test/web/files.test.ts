@@ -226,7 +226,7 @@ t.test('tokens become CSS variables, and a token that is not a single value is r
 `
   )
   for (const [text, why] of [
-    ['{', 'has no design tokens'],
+    ['{', 'has invalid design tokens'],
     ['[1]', 'the document is not an object'],
     ['{"a": "red; } body { display: none"}', 'a has a character that CSS values cannot have'],
     ['{"a": {"b": [1]}}', 'a.b is not a string or a number']

@@ -100,7 +100,7 @@ const OPTIONS: ProjectOptions = {
   express: true,
   tokens: null,
   sourceFolder: '..',
-  placeOf: () => null
+  locate: () => null
 }
 
 t.test('every valid program is emitted deterministically', t => {

@@ -10,16 +10,16 @@ const MAX_SUGGESTIONS = 100
 export class ActorsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  spawn({ target }: Spawn, place: BodyPosition): void {
+  spawn({ target }: Spawn, position: BodyPosition): void {
     if (target.kind === 'Missing') return
     const named = target.kind === 'Call' ? target.callee : target
-    const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
+    const meaning = named.kind === 'Identifier' ? position.meaning(named.name) : null
     if (meaning?.kind === 'module' && (meaning.entry.kind === 'actor' || meaning.entry.kind === 'import')) return
     const near =
-      named.kind === 'Identifier' && this.found.length < MAX_SUGGESTIONS ? nearActor(named.name, place) : undefined
-    const shown = named.kind === 'Identifier' ? `\`${named.name}\` is not an actor` : 'only an actor can be spawned'
+      named.kind === 'Identifier' && this.found.length < MAX_SUGGESTIONS ? nearActor(named.name, position) : undefined
+    const message = named.kind === 'Identifier' ? `\`${named.name}\` is not an actor` : 'only an actor can be spawned'
     this.found.push(
-      diagnostic('typecheck.actor.spawn_target', shown, named, {
+      diagnostic('typecheck.actor.spawn_target', message, named, {
         suggestions: ['write `spawn(Name)` with the name of an actor'],
         ...spellingFix(near, named)
       })

@@ -24,16 +24,16 @@ export interface BodyPosition {
 
 /** A check of bodies. Each method is called for every node of its kind, outer nodes before inner ones. */
 export interface BodyRule {
-  bind?(local: LocalName, place: BodyPosition): void
+  bind?(local: LocalName, position: BodyPosition): void
   /** A name used as a value, including the name of a callee. `db` is visited only if no table follows it. */
-  identifier?(node: Identifier, meaning: Meaning, place: BodyPosition): void
-  constructorPattern?(node: ConstructorPattern, place: BodyPosition): void
-  assign?(node: Assign, place: BodyPosition): void
+  identifier?(node: Identifier, meaning: Meaning, position: BodyPosition): void
+  constructorPattern?(node: ConstructorPattern, position: BodyPosition): void
+  assign?(node: Assign, position: BodyPosition): void
   /** `piped` is the number of arguments from the left side of `|>`. */
-  call?(node: Call, piped: 0 | 1, place: BodyPosition): void
-  member?(node: Member, place: BodyPosition): void
-  match?(node: Match, place: BodyPosition): void
+  call?(node: Call, piped: 0 | 1, position: BodyPosition): void
+  member?(node: Member, position: BodyPosition): void
+  match?(node: Match, position: BodyPosition): void
   /** `operand` is null for the options in an activity declaration. */
-  options?(node: Expression, operand: With['operand'] | null, place: BodyPosition): void
-  spawn?(node: Spawn, place: BodyPosition): void
+  options?(node: Expression, operand: With['operand'] | null, position: BodyPosition): void
+  spawn?(node: Spawn, position: BodyPosition): void
 }

@@ -10,10 +10,10 @@ import type { Signature } from './module-names.ts'
 export class CallsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  call(call: Call, piped: 0 | 1, place: BodyPosition): void {
+  call(call: Call, piped: 0 | 1, position: BodyPosition): void {
     const { callee } = call
     if (callee.kind !== 'Identifier') return
-    const meaning = place.meaning(callee.name)
+    const meaning = position.meaning(callee.name)
     if (meaning?.kind === 'builtin') {
       const arity = BUILTIN_FUNCTIONS.get(callee.name)
       const argumentCount = call.args.length + piped

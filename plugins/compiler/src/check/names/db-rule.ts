@@ -32,12 +32,12 @@ export class DbRule implements BodyRule {
     )
   }
 
-  call(call: Call, _piped: 0 | 1, place: BodyPosition): void {
+  call(call: Call, _piped: 0 | 1, position: BodyPosition): void {
     if (this.#read.has(call) || call.callee.kind !== 'Member') return
     const { object, property } = call.callee
     if (object.kind === 'Identifier' && object.name === 'db' && property.text === 'query') {
       this.#read.add(call.callee)
-      this.#rawQuery(call, place)
+      this.#rawQuery(call, position)
       return
     }
     const chain = readDbChain(call, this.#tables)
@@ -48,7 +48,7 @@ export class DbRule implements BodyRule {
     this.found.push(...chain.problems)
     for (const each of chain.calls) {
       this.#read.add(each)
-      if (each.callee.kind === 'Member' && TAKE_COLUMNS.has(each.callee.property.text)) ignoreColumns(each, place)
+      if (each.callee.kind === 'Member' && TAKE_COLUMNS.has(each.callee.property.text)) ignoreColumns(each, position)
     }
     const first = chain.calls.at(-1)
     if (first?.callee.kind === 'Member') this.#table(first.callee.object)
@@ -96,14 +96,14 @@ export class DbRule implements BodyRule {
     )
   }
 
-  #rawQuery(call: Call, place: BodyPosition): void {
+  #rawQuery(call: Call, position: BodyPosition): void {
     const [first] = call.args
     const bareValue = first === undefined ? undefined : bare(first.value)
     if (bareValue?.kind !== 'Identifier' || !this.#tables.has(bareValue.name)) {
       this.#unsafe(call, 'warning')
       return
     }
-    place.ignore(bareValue)
+    position.ignore(bareValue)
     this.found.push(
       diagnostic('typecheck.db.deprecated_query', `\`db.query(${bareValue.name})\` is no longer supported`, call, {
         fixes: [{ label: `write db.${bareValue.name}.all()`, span: call, replacement: `db.${bareValue.name}.all()` }]
@@ -125,11 +125,11 @@ export class DbRule implements BodyRule {
   }
 }
 
-function ignoreColumns(call: Call, place: BodyPosition): void {
+function ignoreColumns(call: Call, position: BodyPosition): void {
   for (const { value } of call.args) {
     const bareValue = bare(value)
-    if (bareValue.kind === 'Identifier') place.ignore(bareValue)
+    if (bareValue.kind === 'Identifier') position.ignore(bareValue)
     if (bareValue.kind === 'List')
-      for (const item of bareValue.items) if (item.kind === 'Identifier') place.ignore(item)
+      for (const item of bareValue.items) if (item.kind === 'Identifier') position.ignore(item)
   }
 }

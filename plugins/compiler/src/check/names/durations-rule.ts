@@ -9,10 +9,10 @@ const WAITS: ReadonlySet<string> = new Set(['sleep', 'workflow_wait'])
 export class DurationsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  call({ callee, args }: Call, piped: 0 | 1, place: BodyPosition): void {
+  call({ callee, args }: Call, piped: 0 | 1, position: BodyPosition): void {
     const [first] = args
     if (piped === 1 || first === undefined || callee.kind !== 'Identifier' || !WAITS.has(callee.name)) return
-    if (place.meaning(callee.name)?.kind !== 'builtin') return
+    if (position.meaning(callee.name)?.kind !== 'builtin') return
     this.found.push(...durationProblems(`the duration of \`${callee.name}\``, first.value))
   }
 }

@@ -9,7 +9,7 @@ import { memberPath } from '../member-path.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 
 /** Effects of host functions, by path prefix. */
-const OF_HOST: Readonly<Record<string, string>> = {
+const HOST_EFFECTS: Readonly<Record<string, string>> = {
   'std.http': 'net',
   'std.fs': 'fs',
   'std.io': 'fs',
@@ -55,17 +55,17 @@ export class EffectsRule implements BodyRule {
   /** Callers of each function, with their first call. */
   readonly #callers = new Map<Declaration, Map<Declaration, Span>>()
 
-  member(node: Member, place: BodyPosition): void {
+  member(node: Member, position: BodyPosition): void {
     if (isDbMember(node)) {
-      this.#add(place.item, 'db', { action: `uses \`db.${node.property.text}\``, span: node })
+      this.#add(position.item, 'db', { action: `uses \`db.${node.property.text}\``, span: node })
       return
     }
     const path = memberPath(node)
-    if (path === null || place.meaning(path[0] ?? '')?.kind !== 'builtin') return
+    if (path === null || position.meaning(path[0] ?? '')?.kind !== 'builtin') return
     for (let length = path.length; length > 0; length--) {
       const start = path.slice(0, length).join('.')
-      if (!Object.hasOwn(OF_HOST, start)) continue
-      this.#add(place.item, OF_HOST[start] as string, { action: `uses \`${path.join('.')}\``, span: node })
+      if (!Object.hasOwn(HOST_EFFECTS, start)) continue
+      this.#add(position.item, HOST_EFFECTS[start] as string, { action: `uses \`${path.join('.')}\``, span: node })
       return
     }
   }

@@ -32,21 +32,21 @@ export class NamesRule implements BodyRule {
     this.found.push(diagnostic('typecheck.reserved_name', '`db` is reserved for the database', name))
   }
 
-  identifier(node: Identifier, meaning: Meaning, place: BodyPosition): void {
-    if (meaning === null) this.#undefined(node.name, node, place)
-    else if (meaning.kind === 'module') this.#deprecated(meaning.entry, node, place)
+  identifier(node: Identifier, meaning: Meaning, position: BodyPosition): void {
+    if (meaning === null) this.#undefined(node.name, node, position)
+    else if (meaning.kind === 'module') this.#deprecated(meaning.entry, node, position)
   }
 
-  member(node: Member, place: BodyPosition): void {
+  member(node: Member, position: BodyPosition): void {
     const table = tableOf(node)
-    const entry = table === null ? undefined : place.names.get(table.text)
-    if (table !== null && entry !== undefined) this.#deprecated(entry, table, place)
+    const entry = table === null ? undefined : position.names.get(table.text)
+    if (table !== null && entry !== undefined) this.#deprecated(entry, table, position)
   }
 
-  spawn({ target }: Spawn, place: BodyPosition): void {
+  spawn({ target }: Spawn, position: BodyPosition): void {
     const named = target.kind === 'Call' ? target.callee : target
-    const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
-    if (meaning?.kind === 'module') this.#deprecated(meaning.entry, named, place)
+    const meaning = named.kind === 'Identifier' ? position.meaning(named.name) : null
+    if (meaning?.kind === 'module') this.#deprecated(meaning.entry, named, position)
   }
 
   #deprecated({ isDeprecated, declaration, name }: ModuleName, at: Span, { item }: BodyPosition): void {
@@ -55,9 +55,9 @@ export class NamesRule implements BodyRule {
     this.found.push(diagnostic('typecheck.deprecated_ident', `\`${name.text}\` is deprecated`, at, { related }))
   }
 
-  constructorPattern({ name, args }: ConstructorPattern, place: BodyPosition): void {
-    const meaning = place.meaning(name.text)
-    if (meaning === null) this.#undefined(name.text, name, place)
+  constructorPattern({ name, args }: ConstructorPattern, position: BodyPosition): void {
+    const meaning = position.meaning(name.text)
+    if (meaning === null) this.#undefined(name.text, name, position)
     if (meaning?.kind !== 'module' || meaning.entry.kind !== 'constructor' || args === null) return
     const expected = meaning.entry.signature?.params.length
     if (expected === undefined || expected === args.length) return
@@ -66,9 +66,9 @@ export class NamesRule implements BodyRule {
     this.found.push(diagnostic('typecheck.arity', message, name, { related }))
   }
 
-  assign({ target }: Assign, place: BodyPosition): void {
+  assign({ target }: Assign, position: BodyPosition): void {
     if (target.kind !== 'Identifier') return
-    const meaning = place.meaning(target.name)
+    const meaning = position.meaning(target.name)
     if (meaning === null || (meaning.kind === 'local' && meaning.local.isMutable)) return
     const fixes: Fix[] = []
     const suggestions: string[] = []
@@ -82,13 +82,13 @@ export class NamesRule implements BodyRule {
     this.found.push(diagnostic('typecheck.immutable_assign', message, target, { fixes, suggestions }))
   }
 
-  #undefined(name: string, span: Span, place: BodyPosition): void {
-    if (name === '_' || name === 'db' || (!this.#strict && isSupplied(name, place)) || isTag(name, place)) return
-    const near = this.#compared++ < MAX_SUGGESTIONS ? nearName(name, place.known()) : undefined
+  #undefined(name: string, span: Span, position: BodyPosition): void {
+    if (name === '_' || name === 'db' || (!this.#strict && isSupplied(name, position)) || isTag(name, position)) return
+    const near = this.#compared++ < MAX_SUGGESTIONS ? nearName(name, position.known()) : undefined
     this.found.push(
       diagnostic('typecheck.undefined', `\`${name}\` is not declared`, span, {
         // The worker that runs the workflow may have registered the activity.
-        ...(place.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
+        ...(position.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
         ...(near === undefined
           ? {}
           : {

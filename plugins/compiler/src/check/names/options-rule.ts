@@ -12,7 +12,7 @@ interface Option {
   /** Allowed strings; null for any. */
   readonly texts: readonly string[] | null
   /** Kinds of calls to which the option applies. */
-  readonly of: readonly Called['kind'][]
+  readonly appliesTo: readonly Called['kind'][]
 }
 
 /** Kinds of calls that accept options. */
@@ -23,9 +23,9 @@ interface Called {
 
 const STEPS = ['activity', 'mesh'] as const
 
-const option = (kinds: Option['kinds'], of: Option['of'], texts: Option['texts'] = null): Option => ({
+const option = (kinds: Option['kinds'], appliesTo: Option['appliesTo'], texts: Option['texts'] = null): Option => ({
   kinds,
-  of,
+  appliesTo,
   texts
 })
 
@@ -45,7 +45,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
 
 const DURATIONS: ReadonlySet<string> = new Set(['timeout', 'initial_backoff', 'max_backoff'])
 
-const TAKERS: Readonly<Record<Called['kind'], string>> = {
+const CALL_KINDS: Readonly<Record<Called['kind'], string>> = {
   activity: 'activities',
   mesh: 'activities of the mesh, which are named `mesh_…`',
   workflow: 'workflows'
@@ -59,9 +59,9 @@ const LITERALS: ReadonlySet<string> = new Set(['Int', 'Float', 'Decimal', 'Strin
 export class OptionsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  options(written: Expression, operand: Expression | null, place: BodyPosition): void {
+  options(written: Expression, operand: Expression | null, position: BodyPosition): void {
     const options = bare(written)
-    const called = operand === null ? declaredBy(place) : calledBy(bare(operand), place)
+    const called = operand === null ? declaredBy(position) : calledBy(bare(operand), position)
     if (options.kind === 'Object') for (const entry of options.entries) this.#option(entry, called)
     else if (options.kind !== 'Missing') {
       const suggestions = ['write `with { retries: 3 }`']
@@ -69,7 +69,7 @@ export class OptionsRule implements BodyRule {
         diagnostic('typecheck.with.not_record', 'options must be a record literal', written, { suggestions })
       )
     }
-    if (operand !== null) this.#operand(bare(operand), place)
+    if (operand !== null) this.#operand(bare(operand), position)
   }
 
   #option(entry: ObjectEntry, called: Called | null): void {
@@ -79,7 +79,7 @@ export class OptionsRule implements BodyRule {
       return
     }
     const known = OPTIONS[key] as Option
-    if (called !== null && !known.of.includes(called.kind)) this.#misplaced(entry, known, called)
+    if (called !== null && !known.appliesTo.includes(called.kind)) this.#misplaced(entry, known, called)
     const value = bare(entryValue(entry))
     if (value.kind === 'String' && known.texts !== null) this.#text(key, value, known.texts)
     if (DURATIONS.has(key)) this.found.push(...durationProblems(`the option \`${key}\``, value))
@@ -105,15 +105,17 @@ export class OptionsRule implements BodyRule {
     )
   }
 
-  #misplaced(entry: ObjectEntry, { of }: Option, { kind, name }: Called): void {
-    const takers = [...new Set(of.map(each => (each === 'mesh' && of.includes('activity') ? 'activity' : each)))]
+  #misplaced(entry: ObjectEntry, { appliesTo }: Option, { kind, name }: Called): void {
+    const kindsOfCalls = [
+      ...new Set(appliesTo.map(each => (each === 'mesh' && appliesTo.includes('activity') ? 'activity' : each)))
+    ]
     const key = entryKey(entry)
     const message = `the option \`${key}\` has no effect on ${kind === 'workflow' ? 'the workflow' : 'the activity'} \`${name}\``
-    const has = Object.keys(OPTIONS).filter(each => OPTIONS[each]?.of.includes(kind))
+    const has = Object.keys(OPTIONS).filter(each => OPTIONS[each]?.appliesTo.includes(kind))
     this.found.push(
       diagnostic('typecheck.with.misplaced_option', message, entry.key, {
         suggestions: [
-          `\`${key}\` is for ${takers.map(taker => TAKERS[taker]).join(' and ')}; \`${name}\` accepts ${listed(has)}`
+          `\`${key}\` is for ${kindsOfCalls.map(taker => CALL_KINDS[taker]).join(' and ')}; \`${name}\` accepts ${listed(has)}`
         ]
       })
     )
@@ -134,10 +136,10 @@ export class OptionsRule implements BodyRule {
    * Reports options on a call that cannot fail: only a failed call is retried. Reported only if the callee declares its
    * result type.
    */
-  #operand(operand: Expression, place: BodyPosition): void {
+  #operand(operand: Expression, position: BodyPosition): void {
     if (operand.kind === 'Missing') return
     const callee = operand.kind === 'Call' && operand.callee.kind === 'Identifier' ? operand.callee : null
-    const meaning = callee === null ? null : place.meaning(callee.name)
+    const meaning = callee === null ? null : position.meaning(callee.name)
     const result = meaning?.kind === 'module' ? (meaning.entry.signature?.result ?? null) : null
     const isLiteral = LITERALS.has(operand.kind)
     const isOther = result !== null && !(result.kind === 'NamedType' && result.path.at(-1)?.text === 'Result')
@@ -155,11 +157,11 @@ function declaredBy({ item }: BodyPosition): Called | null {
 }
 
 /** Returns the callee and its kind; null if the callee is unknown. */
-function calledBy(operand: Expression, place: BodyPosition): Called | null {
-  if (operand.kind === 'With') return calledBy(bare(operand.operand), place)
+function calledBy(operand: Expression, position: BodyPosition): Called | null {
+  if (operand.kind === 'With') return calledBy(bare(operand.operand), position)
   if (operand.kind !== 'Call' || operand.callee.kind !== 'Identifier') return null
   const { name } = operand.callee
-  const meaning = place.meaning(name)
+  const meaning = position.meaning(name)
   const declaration = meaning?.kind === 'module' ? meaning.entry.declaration : null
   if (declaration?.kind === 'Activity') return activity(name)
   return declaration?.kind === 'Workflow' ? { kind: 'workflow', name } : null

@@ -93,7 +93,7 @@ export class PurityRule implements BodyRule {
       last = at
       at = at.through === null ? undefined : this.#writes.get(at.through)
     }
-    const message = `the query \`${query.name.text}\` must only read, but ${last === write ? '' : 'in the end '}${last.action}`
+    const message = `the query \`${query.name.text}\` must only read, but ${last === write ? '' : 'indirectly '}${last.action}`
     const fixes =
       query.roleDecorator === null
         ? []

@@ -9,9 +9,9 @@ import type { BodyPosition, BodyRule } from './body-rule.ts'
 export class RustRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  member({ object, property }: Member, place: BodyPosition): void {
+  member({ object, property }: Member, position: BodyPosition): void {
     if (object.kind !== 'Identifier' || property.text === '') return
-    const meaning = place.meaning(object.name)
+    const meaning = position.meaning(object.name)
     if (meaning?.kind !== 'module' || meaning.entry.declaration.kind !== 'Import') return
     const { name, declaration } = meaning.entry
     const imported = declaration.items.find(

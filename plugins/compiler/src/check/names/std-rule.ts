@@ -11,9 +11,9 @@ import type { BodyPosition, BodyRule } from './body-rule.ts'
 export class StdRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  member({ object, property }: Member, place: BodyPosition): void {
+  member({ object, property }: Member, position: BodyPosition): void {
     const path = memberPath(object)
-    if (path === null || property.text === '' || place.meaning(path[0] ?? '')?.kind !== 'builtin') return
+    if (path === null || property.text === '' || position.meaning(path[0] ?? '')?.kind !== 'builtin') return
     const members = membersOf(path)
     if (members === undefined || members.includes(property.text)) return
     const near = nearName(property.text, members)

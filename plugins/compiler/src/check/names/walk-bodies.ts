@@ -22,9 +22,9 @@ export function walkBodies(module: Module, rules: readonly BodyRule[]): ModuleNa
   for (const item of module.items) {
     if (item.kind !== 'ScriptStatement') new BodyWalker(names, rules, item).declaration()
   }
-  const loose = module.items.filter(item => item.kind === 'ScriptStatement')
-  const [first] = loose
-  if (first !== undefined) new BodyWalker(names, rules, first).script(loose)
+  const statements = module.items.filter(item => item.kind === 'ScriptStatement')
+  const [first] = statements
+  if (first !== undefined) new BodyWalker(names, rules, first).script(statements)
   return names
 }
 

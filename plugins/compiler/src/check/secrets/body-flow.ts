@@ -54,7 +54,7 @@ export class BodyFlow {
   }
 
   /** Returns the origins of the body's result. */
-  of(params: readonly Param[], body: Expression): Origins {
+  analyse(params: readonly Param[], body: Expression): Origins {
     for (const [index, { name }] of params.entries()) this.#bind(name.text, new Set([index]))
     // An assignment in a loop may affect a read above it.
     for (let reading = 0; reading < MAX_PASSES; reading++) {
@@ -208,17 +208,17 @@ export class BodyFlow {
     if (entry.kind === 'constructor') return union(argumentOrigins)
     const isModelBacked = modelBacked.has(entry.declaration)
     const flow = flows.get(entry.declaration)
-    const places = args.map(({ name: argument }, index) =>
+    const positions = args.map(({ name: argument }, index) =>
       argument === null ? index : (entry.signature?.params.findIndex(each => each.name.text === argument.text) ?? -1)
     )
     for (const [index, { value }] of args.entries()) {
-      if (isModelBacked || flow?.leaked.has(places[index] ?? -1))
+      if (isModelBacked || flow?.leaked.has(positions[index] ?? -1))
         this.#onLeak(value, argumentOrigins[index] ?? NOWHERE, name)
     }
     if (isModelBacked || flow === undefined) return NOWHERE
     return union(
       [...flow.result].map(origin =>
-        origin === SECRET ? new Set([SECRET] as const) : (argumentOrigins[places.indexOf(origin)] ?? NOWHERE)
+        origin === SECRET ? new Set([SECRET] as const) : (argumentOrigins[positions.indexOf(origin)] ?? NOWHERE)
       )
     )
   }

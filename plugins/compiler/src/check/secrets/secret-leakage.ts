@@ -32,7 +32,7 @@ export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagn
   }
   for (const item of items) flowOf(item, context, report)
   const script = scriptOf(items)
-  if (script !== null) new BodyFlow(context, report).of([], script)
+  if (script !== null) new BodyFlow(context, report).analyse([], script)
   return [...found.values()]
 }
 
@@ -75,7 +75,7 @@ function flowOf(item: Declaration, context: FlowContext, onLeak: OnLeak): Flow['
     return statement.kind === 'Let' ? new BodyFlow(context, onLeak).origins(statement.value) : NOWHERE
   }
   let result = NOWHERE
-  for (const { params, body } of partsOf(item)) result = new BodyFlow(context, onLeak).of(params, body)
+  for (const { params, body } of partsOf(item)) result = new BodyFlow(context, onLeak).analyse(params, body)
   return result
 }
 

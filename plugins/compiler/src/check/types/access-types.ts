@@ -21,17 +21,17 @@ export abstract class AccessTypes extends BodyContext {
   }
 
   protected member({ object, property }: Member): ValueType {
-    const of = this.infer(object)
-    const wrapped = wrapping(of)
-    if (wrapped !== null) return this.#wrappedMember(object, property, of, wrapped)
-    const fields = this.signatures.reader.fieldsOf(of)
+    const objectType = this.infer(object)
+    const wrapped = wrapping(objectType)
+    if (wrapped !== null) return this.#wrappedMember(object, property, objectType, wrapped)
+    const fields = this.signatures.reader.fieldsOf(objectType)
     if (fields === null) return ANY
     const found = fields.get(property.text)
     if (found !== undefined) return found
     const near = nearName(property.text, [...fields.keys()])
-    this.say(
+    this.report(
       'typecheck.unknown_field',
-      `${show(of)} has no field \`${property.text}\``,
+      `${show(objectType)} has no field \`${property.text}\``,
       property,
       spellingFix(near, property)
     )
@@ -39,13 +39,13 @@ export abstract class AccessTypes extends BodyContext {
   }
 
   /** Reports access to a field of an Option or a Result. Returns the type of the field in the wrapped value. */
-  #wrappedMember(object: Expression, property: Name, of: ValueType, { unwraps, inner }: Wrapping): ValueType {
+  #wrappedMember(object: Expression, property: Name, objectType: ValueType, { unwraps, inner }: Wrapping): ValueType {
     const found = this.signatures.reader.fieldsOf(inner)?.get(property.text)
-    const name = of.kind === 'dbResult' ? show(of.value) : show(of)
+    const name = objectType.kind === 'dbResult' ? show(objectType.value) : show(objectType)
     const at = { start: object.end, end: object.end }
-    this.say('typecheck.unknown_field', `${name} has no field \`${property.text}\``, property, {
+    this.report('typecheck.unknown_field', `${name} has no field \`${property.text}\``, property, {
       suggestions: [`handle both cases with \`match\`, or unwrap the value with \`.unwrap()\``],
-      fixes: found === undefined ? [] : [{ label: 'unwrap it first', span: at, replacement: unwraps }]
+      fixes: found === undefined ? [] : [{ label: 'unwrap the value first', span: at, replacement: unwraps }]
     })
     return found ?? ANY
   }

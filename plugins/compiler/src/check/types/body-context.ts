@@ -43,7 +43,7 @@ export abstract class BodyContext {
     for (const [name, found] of patternTypes(pattern, type, this.signatures)) this.bind(name, found)
   }
 
-  /** Reports a value of an unexpected type. */
+  /** Records the expected types of record literals in a value. */
   protected expect(value: Expression, expected: ValueType): void {
     expectRecords(value, expected, this.signatures)
   }
@@ -59,10 +59,10 @@ export abstract class BodyContext {
   ): void {
     const unwrapped = unwrapFix(at, expected, found)
     const fixes = unwrapped.length > 0 ? unwrapped : otherwise
-    this.say(code, message, at, { expectedType: show(expected), foundType: show(found), fixes })
+    this.report(code, message, at, { expectedType: show(expected), foundType: show(found), fixes })
   }
 
-  protected say(code: DiagnosticCode, message: string, at: Span, details: DiagnosticDetails = {}): void {
+  protected report(code: DiagnosticCode, message: string, at: Span, details: DiagnosticDetails = {}): void {
     this.signatures.report(diagnostic(code, message, at, details))
   }
 }

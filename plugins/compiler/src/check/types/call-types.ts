@@ -54,7 +54,7 @@ export abstract class CallTypes extends AccessTypes {
     const found = local ?? this.name(name)
     if (found.kind === 'function') return found.result
     if (found.kind === 'plain' || found.kind === 'record' || found.kind === 'row' || found.kind === 'tuple') {
-      this.say('typecheck.not_a_function', `\`${name}\` is a ${show(found)}, not a function`, callee)
+      this.report('typecheck.not_a_function', `\`${name}\` is a ${show(found)}, not a function`, callee)
     }
     return ANY
   }
@@ -72,7 +72,7 @@ export abstract class CallTypes extends AccessTypes {
     const result = methodResult(object, property.text)
     if (result !== undefined) return result
     const near = nearName(property.text, methodsOf(object))
-    this.say(
+    this.report(
       'typecheck.unknown_method',
       `${show(object)} has no method \`${property.text}\``,
       property,
@@ -98,7 +98,7 @@ export abstract class CallTypes extends AccessTypes {
       handlers.map(each => each.event.text)
     )
     const message = `the actor \`${declaration.name.text}\` has no handler \`${event.text}\``
-    this.say('typecheck.actor.unknown_handler', message, event, spellingFix(near, event))
+    this.report('typecheck.actor.unknown_handler', message, event, spellingFix(near, event))
     return ANY
   }
 
@@ -114,9 +114,9 @@ export abstract class CallTypes extends AccessTypes {
 
   /** Checks arguments against the declared parameters of an actor or a handler. */
   #argumentTypes(args: readonly Argument[], params: readonly Param[]): void {
-    let place = 0
+    let position = 0
     for (const { name, value } of args) {
-      const param = name === null ? params[place++] : params.find(each => each.name.text === name.text)
+      const param = name === null ? params[position++] : params.find(each => each.name.text === name.text)
       this.expect(value, this.signatures.reader.read(param?.type ?? null))
     }
   }

@@ -58,11 +58,11 @@ export function checkArguments(
   if (signature === null) return
   const { reader } = signatures
   const generics = 'generics' in declaration ? declaration.generics.map(({ text }) => text) : []
-  let place = piped === null ? 0 : 1
+  let position = piped === null ? 0 : 1
   for (const [index, argument] of call.args.entries()) {
     const named = argument.name?.text
     const param =
-      named === undefined ? signature.params[place++] : signature.params.find(each => each.name.text === named)
+      named === undefined ? signature.params[position++] : signature.params.find(each => each.name.text === named)
     const type = argumentTypes[index]
     if (param === undefined || type === undefined || param.type === null) continue
     if (generics.length > 0) continue

@@ -84,7 +84,7 @@ export abstract class PlainTypes extends CallTypes {
         const result = operatorResult(operator, left, other)
         if (result !== undefined) return result
         const message = `\`${operator}\` does not accept ${show(left)} and ${show(other)}`
-        this.say('typecheck.operands', message, expression)
+        this.report('typecheck.operands', message, expression)
         return ANY
       }
       case 'With': {
@@ -127,7 +127,7 @@ export abstract class PlainTypes extends CallTypes {
     if (operator === 'not') return BOOL
     const value = found.kind === 'dbResult' ? found.value : found
     const isWrong = value.kind === 'plain' && !['int', 'float', 'dec'].includes(value.name)
-    if (isWrong) this.say('typecheck.operands', `\`-\` does not accept a value of type ${show(found)}`, at)
+    if (isWrong) this.report('typecheck.operands', `\`-\` does not accept a value of type ${show(found)}`, at)
     return isWrong ? ANY : value
   }
 
@@ -137,13 +137,13 @@ export abstract class PlainTypes extends CallTypes {
     if (found.kind === 'dbResult') return found.value
     if (found.kind === 'any' || found.kind === 'never') return ANY
     if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) {
-      this.say('typecheck.try_misuse', `\`?\` must follow a Result or an Option, found ${show(found)}`, at)
+      this.report('typecheck.try_misuse', `\`?\` must follow a Result or an Option, found ${show(found)}`, at)
       return ANY
     }
     const { declared } = this.frame
     const returned = declared?.kind === 'generic' ? declared.name : declared?.kind
     if (declared !== null && returned !== 'any' && returned !== found.name) {
-      this.say(
+      this.report(
         'typecheck.try_misuse',
         `\`?\` of a ${found.name} requires a function that returns a ${found.name}`,
         at,

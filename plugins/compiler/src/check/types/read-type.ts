@@ -61,9 +61,9 @@ export class TypeReader {
     return fields.map(({ name, type }) => [name.text, this.read(type)])
   }
 
-  #cached(of: object, fields: () => [string, ValueType][]): ReadonlyMap<string, ValueType> {
-    const known = this.#fields.get(of) ?? new Map(fields())
-    this.#fields.set(of, known)
+  #cached(declaration: object, fields: () => [string, ValueType][]): ReadonlyMap<string, ValueType> {
+    const known = this.#fields.get(declaration) ?? new Map(fields())
+    this.#fields.set(declaration, known)
     return known
   }
 

@@ -12,5 +12,5 @@ export function unwrapFix(at: Span | Expression, expected: ValueType, found: Val
   const [inner] = found.args
   if (inner === undefined || inner.kind === 'any' || !fits(inner, expected)) return []
   if (!('kind' in at) || !BINDS_TIGHTLY.has(at.kind)) return []
-  return [{ label: 'unwrap it first', span: { start: at.end, end: at.end }, replacement: '.unwrap()' }]
+  return [{ label: 'unwrap the value first', span: { start: at.end, end: at.end }, replacement: '.unwrap()' }]
 }

@@ -136,9 +136,9 @@ class ChainReader {
     else if (name.text === 'insert') this.#record(call, name, 0)
     else if (name.text === 'update') {
       this.#record(call, name, 1)
-      this.#count(call, name, 2, 2)
-    } else if (name.text === 'all' || name.text === 'count') this.#count(call, name, 0, 0)
-    else this.#count(call, name, 1, name.text === 'query' ? 2 : 1)
+      this.#checkArity(call, name, 2, 2)
+    } else if (name.text === 'all' || name.text === 'count') this.#checkArity(call, name, 0, 0)
+    else this.#checkArity(call, name, 1, name.text === 'query' ? 2 : 1)
   }
 
   #predicateOf(call: Call, method: 'filter' | 'where'): void {
@@ -171,11 +171,11 @@ class ChainReader {
   }
 
   /** Reads column names and values from an object literal or from named arguments. */
-  #record(call: Call, name: Name, place: number): void {
+  #record(call: Call, name: Name, position: number): void {
     const named = call.args.flatMap(argument => (argument.name === null ? [] : [argument.name]))
     for (const column of named) this.#column(column.text, column)
-    const argument = call.args.filter(each => each.name === null)[place]
-    if (place === 0 && named.length === 0) this.#count(call, name, 1, 1)
+    const argument = call.args.filter(each => each.name === null)[position]
+    if (position === 0 && named.length === 0) this.#checkArity(call, name, 1, 1)
     const record = argument === undefined ? undefined : bare(argument.value)
     if (record?.kind !== 'Object' && record?.kind !== 'Struct') return
     for (const entry of record.entries) this.#column(entryKey(entry), entry.key)
@@ -183,10 +183,10 @@ class ChainReader {
 
   modifier({ call, name }: Step): void {
     const { text } = name
-    if (text === 'count') this.#counted(call, name)
-    else if (text === 'all') this.#count(call, name, 0, 0)
+    if (text === 'count') this.#readCount(call, name)
+    else if (text === 'all') this.#checkArity(call, name, 0, 0)
     else if (text === 'sync') {
-      this.#count(call, name, 0, 0)
+      this.#checkArity(call, name, 0, 0)
       this.#capabilities = { ...this.#capabilities, requires_sync: true }
     } else if (text === 'live') {
       this.#capabilities = { ...this.#capabilities, emits_change_log: true, live_topic: this.#text(call, name) }
@@ -199,15 +199,15 @@ class ChainReader {
       } else if (this.#op === 'Count') this.#problem(`a count has no \`${text}\``, name)
       if (text === 'order_by') this.#order(call, name)
       else if (text === 'limit') {
-        this.#count(call, name, 1, 1)
+        this.#checkArity(call, name, 1, 1)
         this.#limit = call.args[0]?.value ?? null
       } else if (text === 'select') this.#select(call, name)
       else this.#using(call, name)
     }
   }
 
-  #counted(call: Call, name: Name): void {
-    this.#count(call, name, 0, 0)
+  #readCount(call: Call, name: Name): void {
+    this.#checkArity(call, name, 0, 0)
     const parts = { order_by: this.#orderBy, limit: this.#limit, select: this.#projection }
     const [other] = Object.entries(parts).find(([, part]) => part !== null) ?? []
     if (!this.#isListed) this.#problem('`count` may follow only `all`, `filter` and `where`', name)
@@ -216,7 +216,7 @@ class ChainReader {
   }
 
   #order(call: Call, name: Name): void {
-    if (!this.#count(call, name, 1, 2)) return
+    if (!this.#checkArity(call, name, 1, 2)) return
     const [column, direction] = call.args
     const named = column === undefined ? null : this.#columnOf(column.value)
     if (named === null || column === undefined) {
@@ -256,8 +256,8 @@ class ChainReader {
         this.problems.push(diagnostic('typecheck.db.duplicate_select', message, item))
       } else columns.add(column)
     }
-    const place = (column: string): number => this.#columns?.indexOf(column) ?? Number.MAX_SAFE_INTEGER
-    this.#projection = [...columns].sort((a, b) => place(a) - place(b))
+    const position = (column: string): number => this.#columns?.indexOf(column) ?? Number.MAX_SAFE_INTEGER
+    this.#projection = [...columns].sort((a, b) => position(a) - position(b))
   }
 
   #using(call: Call, name: Name): void {
@@ -277,7 +277,7 @@ class ChainReader {
    * Returns the only argument of a modifier. It must be a string literal, since queries are planned at compile time.
    */
   #text(call: Call, name: Name): string | null {
-    if (!this.#count(call, name, 1, 1)) return null
+    if (!this.#checkArity(call, name, 1, 1)) return null
     const bareValue = bare((call.args[0] as Argument).value)
     if (bareValue.kind === 'String') return bareValue.value
     this.#problem(`\`${name.text}\` takes a string literal`, bareValue)
@@ -298,7 +298,7 @@ class ChainReader {
     if (problem !== undefined) this.problems.push(problem)
   }
 
-  #count(call: Call, name: Name, min: number, max: number): boolean {
+  #checkArity(call: Call, name: Name, min: number, max: number): boolean {
     const { length } = call.args
     if (length >= min && length <= max) return true
     const expected = min === max ? String(min) : `${min} or ${max}`

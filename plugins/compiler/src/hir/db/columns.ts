@@ -23,7 +23,7 @@ export class Columns {
     return column === '_id' ? -1 : this.#indexes.get(column)
   }
 
-  #shown(): string {
+  #columnList(): string {
     const names = ['_id', ...this.names]
     const shown = names.slice(0, SHOWN_COLUMNS).map(name => `\`${name}\``)
     return [...shown, ...(names.length > shown.length ? ['…'] : [])].join(', ')
@@ -35,7 +35,7 @@ export class Columns {
     const near = nearName(column, [...this.names, '_id'])
     const isText = span.end - span.start > column.length
     return diagnostic('typecheck.db.unknown_field', `the table \`${this.table}\` has no column \`${column}\``, span, {
-      suggestions: [`its columns are ${this.#shown()}`],
+      suggestions: [`its columns are ${this.#columnList()}`],
       ...(near === undefined
         ? {}
         : { fixes: [{ label: `write ${near}`, span, replacement: isText ? JSON.stringify(near) : near }] })

@@ -30,7 +30,7 @@ spawn | spawn(Actor) | Starts an actor and returns its handle. | spawn(\${1:Acto
 http | http get "/path" to T { … } | Declares a route. | http \${1:get} "\${2:/path}" to \${3:str} {\\n    $0\\n}
 agent | agent Name { version "1" … } | Declares an agent: an actor with a version and migrations. | agent \${1:Name} {\\n    version "\${2:1}"\\n    $0\\n}
 env | env name { base "image" … } | Declares a deployment environment.
-with | activity() with { retries: 3 } | Passes options to a call of an activity. | with { $0 }
+with | activity() with { retries: 3 } | Passes options to a call of an activity or a workflow. | with { $0 }
 routes | routes { "/" to Page } | Declares the pages of the client. | routes {\\n    "\${1:/}" to \${2:Page}\\n}
 and | a and b | True if both are true.
 or | a or b | True if at least one is true.

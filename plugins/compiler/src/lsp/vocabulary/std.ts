@@ -37,7 +37,7 @@ crypto.uuid | () to str | Returns a random UUID.
 crypto.hash_fast | (text: str) to str | Returns a short hash, which is not suitable for secrets.
 crypto.hash_secure | (text: str) to str | Returns the SHA-256 hash.
 time.now_ms | () to int | Returns the milliseconds since 1970.
-random.float | () to float | Returns a random number from 0 to 1.
+random.float | () to float | Returns a random number from 0 up to, but not including, 1.
 random.int | (low: int, high: int) to int | Returns a random int; the upper bound is exclusive.
 random.choice | (list: List[T]) to Option[T] | Returns a random element of a list.
 log.debug | (text: str) to Unit | Writes a debug message to the log.

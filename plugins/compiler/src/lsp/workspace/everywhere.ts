@@ -16,7 +16,7 @@ export interface ResolvedSymbol {
 }
 
 /** Occurrences of one symbol in one file. */
-export interface Named {
+export interface SymbolOccurrences {
   readonly analysis: Analysis
   readonly occurrences: readonly Occurrence[]
   /** Words that are resolved through another file: in imports, after a file name, as argument names. */
@@ -40,7 +40,7 @@ export function resolveAt(analysis: Analysis, offset: number, workspace: Workspa
   const named = links.find(({ token }) => token !== null && isAt(token, offset))
   if (named?.token != null) return { ...origin(named, workspace), at: named.token }
   for (const link of links) {
-    const found = wordsBehind(link, analysis).find(({ word }) => isAt(word, offset))
+    const found = referencedWords(link, analysis).find(({ word }) => isAt(word, offset))
     if (found !== undefined) return { ...origin({ ...link, symbol: found.symbol }, workspace), at: found.word }
   }
   return null
@@ -62,17 +62,21 @@ function origin(link: Link, workspace: Workspace): Pick<ResolvedSymbol, 'analysi
 }
 
 /** Returns all occurrences of a symbol, file by file; the declaring file is first. */
-export function occurrencesEverywhere(analysis: Analysis, symbol: LanguageSymbol, workspace: Workspace): Named[] {
+export function occurrencesEverywhere(
+  analysis: Analysis,
+  symbol: LanguageSymbol,
+  workspace: Workspace
+): SymbolOccurrences[] {
   const own = ownerOf(symbol, analysis)
   if (!isExported(symbol) && own === null) return [inFile(analysis, symbol)]
   const files = workspace.around(analysis).map(file => ({ file, links: linksOf(file, workspace) }))
   const found = new Map<Analysis, { occurrences: Occurrence[]; words: Span[]; aliases: Occurrence[] }>()
-  const of = (file: Analysis) => {
+  const entryFor = (file: Analysis) => {
     const known = found.get(file) ?? { occurrences: [], words: [], aliases: [] }
     found.set(file, known)
     return known
   }
-  of(analysis).occurrences.push(...analysis.symbols.of(symbol))
+  entryFor(analysis).occurrences.push(...analysis.symbols.of(symbol))
   const open: LanguageSymbol[] = [own ?? symbol]
   for (const shared of open) {
     for (const { file, links } of files) {
@@ -80,15 +84,15 @@ export function occurrencesEverywhere(analysis: Analysis, symbol: LanguageSymbol
         const isWhole = link.symbol === null && link.target.symbols.of(shared).length > 0
         if (link.symbol !== shared && !isWhole) continue
         const alias = [...file.symbols.symbols()].find(({ definition }) => definition === link.local)
-        const words = wordsBehind(link, file)
+        const words = referencedWords(link, file)
         const target = own === null ? shared : symbol
-        of(file).words.push(...words.flatMap(each => (each.symbol === target ? each.word : [])))
+        entryFor(file).words.push(...words.flatMap(each => (each.symbol === target ? each.word : [])))
         if (own !== null || isWhole || alias === undefined) continue
         if (link.local !== link.token) {
-          of(file).aliases.push(...file.symbols.of(alias))
-          if (link.token !== null) of(file).words.push(link.token)
+          entryFor(file).aliases.push(...file.symbols.of(alias))
+          if (link.token !== null) entryFor(file).words.push(link.token)
         } else if (!open.includes(alias)) {
-          of(file).occurrences.push(...file.symbols.of(alias))
+          entryFor(file).occurrences.push(...file.symbols.of(alias))
           open.push(alias)
         }
       }
@@ -97,7 +101,7 @@ export function occurrencesEverywhere(analysis: Analysis, symbol: LanguageSymbol
   return [...found].map(([file, named]) => ({ analysis: file, ...named }))
 }
 
-function inFile(analysis: Analysis, symbol: LanguageSymbol): Named {
+function inFile(analysis: Analysis, symbol: LanguageSymbol): SymbolOccurrences {
   return { analysis, occurrences: analysis.symbols.of(symbol), words: [], aliases: [] }
 }
 
@@ -120,7 +124,7 @@ interface ReferencedWord {
  * Returns the words of a file that refer to a link's target: members of a file, and argument or attribute names of a
  * call.
  */
-function wordsBehind(link: Link, file: Analysis): ReferencedWord[] {
+function referencedWords(link: Link, file: Analysis): ReferencedWord[] {
   const isLocal = ({ start }: Span): boolean => file.symbols.at(start)?.symbol.definition === link.local
   const all = [...link.target.symbols.symbols()]
   const found: ReferencedWord[] = []

@@ -50,7 +50,7 @@ export class Workspace {
     return null
   }
 
-  /** Returns `from`, all files that import it, and all files that it imports. */
+  /** Returns `from`, the open files, and the files of the folders: all files that may import `from`. */
   around(from: Analysis): readonly Analysis[] {
     const own = pathOf(from.document.uri)
     if (own === null) return [from]

@@ -132,8 +132,8 @@ export abstract class Cursor {
     if (this.kind === Kind.Identifier) {
       const { text } = this
       const capital = text.replace(/^_+/, '').replace(/^./, letter => letter.toUpperCase())
-      const fixes = [{ label: `call it ${capital}`, span: this.here(), replacement: capital }]
-      this.note(
+      const fixes = [{ label: `write ${capital}`, span: this.here(), replacement: capital }]
+      this.report(
         'E0001',
         `the name of ${description} must begin with a capital letter, found \`${text}\``,
         this.here(),
@@ -200,7 +200,7 @@ export abstract class Cursor {
   }
 
   /** Reports an error without panic mode. */
-  protected note(code: DiagnosticCode, message: string, span: Span, details: DiagnosticDetails = {}): void {
+  protected report(code: DiagnosticCode, message: string, span: Span, details: DiagnosticDetails = {}): void {
     if (!this.inPanic) this.diagnostics.push(diagnostic(code, message, span, details))
   }
 

@@ -46,7 +46,7 @@ export abstract class DecoratorParser extends StatementParser {
 
   #unknown(text: string, span: { start: number; end: number }): void {
     const near = nearName(text, DECORATORS)
-    this.note('parse.unknown_decorator', `there is no decorator \`@${text}\``, span, {
+    this.report('parse.unknown_decorator', `there is no decorator \`@${text}\``, span, {
       ...(near === undefined
         ? {}
         : {
@@ -61,14 +61,14 @@ export abstract class DecoratorParser extends StatementParser {
       const path = this.tokens.text(this.position + 2)
       const known = this.second === Kind.LeftParen && this.tokens.kind(this.position + 2) === Kind.String
       const route = `http get ${known ? path : '"/path"'} to T { … }`
-      this.note('parse.deprecated_get', '`@get` is not supported: declare routes with `http`', span, {
+      this.report('parse.deprecated_get', '`@get` is not supported: declare routes with `http`', span, {
         suggestions: [`write \`${route}\` instead of the decorator and the function`],
         ...(known ? { fixes: [this.#getFix(path)] } : {})
       })
       return
     }
     const [code, instead] = RETIRED[text as keyof typeof RETIRED]
-    this.note(code, `\`@${text}\` is no longer part of the language`, span, { suggestions: [instead] })
+    this.report(code, `\`@${text}\` is no longer part of the language`, span, { suggestions: [instead] })
   }
 
   /**
@@ -94,7 +94,7 @@ export abstract class DecoratorParser extends StatementParser {
     const value = args.find(isKind)?.value
     const kind = value?.kind === 'Identifier' ? value.name : ''
     if (!KINDS.includes(kind)) {
-      this.note('E0001', '`@endpoint` requires a kind: query, mutation or server', value ?? decorator, {
+      this.report('E0001', '`@endpoint` requires a kind: query, mutation or server', value ?? decorator, {
         suggestions: ['write `@query`, `@mutation` or `@server`']
       })
     }

@@ -150,7 +150,7 @@ export abstract class ExpressionParser extends PatternParser {
   #noteSymbol(word: string): void {
     const { text } = this
     const span = this.here()
-    this.note('lint.symbol_operator', `write \`${word}\` instead of \`${text}\``, span, {
+    this.report('lint.symbol_operator', `write \`${word}\` instead of \`${text}\``, span, {
       fixes: [{ label: `write ${word}`, span, replacement: word }]
     })
   }

@@ -67,13 +67,13 @@ export abstract class FunctionParser extends TypeDeclarationParser {
   #roleOf(decorators: readonly Decorator[]): Decorator | null {
     const [first, second] = decorators.filter(({ name }) => ROLES.has(name.text))
     if (first !== undefined && second !== undefined) {
-      this.note('E0001', `a function cannot be both \`@${first.name.text}\` and \`@${second.name.text}\``, second, {
+      this.report('E0001', `a function cannot be both \`@${first.name.text}\` and \`@${second.name.text}\``, second, {
         related: [{ span: first, message: 'the other role' }]
       })
     }
     const texts = first === undefined ? 0 : (TEXTS[first.name.text] ?? 0)
     if (first !== undefined && roleTexts(first).length < texts) {
-      this.note(
+      this.report(
         'E0001',
         `\`@${first.name.text}\` requires ${texts === 1 ? 'a description' : 'a URI and a description'}`,
         first

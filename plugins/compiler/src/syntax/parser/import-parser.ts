@@ -11,7 +11,7 @@ const METADATA = ['version', 'path', 'git', 'rev', 'branch']
 export abstract class ImportParser extends InterfaceParser {
   protected imported({ start, decorators }: Prefix): Import {
     const [decorator] = decorators
-    if (decorator !== undefined) this.note('E0001', 'an import cannot have decorators', decorator)
+    if (decorator !== undefined) this.report('E0001', 'an import cannot have decorators', decorator)
     this.advance()
     const items: ImportItem[] = []
     do items.push(this.#importItem())
@@ -67,7 +67,7 @@ export abstract class ImportParser extends InterfaceParser {
   #metadata(): { readonly key: Name; readonly value: StringLiteral } {
     const key = this.expectName('`version`, `path`, `git`, `rev` or `branch`')
     if (key.text !== '' && !METADATA.includes(key.text)) {
-      this.note('E0001', `a crate has no \`${key.text}\`; expected ${METADATA.join(', ')}`, key)
+      this.report('E0001', `a crate has no \`${key.text}\`; expected ${METADATA.join(', ')}`, key)
     }
     this.expect(Kind.Colon, 'after it')
     return { key, value: this.expectString('a value') }

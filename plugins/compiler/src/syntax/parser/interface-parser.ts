@@ -64,7 +64,7 @@ export abstract class InterfaceParser extends FunctionParser {
       this.advance()
       const { start: at } = this
       if (!this.accept(Kind.Colon)) {
-        this.note('E0001', '`view` requires a colon before the element', this.here(), {
+        this.report('E0001', '`view` requires a colon before the element', this.here(), {
           fixes: [{ label: 'write `view:`', span: { start: at, end: at }, replacement: ': ' }]
         })
       }
@@ -180,7 +180,7 @@ export abstract class InterfaceParser extends FunctionParser {
     const path = this.expectString('a path')
     if (this.kind !== Kind.To && !this.inPanic) {
       const at = { start: path.end, end: path.end }
-      this.note('E0001', 'an entry of `routes` requires `to` between the path and the component', this.here(), {
+      this.report('E0001', 'an entry of `routes` requires `to` between the path and the component', this.here(), {
         ...(this.kind === Kind.TypeIdentifier ? { fixes: [{ label: 'write `to`', span: at, replacement: ' to' }] } : {})
       })
       if (this.kind !== Kind.TypeIdentifier) this.inPanic = true
@@ -272,7 +272,7 @@ export abstract class InterfaceParser extends FunctionParser {
     const [body = this.missing(), second] = this.inPanic
       ? []
       : this.members('the view of a fragment', () => this.expression())
-    if (second !== undefined) this.note('E0001', 'a fragment must be a single expression', second)
+    if (second !== undefined) this.report('E0001', 'a fragment must be a single expression', second)
     return { kind: 'Fragment', start, end: this.lastEnd, ...prefix, name, params, body }
   }
 

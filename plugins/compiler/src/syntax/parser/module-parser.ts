@@ -156,7 +156,7 @@ export class ModuleParser extends ImportParser {
       default:
         if (this.#atWordDeclaration()) return this.#wordDeclaration(prefix)
     }
-    return this.#loose(prefix)
+    return this.#scriptStatement(prefix)
   }
 
   /** True if the next word is a contextual keyword that begins a declaration, rather than a variable. */
@@ -176,7 +176,7 @@ export class ModuleParser extends ImportParser {
   }
 
   /** Parses a statement of a script; reports an error in a module. */
-  #loose({ start, decorators }: Prefix): Declaration | null {
+  #scriptStatement({ start, decorators }: Prefix): Declaration | null {
     if (this.#isScript() && decorators.length === 0) {
       const statement = this.statement()
       this.accept(Kind.Comma)
@@ -196,15 +196,15 @@ export class ModuleParser extends ImportParser {
   /** Parses a declaration that starts with a decorator. */
   #decorated(prefix: Prefix, { name, args, strings }: Decorator): Declaration | null {
     const [mark] = prefix.decorators
-    if (args !== null) this.note('E0001', `\`@${name.text}\` cannot have arguments`, name)
+    if (args !== null) this.report('E0001', `\`@${name.text}\` cannot have arguments`, name)
     if (strings.length > (name.text === 'v0' ? 1 : 0)) {
-      this.note(
+      this.report(
         'E0001',
         `\`@${name.text}\` ${name.text === 'v0' ? 'can have only one string' : 'cannot have a string'}`,
         name
       )
     }
-    if (mark !== undefined && name.text.endsWith('index')) this.note('E0001', 'an index cannot have decorators', mark)
+    if (mark !== undefined && name.text.endsWith('index')) this.report('E0001', 'an index cannot have decorators', mark)
     switch (name.text) {
       case 'table':
       case 'collection':
@@ -235,9 +235,9 @@ export class ModuleParser extends ImportParser {
     const span = { start: prefix.start, end: this.tokens.end(this.position) }
     const suggestions = ['write `component Name(…) { view: … }`']
     if (this.#options.allowComponentFunctions) {
-      this.note('lint.legacy_component_fn', 'a component is written as a function', span, { suggestions })
+      this.report('lint.legacy_component_fn', 'a component is written as a function', span, { suggestions })
     } else {
-      this.note('E0001', 'a component cannot be a function', span, {
+      this.report('E0001', 'a component cannot be a function', span, {
         suggestions: [...suggestions, 'to allow function components, set SVC_ALLOW_LEGACY_COMPONENT_FN=1']
       })
     }

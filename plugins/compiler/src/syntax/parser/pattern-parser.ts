@@ -67,7 +67,7 @@ export abstract class PatternParser extends TypeParser {
     const end = this.tokens.end(this.position)
     if (kind === Kind.Int) this.#checkRange(text, isNegative)
     if (kind === Kind.Float && !Number.isFinite(Number(text))) {
-      this.note('E0001', 'this number exceeds the maximum float', this.here(), {
+      this.report('E0001', 'this number exceeds the maximum float', this.here(), {
         suggestions: ['use a dec for larger numbers']
       })
     }
@@ -83,7 +83,7 @@ export abstract class PatternParser extends TypeParser {
     const significant = digits.replace(/^0+/, '')
     const limit = isNegative ? '9223372036854775808' : '9223372036854775807'
     if (significant.length < 19 || (significant.length === 19 && significant <= limit)) return
-    this.note('E0001', `${isNegative ? '-' : ''}${digits} does not fit into an int of 64 bits`, this.here(), {
+    this.report('E0001', `${isNegative ? '-' : ''}${digits} does not fit into an int of 64 bits`, this.here(), {
       suggestions: [`the ${isNegative ? 'minimum int is -' : 'maximum int is '}${limit}; use a dec for larger numbers`]
     })
   }

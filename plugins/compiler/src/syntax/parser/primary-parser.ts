@@ -168,7 +168,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     }
     if (this.kind === Kind.Arrow) {
       const span = this.here()
-      this.note('E0001', 'write `=>` instead of `->` in an arm of `match`', span, {
+      this.report('E0001', 'write `=>` instead of `->` in an arm of `match`', span, {
         fixes: [{ label: 'write =>', span, replacement: '=>' }]
       })
       this.advance()

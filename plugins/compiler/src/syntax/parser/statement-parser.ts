@@ -111,7 +111,7 @@ export abstract class StatementParser extends ViewParser {
     if (operator === undefined || this.onNewLine) {
       return { kind: 'ExpressionStatement', start, end: target.end, expression: target }
     }
-    if (!isAssignable(target.kind)) this.note('E0001', 'cannot assign to this expression', target)
+    if (!isAssignable(target.kind)) this.report('E0001', 'cannot assign to this expression', target)
     this.advance()
     const value = this.expression()
     return { kind: 'Assign', start, end: this.lastEnd, target, operator, value }

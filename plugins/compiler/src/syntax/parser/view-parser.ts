@@ -113,13 +113,13 @@ export abstract class ViewParser extends PrimaryParser {
       tag === '' && !this.atName ? '' : this.#compoundName('the name of the element', Kind.Dot, Kind.Minus).text
     const span = { start: from, end: this.lastEnd }
     if (closing !== tag && this.#openTags.includes(closing)) {
-      this.note('E0001', `\`<${tag}>\` is not closed before \`</${closing}>\``, span, { related })
+      this.report('E0001', `\`<${tag}>\` is not closed before \`</${closing}>\``, span, { related })
       this.moveTo(slash)
       return
     }
     if (closing !== tag) {
       const fixes = [{ label: `write ${tag}`, span, replacement: tag }]
-      this.note('E0001', `\`</${closing}>\` does not match \`<${tag}>\``, span, { related, fixes })
+      this.report('E0001', `\`</${closing}>\` does not match \`<${tag}>\``, span, { related, fixes })
     }
     this.expect(Kind.Greater, `after \`</${tag}\``)
   }

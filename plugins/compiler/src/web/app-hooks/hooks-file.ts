@@ -182,7 +182,7 @@ class HookPrinter {
     const { values, params } = this.#values(value, offers)
     const used = [...new Set(values)].filter(each => each !== null)
     const head = used.length === 0 ? '()' : `({ ${used.join(', ')} })`
-    const args = values.map((each, index) => each ?? leftOut(params[index]))
+    const args = values.map((each, index) => each ?? omittedArgument(params[index]))
     return `async ${head} => valueOf(await ${this.#callee(value)}(${args.join(', ')}))`
   }
 
@@ -200,7 +200,7 @@ class HookPrinter {
     const { values, params } = this.#values(value, [...inPath, ...offers])
     const args = values.map((each, index) => {
       const param = params[index]
-      if (each === null || param === undefined) return leftOut(param)
+      if (each === null || param === undefined) return omittedArgument(param)
       return fromText(param.type === null ? null : lowerType(param.type), `params[${literal(each)}]`)
     })
     const head = args.some(each => each.includes('params[')) ? 'params' : '()'
@@ -233,7 +233,7 @@ class HookPrinter {
 }
 
 /** Returns the argument for a parameter that receives no value: its default. */
-function leftOut(param: Param | undefined): string {
+function omittedArgument(param: Param | undefined): string {
   return param !== undefined && param.value === null && isOptional(param.type) ? 'null' : 'undefined'
 }
 

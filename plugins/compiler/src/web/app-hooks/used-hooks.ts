@@ -32,9 +32,9 @@ function mentionsPush(module: Module): boolean {
   for (const item of itemsOf(module, 'Import').flatMap(({ items }) => items)) {
     if (isMobileImport(item) && item.alias !== null) names.add(item.alias.text)
   }
-  const isMobile = (of: Expression): boolean => {
-    if (of.kind === 'Member') return of.property.text === 'mobile'
-    return of.kind === 'Identifier' && names.has(of.name)
+  const isMobile = (expression: Expression): boolean => {
+    if (expression.kind === 'Member') return expression.property.text === 'mobile'
+    return expression.kind === 'Identifier' && names.has(expression.name)
   }
   let isUsed = false
   walk(module, node => {

@@ -97,7 +97,7 @@ class ComponentTranslator {
     for (const member of members) if (isEffectful(member)) this.#effect(member)
     const root = members.find(member => member.kind === 'View')?.root
     const view = root === undefined ? null : this.#view.node(root)
-    const order = (each: ComponentBehavior): number => this.#place(each)
+    const order = (each: ComponentBehavior): number => this.#offsetOf(each)
     return {
       name: name.text,
       file: this.#file,
@@ -110,15 +110,15 @@ class ComponentTranslator {
   }
 
   /** Source offsets of the behaviours, for sorting. */
-  readonly #places = new Map<ComponentBehavior, number>()
+  readonly #offsets = new Map<ComponentBehavior, number>()
 
-  #place(behavior: ComponentBehavior): number {
-    return this.#places.get(behavior) ?? 0
+  #offsetOf(behavior: ComponentBehavior): number {
+    return this.#offsets.get(behavior) ?? 0
   }
 
-  #note(behavior: ComponentBehavior, { start }: ComponentMember): void {
+  #addBehavior(behavior: ComponentBehavior, { start }: ComponentMember): void {
     this.#behaviors.push(behavior)
-    this.#places.set(behavior, start)
+    this.#offsets.set(behavior, start)
   }
 
   #declareState({ name, type, value }: State): void {
@@ -140,13 +140,13 @@ class ComponentTranslator {
       this.#statements.push(`${head}(${empty})`)
       const load = this.#view.awaiting(() => [call(local.setter ?? '', this.#view.expression(value).doc).doc])
       this.#loads.push(asyncBody(load))
-      this.#note({ kind: 'state', name: name.text, text: empty }, member)
+      this.#addBehavior({ kind: 'state', name: name.text, text: empty }, member)
       return
     }
     const initial = this.#view.closed(value)
     const isLiteral = initial.isStable === true || ['List', 'Object', 'Tuple'].includes(value.kind)
     this.#statements.push([head, '(', isLiteral ? initial.doc : arrow('()', initial).doc, ')'])
-    this.#note({ kind: 'state', name: name.text, text: codeText(initial.doc) }, member)
+    this.#addBehavior({ kind: 'state', name: name.text, text: codeText(initial.doc) }, member)
   }
 
   #derived(member: Derived): void {
@@ -156,7 +156,7 @@ class ComponentTranslator {
     const local = this.#scope.declare(name.text, { type: found })
     const annotation = type === null ? '' : `: ${this.#file.type(type)}`
     this.#statements.push([`const ${local.name}${annotation} = `, made.doc])
-    this.#note({ kind: 'derived', name: name.text, text: codeText(made.doc) }, member)
+    this.#addBehavior({ kind: 'derived', name: name.text, text: codeText(made.doc) }, member)
   }
 
   #statement(member: ComponentMember): void {
@@ -172,7 +172,7 @@ class ComponentTranslator {
     if (member.kind === 'Lifecycle') {
       if (member.moment === 'mount') this.#hook(statements, [])
       else this.#cleanup(statements, this.#reads(member.body).length > 0)
-      this.#note({ kind: 'effect', dependencies: [`${name.text}::${member.moment}`], text }, member)
+      this.#addBehavior({ kind: 'effect', dependencies: [`${name.text}::${member.moment}`], text }, member)
       return
     }
     const named = member.dependencies?.map(each => each.text)
@@ -180,7 +180,10 @@ class ComponentTranslator {
       statements,
       (named ?? this.#reads(member.body)).map(each => this.#scope.lookup(each)?.name ?? each)
     )
-    this.#note({ kind: 'effect', dependencies: (named ?? []).map(each => `${name.text}::${each}`), text }, member)
+    this.#addBehavior(
+      { kind: 'effect', dependencies: (named ?? []).map(each => `${name.text}::${each}`), text },
+      member
+    )
   }
 
   /** Adds cleanup code. It reads the newest values, not those of the first render. */

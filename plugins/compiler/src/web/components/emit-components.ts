@@ -42,8 +42,8 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
   const problems = validateWebIr(built)
   const files = views.components.flatMap((view): EmittedFile[] => {
     const style = view.declaration.kind === 'Component' ? styleFile(view.declaration) : null
-    const shown = shownView(view, built, problems.length === 0, options)
-    const file = componentFile(view.translation, shown, { source, hasStyle: style !== null })
+    const displayed = displayedView(view, built, problems.length === 0, options)
+    const file = componentFile(view.translation, displayed, { source, hasStyle: style !== null })
     return style === null ? [file] : [file, style]
   })
   const forms = formsFile(web, views)
@@ -70,7 +70,7 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
 }
 
 /** Returns the view from the web IR if it matches the program, else the view from the program. */
-function shownView(
+function displayedView(
   { translation }: TranslatedView,
   { ir }: BuiltWebIr,
   isValid: boolean,

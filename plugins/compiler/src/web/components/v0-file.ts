@@ -5,17 +5,20 @@ import { EmittedModule } from '../typescript/emitted-module.ts'
 import { literal, propertyKey } from '../typescript-names.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
-/** Generates the placeholder for a v0 component until its module exists. The placeholder shows the component's name. */
+/**
+ * Generates the module of a v0 component: a re-export for `@v0 from`, otherwise a placeholder. The placeholder is an empty
+ * element with the component's id.
+ */
 export function v0File(
   { name, props, source, fromFile }: V0Component,
   views: TranslatedViews,
-  of: string
+  sourceName: string
 ): EmittedFile {
   const path = `${name.text}.tsx`
   if (fromFile) {
     const module = source.value.replace(/\.[jt]sx?$/, '')
     const relative = /^[./@]/.test(module) ? module : `./${module}`
-    return { path, text: `${header(of)}\nexport { ${name.text} } from ${literal(relative)}\n` }
+    return { path, text: `${header(sourceName)}\nexport { ${name.text} } from ${literal(relative)}\n` }
   }
   const file = new EmittedModule(views.program, views.types)
   const members = props.map(prop => {
@@ -28,5 +31,5 @@ export function ${name.text}(_props: ${name.text}Props) {
   return <div data-v0={${literal(source.value)}} />
 }
 `
-  return { path, text: [header(of), ...(lines.length === 0 ? [] : [lines.join('')]), text].join('\n') }
+  return { path, text: [header(sourceName), ...(lines.length === 0 ? [] : [lines.join('')]), text].join('\n') }
 }

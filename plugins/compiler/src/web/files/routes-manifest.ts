@@ -34,7 +34,7 @@ export function routesManifestFile(web: WebModule, found: ClientRoutes): Emitted
     `export const notFound: (() => ReactNode) | null = ${printer.fallback(found.notFound, '')}\n`,
     `export const error: ((message: string) => ReactNode) | null = ${printer.fallback(found.error, 'message')}\n`
   ]
-  // The client is a module object, since queries may have the names of exports.
+  // Imported as an object, since a query may have the name of an export of this module.
   const client = body.some(text => text.includes('$client.')) ? ["import * as $client from './vox-client'"] : []
   const imports = `${[...printer.imports.lines(), ...client].join('\n')}\n`
   return { path: 'routes.manifest.ts', text: [header(web.name), imports, TYPES, ...body].join('\n') }
@@ -75,7 +75,6 @@ class ManifestPrinter {
 
   route(route: ClientRoute, indent: string): string {
     const { path, component, loader, pending, error, children } = route
-    const needsParams = (uses: boolean): string => (uses ? 'params' : '_params')
     const call = loader === null ? '' : `$client.${valueName(loader.query)}(${this.#args(loader.params)})`
     const takesParams = loader?.params.length ? 'params' : ''
     const fromPath = route.properties.some(({ from }) => from === 'param')
@@ -85,7 +84,7 @@ class ManifestPrinter {
       `path: ${literal(path)}`,
       `component: ${literal(component)}`,
       `loader: ${loader === null ? 'null' : `(${takesParams}) => ${call}`}`,
-      `render: ${fromPath ? parameters : parameters.replace('params', needsParams(false))} => ${this.#element(route)}`,
+      `render: ${fromPath ? parameters : parameters.replace('params', '_params')} => ${this.#element(route)}`,
       `pending: ${this.fallback(pending === null ? null : { component: pending, property: null }, '')}`,
       `error: ${this.fallback(error, 'message')}`,
       `children: [${
@@ -103,9 +102,9 @@ class ManifestPrinter {
   fallback(fallback: RouteFallback | null, message: string): string {
     if (fallback === null) return 'null'
     const { component, property } = fallback
-    const takes = message !== '' && property !== null
-    const props = takes ? `, { ${propertyKey(property)}: ${message} }` : ''
-    return `${takes ? `${message} => ` : '() => '}${this.#create(component, props)}`
+    const takesMessage = message !== '' && property !== null
+    const props = takesMessage ? `, { ${propertyKey(property)}: ${message} }` : ''
+    return `${takesMessage ? `${message} => ` : '() => '}${this.#create(component, props)}`
   }
 
   #element({ component, properties, loader }: ClientRoute): string {
@@ -124,9 +123,9 @@ class ManifestPrinter {
     return `createElement(${this.imports.value(module, component)}${props})`
   }
 
-  #textProperty({ name, type, isOptional: mayMiss }: RouteProperty): string {
+  #textProperty({ name, type, isOptional: canBeMissing }: RouteProperty): string {
     const text = `params[${literal(name)}]`
-    if (!mayMiss) return `${propertyKey(name)}: ${fromText(type, text)}`
+    if (!canBeMissing) return `${propertyKey(name)}: ${fromText(type, text)}`
     return `...(${text} === undefined ? {} : { ${propertyKey(name)}: ${fromText(type, text)} })`
   }
 
@@ -141,7 +140,7 @@ class ManifestPrinter {
   }
 }
 
-/** Returns code that converts a string from a path to a value of the type. */
+/** Returns code that converts a path or query parameter, a string, to a value of the type. */
 export function fromText(type: HirType | null, text: string): string {
   const name = typeof type === 'object' && type !== null ? nameOf(type) : ''
   if (name === 'int' || name === 'float' || name === 'Id') return `Number(${text})`

@@ -19,7 +19,7 @@ type Variable = readonly [name: string, value: string]
  */
 export function tokensFiles(
   web: WebModule,
-  beside: { readonly path: string; readonly text: string } | null
+  tokensFile: { readonly path: string; readonly text: string } | null
 ): { files: EmittedFile[]; diagnostics: Diagnostic[] } {
   const diagnostics: Diagnostic[] = []
   const declared = itemsOf(web.module, 'AppHook').flatMap(({ hook, name, entries }): Variable[] => {
@@ -32,10 +32,10 @@ export function tokensFiles(
       return []
     })
   })
-  const variables = [...(beside === null ? [] : documentVariables(beside.text, beside.path)), ...declared]
-  if (variables.length === 0 && beside === null) return { files: [], diagnostics }
+  const variables = [...(tokensFile === null ? [] : documentVariables(tokensFile.text, tokensFile.path)), ...declared]
+  if (variables.length === 0 && tokensFile === null) return { files: [], diagnostics }
   const lines = variables.map(([name, value]) => `  --${name}: ${value};\n`)
-  const origin = beside === null ? `${web.name}.vox` : TOKENS_FILE
+  const origin = tokensFile === null ? `${web.name}.vox` : TOKENS_FILE
   const head = `/* Generated from ${origin} by svc build; the next build overwrites it. */\n\n`
   const constants = variables.map(([name]) => `  ${literal(name)}: ${literal(`var(--${name})`)}`)
   const files = [
@@ -75,11 +75,11 @@ function variablesOf(group: Group, names: readonly string[], path: string): Vari
     const inner = [...names, kebabCase(key)]
     const token = isGroup(value) ? (value.$value ?? value.value) : value
     if (isGroup(value) && (token === undefined || isGroup(token))) return variablesOf(value, inner, path)
-    const shown = inner.join('.')
+    const tokenPath = inner.join('.')
     if (typeof token !== 'string' && typeof token !== 'number')
-      throw invalid(path, `${shown} is not a string or a number`)
+      throw invalid(path, `${tokenPath} is not a string or a number`)
     if (typeof token === 'string' && !isValue(token)) {
-      throw invalid(path, `${shown} has a character that CSS values cannot have`)
+      throw invalid(path, `${tokenPath} has a character that CSS values cannot have`)
     }
     return [[inner.join('-'), cssValue(token)]]
   })
@@ -102,8 +102,8 @@ function kebabCase(name: string): string {
     .toLowerCase()
 }
 
-function invalid(path: string, why: string): Error {
-  return compilerErrors.create('CMP_TOKENS_INVALID', `${path} has no design tokens: ${why}`, {
+function invalid(path: string, problem: string): Error {
+  return compilerErrors.create('CMP_TOKENS_INVALID', `${path} has invalid design tokens: ${problem}`, {
     hint: 'write an object of groups and values, such as {"color": {"brand": "#06c"}}; nothing was written',
     at: { file: path }
   })

@@ -6,32 +6,32 @@ import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 /** Location of a user's module: next to the program, or in the build folder. */
-export type ModulePlace = 'program' | 'build'
+export type ModuleLocation = 'program' | 'build'
 
 /**
  * Generates modules that re-export files next to the program: one for each path of `import react Name from "./path"`,
- * and one for each component with `@v0 from "./path"`. `placeOf` returns the location of a user's module, by its path
+ * and one for each component with `@v0 from "./path"`. `locate` returns the location of a user's module, by its path
  * without extension.
  */
 export function userModuleFiles(
   { module, name }: WebModule,
   sourceFolder: string,
-  placeOf: (path: string) => ModulePlace | null
+  locate: (path: string) => ModuleLocation | null
 ): { files: EmittedFile[]; diagnostics: Diagnostic[] } {
   const diagnostics: Diagnostic[] = []
   const isBesideProgram = (source: StringLiteral, exported: Name): boolean => {
     // TypeScript resolves packages and other paths itself.
     if (!/^\.\/[^.]+(\.[jt]sx?)?$/.test(source.value)) return false
     const path = pathOf(source)
-    const place = placeOf(path)
-    if (place === null) {
+    const location = locate(path)
+    if (location === null) {
       const message = `the module \`./${path}\` exists neither next to the program nor in the build folder`
       const suggestions = [`create ${path}.tsx next to the program, and export \`${exported.text}\` from it`]
       diagnostics.push(diagnostic('web.missing_module', message, source, { suggestions }))
     }
-    return place === 'program' && sourceFolder !== '.'
+    return location === 'program' && sourceFolder !== '.'
   }
-  const passOn = (file: string, names: readonly string[], from: string): EmittedFile => {
+  const reexport = (file: string, names: readonly string[], from: string): EmittedFile => {
     const up = '../'.repeat(file.split('/').length - 1)
     const module = posix.join(up, sourceFolder, from)
     const text = `${header(name)}\nexport { ${names.join(', ')} } from '${module.startsWith('.') ? module : `./${module}`}'\n`
@@ -47,8 +47,8 @@ export function userModuleFiles(
     return fromFile && isBesideProgram(source, own)
   })
   const files = [
-    ...[...imported].map(([path, names]) => passOn(`${path}.ts`, names, path)),
-    ...components.map(({ source, name: own }) => passOn(`${own.text}.tsx`, [own.text], pathOf(source)))
+    ...[...imported].map(([path, names]) => reexport(`${path}.ts`, names, path)),
+    ...components.map(({ source, name: own }) => reexport(`${own.text}.tsx`, [own.text], pathOf(source)))
   ]
   return { files, diagnostics }
 }

@@ -9,7 +9,7 @@ import {
   EXPRESS_DEV_DEPENDENCIES,
   START_DEPENDENCIES
 } from '../versions.ts'
-import type { ScaffoldFacts } from './facts.ts'
+import type { ScaffoldInputs } from './scaffold-inputs.ts'
 
 export type Layout = 'spa' | 'start'
 
@@ -17,13 +17,13 @@ export type Layout = 'spa' | 'start'
  * Generates the files of both layouts: styles, and the configuration of shadcn/ui, TypeScript and npm. The styles are
  * in `folder`.
  */
-export function commonScaffold(facts: ScaffoldFacts, layout: Layout): EmittedFile[] {
+export function commonScaffold(inputs: ScaffoldInputs, layout: Layout): EmittedFile[] {
   const folder = layout === 'spa' ? 'app' : 'src'
   return [
-    { path: `${folder}/globals.css`, text: globals(facts.hasTokens) },
+    { path: `${folder}/globals.css`, text: globals(inputs.hasTokens) },
     { path: layout === 'spa' ? 'app/components.json' : 'components.json', text: json(components(folder, layout)) },
     { path: 'tsconfig.json', text: json(tsconfig(layout)) },
-    { path: 'package.json', text: json(manifest(facts, layout)) }
+    { path: 'package.json', text: json(manifest(inputs, layout)) }
   ]
 }
 
@@ -86,8 +86,8 @@ function tsconfig(layout: Layout): object {
   }
 }
 
-function manifest(facts: ScaffoldFacts, layout: Layout): object {
-  const { name, imported, hasExpress, hasRoutes, hasHooks, mobileTarget } = facts
+function manifest(inputs: ScaffoldInputs, layout: Layout): object {
+  const { name, imported, hasExpress, hasRoutes, hasHooks, mobileTarget } = inputs
   const platforms = mobileTarget === null ? [] : platformsOf(mobileTarget)
   const needed = new Set([
     'react',

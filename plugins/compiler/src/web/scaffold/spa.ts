@@ -1,14 +1,14 @@
 import type { EmittedFile } from '../emitted-file.ts'
-import type { ScaffoldFacts } from './facts.ts'
+import type { ScaffoldInputs } from './scaffold-inputs.ts'
 
 /** Generates the starter files of an application that runs only in the browser. */
-export function spaScaffold(facts: ScaffoldFacts): EmittedFile[] {
+export function spaScaffold(inputs: ScaffoldInputs): EmittedFile[] {
   return [
-    { path: 'index.html', text: indexHtml(facts.title) },
-    { path: 'app/main.tsx', text: mainText(facts) },
-    { path: 'app/App.tsx', text: appText(facts) },
-    ...(facts.hasIslands ? [{ path: 'app/islands.tsx', text: islandsText(facts.islands) }] : []),
-    { path: 'vite.config.ts', text: viteConfig(facts.outDir) }
+    { path: 'index.html', text: indexHtml(inputs.title) },
+    { path: 'app/main.tsx', text: mainText(inputs) },
+    { path: 'app/App.tsx', text: appText(inputs) },
+    ...(inputs.hasIslands ? [{ path: 'app/islands.tsx', text: islandsText(inputs.islands) }] : []),
+    { path: 'vite.config.ts', text: viteConfig(inputs.outDir) }
   ]
 }
 
@@ -29,7 +29,7 @@ function indexHtml(title: string): string {
 `
 }
 
-function mainText({ hasIslands, hasMobile, hasRoutes }: ScaffoldFacts): string {
+function mainText({ hasIslands, hasMobile, hasRoutes }: ScaffoldInputs): string {
   const mobile = hasMobile ? "\nimport { startMobile } from '../mobile'" : ''
   const imports = mobile + (hasIslands ? "\nimport { mountIslands } from '../vox-islands-mount'" : '')
   const opens = hasMobile && hasRoutes
@@ -75,10 +75,11 @@ export default defineConfig({
 `
 }
 
-function appText(facts: ScaffoldFacts): string {
-  if (facts.hasRoutes) return routedApp(facts)
-  const { page, hasHooks } = facts
-  if (page === null) return `export function App() {\n  return <p>This page shows the views of the program.</p>\n}\n`
+function appText(inputs: ScaffoldInputs): string {
+  if (inputs.hasRoutes) return routedApp(inputs)
+  const { page, hasHooks } = inputs
+  if (page === null)
+    return `export function App() {\n  return <p>The program has no page: declare routes, or a component without required parameters.</p>\n}\n`
   const view = '<Page />'
   if (!hasHooks) return `import { ${page} as Page } from '../${page}'\n\nexport function App() {\n  return ${view}\n}\n`
   return `import { QueryClient } from '@tanstack/react-query'
@@ -97,7 +98,7 @@ export function App() {
 `
 }
 
-function routedApp({ hasHooks, hasClient, hasMobile }: ScaffoldFacts): string {
+function routedApp({ hasHooks, hasClient, hasMobile }: ScaffoldInputs): string {
   const router = '<RouterProvider router={router} />'
   const imports = [
     ...(hasHooks ? ["import { QueryClient } from '@tanstack/react-query'"] : []),

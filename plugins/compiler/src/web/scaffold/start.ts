@@ -1,21 +1,21 @@
 import type { ClientRoutes } from '../client-routes.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { literal } from '../typescript-names.ts'
-import type { ScaffoldFacts } from './facts.ts'
 import { HOME, type RouteFile, routeFiles } from './route-files.ts'
 import { routeTree } from './route-tree.ts'
+import type { ScaffoldInputs } from './scaffold-inputs.ts'
 
 /** Generates the starter files of an application that a TanStack Start server renders. */
-export function startScaffold(facts: ScaffoldFacts, routes: ClientRoutes | null): EmittedFile[] {
+export function startScaffold(inputs: ScaffoldInputs, routes: ClientRoutes | null): EmittedFile[] {
   const files = (routes?.routes ?? []).flatMap(route => routeFiles(route, null))
   const pages = files.map(file => ({ path: `src/routes/${file.stem}.tsx`, text: pageText(file) }))
-  const home = routes === null ? [{ path: 'src/routes/index.tsx', text: homeText(facts) }] : []
+  const home = routes === null ? [{ path: 'src/routes/index.tsx', text: homeText(inputs) }] : []
   const listed = routes === null ? [HOME] : files
   return [
     { path: 'vite.config.ts', text: VITE_CONFIG },
-    { path: 'src/router.tsx', text: routerText(facts) },
+    { path: 'src/router.tsx', text: routerText(inputs) },
     { path: 'src/routeTree.gen.ts', text: routeTree(listed) },
-    { path: 'src/routes/__root.tsx', text: rootText(facts, routes !== null) },
+    { path: 'src/routes/__root.tsx', text: rootText(inputs, routes !== null) },
     ...(routes === null ? [] : [{ path: 'src/page.tsx', text: PAGE }]),
     ...pages,
     ...home
@@ -86,16 +86,19 @@ export const Route = createFileRoute(${literal(id)})({
 `
 }
 
-function homeText({ page }: ScaffoldFacts): string {
-  const shown = page === null ? '<p>This page shows the views of the program.</p>' : '<Page />'
+function homeText({ page }: ScaffoldInputs): string {
+  const content =
+    page === null
+      ? '<p>The program has no page: declare routes, or a component without required parameters.</p>'
+      : '<Page />'
   const imported = page === null ? '' : `import { ${page} as Page } from '../../${page}'\n`
   return `import { createFileRoute } from '@tanstack/react-router'
 ${imported}
-export const Route = createFileRoute('/')({ component: () => ${shown} })
+export const Route = createFileRoute('/')({ component: () => ${content} })
 `
 }
 
-function rootText({ title, hasHooks }: ScaffoldFacts, hasRoutes: boolean): string {
+function rootText({ title, hasHooks }: ScaffoldInputs, hasRoutes: boolean): string {
   const outlet = hasHooks
     ? '<VoxQueryProvider client={queries}>\n          <Outlet />\n        </VoxQueryProvider>'
     : '<Outlet />'
@@ -138,7 +141,7 @@ function Document() {
 `
 }
 
-function routerText({ hasClient, hasMobile }: ScaffoldFacts): string {
+function routerText({ hasClient, hasMobile }: ScaffoldInputs): string {
   const mobile = hasMobile ? "\nimport { startMobile } from '../mobile'" : ''
   const imported = mobile + (hasClient ? "\nimport { voxClient } from '../vox-client'" : '')
   const begins = hasMobile

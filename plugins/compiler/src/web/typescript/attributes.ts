@@ -79,31 +79,31 @@ function intrinsicAttributes(element: Element, primitive: Primitive | null, view
     primitive === null || primitive.className === '' ? null : JSON.stringify(primitive.className)
   let ownStyle: Doc | null = null
   // Attributes in program order, after those of the primitive.
-  let classPlace = 0
-  let stylePlace = 0
+  let classPosition = 0
+  let stylePosition = 0
   for (const attribute of element.attributes) {
     const { text } = attribute.name
     const { value } = attribute
     const name = primitive?.attributes?.[text] ?? attributeName(text)
     const property = primitive?.styles?.[text]
     if (text === 'bind' && value !== null) found.push(...boundTo(element, value, view))
-    else if (primitive?.shown === text && !hasChildren) continue
+    else if (primitive?.contentAttribute === text && !hasChildren) continue
     else if (element.tag.text === 'heading' && text === 'level' && primitive !== null) continue
     else if (property !== undefined && value !== null) style.push([property, view.closed(value).doc])
     else if (name === 'className' && value !== null) {
-      if (className === null) classPlace = found.length
+      if (className === null) classPosition = found.length
       className = joinedClasses(className, classCode(value, view))
     } else if (name === 'style' && value !== null) {
       const inner = bare(value)
-      if (style.length === 0) stylePlace = found.length
+      if (style.length === 0) stylePosition = found.length
       if (inner.kind === 'String') style.push(...declarations(inner.value))
       else ownStyle = view.closed(value).doc
     } else found.push({ name, code: intrinsicValue(name, text, value, view) })
   }
   const styleCode = style.length === 0 ? ownStyle : recordOf(style, ownStyle)
-  if (styleCode !== null) found.splice(stylePlace, 0, { name: 'style', code: styleCode })
-  const place = classPlace + (styleCode !== null && stylePlace < classPlace ? 1 : 0)
-  if (className !== null) found.splice(place, 0, { name: 'className', code: className })
+  if (styleCode !== null) found.splice(stylePosition, 0, { name: 'style', code: styleCode })
+  const classIndex = classPosition + (styleCode !== null && stylePosition < classPosition ? 1 : 0)
+  if (className !== null) found.splice(classIndex, 0, { name: 'className', code: className })
   return found
 }
 

@@ -98,12 +98,12 @@ export abstract class CallTranslator extends MatchTranslator {
       }
       return this.unavailable(full.join('.'), node)
     }
-    const of = this.expression(object)
+    const objectPath = this.expression(object)
     const type = this.typeOf(object)
     const name = property.text
     const item = isGeneric(type, 'List') ? [itemOf(type)] : isGeneric(type, 'Option') ? [itemOf(type)] : []
     const args = this.#argumentCodes(node.args, [], item)
-    const made = translateMethod(name, of, type, args, {
+    const made = translateMethod(name, objectPath, type, args, {
       helper: each => this.helper(each),
       named: value => this.named(value, 'value')
     })
@@ -117,8 +117,8 @@ export abstract class CallTranslator extends MatchTranslator {
   #path(object: Expression): string[] | null {
     const node = bare(object)
     if (node.kind === 'Member') {
-      const of = this.#path(node.object)
-      return of === null ? null : [...of, node.property.text]
+      const objectPath = this.#path(node.object)
+      return objectPath === null ? null : [...objectPath, node.property.text]
     }
     if (node.kind !== 'Identifier' || this.scope.lookup(node.name) !== undefined) return null
     const entry = this.program.names.get(node.name)
@@ -141,13 +141,13 @@ export abstract class CallTranslator extends MatchTranslator {
   #argumentCodes(
     args: readonly Argument[],
     types: readonly ValueType[],
-    ofLambda: readonly ValueType[] = []
+    lambdaTypes: readonly ValueType[] = []
   ): TypeScriptCode[] {
     const before = types.length > 0 ? types : []
     return args.map(({ value }, index) => {
       const inner = bare(value)
       const type = before[index]
-      const params = type?.kind === 'function' ? (type.params ?? []) : ofLambda
+      const params = type?.kind === 'function' ? (type.params ?? []) : lambdaTypes
       return inner.kind === 'Lambda' ? this.lambda(inner, params) : (this.operands([value])[0] as TypeScriptCode)
     })
   }
@@ -156,10 +156,10 @@ export abstract class CallTranslator extends MatchTranslator {
   #ordered(args: readonly Argument[], signature: Signature | null): TypeScriptCode[] {
     const params = signature?.params ?? []
     const values: (Expression | null)[] = []
-    let place = 0
+    let position = 0
     for (const { name, value } of args) {
-      const at = name === null ? place++ : params.findIndex(param => param.name.text === name.text)
-      values[at === -1 ? place++ : at] = value
+      const at = name === null ? position++ : params.findIndex(param => param.name.text === name.text)
+      values[at === -1 ? position++ : at] = value
     }
     const all = Array.from(values, value => value ?? null)
     const present = all.filter(value => value !== null)

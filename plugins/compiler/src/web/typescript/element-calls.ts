@@ -36,9 +36,9 @@ export function elementOfCall(
   if (component !== undefined) {
     const names =
       'params' in component && component.params !== null ? component.params.map(param => param.name.text) : []
-    const places = 'props' in component ? component.props.map(prop => prop.name.text) : names
+    const properties = 'props' in component ? component.props.map(prop => prop.name.text) : names
     return element(
-      [...positional.map((value, index) => attribute(places[index] ?? `arg${index}`, value)), ...named],
+      [...positional.map((value, index) => attribute(properties[index] ?? `arg${index}`, value)), ...named],
       []
     )
   }

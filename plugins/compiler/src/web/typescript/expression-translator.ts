@@ -238,18 +238,18 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
   }
 
   #member({ object, property }: Member): TypeScriptCode {
-    const of = this.expression(object)
+    const objectCode = this.expression(object)
     const name = property.text
-    if (!/^[A-Za-z_$][\w$]*$/.test(name)) return code([operand(of, Level.postfix), '[', literal(name), ']'])
-    return code([operand(of, Level.postfix), '.', name])
+    if (!/^[A-Za-z_$][\w$]*$/.test(name)) return code([operand(objectCode, Level.postfix), '[', literal(name), ']'])
+    return code([operand(objectCode, Level.postfix), '.', name])
   }
 
   #index({ object, index }: IndexAccess): TypeScriptCode {
-    const [of, at] = this.operands([object, index]) as [TypeScriptCode, TypeScriptCode]
+    const [objectCode, at] = this.operands([object, index]) as [TypeScriptCode, TypeScriptCode]
     const type = this.typeOf(object)
-    if (isPlain(type, 'str')) return code([this.helper('item_at'), '([...', of.doc, '], ', at.doc, ')'])
+    if (isPlain(type, 'str')) return code([this.helper('item_at'), '([...', objectCode.doc, '], ', at.doc, ')'])
     const isKey = isGeneric(type, 'Map') || isPlain(this.typeOf(index), 'str')
-    return code([this.helper(isKey ? 'entry_of' : 'item_at'), '(', of.doc, ', ', at.doc, ')'])
+    return code([this.helper(isKey ? 'entry_of' : 'item_at'), '(', objectCode.doc, ', ', at.doc, ')'])
   }
 
   #try({ operand: inner }: Try): TypeScriptCode {

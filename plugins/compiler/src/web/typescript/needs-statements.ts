@@ -48,9 +48,9 @@ const FUNCTIONS: ReadonlySet<string> = new Set(['Lambda'])
 /** True if a node or a descendant matches. The descendants of some kinds are skipped. */
 export function contains(
   node: AnyNode,
-  fits: (node: AnyNode) => boolean,
+  matches: (node: AnyNode) => boolean,
   closed: ReadonlySet<string> = FUNCTIONS
 ): boolean {
-  if (fits(node)) return true
-  return childrenOf(node).some(child => !closed.has(child.kind) && contains(child, fits, closed))
+  if (matches(node)) return true
+  return childrenOf(node).some(child => !closed.has(child.kind) && contains(child, matches, closed))
 }

@@ -79,11 +79,11 @@ function joined(
   b: ValueType,
   helper: (name: string) => string
 ): TypeScriptCode {
-  const shown = (value: TypeScriptCode, type: ValueType, level: Level) =>
+  const textOperand = (value: TypeScriptCode, type: ValueType, level: Level) =>
     isPlain(type, 'str', 'char', 'int', 'float', 'bool', 'dec')
       ? operand(value, level)
       : call(helper('text'), value.doc).doc
-  return code(infix(shown(left, a, Level.sum), '+', shown(right, b, Level.product)), Level.sum)
+  return code(infix(textOperand(left, a, Level.sum), '+', textOperand(right, b, Level.product)), Level.sum)
 }
 
 function infix(left: Doc, sign: string, right: Doc): Doc {

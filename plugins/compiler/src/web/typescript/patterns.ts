@@ -42,8 +42,8 @@ function constructorTest(
   const entry = program.names.get(name.text)
   const held = type.kind === 'generic' ? type.args : []
   const [inner] = parts
-  const within = (at: string, of: ValueType): PatternTest =>
-    inner === undefined ? NOTHING : patternTest(inner, at, of, program)
+  const within = (at: string, innerType: ValueType): PatternTest =>
+    inner === undefined ? NOTHING : patternTest(inner, at, innerType, program)
   const isOwn = entry?.kind === 'constructor'
   if (!isOwn && name.text === 'Some') return all([test(`${value} != null`), within(value, held[0] ?? ANY)])
   if (!isOwn && name.text === 'None') return test(`${value} == null`)
@@ -68,19 +68,19 @@ function constructorTest(
 
 function literalTest(
   { value, isNegative }: Extract<Pattern, { kind: 'LiteralPattern' }>,
-  of: string,
+  subject: string,
   type: ValueType
 ): string {
   const sign = isNegative ? '-' : ''
   switch (value.kind) {
     case 'Bool':
-      return isPlain(type, 'bool') ? `${value.value ? '' : '!'}${of}` : `${of} === ${value.value}`
+      return isPlain(type, 'bool') ? `${value.value ? '' : '!'}${subject}` : `${subject} === ${value.value}`
     case 'String':
-      return `${of} === ${literal(value.value)}`
+      return `${subject} === ${literal(value.value)}`
     case 'Decimal':
-      return `Number(${of}) === ${sign}${Number(value.digits)}`
+      return `Number(${subject}) === ${sign}${Number(value.digits)}`
     default:
-      return `${of} === ${sign}${value.digits.replace(/^0+(?=\d)/, '')}`
+      return `${subject} === ${sign}${value.digits.replace(/^0+(?=\d)/, '')}`
   }
 }
 

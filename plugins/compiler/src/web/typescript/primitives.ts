@@ -11,7 +11,7 @@ export interface Primitive {
   /** Style properties, by the names of attributes. */
   readonly styles?: Readonly<Record<string, string>>
   /** Attribute whose value is shown if the element has no children. */
-  readonly shown?: string
+  readonly contentAttribute?: string
 }
 
 const BOX = { gap: 'gap', padding: 'padding', align: 'alignItems', justify: 'justifyContent' } as const
@@ -21,17 +21,17 @@ const PRIMITIVES: Readonly<Record<string, Primitive>> = {
   column: { tag: 'div', className: 'column', style: { display: 'flex', flexDirection: 'column' }, styles: BOX },
   row: { tag: 'div', className: 'row', style: { display: 'flex', flexDirection: 'row' }, styles: BOX },
   wrap: { tag: 'div', className: 'wrap', style: { display: 'flex', flexWrap: 'wrap' }, styles: BOX },
-  text: { tag: 'span', className: 'text', style: {}, shown: 'value' },
-  heading: { tag: 'h1', className: 'heading', style: {}, shown: 'text' },
-  link: { tag: 'a', className: 'link', style: {}, attributes: { to: 'href' }, shown: 'label' },
+  text: { tag: 'span', className: 'text', style: {}, contentAttribute: 'value' },
+  heading: { tag: 'h1', className: 'heading', style: {}, contentAttribute: 'text' },
+  link: { tag: 'a', className: 'link', style: {}, attributes: { to: 'href' }, contentAttribute: 'label' },
   image: { tag: 'img', className: 'image', style: {} },
-  button: { tag: 'button', className: '', style: {}, shown: 'label' },
+  button: { tag: 'button', className: '', style: {}, contentAttribute: 'label' },
   panel: { tag: 'div', className: 'panel', style: {}, styles: BOX },
   card: { tag: 'div', className: 'card', style: {}, styles: BOX },
   list: { tag: 'ul', className: 'list', style: {}, styles: BOX },
   list_item: { tag: 'li', className: 'list-item', style: {} },
   overlay: { tag: 'div', className: 'overlay', style: { position: 'fixed', inset: '0' } },
-  toast: { tag: 'div', className: 'toast', style: {}, shown: 'message' },
+  toast: { tag: 'div', className: 'toast', style: {}, contentAttribute: 'message' },
   drawer: { tag: 'aside', className: 'drawer', style: {} },
   modal: { tag: 'dialog', className: 'modal', style: {} }
 }

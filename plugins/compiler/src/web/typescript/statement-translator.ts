@@ -228,18 +228,18 @@ export abstract class StatementTranslator extends ExpressionTranslator {
         return
       }
       case 'Member': {
-        const of = this.expression(inner.object)
+        const objectCode = this.expression(inner.object)
         const key = propertyKey(inner.property.text)
         const entry: Doc = value.doc === key ? key : [`${key}: `, value.doc]
-        this.store(inner.object, code(['{ ...', of.doc, ', ', entry, ' }']))
+        this.store(inner.object, code(['{ ...', objectCode.doc, ', ', entry, ' }']))
         return
       }
       case 'IndexAccess': {
-        const [of, at] = this.operands([inner.object, inner.index]) as [TypeScriptCode, TypeScriptCode]
+        const [objectCode, at] = this.operands([inner.object, inner.index]) as [TypeScriptCode, TypeScriptCode]
         const isKey = isGeneric(this.typeOf(inner.object), 'Map') || isPlain(this.typeOf(inner.index), 'str')
         const copy: Doc = isKey
-          ? ['{ ...', of.doc, ', [', at.doc, ']: ', value.doc, ' }']
-          : [this.helper('with_item'), '(', of.doc, ', ', at.doc, ', ', value.doc, ')']
+          ? ['{ ...', objectCode.doc, ', [', at.doc, ']: ', value.doc, ' }']
+          : [this.helper('with_item'), '(', objectCode.doc, ', ', at.doc, ', ', value.doc, ')']
         this.store(inner.object, code(copy))
         return
       }

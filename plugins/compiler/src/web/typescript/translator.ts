@@ -85,8 +85,8 @@ export abstract class Translator {
       case 'IndexAccess':
         return itemOf(this.typeOf(node.object))
       case 'TupleIndex': {
-        const of = this.typeOf(node.object)
-        return of.kind === 'tuple' ? (of.items[node.index] ?? ANY) : ANY
+        const objectType = this.typeOf(node.object)
+        return objectType.kind === 'tuple' ? (objectType.items[node.index] ?? ANY) : ANY
       }
       case 'Binary':
         return operatorResult(node.operator, this.typeOf(node.left), this.typeOf(node.right)) ?? ANY
@@ -175,8 +175,8 @@ export abstract class Translator {
     return codes
   }
 
-  #keep(codes: TypeScriptCode[], place: number): void {
-    let at = place
+  #keep(codes: TypeScriptCode[], position: number): void {
+    let at = position
     for (const [index, each] of codes.entries()) {
       if (each.isStable === true) continue
       const name = this.scope.fresh('value')

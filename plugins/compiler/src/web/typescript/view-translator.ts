@@ -36,7 +36,7 @@ export class ViewTranslator extends CallTranslator {
     for (const text of shownTexts(node)) this.#shownTexts.add(text)
     const made = this.closed(node)
     // A loop shows the results of its body in order.
-    return { kind: 'expression', code: node.kind === 'For' ? made.doc : this.#shown(made, this.typeOf(node)) }
+    return { kind: 'expression', code: node.kind === 'For' ? made.doc : this.#displayed(made, this.typeOf(node)) }
   }
 
   /** Returns the resolver of placeholders in the current scope. */
@@ -50,7 +50,7 @@ export class ViewTranslator extends CallTranslator {
         (object, text) => ({ kind: 'Member', object, property: { text, ...at }, ...at }),
         { kind: 'Identifier', name, ...at }
       )
-      return this.#shown(this.expression(value), this.typeOf(value))
+      return this.#displayed(this.expression(value), this.typeOf(value))
     }
   }
 
@@ -116,13 +116,13 @@ export class ViewTranslator extends CallTranslator {
   /** Returns the children of a primitive. Without children, it shows the value of one of its attributes. */
   #shownChildren(element: Element, primitive: Primitive | null): ViewNode[] {
     const children = this.#children(element)
-    if (children.length > 0 || primitive?.shown === undefined) return children
-    const shown = element.attributes.find(each => each.name.text === primitive.shown)
-    return shown?.value == null ? [] : [this.node(shown.value)]
+    if (children.length > 0 || primitive?.contentAttribute === undefined) return children
+    const content = element.attributes.find(each => each.name.text === primitive.contentAttribute)
+    return content?.value == null ? [] : [this.node(content.value)]
   }
 
   /** Converts a value to a child or a part of a string. React shows neither booleans nor records. */
-  #shown(value: TypeScriptCode, type: ValueType): Doc {
+  #displayed(value: TypeScriptCode, type: ValueType): Doc {
     if (isPlain(type, 'bool')) return call('String', value.doc).doc
     return isShowable(type) ? value.doc : call(this.helper('text'), value.doc).doc
   }

@@ -63,7 +63,7 @@ export function writeProject(folder: string, source: string, allowComponentFunct
     express: false,
     tokens: null,
     sourceFolder: '.',
-    placeOf: () => null
+    locate: () => null
   } as const
   const { files } = emitProject(web, components, options)
   mkdirSync(folder, { recursive: true })

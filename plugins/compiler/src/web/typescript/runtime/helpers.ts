@@ -38,7 +38,7 @@ export function runtimeText(used: ReadonlySet<string>): string | null {
   if (usesResult) imports.use('./types', 'Result')
   for (const helper of helpers) {
     for (const [module, names] of Object.entries(helper.imports ?? {})) {
-      for (const name of names) imports.own(module, name)
+      for (const name of names) imports.importingModule(module, name)
     }
   }
   const lines = imports.lines().map(each => `${each}\n`)

@@ -30,7 +30,7 @@ export function text(value: unknown): string {
 `
   },
   size_of: {
-    source: `/** Returns the items of a list, the characters of a string, or the entries of a record. */
+    source: `/** Returns the number of items of a list, of characters of a string, or of entries of a record. */
 export function size_of(value: unknown): number {
   if (typeof value === 'string') return [...value].length
   return Array.isArray(value) ? value.length : Object.keys(value ?? {}).length
