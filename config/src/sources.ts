@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ConfigProblem } from '@svc/plugin-sdk'
 import { isTable, type Layer, lookup, merge, type Path, type Table, UNSET, type View } from './layers.ts'
@@ -230,13 +230,39 @@ function readProfile(
   read: (layer: Layer, file: string) => View[],
   problems: ConfigProblem[]
 ): View[] {
-  if (/^[\w-]+$/.test(name) && name !== 'local') {
-    const layers = places.flatMap(file => read('profile', file))
-    if (places.some(existsSync)) return layers
+  if (!isProfileName(name)) {
+    const message = `${JSON.stringify(name)} is not a profile name; use letters, digits, _ and -`
+    problems.push(problem('error', 'CFG_PROFILE_UNKNOWN', message, undefined, undefined, hintFor(places)))
+    return []
   }
+  const layers = places.flatMap(file => read('profile', file))
+  if (places.some(existsSync)) return layers
   const message = `there is no profile "${name}"; searched ${places.join(' and ')}`
-  problems.push(problem('error', 'CFG_PROFILE_UNKNOWN', message))
+  problems.push(problem('error', 'CFG_PROFILE_UNKNOWN', message, undefined, undefined, hintFor(places)))
   return []
+}
+
+/** True for a name that selects a profile. `svc.local.toml` is a layer and no profile. */
+function isProfileName(name: string): boolean {
+  return /^[\w-]+$/.test(name) && name !== 'local'
+}
+
+/** Lists the profiles next to the files that were searched: `NAME.toml` and `svc.NAME.toml`. */
+function hintFor([installed = '', own = '']: readonly string[]): string {
+  const [prefix = ''] = basename(own).split('.')
+  const names = [
+    ...filesIn(dirname(installed)).map(file => /^(.+)\.toml$/.exec(file)?.[1]),
+    ...filesIn(dirname(own)).map(file => (file.startsWith(`${prefix}.`) ? /\.(.+)\.toml$/.exec(file)?.[1] : undefined))
+  ].filter(name => name !== undefined && isProfileName(name))
+  return names.length === 0 ? `create ${own}` : `use one of ${[...new Set(names)].sort().join(', ')}`
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }
 
 /** Parses `a.b=c`. If `c` is not a TOML value, it is a string. */
