@@ -1,4 +1,4 @@
-import { parseSecretReference, type SettingExplanation, type SettingReport } from '@svc/plugin-sdk'
+import { type ConfigProblem, parseSecretReference, type SettingExplanation, type SettingReport } from '@svc/plugin-sdk'
 import { configErrors } from './errors.ts'
 import { isTable, lookup, mentions, UNSET } from './layers.ts'
 import { didYouMean } from './problem.ts'
@@ -63,17 +63,29 @@ function explain(section: ResolvedSection, setting: Declared): SettingExplanatio
 function report(section: ResolvedSection, setting: Declared): SettingReport {
   const mentioned = mentions(section.views, setting.path).at(-1)
   const removed = mentioned?.value === UNSET
+  const key = keyText([...section.prefix, ...setting.path])
+  const value = masked(setting, lookup(section.settings, setting.path))
+  const layer = mentioned === undefined || removed ? 'default' : mentioned.view.layer
+  const place = mentioned === undefined ? null : mentioned.view.place(setting.path).text
+  const wrong = section.problems.find(problem => isAbout(problem, key))
   return {
-    key: keyText([...section.prefix, ...setting.path]),
+    key,
     plugin: section.owner,
-    value: masked(setting, lookup(section.settings, setting.path)),
-    layer: mentioned === undefined || removed ? 'default' : mentioned.view.layer,
-    place: mentioned === undefined ? null : mentioned.view.place(setting.path).text,
+    value: wrong === undefined ? value : null,
+    layer,
+    place,
     env: setting.env,
     reload: setting.reload,
     secret: setting.secret,
-    description: typeof setting.schema.description === 'string' ? setting.schema.description : ''
+    description: typeof setting.schema.description === 'string' ? setting.schema.description : '',
+    ...(wrong === undefined ? {} : { refused: { value, layer, place, message: wrong.message } })
   }
+}
+
+/** True if a problem makes the value of a setting invalid, or a part of the value. */
+function isAbout({ severity, code, key }: ConfigProblem, setting: string): boolean {
+  const isInvalid = severity === 'error' && code === 'CFG_VALUE_INVALID'
+  return isInvalid && (key === setting || key?.startsWith(`${setting}.`) === true)
 }
 
 function masked({ secret }: Declared, value: unknown): unknown {

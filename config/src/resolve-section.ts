@@ -107,7 +107,7 @@ function envProblem(
   const key = keyText([...section.prefix, ...path])
   const actual = show(value, declared.secret)
   const message = `environment variable ${variable} must be ${expected}, got ${actual}; ${key} keeps the value of the other layers`
-  return problem('warning', 'CFG_ENV_INVALID', message, { text: variable }, key)
+  return problem('warning', 'CFG_ENV_INVALID', message, { text: variable }, key, `correct or unset ${variable}`)
 }
 
 function envView(entries: readonly EnvEntry[]): View {

@@ -64,6 +64,11 @@ export interface Annotations {
   readonly 'x-complete'?: 'plugins' | 'operations' | 'methods' | 'settings'
   /** True for an alternative spelling for other peers: accepted, but not shown in help, completions and tool lists. */
   readonly 'x-hidden'?: boolean
+  /**
+   * Value that the program `svc` adds if a server answers: `environment-problems` are the problems of the caller's
+   * environment variables, which the server cannot see.
+   */
+  readonly 'x-fill'?: 'environment-problems'
   /** How a change of this setting is applied: live, by a reload of the plugin (default), or by a restart. */
   readonly 'x-reload'?: 'live' | 'plugin' | 'restart'
 }

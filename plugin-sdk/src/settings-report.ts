@@ -1,4 +1,4 @@
-/** Setting with its value and the layer that sets it. Secrets are masked. */
+/** Setting with its value in force, null if there is none, and the layer that sets it. Secrets are masked. */
 export interface SettingReport {
   readonly key: string
   readonly plugin: string
@@ -9,6 +9,16 @@ export interface SettingReport {
   readonly reload: 'live' | 'plugin' | 'restart'
   readonly secret: boolean
   readonly description: string
+  /** Invalid value of the highest layer, if there is one. It is not in force. */
+  readonly refused?: RefusedValue
+}
+
+export interface RefusedValue {
+  readonly value: unknown
+  readonly layer: string
+  readonly place: string | null
+  /** Describes a valid value. */
+  readonly message: string
 }
 
 export interface SettingExplanation extends SettingReport {

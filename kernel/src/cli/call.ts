@@ -16,6 +16,7 @@ import type { Project } from '../host/project.ts'
 import type { CommandSession } from './commands.ts'
 import { findDaemon } from './daemon.ts'
 import { EXIT } from './exit-codes.ts'
+import { fillInput } from './fill-input.ts'
 import type { GlobalFlags } from './flags.ts'
 import { interruptible } from './interrupt.ts'
 import { readJson } from './json-input.ts'
@@ -37,7 +38,8 @@ export async function runOperation(
   const daemon = method === undefined ? null : await findDaemon(session)
   if (method !== undefined && daemon !== null) {
     return interruptible(async signal => {
-      const result = await daemon.call(method, input, signal, output).catch(error => {
+      const params = await fillInput(session, descriptor, input)
+      const result = await daemon.call(method, params, signal, output).catch(error => {
         throw isSvcError(error, 'DMN_METHOD_UNKNOWN') ? notOffered(error, method, plugin) : error
       })
       return output.finish(result)

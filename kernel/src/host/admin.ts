@@ -35,7 +35,10 @@ import { sampleCpu } from './profile.ts'
 export interface AdminHost {
   readonly kernel: Kernel
   readonly serves: boolean
+  /** Configuration in force. */
   readonly config: ResolvedConfig
+  /** Configuration as it was last read. Invalid settings of it are not in force. */
+  readonly read: ResolvedConfig
   apply(change: KernelChange, dryRun: boolean): Promise<ChangeReport>
   findings(): readonly Finding[]
   readAgain(): Promise<readonly ConfigProblem[]>
@@ -80,7 +83,11 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     findings: () => host.findings(),
     build: directory => host.build(directory),
     settings: (prefix): readonly SettingReport[] => host.config.settings(prefix),
-    explain: (key): SettingExplanation => host.config.explain(key),
+    explain: (key): SettingExplanation => {
+      const { refused, ...inForce } = host.config.explain(key)
+      const found = host.read.explain(key).refused ?? refused
+      return found === undefined ? inForce : { ...inForce, refused: found }
+    },
     validate: () => host.readAgain(),
     configSchema: () => host.configSchema(),
     stop: reason => host.stop(reason)

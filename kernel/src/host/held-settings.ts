@@ -1,4 +1,4 @@
-import type { Resolved, ResolvedSection } from '@svc/config'
+import { explainSetting, listSettings, type Resolved, type ResolvedSection } from '@svc/config'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { policySection, settingsSection } from './sections.ts'
 
@@ -12,13 +12,17 @@ export function holdSettings(
   const held = new Set([...names].flatMap(name => [policySection(name), settingsSection(name)]))
   const section = (name: string): ResolvedSection | undefined =>
     (held.has(name) ? before.resolved.section(name) : undefined) ?? config.resolved.section(name)
+  const sections = config.resolved.sections.map(each => section(each.name) ?? each)
   const resolved: Resolved = {
     ...config.resolved,
     section,
-    sections: config.resolved.sections.map(each => section(each.name) ?? each)
+    sections,
+    settings: prefix => listSettings(sections, prefix),
+    explain: key => explainSetting(sections, key)
   }
   const plugins = [...config.plugins].map(
     ([name, own]) => [name, (names.has(name) ? before.plugins.get(name) : undefined) ?? own] as const
   )
-  return { ...config, resolved, plugins: new Map(plugins) }
+  const { settings, explain } = resolved
+  return { ...config, resolved, plugins: new Map(plugins), settings, explain }
 }

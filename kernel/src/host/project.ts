@@ -74,6 +74,8 @@ export class Project {
   readonly #findings: Findings
   /** Catalog that was read last, even if it was not applied. Its files are watched. */
   #seen: PluginCatalog
+  /** Configuration of `#seen`. */
+  #seenConfig: ResolvedConfig
   /** Plugins whose files changed since their code was read. They stay listed until a change succeeds. */
   readonly #stale = new Set<string>()
   #watcher: Watcher | undefined
@@ -94,6 +96,7 @@ export class Project {
     this.#seen = options.catalog
     this.#config = config
     this.#read = config
+    this.#seenConfig = config
     this.log = log
     this.#findings = new Findings(log)
     this.#unfinished = new UnfinishedSaves(log)
@@ -157,6 +160,7 @@ export class Project {
         this.#seen = await read()
         this.#printOutput(this.#seen)
         const config = this.#resolve(this.#seen)
+        this.#seenConfig = config
         if (this.#mustWait(this.#seen, config)) this.#readAgainSoon()
         else {
           const stale = [...this.#stale]
@@ -345,6 +349,7 @@ export class Project {
     this.#catalog = await this.#catalog.include(names)
     this.#seen = this.#catalog
     this.#read = configOf(this.#catalog)
+    this.#seenConfig = this.#read
     this.#config = holdSettings(this.#read, this.#config, new Set(this.#refusedBy(this.#read).keys()))
     return true
   }
@@ -429,13 +434,16 @@ export class Project {
       get config() {
         return project.#config
       },
+      get read() {
+        return project.#seenConfig
+      },
       serves: this.#options.serves ?? true,
       apply: (change, dryRun) => this.#apply(change, dryRun),
       readAgain: async () => {
         const catalog = await this.#catalog.again()
         return problemsOf(catalog)
       },
-      findings: () => findingsIn(this.#seen, this.#read),
+      findings: () => findingsIn(this.#seen, this.#seenConfig),
       build: directory => build(directory),
       configSchema: () => configSchema(this.#catalog.manifests),
       stop: reason => {

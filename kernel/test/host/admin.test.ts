@@ -47,6 +47,7 @@ function adminOf(world: World): KernelAdmin {
     kernel: world.kernel,
     serves: true,
     config: {} as never,
+    read: {} as never,
     apply: nothing,
     findings: () => [],
     readAgain: nothing,

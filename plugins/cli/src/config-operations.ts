@@ -1,4 +1,5 @@
 import { defineOperation, t } from '@svc/plugin-sdk'
+import { callerProblems, problemFields } from './caller-problems.ts'
 
 const setting = {
   key: t.string(),
@@ -9,7 +10,13 @@ const setting = {
   env: t.array(t.string()),
   reload: t.enum(['live', 'plugin', 'restart']),
   secret: t.boolean(),
-  description: t.string()
+  description: t.string(),
+  refused: t.optional(
+    t.object(
+      { value: t.unknown(), layer: t.string(), place: t.nullable(t.string()), message: t.string() },
+      { description: 'Invalid value that is not in force, with the reason' }
+    )
+  )
 }
 
 export const configList = defineOperation({
@@ -37,7 +44,8 @@ export const configExplain = defineOperation({
   id: 'kernel.config.explain',
   summary: "Show where a setting's value comes from",
   input: t.object({
-    key: t.string({ minLength: 1, description: 'Dotted key, for example plugins.http.port', 'x-complete': 'settings' })
+    key: t.string({ minLength: 1, description: 'Dotted key, for example plugins.http.port', 'x-complete': 'settings' }),
+    callerProblems
   }),
   output: t.object({
     ...setting,
@@ -52,21 +60,10 @@ export const configExplain = defineOperation({
 export const configValidate = defineOperation({
   id: 'kernel.config.validate',
   summary: 'Check the configuration on disk without applying it',
-  input: t.object({}),
+  input: t.object({ callerProblems }),
   output: t.object({
     valid: t.boolean(),
-    problems: t.array(
-      t.object({
-        severity: t.enum(['error', 'warning']),
-        code: t.string(),
-        message: t.string(),
-        file: t.optional(t.string()),
-        line: t.optional(t.integer()),
-        column: t.optional(t.integer()),
-        key: t.optional(t.string()),
-        hint: t.optional(t.string())
-      })
-    ),
+    problems: t.array(t.object(problemFields)),
     text: t.string()
   }),
   effect: 'read',

@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { daemonStatePath, type KernelAdmin, probeDaemon, readDaemonState } from '@svc/contracts'
+import { daemonStatePath, type KernelAdmin, type PluginReport, probeDaemon, readDaemonState } from '@svc/contracts'
 import { withoutRunState } from './one-shot.ts'
 
 export interface Finding {
@@ -14,26 +14,46 @@ const OK_STATES = new Set(['active', 'resolved', 'disabled'])
 const ERROR_STATES = new Set(['invalid', 'failed', 'quarantined', 'stuck'])
 
 /**
- * Returns a finding for each plugin and each health check. `oneShot`: the process runs a single command, so the state
- * `active` is not reported.
+ * Returns a finding for each plugin, each further problem such as a duplicate name, and each health check. `oneShot`: the
+ * process runs a single command, so the state `active` is not reported.
  */
 export async function examinePlugins(admin: KernelAdmin, oneShot: boolean): Promise<Finding[]> {
   const plugins = oneShot ? admin.plugins().map(withoutRunState) : admin.plugins()
-  const states = plugins.map((plugin): Finding => {
-    const status = ERROR_STATES.has(plugin.state) ? 'error' : OK_STATES.has(plugin.state) ? 'ok' : 'warning'
-    const detail = plugin.why === null ? plugin.state : `${plugin.state}: ${plugin.why}`
+  const states = plugins.map(plugin => {
+    const { name, state, why } = plugin
+    const status = statusOf(plugin)
+    const hint = status === 'ok' ? null : (plugin.hint ?? `svc plugins why ${name}`)
+    return { subject: `plugin ${name}`, status, detail: why === null ? state : `${state}: ${why}`, hint }
+  })
+  const others = admin.findings().filter(({ code, message }) => isOfPlugin(code) && !isShown(message, states))
+  const problems = others.map(({ plugin, severity, message, location, hint }) => {
     return {
-      subject: `plugin ${plugin.name}`,
-      status,
-      detail,
-      hint: status === 'ok' ? null : `svc plugins why ${plugin.name}`
+      subject: plugin === null ? (location ?? 'plugins') : `plugin ${plugin}`,
+      status: severity,
+      detail: message,
+      hint
     }
   })
   const health = (await admin.health()).map((report): Finding => {
     const status = report.status === 'ok' ? 'ok' : report.status === 'degraded' ? 'warning' : 'error'
     return { subject: `${report.plugin}: ${report.label}`, status, detail: report.detail ?? report.status, hint: null }
   })
-  return [...states, ...health]
+  return [...states, ...problems, ...health]
+}
+
+function statusOf({ state, why }: PluginReport): Finding['status'] {
+  if (ERROR_STATES.has(state)) return 'error'
+  // A disabled plugin has a reason and no problem.
+  return OK_STATES.has(state) && (why === null || state === 'disabled') ? 'ok' : 'warning'
+}
+
+/** True for a problem of a package or its name. Problems of settings are listed with the configuration. */
+function isOfPlugin(code: string): boolean {
+  return !code.startsWith('CFG_')
+}
+
+function isShown(message: string, findings: readonly Finding[]): boolean {
+  return findings.some(({ detail }) => detail.includes(message))
 }
 
 export interface Installation {
@@ -48,7 +68,9 @@ export async function examineInstallation(
   { admin, projectRoot, openState }: Installation,
   oneShot: boolean
 ): Promise<Finding[]> {
-  const problems = (await admin.validate()).map((problem): Finding => {
+  const plugins = await examinePlugins(admin, oneShot)
+  const listed = (await admin.validate()).filter(({ code, message }) => !isOfPlugin(code) || !isShown(message, plugins))
+  const problems = listed.map((problem): Finding => {
     const place = problem.file === undefined ? '' : ` (${problem.file}:${problem.line ?? 1})`
     return {
       subject: 'configuration',
@@ -63,7 +85,7 @@ export async function examineInstallation(
     await examineStateFolder(openState),
     await examineDaemon(projectRoot, oneShot),
     ...(problems.length === 0 ? [configuration] : problems),
-    ...(await examinePlugins(admin, oneShot))
+    ...plugins
   ]
 }
 

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
 import { type ChangeReport, type KernelChange, kernelAdmin, kernelPort } from '@svc/contracts'
-import { type Call, definePlugin, type ErrorsOf, type OutputOf } from '@svc/plugin-sdk'
+import { type Call, defined, definePlugin, type ErrorsOf, type OutputOf } from '@svc/plugin-sdk'
+import { withCallerProblems } from './caller-problems.ts'
 import { configExplain, configList, configSchema, configValidate } from './config-operations.ts'
 import { examineInstallation, examinePlugins, type Finding } from './doctor.ts'
+import { graphDot, graphMermaid, graphText } from './graph.ts'
 import { declaredEffects, isOneShot, NOTHING_SERVES, withoutRunState, withWrittenSettings } from './one-shot.ts'
 import {
   doctor,
@@ -19,8 +21,8 @@ import {
   pluginsTop,
   pluginsWhy
 } from './plugins-operations.ts'
-import { changeText, effectTree, explanationText, graphDot, graphMermaid, graphText, problemText } from './render.ts'
-import { scaffold } from './scaffold.ts'
+import { changeText, effectTree, explanationText, problemText } from './render.ts'
+import { scaffold, scaffoldError } from './scaffold.ts'
 
 export default definePlugin({
   name: 'cli',
@@ -69,8 +71,12 @@ export default definePlugin({
       const draw = dot ? graphDot : mermaid ? graphMermaid : graphText
       return { edges, text: draw(edges) }
     })
-    ctx.implement(pluginsWhy, ({ subject }, call) => {
-      const reasons = [...admin.why(subject), ...(isOneShot(call) ? [NOTHING_SERVES] : [])]
+    ctx.implement(pluginsWhy, ({ subject, callerProblems }, call) => {
+      const reasons = [
+        ...admin.why(subject),
+        ...callerProblems.filter(({ plugin }) => plugin === subject).map(({ message }) => `in this shell: ${message}`),
+        ...(isOneShot(call) ? [NOTHING_SERVES] : [])
+      ]
       return { reasons, text: reasons.join('\n') }
     })
     ctx.implement(pluginsHooks, (_, call) => ({
@@ -91,10 +97,13 @@ export default definePlugin({
       change({ disable: names, persist }, dryRun, call)
     )
     ctx.implement(pluginsReload, ({ names, dryRun }, call) => change({ reload: names }, dryRun, call))
-    ctx.implement(pluginsNew, ({ name, directory }, call) => {
+    ctx.implement(pluginsNew, ({ name, directory }) => {
       const other = admin.plugins().find(plugin => plugin.name === name)
-      if (other !== undefined) call.fail('CLI_NAME_TAKEN', `a plugin named ${name} already exists in ${other.location}`)
-      return scaffold(ctx.projectRoot, name, directory, call)
+      if (other !== undefined)
+        throw scaffoldError('CLI_NAME_TAKEN', `a plugin named ${name} already exists in ${other.location}`, {
+          hint: `choose another name, for example my-${name}`
+        })
+      return scaffold(ctx.projectRoot, name, directory)
     })
     ctx.implement(pluginsBuild, async ({ directory }) => {
       const { name, version, files } = await admin.build(resolve(directory))
@@ -111,19 +120,27 @@ export default definePlugin({
     ctx.implement(configList, ({ prefix }) => ({
       settings: admin.settings(prefix).map(setting => ({ ...setting, env: [...setting.env] }))
     }))
-    ctx.implement(configExplain, ({ key }) => {
-      const explained = admin.explain(key)
-      const { env, overrides, ...rest } = explained
-      const refused = admin.findings().filter(finding => finding.key === explained.key)
-      const text = [explanationText(explained), ...refused.map(({ message }) => `rejected: ${message}`)].join('\n')
-      return { ...rest, env: [...env], overrides: [...overrides], text }
+    ctx.implement(configExplain, ({ key, callerProblems }) => {
+      const { env, overrides, refused, ...rest } = admin.explain(key)
+      const findings = admin.findings().filter(finding => finding.key === rest.key)
+      const others = findings.filter(({ message }) => refused === undefined || !message.includes(refused.message))
+      const text = [
+        explanationText({ ...rest, env, overrides, ...defined({ refused }) }),
+        ...others.map(({ message }) => `  rejected  ${message}`),
+        ...callerProblems
+          .filter(problem => problem.key === rest.key)
+          .map(({ message }) => `  rejected  in this shell: ${message}`)
+      ].join('\n')
+      return { ...rest, env: [...env], overrides: [...overrides], ...defined({ refused }), text }
     })
-    ctx.implement(configValidate, async () => {
-      const problems = [...(await admin.validate())]
-      // An invalid environment variable is only a warning for a running plugin, but an error here.
-      const valid = problems.every(({ severity, code }) => severity !== 'error' && code !== 'CFG_ENV_INVALID')
+    ctx.implement(configValidate, async ({ callerProblems }) => {
+      const found = withCallerProblems(await admin.validate(), callerProblems)
+      // A server ignores an invalid environment variable with a warning. Here it is an error.
+      const problems = found.map(problem =>
+        problem.code === 'CFG_ENV_INVALID' ? { ...problem, severity: 'error' as const } : problem
+      )
       return {
-        valid,
+        valid: problems.every(({ severity }) => severity !== 'error'),
         problems,
         text: problems.length === 0 ? 'the configuration is valid' : problems.map(problemText).join('\n')
       }

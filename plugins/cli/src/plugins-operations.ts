@@ -1,5 +1,6 @@
 import { adminErrors } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
+import { callerProblems } from './caller-problems.ts'
 
 const name = t.string({ minLength: 1, description: 'Plugin name', 'x-complete': 'plugins' })
 const names = t.array(name, { minItems: 1, description: 'Plugin names' })
@@ -90,7 +91,8 @@ export const pluginsWhy = defineOperation({
   id: 'kernel.plugins.why',
   summary: 'Explain the state of a plugin or a service',
   input: t.object({
-    subject: t.string({ minLength: 1, description: 'Plugin name or service token', 'x-complete': 'plugins' })
+    subject: t.string({ minLength: 1, description: 'Plugin name or service token', 'x-complete': 'plugins' }),
+    callerProblems
   }),
   output: t.object({ reasons: t.array(t.string()), text: t.string() }),
   effect: 'read',
@@ -205,24 +207,27 @@ export const pluginsReload = defineOperation({
   expose: { rpc: true, cli: { command: 'plugins reload', args: ['names'], view: { text: 'text' } } }
 })
 
+export const scaffoldErrors = {
+  CLI_DIRECTORY_EXISTS: { status: 409, message: 'The folder is not empty.' },
+  CLI_NAME_TAKEN: { status: 409, message: 'Another plugin already has this name.' },
+  CLI_DIRECTORY_OUTSIDE: { status: 400, message: 'The folder is outside the project.' }
+} as const
+
 export const pluginsNew = defineOperation({
   id: 'kernel.plugins.new',
   summary: 'Scaffold a plugin package',
   input: t.object({
     name: t.string({
       pattern: '^[a-z][a-z0-9-]{0,63}$',
-      description: 'Plugin name: lower-case letters, digits and hyphens'
+      description: 'Plugin name: lower-case letters, digits and hyphens; the first character is a letter',
+      examples: ['weather']
     }),
     directory: t.optional(
       t.string({ minLength: 1, description: 'Folder to create; default plugins/NAME in the project' })
     )
   }),
   output: t.object({ directory: t.string(), files: t.array(t.string()), text: t.string() }),
-  errors: {
-    CLI_DIRECTORY_EXISTS: { status: 409, message: 'The folder is not empty.' },
-    CLI_NAME_TAKEN: { status: 409, message: 'Another plugin already has this name.' },
-    CLI_DIRECTORY_OUTSIDE: { status: 400, message: 'The folder is outside the project.' }
-  },
+  errors: scaffoldErrors,
   scopes: ADMIN,
   expose: { cli: { command: 'plugins new', args: ['name', 'directory'], view: { text: 'text' } } }
 })

@@ -1,4 +1,4 @@
-import type { ChangeReport, ConfigProblem, EffectNode, GraphEdge, SettingExplanation } from '@svc/contracts'
+import type { ChangeReport, ConfigProblem, EffectNode, SettingExplanation } from '@svc/contracts'
 
 // Renders reports as plain text. The text is part of the output, so that clients can print it without this plugin's
 // code.
@@ -11,64 +11,6 @@ export function effectTree(node: EffectNode, indent = ''): string {
   return [node.label, ...lines].join('\n')
 }
 
-/** Renders a tree for each plugin that no other plugin depends on, with its dependencies below it. */
-export function graphText(edges: readonly GraphEdge[]): string {
-  if (edges.length === 0) return 'no plugin depends on another'
-  const used = new Set(edges.map(edge => edge.to))
-  const names = [...new Set(edges.map(edge => edge.from))].sort()
-  const roots = names.filter(name => !used.has(name))
-  const shown = new Set<string>()
-  const trees = (roots.length > 0 ? roots : names.slice(0, 1)).map(name => effectTree(branch(name, '', edges, shown)))
-  // Plugins in a cycle may not be reachable from a root.
-  const left = names.filter(name => !shown.has(name)).map(name => effectTree(branch(name, '', edges, shown)))
-  return [...trees, ...left].join('\n')
-}
-
-/** Returns a plugin with its dependencies. A plugin that was already shown is listed without dependencies. */
-function branch(name: string, suffix: string, edges: readonly GraphEdge[], shown: Set<string>): EffectNode {
-  const own = new Map<string | null, GraphEdge[]>()
-  for (const edge of edges.filter(({ from }) => from === name)) {
-    const key = edge.to ?? `missing ${edge.token}`
-    own.set(key, [...(own.get(key) ?? []), edge])
-  }
-  const isRepeated = shown.has(name) && own.size > 0
-  shown.add(name)
-  if (isRepeated) return { label: `${name}${suffix} …`, children: [] }
-  const children = [...own.values()].map(group => {
-    const [{ to }] = group as [GraphEdge]
-    const through = `  (${group.map(label).join(', ')})`
-    return to === null ? { label: `missing${through}`, children: [] } : branch(to, through, edges, shown)
-  })
-  return { label: `${name}${suffix}`, children }
-}
-
-export function graphMermaid(edges: readonly GraphEdge[]): string {
-  const ids = new Map<string, string>()
-  const node = (name: string): string => {
-    const id = ids.get(name) ?? `n${ids.size}`
-    const isNew = !ids.has(name)
-    ids.set(name, id)
-    return isNew ? `${id}["${name}"]` : id
-  }
-  const lines = edges.map(edge => {
-    const arrow = edge.kind === 'requires' ? '-->' : '-.->'
-    return `  ${node(edge.from)} ${arrow}|"${edge.token}"| ${node(edge.to ?? edge.token)}`
-  })
-  return ['graph LR', ...lines].join('\n')
-}
-
-export function graphDot(edges: readonly GraphEdge[]): string {
-  const lines = edges.map(edge => {
-    const style = edge.kind === 'requires' ? 'solid' : 'dashed'
-    return `  ${JSON.stringify(edge.from)} -> ${JSON.stringify(edge.to ?? edge.token)} [label=${JSON.stringify(edge.token)}, style=${style}]`
-  })
-  return ['digraph plugins {', '  rankdir = LR', ...lines, '}'].join('\n')
-}
-
-function label(edge: GraphEdge): string {
-  return edge.kind === 'requires' ? edge.token : `${edge.token}, ${edge.kind}`
-}
-
 export function changeText(report: ChangeReport): string {
   const steps = report.steps.length === 0 ? ['nothing to change'] : report.steps
   const end = report.applied ? `generation ${report.generation} serves` : 'dry run: no changes were made'
@@ -77,12 +19,17 @@ export function changeText(report: ChangeReport): string {
 
 export function explanationText(setting: SettingExplanation): string {
   const place = (layer: string, at: string | null): string => (at === null ? layer : `${layer}, ${at}`)
+  const { key, value, refused } = setting
+  const isUnset = refused !== undefined && value === null
   return [
-    `${setting.key} = ${JSON.stringify(setting.value)}`,
-    `  from      ${place(setting.layer, setting.place)}`,
+    isUnset ? `${key}: no value is in force` : `${key} = ${JSON.stringify(value)}`,
+    ...(isUnset ? [] : [`  from      ${place(setting.layer, setting.place)}`]),
     ...setting.overrides.map(
       other => `  overrides ${JSON.stringify(other.value)} (${place(other.layer, other.place)})`
     ),
+    ...(refused === undefined
+      ? []
+      : [`  rejected  ${JSON.stringify(refused.value)} (${place(refused.layer, refused.place)}): ${refused.message}`]),
     ...(setting.env.length === 0 ? [] : [`  env       ${setting.env.join(', ')}`]),
     `  reload    ${setting.reload}`,
     ...(setting.description === '' ? [] : [`  about     ${setting.description}`])

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import type { Call, ErrorsOf, OutputOf } from '@svc/plugin-sdk'
+import { type ErrorDetails, type ErrorsOf, type OutputOf, SvcError } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
-import type { pluginsNew } from './plugins-operations.ts'
+import { type pluginsNew, scaffoldErrors } from './plugins-operations.ts'
 import { templateFiles } from './template.ts'
 
 /**
@@ -17,16 +17,20 @@ import { templateFiles } from './template.ts'
 export async function scaffold(
   projectRoot: string,
   name: string,
-  directory: string | undefined,
-  call: Call<ErrorsOf<typeof pluginsNew>>
+  directory: string | undefined
 ): Promise<OutputOf<typeof pluginsNew>> {
   const target = directory === undefined ? join(projectRoot, 'plugins', name) : resolve(directory)
   const inside = relative(projectRoot, target)
   if (inside === '' || inside.startsWith('..') || isAbsolute(inside)) {
-    call.fail('CLI_DIRECTORY_OUTSIDE', `${target} is outside the project ${projectRoot}`)
+    throw scaffoldError('CLI_DIRECTORY_OUTSIDE', `${target} is outside the project ${projectRoot}`, {
+      hint: `omit the folder to create plugins/${name}`
+    })
   }
   const present = existsSync(target) ? await readdir(target) : []
-  if (present.length > 0) call.fail('CLI_DIRECTORY_EXISTS', `${target} is not empty`)
+  if (present.length > 0)
+    throw scaffoldError('CLI_DIRECTORY_EXISTS', `${target} is not empty`, {
+      hint: `choose another folder: svc plugins new ${name} FOLDER`
+    })
   const files = templateFiles(name, each => `^${versionInReach(projectRoot, each) ?? installedVersion(each)}`)
   for (const [path, content] of files) {
     const file = join(target, path)
@@ -34,6 +38,15 @@ export async function scaffold(
     await writeFile(file, content, { flag: 'wx' })
   }
   return { directory: target, files: [...files.keys()], text: nextSteps(projectRoot, name, slashes(inside)) }
+}
+
+/** Creates an error that `svc plugins new` declares, with a next step. */
+export function scaffoldError(
+  code: keyof ErrorsOf<typeof pluginsNew>,
+  message: string,
+  details: ErrorDetails
+): SvcError {
+  return new SvcError(code, message, { ...details, status: scaffoldErrors[code].status })
 }
 
 /** Commands up to this length are aligned; longer ones would push the descriptions too far to the right. */

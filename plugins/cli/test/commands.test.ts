@@ -19,13 +19,13 @@ t.test('in a serving process, the actual states of plugins are listed', async t 
     note: ''
   })
   t.match(await kernel.callById('kernel.plugins.graph', {}), {
-    text: 'a\n└─ b  (demo.clock@1)'
+    text: 'a\n└─ b: demo.clock@1'
   })
   t.match(await kernel.callById('kernel.plugins.graph', { dot: true }), {
     text: /^digraph plugins \{[\s\S]*"a" -> "b"/
   })
   t.match(await kernel.callById('kernel.plugins.graph', { mermaid: true }), {
-    text: 'graph LR\n  n0["a"] -->|"demo.clock@1"| n1["b"]'
+    text: 'graph LR\n  n0["a"]\n  n1["b"]\n  n0 -->|"demo.clock@1"| n1'
   })
   t.match(await kernel.callById('kernel.plugins.why', { subject: 'a' }), { text: 'a is active' })
   t.match(await kernel.callById('kernel.plugins.effects', { name: 'a' }), { text: 'a\n└─ operations' })
@@ -108,10 +108,41 @@ t.test('a configuration with warnings is valid', async t => {
   t.match(await kernel.callById('kernel.config.validate', {}), { valid: true })
 })
 
+t.test('an invalid environment variable of the caller makes the configuration invalid', async t => {
+  const problem = {
+    severity: 'warning',
+    code: 'CFG_ENV_INVALID',
+    message: 'A_PORT must be an integer',
+    key: 'plugins.a.port'
+  } as const
+  const setting = { key: 'plugins.a.port', plugin: 'a', value: 80, layer: 'default', place: null, env: ['A_PORT'] }
+  const kernel = await open(
+    t,
+    fakeAdmin([pluginReport('a')], {
+      explain: () => ({ ...setting, reload: 'plugin', secret: false, description: '', schema: {}, overrides: [] })
+    })
+  )
+  const callerProblems = [{ ...problem, plugin: 'a' }]
+  t.match(await kernel.callById('kernel.config.validate', { callerProblems }), {
+    valid: false,
+    problems: [{ severity: 'error', code: 'CFG_ENV_INVALID' }],
+    text: 'error CFG_ENV_INVALID  A_PORT must be an integer'
+  })
+  t.match(await kernel.callById('kernel.config.explain', { key: 'plugins.a.port', callerProblems }), {
+    value: 80,
+    text: /rejected {2}in this shell: A_PORT must be an integer$/
+  })
+  t.match(await kernel.callById('kernel.plugins.why', { subject: 'a', callerProblems }), {
+    reasons: ['a is active', 'in this shell: A_PORT must be an integer']
+  })
+  t.match(await kernel.callById('kernel.config.validate', {}), { valid: true })
+})
+
 t.test('plugins new rejects the name of an existing plugin', async t => {
   const kernel = await open(t, fakeAdmin([pluginReport('http')]))
   await t.rejects(kernel.callById('kernel.plugins.new', { name: 'http' }), {
     code: 'CLI_NAME_TAKEN',
-    message: /a plugin named http already exists/
+    message: /a plugin named http already exists/,
+    hint: 'choose another name, for example my-http'
   })
 })

@@ -8,6 +8,8 @@ import { fakeAdmin, pluginReport } from './fake-admin.ts'
 const statusOf = (findings: readonly Finding[], subject: string): string | undefined =>
   findings.find(finding => finding.subject === subject)?.status
 
+const QUIET: ReadonlySet<string> = new Set(['active', 'resolved', 'disabled'])
+
 t.test('the status of a plugin shows whether its state needs an action', async t => {
   const states = [
     'active',
@@ -21,7 +23,7 @@ t.test('the status of a plugin shows whether its state needs an action', async t
     'stuck'
   ] as const
   const findings = await examinePlugins(
-    fakeAdmin(states.map(state => pluginReport(state, { state, why: 'so' }))),
+    fakeAdmin(states.map(state => pluginReport(state, { state, why: QUIET.has(state) ? null : 'so' }))),
     false
   )
   t.same(
@@ -87,4 +89,31 @@ t.test('a daemon that does not respond is reported', async t => {
   )
   t.equal(statusOf(findings, 'daemon'), 'warning')
   t.equal(statusOf(findings, 'state folder'), 'ok')
+})
+
+t.test('a running plugin with a problem is no ok line, and further problems have lines', async t => {
+  const taken = {
+    plugin: 'a',
+    severity: 'warning',
+    code: 'LDR_NAME_TAKEN',
+    message: 'two plugins are named a: /one is used, /two is ignored',
+    hint: 'remove or rename one of them',
+    key: null,
+    location: '/two'
+  } as const
+  const why = 'last change refused: package.json is not JSON'
+  const kept = { ...taken, plugin: 'b', code: 'LDR_PACKAGE_INVALID', message: 'package.json is not JSON' }
+  const setting = { ...taken, code: 'CFG_VALUE_INVALID', message: 'n must be an integer' }
+  const plugins = [
+    pluginReport('a'),
+    pluginReport('b', { refused: true, why, hint: 'correct the file' }),
+    pluginReport('c', { state: 'disabled', why: 'left out by --only' })
+  ]
+  const admin = fakeAdmin(plugins, { findings: () => [taken, kept, setting] })
+  t.same((await examinePlugins(admin, false)).slice(0, 4), [
+    { subject: 'plugin a', status: 'ok', detail: 'active', hint: null },
+    { subject: 'plugin b', status: 'warning', detail: `active: ${why}`, hint: 'correct the file' },
+    { subject: 'plugin c', status: 'ok', detail: 'disabled: left out by --only', hint: null },
+    { subject: 'plugin a', status: 'warning', detail: taken.message, hint: taken.hint }
+  ])
 })
