@@ -196,9 +196,9 @@ t.test(
     })
     t.equal((await inbox(world)).unread_count, 4)
     t.equal(fake.debits.length, 3)
-    const asked = fake.decisions.length
+    const decisionCount = fake.decisions.length
     t.ok((await send(world, { msg_type: 'progress_update' })).route_ok)
-    t.equal(fake.decisions.length, asked, 'the policy is not asked about other types')
+    t.equal(fake.decisions.length, decisionCount, 'the policy is not asked about other types')
   }
 )
 
@@ -234,14 +234,14 @@ t.test('a broadcast reaches every other agent, and retiring an agent deletes its
 t.test('clarifications require route db, are read first, and are validated', async t => {
   const world = await openWorld(t)
   const payload = JSON.stringify({ clarification_intent: 'which port', question_kind: 'entry', urgency: null })
-  const ask = (change: object = {}) =>
+  const clarify = (change: object = {}) =>
     send(world, { msg_type: 'clarification_request', payload, route: 'db', ...change })
   await send(world, { route: 'db', priority: 'critical' })
-  await ask()
+  await clarify()
   t.match((await inbox(world)).messages, [{ msg_type: 'clarification_request', payload }, { priority: 'critical' }])
   const { rows } = await world.store.query('SELECT priority FROM a2a_messages ORDER BY id')
   t.same(rows, [[3], [5]])
-  await t.rejects(ask({ route: 'local' }), { code: 'MSG_PLANE_UNSUITED' })
+  await t.rejects(clarify({ route: 'local' }), { code: 'MSG_PLANE_UNSUITED' })
   const broken: [string, RegExp][] = [
     ['x', /not valid JSON/],
     ['[]', /not an object/],
@@ -252,7 +252,7 @@ t.test('clarifications require route db, are read first, and are validated', asy
     ['{"clarification_intent":"x","stop_policy":[]}', /an object/]
   ]
   for (const [payload, message] of broken)
-    await t.rejects(ask({ payload }), { code: 'MSG_CLARIFICATION_INVALID', message })
+    await t.rejects(clarify({ payload }), { code: 'MSG_CLARIFICATION_INVALID', message })
 })
 
 t.test('history lists messages of both planes by time, and a2a.tasks uses the states of the A2A protocol', async t => {
@@ -296,9 +296,9 @@ t.test('watch emits each message once and in order, including those of other pro
     world.kernel.call(a2aWatch, {}, { signal: stop.signal, onEvent: event => seen.push(event as never) }),
     world.kernel.call(a2aWatch, { agent_id: 3 }, { signal: stop.signal, onEvent: event => only.push(event as never) })
   ]
-  const until = async (met: () => boolean): Promise<void> => {
+  const until = async (condition: () => boolean): Promise<void> => {
     const end = Date.now() + 30_000
-    while (!met() && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 10))
+    while (!condition() && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 10))
   }
   // Sends messages until both watchers have received one, because they start asynchronously.
   await until(() => {

@@ -22,15 +22,15 @@ const RECORD = JSON.parse(readFileSync(new URL('./fixtures/hosted-api.json', imp
 
 /** Starts a server that replays the recorded responses in order, and requires the API key. */
 async function replay(t: Test, record: readonly Exchange[]) {
-  const asked: Record<string, unknown>[] = []
+  const requests: Record<string, unknown>[] = []
   const server = createServer(async (request, response) => {
     if (request.headers.authorization !== 'Bearer sk-test')
       return void response.writeHead(401).end('{"error":"no key"}')
     if (request.url === '/v1/models')
       return void response.end(JSON.stringify({ object: 'list', data: [{ id: 'toy', object: 'model' }] }))
     if (request.url !== '/v1/chat/completions') return void response.writeHead(404).end('{}')
-    asked.push((await json(request)) as Record<string, unknown>)
-    const exchange = record[asked.length - 1]
+    requests.push((await json(request)) as Record<string, unknown>)
+    const exchange = record[requests.length - 1]
     if (exchange === undefined) response.writeHead(500).end('{"error":"the recording has no more responses"}')
     else write(exchange, response)
   })
@@ -39,7 +39,7 @@ async function replay(t: Test, record: readonly Exchange[]) {
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: requests }
 }
 
 function write({ status, headers, events, broken = false }: Exchange, response: ServerResponse): void {

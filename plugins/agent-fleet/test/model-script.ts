@@ -12,7 +12,7 @@ export interface Reply {
   readonly completion_tokens?: number
 }
 
-export interface Asked {
+export interface ModelRequest {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
   readonly phase: TaskPhase
@@ -28,12 +28,12 @@ export interface ScriptOptions {
   /** If false, the server is unreachable until `listen` is called. */
   readonly listening?: boolean
   /** Returns the reply, or a function that writes the response itself, for faults. */
-  readonly say?: (asked: Asked) => Reply | ((response: ServerResponse) => void) | undefined
+  readonly respond?: (requests: ModelRequest) => Reply | ((response: ServerResponse) => void) | undefined
 }
 
 export interface ModelScript {
   readonly url: string
-  readonly asked: readonly Asked[]
+  readonly requests: readonly ModelRequest[]
   /** Number of requests that the client aborted. */
   readonly aborted: number
   listen(): Promise<void>
@@ -53,8 +53,8 @@ const PHASE = /\b(Inspect|Localize|Hypothesize|Act|Verify|Decide)\. /g
 
 /** Starts a model server on a real socket that replies by a script, in the Ollama or OpenAI format. */
 export async function modelScript(t: Test, options: ScriptOptions = {}): Promise<ModelScript> {
-  const { api = 'ollama', models = ['toy'], say } = options
-  const asked: Asked[] = []
+  const { api = 'ollama', models = ['toy'], respond } = options
+  const requests: ModelRequest[] = []
   let aborted = 0
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url ?? ''
@@ -62,12 +62,19 @@ export async function modelScript(t: Test, options: ScriptOptions = {}): Promise
     const body = (await json(request)) as Record<string, unknown>
     const prompt = promptOf(body)
     const phase = (prompt.match(PHASE)?.at(-1)?.replace('. ', '').toLowerCase() ?? 'inspect') as TaskPhase
-    const now: Asked = { path, body, phase, prompt, count: asked.filter(each => each.phase === phase).length + 1 }
-    asked.push(now)
+    const received: ModelRequest = {
+      path,
+      body,
+      phase,
+      prompt,
+      count: requests.filter(each => each.phase === phase).length + 1
+    }
+    requests.push(received)
     response.on('close', () => {
       if (!response.writableFinished) aborted += 1
     })
-    const reply = say?.(now) ?? (phase === 'decide' ? { text: JSON.stringify(DONE) } : { text: `${phase} is done` })
+    const reply =
+      respond?.(received) ?? (phase === 'decide' ? { text: JSON.stringify(DONE) } : { text: `${phase} is done` })
     if (typeof reply === 'function') reply(response)
     else write(path, reply, response)
   }
@@ -86,7 +93,7 @@ export async function modelScript(t: Test, options: ScriptOptions = {}): Promise
   return {
     url: `http://127.0.0.1:${port}`,
     listen: () => listen(port),
-    asked,
+    requests,
     get aborted() {
       return aborted
     }

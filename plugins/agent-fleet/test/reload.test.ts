@@ -17,8 +17,8 @@ t.test('a reload during the work loses and fails no task', async t => {
   const ids = []
   for (let index = 0; index < 12; index += 1) ids.push(await opened.submit({ agent_name: `agent-${index % 3}` }))
   for (let reloads = 0; reloads < 3; reloads += 1) {
-    const before = model.asked.length
-    await eventually(() => (model.asked.length > before || endedOf(opened.tasks) === ids.length ? true : null))
+    const before = model.requests.length
+    await eventually(() => (model.requests.length > before || endedOf(opened.tasks) === ids.length ? true : null))
     await opened.kernel.replace({ ...fleetPlugin })
   }
   t.ok(opened.fleet.running, 'the new fleet is running')
@@ -30,16 +30,16 @@ t.test('tasks are completed even if the orchestrator is replaced', async t => {
   const model = await modelScript(t)
   const opened = await openFleet(t, { url: model.url })
   const ids = [await opened.submit(), await opened.submit()]
-  await eventually(() => (model.asked.length > 1 ? true : null))
+  await eventually(() => (model.requests.length > 1 ? true : null))
   await opened.kernel.replace({ ...orchestratorPlugin } as Plugin)
   for (const id of ids) t.equal((await opened.until(id, 'Completed', 'Failed')).status.kind, 'Completed')
 })
 
 t.test('stopping the fleet queues the current tasks of its agents again', async t => {
-  const model = await modelScript(t, { say: () => () => {} })
+  const model = await modelScript(t, { respond: () => () => {} })
   const opened = await openFleet(t, { url: model.url })
   const task = await opened.submit()
-  await eventually(() => (model.asked.length > 0 ? true : null))
+  await eventually(() => (model.requests.length > 0 ? true : null))
   const idle: AgentFleet = { running: false, workers: 0, processors: [], start() {} }
   const replacement = definePlugin({
     name: 'agent-fleet',

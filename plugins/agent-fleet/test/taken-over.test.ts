@@ -8,14 +8,14 @@ t.test('workers start for agents that the orchestrator took over from an ended p
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const agents = [{ id: 1 }]
-  const asked = new Set<number>()
+  const requestedAgents = new Set<number>()
   const orchestrator = {
     subscribe: () => () => {},
     agents: () => agents,
     agent: () => null,
     rebalance: async () => 0,
     next: async (agent: number) => {
-      asked.add(agent)
+      requestedAgents.add(agent)
       return null
     },
     wake: async (_agent: number, signal: AbortSignal) => {
@@ -36,7 +36,7 @@ t.test('workers start for agents that the orchestrator took over from an ended p
   agents.push({ id: 17 })
   mock.timers.tick(10_000)
   t.equal(fleet.workers, 2)
-  t.ok(asked.has(17), 'tasks of the agent are claimed')
+  t.ok(requestedAgents.has(17), 'tasks of the agent are claimed')
   await fleet.stop('the test ends')
   t.equal(fleet.workers, 0)
 })

@@ -14,20 +14,20 @@ for (const api of ['ollama', 'openai'] as const) {
     const { toolset, called } = toolsetOf(READ_FILE)
     const model = await modelScript(t, {
       api,
-      say: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('read_file', { path: 'a' }) : undefined)
+      respond: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('read_file', { path: 'a' }) : undefined)
     })
     const { submit, until, tasks } = await openFleet(t, { url: model.url, toolset })
     await until(await submit(), 'Completed')
     t.match(called, [
       { name: 'read_file', args: { path: 'a' }, principal: { id: 'agent:A-01', role: 'read', scopes: [] } }
     ])
-    t.match(model.asked[1]?.body.messages, [
+    t.match(model.requests[1]?.body.messages, [
       { role: 'system' },
       { role: 'user' },
       { role: 'assistant', tool_calls: [{ function: { name: 'read_file' } }] },
       { role: 'tool', content: 'read_file says hello' }
     ])
-    const withTools = model.asked.filter(({ body }) => namesIn(body).length > 0).map(({ phase }) => phase)
+    const withTools = model.requests.filter(({ body }) => namesIn(body).length > 0).map(({ phase }) => phase)
     t.same([...new Set(withTools)], ['inspect', 'localize', 'act', 'verify'])
     t.match(await tasks.executionTimes.query('read_file'), { sample_count: 1, timeout_rate: 0 })
   })
@@ -37,20 +37,20 @@ t.test('writing tools are offered only if the policy of the task allows them, an
   const control: Tool = { name: 'cancel_task', readOnly: false, plugin: 'orchestrator-tools' }
   const { toolset, called } = toolsetOf(READ_FILE, WRITE_FILE, control)
   const model = await modelScript(t, {
-    say: ({ phase, count }) => (phase === 'act' && count === 1 ? call('write_file') : undefined)
+    respond: ({ phase, count }) => (phase === 'act' && count === 1 ? call('write_file') : undefined)
   })
   const { submit, until } = await openFleet(t, { url: model.url, toolset })
   const policy = (...allowed_action_labels: string[]) => JSON.stringify({ allowed_action_labels })
   await until(await submit({ execution_policy_json: policy('read', 'write') }), 'Completed')
   t.match(called, [{ name: 'write_file', principal: { role: 'agent' } }])
-  for (const { phase, body } of model.asked.filter(({ body }) => namesIn(body).length > 0))
+  for (const { phase, body } of model.requests.filter(({ body }) => namesIn(body).length > 0))
     t.same(namesIn(body), phase === 'act' ? ['write_file', 'read_file'] : ['read_file'])
 
-  const before = model.asked.length
+  const before = model.requests.length
   await until(await submit(), 'Completed')
-  t.notOk(model.asked.slice(before).some(({ body }) => namesIn(body).includes('write_file')))
+  t.notOk(model.requests.slice(before).some(({ body }) => namesIn(body).includes('write_file')))
   await until(await submit({ execution_policy_json: policy() }), 'Completed')
-  t.same(namesIn(model.asked.at(-1)?.body ?? {}), [], 'no tools are offered if the policy allows none')
+  t.same(namesIn(model.requests.at(-1)?.body ?? {}), [], 'no tools are offered if the policy allows none')
   t.equal(called.length, 1)
 })
 
@@ -61,12 +61,12 @@ t.test('tools in the hints of a task come first, and a call of an unknown tool r
   )
   const { toolset, called } = toolsetOf(...others, { name: 'odd', aliases: ['strange'] })
   const model = await modelScript(t, {
-    say: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('invented') : undefined)
+    respond: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('invented') : undefined)
   })
   const { submit, until, events } = await openFleet(t, { url: model.url, toolset, fleet: { offered_tools: 3 } })
   await until(await submit({ hints: { tool_hints: ['strange'] } }), 'Completed')
-  t.same(namesIn(model.asked[0]?.body ?? {}), ['odd', 'greeting_0', 'greeting_1'])
-  t.match(model.asked[1]?.prompt, /There is no tool invented\. Available tools: odd, greeting_0, greeting_1\./)
+  t.same(namesIn(model.requests[0]?.body ?? {}), ['odd', 'greeting_0', 'greeting_1'])
+  t.match(model.requests[1]?.prompt, /There is no tool invented\. Available tools: odd, greeting_0, greeting_1\./)
   t.equal(called.length, 0)
   const seen = events.flatMap(({ kind }) => (kind.type === 'endpoint_reliability_observation' ? [kind] : []))
   t.equal(seen[0]?.hallucination_proxy, 1)
@@ -75,7 +75,7 @@ t.test('tools in the hints of a task come first, and a call of an unknown tool r
 t.test('a tool without a result times out; the timeout is reported as an event and recorded', async t => {
   const { toolset } = toolsetOf({ ...READ_FILE, run: () => new Promise(() => {}) })
   const model = await modelScript(t, {
-    say: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('read_file') : undefined)
+    respond: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('read_file') : undefined)
   })
   const { submit, until, events, tasks } = await openFleet(t, {
     url: model.url,
@@ -87,14 +87,14 @@ t.test('a tool without a result times out; the timeout is reported as an event a
     events.map(({ kind }) => kind).find(({ type }) => type === 'tool_timed_out'),
     { tool_key: 'read_file', attempted_budget_ms: 20 }
   )
-  t.match(model.asked[1]?.prompt, /The tool failed: no result within 20 ms/)
+  t.match(model.requests[1]?.prompt, /The tool failed: no result within 20 ms/)
   t.match(await tasks.executionTimes.query('read_file'), { timeout_rate: 1 })
 })
 
 t.test('endless tool calls end after tool_rounds, and the agent is stopped if they cost money', async t => {
   const { toolset, called } = toolsetOf(READ_FILE)
   const model = await modelScript(t, {
-    say: ({ phase, body }) => (phase === 'inspect' && namesIn(body).length > 0 ? call('read_file') : undefined)
+    respond: ({ phase, body }) => (phase === 'inspect' && namesIn(body).length > 0 ? call('read_file') : undefined)
   })
   const free = await openFleet(t, { url: model.url, toolset, fleet: { tool_rounds: 3 } })
   await free.until(await free.submit(), 'Completed')
@@ -113,12 +113,12 @@ t.test('endless tool calls end after tool_rounds, and the agent is stopped if th
 t.test('a model without tool support works without tools', async t => {
   const { toolset } = toolsetOf(READ_FILE)
   const model = await modelScript(t, {
-    say: ({ body }) =>
+    respond: ({ body }) =>
       namesIn(body).length === 0
         ? undefined
         : response => response.writeHead(400).end('{"error":"toy does not support tools"}')
   })
   const { submit, until } = await openFleet(t, { url: model.url, toolset })
   await until(await submit(), 'Completed')
-  t.equal(model.asked.filter(({ body }) => namesIn(body).length > 0).length, 1, 'tools are offered only once')
+  t.equal(model.requests.filter(({ body }) => namesIn(body).length > 0).length, 1, 'tools are offered only once')
 })

@@ -8,12 +8,12 @@ import { type BodyOptions, runBody } from './run-body.ts'
 
 /** Browser stub that records its calls, and whose page has one heading. */
 class FakeBrowser implements BrowserAutomation {
-  readonly asked: string[] = []
+  readonly recordedCalls: string[] = []
   readonly open_ = new Set<string>()
   #count = 0
 
   async open(url: string, { headless = true, signal }: { headless?: boolean; signal?: AbortSignal } = {}) {
-    this.asked.push(`open ${url} ${headless}`)
+    this.recordedCalls.push(`open ${url} ${headless}`)
     if (url.endsWith('/never'))
       await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     if (url.startsWith('file:')) throw browserErrors.create('BRW_ADDRESS', 'no files', { hint: 'open another one' })
@@ -22,17 +22,17 @@ class FakeBrowser implements BrowserAutomation {
     return page
   }
   async goto(page: string, url: string) {
-    this.asked.push(`goto ${page} ${url}`)
+    this.recordedCalls.push(`goto ${page} ${url}`)
   }
   async click(page: string, target: string) {
     if (target === '#none') throw browserErrors.create('BRW_TIMEOUT', '#none is not there')
-    this.asked.push(`click ${page} ${target}`)
+    this.recordedCalls.push(`click ${page} ${target}`)
   }
   async fill(page: string, target: string, text: string) {
-    this.asked.push(`fill ${page} ${target} ${text}`)
+    this.recordedCalls.push(`fill ${page} ${target} ${text}`)
   }
   async waitFor(page: string, target: string, milliseconds: number) {
-    this.asked.push(`wait ${page} ${target} ${milliseconds}`)
+    this.recordedCalls.push(`wait ${page} ${target} ${milliseconds}`)
   }
   async text(_page: string, target = 'all of it') {
     return { content: `text of ${target}`, length: 1_000_000 }
@@ -44,7 +44,7 @@ class FakeBrowser implements BrowserAutomation {
     return Uint8Array.of(1, 2, 255)
   }
   async close(page: string) {
-    this.asked.push(`close ${page}`)
+    this.recordedCalls.push(`close ${page}`)
     this.open_.delete(page)
   }
 }
@@ -92,7 +92,7 @@ t.test('a program opens pages, and uses them', async t => {
     ...[picture, 'true', 'true', 'page-2']
   ])
   t.same([...readFileSync(picture)], [1, 2, 255])
-  t.same(browser.asked, [
+  t.same(browser.recordedCalls, [
     'open http://a/ false',
     'goto page-1 http://b/',
     'fill page-1 #name Ada',

@@ -54,10 +54,10 @@ t.test('the bundled model writes a program that compiles, and answers a chat mes
   })
   t.match(made, { valid: true, attempts: 1, model_used: 'vox-tiny', code: /@table[\s\S]*Book/ })
   t.same(made.meta.grammar_mask, { requested: true, applied: true, reason: null })
-  const said = await kernel.call(chat, { prompt: 'hello', session_id: 'chat' })
-  t.equal(said.model_used, 'vox-tiny')
-  t.ok(said.tokens > 0)
-  t.equal(said.history.length, 2)
+  const reply = await kernel.call(chat, { prompt: 'hello', session_id: 'chat' })
+  t.equal(reply.model_used, 'vox-tiny')
+  t.ok(reply.tokens > 0)
+  t.equal(reply.history.length, 2)
 })
 
 t.test('the grammar mask allows only prefixes of valid texts, for any prompt', async t => {

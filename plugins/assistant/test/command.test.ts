@@ -65,9 +65,9 @@ t.test('rejects a preview of a file that may not be written', async t => {
 
 t.test('if no program compiles, exits with 1 and prints the diagnostics', async t => {
   const { run } = await open(t, [WRONG])
-  const told = await run({ prompt: 'one', retries: 0 })
-  t.equal(told.code, 1)
-  t.match(told.stderr, /nowhere[\s\S]*the program of toy does not compile after 1 attempt/)
+  const failedRun = await run({ prompt: 'one', retries: 0 })
+  t.equal(failedRun.code, 1)
+  t.match(failedRun.stderr, /nowhere[\s\S]*the program of toy does not compile after 1 attempt/)
   const { code, stdout } = await run({ prompt: 'one', retries: 0 }, true)
   t.equal(code, 1)
   t.match(JSON.parse(stdout), { valid: false, code: WRONG, data: { attempts: 1 } })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { generateCode } from '#generate'
 import { refuse } from '../../inference-client/test/fake-server.ts'
-import { openAssistant, say } from './open-assistant.ts'
+import { openAssistant, streamReply } from './open-assistant.ts'
 
 const RIGHT = 'fn double(n: int) to int {\n    n * 2\n}\n'
 const WRONG = 'fn double(n: int) to int {\n    n * nothing_of_that_name\n}\n'
@@ -23,7 +23,7 @@ t.test('returns a program that compiles', async t => {
 })
 
 t.test('sends diagnostics to the model, and returns the repaired program', async t => {
-  const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG, RIGHT] })
+  const { kernel, requestMessages: asked } = await openAssistant(t, { database: false, answers: [WRONG, RIGHT] })
   const events: { type: string }[] = []
   const made = await kernel.call(
     generateCode,
@@ -38,7 +38,7 @@ t.test('sends diagnostics to the model, and returns the repaired program', async
 })
 
 t.test('if no program compiles, the error has the last one with its diagnostics, and no file is written', async t => {
-  const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG] })
+  const { kernel, requestMessages: asked } = await openAssistant(t, { database: false, answers: [WRONG] })
   const input = { prompt: 'x', max_retries: 1, output_path: 'a.vox' }
   const error = await kernel.call(generateCode, input).then(
     () => t.fail('the call succeeded'),
@@ -52,7 +52,7 @@ t.test('if no program compiles, the error has the last one with its diagnostics,
 })
 
 t.test('without validation the first answer is returned, and not reported as valid', async t => {
-  const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG] })
+  const { kernel, requestMessages: asked } = await openAssistant(t, { database: false, answers: [WRONG] })
   t.match(await kernel.call(generateCode, { prompt: 'x', validate: false }), { code: WRONG, valid: null, attempts: 1 })
   t.equal(asked().length, 1)
 })
@@ -75,7 +75,7 @@ t.test('writes the file atomically, and creates missing folders', async t => {
 })
 
 t.test('rejects paths outside the project before any request to the model', async t => {
-  const { kernel, asked } = await openAssistant(t, { database: false, answers: [RIGHT] })
+  const { kernel, requestMessages: asked } = await openAssistant(t, { database: false, answers: [RIGHT] })
   const outside = t.testdir({ 'there.vox': 'theirs' })
   symlinkSync(outside, join(kernel.root, 'out'))
   mkdirSync(join(kernel.root, 'folder.vox'))
@@ -140,7 +140,9 @@ t.test('requests the grammar if enabled, and reports whether it was applied', as
     settings,
     server: {
       chat: (body, response) =>
-        body.format === undefined ? say(body, response, RIGHT) : refuse(response, 400, 'grammars are not supported')
+        body.format === undefined
+          ? streamReply(body, response, RIGHT)
+          : refuse(response, 400, 'grammars are not supported')
     }
   })
   const { valid, meta } = await refusing.kernel.call(generateCode, { prompt: 'x' })

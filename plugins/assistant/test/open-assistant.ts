@@ -29,7 +29,7 @@ export interface OpenAssistant {
   /** Undefined without a database. */
   readonly store: PrimaryDatabase | undefined
   /** Returns the conversations sent to the model, in order. */
-  asked(): { role: string; content: string }[][]
+  requestMessages(): { role: string; content: string }[][]
 }
 
 export interface OpenOptions {
@@ -83,7 +83,7 @@ export async function openAssistant(t: Test, options: OpenOptions = {}): Promise
     get store() {
       return withDatabase ? store!.current : undefined
     },
-    asked: () =>
+    requestMessages: () =>
       server.seen
         .filter(({ path }) => path === '/api/chat')
         .map(({ body }) => body.messages as { role: string; content: string }[])
@@ -95,11 +95,11 @@ export function scripted(answers: readonly string[]): NonNullable<FakeOptions['c
   let next = 0
   return (body, response) => {
     const answer = answers[Math.min(next++, answers.length - 1)] ?? ''
-    say(body, response, answer)
+    streamReply(body, response, answer)
   }
 }
 
-export function say(body: Record<string, unknown>, response: ServerResponse, answer: string): void {
+export function streamReply(body: Record<string, unknown>, response: ServerResponse, answer: string): void {
   const row = (value: object) => void response.write(`${JSON.stringify({ model: body.model, ...value })}\n`)
   for (const content of answer.split(/(?<= )/)) row({ message: { role: 'assistant', content }, done: false })
   const counts = { prompt_eval_count: 11, eval_count: 5, prompt_eval_duration: 2e6, eval_duration: 6e6 }

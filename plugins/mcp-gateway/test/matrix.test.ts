@@ -84,7 +84,7 @@ for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
       }
 
       const wrong: unknown[] = []
-      let asked = 0
+      let callCount = 0
       for (const [caller, authorization] of Object.entries(CALLERS)) {
         for (const each of ORIGINS) {
           for (const proto of PROTOCOLS) {
@@ -97,9 +97,10 @@ for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
               Object.keys(TOOLS).map(async tool => {
                 const response = await world.call(tool, {}, headers)
                 const answer: Answer = { status: response.status, body: await response.json() }
-                const want = expected(caller as never, each, proto, tool as never)
-                asked += 1
-                if (JSON.stringify(answer) !== JSON.stringify(want)) wrong.push({ headers, tool, answer, want })
+                const expectedAnswer = expected(caller as never, each, proto, tool as never)
+                callCount += 1
+                if (JSON.stringify(answer) !== JSON.stringify(expectedAnswer))
+                  wrong.push({ headers, tool, answer, want: expectedAnswer })
                 if ((response.status === 401) !== (response.headers.get('www-authenticate') === 'Bearer')) {
                   wrong.push({ headers, tool, challenge: response.headers.get('www-authenticate') })
                 }
@@ -108,7 +109,7 @@ for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
           }
         }
       }
-      t.same(wrong, [], `${asked} calls have the expected result`)
+      t.same(wrong, [], `${callCount} calls have the expected result`)
 
       for (const [caller, list] of [
         ['read', read],

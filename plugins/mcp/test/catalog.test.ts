@@ -44,19 +44,19 @@ t.test('a catalog of reused units equals one that is built from scratch', t => {
   })
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), steps => {
-      const there = new Map<string, OperationEntry>()
+      const current = new Map<string, OperationEntry>()
       for (const { name, change, revision } of steps) {
-        const known = there.get(name)
-        if (change === 'remove') there.delete(name)
-        else there.set(name, change === 'reload' && known !== undefined ? again(known) : entry(name, revision))
-        const entries = [...there.values()]
+        const known = current.get(name)
+        if (change === 'remove') current.delete(name)
+        else current.set(name, change === 'reload' && known !== undefined ? again(known) : entry(name, revision))
+        const entries = [...current.values()]
         const kept = buildCatalog(generation(entries))
         const made = buildCatalog(generation(entries.map(fresh)))
         const listed = ({ tools }: typeof kept) => [...tools.values()].map(({ name, listing }) => ({ name, listing }))
         assert.deepEqual(listed(kept), listed(made))
         assert.deepEqual(fingerprint(kept), fingerprint(made))
         for (const [name, tool] of kept.tools)
-          assert.equal(tool.unit, there.get(name.replace(/^svc_|_run$/g, ''))?.unit)
+          assert.equal(tool.unit, current.get(name.replace(/^svc_|_run$/g, ''))?.unit)
       }
     }),
     { numRuns: 100 }

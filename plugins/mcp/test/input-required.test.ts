@@ -62,13 +62,13 @@ for (const era of ERAS) {
   t.test(`a handler may ask the user to open a page (${era})`, async t => {
     const { connect } = await startMcp(t, [examplePlugin()])
     const client = await connect(era, { capabilities: { elicitation: { url: {} } } })
-    let asked: unknown
+    let requested: unknown
     client.setRequestHandler('elicitation/create', ({ params }) => {
-      asked = params
+      requested = params
       return { action: 'accept' }
     })
     t.equal(textOf(await client.callTool({ name: 'raw_sign_in' })), 'accept')
-    t.match(asked, { mode: 'url', message: 'Sign in', url: 'https://example.org/' })
+    t.match(requested, { mode: 'url', message: 'Sign in', url: 'https://example.org/' })
   })
 
   t.test(`a client receives only input requests that it declared to support (${era})`, async t => {

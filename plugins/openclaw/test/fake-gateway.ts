@@ -56,16 +56,16 @@ export async function fakeGateway(t: Test, options: FakeOptions = {}): Promise<F
   let connections = 0
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = '', url = '', headers } = request
-    const asked = {
+    const received = {
       method,
       url,
       authorization: headers.authorization,
       body: method === 'POST' ? await json(request) : null
     }
-    seen.push(asked)
+    seen.push(received)
     const answer = options.http?.[url]
     if (answer === undefined) response.writeHead(404).end(`nothing at ${url}`)
-    else answer(asked, response)
+    else answer(received, response)
   }
   const server = createServer((request, response) => void serve(request, response))
   const sockets = new WebSocketServer({ server })

@@ -1,4 +1,4 @@
-import { type ObservabilitySpans, observabilitySpans, type SpanRecord } from '@svc/contracts'
+import { metricsText, type ObservabilitySpans, observabilitySpans, type SpanRecord, surfaces } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
@@ -31,6 +31,7 @@ const OPERATION: SpanRecord = {
 /** Opens the plugin with spans that the test records. */
 async function open(t: Test, settings: object) {
   const listeners = new Set<(span: SpanRecord) => void>()
+  let render = async (): Promise<string> => ''
   const spans: ObservabilitySpans = {
     start: () => {
       throw new Error('not used here')
@@ -43,14 +44,27 @@ async function open(t: Test, settings: object) {
   const source = definePlugin({
     name: 'source',
     provides: [observabilitySpans],
-    activate: ctx => ctx.provide(observabilitySpans, spans)
+    activate(ctx) {
+      ctx.provide(observabilitySpans, spans)
+      ctx.contribute(surfaces, {
+        async prepare(next) {
+          const items = next.items(metricsText)
+          return {
+            commit() {
+              render = async () => (await Promise.all(items.map(({ item }) => item.render()))).join('')
+            },
+            abort: () => undefined
+          }
+        }
+      })
+    }
   })
   const kernel = await testKernel([source, plugin], { settings: { otlp: { delay_ms: 10, ...settings } } })
   t.teardown(() => kernel.close())
   const record = (span: SpanRecord): void => {
     for (const listener of listeners) listener(span)
   }
-  return { kernel, record, listeners }
+  return { kernel, record, listeners, metrics: () => render() }
 }
 
 async function until(check: () => boolean): Promise<void> {
@@ -109,7 +123,7 @@ t.test('invalid headers are rejected without printing them', async t => {
 
 t.test('spans that the collector rejects are logged once and counted as lost', async t => {
   const collector = await openCollector(t)
-  const { kernel, record } = await open(t, { endpoint: collector.url })
+  const { kernel, record, metrics } = await open(t, { endpoint: collector.url })
   collector.status = 400
   record(REQUEST)
   const warnings = () => kernel.log.filter(line => /were not delivered/.test(line.message))
@@ -121,6 +135,8 @@ t.test('spans that the collector rejects are logged once and counted as lost', a
   await until(() => collector.spans.length === 1)
   t.equal(collector.spans[0]?.name, 'things.get', 'export continues when the collector accepts spans again')
   t.equal(warnings().length, 1)
+  await until(() => collector.paths.length === 3)
+  t.match(await metrics(), 'svc_otlp_spans_total{result="sent"} 1\nsvc_otlp_spans_total{result="lost"} 2\n')
   t.notMatch(JSON.stringify(warnings()), /v1\/traces/)
 })
 

@@ -165,14 +165,14 @@ t.test('a fatigued user gets more detailed plans', async t => {
 })
 
 t.test("the user of the session is asked a plan's first question", async t => {
-  const asked: QuestionCandidate[] = []
+  const questions: QuestionCandidate[] = []
   const { kernel } = await openWithoutDatabase({
     services: [
       fakeService(questioning, {
         hasPending: async () => false,
         debit: async () => {},
         async consider(question) {
-          asked.push(question)
+          questions.push(question)
           return { asked: true, question_id: 'q1', utility_bits_per_cost: 1.5, stop_reason: null }
         }
       })
@@ -183,12 +183,12 @@ t.test("the user of the session is asked a plan's first question", async t => {
   t.match(result.qgate, {
     questioning: { question_needed: true, question_kind: 'open_ended', utility_bits_per_cost: 1.5 }
   })
-  t.match(asked, [{ session_id: 'chat', surface: 'svc_plan', channel: 'plan', high_risk: true, prompt: /step 1/ }])
+  t.match(questions, [{ session_id: 'chat', surface: 'svc_plan', channel: 'plan', high_risk: true, prompt: /step 1/ }])
   await kernel.call(plan, { ...vague, question_link_session_id: 'other' })
-  t.equal(asked[1]?.session_id, 'other')
+  t.equal(questions[1]?.session_id, 'other')
   await kernel.call(plan, { ...vague, questioning_hints_enabled: false })
   await kernel.call(plan, { goal: vague.goal })
-  t.equal(asked.length, 2)
+  t.equal(questions.length, 2)
   await kernel.close()
 })
 

@@ -21,14 +21,14 @@ const GOOD = JSON.stringify({
 const THIN = JSON.stringify({ tasks: [step(1, 'Look into the login page')] })
 
 /** Returns a model that replies in order and then repeats the last reply; an error is thrown instead. */
-function modelOf(...replies: readonly (string | Error)[]): PlannerModel & { asked: string[] } {
-  const asked: string[] = []
+function modelOf(...replies: readonly (string | Error)[]): PlannerModel & { prompts: string[] } {
+  const prompts: string[] = []
   return {
     source: 'model',
-    asked,
+    prompts,
     async reply({ messages }) {
-      const reply = replies[Math.min(asked.length, replies.length - 1)] ?? ''
-      asked.push(messages.at(-1)?.content ?? '')
+      const reply = replies[Math.min(prompts.length, replies.length - 1)] ?? ''
+      prompts.push(messages.at(-1)?.content ?? '')
       if (reply instanceof Error) throw reply
       return { text: reply, promptTokens: 100, completionTokens: 50 }
     }
@@ -56,7 +56,7 @@ t.test('a goal is not refined if its text yields a good enough plan', async t =>
   const goal = 'Add the login page and write a test for it'
   const refined = await refine(model, { brief: { goal, scopeFiles: [], maxTasks: 30, depth: 'minimal' } })
   t.match(refined, { source: 'splitter', rounds: 0, stopReason: 'ready', modelProblem: null })
-  t.equal(model.asked.length, 0)
+  t.equal(model.prompts.length, 0)
 })
 
 t.test('a plan that is too thin is refined even with loop_mode off, unless autoExpand is off', async t => {
@@ -64,7 +64,7 @@ t.test('a plan that is too thin is refined even with loop_mode off, unless autoE
   const refined = await refine(model)
   t.match(refined, { source: 'model', rounds: 1, stopReason: 'ready_below_threshold', summary: 'Four steps' })
   t.equal(refined.tasks.length, 4)
-  t.match(model.asked[0], /too_few_tasks/)
+  t.match(model.prompts[0], /too_few_tasks/)
   t.match(await refine(model, { autoExpand: false }), { rounds: 0, stopReason: 'refinement_off', source: 'splitter' })
   t.match(await refine(model, { maxRounds: 0 }), { rounds: 0, stopReason: 'refinement_off' })
 })
@@ -82,10 +82,10 @@ t.test('without a working model the goal is split by its text, and the problem i
 t.test('repeats the request once after an invalid reply', async t => {
   const model = modelOf('Certainly!', GOOD)
   t.match(await refine(model, { synthesise: true }), { source: 'model', stopReason: 'ready', rounds: 0 })
-  t.match(model.asked[1], /not the requested JSON object/)
+  t.match(model.prompts[1], /not the requested JSON object/)
   const stubborn = modelOf('Certainly!')
   t.match(await refine(stubborn), { source: 'splitter', stopReason: 'reply_invalid' })
-  t.equal(stubborn.asked.length, 2)
+  t.equal(stubborn.prompts.length, 2)
 })
 
 t.test('limits the number of rounds, and discards a round that makes the plan worse', async t => {

@@ -33,7 +33,7 @@ import { envelope } from './envelopes.ts'
 interface Services {
   readonly context: SessionContext
   readonly store: ContextStore
-  readonly said: Transcripts
+  readonly chatLog: Transcripts
 }
 
 interface Opened extends Services {
@@ -46,7 +46,7 @@ async function opened(withDatabase: boolean): Promise<Opened> {
   let primary: PrimaryDatabase | undefined
   const user = definePlugin({
     name: 'user',
-    requires: { context: sessionContext, store: contextStore, said: transcripts },
+    requires: { context: sessionContext, store: contextStore, chatLog: transcripts },
     activate(_ctx, deps) {
       services = deps
     }
@@ -103,11 +103,11 @@ for (const withDatabase of [true, false]) {
   })
 
   t.test(`${where}, a session is created, used, shown and reset`, async t => {
-    const { kernel, said } = await opened(withDatabase)
+    const { kernel, chatLog } = await opened(withDatabase)
     const { session_id } = await kernel.call(sessionCreate, { agent_id: 7 })
     t.match(session_id, /^sess_[0-9a-f]+_[0-9a-f]+$/)
-    await said.append({ session_id, role: 'user', content: 'Hello\0 \ud800!', tokens: 2, context_files: ['a.ts'] })
-    const answer = await said.append({ session_id, role: 'assistant', content: 'Hi', model_used: 'm', tokens: 1 })
+    await chatLog.append({ session_id, role: 'user', content: 'Hello\0 \ud800!', tokens: 2, context_files: ['a.ts'] })
+    const answer = await chatLog.append({ session_id, role: 'assistant', content: 'Hi', model_used: 'm', tokens: 1 })
     t.match(await kernel.call(sessionInfo, { session_id }), { state: 'active', turns: 2, tokens: 3, agent_id: 7 })
     t.match((await kernel.call(sessionList, {})).sessions, [{ session_id, turns: 2 }])
     const { history } = await kernel.call(chatHistory, { session_id })
@@ -146,9 +146,9 @@ for (const withDatabase of [true, false]) {
 }
 
 t.test('a turn is stored in both transcript tables, with its journey, and in the session file', async t => {
-  const { kernel, said, rows } = await opened(true)
-  await said.append({ session_id: 'default', role: 'user', content: 'Why?', journey, turn_id: 'turn-1' })
-  await said.routed({
+  const { kernel, chatLog, rows } = await opened(true)
+  await chatLog.append({ session_id: 'default', role: 'user', content: 'Why?', journey, turn_id: 'turn-1' })
+  await chatLog.routed({
     journey_id: journey.journey_id,
     session_id: 'default',
     surface: 'svc_chat_message',
@@ -171,7 +171,7 @@ t.test('a turn is stored in both transcript tables, with its journey, and in the
   const folder = join(kernel.root, '.vox', 'sessions')
   t.same(readdirSync(folder), ['default.jsonl'])
   t.match(readFileSync(join(folder, 'default.jsonl'), 'utf8'), /"content":"Why\?"/)
-  const invalid = said.append({
+  const invalid = chatLog.append({
     session_id: 'default',
     role: 'user',
     content: '',
@@ -184,19 +184,19 @@ t.test('a turn is stored in both transcript tables, with its journey, and in the
 
 t.test('turns from before the database was attached are added to it, and files of other programs are read', async t => {
   let primary: PrimaryDatabase | undefined
-  let said: Transcripts | undefined
+  let chatLog: Transcripts | undefined
   const reader = definePlugin({
     name: 'reader',
-    optional: { said: transcripts, store: databaseStore },
+    optional: { chatLog: transcripts, store: databaseStore },
     activate(_ctx, deps) {
-      said = deps.said
+      chatLog = deps.chatLog
       primary = deps.store
     }
   })
   const kernel = await testKernel([sessions, reader])
-  await said?.append({ session_id: 's', role: 'user', content: 'before' })
+  await chatLog?.append({ session_id: 's', role: 'user', content: 'before' })
   await kernel.replace(database)
-  await said?.append({ session_id: 's', role: 'user', content: 'after' })
+  await chatLog?.append({ session_id: 's', role: 'user', content: 'after' })
   await kernel.replace(reader)
   const { rows } = (await primary?.query('SELECT content FROM chat_transcripts ORDER BY id')) ?? { rows: [] }
   t.same(rows, [['before'], ['after']])
@@ -210,9 +210,9 @@ t.test('turns from before the database was attached are added to it, and files o
 })
 
 t.test('a session can be read from its file or from its rows', async t => {
-  const { kernel, said } = await opened(true)
-  await said.append({ session_id: 'a', role: 'user', content: 'one' })
-  await said.append({ session_id: 'a', role: 'assistant', content: 'two' })
+  const { kernel, chatLog } = await opened(true)
+  await chatLog.append({ session_id: 'a', role: 'user', content: 'one' })
+  await chatLog.append({ session_id: 'a', role: 'assistant', content: 'two' })
   writeFileSync(join(kernel.root, '.vox', 'sessions', 'a.jsonl'), '')
   await kernel.replace(sessions)
   const again = await kernel.call(chatHistory, { session_id: 'a' })

@@ -106,14 +106,14 @@ t.test('the schema of agent events has every type and field that the contract de
   }
   const declared = [...declaredEvents()].map(([type, { required, optional }]) => [type, required, optional])
   t.ok(declared.length > 50)
-  const told = Object.entries($defs).map(([type, { properties, required }]) => [
+  const listed = Object.entries($defs).map(([type, { properties, required }]) => [
     type,
     required.filter(name => name !== 'type').sort(),
     Object.keys(properties)
       .filter(name => name !== 'type' && !required.includes(name))
       .sort()
   ])
-  t.same(told, declared)
+  t.same(listed, declared)
   t.end()
 })
 
@@ -201,7 +201,7 @@ t.test('accepts harnesses and messages that match their schemas, and rejects oth
 
 t.test('the file contains exactly the limitations that steps of the canonical journey name', t => {
   const text = readFileSync(join(contracts, 'orchestration/limitations.v1.yaml'), 'utf8')
-  const told = [...text.matchAll(/^ {2}- id: (L-\d{3})\n(?: {4}.*\n)*? {4}steps: \[(.*)\]$/gm)].map(
+  const listed = [...text.matchAll(/^ {2}- id: (L-\d{3})\n(?: {4}.*\n)*? {4}steps: \[(.*)\]$/gm)].map(
     ([, id, steps]) => `${id} ${steps}`
   )
   const steps = seedStatements().flatMap(({ parameters }) => {
@@ -210,6 +210,6 @@ t.test('the file contains exactly the limitations that steps of the canonical jo
   })
   const used = new Map<string, string[]>()
   for (const [id, step] of steps) used.set(id, [...(used.get(id) ?? []), step])
-  t.same(told, [...used].map(([id, names]) => `${id} ${names.join(', ')}`).sort())
+  t.same(listed, [...used].map(([id, names]) => `${id} ${names.join(', ')}`).sort())
   t.end()
 })

@@ -36,7 +36,7 @@ class Client {
     }
   }
 
-  say(op: string, fields: object = {}): void {
+  sendOp(op: string, fields: object = {}): void {
     this.socket.send(JSON.stringify({ op, ...fields }))
   }
 }
@@ -47,22 +47,22 @@ t.test('speech is returned as text, in the selected language', async t => {
   const client = new Client(world)
   const ready = await client.next()
   t.match(ready, { type: 'ready', correlation_id: String, sample_rate_hz: 16_000, input_format: 'pcm_s16le_mono' })
-  client.say('set_language', { language_hint: 'EN' })
+  client.sendOp('set_language', { language_hint: 'EN' })
   // Frames may end inside a sample.
   for (let at = 0; at < pcm.length; at += 9_999) client.socket.send(pcm.subarray(at, at + 9_999))
-  client.say('commit')
+  client.sendOp('commit')
   const final = await client.next()
   t.match(final, { type: 'final', correlation_id: ready.correlation_id, confidence: 0.87 })
   t.ok(String(final.raw_text).startsWith(words[0]!))
   t.equal(final.text, final.refined_text)
 
-  client.say('commit')
+  client.sendOp('commit')
   t.match(await client.next(), { type: 'final', text: '' }, 'a commit starts a new recording')
 
   client.socket.send(pcm)
-  client.say('cancel')
+  client.sendOp('cancel')
   t.match(await client.next(), { type: 'cancelled' })
-  client.say('commit')
+  client.sendOp('commit')
   t.match(await client.next(), { type: 'final', text: '' }, 'cancelled audio is discarded')
 
   for (const text of ['what', '[]', '{"op":"sing"}']) {
@@ -79,13 +79,13 @@ t.test('partial texts arrive during speech, after a second of audio', async t =>
   await client.next('ready')
   client.socket.send(pcm.subarray(0, 16_000))
   await new Promise(resolve => setTimeout(resolve, 300))
-  client.say('cancel')
+  client.sendOp('cancel')
   t.equal((await client.next()).type, 'cancelled', 'half a second of audio gives no partial text')
   client.socket.send(pcm)
   t.match(await client.next(), { type: 'partial', text: new RegExp(`^${words[0]!}`), from_ms: 0 })
   client.socket.send(pcm)
   t.match(await client.next(), { type: 'partial' })
-  client.say('commit')
+  client.sendOp('commit')
   t.match(await client.next('final'), { type: 'final' })
   client.socket.close()
 })
@@ -107,9 +107,9 @@ t.test('a failure is reported, and the stream continues', async t => {
   const client = new Client(world)
   await client.next('ready')
   client.socket.send(pcm)
-  client.say('commit')
+  client.sendOp('commit')
   t.match(await client.next(), { type: 'error', error: 'transcribe_failed', message: /whisper-nowhere/ })
-  client.say('cancel')
+  client.sendOp('cancel')
   t.match(await client.next(), { type: 'cancelled' })
   client.socket.close()
 })

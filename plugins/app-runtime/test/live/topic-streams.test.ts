@@ -126,9 +126,9 @@ t.test('changes that are no longer recorded are an error with the id to restart 
   const ahead = await listen(world.url('/api/live/notes?after_id=99'))
   t.equal(ahead.status, 410, 'an id from the future is an error: the database was replaced')
   ahead.close()
-  const there = await listen(world.url('/api/live/notes?after_id=2'))
-  t.equal((await next(there)).id, '3')
-  there.close()
+  const resumedStream = await listen(world.url('/api/live/notes?after_id=2'))
+  t.equal((await next(resumedStream)).id, '3')
+  resumedStream.close()
 })
 
 t.test('old changes are removed, and the newest are kept', async t => {

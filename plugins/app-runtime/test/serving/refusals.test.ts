@@ -109,9 +109,9 @@ t.test('a mutation that waits for another server blocks only writers, up to its 
   })
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`
   const before = await count()
-  const asked = once(silent, 'request')
+  const requested = once(silent, 'request')
   const waits = app.post('/api/mutation/wait_for', { url })
-  await asked
+  await requested
   t.equal(await count(), before, 'readers do not see its changes')
   const other = app.post('/api/mutation/add', { title: 'other' })
   t.match(await waits, { status: 504, body: { code: 'RUN_TIME_LIMIT' } })

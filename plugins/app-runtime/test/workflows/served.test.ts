@@ -172,17 +172,17 @@ t.test('a cancelled run stops', async t => {
 
 t.test('runs started by a mutation are committed with it, or not at all', async t => {
   const app = shared
-  const told = async (): Promise<string[]> => (await notes(app)).filter(text => text.startsWith('d'))
+  const storyNotes = async (): Promise<string[]> => (await notes(app)).filter(text => text.startsWith('d'))
   t.match(await app.post('/api/mutation/tell_and_wait', { name: 'c' }), {
     status: 409,
     body: { code: 'RUN_WORKFLOW_TRANSACTION' }
   })
   t.equal((await app.post('/api/mutation/tell_later', { name: 'c', fails: true })).status, 500)
   t.match(await app.post('/api/mutation/tell_later', { name: 'd', fails: false }), { status: 200, body: 'story-d' })
-  t.same(await until(told, found => found.length === 2), ['d begins', 'd goes on'])
+  t.same(await until(storyNotes, found => found.length === 2), ['d begins', 'd goes on'])
   t.same((await app.post('/api/seen', {})).body, [1000])
   t.match(await app.post('/api/directly', {}), { status: 500, body: { code: 'RUN_WORKFLOW_UNREPEATABLE' } })
-  t.same(await told(), ['d begins', 'd goes on'])
+  t.same(await storyNotes(), ['d begins', 'd goes on'])
 })
 
 t.test('handlers of one instance run one at a time, in all threads', async t => {

@@ -171,8 +171,8 @@ t.test('a rename that would change the meaning of another word is refused', asyn
     'let outer = 1\nfn f(a: int) to int {\n    let b = outer\n    a + b + outer\n}\nfn g(h: any) { h.ping() }\n' +
       'actor P { on ping() { } on pong() { } }\nfn s(h: any) { h ! pong() }\nimport std.mobile\n'
   )
-  const refused = (mark: string, newName: string, why: RegExp): Promise<unknown> =>
-    t.rejects(editor.connection.sendRequest(RenameRequest.type, { ...file.at(mark), newName }), { message: why })
+  const refused = (mark: string, newName: string, problem: RegExp): Promise<unknown> =>
+    t.rejects(editor.connection.sendRequest(RenameRequest.type, { ...file.at(mark), newName }), { message: problem })
   await refused('let b|', 'a', /already has another meaning/)
   await refused('let b|', 'outer', /already has another meaning/)
   await refused('let o|uter', 'a', /already has another meaning|no name/)
@@ -196,7 +196,9 @@ t.test('a rename that would change the meaning of another word is refused', asyn
   await refused(': int|', 'some', /no name at the cursor/)
   const data = { ...shop.at('{ t|itle'), newName: 'heading' }
   await t.rejects(editor.connection.sendRequest(RenameRequest.type, data), { message: /stored or sent/ })
-  await t.rejects(editor.connection.sendRequest(PrepareRenameRequest.type, file.at('in|t {')), { message: /no name at the cursor/ })
+  await t.rejects(editor.connection.sendRequest(PrepareRenameRequest.type, file.at('in|t {')), {
+    message: /no name at the cursor/
+  })
 })
 
 t.test('completion offers the words that are valid at the cursor', async t => {

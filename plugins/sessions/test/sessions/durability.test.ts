@@ -14,25 +14,25 @@ const SCRIPT = join(import.meta.dirname, 'writer-child.ts')
 interface Writer {
   readonly child: ChildProcess
   /** Acknowledged messages, in order. */
-  readonly told: string[]
+  readonly acknowledgedIds: string[]
 }
 
 async function startWriter(folder: string, file: string, prefix: string, turns: number): Promise<Writer> {
   const child = spawn(process.execPath, [...CHILD_ARGUMENTS, SCRIPT, folder, file, prefix], {
     stdio: ['ignore', 'pipe', 'inherit']
   })
-  const told: string[] = []
+  const acknowledgedIds: string[] = []
   let rest = ''
   await new Promise<void>((resolve, reject) => {
     child.once('exit', code => reject(new Error(`the writer ended with ${code}`)))
     child.stdout?.on('data', (chunk: Buffer) => {
       const lines = (rest + chunk.toString()).split('\n')
       rest = lines.pop() ?? ''
-      told.push(...lines.filter(line => line !== 'ready'))
-      if (told.length >= turns) resolve()
+      acknowledgedIds.push(...lines.filter(line => line !== 'ready'))
+      if (acknowledgedIds.length >= turns) resolve()
     })
   })
-  return { child, told }
+  return { child, acknowledgedIds }
 }
 
 async function kill({ child }: Writer): Promise<void> {
@@ -43,13 +43,17 @@ async function kill({ child }: Writer): Promise<void> {
 
 async function checkHistory(t: Test, folder: string, store: DatabaseStore | null, writers: Writer[]): Promise<void> {
   const turns = await openSessions({ folder, store }).turns('shared')
-  const said = turns.map(({ content }) => content.slice(0, content.indexOf(' ')))
-  for (const { told } of writers) {
-    const prefix = told[0]?.[0] ?? '?'
-    const own = said.filter(name => name.startsWith(prefix))
-    t.same(own.slice(0, told.length), told, `everything acknowledged to ${prefix} is present, in order`)
+  const contents = turns.map(({ content }) => content.slice(0, content.indexOf(' ')))
+  for (const { acknowledgedIds } of writers) {
+    const prefix = acknowledgedIds[0]?.[0] ?? '?'
+    const own = contents.filter(name => name.startsWith(prefix))
+    t.same(
+      own.slice(0, acknowledgedIds.length),
+      acknowledgedIds,
+      `everything acknowledged to ${prefix} is present, in order`
+    )
   }
-  t.equal(new Set(said).size, said.length, 'nothing is duplicated')
+  t.equal(new Set(contents).size, contents.length, 'nothing is duplicated')
   t.ok(
     turns.every(({ content }) => /^[ab]\d+ x*$/.test(content)),
     'every turn is complete'

@@ -8,7 +8,7 @@ import { openSessions } from './open-sessions.ts'
 const [folder = '', file = '', prefix = ''] = process.argv.slice(2)
 const store = file === '' ? null : await openFile(file, { busyTimeoutMs: 30_000, synchronous: 'normal' })
 const sessions = openSessions({ folder, store })
-const said = new SessionTranscripts({
+const appender = new SessionTranscripts({
   sessions,
   store: async () => store,
   repositoryId: 'test',
@@ -19,6 +19,6 @@ writeSync(1, 'ready\n')
 for (let at = 0; ; at += 1) {
   // Long enough for a kill to leave an incomplete line.
   const content = `${prefix}${at} ${'x'.repeat((at * 997) % 20_000)}`
-  await said.append({ session_id: 'shared', role: 'user', content })
+  await appender.append({ session_id: 'shared', role: 'user', content })
   writeSync(1, `${prefix}${at}\n`)
 }
