@@ -87,3 +87,7 @@ export async function settlesWithin(
     signal?.removeEventListener('abort', stop)
   }
 }
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}

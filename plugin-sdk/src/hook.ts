@@ -1,3 +1,6 @@
+import { defined } from './defined.ts'
+import { type JsonSchema, type SchemaLike, toJsonSchema } from './schema.ts'
+
 /**
  * Execution mode of a hook's taps:
  * - `series`: one after the other; results are ignored.
@@ -7,7 +10,10 @@
  */
 export type HookMode = 'series' | 'parallel' | 'waterfall' | 'bail'
 
-/** Capability of taps: observe, refuse by throwing, change the first argument, or answer with a result. */
+/**
+ * Capability of taps: observe, refuse by throwing, change the first argument, or answer with a result. Only a `change` hook
+ * passes its arguments to taps as they are; taps of other hooks receive copies.
+ */
 export type HookKind = 'observe' | 'refuse' | 'change' | 'answer'
 
 export interface Hook<A extends readonly unknown[] = readonly unknown[], R = void> {
@@ -20,6 +26,10 @@ export interface Hook<A extends readonly unknown[] = readonly unknown[], R = voi
   readonly summary: string
   /** Descriptions of the fields of the first argument. */
   readonly payload: Readonly<Record<string, string>>
+  /** Time limit of each tap in milliseconds; 0: none. Default: `kernel.tap_timeout_ms`. */
+  readonly timeoutMs?: number
+  /** Schema of the value that a tap of a `change` hook returns. */
+  readonly schema?: JsonSchema
   readonly '~args'?: A
   readonly '~result'?: R
 }
@@ -30,6 +40,12 @@ export interface HookOptions<A extends readonly unknown[] = readonly unknown[]> 
   readonly summary?: string
   /** Descriptions of all fields of the first argument. */
   readonly payload?: Readonly<Record<keyof A[0] & string, string>>
+  /**
+   * Time limit of each tap in milliseconds; 0: none, for hooks whose taps do long work. Default: `kernel.tap_timeout_ms`.
+   */
+  readonly timeoutMs?: number
+  /** Schema of the value that a tap of a `waterfall` hook returns. Another value is an error of the tap. */
+  readonly schema?: SchemaLike
 }
 
 /** Declares a hook. `A`: tuple of arguments; `R`: result of a `waterfall` or `bail` tap. */
@@ -38,8 +54,9 @@ export function hook<A extends readonly unknown[], R = void>(
   mode: HookMode = 'series',
   options: HookOptions<A> = {}
 ): Hook<A, R> {
-  const { onError = 'fail', summary = '', payload = {} } = options
-  return { kind: 'hook', id, mode, onError, summary, payload }
+  const { onError = 'fail', summary = '', payload = {}, timeoutMs, schema } = options
+  const limits = defined({ timeoutMs, schema: schema && toJsonSchema(schema) })
+  return { kind: 'hook', id, mode, onError, summary, payload, ...limits }
 }
 
 /** Returns the capability of a hook's taps. */
@@ -58,6 +75,16 @@ export interface TapOptions {
    */
   readonly filter?: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>
   readonly label?: string
+}
+
+/** True if a value matches the filter of a tap. */
+export function matchesFilter(value: unknown, filter: NonNullable<TapOptions['filter']>): boolean {
+  return Object.entries(filter).every(([path, wanted]) => {
+    const actual = path
+      .split('.')
+      .reduce<unknown>((at, key) => (at as Record<string, unknown> | null | undefined)?.[key], value)
+    return Array.isArray(wanted) ? wanted.includes(actual as string) : actual === wanted
+  })
 }
 
 export type Tap<A extends readonly unknown[], R> = (...args: A) => R | undefined | void | Promise<R | undefined | void>

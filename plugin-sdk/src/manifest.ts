@@ -30,8 +30,9 @@ export interface PluginManifest {
   readonly onBootFailure?: 'abort' | 'continue' | 'retry'
 }
 
-/** Hook as data, with `summary` and `payload` if declared. */
-export type DeclaredHook = Pick<Hook, 'id' | 'mode' | 'onError'> & Partial<Pick<Hook, 'summary' | 'payload'>>
+/** Hook as data. */
+export type DeclaredHook = Pick<Hook, 'id' | 'mode' | 'onError'> &
+  Partial<Pick<Hook, 'summary' | 'payload' | 'timeoutMs' | 'schema'>>
 
 /** Returns the manifest of a plugin. `version`: version of its package. */
 export function describePlugin(plugin: Plugin, version: string): PluginManifest {

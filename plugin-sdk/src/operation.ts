@@ -1,3 +1,4 @@
+import { defined } from './defined.ts'
 import type { ErrorSpec } from './errors.ts'
 import { describeExposure, type Exposed } from './exposure.ts'
 import type { Logger } from './logger.ts'
@@ -126,6 +127,12 @@ export interface OperationDefinition<Id extends string, A, AI, O, OI, E extends 
   readonly concurrency?: number
   /** Scopes that the caller must have. */
   readonly scopes?: readonly string[]
+  /**
+   * Taps of `kernel.operation-starting` that do not receive calls of this operation, so that no tap can lock out management.
+   * `true`: all taps. A string: input field with names of plugins, whose taps are skipped. Applies only to plugins that
+   * use the service `kernel.admin`.
+   */
+  readonly untapped?: true | string
   readonly expose?: Exposure
 }
 
@@ -143,6 +150,8 @@ export interface OperationDescriptor {
   readonly timeoutMs: number
   readonly concurrency: number
   readonly scopes: readonly string[]
+  /** See {@link OperationDefinition.untapped}. */
+  readonly untapped?: true | string
   /** Exposures by surface. Read those of other surfaces with {@link ExposureKind.of}. */
   readonly expose: Omit<Exposure, 'also'>
   /** Names that the operation claims on surfaces. Two operations with the same name conflict. */
@@ -196,6 +205,7 @@ export function defineOperation<
     timeoutMs: definition.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     concurrency: definition.concurrency ?? 0,
     scopes: definition.scopes ?? [],
+    ...defined({ untapped: definition.untapped }),
     ...describeExposure(definition.id, definition.expose ?? {})
   }
 }

@@ -14,5 +14,7 @@ export const orchPing = defineOperation({
     protocol: t.string({ description: 'Name and version of the method set' })
   }),
   effect: 'read',
+  // A tap that rejects or delays calls must not hide a running daemon from its clients.
+  untapped: true,
   expose: { rpc: true }
 })

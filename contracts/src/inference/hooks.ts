@@ -1,4 +1,4 @@
-import { hook } from '@svc/plugin-sdk'
+import { hook, t } from '@svc/plugin-sdk'
 import type { InferencePrompt } from './client.ts'
 import type { ChatMessage, ChatTool, ChatToolCall } from './engine.ts'
 
@@ -17,6 +17,9 @@ export interface ModelPrompt extends InferencePrompt {
   readonly suffix?: string
 }
 
+const more = { additionalProperties: true } as const
+const toolCall = t.object({ id: t.string(), name: t.string(), arguments: t.record(t.unknown()) }, more)
+
 /** Triggered before a request is sent to a model. A tap may return changed messages, prompt, tools or context. */
 export const modelRequest = hook<[ModelRequest], ModelRequest>('inference.request', 'waterfall', {
   summary: 'Before a request is sent to a model. A tap may redact it, or reject it by throwing.',
@@ -27,7 +30,31 @@ export const modelRequest = hook<[ModelRequest], ModelRequest>('inference.reques
     tools: 'functions that the model may call',
     context: 'text of earlier turns that the client sent as tokens',
     template: 'chat template of the request; a changed template is ignored'
-  }
+  },
+  schema: t.object(
+    {
+      messages: t.array(
+        t.object(
+          {
+            role: t.enum(['system', 'user', 'assistant', 'tool']),
+            content: t.string(),
+            thinking: t.optional(t.string()),
+            toolCalls: t.optional(t.array(toolCall))
+          },
+          more
+        )
+      ),
+      prompt: t.optional(
+        t.object(
+          { text: t.string(), raw: t.boolean(), system: t.optional(t.string()), suffix: t.optional(t.string()) },
+          more
+        )
+      ),
+      tools: t.optional(t.array(t.object({ name: t.string(), parameters: t.record(t.unknown()) }, more))),
+      context: t.optional(t.string())
+    },
+    more
+  )
 })
 
 /** The whole answer of a model. */
@@ -43,7 +70,8 @@ export interface ModelAnswer {
 export const modelAnswer = hook<[ModelAnswer], ModelAnswer>('inference.answer', 'waterfall', {
   summary:
     'After a model answered. A tap may redact the answer, or reject it by throwing. A stream is held back until then.',
-  payload: { model: 'name of the model', text: 'text of the answer', thinking: 'reasoning of the model; often empty' }
+  payload: { model: 'name of the model', text: 'text of the answer', thinking: 'reasoning of the model; often empty' },
+  schema: t.object({ text: t.string(), thinking: t.string() }, more)
 })
 
 export interface ModelToolCall {
@@ -57,7 +85,8 @@ export interface ModelToolCall {
  */
 export const modelToolCall = hook<[ModelToolCall], ModelToolCall>('inference.tool-call', 'waterfall', {
   summary: 'Before a tool call of a model reaches the caller, who runs the tool. A tap may redact or reject it.',
-  payload: { model: 'name of the model', call: 'id, name and arguments of the call' }
+  payload: { model: 'name of the model', call: 'id, name and arguments of the call' },
+  schema: t.object({ call: toolCall }, more)
 })
 
 /** An answer as the caller received it. */

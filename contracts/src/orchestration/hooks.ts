@@ -24,7 +24,9 @@ export const goalSubmitting = hook<[GoalRequest], GoalOutcome>('orchestrator.goa
     goal_type: 'kind of goal',
     goal_scope: 'scope of the goal',
     max_plan_depth: 'levels of the plan'
-  }
+  },
+  // A plan may be written by a model. The deadline of the request limits the time.
+  timeoutMs: 0
 })
 
 export interface GoalRequest extends GoalOptions {

@@ -6,6 +6,7 @@ import {
   secretsResolver
 } from '@svc/contracts'
 import {
+  type BreakerPolicy,
   type Dependencies,
   type Dependency,
   defined,
@@ -15,7 +16,6 @@ import {
   SvcError,
   withTimeout
 } from '@svc/plugin-sdk'
-import type { BreakerPolicy } from './breaker.ts'
 import { liveRef, type ServiceContainer } from './container.ts'
 import { assertComplete, type ContextHost, createContext } from './context.ts'
 import { kernelErrors } from './errors.ts'

@@ -7,7 +7,8 @@ import {
   type Principal,
   parseTraceparent,
   randomHex,
-  SvcError
+  SvcError,
+  withFields
 } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
 import type { RunningCall, RunningCalls } from './running-calls.ts'
@@ -242,20 +243,7 @@ function enlistLater(call: CallState): void {
   })
 }
 
-function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger {
-  return {
-    debug: (message, fields) => log.debug(message, { ...own, ...fields }),
-    info: (message, fields) => log.info(message, { ...own, ...fields }),
-    warn: (message, fields) => log.warn(message, { ...own, ...fields }),
-    error: (message, fields) => log.error(message, { ...own, ...fields })
-  }
-}
-
 /** Returns a timeout, or Infinity for undefined, 0 and NaN. */
 function limit(milliseconds: number | undefined): number {
   return milliseconds !== undefined && milliseconds > 0 ? milliseconds : Infinity
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

@@ -16,6 +16,7 @@ export const kernelErrors = errorTable({
   },
   KRN_SETTINGS_REFUSED: { message: 'A running plugin rejected a change of its live settings.' },
   KRN_SURFACE_REFUSED: { message: 'A surface could not be prepared for the next generation.' },
+  KRN_TAP_TIMEOUT: { message: 'A tap on a hook did not finish within its time limit.', status: 503 },
   KRN_UNDECLARED: {
     message: 'A plugin supplied an operation, command, service or contribution that its definition does not declare.'
   },

@@ -9,10 +9,8 @@ import {
 import type { CommandHandler, DeclaredHook, Point, ServiceId } from '@svc/plugin-sdk'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
-import { type DeclaredHooks, HookSet } from './hooks.ts'
+import { type DeclaredHooks, HookSet, type TapHost } from './hooks.ts'
 import type { Unit } from './unit.ts'
-
-type ReportHookError = (plugin: string, hookId: string, error: unknown) => void
 
 /**
  * Immutable snapshot of all serving units. Throws `KRN_CONFLICT`, naming both owners, if two units contribute one key.
@@ -26,7 +24,7 @@ export class Generation implements GenerationView {
   readonly commands: ReadonlyMap<string, { readonly unit: Unit; readonly run: CommandHandler }>
   readonly #items = new Map<string, Contribution<unknown>[]>()
 
-  constructor(id: number, units: readonly Unit[], builtin: ReadonlyMap<ServiceId, unknown>, report: ReportHookError) {
+  constructor(id: number, units: readonly Unit[], builtin: ReadonlyMap<ServiceId, unknown>, taps: TapHost) {
     this.id = id
     this.units = new Map(units.map(unit => [unit.name, unit]))
     const owners = new Map<string, string>()
@@ -49,7 +47,7 @@ export class Generation implements GenerationView {
     this.hooks = new HookSet(
       units.flatMap(unit => unit.taps.map(tap => ({ ...tap, unit }))),
       declaredHooks(units),
-      report
+      taps
     )
   }
 

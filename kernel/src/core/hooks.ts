@@ -1,7 +1,18 @@
-import { kernelHooks, type OperationStart, operationEnded, operationStarting } from '@svc/contracts'
-import { type Hook, isSvcError, type PluginManifest, type Tap, type TapOptions } from '@svc/plugin-sdk'
+import { kernelHooks, operationEnded, operationStarting } from '@svc/contracts'
+import {
+  type DeclaredHook,
+  type Hook,
+  isSvcError,
+  isThenable,
+  MAX_TIMER_MS,
+  matchesFilter,
+  type PluginManifest,
+  type Tap,
+  type TapOptions
+} from '@svc/plugin-sdk'
+import { copyPlain, replacementCheck } from '@svc/plugin-sdk/check'
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from '#tapable'
-import { isThenable } from './call.ts'
+import { kernelErrors } from './errors.ts'
 
 export interface RegisteredTap {
   readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>
@@ -10,24 +21,35 @@ export interface RegisteredTap {
   readonly options: TapOptions
 }
 
-/** Counter of running work, so that a unit is not disposed while its tap runs. */
-interface Owner {
-  enter(): void
-  exit(): void
-}
-
-/** Tap with the unit that registered it. */
+/** Tap with the unit that registered it, which counts running taps so that it is not disposed before they end. */
 export interface OwnedTap extends RegisteredTap {
-  readonly unit: Owner
+  readonly unit: { enter(): void; exit(): void }
 }
 
-/** Hook types by id, as declared by the triggering plugins. */
-export type DeclaredHooks = ReadonlyMap<string, Pick<Hook, 'mode' | 'onError'>>
+/** Hooks by id, as declared by the triggering plugins. */
+export type DeclaredHooks = ReadonlyMap<string, Declared>
 
+type Declared = Pick<DeclaredHook, 'mode' | 'onError' | 'timeoutMs' | 'schema'>
 type Args = readonly unknown[]
-type ReportHookError = (plugin: string, hookId: string, error: unknown) => void
-/** Runs a hook. Returns its result, or a promise if a tap returned one. Rethrows errors of the taps. */
-export type Run = (args: Args) => unknown
+
+export interface TapHost {
+  /** Logs an error of a tap. */
+  report(plugin: string, hookId: string, error: unknown): void
+  /** Time limit of a tap in milliseconds, if its hook declares none. */
+  readonly timeoutMs: number
+}
+
+/** Arguments of one trigger. */
+interface Trigger {
+  readonly args: Args
+  /** True for a plugin whose taps are skipped. */
+  readonly skips?: ((plugin: string) => boolean) | undefined
+  /** Returns arguments for one tap. Default: a copy of `args`, for arguments without getters. */
+  readonly copy?: (() => Args) | undefined
+}
+
+/** Runs a hook. Returns its result, or a promise if a tap returned one. Throws if a tap of a `fail` hook fails. */
+export type Run = (args: Args, options?: Omit<Trigger, 'args'>) => unknown
 
 /** Hooks of one generation. tapable cannot remove a tap, so each generation builds a new set. */
 export class HookSet {
@@ -37,17 +59,12 @@ export class HookSet {
   readonly operationEnded: Run | undefined
 
   /** A tap may be compiled against another version of a hook's declaration. That of the triggering plugin applies. */
-  constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, report: ReportHookError) {
+  constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, host: TapHost) {
     const byHook = new Map<string, OwnedTap[]>()
-    for (const tap of taps) {
-      const group = byHook.get(tap.hook.id)
-      if (group === undefined) byHook.set(tap.hook.id, [tap])
-      else group.push(tap)
-    }
+    for (const tap of taps) byHook.set(tap.hook.id, [...(byHook.get(tap.hook.id) ?? []), tap])
     for (const [id, group] of byHook) {
       const ordered = group.toSorted((a, b) => (a.options.order ?? 0) - (b.options.order ?? 0))
-      const { mode, onError } = declared.get(id) ?? (group[0] as OwnedTap).hook
-      this.#runs.set(id, build(mode, onError === 'fail', ordered, report))
+      this.#runs.set(id, build(declared.get(id) ?? (group[0] as OwnedTap).hook, ordered, host))
     }
     this.operationStarting = this.#runs.get(operationStarting.id)
     this.operationEnded = this.#runs.get(operationEnded.id)
@@ -66,128 +83,129 @@ export class HookSet {
 }
 
 /** Callback of a tap, with its failure or its return value. */
-type Done = (failure: Failure | null, value?: unknown) => void
+type Done = (failure: Failure | null | undefined, value?: unknown) => void
 
 /** Wrapper for an error of a tap. tapable would treat a falsy error as success. */
-class Failure {
+interface Failure {
   readonly error: unknown
-
-  constructor(error: unknown) {
-    this.error = error
-  }
 }
 
 interface AsyncHook {
-  callAsync(args: Args, done: Done): void
+  callAsync(trigger: Trigger, done: Done): void
 }
 
-function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], report: ReportHookError): Run {
-  const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, fatal, report) }))
-  // All arguments are passed as one array: tapable needs a fixed arity, which only the caller of the hook knows.
+function build(hook: Declared, taps: readonly OwnedTap[], host: TapHost): Run {
+  const { mode } = hook
+  const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, hook, host) }))
+  // All arguments are passed as one object: tapable needs a fixed arity, which only the caller of the hook knows.
   if (mode === 'waterfall') {
-    const hook = new AsyncSeriesWaterfallHook<[Args]>(['args'])
+    const series = new AsyncSeriesWaterfallHook<[Trigger]>(['trigger'])
     for (const { name, run } of guarded) {
-      hook.tapAsync(name, (args, done) => {
-        run(args, (failure, value) => (done as Done)(failure, value === undefined ? args : [value, ...args.slice(1)]))
+      series.tapAsync(name, (trigger, done) => {
+        const changed = (value: unknown): Trigger => ({ ...trigger, args: [value, ...trigger.args.slice(1)] })
+        run(trigger, (failure, value) => (done as Done)(failure, value === undefined ? trigger : changed(value)))
       })
     }
-    return runner(hook as unknown as AsyncHook, args => (args as Args)[0])
+    return runner(series as unknown as AsyncHook, trigger => (trigger as Trigger).args[0])
   }
-  const hook =
+  const all =
     mode === 'parallel'
-      ? new AsyncParallelHook<[Args]>(['args'])
+      ? new AsyncParallelHook<[Trigger]>(['trigger'])
       : mode === 'bail'
-        ? new AsyncSeriesBailHook<[Args], unknown>(['args'])
-        : new AsyncSeriesHook<[Args]>(['args'])
+        ? new AsyncSeriesBailHook<[Trigger], unknown>(['trigger'])
+        : new AsyncSeriesHook<[Trigger]>(['trigger'])
   for (const { name, run } of guarded) {
-    hook.tapAsync(name, (args, then) => {
+    all.tapAsync(name, (trigger, then) => {
       const done = then as Done
       // After a synchronous failure, tapable would not call the other parallel taps. So the failure is deferred.
-      run(args, (failure, value) => (failure === null ? done(null, value) : queueMicrotask(() => done(failure))))
+      run(trigger, (failure, value) => (failure === null ? done(null, value) : queueMicrotask(() => done(failure))))
     })
   }
-  return runner(hook as unknown as AsyncHook, value => value)
+  return runner(all as unknown as AsyncHook, value => value)
 }
 
 /** Converts a tapable hook to a {@link Run}, which returns no promise if all taps are synchronous. */
 function runner(hook: AsyncHook, unwrap: (result: unknown) => unknown): Run {
-  return args => {
-    let isOver = false
-    let failed: Failure | null = null
-    let result: unknown
-    let over: (() => void) | undefined
-    hook.callAsync(args, (failure, value) => {
-      isOver = true
-      failed = failure ?? null
-      result = value
-      over?.()
+  return (args, options) => {
+    let result: (() => unknown) | undefined
+    let resolve: ((read: () => unknown) => void) | undefined
+    hook.callAsync({ args, skips: options?.skips, copy: options?.copy }, (failure, value) => {
+      result = () => {
+        if (failure) throw failure.error
+        return unwrap(value)
+      }
+      resolve?.(result)
     })
-    const outcome = (): unknown => {
-      if (failed !== null) throw (failed as Failure).error
-      return unwrap(result)
-    }
-    if (isOver) return outcome()
-    return new Promise<void>(resolve => {
-      over = resolve
-    }).then(outcome)
+    if (result !== undefined) return (result as () => unknown)()
+    return new Promise<() => unknown>(ready => {
+      resolve = ready
+    }).then(read => read())
   }
 }
 
-function guard(tap: OwnedTap, fatal: boolean, report: ReportHookError): (args: Args, done: Done) => void {
-  const filter = Object.entries(tap.options.filter ?? {})
-  const { hook, plugin, unit } = tap
-  const ofCalls = hook.id === operationStarting.id || hook.id === operationEnded.id
-  const failure = (error: unknown): Failure | null => {
+/**
+ * Wraps a tap: applies its filter and time limit, and handles its errors. Taps of hooks that must not change their
+ * arguments receive copies.
+ */
+function guard(tap: OwnedTap, hook: Declared, host: TapHost): (trigger: Trigger, done: Done) => void {
+  const { plugin, unit, options } = tap
+  const [fatal, changes] = [hook.onError === 'fail', hook.mode === 'waterfall']
+  const limitMs = Math.min(hook.timeoutMs ?? host.timeoutMs, MAX_TIMER_MS)
+  const problemOf = replacementCheck(hook.schema)
+  const handle = ({ error }: Failure): Failure | null => {
     // An error with a status below 500 refuses the call: its caller receives it. Other errors are logged.
-    const isRefusal = fatal && isSvcError(error) && error.status < 500
-    if (!isRefusal) report(plugin, hook.id, error)
-    return fatal ? new Failure(error) : null
+    if (!fatal || !isSvcError(error) || error.status >= 500) host.report(plugin, tap.hook.id, error)
+    if (!fatal) return null
+    return { error: isSvcError(error) ? error : tapError('OPR_FAILED', tap, 'failed; see its log', error) }
   }
-  return (args, done) => {
-    // A tap does not receive calls of the plugin that registered it: otherwise a tap that calls an operation would
-    // recurse.
-    const isOwn = ofCalls && (args[0] as OperationStart).caller === plugin
-    if (isOwn || !filter.every(([path, wanted]) => matches(pick(args[0], path), wanted))) {
+  return ({ args, skips, copy }, done) => {
+    if (skips?.(plugin) || (options.filter !== undefined && !matchesFilter(args[0], options.filter))) {
       done(null)
       return
     }
-    unit.enter()
-    let value: unknown
-    let failed: Failure | null = null
-    try {
-      value = tap.tap(...args)
-      if (isThenable(value)) {
-        value.then(
-          late => {
-            unit.exit()
-            done(null, late)
-          },
-          (error: unknown) => {
-            unit.exit()
-            done(failure(error))
-          }
-        )
-        return
-      }
-    } catch (error) {
-      failed = failure(error)
+    let timer: NodeJS.Timeout | undefined
+    let isOver = false
+    const end = (value: unknown, thrown?: Failure): void => {
+      if (isOver) return
+      isOver = true
+      clearTimeout(timer)
+      unit.exit()
+      const isChanged = changes && thrown === undefined && value !== undefined
+      const problem = isChanged ? problemOf(value, args[0]) : undefined
+      const failure = problem === undefined ? thrown : { error: new TypeError(`the tap returned ${problem}`) }
+      if (failure === undefined) done(null, value)
+      else done(handle(failure))
     }
-    unit.exit()
-    done(failed, value)
+    unit.enter()
+    let pending: unknown
+    try {
+      pending = tap.tap(...(changes ? args : (copy?.() ?? args.map(value => copyPlain(value)))))
+    } catch (error) {
+      end(undefined, { error })
+      return
+    }
+    if (!isThenable(pending)) {
+      end(pending)
+      return
+    }
+    pending.then(end, (error: unknown) => end(undefined, { error }))
+    if (limitMs === 0) return
+    const late = (): Error => tapError('KRN_TAP_TIMEOUT', tap, `did not finish within ${limitMs} ms`)
+    timer = setTimeout(() => end(undefined, { error: late() }), limitMs)
+    if (!fatal) timer.unref()
   }
 }
 
-function pick(value: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown> | null | undefined)?.[key], value)
-}
-
-function matches(actual: unknown, wanted: NonNullable<TapOptions['filter']>[string]): boolean {
-  return Array.isArray(wanted) ? wanted.includes(actual as string) : actual === wanted
+function tapError(code: 'OPR_FAILED' | 'KRN_TAP_TIMEOUT', tap: OwnedTap, how: string, cause?: unknown): Error {
+  const { plugin, options } = tap
+  const name = options.label === undefined ? 'the tap' : `the tap "${options.label}"`
+  const hint = `svc plugins disable ${plugin} removes the tap`
+  const message = `${name} of plugin ${plugin} on the hook ${tap.hook.id} ${how}`
+  return kernelErrors.create(code, message, { plugin, hint, cause })
 }
 
 /** Returns the ids of tapped hooks that no plugin declares. Such taps never run. */
 export function undeclaredHooks(taps: readonly RegisteredTap[], manifests: readonly PluginManifest[]): string[] {
-  const hooks = [...kernelHooks, ...manifests.flatMap(manifest => manifest.hooks)]
-  const declared = new Set<string>(hooks.map(({ id }) => id))
+  const declared = new Set<string>([...kernelHooks, ...manifests.flatMap(({ hooks }) => hooks)].map(({ id }) => id))
   return [...new Set(taps.map(tap => tap.hook.id))].filter(id => !declared.has(id))
 }

@@ -1,5 +1,4 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { Breaker } from './breaker.ts'
 export { liveRef, ServiceContainer } from './container.ts'
 export { kernelErrors } from './errors.ts'
 export { resolveGraph } from './graph.ts'

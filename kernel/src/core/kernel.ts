@@ -16,7 +16,7 @@ import { kernelErrors } from './errors.ts'
 import { FailurePolicy } from './failure-policy.ts'
 import { diffGenerations, Generation } from './generation.ts'
 import type { Graph } from './graph.ts'
-import { undeclaredHooks } from './hooks.ts'
+import { type TapHost, undeclaredHooks } from './hooks.ts'
 import { type Desired, Inventory, type PluginConfiguration } from './inventory.ts'
 import { Keep } from './keep.ts'
 import type { KernelLogger } from './logger.ts'
@@ -36,6 +36,8 @@ export interface KernelOptions {
   readonly services?: ReadonlyMap<ServiceId, unknown>
   /** Hosts for isolated plugins. Default: none, so that isolated plugins fail to activate. */
   readonly unitHosts?: UnitHosts
+  /** Default time limit of a tap in milliseconds; 0: none. Default 5,000. */
+  readonly tapTimeoutMs?: number
   onState?(plugin: string, state: PluginState): void
   /** Handles an uncaught error of a plugin with the policy `abort-process`. Default: exit with status 70. */
   onFatal?(error: unknown): void
@@ -60,6 +62,7 @@ export class Kernel implements KernelPort {
   readonly #factory: UnitFactory
   readonly #retirement: Retirement
   readonly #closing = new AbortController()
+  readonly #taps: TapHost
   #current: Generation
   #graph: Graph = { order: [], edges: [], blocked: new Map() }
   #queue: Promise<unknown> = Promise.resolve()
@@ -74,7 +77,11 @@ export class Kernel implements KernelPort {
     this.repositoryId = options.repositoryId
     this.version = options.version
     this.#builtin = new Map([...(options.services ?? []), [kernelPort.id, this]])
-    this.#current = new Generation(0, [], this.#builtin, this.#reportTap)
+    this.#taps = {
+      timeoutMs: options.tapTimeoutMs ?? 5_000,
+      report: (plugin, hookId, error) => this.log.forPlugin(plugin).error(`a tap on ${hookId} failed`, { error })
+    }
+    this.#current = new Generation(0, [], this.#builtin, this.#taps)
     this.#inventory = new Inventory(new Set(this.#builtin.keys()), this.#stateChanged)
     this.#retirement = new Retirement(this.log, name => this.configurationOf(name).policy.drainTimeoutMs)
     this.#failures = new FailurePolicy({
@@ -166,7 +173,7 @@ export class Kernel implements KernelPort {
       builtin: this.#builtin,
       closing: this.#closing.signal,
       current: () => this.#current,
-      reportTap: this.#reportTap,
+      taps: this.#taps,
       flip: (shadow, desired) => this.#flip(shadow, desired)
     }
   }
@@ -261,10 +268,6 @@ export class Kernel implements KernelPort {
       const record = this.records.get(plugin)
       if (record !== undefined) this.announce(pluginStateChanged, { plugin, state: record.state, why: record.why })
     })
-  }
-
-  readonly #reportTap = (plugin: string, hookId: string, error: unknown): void => {
-    this.log.forPlugin(plugin).error(`a tap on ${hookId} failed`, { error })
   }
 }
 

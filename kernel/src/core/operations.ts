@@ -1,11 +1,23 @@
-import type { Deferred, Invocation, OperationEnd, OperationEntry, OperationStart } from '@svc/contracts'
 import {
+  type Deferred,
+  type Invocation,
+  kernelAdmin,
+  type OperationEnd,
+  type OperationEntry,
+  type OperationStart
+} from '@svc/contracts'
+import {
+  type BreakerPolicy,
   type Call,
+  CircuitBreaker,
   errorMessage,
   isSvcError,
+  isThenable,
   type OperationDescriptor,
+  type PluginManifest,
   type Principal,
   raceAbort,
+  Semaphore,
   type SvcError
 } from '@svc/plugin-sdk'
 import {
@@ -17,15 +29,14 @@ import {
   type Validate,
   type Validator
 } from '@svc/plugin-sdk/check'
-import { Breaker, type BreakerPolicy } from './breaker.ts'
-import { type CallOwner, CallState, isThenable, type RaceCallbacks } from './call.ts'
+import { type CallOwner, CallState, type RaceCallbacks } from './call.ts'
 import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
-import { Slots } from './slots.ts'
 
 /** The part of the owning unit that an operation uses. */
 export interface OperationOwner extends CallOwner {
   readonly version: string
+  readonly manifest: Pick<PluginManifest, 'requires' | 'optional'>
   readonly instance: string
   /** True if the unit no longer serves. */
   readonly retired: boolean
@@ -51,11 +62,12 @@ type AnyHandler = (input: unknown, call: Call) => unknown
 export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   readonly descriptor: OperationDescriptor
   readonly unit: OperationOwner & OperationEntry['unit']
-  readonly breaker: Breaker
+  readonly breaker: CircuitBreaker
   readonly #handler: AnyHandler
+  readonly #untapped: OperationDescriptor['untapped']
   readonly #hasSecrets: boolean
   readonly #validator: Validator
-  readonly #slots: Slots | null
+  readonly #slots: Semaphore | null
   #strict: Validate | undefined
   #coercing: Validate | undefined
   #output: Validate | undefined
@@ -69,11 +81,13 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   ) {
     this.descriptor = descriptor
     this.unit = unit
-    this.breaker = new Breaker(breaker)
+    this.breaker = new CircuitBreaker(breaker)
+    const { requires, optional } = unit.manifest
+    this.#untapped = [...requires, ...optional].includes(kernelAdmin.id) ? descriptor.untapped : undefined
     this.#handler = handler
     this.#hasSecrets = hasSecrets(descriptor.input)
     this.#validator = validator
-    this.#slots = descriptor.concurrency > 0 ? new Slots(descriptor.concurrency) : null
+    this.#slots = descriptor.concurrency > 0 ? new Semaphore(descriptor.concurrency) : null
   }
 
   invoke(input: unknown, invocation: Invocation): Promise<unknown> {
@@ -109,7 +123,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
       return
     }
     const starting = unit.hooks?.operationStarting
-    if (starting === undefined) this.#proceed(checked, call)
+    if (starting === undefined || this.#untapped === true) this.#proceed(checked, call)
     else this.#runStartingTaps(starting, checked, call)
   }
 
@@ -119,11 +133,17 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   }
 
   /**
-   * Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline.
+   * Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline. Taps of
+   * the calling plugin are skipped, since a tap that calls an operation would recurse, and those of plugins that the call
+   * manages, so that they cannot prevent it.
    */
   #runStartingTaps(starting: Run, input: unknown, call: CallState): void {
     try {
-      const result = starting([{ ...this.#callDetails(call), input: copyPlain(input) } satisfies OperationStart])
+      const start = this.#startOf(call, input)
+      const managed =
+        this.#untapped === undefined ? [] : [(input as Record<string, unknown>)[this.#untapped as string]].flat()
+      const skips = (plugin: string): boolean => plugin === start.caller || managed.includes(plugin)
+      const result = starting([start], { skips })
       if (isThenable(result)) {
         void this.#awaitTaps(result, input, call)
         return
@@ -147,20 +167,26 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
 
   #refuseByTap(call: CallState, error: unknown): void {
     this.breaker.release()
-    this.#refuse(call, isSvcError(error) ? error : this.#failed(call, error))
+    this.#refuse(call, error)
   }
 
-  #callDetails(call: CallState): Omit<OperationStart, 'input'> {
+  // Literals: V8 adds properties to a spread object many times slower.
+  #startOf(call: CallState, input: unknown): OperationStart {
     const { surface, principal, requestId, traceId, spanId, parentSpanId } = call
-    const { id, effect } = this.descriptor
+    const { id: operation, effect } = this.descriptor
+    const plugin = this.unit.name
     const caller = principal.id.startsWith(PLUGIN_PRINCIPAL) ? principal.id.slice(PLUGIN_PRINCIPAL.length) : null
-    const ids = { requestId, traceId, spanId, parentSpanId }
-    return { operation: id, plugin: this.unit.name, effect, surface, principal, caller, ...ids }
+    return { operation, plugin, effect, surface, principal, caller, requestId, traceId, spanId, parentSpanId, input }
   }
 
-  async #beginWhenFree(slots: Slots, input: unknown, call: CallState): Promise<void> {
+  async #beginWhenFree(slots: Semaphore, input: unknown, call: CallState): Promise<void> {
     try {
-      await slots.take(call)
+      await slots.acquire(
+        granted =>
+          new Promise((onResult, onError) =>
+            call.race(granted, { onResult: () => onResult(), onError: (_, error) => onError(error) })
+          )
+      )
     } catch (error) {
       // The handler has not started, so this is not a fault of the plugin.
       this.breaker.release()
@@ -194,7 +220,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
       return
     }
     if (this.breaker.succeed()) this.unit.breakerChanged()
-    this.#slots?.free()
+    this.#slots?.release()
     this.#end(call, undefined, output)
     call.deferred.resolve(output)
   }
@@ -202,7 +228,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
   /** Ends the call after the handler failed, or after the call was cancelled or timed out. */
   onError(call: CallState, error: unknown): void {
     const failure = this.#toCallerError(error, call)
-    this.#slots?.free()
+    this.#slots?.release()
     this.#refuse(call, failure)
   }
 
@@ -217,17 +243,26 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
     this.unit.settled(this, durationMs, failure, call)
     const ended = this.unit.hooks?.operationEnded
     if (ended !== undefined) {
-      const error = failure === undefined ? null : this.#errorDetails(failure, call)
-      const end: OperationEnd = {
-        ...this.#callDetails(call),
-        error,
+      const start = this.#startOf(call, undefined)
+      const create = (): OperationEnd => ({
+        operation: start.operation,
+        plugin: start.plugin,
+        effect: start.effect,
+        surface: start.surface,
+        principal: copyPlain(start.principal) as Principal,
+        caller: start.caller,
+        requestId: start.requestId,
+        traceId: start.traceId,
+        spanId: start.spanId,
+        parentSpanId: start.parentSpanId,
+        error: failure === undefined ? null : this.#errorDetails(failure, call),
         durationMs,
         // Copied only if a tap reads it.
         get output() {
           return structuredClone(output)
         }
-      }
-      announce(ended, end)
+      })
+      announce(ended, create)
     }
     this.unit.exit()
   }
@@ -357,9 +392,10 @@ const FAULTS = new Set(['OPR_TIMEOUT', 'OPR_OUTPUT_INVALID'])
 const NEUTRAL = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE'])
 
 /** Triggers `kernel.operation-ended`. Errors of taps are already logged and do not affect the call. */
-function announce(ended: Run, end: OperationEnd): void {
+function announce(ended: Run, create: () => OperationEnd): void {
   try {
-    const done = ended([end])
+    const end = create()
+    const done = ended([end], { skips: plugin => plugin === end.caller, copy: () => [create()] })
     if (isThenable(done)) done.then(undefined, () => {})
   } catch {
     // Only possible if a plugin declares this hook with `onError: 'fail'`.

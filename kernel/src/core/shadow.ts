@@ -12,6 +12,7 @@ import { activationError } from './activate.ts'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import { Generation } from './generation.ts'
+import type { TapHost } from './hooks.ts'
 import type { Desired, Inventory } from './inventory.ts'
 import type { Plan } from './plan.ts'
 import type { Unit } from './unit.ts'
@@ -38,7 +39,7 @@ export interface ShadowHost {
   readonly closing: AbortSignal
   /** Returns the serving generation. */
   current(): Generation
-  reportTap(plugin: string, hookId: string, error: unknown): void
+  readonly taps: TapHost
 }
 
 /**
@@ -60,7 +61,7 @@ export async function buildShadow(
   const prepared: Prepared[] = []
   try {
     const units = await activateAll(desired, plan, begun, host)
-    const generation = new Generation(host.current().id + 1, units, host.builtin, host.reportTap)
+    const generation = new Generation(host.current().id + 1, units, host.builtin, host.taps)
     for (const { item, unit } of generation.items<Surface>(surfaces)) {
       prepared.push(await prepareSurface(item, generation, unit.name, host))
     }

@@ -7,7 +7,7 @@ import type { Plugin } from '@svc/plugin-sdk'
 import type { UnitPolicy } from '../core/activate.ts'
 import type { ChangeRequest } from '../core/change.ts'
 import type { PluginConfiguration } from '../core/inventory.ts'
-import { Kernel } from '../core/kernel.ts'
+import { Kernel, type KernelOptions } from '../core/kernel.ts'
 import type { PluginSource } from '../core/plugin-source.ts'
 import { inlineSource } from '../host/inline-source.ts'
 import { isolationHosts } from '../isolation/unit-host.ts'
@@ -48,7 +48,7 @@ export class World {
   #configurations: Readonly<Record<string, TestConfiguration>> = {}
   #revision = 0
 
-  constructor(t: TestScope) {
+  constructor(t: TestScope, options: Pick<KernelOptions, 'tapTimeoutMs'> = {}) {
     const root = mkdtempSync(join(tmpdir(), 'svc-world-'))
     this.kernel = new Kernel({
       unitHosts: isolationHosts,
@@ -57,6 +57,7 @@ export class World {
       dataRoot: join(root, '.vox'),
       repositoryId: 'test',
       version: '0.0.0',
+      ...options,
       onFatal: error => void this.fatal.push(error)
     })
     t.teardown(async () => {

@@ -1,15 +1,14 @@
 import type { Invocation } from '@svc/contracts'
 import { openTestKernel, type UnitPolicy, World } from '@svc/kernel/testing'
-import { type Call, defineOperation, definePlugin, SvcError, t as s } from '@svc/plugin-sdk'
+import { type Call, CircuitBreaker, defineOperation, definePlugin, SvcError, t as s } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { Breaker } from '#core'
 
 const policy = { failures: 3, windowMs: 1000, halfOpenMs: 500 }
 
 t.test('opens after enough faults within the window, admits one probe, closes if it succeeds', t => {
   let now = 0
-  const breaker = new Breaker(policy, () => now)
+  const breaker = new CircuitBreaker(policy, () => now)
   t.equal(breaker.fault(), false)
   t.equal(breaker.fault(), false)
   t.equal(breaker.fault(), true)
@@ -24,7 +23,7 @@ t.test('opens after enough faults within the window, admits one probe, closes if
 
 t.test('faults outside the window do not count', t => {
   let now = 0
-  const breaker = new Breaker(policy, () => now)
+  const breaker = new CircuitBreaker(policy, () => now)
   for (let fault = 0; fault < 10; fault++) {
     t.equal(breaker.fault(), false)
     now += 600
@@ -34,7 +33,7 @@ t.test('faults outside the window do not count', t => {
 
 t.test('a failed probe keeps it open for another period', t => {
   let now = 0
-  const breaker = new Breaker(policy, () => now)
+  const breaker = new CircuitBreaker(policy, () => now)
   for (let fault = 0; fault < 3; fault++) breaker.fault()
   now = 500
   breaker.admit()
@@ -44,7 +43,7 @@ t.test('a failed probe keeps it open for another period', t => {
 })
 
 t.test('zero failures disables the breaker', t => {
-  const breaker = new Breaker({ ...policy, failures: 0 })
+  const breaker = new CircuitBreaker({ ...policy, failures: 0 })
   for (let fault = 0; fault < 100; fault++) t.equal(breaker.fault(), false)
   t.equal(breaker.admit(), 0)
   t.end()
@@ -52,7 +51,7 @@ t.test('zero failures disables the breaker', t => {
 
 t.test('a fault as old as the window does not count', t => {
   let now = 0
-  const breaker = new Breaker(policy, () => now)
+  const breaker = new CircuitBreaker(policy, () => now)
   breaker.fault()
   now = 1
   breaker.fault()
@@ -65,7 +64,7 @@ t.test('a fault as old as the window does not count', t => {
 
 t.test('an open breaker returns the remaining milliseconds, and only the opening fault returns true', t => {
   let now = 0
-  const breaker = new Breaker({ failures: 1, windowMs: 1000, halfOpenMs: 500 }, () => now)
+  const breaker = new CircuitBreaker({ failures: 1, windowMs: 1000, halfOpenMs: 500 }, () => now)
   t.notOk(breaker.open)
   t.equal(breaker.fault(), true)
   now = 200
@@ -80,7 +79,7 @@ t.test('an open breaker returns the remaining milliseconds, and only the opening
 
 t.test('after a released probe the next call is admitted; releasing a call of a closed breaker has no effect', t => {
   let now = 0
-  const breaker = new Breaker({ ...policy, failures: 1 }, () => now)
+  const breaker = new CircuitBreaker({ ...policy, failures: 1 }, () => now)
   breaker.release()
   t.equal(breaker.admit(), 0)
   breaker.fault()
@@ -93,7 +92,7 @@ t.test('after a released probe the next call is admitted; releasing a call of a 
 })
 
 t.test('a success clears earlier faults only if the breaker is open', t => {
-  const breaker = new Breaker(policy, () => 0)
+  const breaker = new CircuitBreaker(policy, () => 0)
   breaker.fault()
   breaker.fault()
   t.equal(breaker.succeed(), false)
@@ -120,7 +119,7 @@ t.test('for any history: opens at the limit and admits one call per period', t =
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (events, failures) => {
       let now = 0
-      const breaker = new Breaker({ failures, windowMs: 1000, halfOpenMs: 500 }, () => now)
+      const breaker = new CircuitBreaker({ failures, windowMs: 1000, halfOpenMs: 500 }, () => now)
       /** Times of all faults since the breaker was last closed. */
       let faults: number[] = []
       let open = false

@@ -1,4 +1,5 @@
 import {
+  kernelAdmin,
   type OperationEnd,
   type OperationStart,
   operationEnded,
@@ -86,7 +87,8 @@ t.test('an unexpected error of a tap fails the call and is logged, but hidden fr
     })
   )
   const error = await kernel.call(read, { text: 'a' }).catch((caught: Error) => caught)
-  t.match(error, { code: 'OPR_FAILED' })
+  t.match(error, { code: 'OPR_FAILED', plugin: 'guard' })
+  t.match((error as Error).message, 'the tap of plugin guard on the hook kernel.operation-starting failed')
   t.notMatch((error as Error).message, 'secret detail')
   t.match(
     kernel.log.find(line => line.plugin === 'guard' && line.level === 'error'),
@@ -331,4 +333,64 @@ t.test('an error of a tap on plugin states is logged', async t => {
   await world.put(definePlugin({ name: 'late', activate() {} })).apply()
   await world.until(() => world.lines.some(({ message }) => message === `a tap on ${pluginStateChanged.id} failed`))
   t.equal(world.state('late'), 'active')
+})
+
+t.test('a tap cannot change the caller of a call', async t => {
+  const principal = { id: 'ada', role: 'user', scopes: ['work'] }
+  const { world } = await guarded(t, ctx => {
+    ctx.on(operationStarting, start => void (start.principal.scopes as string[]).push('*'))
+    ctx.on(operationEnded, end => void (end.principal.scopes as string[]).push('*'))
+  })
+  await world.call('work.do', {}, { principal })
+  t.same(principal.scopes, ['work'])
+})
+
+/** Starts a plugin that manages plugins, beside two plugins whose taps never settle. */
+async function managed(t: Test, requires: { readonly admin?: typeof kernelAdmin }) {
+  const manage = (id: string, untapped: true | string) =>
+    defineOperation({
+      id,
+      summary: 'x',
+      input: s.object({ names: s.array(s.string(), { default: [] }) }),
+      output: s.object({}),
+      untapped
+    })
+  const [ping, disable] = [manage('manage.ping', true), manage('manage.disable', 'names')]
+  const hanging = (name: string): Plugin =>
+    definePlugin({ name, activate: ctx => ctx.on(operationStarting, () => new Promise(() => {})) })
+  const world = new World(t, { tapTimeoutMs: 5 }).put(
+    definePlugin({
+      name: 'manager',
+      requires,
+      operations: [ping, disable],
+      activate(ctx) {
+        ctx.implement(ping, () => ({}))
+        ctx.implement(disable, () => ({}))
+      }
+    }),
+    ...(requires.admin === undefined ? [] : [provider]),
+    hanging('one'),
+    hanging('two')
+  )
+  await world.apply()
+  return world
+}
+
+const provider = definePlugin({
+  name: 'provider',
+  provides: [kernelAdmin],
+  activate: ctx => ctx.provide(kernelAdmin, {} as never)
+})
+
+t.test('a tap cannot prevent calls that manage its own plugin, or that no tap receives', async t => {
+  const world = await managed(t, { admin: kernelAdmin })
+  t.same(await world.call('manage.ping'), {})
+  t.same(await world.call('manage.disable', { names: ['one', 'two'] }), {})
+  await t.rejects(world.call('manage.disable', { names: ['one'] }), { code: 'KRN_TAP_TIMEOUT', plugin: 'two' })
+})
+
+t.test('only a plugin that uses the administration of the kernel can have operations without taps', async t => {
+  const world = await managed(t, {})
+  for (const id of ['manage.ping', 'manage.disable'])
+    await t.rejects(world.call(id, { names: ['one', 'two'] }), { code: 'KRN_TAP_TIMEOUT', plugin: 'one' }, id)
 })

@@ -1,4 +1,4 @@
-import { type Surface, surfaces } from '@svc/contracts'
+import { operationStarting, type Surface, surfaces } from '@svc/contracts'
 import { inlineSource, Kernel, memoryLog, World } from '@svc/kernel/testing'
 import {
   defined,
@@ -194,6 +194,20 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
     provoke(t) {
       const surface: Surface = { prepare: () => Promise.reject(new Error('no room')) }
       return refused(t, definePlugin({ name: 'demo', activate: ctx => ctx.contribute(surfaces, surface) }))
+    }
+  },
+  KRN_TAP_TIMEOUT: {
+    status: 503,
+    message: `the tap of plugin tapper on the hook ${operationStarting.id} did not finish within 5 ms`,
+    hint: 'svc plugins disable tapper removes the tap',
+    plugin: 'tapper',
+    async provoke(t) {
+      const world = new World(t, { tapTimeoutMs: 5 }).put(
+        definePlugin({ name: 'demo', operations: [work], activate: ctx => ctx.implement(work, input => input) }),
+        definePlugin({ name: 'tapper', activate: ctx => ctx.on(operationStarting, () => new Promise(() => {})) })
+      )
+      await world.apply()
+      return world.call('demo.work', { n: 1 }, { principal: { id: 'ada', role: 'user', scopes: ['work'] } })
     }
   },
   KRN_UNDECLARED: {

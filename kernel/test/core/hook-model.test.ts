@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Hook, SvcError } from '@svc/plugin-sdk'
+import { type Hook, isSvcError, SvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
 import { HookSet, type OwnedTap } from '#core'
@@ -98,11 +98,14 @@ async function runCase({ mode, onError, topic, taps }: Case): Promise<Outcome & 
       unit
     }
   })
-  const hooks = new HookSet(owned, new Map(), plugin => void reported.push(Number(plugin)))
+  const report = (plugin: string): void => void reported.push(Number(plugin))
+  const hooks = new HookSet(owned, new Map(), { report, timeoutMs: 0 })
   let outcome: Pick<Outcome, 'result' | 'failedBy'>
   try {
     outcome = { result: { value: await hooks.trigger('x', [{ topic, by: [] }]) }, failedBy: null }
-  } catch (error) {
+  } catch (caught) {
+    // Other errors than refusals are the cause of an error that names the tap.
+    const error = isSvcError(caught, 'OPR_FAILED') ? caught.cause : caught
     // A tap that threw undefined is identified by the order of the calls.
     const at = error === undefined ? called.findLast(index => taps[index]?.does === 'throws undefined') : undefined
     outcome = { result: null, failedBy: at ?? errors.indexOf(error) }
@@ -171,8 +174,8 @@ t.test('a synchronous error rejects the promise of the trigger', async t => {
   const unit = { enter: () => {}, exit: () => {} }
   for (const mode of ['series', 'parallel', 'waterfall', 'bail'] as const) {
     const owned: OwnedTap = { hook: { id: 'x', mode, onError: 'fail' }, plugin: 'p', tap: run, options: {}, unit }
-    const hooks = new HookSet([owned], new Map(), () => {})
-    await t.rejects(hooks.trigger('x', [{}]) as Promise<unknown>, { message: 'at once' }, mode)
+    const hooks = new HookSet([owned], new Map(), { report: () => {}, timeoutMs: 0 })
+    await t.rejects(hooks.trigger('x', [{}]) as Promise<unknown>, { cause: { message: 'at once' } }, mode)
   }
 })
 
@@ -181,10 +184,10 @@ t.test('a thenable of another library is awaited, and its rejection fails the tr
   const tapOf = (then: (resolve: (value: unknown) => void, reject: (error: unknown) => void) => void): HookSet => {
     const tap = (() => ({ then })) as never
     const owned: OwnedTap = { hook: { id: 'x', mode: 'bail', onError: 'fail' }, plugin: 'p', tap, options: {}, unit }
-    return new HookSet([owned], new Map(), () => {})
+    return new HookSet([owned], new Map(), { report: () => {}, timeoutMs: 0 })
   }
   t.equal(await tapOf(resolve => resolve('now')).trigger('x', [{}]), 'now')
   t.equal(await tapOf(resolve => setImmediate(resolve, 'late')).trigger('x', [{}]), 'late')
   const refused = tapOf((_, reject) => setImmediate(reject, new Error('late'))).trigger('x', [{}])
-  await t.rejects(refused as Promise<unknown>, { message: 'late' })
+  await t.rejects(refused as Promise<unknown>, { cause: { message: 'late' } })
 })

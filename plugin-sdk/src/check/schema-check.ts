@@ -44,3 +44,21 @@ export function schemaCheck<S extends JsonSchema>(
     return { ok: false, problems, text: renderProblems(problems), errors }
   }
 }
+
+/**
+ * Returns a function that checks the replacement of a value: it must be of the same type and match the schema, if there is
+ * one. Returns what is wrong, or undefined.
+ */
+export function replacementCheck(schema?: JsonSchema): (replacement: unknown, value: unknown) => string | undefined {
+  const check = schema && schemaCheck(schema)
+  return (replacement, value) => {
+    const [type, expected] = [typeOf(replacement), typeOf(value)]
+    if (type !== expected) return `${type} instead of ${expected}`
+    const checked = check?.(replacement)
+    return checked?.ok === false ? `a wrong value: ${checked.text}` : undefined
+  }
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value
+}

@@ -80,8 +80,11 @@ export default definePlugin({
       return { reasons, text: reasons.join('\n') }
     })
     ctx.implement(pluginsHooks, (_, call) => ({
-      hooks: admin.hooks().map(hook => ({ ...hook, payload: { ...hook.payload }, taps: [...hook.taps] })),
-      note: isOneShot(call) ? NOTHING_SERVES : ''
+      hooks: admin.hooks().map(hook => {
+        const { payload, taps } = hook
+        return { ...hook, payload: { ...payload }, fields: Object.keys(payload), taps: [...taps] }
+      }),
+      note: isOneShot(call) ? `${NOTHING_SERVES}\nonly a server knows which plugins tap a hook` : ''
     }))
     ctx.implement(pluginsEffects, ({ name }, call) => {
       const registered = admin.effects(name)

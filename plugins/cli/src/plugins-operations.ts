@@ -116,6 +116,7 @@ export const pluginsHooks = defineOperation({
           description: 'Effect of an error in a tap: it is thrown to the caller (fail), or logged and ignored (skip)'
         }),
         payload: t.record(t.string(), { description: 'Descriptions of the payload fields' }),
+        fields: t.array(t.string(), { description: 'Names of the payload fields' }),
         taps: t.array(t.string(), { description: 'Plugins that tap the hook, in order of execution' })
       })
     ),
@@ -126,7 +127,7 @@ export const pluginsHooks = defineOperation({
     rpc: true,
     cli: {
       command: 'plugins hooks',
-      view: { rows: 'hooks', columns: ['id', 'kind', 'owner', 'onError', 'taps', 'summary'], note: 'note' }
+      view: { rows: 'hooks', columns: ['id', 'kind', 'owner', 'onError', 'taps', 'summary', 'fields'], note: 'note' }
     }
   }
 })
@@ -174,7 +175,9 @@ const change = {
   output: changeReport,
   errors: { KRN_PLUGIN_UNKNOWN, CLI_NO_DAEMON },
   scopes: ADMIN,
-  timeoutMs: 120_000
+  timeoutMs: 120_000,
+  // A tap of a plugin must not prevent that it is disabled or replaced.
+  untapped: 'names'
 } as const
 
 const persistent = t.object({

@@ -7,10 +7,10 @@ export interface BreakerPolicy {
 }
 
 /**
- * Circuit breaker of one operation. Opens after repeated faults: uncaught errors, timeouts, invalid output. Errors that
- * the operation declares are normal results, not faults.
+ * Circuit breaker. Opens after repeated faults within a window, and closes after a successful probe. The caller decides
+ * what counts as a fault: the breaker of an operation counts uncaught errors, timeouts and invalid output.
  */
-export class Breaker {
+export class CircuitBreaker {
   readonly #policy: BreakerPolicy
   readonly #now: () => number
   #faults: number[] = []
