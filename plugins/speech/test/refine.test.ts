@@ -97,16 +97,16 @@ t.test('settings override the file, and the file overrides the defaults', async 
     capture_timeout_ms: 12_000
   })
   t.match(groupsOf(tunables), { session_timing: { max_duration_ms: 9_000 }, stream: { max_buffer_ms: 300_000 } })
-  for (const [text, why] of [
+  for (const [text, message] of [
     ['[session_timing]\nmax = 1', /session_timing\.max is unknown/],
-    ['[llm]\nrefinement_default = 1', /llm\.refinement_default cannot be 1/],
-    ['[refine]\npenalty_cap = 2.0', /cannot be 2/],
-    ['[hf]\nretry_attempts = 1.5', /cannot be 1\.5/],
+    ['[llm]\nrefinement_default = 1', /llm\.refinement_default is 1; it must be true or false/],
+    ['[refine]\npenalty_cap = 2.0', /is 2; it must be a number from 0 to 1/],
+    ['[hf]\nretry_attempts = 1.5', /is 1\.5; it must be/],
     ['llm = 7', /not a table/],
     ['[', /oratio\.toml/]
   ] as const) {
     writeFileSync(path, text)
-    await t.rejects(tunablesOf({}, path), { code: 'SPP_CONFIG_INVALID', message: why })
+    await t.rejects(tunablesOf({}, path), { code: 'SPP_CONFIG_INVALID', message })
   }
   await t.rejects(tunablesOf({}, join(folder, 'none.toml')), { code: 'SPP_CONFIG_INVALID' })
 })
