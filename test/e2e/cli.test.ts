@@ -197,7 +197,13 @@ const failures: [argv: string[], exit: number, code: string, message: RegExp, hi
   [['plugins', 'list', '--jso'], 2, 'CLI_ARGUMENT_INVALID', /has no flag --jso/, /did you mean --json\?/],
   [['plugins', 'list', '--project', '/no/such/folder'], 2, 'CLI_ARGUMENT_INVALID', /names \/no\/such\/folder/],
   [['plugins'], 2, 'CLI_COMMAND_MISSING', /svc plugins needs a command/, /list/],
-  [['trap', 'spring', '4'], 2, 'OPR_INPUT_INVALID', /trap\.spring: times must be/, /svc call trap\.spring --help/],
+  [
+    ['trap', 'spring', '4'],
+    2,
+    'OPR_INPUT_INVALID',
+    /^svc trap spring: <times> must be <= 3$/,
+    /^see svc trap spring --help$/
+  ],
   [['call', 'trap.spring', '{times'], 2, 'CLI_INPUT_NOT_JSON', /not JSON/, /quote it/],
   [['call', 'trap.sprong'], 4, 'OPR_UNKNOWN', /trap\.sprong/, /did you mean trap\.spring\?/],
   [['plugins', 'why', 'trapp'], 4, 'KRN_PLUGIN_UNKNOWN', /trapp/, /did you mean trap\?/],

@@ -1,6 +1,8 @@
 import type { ConfigProblem, JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
 import type { CommandSession } from './commands.ts'
 
+const ENVIRONMENT_CODES: ReadonlySet<string> = new Set(['CFG_ENV_INVALID', 'CFG_ENV_UNKNOWN'])
+
 /** Adds the fields with `x-fill` to the input of a call to the daemon, which cannot see this process. */
 export async function fillInput(
   { catalog }: CommandSession,
@@ -26,5 +28,5 @@ async function environmentProblems({
     ...generalProblems.map(problem => ({ ...problem, plugin: null })),
     ...[...plugins.values()].flatMap(({ name, problems }) => problems.map(problem => ({ ...problem, plugin: name })))
   ]
-  return all.filter(({ code }) => code.startsWith('CFG_ENV_'))
+  return all.filter(({ code }) => ENVIRONMENT_CODES.has(code))
 }
