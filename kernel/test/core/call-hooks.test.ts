@@ -345,7 +345,7 @@ t.test('a tap cannot change the caller of a call', async t => {
   t.same(principal.scopes, ['work'])
 })
 
-/** Starts a plugin that manages plugins, beside two plugins whose taps never settle. */
+/** Starts a plugin that manages plugins, and two plugins whose taps never settle. */
 async function managed(t: Test, requires: { readonly admin?: typeof kernelAdmin }) {
   const manage = (id: string, untapped: true | string) =>
     defineOperation({

@@ -379,7 +379,7 @@ t.test('a tap that does not settle is skipped and reported by a `skip` hook', as
   t.match(reports, [['slow', 'x', { code: 'KRN_TAP_TIMEOUT' }]])
 })
 
-t.test('a hook can declare a time limit of its own, or none', async t => {
+t.test('a hook can declare another time limit, or none', async t => {
   const declared: DeclaredHooks = new Map([
     ['none', { mode: 'bail', onError: 'fail', timeoutMs: 0 }],
     ['short', { mode: 'bail', onError: 'fail', timeoutMs: 5 }]

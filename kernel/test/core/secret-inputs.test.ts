@@ -129,3 +129,58 @@ t.test('a secret setting is masked in logs and in the error of an activation', a
   t.match(error, { code: 'KRN_ACTIVATE_FAILED', message: /login failed to activate: refused: \*\*\*/ })
   t.notMatch(world.why('login'), /correct horse/)
 })
+
+t.test('a secret is masked in percent-encoded, JSON-escaped and Base64 form', t => {
+  const secrets = new MaskedSecrets()
+  const password = 'PASS/WORD "one" é+'
+  secrets.add(password)
+  const url = new URL(`http://localhost/?p=${encodeURIComponent(password)}&q=1`)
+  const form = new URLSearchParams({ p: password }).toString()
+  const base64 = (text: string, encoding: BufferEncoding = 'base64'): string => Buffer.from(text).toString(encoding)
+  const cases: Readonly<Record<string, readonly [text: string, masked: string | RegExp]>> = {
+    'component of a URL': [`GET ${url.pathname}${url.search}`, 'GET /?p=***&q=1'],
+    'lower-case digits': [
+      `?p=${encodeURIComponent(password).toLowerCase().replace('pass', 'PASS').replace('word', 'WORD')}`,
+      '?p=***'
+    ],
+    'path of a URL': [encodeURI(password), '***'],
+    'encoded twice': [encodeURIComponent(encodeURIComponent(password)), '***'],
+    'every character encoded': [[...Buffer.from(password)].map(byte => `%${byte.toString(16)}`).join(''), '***'],
+    form: [`${form}&q=1`, 'p=***&q=1'],
+    'JSON in JSON': [JSON.stringify(JSON.stringify({ p: password })), '"{\\"p\\":\\"***\\"}"'],
+    'ASCII JSON': [JSON.stringify(password).replace('é', '\\u00e9'), '"***"'],
+    Base64: [`token ${base64(password)}`, /^token \*\*\*.?=*$/],
+    Base64url: [base64(password, 'base64url'), /^\*\*\*.?$/],
+    'Basic authentication': [`Basic ${base64(`ada:${password}`)}`, /^Basic .{1,6}\*\*\*.{0,2}$/],
+    'another offset': [base64(`x:${password}.`), /^.{1,4}\*\*\*.{0,4}$/]
+  }
+  for (const [name, [text, masked]] of Object.entries(cases)) t.match(secrets.mask(text), masked, name)
+  t.equal(secrets.mask('PASS%2FWORLD, 100 % + 1'), 'PASS%2FWORLD, 100 % + 1', 'other texts stay')
+  t.end()
+})
+
+t.test('an encoded secret is masked as a whole if a part of it is another secret', t => {
+  const secrets = new MaskedSecrets()
+  secrets.add('secret')
+  secrets.add('secret/of ada')
+  t.equal(secrets.mask('?p=secret%2Fof%20ada'), '?p=***')
+  t.end()
+})
+
+t.test('for any secret: its usual encodings contain nothing of it after masking', t => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 6, maxLength: 40, unit: 'grapheme' }), secret => {
+      const secrets = new MaskedSecrets()
+      secrets.addFromInput(secret)
+      const encoded = [
+        secret,
+        encodeURIComponent(secret),
+        new URLSearchParams({ s: secret }).toString().slice(2),
+        JSON.stringify(secret).slice(1, -1)
+      ]
+      return encoded.every(text => secrets.mask(`<${text}>`) === '<***>')
+    }),
+    { numRuns: 300 }
+  )
+  t.end()
+})
