@@ -43,7 +43,7 @@ export class MaskedSecrets implements KnownSecrets {
     if (this.#secrets.size + this.#fromInputs.size === 0) return text
     this.#patterns ??= compile(new Map([...this.#fromInputs, ...this.#secrets]))
     const { texts, percent } = this.#patterns
-    // First the encoded form: otherwise the part of it that equals another secret would be masked alone.
+    // First the encoded form: otherwise the part of it that equals another secret would be masked first.
     const partly = /[%+]/.test(text) ? text.replace(percent, MASK) : text
     return partly.replace(texts, MASK)
   }
