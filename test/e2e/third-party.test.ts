@@ -103,7 +103,7 @@ t.test('a third-party plugin can be packed, installed, used, reconfigured and re
   })
   const none = await svc(folder, ['words', 'count', ' ', '--json'])
   t.equal(none.code, 2)
-  t.match(errorOf(none), { code: 'WORDS_NONE', message: 'The text has no words that are long enough.' })
+  t.match(errorOf(none), { code: 'WORDS_NONE', message: 'The text has no words of min_length or more characters.' })
 
   const server = await serve(t, folder, [], program)
   const count = async (text: string): Promise<{ words: number; generation: number }> => {
