@@ -212,7 +212,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
   },
   KRN_UNDECLARED: {
     message: 'demo supplies the service clock@1, which it does not declare',
-    hint: 'add it to `provides` in definePlugin',
+    hint: 'add it to provides in definePlugin',
     plugin: 'demo',
     provoke: t => refused(t, definePlugin({ name: 'demo', activate: ctx => ctx.provide(clock, 1) }))
   },
