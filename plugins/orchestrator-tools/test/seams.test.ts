@@ -80,7 +80,10 @@ t.test('a contributed plane transports messages', async t => {
     t.match(await tool('a2a_inbox', { agent_id: 2, source }), { data: { messages: pinned } }, source)
   t.match(await tool('a2a_ack', { agent_id: 2, message_id: 1, route: 'board' }), { data: { acknowledged: true } })
   t.match(await tool('a2a_inbox', { agent_id: 2, source: 'board' }), { data: { messages: [] } })
-  t.match(await tool('a2a_send', { ...message, route: 'nowhere' }), { success: false, error: /no plane has this route/ })
+  t.match(await tool('a2a_send', { ...message, route: 'nowhere' }), {
+    success: false,
+    error: /no plane has this route/
+  })
   t.match(await tool('a2a_send', { ...message, route: 'mesh' }), { success: false, error: /the mesh plugin is off/ })
 })
 
