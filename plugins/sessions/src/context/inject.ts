@@ -17,12 +17,13 @@ export interface Injected {
 /**
  * Returns an envelope's text for a prompt: at most 4 bytes per token of `maxTokens`, or of the envelope's budget if
  * that is smaller. A longer text is cut 64 bytes before the limit, at a character boundary, with a note. Empty for an
- * expired or stale envelope, and for a longer text with a limit below 64 bytes.
+ * expired or stale envelope, and for a longer text with a limit below 64 bytes. `key` is the envelope's key in the shared
+ * context.
  */
-export function injectedText(envelope: ContextEnvelope, maxTokens: number, now: number): Injected {
+export function injectedText(envelope: ContextEnvelope, key: string, maxTokens: number, now: number): Injected {
   if (isOutdated(envelope, now)) return { text: '', dropped: 0 }
   const limit = Math.max(0, Math.floor(Math.min(maxTokens, envelope.budget.max_tokens ?? maxTokens) * BYTES_PER_TOKEN))
-  return cut(promptText(envelope), limit)
+  return cut(promptText(envelope, key), limit)
 }
 
 export function isOutdated(envelope: ContextEnvelope, now: number): boolean {
@@ -30,7 +31,7 @@ export function isOutdated(envelope: ContextEnvelope, now: number): boolean {
   return (expires !== undefined && expires < now) || (staleAfter !== undefined && created + staleAfter < now)
 }
 
-function promptText({ budget, content, trust, envelope_id }: ContextEnvelope): string {
+function promptText({ budget, content, trust }: ContextEnvelope, key: string): string {
   const { summary_text, facts = [], repo_paths = [], artifact_refs = [], citations = [] } = content
   const references = [
     ...repo_paths.map(path => `- file: ${path}`),
@@ -40,7 +41,7 @@ function promptText({ budget, content, trust, envelope_id }: ContextEnvelope): s
   const parts = [`Context of the session (${trust.trust_tier}, ${trust.freshness_tier}):`]
   switch (budget.injection_mode) {
     case 'tool_required':
-      return `${parts[0]} ask the tool svc_get_context for it; its id is ${envelope_id}.`
+      return `${parts[0]} read it with the tool svc_get_context; its key is ${key}.`
     case 'reference_only':
       parts.push(...references)
       break

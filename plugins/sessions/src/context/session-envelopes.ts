@@ -95,7 +95,7 @@ export class SessionEnvelopes implements SessionContext {
   async inject(session: string, maxTokens: number): Promise<string> {
     const envelope = await this.envelope(session)
     if (envelope === null) return ''
-    const { text, dropped } = injectedText(envelope, maxTokens, this.#options.now())
+    const { text, dropped } = injectedText(envelope, keyOf(session), maxTokens, this.#options.now())
     if (dropped > 0) this.#options.truncated(session, dropped)
     return text
   }

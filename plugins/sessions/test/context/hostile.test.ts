@@ -100,7 +100,7 @@ t.test('context for a prompt stays within its budget and never ends within a cha
       fc.string({ unit: 'grapheme', maxLength: 400 }),
       fc.integer({ min: 0, max: 200 }),
       (summary_text, tokens) => {
-        const { text, dropped } = injectedText(envelope({ content: { summary_text } }), tokens, 0)
+        const { text, dropped } = injectedText(envelope({ content: { summary_text } }), 'key', tokens, 0)
         t.ok(Buffer.byteLength(text) <= tokens * 4)
         t.ok(!text.includes('\ufffd') || summary_text.includes('\ufffd'))
         t.equal(dropped > 0 && text !== '', text.endsWith('\n[context truncated]'))
@@ -113,11 +113,12 @@ t.test('context for a prompt stays within its budget and never ends within a cha
 t.test('budget and injection mode limit the context; an expired or stale envelope gives none', t => {
   const content = { summary_text: 'S', facts: [{ id: 'f', text: 'F' }], citations: ['C'] }
   const text = (budget: object, now = 0, change: object = {}): string =>
-    injectedText(envelope({ content, budget: { ...envelope().budget, ...budget }, ...change }), 1000, now).text
+    injectedText(envelope({ content, budget: { ...envelope().budget, ...budget }, ...change }), 'envelope:s', 1000, now)
+      .text
   t.match(text({}), /:\nS\n- f: F\n- citation: C$/)
   t.match(text({ injection_mode: 'summary_only' }), /:\nS$/)
   t.match(text({ injection_mode: 'reference_only' }), /:\n- citation: C$/)
-  t.match(text({ injection_mode: 'tool_required' }), /svc_get_context .*ctx-1/)
+  t.match(text({ injection_mode: 'tool_required' }), /svc_get_context.* key is envelope:s/)
   t.equal(text({ max_tokens: 0 }), '')
   t.equal(text({}, 11, { expires_at_unix_ms: 10 }), '')
   t.equal(text({}, 1_000_011, { stale_after_ms: 10 }), '')
