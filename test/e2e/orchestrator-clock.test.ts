@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { openStore } from '../../plugins/orchestrator/test/durable/opened.ts'
-import { opened } from '../../plugins/orchestrator/test/service/opened.ts'
+import { openStore } from '../../plugins/orchestrator/test/durable/test-persistence.ts'
+import { openTestOrchestrator } from '../../plugins/orchestrator/test/service/test-orchestrator.ts'
 import { assertInvariants } from '../../plugins/orchestrator/test/state/invariants.ts'
 import { DONE } from './orchestrator-faults/story.ts'
 
@@ -15,7 +15,7 @@ t.test('tasks keep their order when the clock jumps back and forth', async t => 
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   const store = await openStore()
   const settings = { task_timeout_ms: 10 * HOUR, lock_timeout_ms: HOUR }
-  const first = await opened(t, { store, root, settings })
+  const first = await openTestOrchestrator(t, { store, root, settings })
   const { service } = first
   const submit = async (path?: string): Promise<number> => {
     const files = path === undefined ? [] : [{ path, access: 'write' as const }]
@@ -24,7 +24,7 @@ t.test('tasks keep their order when the clock jumps back and forth', async t => 
   const times = (): readonly number[] => service.tasks().map(({ created_at_ms }) => created_at_ms)
   const ids = [await submit('src/a.ts')]
   for (const jump of [-YEAR, HOUR, -HOUR, 1, -10 * YEAR, 20, -20]) {
-    first.pass(jump)
+    first.advanceClock(jump)
     await first.tick()
     ids.push(await submit())
     assertInvariants(first.world)
@@ -45,13 +45,13 @@ t.test('tasks keep their order when the clock jumps back and forth', async t => 
 
   // After a jump of years into the past, an hour still lasts an hour.
   const held = await submit('src/b.ts')
-  first.pass(HOUR + 1)
+  first.advanceClock(HOUR + 1)
   await first.tick()
   t.notOk(
     service.locks().some(({ task_id }) => task_id === held),
     'an expired lock is released'
   )
-  first.pass(9 * HOUR)
+  first.advanceClock(9 * HOUR)
   await first.tick()
   const waiting = service.tasks().filter(({ status }) => status.kind === 'Queued')
   t.same(waiting, [], 'tasks that waited for too long have expired')
@@ -59,7 +59,7 @@ t.test('tasks keep their order when the clock jumps back and forth', async t => 
   const last = await submit()
   await first.close()
 
-  const second = await opened(t, { store, root, settings, at: 1_700_000_000_000 - 20 * YEAR })
+  const second = await openTestOrchestrator(t, { store, root, settings, at: 1_700_000_000_000 - 20 * YEAR })
   await second.tick()
   assertInvariants(second.world)
   t.equal(second.service.task(last)?.status.kind, 'Queued', 'a process whose clock is in the past restores all records')

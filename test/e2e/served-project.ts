@@ -58,6 +58,8 @@ export interface Served {
   stop(signal?: NodeJS.Signals): Promise<number | string>
 }
 
+/** A line that is missing for so long will not come, even on a busy machine. */
+const MAX_LINE_WAIT_MS = 120_000
 const FREE_PORTS = ['plugins.http.port=0', 'plugins.daemon.socket=127.0.0.1:0']
 /** Setting that is only passed if the plugin exists: an installation from packages may lack it. */
 const FREE_MODEL_PORT = 'plugins.model-server.port=0'
@@ -93,17 +95,23 @@ export async function serve(
   const line = (pattern: RegExp, from = 0): Promise<string> =>
     new Promise((resolve, reject) => {
       let at = from
+      const fail = (why: string): void => reject(new Error(`${why} before ${pattern}:\n${lines.join('\n')}`))
+      const timer = setTimeout(() => fail(`${MAX_LINE_WAIT_MS} ms passed`), MAX_LINE_WAIT_MS)
       const look = (): void => {
         for (; at < lines.length; at++) {
           if (!pattern.test(lines[at]!)) continue
           waiting.delete(look)
+          clearTimeout(timer)
           resolve(lines[at]!)
           return
         }
       }
       waiting.add(look)
       look()
-      void ended.then(how => reject(new Error(`ended with ${how} before ${pattern}:\n${lines.join('\n')}`)))
+      void ended.then(how => {
+        clearTimeout(timer)
+        fail(`it ended with ${how}`)
+      })
     })
   const listening = await line(/main listens on (http:\/\/[^\s"]+)/)
   await line(/"msg":"generation 1"/)
