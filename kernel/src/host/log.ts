@@ -12,7 +12,10 @@ export interface LogOptions {
   readonly descriptor?: number
 }
 
-/** Names of fields whose values are masked: not every secret is known by its value. */
+/**
+ * Names of fields whose values are masked, except booleans and undefined. Needed in addition to {@link MaskedSecrets}:
+ * not every secret is known by its value.
+ */
 const SECRET_FIELD = new RegExp(
   `^(?:${[
     '(?:proxy-)?authorization',
@@ -60,13 +63,13 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
     },
     stream
   )
-  const wrap = (line: pino.Logger): Logger => ({
-    debug: (message, fields) => line.debug(printable(fields), message),
-    info: (message, fields) => line.info(printable(fields), message),
-    warn: (message, fields) => line.warn(printable(fields), message),
-    error: (message, fields) => line.error(printable(fields), message)
+  const wrap = (pinoLogger: pino.Logger): Logger => ({
+    debug: (message, fields) => pinoLogger.debug(serializeFields(fields), message),
+    info: (message, fields) => pinoLogger.info(serializeFields(fields), message),
+    warn: (message, fields) => pinoLogger.warn(serializeFields(fields), message),
+    error: (message, fields) => pinoLogger.error(serializeFields(fields), message)
   })
-  const children = new Map<string, { readonly line: pino.Logger; readonly logger: Logger }>()
+  const children = new Map<string, { readonly pinoLogger: pino.Logger; readonly logger: Logger }>()
   return {
     ...wrap(root),
     secrets,
@@ -74,35 +77,36 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
     forPlugin: name => {
       const known = children.get(name)
       if (known !== undefined) return known.logger
-      const line = root.child({ plugin: name })
-      const logger = wrap(line)
-      children.set(name, { line, logger })
+      const pinoLogger = root.child({ plugin: name })
+      const logger = wrap(pinoLogger)
+      children.set(name, { pinoLogger, logger })
       return logger
     },
     setLevel: level => {
       root.level = level
-      for (const { line } of children.values()) line.level = level
+      for (const { pinoLogger } of children.values()) pinoLogger.level = level
     },
     flush: () => root.flush()
   }
 }
 
-function printable(fields: Readonly<Record<string, unknown>> = {}): object {
+function serializeFields(fields: Readonly<Record<string, unknown>> = {}): object {
   return Object.fromEntries(
-    Object.entries(fields).map(([key, value]) => [OWN_FIELDS.has(key) ? `${key}_` : key, shown(key, value, 0)])
+    Object.entries(fields).map(([key, value]) => [OWN_FIELDS.has(key) ? `${key}_` : key, serializeValue(key, value, 0)])
   )
 }
 
-function shown(key: string, value: unknown, depth: number): unknown {
-  if (value === undefined || typeof value === 'number' || typeof value === 'boolean') return value
+function serializeValue(key: string, value: unknown, depth: number): unknown {
+  // A boolean in such a field only says whether the secret exists.
+  if (value === undefined || typeof value === 'boolean') return value
   if (SECRET_FIELD.test(key)) return MASK
   if (value instanceof Error || isSvcError(value)) return serializeError(value, depth)
   if (typeof value !== 'object' || value === null) return value
   if (depth >= MAX_DEPTH) return Array.isArray(value) ? '[…]' : '{…}'
-  if (Array.isArray(value)) return value.map(item => shown('', item, depth + 1))
+  if (Array.isArray(value)) return value.map(item => serializeValue('', item, depth + 1))
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shown(name, item, depth + 1)]))
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, serializeValue(name, item, depth + 1)]))
 }
 
 /** Converts an error and its causes to message, code and hint. Omits `data`, which may contain a caller's input. */

@@ -92,25 +92,31 @@ t.test('errors in any field are logged with their causes and without data', asyn
   t.notMatch(JSON.stringify(line), /private/)
 })
 
-t.test('fields that are named like secrets are masked at any depth; numbers and lookalikes are not', async t => {
-  const [line] = parsed(
-    await logged(t, log =>
-      log.info('x', {
-        Authorization: 'Bearer abc',
-        headers: { cookie: 'abc', 'set-cookie': ['abc'], 'x-api-key': 'abc', accept: 'json' },
-        deep: [{ deeper: { access_token: 'abc', clientSecret: 'abc', client_secret: 'abc', apiKey: 'abc' } }],
-        credentials: { user: 'abc' },
-        token: 17,
-        max_tokens: 5,
-        tokens: 'three'
-      })
+t.test(
+  'masks fields that are named like secrets at any depth, except booleans; similar names are not masked',
+  async t => {
+    const [line] = parsed(
+      await logged(t, log =>
+        log.info('x', {
+          Authorization: 'Bearer abc',
+          headers: { cookie: 'abc', 'set-cookie': ['abc'], 'x-api-key': 'abc', accept: 'json' },
+          deep: [{ deeper: { access_token: 'abc', clientSecret: 'abc', client_secret: 'abc', apiKey: 'abc' } }],
+          credentials: { user: 'abc' },
+          password: 1234,
+          pin: { secret: 12345678901n, 'api-key': [17] },
+          token: true,
+          max_tokens: 5,
+          tokens: 'three'
+        })
+      )
     )
-  )
-  const text = JSON.stringify(line)
-  t.equal(text.split('abc').length - 1, 1, text)
-  t.equal(line?.deep[0].deeper.clientSecret, 'abc', 'this camelCase name is not recognised')
-  t.match(line, { token: 17, max_tokens: 5, tokens: 'three', headers: { accept: 'json' }, credentials: '***' })
-})
+    const text = JSON.stringify(line)
+    t.equal(text.split('abc').length - 1, 1, text)
+    t.equal(line?.deep[0].deeper.clientSecret, 'abc', 'this camelCase name is not recognised')
+    t.match(line, { password: '***', pin: { secret: '***', 'api-key': '***' }, token: true })
+    t.match(line, { max_tokens: 5, tokens: 'three', headers: { accept: 'json' }, credentials: '***' })
+  }
+)
 
 t.test('for any fields: no line contains a known secret', async t => {
   const secrets = fc.string({ minLength: 6, maxLength: 30, unit: 'binary' }).filter(text => !/^[\s*]*$/.test(text))
