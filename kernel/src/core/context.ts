@@ -46,7 +46,7 @@ export interface ContextHost {
   invoke(operationId: string, input: unknown, call: PluginCall): Promise<unknown>
   trigger(hookId: string, args: readonly unknown[]): Promise<unknown> | undefined
   isTapped(hookId: string): boolean
-  /** Runs `open` without attributing its timers, servers and sockets to the unit, which they may outlive. */
+  /** Runs `open`. Its timers, servers and sockets are not attributed to the unit, since they may outlive it. */
   adopt<A>(open: () => A | Promise<A>): A | Promise<A>
 }
 
@@ -94,7 +94,7 @@ class UnitContext implements PluginContext<unknown> {
   }
 
   implement<Op extends Operation>(operation: Op, handler: Handler<Op>): void {
-    this.#registering(`implement ${operation.id}`)
+    this.#assertActivating(`implement ${operation.id}`)
     const descriptor = this.#unit.manifest.operations.find(each => each.id === operation.id)
     if (descriptor === undefined) throw this.#undeclared('operation', operation.id, 'operations')
     const bound = new BoundOperation(descriptor, this.#unit, handler as never, this.#validator, this.#host.breaker)
@@ -102,8 +102,8 @@ class UnitContext implements PluginContext<unknown> {
   }
 
   provide<A>(token: Service<A>, value: A): void {
-    this.#registering(`provide ${token.id}`)
-    this.#sharing(`provide ${token.id}`)
+    this.#assertActivating(`provide ${token.id}`)
+    this.#assertInProcess(`provide ${token.id}`)
     if (!this.#unit.manifest.provides.includes(token.id)) throw this.#undeclared('service', token.id, 'provides')
     // A lookup returns undefined for a service without provider, so undefined is not a valid service.
     if (value === undefined) throw missing(this.#unit, [`service ${token.id} (its value is undefined)`])
@@ -111,13 +111,13 @@ class UnitContext implements PluginContext<unknown> {
   }
 
   contribute<A>(to: Point<A>, item: A, label = to.id): void {
-    this.#registering(`contribute to ${to.id}`)
-    this.#sharing(`contribute to ${to.id}`)
+    this.#assertActivating(`contribute to ${to.id}`)
+    this.#assertInProcess(`contribute to ${to.id}`)
     this.#unit.items.push({ point: to.id, item, keys: to.keys?.(item) ?? [], label })
   }
 
   on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: Tap<A, R>, options: TapOptions = {}): void {
-    this.#registering(`tap ${hook.id}`)
+    this.#assertActivating(`tap ${hook.id}`)
     const { id, mode, onError } = hook
     this.#unit.taps.push({ hook: { id, mode, onError }, plugin: this.name, tap: tap as never, options })
   }
@@ -143,7 +143,7 @@ class UnitContext implements PluginContext<unknown> {
   async keep<A>(key: string, open: () => A | Promise<A>, close: (value: A) => void | Promise<void>): Promise<A> {
     this.#unit.scope.assertOpen(`keep ${key}`)
     // An isolated plugin's process ends with every reload, and the resource with it.
-    this.#sharing(`keep ${key}`)
+    this.#assertInProcess(`keep ${key}`)
     const { value, release } = await this.#host.keep.acquire(`${this.name}:${key}`, () => this.#host.adopt(open), close)
     if (this.#unit.scope.closed) await release()
     this.#unit.scope.effect(`keep ${key}`, release)
@@ -167,41 +167,41 @@ class UnitContext implements PluginContext<unknown> {
   }
 
   command(command: string, run: CommandHandler): void {
-    this.#registering(`implement the command ${command}`)
-    this.#sharing(`implement the command ${command}`)
+    this.#assertActivating(`implement the command ${command}`)
+    this.#assertInProcess(`implement the command ${command}`)
     const declared = this.#unit.manifest.commands.some(each => each.command === command)
     if (!declared) throw this.#undeclared('command', command, 'commands')
     this.#unit.commands.set(command, run)
   }
 
   health(label: string, check: () => Health | Promise<Health>): void {
-    this.#registering(`add the health check ${label}`)
+    this.#assertActivating(`register the health check ${label}`)
     this.#unit.healthChecks.push({ label, check })
   }
 
   onServe(label: string, listener: () => void, options: ServeOptions = {}): void {
-    this.#registering(`listen for serving as ${label}`)
+    this.#assertActivating(`register the onServe listener ${label}`)
     this.#unit.serving.onServe.push({ label, listener, ...options })
   }
 
   onDrain(label: string, listener: (reason: DrainReason) => void | Promise<void>): void {
-    this.#registering(`listen for draining as ${label}`)
+    this.#assertActivating(`register the onDrain listener ${label}`)
     this.#unit.serving.onDrain.push({ label, listener })
   }
 
   follow<A>(at: Point<A>, listener: (items: readonly A[]) => void): void {
-    this.#registering(`follow ${at.id}`)
-    this.#sharing(`follow ${at.id}`)
+    this.#assertActivating(`follow ${at.id}`)
+    this.#assertInProcess(`follow ${at.id}`)
     this.#unit.serving.followers.push({ point: at as Point<unknown>, listener: listener as never, seen: undefined })
   }
 
   onConfig(listener: (next: never, previous: never) => void | Promise<void>): void {
-    this.#registering('listen for settings')
+    this.#assertActivating('register an onConfig listener')
     this.#unit.configListeners.push(listener as never)
   }
 
   /** Throws after activation, when the unit's contributions can no longer change. */
-  #registering(action: string): void {
+  #assertActivating(action: string): void {
     this.#unit.scope.assertOpen(action)
     if (this.#unit.state === 'activating') return
     throw kernelErrors.create('KRN_UNDECLARED', `${this.name} tried to ${action} after activation`, {
@@ -210,7 +210,8 @@ class UnitContext implements PluginContext<unknown> {
     })
   }
 
-  #sharing(action: string): void {
+  /** Throws in the worker of an isolated unit, which cannot share values with other units. */
+  #assertInProcess(action: string): void {
     if (!this.#host.isolated) return
     throw kernelErrors.create('KRN_NOT_REMOTABLE', `${this.name} is isolated and cannot ${action}`, {
       plugin: this.name,
@@ -239,8 +240,8 @@ class UnitContext implements PluginContext<unknown> {
 
 function inherit({ parent, ...options }: CallOptions): Omit<PluginCall, 'caller'> {
   if (parent === undefined) return options
-  const left = parent.deadline === Infinity ? Infinity : Math.max(parent.deadline - Date.now(), 1)
-  const timeoutMs = Math.min(left, options.timeoutMs || Infinity)
+  const remainingMs = parent.deadline === Infinity ? Infinity : Math.max(parent.deadline - Date.now(), 1)
+  const timeoutMs = Math.min(remainingMs, options.timeoutMs || Infinity)
   return {
     ...options,
     signal: options.signal === undefined ? parent.signal : AbortSignal.any([parent.signal, options.signal]),

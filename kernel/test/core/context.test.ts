@@ -225,7 +225,7 @@ t.test('errors of a context name the plugin, the action and the next step', asyn
   t.throws(() => ctx.health('pulse', () => ({ status: 'ok' })), {
     code: 'KRN_UNDECLARED',
     plugin: 'demo',
-    message: 'demo tried to add the health check pulse after activation',
+    message: 'demo tried to register the health check pulse after activation',
     hint: 'register everything inside activate; only a reload changes the contributions of a plugin'
   })
   await world.kernel.close()
