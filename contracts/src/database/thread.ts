@@ -11,8 +11,10 @@ export interface ThreadAccess {
 }
 
 /**
- * Opens a connection. Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. `waitMs`: maximum wait for the write lock, 0 for
- * none; default: the setting of the database. `guard`: required if the thread may be terminated at any point.
+ * Opens a connection. Throws `DBS_OPEN_FAILED` or `DBS_CORRUPT`.
+ * - `options`: those of {@link ThreadAccess}.
+ * - `waitMs`: maximum wait for the write lock; 0 means no wait. Default: the setting of the database.
+ * - `guard`: required if the thread may be terminated at any point.
  */
 export type ConnectThread = (
   options: unknown,

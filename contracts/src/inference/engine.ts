@@ -15,8 +15,8 @@ export interface InferenceEngine {
   /** Display name with version, for example `onnxruntime 1.30.0`. */
   readonly name: string
   /**
-   * Id of the engine instance: a new value for each activation of its plugin. A model runs the code of the engine that
-   * loaded it, so a caller that keeps models across reloads includes this id in its cache key.
+   * Id of the engine instance, new for each activation of its plugin. A model runs the code of the engine that loaded
+   * it. A caller that caches models across reloads must therefore include this id in its cache key.
    */
   readonly instance?: string
   /** Returns the devices that {@link LoadOptions.device} may currently name, always including `cpu`. */
@@ -24,8 +24,10 @@ export interface InferenceEngine {
   /**
    * Loads the model of a run directory.
    *
-   * Throws `INF_RUN_DIR_*` if the directory is missing, incomplete, truncated or malicious, `INF_DEVICE_UNAVAILABLE` if
-   * the requested device does not exist, and `INF_ARCHITECTURE_UNSUPPORTED` for an unsupported model family.
+   * Throws:
+   * - `INF_RUN_DIR_*` if the directory is missing, incomplete, truncated or malicious;
+   * - `INF_DEVICE_UNAVAILABLE` if the requested device does not exist;
+   * - `INF_ARCHITECTURE_UNSUPPORTED` for an unsupported model family or configuration.
    */
   load(options: LoadOptions): Promise<LoadedModel>
 }
@@ -127,7 +129,7 @@ export interface RenderTemplateOptions extends RenderChatOptions {
 }
 
 /** Inputs that a model's template supports; false if it drops that input. */
-export interface ChatAbilities {
+export interface ChatCapabilities {
   readonly tools: boolean
   readonly thinking: boolean
 }
@@ -143,8 +145,8 @@ export interface LoadedModel {
    * block the caller's thread. Throws `INF_CHAT_TEMPLATE_FAILED` if the template fails or exceeds a limit.
    */
   renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderTemplateOptions): Promise<string>
-  /** Features of {@link LoadedModel.renderChat} with the model's own template. */
-  readonly chatAbilities: ChatAbilities
+  /** Inputs that {@link LoadedModel.renderChat} supports with the model's own template. */
+  readonly chatCapabilities: ChatCapabilities
   /**
    * Returns token ids. `special`: whether names of special tokens in the text become those tokens. `begin`: whether to
    * prepend the tokens that the model expects at the beginning of every sequence, unless present.
@@ -156,9 +158,13 @@ export interface LoadedModel {
    * Generates one sequence, yielding text as it appears. The last event is always `done`.
    *
    * Text is never cut inside a UTF-8 sequence. Text that may be the beginning of a stop string is held back. Aborting
-   * `signal` ends the sequence within one token, with `finishReason: 'cancelled'`. Throws before any event:
-   * `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) if the prompt does not fit, `INF_BUSY` if every slot is
-   * in use and the queue is full, and `INF_ADAPTER_UNKNOWN` if no adapter has the requested name.
+   * `signal` ends the sequence within one token, with `finishReason: 'cancelled'`.
+   *
+   * Throws before any event:
+   * - `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) if the prompt does not fit;
+   * - `INF_BUSY` if every slot is in use and the queue is full;
+   * - `INF_ADAPTER_UNKNOWN` if no adapter has the requested name;
+   * - `INF_CONSTRAINT_UNSUPPORTED` if the constraint uses an unsupported feature.
    */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>
   /** Returns the current load and free capacity. */
@@ -258,7 +264,7 @@ export interface GenerateRequest {
   readonly ignoreEos?: boolean
   /** Number of top alternatives to report per token; 0 reports only the chosen token; absent reports nothing. */
   readonly logprobs?: number
-  /** Constraint on the answer. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the keyword, before any event. */
+  /** Constraint on the output. */
   readonly constraint?: OutputConstraint
   /** Name of one of {@link LoadedModel.adapters}; `null`: no adapter. Default: the one loaded with the model. */
   readonly adapter?: string | null

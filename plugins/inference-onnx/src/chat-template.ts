@@ -1,4 +1,4 @@
-import type { ChatAbilities, ChatMessage, ChatTool, RenderChatOptions, RenderTemplateOptions } from '@svc/contracts'
+import type { ChatCapabilities, ChatMessage, ChatTool, RenderChatOptions, RenderTemplateOptions } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { inferenceErrors } from './errors.ts'
 import { JinjaTemplate } from './jinja.ts'
@@ -37,7 +37,7 @@ export interface ChatTemplateOptions {
 export class ChatTemplate {
   readonly source: string | null
   /** Detected by rendering the template with a tool, and with both thinking modes. */
-  readonly abilities: ChatAbilities
+  readonly capabilities: ChatCapabilities
   readonly #template: Compiled | null
   readonly #toolTemplate: Compiled | null
   readonly #variables: Readonly<Record<string, string>>
@@ -55,7 +55,7 @@ export class ChatTemplate {
     this.#now = now
     this.#template = source === null ? null : guard(() => compile(source))
     this.#toolTemplate = toolSource === null ? this.#template : guard(() => compile(toolSource))
-    this.abilities = {
+    this.capabilities = {
       tools: this.#shows(PROBE_TOOL.name, { tools: [PROBE_TOOL] }),
       thinking: this.#differs({ thinking: true }, { thinking: false })
     }

@@ -1,5 +1,5 @@
 import type {
-  ChatAbilities,
+  ChatCapabilities,
   ChatMessage,
   GenerateEvent,
   GenerateRequest,
@@ -54,8 +54,8 @@ export class OnnxModel implements LoadedModel {
     })
   }
 
-  get chatAbilities(): ChatAbilities {
-    return this.#options.template.abilities
+  get chatCapabilities(): ChatCapabilities {
+    return this.#options.template.capabilities
   }
 
   renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string {

@@ -80,7 +80,7 @@ t.test('uses the tool template of a tokenizer only for conversations with tools'
   const tools = [{ name: 'now', parameters: {} }]
   t.equal(template.render([{ role: 'user', content: 'Hi' }]), 'Hi')
   t.equal(template.render([{ role: 'user', content: 'Hi' }], { tools }), 'now: Hi')
-  t.equal(template.abilities.tools, true)
+  t.equal(template.capabilities.tools, true)
 })
 
 t.test("formats dates like Python's strftime, in every time zone", async t => {

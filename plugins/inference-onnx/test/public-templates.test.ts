@@ -51,7 +51,7 @@ for (const [name, results] of Object.entries(expected)) {
 }
 
 t.test('detects tool and thinking support from the template', async t => {
-  for (const [name, abilities] of Object.entries({
+  for (const [name, capabilities] of Object.entries({
     'qwen2.5': { tools: true, thinking: false },
     qwen3: { tools: true, thinking: true },
     'llama3.1': { tools: true, thinking: false },
@@ -61,6 +61,6 @@ t.test('detects tool and thinking support from the template', async t => {
     phi3: { tools: false, thinking: false },
     'phi4-mini': { tools: true, thinking: false }
   })) {
-    t.same((await template(name)).abilities, abilities, name)
+    t.same((await template(name)).capabilities, capabilities, name)
   }
 })

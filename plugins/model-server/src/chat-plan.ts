@@ -103,10 +103,10 @@ function toolReading(tools: ToolIntent, format: ToolFormat, forced: boolean): An
 function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): void {
   const { tools, thinking, thinkingField, template } = intent
   // A template from the request may support tools even if the model's template does not.
-  if (template === undefined && tools !== undefined && !model.chatAbilities.tools) {
+  if (template === undefined && tools !== undefined && !model.chatCapabilities.tools) {
     throw beyondModel('tools', name, 'tools')
   }
-  if (template === undefined && thinking === true && !model.chatAbilities.thinking) {
+  if (template === undefined && thinking === true && !model.chatCapabilities.thinking) {
     throw beyondModel(thinkingField, name, 'thinking')
   }
 }

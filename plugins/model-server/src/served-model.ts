@@ -15,7 +15,7 @@ export type ModelState =
   | { readonly status: 'failed'; readonly error: unknown; readonly known?: KnownModel }
 
 /** Properties of a model that are known even while its weights are unloaded. */
-export interface KnownModel extends Pick<LoadedModel, 'info' | 'chatAbilities'>, Pick<Loaded, 'modifiedAt'> {
+export interface KnownModel extends Pick<LoadedModel, 'info' | 'chatCapabilities'>, Pick<Loaded, 'modifiedAt'> {
   /** True if the model supports fill-in-the-middle. */
   infills(): boolean
   /** Null if the engine cannot add adapters. */
@@ -31,8 +31,14 @@ export interface ServedVariant extends KnownModel {
 }
 
 function knownOf({ model, modifiedAt }: Loaded): KnownModel {
-  const { info, chatAbilities, adapters } = model
-  return { info, chatAbilities, modifiedAt, adapters: adapters?.list() ?? null, infills: () => fillsInTheMiddle(model) }
+  const { info, chatCapabilities, adapters } = model
+  return {
+    info,
+    chatCapabilities,
+    modifiedAt,
+    adapters: adapters?.list() ?? null,
+    infills: () => fillsInTheMiddle(model)
+  }
 }
 
 /** Returns the properties to keep after the model is unloaded. */

@@ -90,7 +90,7 @@ t.test('the setting grammar is the default for requests without a format', async
     openai: client,
     ollama,
     model
-  } = await connect(t, { grammars: grammarsWithVox('vox'), abilities: { tools: true } })
+  } = await connect(t, { grammars: grammarsWithVox('vox'), capabilities: { tools: true } })
   const create = async (fields: object) => {
     const answer = await client.chat.completions.create({ model: 'toy', messages: say('hi'), ...fields })
     return answer.choices[0]?.message.content
@@ -149,7 +149,11 @@ t.test('an error names the invalid part of a format', async t => {
 })
 
 const THOUGHT = '<think>\nhm, well\n</think>\n\nthe answer'
-const THINKS: ServeOptions = { chatTemplate: '<think> enable_thinking', abilities: { thinking: true }, maxTokens: 200 }
+const THINKS: ServeOptions = {
+  chatTemplate: '<think> enable_thinking',
+  capabilities: { thinking: true },
+  maxTokens: 200
+}
 
 t.test('thoughts are separate from the answer, with and without streaming', async t => {
   const { openai: client, ollama } = await connect(t, THINKS)

@@ -34,7 +34,7 @@ interface Options {
 /** Serves the toy model, which echoes its prompt, with a plugin that taps hooks. */
 async function open(t: Test, tap: (ctx: PluginContext) => void, options: Options = {}) {
   const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
-  const engine = new ToyEngine({ abilities: { tools: true }, chatTemplate: TAGGED, ...options.toy })
+  const engine = new ToyEngine({ capabilities: { tools: true }, chatTemplate: TAGGED, ...options.toy })
   const tapping = definePlugin({ name: 'tapping', activate: ctx => tap(ctx as PluginContext) })
   const server = await openServer(
     t,

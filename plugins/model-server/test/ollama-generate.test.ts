@@ -40,7 +40,7 @@ t.test("a template in the request replaces the model's", async t => {
 })
 
 t.test('a raw prompt cannot enable thoughts', async t => {
-  const { ollama: client } = await connect(t, { abilities: { thinking: true } })
+  const { ollama: client } = await connect(t, { capabilities: { thinking: true } })
   const error = await refusal(client.generate({ model: 'toy', prompt: 'x', raw: true, think: true }))
   t.match(error, { status_code: 400, error: /^'think': a raw prompt has no template/ })
   t.ok(await client.generate({ model: 'toy', prompt: 'x', raw: true, think: false, options: { num_predict: 1 } }))
@@ -115,7 +115,7 @@ t.test('options that change the answer reach the engine; options of other engine
 
 t.test('/api/show describes the model in the Ollama format', async t => {
   const chatTemplate = '<tool_call> enable_thinking'
-  const { ollama: client, url } = await connect(t, { chatTemplate, abilities: { tools: true, thinking: true } })
+  const { ollama: client, url } = await connect(t, { chatTemplate, capabilities: { tools: true, thinking: true } })
   const shown = await client.show({ model: 'toy' })
   t.same(shown.capabilities, ['completion', 'tools', 'thinking'])
   t.match(shown.modelfile, /^FROM toy$/m)
@@ -146,7 +146,7 @@ t.test('fills a gap with the special tokens of the vocabulary', async t => {
 })
 
 t.test('responses contain only fields of the API', async t => {
-  const { post } = await connect(t, { abilities: { tools: true }, chatTemplate: '<tool_call>' })
+  const { post } = await connect(t, { capabilities: { tools: true }, chatTemplate: '<tool_call>' })
   const rowsOf = async (path: string, body: object) =>
     (await (await post(path, body)).text())
       .trimEnd()

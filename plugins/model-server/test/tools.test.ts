@@ -16,7 +16,7 @@ const BARE = '{{ tools }}'
 
 /** Serves the toy model, which echoes its prompt, including calls. */
 function connectTo(t: Test, chatTemplate: string, options: ServeOptions = {}): Promise<Serving & Clients> {
-  return connect(t, { chatTemplate, abilities: { tools: true }, maxTokens: 300, ...options })
+  return connect(t, { chatTemplate, capabilities: { tools: true }, maxTokens: 300, ...options })
 }
 
 const ANSWERS = {

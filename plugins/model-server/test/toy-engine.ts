@@ -1,5 +1,5 @@
 import type {
-  ChatAbilities,
+  ChatCapabilities,
   ChatMessage,
   GenerateEvent,
   GenerateRequest,
@@ -22,7 +22,7 @@ export interface ToyOptions {
   readonly format?: ModelInfo['format']
   /** Template that the model reports; rendering always uses ChatML. */
   readonly chatTemplate?: string
-  readonly abilities?: Partial<ChatAbilities>
+  readonly capabilities?: Partial<ChatCapabilities>
   /** Number of cached tokens to report for every prompt. */
   readonly cachedTokens?: number
   /** Called before every token; may wait or throw. `generated` counts from 0; `signal`: signal of the request. */
@@ -56,7 +56,7 @@ export class ToyEngine implements InferenceEngine {
 
 export class ToyModel implements LoadedModel {
   readonly info: ModelInfo
-  readonly chatAbilities: ChatAbilities
+  readonly chatCapabilities: ChatCapabilities
   /** Requests that were generated, and conversations that were rendered. */
   readonly requests: GenerateRequest[] = []
   readonly rendered: { readonly messages: readonly ChatMessage[]; readonly options: RenderChatOptions }[] = []
@@ -77,7 +77,7 @@ export class ToyModel implements LoadedModel {
   constructor(options: ToyOptions, load: Pick<LoadOptions, 'slots' | 'maxContext'> = {}) {
     this.#options = options
     this.#slots = load.slots === undefined || load.slots === 'auto' ? 1 : load.slots
-    this.chatAbilities = { tools: false, thinking: false, ...options.abilities }
+    this.chatCapabilities = { tools: false, thinking: false, ...options.capabilities }
     this.info = {
       family: 'llama',
       parameters: 3_200_000,

@@ -59,8 +59,8 @@ export function showReply(variant: ServedVariant, limits: Limits): object {
   }
 }
 
-function capabilitiesOf({ chatAbilities, infills }: KnownModel): readonly string[] {
-  const { tools, thinking } = chatAbilities
+function capabilitiesOf({ chatCapabilities, infills }: KnownModel): readonly string[] {
+  const { tools, thinking } = chatCapabilities
   return [
     'completion',
     ...(infills() ? ['insert'] : []),
