@@ -61,7 +61,7 @@ t.test('a sliding window applies to the layers that the family defines', async t
   )
 })
 
-t.test('each family defines its norms, scales, caps and biases', async t => {
+t.test('the family determines head size, norms, scales, soft caps, activation and projections', async t => {
   t.match(parse({ model_type: 'qwen3' }), { headSize: 128, headNorms: true, outputNorms: false, activation: 'silu' })
   t.match(parse({ model_type: 'gemma2' }), {
     headSize: 256,
@@ -164,7 +164,7 @@ t.test('layers with a window have a separate rotary base in Gemma 3, with old an
   t.equal(windowRope.inverseFrequencies[4], 1e4 ** -0.5)
 })
 
-t.test('a configuration can rotate a part of each head', async t => {
+t.test('partial_rotary_factor sets the fraction of each head that is rotated', async t => {
   t.equal(parse({ head_dim: 128, partial_rotary_factor: 0.75 }).rope.inverseFrequencies.length, 48)
 })
 

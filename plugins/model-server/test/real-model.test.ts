@@ -130,7 +130,7 @@ t.test('references inside the schema of a function keep their targets', async t 
       max_tokens: 200
     })
     const [call] = answer.choices[0]?.message.tool_calls ?? []
-    if (call?.type !== 'function') t.fail('a call was made')
+    if (call?.type !== 'function') t.fail('the model made no function call')
     else t.type(JSON.parse(call.function.arguments), 'object')
   }
 })
@@ -160,7 +160,7 @@ t.test('serves an exported decoder, and reports the format onnx', async t => {
   t.type((await json('/api/generate', { prompt: 'a', raw: true, stream: false })).body.response, 'string')
 })
 
-t.test('several answers to one prompt share its prefix cache', async t => {
+t.test('n > 1 returns different answers, and the next request reuses the cached prefix of the prompt', async t => {
   const { client } = await open(t, 'qwen2.5.jinja')
   const answer = await client.chat.completions.create({
     model,
@@ -170,9 +170,9 @@ t.test('several answers to one prompt share its prefix cache', async t => {
     seed: 3,
     max_tokens: 24
   })
-  t.equal(new Set(answer.choices.map(choice => choice.message.content)).size > 1, true)
+  t.equal(new Set(answer.choices.map(choice => choice.message.content)).size > 1, true, 'not all answers are equal')
   const second = await client.chat.completions.create({ model, messages, max_tokens: 4 })
-  t.ok((second.usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prompt was cached')
+  t.ok((second.usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prefix was cached')
 })
 
 t.test('rejects a request template that takes too many steps, and continues to serve', async t => {
@@ -201,7 +201,7 @@ t.test('rejects a request template that takes too many steps, and continues to s
 })
 
 t.test('a model whose logits overflow returns 500 in the format of each API', async t => {
-  const { ollama, client, url } = await open(t, 'qwen2.5.jinja', hugeWeights)
+  const { ollama, client, url } = await open(t, 'qwen2.5.jinja', writeHugeNormWeights)
   const failed = { status: 500, type: 'server_error', message: /the model computed NaN/ }
   const params = { model, messages, max_tokens: 4 }
   t.match(await refusal(client.chat.completions.create(params)), failed)
@@ -221,8 +221,8 @@ t.test('a model whose logits overflow returns 500 in the format of each API', as
   }
 })
 
-/** Makes the finite weights of the last norm so large that logits overflow. */
-function hugeWeights(directory: string): void {
+/** Replaces the weights of the last norm by finite values so large that the logits overflow. */
+function writeHugeNormWeights(directory: string): void {
   const file = `${directory}/model.safetensors`
   const bytes = readFileSync(file)
   const start = 8 + Number(bytes.readBigUInt64LE(0))

@@ -3,7 +3,7 @@ import type { KnownState, StateTable } from './state-table.ts'
 import type { TokenMask, TokenMasks } from './token-masks.ts'
 
 /** Constraint that was compiled for one vocabulary. */
-export interface ReadyConstraint {
+export interface CompiledConstraint {
   /** Identifies the constraint among others for the same vocabulary. */
   readonly id: number
   readonly states: StateTable
@@ -11,7 +11,7 @@ export interface ReadyConstraint {
 }
 
 export interface MatcherOptions {
-  readonly constraint: ReadyConstraint
+  readonly constraint: CompiledConstraint
   readonly masks: TokenMasks
   /** Returns the bytes of a token. */
   bytes(token: number): Uint8Array

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { OutputConstraint, TextGrammar } from '@svc/contracts'
 import type { Dfa } from './dfa.ts'
 import { anyJsonObject, compileJsonSchema } from './json-schema.ts'
-import { Matcher, type ReadyConstraint } from './matcher.ts'
+import { type CompiledConstraint, Matcher } from './matcher.ts'
 import { Network, type NetworkRule, Terminal } from './network.ts'
 import { Pushdown } from './pushdown.ts'
 import { compileRegex } from './regex.ts'
@@ -12,8 +12,8 @@ import { buildTokenTrie } from './token-trie.ts'
 import { unsupported } from './unsupported.ts'
 
 /** Limits of the cache of compiled schemas and patterns: their number, and their total nodes and states. */
-const MAX_KEPT = 64
-const MAX_KEPT_SIZE = 200_000
+const MAX_CACHED = 64
+const MAX_CACHED_SIZE = 200_000
 
 export interface ConstraintVocabulary {
   /** Number of token ids. */
@@ -27,8 +27,8 @@ export interface ConstraintVocabulary {
 /** Compiles output constraints for the vocabulary of one model. */
 export class OutputConstraints {
   readonly #vocabulary: ConstraintVocabulary
-  readonly #kept = new Map<string, { readonly ready: ReadyConstraint; readonly size: number }>()
-  readonly #grammars = new WeakMap<TextGrammar, ReadyConstraint>()
+  readonly #cache = new Map<string, { readonly compiled: CompiledConstraint; readonly size: number }>()
+  readonly #grammars = new WeakMap<TextGrammar, CompiledConstraint>()
   #masks: Promise<TokenMasks> | undefined
   #lastId = 0
 
@@ -40,10 +40,11 @@ export class OutputConstraints {
    * Creates a matcher for one sequence. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the feature and its location.
    */
   async matcher(constraint: OutputConstraint, options: { readonly ignoreEnd: boolean }): Promise<Matcher> {
-    const ready = constraint.type === 'grammar' ? this.#grammar(constraint.grammar) : this.#compiled(constraint)
+    const compiled =
+      constraint.type === 'grammar' ? this.#grammar(constraint.grammar) : this.#cachedConstraint(constraint)
     this.#masks ??= this.#prepareMasks()
     return new Matcher({
-      constraint: ready,
+      constraint: compiled,
       masks: await this.#masks,
       bytes: token => this.#vocabulary.bytes(token),
       endTokens: options.ignoreEnd ? new Set() : this.#vocabulary.endTokens
@@ -57,35 +58,35 @@ export class OutputConstraints {
     return new TokenMasks(await buildTokenTrie({ size, bytes: token => this.#vocabulary.bytes(token), isText }))
   }
 
-  #grammar(grammar: TextGrammar): ReadyConstraint {
-    const known = this.#grammars.get(grammar) ?? this.#ready(grammar)
-    this.#grammars.set(grammar, known)
-    return known
+  #grammar(grammar: TextGrammar): CompiledConstraint {
+    const compiled = this.#grammars.get(grammar) ?? this.#newConstraint(grammar)
+    this.#grammars.set(grammar, compiled)
+    return compiled
   }
 
-  #compiled(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): ReadyConstraint {
+  #cachedConstraint(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): CompiledConstraint {
     const key = createHash('sha256').update(JSON.stringify(constraint)).digest('base64')
-    const kept = this.#kept.get(key) ?? this.#compile(constraint)
+    const cached = this.#cache.get(key) ?? this.#compile(constraint)
     // Moves the entry to the end: the least recently used one is evicted first.
-    this.#kept.delete(key)
-    this.#kept.set(key, kept)
-    let size = [...this.#kept.values()].reduce((sum, entry) => sum + entry.size, 0)
-    for (const [oldest, entry] of this.#kept) {
-      if (oldest === key || (this.#kept.size <= MAX_KEPT && size <= MAX_KEPT_SIZE)) break
-      this.#kept.delete(oldest)
+    this.#cache.delete(key)
+    this.#cache.set(key, cached)
+    let size = [...this.#cache.values()].reduce((sum, entry) => sum + entry.size, 0)
+    for (const [oldest, entry] of this.#cache) {
+      if (oldest === key || (this.#cache.size <= MAX_CACHED && size <= MAX_CACHED_SIZE)) break
+      this.#cache.delete(oldest)
       size -= entry.size
     }
-    return kept.ready
+    return cached.compiled
   }
 
   #compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>) {
     const pushdown = compile(constraint)
-    return { ready: this.#ready(pushdown), size: pushdown.network.size }
+    return { compiled: this.#newConstraint(pushdown), size: pushdown.network.size }
   }
 
-  #ready(grammar: TextGrammar): ReadyConstraint {
+  #newConstraint(grammar: TextGrammar): CompiledConstraint {
     const states = new StateTable()
-    return { id: ++this.#lastId, states, start: states.know(grammar.start()) }
+    return { id: ++this.#lastId, states, start: states.intern(grammar.start()) }
   }
 }
 
@@ -93,7 +94,7 @@ function compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Pu
   const network = compileNetwork(constraint)
   const order = network.callOrder()
   if (order !== null) return new Pushdown(network, order)
-  throw unsupported('#', 'a $ref leads back to itself without an object or a list in between')
+  throw unsupported('#', 'a $ref refers back to itself without an object or an array in between')
 }
 
 function compileNetwork(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Network {
@@ -104,14 +105,14 @@ function compileNetwork(constraint: Exclude<OutputConstraint, { type: 'grammar' 
       return compileJsonSchema(constraint.schema)
     case 'regex': {
       const dfa = compileRegex(constraint.pattern, { path: 'pattern', match: 'whole' })
-      if (dfa === null) throw unsupported('pattern', 'no string matches it')
-      return networkOf(dfa)
+      if (dfa === null) throw unsupported('pattern', 'no string matches the pattern')
+      return networkFromDfa(dfa)
     }
   }
 }
 
-/** Returns a network that accepts the strings of one automaton, including the empty string. */
-function networkOf(dfa: Dfa): Network {
+/** Returns a network that accepts the same strings as the automaton. If it accepts the empty string, so does a jump. */
+function networkFromDfa(dfa: Dfa): Network {
   const network = new Network()
   const { start, end } = network.rules[network.rule()] as NetworkRule
   network.terminal(start, new Terminal(dfa), end)

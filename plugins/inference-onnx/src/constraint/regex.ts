@@ -26,8 +26,8 @@ interface RegexOptions {
 /**
  * Compiles a regular expression in ECMAScript's `u` mode.
  *
- * Null if no string matches. Throws `INF_CONSTRAINT_UNSUPPORTED` for invalid syntax, look-around, word boundaries,
- * back-references, modifiers, anchors inside the pattern, and patterns whose automaton is too large.
+ * Returns null if no string matches. Throws `INF_CONSTRAINT_UNSUPPORTED` for invalid syntax, look-around, word boundaries,
+ * back-references, modifiers, anchors inside the pattern, too long patterns and too large automata.
  */
 export function compileRegex(pattern: string, options: RegexOptions): Dfa | null {
   const { path, match, encoding = utf8, around = '' } = options

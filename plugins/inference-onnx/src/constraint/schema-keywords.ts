@@ -72,14 +72,14 @@ function namedTypes({ schema, path }: Source): ReadonlySet<JsonType> | null {
   return new Set(named)
 }
 
-/** Returns the values that `enum` and `const` allow; null if neither is present. */
+/** Returns the values that `enum`, `const` and `type` allow together; null if there is no `enum` or `const`. */
 export function allowedValues(sources: readonly Source[]): readonly unknown[] | null {
   let left: Map<string, unknown> | null = null
   for (const { schema, path } of sources) {
     for (const keyword of ['enum', 'const']) {
       if (schema[keyword] === undefined) continue
       const values = keyword === 'const' ? [schema.const] : schema.enum
-      if (!Array.isArray(values)) throw unsupported(pointer(path, keyword), 'it is not a list of values')
+      if (!Array.isArray(values)) throw unsupported(pointer(path, keyword), 'it must be a list of values')
       const named = new Map(values.map(value => [JSON.stringify(value), value]))
       const before: Map<string, unknown> = left ?? named
       left = new Map([...before].filter(([text]) => named.has(text)))
@@ -118,7 +118,10 @@ export function limit(
     if (value === undefined) return []
     const valid = count ? Number.isSafeInteger(value) && (value as number) >= 0 : Number.isFinite(value)
     if (!valid) {
-      throw unsupported(pointer(path, keyword), `${JSON.stringify(value)} is not a ${count ? 'count' : 'number'}`)
+      throw unsupported(
+        pointer(path, keyword),
+        `${JSON.stringify(value)} is not ${count ? 'a whole number of at least 0' : 'a number'}`
+      )
     }
     return [value as number]
   })
@@ -130,7 +133,7 @@ export function texts(sources: readonly Source[], keyword: string): { readonly t
   return sources.flatMap(({ schema, path }) => {
     const text = schema[keyword]
     if (text === undefined) return []
-    if (typeof text !== 'string') throw unsupported(pointer(path, keyword), 'it is not a string')
+    if (typeof text !== 'string') throw unsupported(pointer(path, keyword), 'it must be a string')
     return [{ text, path: pointer(path, keyword) }]
   })
 }
@@ -140,7 +143,7 @@ export function required(sources: readonly Source[]): ReadonlySet<string> {
     sources.flatMap(({ schema, path }) => {
       const names = schema.required ?? []
       if (!Array.isArray(names) || names.some(name => typeof name !== 'string')) {
-        throw unsupported(pointer(path, 'required'), 'it is not a list of names')
+        throw unsupported(pointer(path, 'required'), 'it must be a list of names')
       }
       return names as string[]
     })
@@ -150,12 +153,12 @@ export function required(sources: readonly Source[]): ReadonlySet<string> {
 /** Returns the schemas in `properties`, by name; empty if it is absent. */
 export function properties({ schema, path }: Source): Schema {
   const value = schema.properties ?? {}
-  if (!isObject(value)) throw unsupported(pointer(path, 'properties'), 'it is not an object')
+  if (!isObject(value)) throw unsupported(pointer(path, 'properties'), 'it must be an object')
   return value
 }
 
 export function prefixItems({ schema, path }: Source): readonly unknown[] {
   const value = schema.prefixItems ?? []
-  if (!Array.isArray(value)) throw unsupported(pointer(path, 'prefixItems'), 'it is not a list of schemas')
+  if (!Array.isArray(value)) throw unsupported(pointer(path, 'prefixItems'), 'it must be a list of schemas')
   return value
 }

@@ -157,6 +157,6 @@ function list(schema: Schema, path: string, keyword: string): (readonly [unknown
   const value = schema[keyword]
   if (value === undefined) return []
   if (!Array.isArray(value) || value.length === 0)
-    throw unsupported(pointer(path, keyword), 'it is not a list of schemas')
+    throw unsupported(pointer(path, keyword), 'it must be a list of at least one schema')
   return value.map((entry, i) => [entry, pointer(path, keyword, i)] as const)
 }

@@ -26,7 +26,7 @@ export class KnownState {
     const known = this.#next[byte]
     if (known !== undefined) return known
     const state = this.state.advance(byte)
-    const next = state === null ? null : this.#table.know(state)
+    const next = state === null ? null : this.#table.intern(state)
     // Interning the state may have cleared the table and started a new era.
     if (this.#era === this.#table.era) this.#next[byte] = next
     return next
@@ -43,7 +43,8 @@ export class StateTable {
     return this.#era
   }
 
-  know(state: TextGrammarState): KnownState {
+  /** Returns the one object for the state's key. */
+  intern(state: TextGrammarState): KnownState {
     let known = this.#states.get(state.key)
     if (known === undefined) {
       if (this.#states.size >= MAX_STATES) {

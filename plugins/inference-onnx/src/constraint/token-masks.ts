@@ -58,7 +58,7 @@ export class TokenMasks {
     this.#addInside(walk, room, bits)
     const { exits } = walk
     if (exits.length === 0) return
-    const after = table.know(state.after(thread))
+    const after = table.intern(state.after(thread))
     for (let i = 0; i < exits.length; i += 2) {
       const characters = count + (exits[i + 1] as number)
       if (characters < terminal.minLength || characters > terminal.maxLength) continue

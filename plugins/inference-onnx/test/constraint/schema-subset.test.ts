@@ -206,7 +206,7 @@ t.test('rejects an unsupported keyword, naming it and its path', async t => {
     [{ type: 'object', required: 'a' }, '#/required', /list of names/],
     [{ properties: { a: 3 } }, '#/properties/a', /an object or a boolean/],
     [{ enum: [[1]], minItems: 1 }, '#/minItems', /"minItems" next to an array/],
-    [{ anyOf: [{ $ref: '#' }, { type: 'null' }] }, '#', /leads back to itself/],
+    [{ anyOf: [{ $ref: '#' }, { type: 'null' }] }, '#', /refers back to itself/],
     [{ type: 'string', enum: [1] }, '#', /no value/],
     [{ allOf: [{ type: 'string' }, { type: 'null' }] }, '#', /no value/],
     [{ type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }, '#', /no value/],
