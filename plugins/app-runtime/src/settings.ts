@@ -32,7 +32,8 @@ export const settings = t.object({
       minLength: 1,
       pattern: '^https?://',
       'x-env': 'SVC_SSR_DEV_URL',
-      description: 'URL of a page server that gets requests before static files, such as Vite.'
+      description:
+        'URL of an SSR dev server, such as Vite, that page requests are forwarded to. If it cannot be reached, static files are sent.'
     })
   ),
   orchestrate_vite: t.boolean({

@@ -36,7 +36,10 @@ export class ModelDownload {
     this.#options = options
   }
 
-  /** Downloads missing files. Throws `SPP_DOWNLOAD_FAILED` with the URL and the reason, or the signal's reason. */
+  /**
+   * Downloads missing files. Throws `SPP_DOWNLOAD_FAILED` for an invalid name, a model without ONNX export and a failed
+   * download, or the signal's reason.
+   */
   async fetch(
     requestedModel: string | undefined,
     signal: AbortSignal,

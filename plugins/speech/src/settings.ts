@@ -7,20 +7,20 @@ export const settings = t.object({
       minLength: 1,
       'x-env': 'SVC_ORATIO_WORKSPACE',
       description:
-        'Folder of recordings, and of uploads during their recognition. Default: the working directory of the process.'
+        'Folder with the recordings, relative to the project; uploads are stored in it until they are recognised. Default: the working directory of the process.'
     })
   ),
   backend: t.enum(['auto', 'whisper', 'candle', 'sherpa'], {
     default: 'auto',
     'x-env': 'SVC_ORATIO_BACKEND',
-    description: 'Recogniser. auto and candle mean whisper. sherpa is not included: with it, recordings fail.'
+    description: 'Speech recogniser. auto and candle select whisper. sherpa is not installed: recordings fail.'
   }),
   model: t.string({
     default: 'openai/whisper-tiny.en',
     minLength: 1,
     'x-env': 'SVC_ORATIO_MODEL',
     description:
-      'Folder of a Whisper model in ONNX format, relative to the project, or a name OWNER/NAME in models_directory or the cache of Hugging Face.'
+      'Whisper model in ONNX format: a folder relative to the project, or OWNER/NAME to search in models_directory and the Hugging Face cache.'
   }),
   revision: t.string({
     default: 'main',
@@ -60,7 +60,7 @@ export const settings = t.object({
   max_waiting: t.integer({
     default: 16,
     minimum: 1,
-    description: 'Maximum number of running and waiting recordings; further ones get 503.'
+    description: 'Maximum recordings in the queue, including those that are running; further ones get 503.'
   }),
   ffmpeg: t.string({
     default: 'ffmpeg',
@@ -84,21 +84,21 @@ export const settings = t.object({
   vad: t.enum(['energy', 'off'], {
     default: 'energy',
     'x-env': 'SVC_ORATIO_VAD',
-    description: 'Whether segments without speech are skipped, by their energy.'
+    description: 'energy skips segments without speech, found by their energy; off transcribes the whole recording.'
   }),
   vad_energy_threshold: t.number({
     default: 0.003,
     minimum: 0,
     maximum: 1,
     'x-env': 'SVC_ORATIO_VAD_ENERGY_THRESHOLD',
-    description: 'Minimum root mean square of 30 milliseconds of speech; the maximum is 1.'
+    description: 'Minimum root mean square of a 30 ms frame of speech. Samples range from -1 to 1.'
   }),
   vad_merge_gap_ms: t.integer({
     default: 300,
     minimum: 0,
     maximum: 60_000,
     'x-env': 'SVC_ORATIO_VAD_MERGE_GAP_MS',
-    description: 'Maximum pause inside a segment of speech, in milliseconds.'
+    description: 'Maximum pause inside a segment of speech, in milliseconds; values below 240 mean 240.'
   }),
   acoustic_preprocess: t.enum(['none', 'peak_normalize', 'rms_normalize', '1'], {
     default: 'none',
@@ -108,7 +108,7 @@ export const settings = t.object({
   }),
   refine_profile: t.enum(['conservative', 'balanced', 'aggressive'], {
     default: 'balanced',
-    description: 'Profile for refinement and confidence. aggressive also capitalises the first letter.'
+    description: 'Selects the base confidence of a text. aggressive also capitalises the first letter.'
   }),
   lexicon: t.optional(
     t.string({
@@ -123,7 +123,7 @@ export const settings = t.object({
       minLength: 1,
       'x-env': 'SVC_ORATIO_CONFIG',
       description:
-        'TOML file with the tables session_timing, refine, routing, hf, llm, logit and stream, relative to the project. Settings and variables override it.'
+        'TOML file with the tables session_timing, refine, routing, hf, llm, logit and stream, relative to the project. Settings and environment variables override its values.'
     })
   ),
   ...tunableSettings

@@ -9,7 +9,7 @@ import { nearRoute } from './near-routes.ts'
 export interface DocumentOptions {
   /** Folder of static files. */
   readonly folder: string
-  /** URL of the page server that gets requests before static files; null if there is none. */
+  /** URL of the SSR dev server to which page requests are forwarded; null if there is none. */
   readonly pages: string | null
   readonly log: Logger
   /** Routes of the program, for suggestions. */
@@ -110,7 +110,7 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade'
 ])
 
-/** Sends the response of the page server. Returns false if the server cannot be reached. */
+/** Sends the response of the SSR dev server. Returns false if the server cannot be reached. */
 async function passedOn(exchange: HttpExchange, origin: string, log: Logger): Promise<boolean> {
   const { request, caller } = exchange
   const headers = Object.entries(request.headers).flatMap(([name, value]) => {

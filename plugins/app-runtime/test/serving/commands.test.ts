@@ -54,7 +54,8 @@ function svc(t: Test, folder: string, ...argv: string[]): Command {
         const found = output.find(each => pattern.test(each))
         if (found !== undefined) return found
         const next = await Promise.race([...lines.map(each => once(each, 'line')), ended.then(() => null)])
-        if (next === null && !output.some(each => pattern.test(each))) throw new Error(output.join('\n'))
+        if (next === null && !output.some(each => pattern.test(each)))
+          throw new Error(`svc ended without a line that matches ${pattern}; its output:\n${output.join('\n')}`)
       }
     }
   }
@@ -128,27 +129,30 @@ t.test('svc dev reports a reload', async t => {
   t.same(await ask(`${url}/api/query/more`), { status: 200, body: 2 })
 })
 
-t.test('pages come from the page server, or from files if it cannot be reached', async t => {
-  const pages = createServer((request, response) => {
-    response.writeHead(200, { 'content-type': 'text/html', 'x-page': 'yes' })
-    response.end(`page of ${request.url}`)
-  }).listen(0, '127.0.0.1')
-  await once(pages, 'listening')
-  const { port } = pages.address() as AddressInfo
-  const folder = makeProject(t, { 'app.vox': APP, 'public/index.html': 'a file', 'public/a.css': 'a{}' })
-  const settings = { 'app-runtime.ssr_dev_url': `http://127.0.0.1:${port}` }
-  const app = await serveApp(t, '', settings, folder)
-  const page = await fetch(`${app.app}/some/page?a=1`)
-  t.equal(page.headers.get('x-page'), 'yes')
-  t.equal(await page.text(), 'page of /some/page?a=1')
-  t.same(await app.get('/a.css'), { status: 200, body: 'a{}' })
-  t.match(await app.get('/api/query/notes'), { status: 200 })
-  await new Promise(resolve => {
-    pages.close(resolve)
-    pages.closeAllConnections()
-  })
-  t.same(await app.get('/some/page'), { status: 200, body: 'a file' })
-})
+t.test(
+  'pages come from the SSR dev server, or from static files if it cannot be reached; assets come from files',
+  async t => {
+    const pages = createServer((request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html', 'x-page': 'yes' })
+      response.end(`page of ${request.url}`)
+    }).listen(0, '127.0.0.1')
+    await once(pages, 'listening')
+    const { port } = pages.address() as AddressInfo
+    const folder = makeProject(t, { 'app.vox': APP, 'public/index.html': 'a file', 'public/a.css': 'a{}' })
+    const settings = { 'app-runtime.ssr_dev_url': `http://127.0.0.1:${port}` }
+    const app = await serveApp(t, '', settings, folder)
+    const page = await fetch(`${app.app}/some/page?a=1`)
+    t.equal(page.headers.get('x-page'), 'yes')
+    t.equal(await page.text(), 'page of /some/page?a=1')
+    t.same(await app.get('/a.css'), { status: 200, body: 'a{}' })
+    t.match(await app.get('/api/query/notes'), { status: 200 })
+    await new Promise(resolve => {
+      pages.close(resolve)
+      pages.closeAllConnections()
+    })
+    t.same(await app.get('/some/page'), { status: 200, body: 'a file' })
+  }
+)
 
 t.test('Vite runs for a built project as long as the program is served', async t => {
   const folder = makeProject(t, {

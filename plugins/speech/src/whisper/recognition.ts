@@ -74,7 +74,7 @@ async function samplesOf(recording: Recording): Promise<Float32Array> {
   const { path, name } = recording
   const { size } = await stat(path)
   if (size > MAX_FILE_BYTES)
-    throw speechErrors.create('SPC_AUDIO_INVALID', `${name} has ${size} bytes; the limit is ${MAX_FILE_BYTES}`)
+    throw speechErrors.create('SPC_AUDIO_INVALID', `${name} has ${size} bytes; the limit is ${MAX_FILE_BYTES} bytes`)
   const sound = readWav(await readFile(path), name)
   if (sound.samples.length > MAX_SECONDS * sound.rate)
     throw speechErrors.create('SPC_AUDIO_INVALID', `${name} is longer than ${MAX_SECONDS} seconds`)
