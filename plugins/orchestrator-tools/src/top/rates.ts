@@ -1,6 +1,6 @@
 import type { AgentEvent } from '@svc/contracts'
 
-/** Tasks per second, over the last seconds. */
+/** Tasks per second by event, over the last five seconds. */
 export interface Rates {
   readonly submitted: number
   readonly completed: number
@@ -17,25 +17,28 @@ const COUNTED: Readonly<Record<string, keyof Rates>> = {
 
 /** Counts events per half second, so that memory does not grow with their number. Times are Unix milliseconds. */
 export class RateCounter {
-  readonly #begun: number
+  readonly #startedAt: number
   readonly #buckets = new Map<number, Record<keyof Rates, number>>()
 
   constructor(now: number) {
-    this.#begun = now
+    this.#startedAt = now
   }
 
   count({ kind, timestamp_ms }: AgentEvent): void {
     const rate = COUNTED[kind.type]
-    if (rate === undefined || timestamp_ms < this.#begun) return
+    if (rate === undefined || timestamp_ms < this.#startedAt) return
     const at = Math.floor(timestamp_ms / BUCKET_MS)
     const bucket = this.#buckets.get(at) ?? { submitted: 0, completed: 0, failed: 0 }
     bucket[rate]++
     this.#buckets.set(at, bucket)
   }
 
-  /** Returns the rates over the last five seconds, or since the start if that is less, but over at least one second. */
+  /**
+   * Returns the rates over the last five seconds, or over the time since the start if that is shorter. A time of less
+   * than one second counts as one second.
+   */
   rates(now: number): Rates {
-    const since = Math.max(now - WINDOW_MS, this.#begun)
+    const since = Math.max(now - WINDOW_MS, this.#startedAt)
     const seconds = Math.max(now - since, 1_000) / 1_000
     const sum = { submitted: 0, completed: 0, failed: 0 }
     for (const [at, bucket] of this.#buckets) {

@@ -1,5 +1,5 @@
 import { t } from '@svc/plugin-sdk'
-import { flag, integer, milliseconds, ratio, real, table } from './declare.ts'
+import { flag, integer, milliseconds, number, ratio, table } from './declare.ts'
 
 /** Settings for trust, approval tiers, attention and budgets. */
 export const policy = {
@@ -10,7 +10,7 @@ export const policy = {
       live: true
     }
   ),
-  trust_ewma_alpha: real(0.1, [0.01, 1], 'Weight of the newest outcome in an agent’s trust.', {
+  trust_ewma_alpha: number(0.1, [0.01, 1], 'Weight of the newest outcome in an agent’s trust.', {
     env: 'TRUST_EWMA_ALPHA'
   }),
   trust_provisional_threshold: integer(5, [0, 1_000_000], 'Outcomes before an agent can be Provisional.', {
@@ -23,7 +23,7 @@ export const policy = {
     0.25,
     'Trust in completing tasks below which an agent gets no tasks and must name passed checks.'
   ),
-  trust_task_completion_weight: real(
+  trust_task_completion_weight: number(
     1.5,
     [0, 1_000],
     'Weight of trust in completing tasks, if routing uses reputation.'
@@ -35,9 +35,11 @@ export const policy = {
       env: 'QGATE_REPUTATION_ROUTING'
     }
   ),
-  qgate_reputation_weight: real(1, [0, 1_000], 'Weight of reliability in routing.', { env: 'QGATE_REPUTATION_WEIGHT' }),
+  qgate_reputation_weight: number(1, [0, 1_000], 'Weight of reliability in routing.', {
+    env: 'QGATE_REPUTATION_WEIGHT'
+  }),
   tier_gate: table({
-    entropy_auto_approve_threshold: real(
+    entropy_auto_approve_threshold: number(
       0.15,
       [0, 1],
       'Entropy of an agent’s outcomes, in bits, below which its work may be auto-approved.',
@@ -78,22 +80,31 @@ export const policy = {
   attention_interrupt_cost_ms: milliseconds(23_250, 1, 'Base cost of one interruption in milliseconds.', {
     env: 'ATTENTION_INTERRUPT_COST_MS'
   }),
-  attention_trust_routing_weight: real(2, [0, 1_000], 'Weight of an agent’s uncertainty in routing, for exploration.', {
-    env: 'ATTENTION_TRUST_ROUTING_WEIGHT'
-  }),
+  attention_trust_routing_weight: number(
+    2,
+    [0, 1_000],
+    'Weight of an agent’s uncertainty in routing, for exploration.',
+    {
+      env: 'ATTENTION_TRUST_ROUTING_WEIGHT'
+    }
+  ),
   interruption_calibration: table({
-    task_submit_gain: real(0, [-10, 10], 'Bits added to the expected gain of a question about a submitted task.'),
-    inline_assist_gain: real(0, [-10, 10], 'Bits added to the expected gain of a question from the inline assistant.'),
-    a2a_gain: real(0, [-10, 10], 'Bits added to the expected gain of a question between agents.', {
+    task_submit_gain: number(0, [-10, 10], 'Bits added to the expected gain of a question about a submitted task.'),
+    inline_assist_gain: number(
+      0,
+      [-10, 10],
+      'Bits added to the expected gain of a question from the inline assistant.'
+    ),
+    a2a_gain: number(0, [-10, 10], 'Bits added to the expected gain of a question between agents.', {
       env: 'INTERRUPTION_CAL_A2A_GAIN'
     }),
-    plan_gain: real(0, [-10, 10], 'Bits added to the expected gain of a question about a plan.', {
+    plan_gain: number(0, [-10, 10], 'Bits added to the expected gain of a question about a plan.', {
       env: 'INTERRUPTION_CAL_PLAN_GAIN'
     }),
-    backlog_penalty: real(0.05, [0, 10], 'Bits subtracted from the expected gain for each pending question.', {
+    backlog_penalty: number(0.05, [0, 10], 'Bits subtracted from the expected gain for each pending question.', {
       env: 'INTERRUPTION_CAL_BACKLOG_PENALTY'
     }),
-    trust_adjustment_scale: real(1, [0, 10], 'Factor of an agent’s trust when a question is judged.')
+    trust_adjustment_scale: number(1, [0, 10], 'Factor of an agent’s trust when a question is judged.')
   }),
   tlx_mental: ratio(0.35, 'Weight of mental demand in the cost of an interruption.', { env: 'TLX_MENTAL' }),
   tlx_temporal: ratio(0.25, 'Weight of time pressure in the cost of an interruption.', { env: 'TLX_TEMPORAL' }),
@@ -104,7 +115,7 @@ export const policy = {
     env: 'TLX_TRUST_DISCOUNT'
   }),
   agent_max_tokens: integer(100_000, [0, Number.MAX_SAFE_INTEGER], 'Token budget of one agent.'),
-  agent_max_cost_usd: real(5, [0, 1_000_000], 'Budget of one agent in US dollars.'),
+  agent_max_cost_usd: number(5, [0, 1_000_000], 'Budget of one agent in US dollars.'),
   tenant_max_cost_usd: t.optional(
     t.number({
       minimum: 0,
@@ -115,7 +126,7 @@ export const policy = {
   exec_time_budget_enabled: flag(true, 'Whether timeouts of tools are computed from their past durations.', {
     env: 'EXEC_TIME_BUDGET_ENABLED'
   }),
-  exec_time_safety_multiplier: real(
+  exec_time_safety_multiplier: number(
     2,
     [0.1, 1_000],
     'Timeout of a tool as a multiple of the 90th percentile of its durations.',

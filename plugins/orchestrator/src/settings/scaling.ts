@@ -1,12 +1,12 @@
 import { t } from '@svc/plugin-sdk'
-import { flag, integer, milliseconds, real } from './declare.ts'
+import { flag, integer, milliseconds, number } from './declare.ts'
 
 /** Settings for the number of agents, and for rebalancing between them. */
 export const scaling = {
   scaling_enabled: flag(false, 'Whether agents are created and retired according to the load.', {
     env: 'SCALING_ENABLED'
   }),
-  scaling_threshold: real(5, [0.01, 1_000_000], 'Load per agent above which another agent is created.', {
+  scaling_threshold: number(5, [0.01, 1_000_000], 'Load per agent above which another agent is created.', {
     env: 'SCALING_THRESHOLD'
   }),
   scaling_lookback_ticks: integer(5, [1, 10_000], 'Seconds of past load that the prediction uses.', {
@@ -35,12 +35,12 @@ export const scaling = {
   idle_retirement_ms: milliseconds(300_000, 0, 'Milliseconds without work after which a dynamic agent is retired.', {
     env: 'IDLE_RETIREMENT_MS'
   }),
-  resource_weight: real(0.3, [0, 1_000], 'Weight of the host’s pressure in the load.', { env: 'RESOURCE_WEIGHT' }),
-  resource_cpu_multiplier: real(0.7, [0, 1_000], 'Factor of CPU usage in the host’s pressure.', {
+  resource_weight: number(0.3, [0, 1_000], 'Weight of the host’s pressure in the load.', { env: 'RESOURCE_WEIGHT' }),
+  resource_cpu_multiplier: number(0.7, [0, 1_000], 'Factor of CPU usage in the host’s pressure.', {
     env: 'RESOURCE_CPU_MULT'
   }),
-  resource_mem_multiplier: real(0.3, [0, 1_000], 'Factor of memory usage in the host’s pressure.', {
+  resource_mem_multiplier: number(0.3, [0, 1_000], 'Factor of memory usage in the host’s pressure.', {
     env: 'RESOURCE_MEM_MULT'
   }),
-  resource_exponent: real(1, [0.01, 100], 'Exponent of the host’s pressure.', { env: 'RESOURCE_EXPONENT' })
+  resource_exponent: number(1, [0.01, 100], 'Exponent of the host’s pressure.', { env: 'RESOURCE_EXPONENT' })
 }

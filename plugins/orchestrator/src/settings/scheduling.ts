@@ -1,7 +1,7 @@
 import { declaredCapabilities } from '@svc/contracts'
 import { t } from '@svc/plugin-sdk'
 import { hostSettings } from '../routing/host-settings.ts'
-import { flag, integer, milliseconds, real } from './declare.ts'
+import { flag, integer, milliseconds, number } from './declare.ts'
 
 /** Settings for agents, queues, locks and routing. */
 export const scheduling = {
@@ -87,12 +87,12 @@ export const scheduling = {
       description: 'Groups of files that belong together; the first match wins. Default: the project’s workspaces.'
     }
   ),
-  routing_exploration_epsilon: real(
+  routing_exploration_epsilon: number(
     0.05,
     [0, 1],
     'Probability that a task goes to a random agent, if attention_enabled is true.'
   ),
-  repo_shard_specialization_weight: real(
+  repo_shard_specialization_weight: number(
     1.5,
     [0, 1_000],
     'Weight of an agent’s reliability in routing tasks of a shard.',
@@ -100,7 +100,7 @@ export const scheduling = {
       env: 'REPO_SHARD_SPECIALIZATION_WEIGHT'
     }
   ),
-  repo_shard_validation_failure_penalty: real(
+  repo_shard_validation_failure_penalty: number(
     0.8,
     [0, 1_000],
     'Routing penalty for each shard of an agent that failed validation.',
@@ -108,7 +108,7 @@ export const scheduling = {
       env: 'REPO_SHARD_VALIDATION_FAILURE_PENALTY'
     }
   ),
-  repo_reduce_conflict_cooldown_penalty: real(
+  repo_reduce_conflict_cooldown_penalty: number(
     2.5,
     [0, 1_000],
     'Routing penalty after a merge conflict between shards.',

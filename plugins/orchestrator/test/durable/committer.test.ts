@@ -2,12 +2,12 @@ import { setTimeout as sleep, setImmediate as turnEnds } from 'node:timers/promi
 import type { DatabaseStore } from '@svc/contracts'
 import t from 'tap'
 import { StateChanges } from '#state'
-import { opened, openStore, recordsIn } from './opened.ts'
 import type { SmallState } from './small-state.ts'
+import { openStore, openTestPersistence, recordsIn } from './test-persistence.ts'
 
 t.test('a commit stores changed records and deletes removed ones', async t => {
   const store = await openStore()
-  const { persistence, state, events } = await opened(store)
+  const { persistence, state, events } = await openTestPersistence(store)
   const { committer } = persistence
   await committer.commit(state.submit(1))
   t.equal(events.length, 1, 'events are published before the caller is notified')
@@ -36,7 +36,7 @@ t.test('concurrent changes share one transaction and keep their order', async t 
       return typeof value === 'function' ? value.bind(target) : value
     }
   })
-  const { persistence, state, events } = await opened(counted)
+  const { persistence, state, events } = await openTestPersistence(counted)
   batches = 0
   const order: number[] = []
   await Promise.all(
@@ -59,7 +59,7 @@ t.test('concurrent changes share one transaction and keep their order', async t 
 
 t.test('commitAhead resolves immediately, and its change joins the next transaction', async t => {
   const { store, held } = holding(await openStore())
-  const { persistence, state, events } = await opened(store)
+  const { persistence, state, events } = await openTestPersistence(store)
   const { committer } = persistence
   await committer.commit(state.submit(1))
   await committer.commit(state.submit(2))
@@ -92,7 +92,7 @@ t.test('commitAhead resolves immediately, and its change joins the next transact
 
 t.test('a change without a caller is written soon, or before closing', async t => {
   const store = await openStore()
-  const { persistence, state, events } = await opened(store)
+  const { persistence, state, events } = await openTestPersistence(store)
   const { committer } = persistence
   await committer.commit(state.submit(1))
   await committer.commitAhead(beginOnly(state, 1))
@@ -108,7 +108,7 @@ t.test('a change without a caller is written soon, or before closing', async t =
 
 t.test('callers that call again together are split into transactions of similar size', async t => {
   const { store, held } = holding(await openStore())
-  const { persistence, state } = await opened(store)
+  const { persistence, state } = await openTestPersistence(store)
   const { committer } = persistence
   const sizes: number[] = []
   let waiting = 0
@@ -136,13 +136,13 @@ t.test('callers that call again together are split into transactions of similar 
 
 t.test('restores the state unchanged, except that tasks in progress are queued again', async t => {
   const store = await openStore()
-  const first = await opened(store)
+  const first = await openTestPersistence(store)
   const { committer } = first.persistence
   await committer.commit(first.state.submit(1))
   await committer.commit(first.state.submit(2))
   await committer.commit(first.state.begin(2, '"strange\u0000key'))
   await first.persistence.close()
-  const again = await opened(store)
+  const again = await openTestPersistence(store)
   t.match(again.recovery, { records: 4, seats: [1], unreadable: [] })
   t.same(
     [...again.state.tasks.values()].map(({ id, status, recoveries }) => [id, status, recoveries]),
@@ -161,7 +161,7 @@ t.test('restores the state unchanged, except that tasks in progress are queued a
 
 t.test('writes rows and lineage with the change', async t => {
   const store = await openStore()
-  const { persistence, state } = await opened(store, { settings: { campaign_id: 'spring' } })
+  const { persistence, state } = await openTestPersistence(store, { settings: { campaign_id: 'spring' } })
   const changes = state.submit(1)
   changes.lineage.push({ kind: 'task_submitted', task_id: 1, agent_id: 3, payload: { goal_preview: 'x'.repeat(300) } })
   changes.rows.push({ table: 'research_metrics', values: { session_id: 'a', metric_type: 'b', metric_value: 1.5 } })
@@ -174,7 +174,7 @@ t.test('writes rows and lineage with the change', async t => {
 
 t.test('stores a row that its table rejects as a record, and writes everything else', async t => {
   const store = await openStore()
-  const { persistence, state, lines } = await opened(store)
+  const { persistence, state, lines } = await openTestPersistence(store)
   const good = state.submit(1)
   good.rows.push({ table: 'research_metrics', values: { session_id: 'a', metric_type: 'b' } })
   const bad = state.submit(2)
@@ -192,14 +192,14 @@ t.test('stores a row that its table rejects as a record, and writes everything e
   t.equal(lines.filter(line => line.includes('does not fit its table')).length, 3)
   t.match(persistence.committer.status(), { pending: 0, failing: null })
   await persistence.close()
-  const again = await opened(store)
+  const again = await openTestPersistence(store)
   t.match(again.recovery, { records: 4, unreadable: [] })
   await again.persistence.close()
 })
 
 t.test('publishes events immediately if a change has nothing else', async t => {
   const store = await openStore()
-  const { persistence, events } = await opened(store)
+  const { persistence, events } = await openTestPersistence(store)
   const changes = new StateChanges()
   changes.event({ type: 'orchestrator_idle', idle_ms: 5 })
   const done = persistence.committer.commit(changes)
@@ -210,11 +210,11 @@ t.test('publishes events immediately if a change has nothing else', async t => {
 
 t.test('an unreadable record is reported and left unchanged', async t => {
   const store = await openStore()
-  const first = await opened(store)
+  const first = await openTestPersistence(store)
   await first.persistence.committer.commit(first.state.submit(1))
   await first.persistence.close()
   await store.execute("INSERT INTO orchestrator_records VALUES ('repo', 1, 'trust', '7', '{}')")
-  const again = await opened(store)
+  const again = await openTestPersistence(store)
   t.match(again.recovery, { records: 2, unreadable: [{ kind: 'trust', key: '7' }] })
   t.match(again.lines.join('\n'), /orchestrator record trust\/7 cannot be read/)
   await again.persistence.close()
@@ -223,7 +223,7 @@ t.test('an unreadable record is reported and left unchanged', async t => {
 
 t.test('rejects changes after close', async t => {
   const store = await openStore()
-  const { persistence, state } = await opened(store)
+  const { persistence, state } = await openTestPersistence(store)
   const last = persistence.committer.commit(state.submit(1))
   await persistence.close()
   await last

@@ -11,7 +11,7 @@ import http from '@svc/plugin-http'
 import plugin from '#plugin'
 import { openOrchestrator } from '#service'
 import { defaultSettings } from '../default-settings.ts'
-import { freshFile, openStore } from './opened.ts'
+import { freshFile, openStore } from './test-persistence.ts'
 
 const task = { description: 'Do it', files: [] }
 const DONE = { checks_passed: ['tests'] }

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { openOrchestrator } from '#service'
 import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 import { defaultSettings } from '../default-settings.ts'
-import { freshFile, openStore } from './opened.ts'
+import { freshFile, openStore } from './test-persistence.ts'
 
 async function killed(file: string, point: string, at: number): Promise<readonly string[]> {
   const script = join(import.meta.dirname, 'orchestrator-child.ts')

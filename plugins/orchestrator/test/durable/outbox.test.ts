@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { startHranaServer } from '../../../database/test/hrana-server.ts'
 import { type Fault, faulty } from './faulty-store.ts'
-import { freshFile, opened, openStore, recordsIn } from './opened.ts'
+import { freshFile, openStore, openTestPersistence, recordsIn } from './test-persistence.ts'
 
 async function until(holds: () => boolean): Promise<void> {
   for (const end = performance.now() + 30_000; !holds(); await sleep(2))
@@ -28,7 +28,7 @@ t.test('applies each change once and in order, whether transactions fail or succ
     async (faults, bursts) => {
       const store = faulty(memory)
       const repositoryId = `repository ${(runs += 1)}`
-      const { persistence, state, events } = await opened(store, { repositoryId })
+      const { persistence, state, events } = await openTestPersistence(store, { repositoryId })
       store.faults.push(...faults)
       let id = 0
       const order: number[] = []
@@ -76,7 +76,7 @@ t.test('applies a change without a caller once and in order, whether transaction
     async (faults, waits) => {
       const store = faulty(memory)
       const repositoryId = `repository ahead ${(runs += 1)}`
-      const { persistence, state, events } = await opened(store, { repositoryId })
+      const { persistence, state, events } = await openTestPersistence(store, { repositoryId })
       const { committer } = persistence
       store.faults.push(...faults)
       await Promise.all(
@@ -114,7 +114,7 @@ t.test('applies a change without a caller once and in order, whether transaction
 
 t.test('writes all changes in order once the database is available again', async t => {
   const store = faulty(await openStore())
-  const { persistence, state, events, lines } = await opened(store)
+  const { persistence, state, events, lines } = await openTestPersistence(store)
   const { committer } = persistence
   await committer.commit(state.submit(1))
   store.away = true
@@ -138,7 +138,7 @@ t.test('writes all changes in order once the database is available again', async
 
 t.test('a caller that times out gets an error, and its change is applied later', async t => {
   const store = faulty(await openStore())
-  const { persistence, state, events } = await opened(store, { settings: { commit_timeout_ms: 30 } })
+  const { persistence, state, events } = await openTestPersistence(store, { settings: { commit_timeout_ms: 30 } })
   const { committer } = persistence
   store.away = true
   const impatient = committer.commit(state.submit(1), { waitMs: 1 })
@@ -164,7 +164,7 @@ t.test('a caller that times out gets an error, and its change is applied later',
 
 t.test('rejects commands before they run while too many changes wait', async t => {
   const store = faulty(await openStore())
-  const { persistence, state } = await opened(store, { settings: { commit_queue_limit: 3 } })
+  const { persistence, state } = await openTestPersistence(store, { settings: { commit_queue_limit: 3 } })
   const { committer } = persistence
   committer.assertRoom()
   store.away = true
@@ -184,7 +184,7 @@ t.test('a write waits for the lock of another writer', async t => {
   const file = freshFile()
   const store = await openStore(file, 10)
   const other = await openStore(file)
-  const { persistence, state } = await opened(store)
+  const { persistence, state } = await openTestPersistence(store)
   let done: Promise<void> | undefined
   await other.transaction(async tx => {
     await tx.execute("INSERT INTO research_metrics (session_id, metric_type) VALUES ('a', 'b')")
@@ -216,7 +216,7 @@ const needsDisk = { skip: disk === null ? 'this process may not mount a disk' : 
 t.test('reports a full disk, and loses no waiting change', needsDisk, async t => {
   const folder = disk ?? ''
   const store = await openStore(join(folder, 'store.db'))
-  const { persistence, state } = await opened(store, { settings: { commit_timeout_ms: 50 } })
+  const { persistence, state } = await openTestPersistence(store, { settings: { commit_timeout_ms: 50 } })
   await persistence.committer.commit(state.submit(1), { waitMs: 30_000 })
   const filler = join(folder, 'filler')
   const { bavail, bsize } = statfsSync(folder)
@@ -237,7 +237,7 @@ t.test('reports a full disk, and loses no waiting change', needsDisk, async t =>
 
 t.test('close rejects the callers of unwritten changes', async t => {
   const store = faulty(await openStore())
-  const { persistence, state, lines } = await opened(store, { closeMs: 20 })
+  const { persistence, state, lines } = await openTestPersistence(store, { closeMs: 20 })
   store.away = true
   const left = persistence.committer.commit(state.submit(1))
   const closed = persistence.close()
@@ -252,7 +252,7 @@ t.test('applies each change once while a remote database fails temporarily', asy
   const store = await openRemote({ url: server.url, token: 'token', timeoutMs: 500 })
   t.teardown(() => store.close())
   await applyBaseline(store)
-  const { persistence, state, events } = await opened(store)
+  const { persistence, state, events } = await openTestPersistence(store)
   let id = 0
   for (const fault of ['none', 'drop', 'drop-after', 'hang', 'broken', 'unauthorized'] as const) {
     server.fault = fault
@@ -276,7 +276,7 @@ t.test('applies each change once while a remote database fails temporarily', asy
     range(30)
   )
   await persistence.close()
-  const again = await opened(store)
+  const again = await openTestPersistence(store)
   t.equal(again.recovery.records, 31)
   await again.persistence.close()
 })

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
-import { freshFile, type Opened, opened, openStore, recordsIn } from './opened.ts'
+import { freshFile, openStore, openTestPersistence, recordsIn, type TestPersistence } from './test-persistence.ts'
 
 type Point = 'never' | 'before' | 'inside' | 'begun' | 'after' | 'acknowledged' | 'waiting'
 
@@ -49,7 +49,7 @@ function steps(lines: readonly string[], sign: '?' | '!'): Map<number, number> {
 }
 
 /** Asserts that all acknowledged changes exist, that no other changes do, and that transactions are complete. */
-function check(t: Test, { lines }: Worker, { state }: Pick<Opened, 'state'>): void {
+function check(t: Test, { lines }: Worker, { state }: Pick<TestPersistence, 'state'>): void {
   const requested = steps(lines, '?')
   const lost: string[] = []
   for (const [id, step] of steps(lines, '!'))
@@ -83,7 +83,7 @@ for (const [point, [words, at]] of Object.entries(POINTS))
     const [[code, signal]] = (await worker.ended) as [[number, string]]
     t.same([code, signal], [null, 'SIGKILL'])
     const store = await openStore(file)
-    const found = await opened(store)
+    const found = await openTestPersistence(store)
     check(t, worker, found)
     t.ok(
       found.persistence.ids.task() > Math.max(0, ...found.state.tasks.keys()),
@@ -102,7 +102,7 @@ t.test('kills at any moment lose no acknowledged change, and requeue each task i
     while (worker.lines.length < count * 10) await sleep(1)
     worker.child.kill('SIGKILL')
     await worker.ended
-    const found = await opened(store)
+    const found = await openTestPersistence(store)
     check(t, worker, found)
     t.equal((await recordsIn(store)).length, found.state.tasks.size + 1)
     // The next round starts with an empty state.
@@ -130,7 +130,7 @@ t.test('two concurrent processes have separate seats, and never assign the same 
   await t.test('a running process takes over the state of an ended one', async t => {
     const [first, second] = workers as [Worker, Worker]
     await first.ended
-    const found = await opened(store, { lookMs: 0 })
+    const found = await openTestPersistence(store, { lookMs: 0 })
     t.equal(found.state.tasks.size, 200, 'the state of the closed process is restored')
     t.equal(await found.persistence.tick(), null, 'the seat of the running process is not claimed')
     second.child.kill('SIGKILL')
@@ -147,7 +147,7 @@ t.test('two concurrent processes have separate seats, and never assign the same 
     t.equal(found.state.locks.size, 0)
     t.same((await store.query('SELECT count(*) FROM orchestrator_seats')).rows, [[1]])
     await found.persistence.close()
-    const again = await opened(store)
+    const again = await openTestPersistence(store)
     t.equal(again.state.tasks.size, 208)
     await again.persistence.close()
   })

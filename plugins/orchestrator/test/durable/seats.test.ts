@@ -2,7 +2,7 @@ import { ownIdentity } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { IdBlocks, Seats } from '#durable'
-import { opened, openStore } from './opened.ts'
+import { openStore, openTestPersistence } from './test-persistence.ts'
 
 const elsewhere = { host: 'elsewhere', pid: 1, start: 'boot pid 1' }
 
@@ -47,9 +47,9 @@ t.test('a process that lost its seat is notified, and stops writing', async t =>
   const store = await openStore()
   const lost: SvcError[] = []
   const long = { now: () => 1_000, identity: elsewhere, onLost: (error: SvcError) => void lost.push(error) }
-  const first = await opened(store, long)
+  const first = await openTestPersistence(store, long)
   await first.persistence.committer.commit(first.state.submit(1))
-  const second = await opened(store)
+  const second = await openTestPersistence(store)
   t.match(second.recovery, { seats: [1], records: 2 })
   const late = [
     first.persistence.committer.commit(first.state.submit(2)),
@@ -64,14 +64,14 @@ t.test('a process that lost its seat is notified, and stops writing', async t =>
   await first.persistence.close()
   await second.persistence.committer.commit(second.state.begin(1))
   await second.persistence.close()
-  const third = await opened(store)
+  const third = await openTestPersistence(store)
   t.same([...third.state.tasks.keys()], [1])
   await third.persistence.close()
 })
 
 t.test('stops writing if the database was restored to an earlier state', async t => {
   const store = await openStore()
-  const { persistence, state } = await opened(store)
+  const { persistence, state } = await openTestPersistence(store)
   await persistence.committer.commit(state.submit(1))
   await store.execute('UPDATE orchestrator_seats SET committed = 0')
   await t.rejects(persistence.committer.commit(state.submit(2)), { message: /was restored to an earlier state/ })
@@ -131,14 +131,14 @@ t.test('rejects a command if no ids are left and the database is unavailable', a
 t.test('ids have no gaps: unused ones are returned, or used by the next process', async t => {
   const store = await openStore()
   const counted = async () => (await store.query(`SELECT next FROM orchestrator_counters WHERE name = 'task'`)).rows
-  const [first, second] = [await opened(store), await opened(store)]
+  const [first, second] = [await openTestPersistence(store), await openTestPersistence(store)]
   const ids = [first, second].map(({ persistence }) => persistence.ids.task())
   t.same(ids, [1, 33], 'two concurrent processes have separate blocks')
   await second.persistence.close()
   t.same(await counted(), [[34]])
   await first.persistence.close()
   t.same(await counted(), [[34]], 'the last block returned the counter, so this one stays with its seat')
-  const third = await opened(store)
+  const third = await openTestPersistence(store)
   const { ids: again } = third.persistence
   const numbers: number[] = []
   while (numbers.length < 33) {
@@ -155,9 +155,9 @@ t.test('ids have no gaps: unused ones are returned, or used by the next process'
 
 t.test('ids of a process that was killed before its first write are not lost', async t => {
   const store = await openStore()
-  const killed = await opened(store, { now: () => 1_000, identity: elsewhere })
+  const killed = await openTestPersistence(store, { now: () => 1_000, identity: elsewhere })
   t.equal(killed.persistence.ids.task(), 1)
-  const next = await opened(store)
+  const next = await openTestPersistence(store)
   t.equal(next.persistence.ids.task(), 1)
   await next.persistence.close()
   await killed.persistence.close()

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { opened } from '../service/opened.ts'
+import { openTestOrchestrator } from '../service/test-orchestrator.ts'
 
 const DONE = {
   completion_summary: 'The parser reads nested lists now, and says where it stops.',
@@ -14,7 +14,7 @@ t.test('requeues a task until its files have no placeholders, and explains why',
   const root = mkdtempSync(join(tmpdir(), 'svc-gates-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   mkdirSync(join(root, 'src'))
-  const { service } = await opened(t, { root, settings: { stubcheck_gate: true } })
+  const { service } = await openTestOrchestrator(t, { root, settings: { stubcheck_gate: true } })
   const files = [{ path: 'src/a.ts', access: 'write' }] as const
   const { task_id } = await service.submit({ description: 'Read nested lists', files })
   t.match(service.task(task_id), { approval_tier: 'Review', test_decision: 'Required' })
@@ -41,21 +41,25 @@ t.test('requeues a task until its files have no placeholders, and explains why',
 
 t.test('an attestation may name a file through a link in the repository', async t => {
   const root = t.testdir({ src: { 'a.ts': 'export const read = 1\n', 'alias.ts': t.fixture('symlink', 'a.ts') } })
-  const { service } = await opened(t, { root, settings: { stubcheck_gate: true } })
+  const { service } = await openTestOrchestrator(t, { root, settings: { stubcheck_gate: true } })
   const files = [{ path: 'src/alias.ts', access: 'write' }] as const
   const { task_id } = await service.submit({ description: 'Read nested lists', files })
   t.same(await service.complete(task_id, { ...DONE, artifact_paths: ['src/alias.ts'] }), { completed: true })
 })
 
 t.test('a rejected attestation does not change the task', async t => {
-  const { service } = await opened(t, { settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 0 } })
+  const { service } = await openTestOrchestrator(t, {
+    settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 0 }
+  })
   const { task_id } = await service.submit({ description: 'Look around', files: [] })
   await t.rejects(service.complete(task_id), { code: 'ORC_SCOPE_DENIED', message: /^Scope denied: T-0001/ })
   t.match(service.task(task_id), { status: { kind: 'Queued' } })
 })
 
 t.test('approving a task is charged to the attention budget', async t => {
-  const { service, events } = await opened(t, { settings: { attention_enabled: true, attention_budget_ms: 1_000_000 } })
+  const { service, events } = await openTestOrchestrator(t, {
+    settings: { attention_enabled: true, attention_budget_ms: 1_000_000 }
+  })
   const { task_id, status } = await service.submit({
     description: 'Look',
     files: [],
@@ -77,7 +81,7 @@ t.test('approving a task is charged to the attention budget', async t => {
 })
 
 t.test('reports an agent that repeats its output', async t => {
-  const { service, events } = await opened(t)
+  const { service, events } = await openTestOrchestrator(t)
   await service.submit({ description: 'Look', files: [] })
   for (let i = 0; i < 26; i++) service.budgets.toolCalled(1, 'the same')
   const alerts = events.flatMap(({ kind }) => (kind.type === 'budget_alert' ? [kind.signal] : []))

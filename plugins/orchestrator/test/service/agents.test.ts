@@ -1,6 +1,6 @@
 import type { Handoff } from '@svc/contracts'
 import t from 'tap'
-import { opened } from './opened.ts'
+import { openTestOrchestrator } from './test-orchestrator.ts'
 
 const DONE = { checks_passed: ['tests', 'peer_review_approved'] }
 const task = (description = 'Do it') => ({ description, files: [] })
@@ -12,7 +12,7 @@ const handingOver: Handoff = {
 }
 
 t.test('creates agents up to the limit, optionally with a parent', async t => {
-  const { service, events } = await opened(t, { settings: { max_agents: 2 } })
+  const { service, events } = await openTestOrchestrator(t, { settings: { max_agents: 2 } })
   await service.spawnAgent({ name: 'one' })
   await t.rejects(service.spawnAgent({ name: 'x', parent_agent_id: 9 }), {
     code: 'ORC_PARENT_NOT_FOUND',
@@ -36,7 +36,7 @@ t.test('creates agents up to the limit, optionally with a parent', async t => {
 })
 
 t.test('retiring an agent returns its tasks, the one in progress first', async t => {
-  const { service, emitted } = await opened(t, { settings: { tier_enforcement: false } })
+  const { service, emitted } = await openTestOrchestrator(t, { settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await service.submit({ description: 'The first', files, agent_name: 'one' })
   await service.submit({ ...task(), agent_name: 'one' })
@@ -57,7 +57,7 @@ t.test('retiring an agent returns its tasks, the one in progress first', async t
 })
 
 t.test('retiring an agent returns tasks that wait for each other, and ends each once', async t => {
-  const { service, emitted } = await opened(t)
+  const { service, emitted } = await openTestOrchestrator(t)
   await service.submit(task('The first'))
   await service.submit({ ...task('The second'), depends_on: [1] })
   const { tasks: left } = await service.retireAgent(1)
@@ -70,7 +70,7 @@ t.test('retiring an agent returns tasks that wait for each other, and ends each 
 })
 
 t.test('an agent with a merge conflict between shards ranks lower for a while', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   const joining = { description: '[PHASE:REDUCE] Join them', files: [{ path: 'a.ts', access: 'read' as const }] }
   const cooldown = () =>
     service
@@ -83,7 +83,7 @@ t.test('an agent with a merge conflict between shards ranks lower for a while', 
 })
 
 t.test('a paused agent claims no tasks, and a drained one has none', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit(task())
   await service.submit(task())
   await service.pauseAgent(1)
@@ -97,7 +97,7 @@ t.test('a paused agent claims no tasks, and a drained one has none', async t => 
 })
 
 t.test('a waiting worker is woken by new work or by its abort signal', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.spawnAgent({ name: 'one' })
   await service.wake(1, AbortSignal.timeout(30_000))
   t.equal(await service.next(1), null)
@@ -113,7 +113,7 @@ t.test('a waiting worker is woken by new work or by its abort signal', async t =
 })
 
 t.test('close wakes waiting workers and aborts running tasks', async t => {
-  const { service, close } = await opened(t)
+  const { service, close } = await openTestOrchestrator(t)
   await service.submit(task())
   await service.next(1)
   const signal = service.taskSignal(1)
@@ -125,7 +125,7 @@ t.test('close wakes waiting workers and aborts running tasks', async t => {
 })
 
 t.test('after an emergency stop, no task is accepted or claimed until the start', async t => {
-  const { service, emitted } = await opened(t)
+  const { service, emitted } = await openTestOrchestrator(t)
   await service.submit(task())
   await service.emergencyStop('smoke')
   await t.rejects(service.submit(task()), { code: 'ORC_STOPPED', message: /^Orchestrator is stopped.*smoke/ })
@@ -137,7 +137,7 @@ t.test('after an emergency stop, no task is accepted or claimed until the start'
 })
 
 t.test('a handoff moves tasks and files, and creates an agent if none is named', async t => {
-  const { service, emitted } = await opened(t, { settings: { tier_enforcement: false } })
+  const { service, emitted } = await openTestOrchestrator(t, { settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await service.submit({ description: 'Half done', files, agent_name: 'one' })
   await service.next(1)
@@ -154,7 +154,7 @@ t.test('a handoff moves tasks and files, and creates an agent if none is named',
 })
 
 t.test('a task fails after too many handoffs', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.spawnAgent({ name: 'two' })
   for (let each = 0; each < 6; each++) {
@@ -165,7 +165,7 @@ t.test('a task fails after too many handoffs', async t => {
 })
 
 t.test('rejects and reports an incomplete or stale handoff', async t => {
-  const { service, emitted } = await opened(t)
+  const { service, emitted } = await openTestOrchestrator(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.submit({ ...task(), agent_name: 'two' })
   const { verification_criteria, ...unverified } = handingOver
@@ -188,7 +188,7 @@ t.test('rejects and reports an incomplete or stale handoff', async t => {
 })
 
 t.test('reports an agent without heartbeats, and finally moves its work to others', async t => {
-  const { service, pass, tick, events } = await opened(t, {
+  const { service, advanceClock, tick, events } = await openTestOrchestrator(t, {
     settings: { stale_threshold_ms: 1_000, task_timeout_ms: 10_000_000 }
   })
   await service.spawnAgent({ name: 'steady' })
@@ -196,9 +196,9 @@ t.test('reports an agent without heartbeats, and finally moves its work to other
   await service.submit({ ...task(), agent_name: 'fleeting' })
   await service.next(2)
   for (const missed of [1, 3, 5, 12]) {
-    pass(missed * 1_000)
+    advanceClock(missed * 1_000)
     service.heartbeat(1, 'idle')
-    pass(5_000)
+    advanceClock(5_000)
     await tick()
   }
   const levels = events.flatMap(({ kind }) => (kind.type === 'agent_idle' && kind.agent_id === 2 ? [kind.level] : []))
@@ -208,7 +208,7 @@ t.test('reports an agent without heartbeats, and finally moves its work to other
 })
 
 t.test('an idle agent with a worker gets continuation tasks up to the limit', async t => {
-  const { service, pass, tick, emitted } = await opened(t, {
+  const { service, advanceClock, tick, emitted } = await openTestOrchestrator(t, {
     settings: { auto_continue_enabled: true, max_auto_continuations: 2 }
   })
   await service.submit(task())
@@ -221,7 +221,7 @@ t.test('an idle agent with a worker gets continuation tasks up to the limit', as
   await work()
   const descriptions: string[] = []
   for (let second = 0; second < 200; second++) {
-    pass(1_000)
+    advanceClock(1_000)
     await tick()
     const next = await work()
     if (next !== null) descriptions.push(next.description)
@@ -232,7 +232,7 @@ t.test('an idle agent with a worker gets continuation tasks up to the limit', as
 })
 
 t.test('scaling creates agents under load, and retires them when idle', async t => {
-  const { service, pass, tick } = await opened(t, {
+  const { service, advanceClock, tick } = await openTestOrchestrator(t, {
     settings: { scaling_enabled: true, scaling_threshold: 2, idle_retirement_ms: 10_000, max_spawn_per_tick: 2 }
   })
   for (let each = 0; each < 20; each++) await service.submit(task())
@@ -242,14 +242,14 @@ t.test('scaling creates agents under load, and retires them when idle', async t 
   t.ok((service.agents()[1]?.queued ?? 0) > 0, 'new agents get queued tasks immediately')
   for (const { id } of service.tasks()) await service.complete(id, DONE)
   for (let each = 0; each < 5; each++) {
-    pass(6_000)
+    advanceClock(6_000)
     await tick()
   }
   t.equal(service.status().agent_count, 1)
 })
 
 t.test('rebalancing moves a queued task to an idle agent', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   for (let each = 0; each < 12; each++) await service.submit({ ...task(), agent_name: 'one' })
   await service.spawnAgent({ name: 'two' })
   t.equal(await service.rebalance(), 1)

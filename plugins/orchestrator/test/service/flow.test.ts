@@ -1,10 +1,10 @@
 import t from 'tap'
-import { opened } from './opened.ts'
+import { openTestOrchestrator } from './test-orchestrator.ts'
 
 const DONE = { checks_passed: ['tests'], completion_summary: 'All of it is done and tested.' }
 
 t.test('submits, claims and completes a task', async t => {
-  const { service, emitted, ends } = await opened(t)
+  const { service, emitted, ends } = await openTestOrchestrator(t)
   const submitted = await service.submit({ description: 'Write the parser', files: [] })
   t.match(submitted, { task_id: 1, agent_id: 1, status: 'Queued', warnings: [] })
   t.equal(service.task(1)?.status.kind, 'Queued')

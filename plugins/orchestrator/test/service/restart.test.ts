@@ -1,13 +1,13 @@
 import t from 'tap'
-import { openStore } from '../durable/opened.ts'
-import { opened } from './opened.ts'
+import { openStore } from '../durable/test-persistence.ts'
+import { openTestOrchestrator } from './test-orchestrator.ts'
 
 const DONE = { checks_passed: ['tests', 'peer_review_approved'] }
 const task = (description = 'Do it') => ({ description, files: [] })
 
 t.test('restores the acknowledged state after a restart, and requeues tasks in progress once', async t => {
   const store = await openStore()
-  const first = await opened(t, { store, settings: { tier_enforcement: false } })
+  const first = await openTestOrchestrator(t, { store, settings: { tier_enforcement: false } })
   t.equal(first.service.durability.kind, 'database')
   await first.service.spawnAgent({ name: 'one', capabilities: { labels: ['x'] } })
   await first.service.bindSession(1, 'sess_1')
@@ -37,7 +37,7 @@ t.test('restores the acknowledged state after a restart, and requeues tasks in p
   const trust = first.service.trust.of(1)
   await first.close()
 
-  const second = await opened(t, { store, settings: { tier_enforcement: false } })
+  const second = await openTestOrchestrator(t, { store, settings: { tier_enforcement: false } })
   const { service } = second
   t.ok(service.status().stopped)
   await service.start()
@@ -62,14 +62,14 @@ t.test('restores the acknowledged state after a restart, and requeues tasks in p
 t.test('restores the routing reasons and gate results of a task after a restart', async t => {
   const store = await openStore()
   const settings = { tier_enforcement: false, qgate_gate_shadow: true, affinity_groups: [] }
-  const first = await opened(t, { store, settings })
+  const first = await openTestOrchestrator(t, { store, settings })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await first.service.submit({ description: 'Own it', files, agent_name: 'one' })
   await first.service.submit({ description: 'Change it again', files })
   for (const id of [1, 2]) await first.service.complete(id, DONE)
   const before = first.service.explain(2)
   await first.close()
-  const second = await opened(t, { store, settings })
+  const second = await openTestOrchestrator(t, { store, settings })
   const after = second.service.explain(2)
   t.match(after?.routing, { agent_id: 1, rule: 'highest_score' })
   const [candidate] = after?.routing.candidates ?? []
@@ -83,14 +83,17 @@ t.test('restores the routing reasons and gate results of a task after a restart'
 
 t.test('restoring the state of an ended process never exceeds max_agents', async t => {
   const store = await openStore()
-  const first = await opened(t, { store, settings: { tier_enforcement: false, affinity_groups: [] } })
+  const first = await openTestOrchestrator(t, { store, settings: { tier_enforcement: false, affinity_groups: [] } })
   for (let at = 0; at < 6; at += 1) {
     const files = [{ path: `src/${at}.ts`, access: 'write' as const }]
     await first.service.submit({ description: `Change ${at}`, files, agent_name: `agent-${at}` })
   }
   t.equal(first.service.agents().length, 6)
   await first.close()
-  const second = await opened(t, { store, settings: { tier_enforcement: false, max_agents: 2, affinity_groups: [] } })
+  const second = await openTestOrchestrator(t, {
+    store,
+    settings: { tier_enforcement: false, max_agents: 2, affinity_groups: [] }
+  })
   t.same(
     second.service.agents().map(({ id }) => id),
     [1, 2]
@@ -104,13 +107,13 @@ t.test('restoring the state of an ended process never exceeds max_agents', async
     t.match(await second.service.complete(id, DONE), { completed: true })
   }
   await second.close()
-  const third = await opened(t, { store })
+  const third = await openTestOrchestrator(t, { store })
   t.equal(third.service.agents().length, 2, 'the records of retired agents are deleted')
 })
 
 t.test('writes changed reliabilities of agents to their table once a second', async t => {
   const store = await openStore()
-  const { service, tick } = await opened(t, { store })
+  const { service, tick } = await openTestOrchestrator(t, { store })
   const rows = async () =>
     (await store.query('SELECT agent_id, reliability, success_count, failure_count FROM agent_reliability')).rows
   for (const end of ['complete', 'complete', 'fail'] as const) {
@@ -128,19 +131,19 @@ t.test('writes changed reliabilities of agents to their table once a second', as
 
 t.test('releases a lock without a task at the next start', async t => {
   const store = await openStore()
-  const first = await opened(t, { store, settings: { tier_enforcement: false } })
+  const first = await openTestOrchestrator(t, { store, settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await first.service.submit({ description: 'x', files })
   await first.close()
   await store.execute(`DELETE FROM orchestrator_records WHERE kind = 'task'`)
-  const second = await opened(t, { store, settings: { tier_enforcement: false } })
+  const second = await openTestOrchestrator(t, { store, settings: { tier_enforcement: false } })
   t.same(second.service.locks(), [])
   t.equal(second.service.fileOwner('a.ts'), 1)
 })
 
 t.test('reports the end of a task once, after it is durable', async t => {
   const store = await openStore()
-  const { service, ends, settings } = await opened(t, { store })
+  const { service, ends, settings } = await openTestOrchestrator(t, { store })
   await service.submit(task())
   await service.complete(1, DONE)
   const rows = await store.query(`SELECT value FROM orchestrator_records WHERE kind = 'task'`)
@@ -152,7 +155,7 @@ t.test('reports the end of a task once, after it is durable', async t => {
 
 t.test('the lineage of a completed task names its phase and the passed gates', async t => {
   const store = await openStore()
-  const { service } = await opened(t, { store, settings: { stubcheck_gate: true } })
+  const { service } = await openTestOrchestrator(t, { store, settings: { stubcheck_gate: true } })
   await service.submit({ ...task(), hints: { campaign_id: 'spring' } })
   await service.next(1)
   service.phase(1, 'decide')

@@ -1,6 +1,6 @@
 import type { Attestation } from '@svc/contracts'
 import t from 'tap'
-import { opened } from './opened.ts'
+import { openTestOrchestrator } from './test-orchestrator.ts'
 
 const DONE: Attestation = { checks_passed: ['tests', 'peer_review_approved'] }
 const task = (description = 'Do it') => ({ description, files: [] })
@@ -10,7 +10,7 @@ const writes = (...paths: string[]) => ({
 })
 
 t.test('completing a queued task starts it first, even if another is in progress', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit(task())
   await service.submit(task())
   await service.next(1)
@@ -20,7 +20,7 @@ t.test('completing a queued task starts it first, even if another is in progress
 })
 
 t.test('rejects the second of two concurrent completions of a task', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit(task())
   const outcomes = await Promise.allSettled([service.complete(1, DONE), service.complete(1, DONE)])
   t.match(outcomes, [
@@ -31,7 +31,7 @@ t.test('rejects the second of two concurrent completions of a task', async t => 
 })
 
 t.test('a gate requeues a task with a note, and the completion names the gate', async t => {
-  const { service, emitted } = await opened(t, {
+  const { service, emitted } = await openTestOrchestrator(t, {
     settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 2 }
   })
   await service.submit(task())
@@ -47,7 +47,7 @@ t.test('a gate requeues a task with a note, and the completion names the gate', 
 })
 
 t.test('a task is blocked until all its dependencies are completed', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.submit({ ...task(), agent_name: 'two' })
   const third = await service.submit({ ...task(), agent_name: 'three', depends_on: [1, 2] })
@@ -67,7 +67,7 @@ t.test('a task is blocked until all its dependencies are completed', async t => 
 })
 
 t.test('cancelling a task cancels the tasks that depend on it, even a chain of thousands', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit(task())
   for (let each = 1; each <= 3_000; each++) await service.submit({ ...task(), depends_on: [each] })
   await service.cancel(1)
@@ -79,14 +79,14 @@ t.test('cancelling a task cancels the tasks that depend on it, even a chain of t
 })
 
 t.test('rejects a dependency on itself or on an unknown task', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   for (const on of [1, 99, -1, 1.5, Number.NaN])
     await t.rejects(service.submit({ ...task(), depends_on: [on] }), { code: 'ORC_DEPENDENCY', message: /^Dependency/ })
   t.same(service.tasks(), [])
 })
 
 t.test('requires_approval parks a task until it is approved', async t => {
-  const { service, emitted } = await opened(t)
+  const { service, emitted } = await openTestOrchestrator(t)
   await service.submit(task('The first'))
   const parked = await service.submit({ ...task(), depends_on: [1], hints: { requires_approval: true } })
   t.equal(parked.status, 'BlockedOnApproval')
@@ -99,7 +99,7 @@ t.test('requires_approval parks a task until it is approved', async t => {
 })
 
 t.test('rejects a task beyond the repository, unless a human approved it or enforcement is off', async t => {
-  const { service, settings } = await opened(t)
+  const { service, settings } = await openTestOrchestrator(t)
   const deploy = 'Deploy to production'
   await t.rejects(service.submit(task(deploy)), { code: 'ORC_APPROVAL_BLOCKED', message: /^Approval blocked: / })
   t.equal((await service.submit(task(`${deploy} [human-approved]`))).status, 'Queued')
@@ -115,7 +115,7 @@ t.test('rejects a task beyond the repository, unless a human approved it or enfo
 })
 
 t.test('a task can be cancelled in every unfinished state, and its worker is notified', async t => {
-  const { service, emitted } = await opened(t)
+  const { service, emitted } = await openTestOrchestrator(t)
   await service.submit(task())
   await service.next(1)
   const signal = service.taskSignal(1)
@@ -139,7 +139,7 @@ t.test('a task can be cancelled in every unfinished state, and its worker is not
 })
 
 t.test('a failed task can be retried up to the limit, by another agent if its own has left', async t => {
-  const { service } = await opened(t, { settings: { max_task_retries: 2 } })
+  const { service } = await openTestOrchestrator(t, { settings: { max_task_retries: 2 } })
   await service.submit({ ...task(), agent_name: 'one' })
   for (let attempt = 0; attempt < 2; attempt++) {
     await service.fail(1, 'it broke')
@@ -158,7 +158,7 @@ t.test('a failed task can be retried up to the limit, by another agent if its ow
 })
 
 t.test('a doubted task waits until the doubt is resolved', async t => {
-  const { service, emitted, modes } = await opened(t)
+  const { service, emitted, modes } = await openTestOrchestrator(t)
   await service.submit({ ...task(), session_id: 'sess_1' })
   await service.submit(task())
   await service.next(1)
@@ -181,7 +181,7 @@ t.test('a doubted task waits until the doubt is resolved', async t => {
 })
 
 t.test('serves urgent tasks first, and reorders queued tasks', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit({ ...task(), priority: 'Background' })
   await service.submit(task())
   await service.submit({ ...task(), priority: 'Urgent' })
@@ -197,13 +197,13 @@ t.test('serves urgent tasks first, and reorders queued tasks', async t => {
 })
 
 t.test('tasks that wait too long expire, except for those queued again recently', async t => {
-  const { service, pass, tick, ends } = await opened(t, { settings: { task_timeout_ms: 60_000 } })
+  const { service, advanceClock, tick, ends } = await openTestOrchestrator(t, { settings: { task_timeout_ms: 60_000 } })
   await service.submit(task())
   await service.submit(task())
   await service.fail(1, 'broken')
-  pass(59_000)
+  advanceClock(59_000)
   await service.retry(1)
-  pass(2_000)
+  advanceClock(2_000)
   await tick()
   t.equal(service.task(2)?.status.kind, 'Cancelled')
   t.equal(service.task(1)?.status.kind, 'Queued')
@@ -212,12 +212,12 @@ t.test('tasks that wait too long expire, except for those queued again recently'
 })
 
 t.test('a clock that goes back causes no negative durations and changes no order', async t => {
-  const { service, pass, events } = await opened(t)
+  const { service, advanceClock, events } = await openTestOrchestrator(t)
   await service.submit(task())
-  pass(-3_600_000)
+  advanceClock(-3_600_000)
   await service.submit(task())
   t.match(await service.next(1), { id: 1 })
-  pass(-3_600_000)
+  advanceClock(-3_600_000)
   await service.complete(1, DONE)
   const { started_at_ms = 0, ended_at_ms = 0, created_at_ms = 0 } = service.task(1) ?? {}
   t.ok(created_at_ms <= started_at_ms && started_at_ms <= ended_at_ms)
@@ -226,7 +226,7 @@ t.test('a clock that goes back causes no negative durations and changes no order
 })
 
 t.test('remembers the last 1,000 ended tasks, and those that others wait for', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit(task())
   await service.fail(1, 'broken')
   await service.submit({ ...task(), depends_on: [1] })
@@ -242,7 +242,7 @@ t.test('remembers the last 1,000 ended tasks, and those that others wait for', a
 })
 
 t.test('a lock excludes other agents until its task ends or it times out; a task waits for a locked file', async t => {
-  const { service, pass, tick } = await opened(t, { settings: { tier_enforcement: false } })
+  const { service, advanceClock, tick } = await openTestOrchestrator(t, { settings: { tier_enforcement: false } })
   await service.submit({ ...writes('a.ts'), agent_name: 'one' })
   await t.rejects(service.submit({ ...writes('a.ts'), agent_name: 'two' }), {
     code: 'ORC_LOCK_CONFLICT',
@@ -251,7 +251,7 @@ t.test('a lock excludes other agents until its task ends or it times out; a task
   t.equal(service.status().total_contention, 1)
   await service.submit({ ...writes('./a.ts'), agent_name: 'one' })
   t.match(service.locks(), [{ path: 'a.ts', kind: 'exclusive', holders: [1] }])
-  pass(31_000)
+  advanceClock(31_000)
   await tick()
   t.same(service.locks(), [], 'the lock has timed out')
   const other = await service.submit({ ...writes('a.ts'), agent_name: 'two' })
@@ -262,7 +262,7 @@ t.test('a lock excludes other agents until its task ends or it times out; a task
   await woken
   t.match(await service.next(1), { id: 1 })
   for (let each = 0; each < 3; each++) {
-    pass(20_000)
+    advanceClock(20_000)
     service.heartbeat(1, 'writing')
     await tick()
   }
@@ -270,7 +270,7 @@ t.test('a lock excludes other agents until its task ends or it times out; a task
 })
 
 t.test('reports or rejects writes outside the files of an agent', async t => {
-  const { service, settings, emitted } = await opened(t, { settings: { tier_enforcement: false } })
+  const { service, settings, emitted } = await openTestOrchestrator(t, { settings: { tier_enforcement: false } })
   await service.submit({ ...writes('src/a/x.ts'), agent_name: 'one' })
   await service.submit({ ...writes('src/a/x.ts'), agent_name: 'one' })
   t.notOk(emitted().includes('scope_violation'))
@@ -289,7 +289,7 @@ t.test('reports or rejects writes outside the files of an agent', async t => {
 })
 
 t.test('reads markers and tokens of a description', async t => {
-  const { service } = await opened(t)
+  const { service } = await openTestOrchestrator(t)
   await service.submit(
     task('Look [[tool:grep]] at [[research:locks]] [[category:research]] campaign:spring tier:repo_regen')
   )

@@ -4,11 +4,10 @@ import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
 import { countOf, Records, type Task } from '#state'
-import type { Opened } from '../service/opened.ts'
-import { opened } from '../service/opened.ts'
+import { openTestOrchestrator, type TestOrchestrator } from '../service/test-orchestrator.ts'
 import { assertInvariants } from './invariants.ts'
 
-type Step = (opened: Opened) => unknown
+type Step = (orchestrator: TestOrchestrator) => unknown
 
 const priorities: readonly Priority[] = ['Background', 'Normal', 'Urgent']
 const id = fc.integer({ min: 1, max: 12 })
@@ -24,7 +23,7 @@ const submits: fc.Arbitrary<Step> = fc
     requires_approval: fc.boolean(),
     complexity: fc.integer({ min: 1, max: 10 })
   })
-  .map(({ agent_name, requires_approval, complexity, depends_on, ...rest }) => ({ service }: Opened) => {
+  .map(({ agent_name, requires_approval, complexity, depends_on, ...rest }) => ({ service }: TestOrchestrator) => {
     const known = depends_on.filter(each => service.task(each) !== null)
     return service.submit({
       description: 'Do something',
@@ -35,7 +34,7 @@ const submits: fc.Arbitrary<Step> = fc
     })
   })
 
-const works: fc.Arbitrary<Step> = agent.map(each => async ({ service, world }) => {
+const takesNextTask: fc.Arbitrary<Step> = agent.map(each => async ({ service, world }) => {
   const best = firstOf(world.agents.get(each)?.queue.values() ?? [])
   const isFree = world.agents.get(each)?.current === null && world.agents.get(each)?.paused === false
   const task = await service.next(each)
@@ -45,12 +44,12 @@ const works: fc.Arbitrary<Step> = agent.map(each => async ({ service, world }) =
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 9, arbitrary: submits },
-  { weight: 4, arbitrary: works },
+  { weight: 4, arbitrary: takesNextTask },
   {
     weight: 3,
     arbitrary: id.map(
       each =>
-        ({ service }: Opened) =>
+        ({ service }: TestOrchestrator) =>
           service.complete(each, { checks_passed: ['x'] })
     )
   },
@@ -58,85 +57,87 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: id.map(
       each =>
-        ({ service }: Opened) =>
+        ({ service }: TestOrchestrator) =>
           service.fail(each, 'it broke')
     )
   },
   id.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.cancel(each)
   ),
   id.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.retry(each)
   ),
   id.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.doubt(each, 'odd')
   ),
   fc.tuple(id, fc.constantFrom('validated', 'overruled')).map(
     ([each, how]) =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.resolveDoubt(each, how, 'looked at')
   ),
   id.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.approve(each, 'Ada')
   ),
   fc.tuple(id, fc.constantFrom(...priorities)).map(
     ([each, priority]) =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.reorder(each, priority)
   ),
   agent.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.drainAgent(each)
   ),
   agent.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.retireAgent(each)
   ),
   agent.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.pauseAgent(each)
   ),
   agent.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.resumeAgent(each)
   ),
   agent.map(
     each =>
-      ({ service }: Opened) =>
+      ({ service }: TestOrchestrator) =>
         service.spawnAgent({ name: 'spare', dynamic: each % 2 === 0 })
   ),
-  fc.constant(({ service }: Opened) => service.rebalance()),
-  fc.tuple(agent, agent, fc.array(id, { maxLength: 3 })).map(([from, to, pending]) => ({ service }: Opened) => {
-    const own = pending.filter(each => service.task(each)?.agent_id === from)
-    return service.handoff({
-      from_agent: from,
-      to_agent: to,
-      plan_summary: 'the rest',
-      pending_tasks: own,
-      owned_files: ['a.ts'],
-      verification_criteria: ['it works'],
-      metadata: [['execution_role', 'builder']]
-    })
-  }),
-  fc.integer({ min: 1, max: 2_000_000 }).map(passing => async (open: Opened) => {
-    open.pass(passing)
+  fc.constant(({ service }: TestOrchestrator) => service.rebalance()),
+  fc
+    .tuple(agent, agent, fc.array(id, { maxLength: 3 }))
+    .map(([from, to, pending]) => ({ service }: TestOrchestrator) => {
+      const own = pending.filter(each => service.task(each)?.agent_id === from)
+      return service.handoff({
+        from_agent: from,
+        to_agent: to,
+        plan_summary: 'the rest',
+        pending_tasks: own,
+        owned_files: ['a.ts'],
+        verification_criteria: ['it works'],
+        metadata: [['execution_role', 'builder']]
+      })
+    }),
+  fc.integer({ min: 1, max: 2_000_000 }).map(elapsedMs => async (open: TestOrchestrator) => {
+    open.advanceClock(elapsedMs)
     await open.tick()
   }),
   agent.map(
     each =>
-      async ({ service }: Opened) =>
+      async ({ service }: TestOrchestrator) =>
         service.heartbeat(each, 'thinking')
   )
 )
@@ -146,7 +147,10 @@ t.test('the invariants hold after any sequence of commands', async t => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { minLength: 30, maxLength: 120, size: 'max' }), async run => {
       const teardowns: (() => unknown)[] = []
-      const open = await opened({ teardown: each => teardowns.push(each) }, { settings: { tier_enforcement: false } })
+      const open = await openTestOrchestrator(
+        { teardown: each => teardowns.push(each) },
+        { settings: { tier_enforcement: false } }
+      )
       try {
         for (const step of run) {
           try {
@@ -167,10 +171,16 @@ t.test('the invariants hold after any sequence of commands', async t => {
   t.ok(succeeded > 2_000, `${succeeded} commands succeeded`)
 })
 
-/** Restores the records of the state in another one, and compares both. */
-async function assertRecoverable(open: Opened): Promise<void> {
+/**
+ * Restores the records of an orchestrator in a new one. Asserts the invariants, the status and recoveries of each task,
+ * and equal totals. Tasks in progress are queued again.
+ */
+async function assertRecoverable(open: TestOrchestrator): Promise<void> {
   const teardowns: (() => unknown)[] = []
-  const other = await opened({ teardown: each => teardowns.push(each) }, { settings: { tier_enforcement: false } })
+  const other = await openTestOrchestrator(
+    { teardown: each => teardowns.push(each) },
+    { settings: { tier_enforcement: false } }
+  )
   try {
     const from = new Records(open.world)
     const to = new Records(other.world)

@@ -7,7 +7,7 @@ import type { Settings } from '#root'
 import { type OpenOrchestrator, openOrchestrator } from '#service'
 import { defaultSettings } from '../default-settings.ts'
 
-export interface Opened extends OpenOrchestrator {
+export interface TestOrchestrator extends OpenOrchestrator {
   readonly settings: Settings
   readonly events: AgentEvent[]
   readonly ends: TaskEnd[]
@@ -17,15 +17,15 @@ export interface Opened extends OpenOrchestrator {
   /** Returns the types of the events so far, except for locks and heartbeats. */
   emitted(): readonly string[]
   /** Advances the clock. */
-  pass(milliseconds: number): void
+  advanceClock(milliseconds: number): void
 }
 
 interface Teardown {
   teardown(run: () => unknown): unknown
 }
 
-/** Opens a whole orchestrator in a temporary folder, with a clock that the test controls. */
-export async function opened(
+/** Opens an orchestrator in a temporary folder, unless `root` is set, with a clock that the test controls. */
+export async function openTestOrchestrator(
   t: Teardown,
   options: {
     readonly settings?: Partial<Settings>
@@ -33,7 +33,7 @@ export async function opened(
     readonly root?: string
     readonly at?: number
   } = {}
-): Promise<Opened> {
+): Promise<TestOrchestrator> {
   const root = options.root ?? mkdtempSync(join(tmpdir(), 'svc-orchestrator-'))
   if (options.root === undefined) t.teardown(() => rmSync(root, { recursive: true, force: true }))
   let time = options.at ?? 1_700_000_000_000
@@ -67,7 +67,7 @@ export async function opened(
     modes,
     emitted: () =>
       events.map(({ kind }) => kind.type).filter(type => !type.startsWith('lock_') && type !== 'agent_heartbeat'),
-    pass(milliseconds) {
+    advanceClock(milliseconds) {
       time += milliseconds
     }
   }

@@ -31,7 +31,7 @@ export async function openStore(file = freshFile(), busyTimeoutMs = 10_000): Pro
   return store
 }
 
-export interface Opened {
+export interface TestPersistence {
   readonly persistence: Persistence
   readonly state: SmallState
   readonly recovery: Recovery
@@ -41,11 +41,11 @@ export interface Opened {
 
 type Opening = Partial<Omit<DatabasePersistenceOptions, 'settings'>> & { readonly settings?: Partial<CommitSettings> }
 
-export async function opened(
+export async function openTestPersistence(
   store: DatabaseStore,
   { settings, ...options }: Opening = {},
   state = new SmallState()
-): Promise<Opened> {
+): Promise<TestPersistence> {
   const lines: string[] = []
   const line = (message: string, fields?: object): void => void lines.push(`${message} ${JSON.stringify(fields ?? {})}`)
   const log: Logger = { debug: line, info: line, warn: line, error: line }
