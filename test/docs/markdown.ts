@@ -12,7 +12,7 @@ export interface Document {
 export function documents(): Document[] {
   const below = (folder: string): string[] =>
     readdirSync(join(ROOT, folder)).map(name => join(folder, name, 'README.md'))
-  const readmes = ['README.md', 'kernel/README.md', 'plugin-sdk/README.md', 'contracts/README.md', 'bench/README.md']
+  const readmes = ['README.md', 'kernel/README.md', 'plugin-sdk/README.md', 'contracts/README.md', 'config/README.md']
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.md'))
     .map(name => join('docs', name))

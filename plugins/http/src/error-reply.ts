@@ -13,7 +13,8 @@ export interface ErrorReply {
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * Builds the response for an error. Errors with a code are sent unchanged; of other errors only the status is sent.
+ * Builds the response for an error. Errors with a code of svc are sent unchanged. Fastify's body errors get such a code.
+ * Other errors with a status from 400 to 499 keep status and message; all others become `HTTP_INTERNAL`.
  */
 export function errorReply(error: unknown, requestId: string, forms: HttpErrorForms, url: string): ErrorReply {
   const { code, message, hint, data, status } = isSvcError(error) ? error : translate(error)

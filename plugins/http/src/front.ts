@@ -98,7 +98,7 @@ export class Front {
     if (url.length > MAX_URL_LENGTH) {
       throw httpErrors.create(
         'HTTP_PATH_TOO_LONG',
-        `path and query have ${url.length} characters, the limit is ${MAX_URL_LENGTH}`
+        `path and query have ${url.length} characters; the limit is ${MAX_URL_LENGTH} characters`
       )
     }
     // A browser's preflight carries no credentials.

@@ -14,7 +14,7 @@ export function exposeRequestCounts(registry: Registry, counts: RequestCounts): 
 
 type Value = MetricValue<string> & { readonly metricName?: string }
 
-/** Registers a metric; a registry accepts any object with a name and values. */
+/** Registers a metric. A registry reads only its `name` and the result of `get()`. */
 function add(registry: Registry, name: string, type: string, help: string, values: () => Value[]): void {
   const metric = { name, get: () => ({ name, help, type, values: values() }) }
   registry.registerMetric(metric as unknown as Metric)

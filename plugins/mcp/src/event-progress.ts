@@ -1,31 +1,34 @@
 import type { McpCall } from '@svc/contracts'
 
-/** Smallest increment that changes values up to a million. */
-const STEP = 1e-9
+/** Added to the last value if progress has not increased; large enough to change any value up to a million. */
+const MIN_INCREMENT = 1e-9
 
 /**
- * MCP has one channel for messages of a running call, and `progress` must increase with every message. Events are
- * numbered until the operation reports progress itself; from then on they get a value just above its last one.
+ * Sends events and progress of a running call as MCP progress messages, whose `progress` must always increase.
+ *
+ * Events are numbered 1, 2, 3 until the operation reports progress. From then on, an event sends the last value plus
+ * {@link MIN_INCREMENT}.
  */
 export class EventProgress {
   readonly #call: Pick<McpCall, 'progress'>
   #last = 0
-  #reported = false
+  #hasReported = false
 
   constructor(call: Pick<McpCall, 'progress'>) {
     this.#call = call
   }
 
+  /** Sends an event as message: a string unchanged, any other value as JSON. */
   event(event: unknown): void {
-    this.#last = this.#reported ? this.#last + STEP : this.#last + 1
+    this.#last = this.#hasReported ? this.#last + MIN_INCREMENT : this.#last + 1
     this.#call.progress(this.#last, undefined, typeof event === 'string' ? event : JSON.stringify(event))
   }
 
-  /** Reports progress. A value that does not increase is raised, so that the message still reaches the client. */
+  /** Reports progress. A value that does not increase is raised above the last one, so that the client gets the message. */
   report(done: number, total?: number, message?: string): void {
-    const first = !this.#reported && this.#last === 0
-    this.#reported = true
-    this.#last = first ? done : Math.max(done, this.#last + STEP)
+    const isFirst = !this.#hasReported && this.#last === 0
+    this.#hasReported = true
+    this.#last = isFirst ? done : Math.max(done, this.#last + MIN_INCREMENT)
     this.#call.progress(this.#last, total, message)
   }
 }

@@ -72,7 +72,7 @@ for (const era of ERAS) {
       })
     })
 
-    t.test('returns data and meta, as structure and as readable text, by each of its names', async t => {
+    t.test('returns data and meta as structured content and as indented JSON, by its name and its aliases', async t => {
       for (const name of ['svc_find', 'find', 'svc_look']) {
         const result = await client.callTool({ name, arguments: { id: 3 } })
         const envelope = { success: true, data: { name: 'thing 3' }, meta: { shelf: 6 } }

@@ -10,7 +10,7 @@ import { planningErrors } from './errors.ts'
 import type { PlanExecution } from './execution/plan-execution.ts'
 import { checkQuality } from './execution/step-request.ts'
 import type { Planner } from './planner.ts'
-import { nodeOf } from './store/materialise.ts'
+import { nodeFromTask } from './store/materialise.ts'
 import type { SessionMetadata } from './store/plan-rows.ts'
 import { noDatabase } from './store/plan-store.ts'
 
@@ -127,7 +127,7 @@ export class Goals {
     if (planning.adequacy_enforce) assertAdequate(refined.report)
     checkQuality(
       'the goal',
-      refined.tasks.map(task => nodeOf(task))
+      refined.tasks.map(task => nodeFromTask(task))
     )
     const { id } = await stored.planner.store(request.description, refined, {
       strategy: 'SequentialDag',

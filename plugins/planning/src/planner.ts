@@ -7,7 +7,7 @@ import type { Refined } from './draft/refinement.ts'
 import { piecesOf, taskOf } from './draft/splitter.ts'
 import { assertAdequate, type Drafting, type DraftRequest } from './drafting.ts'
 import type { NodeFailure } from './execution/plan-execution.ts'
-import { nodeOf, taskOfNode } from './store/materialise.ts'
+import { nodeFromTask, taskFromNode } from './store/materialise.ts'
 import type { NewNode, NewVersion, PlanNode, PlanSession, SessionMetadata, SessionStatus } from './store/plan-rows.ts'
 import type { PlanStore } from './store/plan-store.ts'
 
@@ -46,7 +46,7 @@ export class Planner {
       readonly files?: readonly FileAffinity[]
     }
   ): Promise<StoredPlan> {
-    const nodes = refined.tasks.map(task => nodeOf(task, options.files))
+    const nodes = refined.tasks.map(task => nodeFromTask(task, options.files))
     return this.#create({
       id: `plan-${randomUUID()}`,
       goal,
@@ -70,11 +70,11 @@ export class Planner {
       readonly files: readonly FileAffinity[]
     }
   ): Promise<StoredPlan> {
-    const step = nodeOf({ ...taskOf(`[workflow-handoff] ${goal}`, 1), files: [] }, options.files)
+    const node = nodeFromTask({ ...taskOf(`[workflow-handoff] ${goal}`, 1), files: [] }, options.files)
     return this.#create({
       id: `wf-${randomUUID()}`,
       goal,
-      nodes: [{ ...step, workflow }],
+      nodes: [{ ...node, workflow }],
       strategy: 'WorkflowHandoff',
       session: options.session,
       rounds: 0,
@@ -143,7 +143,7 @@ export class Planner {
     if (refined.source === 'splitter') return revise(old, piecesOf(goal.slice(session.goal.length)), null)
     const finished = new Set(done.map(({ description }) => sameText(description)))
     return refined.tasks.map(task => {
-      const node = nodeOf(task)
+      const node = nodeFromTask(task)
       return finished.has(sameText(node.description)) ? { ...node, status: 'completed' } : node
     })
   }
@@ -163,7 +163,7 @@ export class Planner {
   ): Promise<{ readonly version: number; readonly report: AdequacyReport }> {
     const { store, orchestrator, drafting, announcements } = this.#parts
     const scope = session.metadata.scope_files?.length ?? 0
-    const tasks = nodes.map((node, at) => taskOfNode(node, at + 1))
+    const tasks = nodes.map((node, at) => taskFromNode(node, at + 1))
     const report = drafting.assess(change.goal, tasks, complexityOf(change.goal), scope)
     if (change.enforce && orchestrator.policy.planning.adequacy_enforce) assertAdequate(report)
     const version = session.version + 1
@@ -256,7 +256,7 @@ export function revise(
   for (const [at, text] of added.entries()) {
     const after = fresh.at(-1) ?? before.at(-1)
     fresh.push({
-      ...nodeOf({ ...taskOf(text, highest + at + 1), depends_on: [] }),
+      ...nodeFromTask({ ...taskOf(text, highest + at + 1), depends_on: [] }),
       dependsOn: after === undefined ? [] : [after.id]
     })
   }

@@ -3,7 +3,7 @@ import type { RuntimeProjection } from '@svc/contracts'
 
 export type HostProbe = NonNullable<RuntimeProjection['host_capability_probe']>
 
-/** Processor names of other toolchains. */
+/** Architecture names of Rust's `std::env::consts::ARCH`, by `process.arch`; names not listed stay unchanged. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64', ia32: 'x86' }
 
 /** Describes the machine on which this process runs. */

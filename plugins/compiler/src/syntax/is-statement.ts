@@ -12,7 +12,7 @@ const kinds: Readonly<Record<Statement['kind'], true>> = {
   Continue: true
 }
 
-/** True if a node is a statement. The body of an arm may be one. */
+/** True if a node is a statement. The body of a match arm is a statement or an expression. */
 export function isStatement<Other extends { readonly kind: string }>(node: Statement | Other): node is Statement {
   return Object.hasOwn(kinds, node.kind)
 }

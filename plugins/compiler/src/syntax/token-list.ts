@@ -55,32 +55,32 @@ export class TokenList {
   }
 
   kind(index: number): number {
-    return this.#kinds[this.#within(index)] as number
+    return this.#kinds[this.#clamp(index)] as number
   }
 
   start(index: number): number {
-    return this.#starts[this.#within(index)] as number
+    return this.#starts[this.#clamp(index)] as number
   }
 
   end(index: number): number {
-    return this.#ends[this.#within(index)] as number
+    return this.#ends[this.#clamp(index)] as number
   }
 
   /** True if a line break or a `;` precedes the token. */
   newlineBefore(index: number): boolean {
-    return this.#flags[this.#within(index)] === NEWLINE_BEFORE
+    return this.#flags[this.#clamp(index)] === NEWLINE_BEFORE
   }
 
   /** Returns the index of the matching bracket; -1 for an unmatched bracket and for other tokens. */
   partner(index: number): number {
-    return this.#partners[this.#within(index)] as number
+    return this.#partners[this.#clamp(index)] as number
   }
 
   text(index: number): string {
     return this.source.slice(this.start(index), this.end(index))
   }
 
-  #within(index: number): number {
+  #clamp(index: number): number {
     return index < this.#length ? index : this.#length - 1
   }
 

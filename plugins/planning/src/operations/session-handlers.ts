@@ -7,7 +7,7 @@ import type { LoopMode } from '../draft/refinement.ts'
 import { adequacyNote, assertAdequate, type Drafting } from '../drafting.ts'
 import type { PlanExecution } from '../execution/plan-execution.ts'
 import type { Planner } from '../planner.ts'
-import { taskOfNode } from '../store/materialise.ts'
+import { taskFromNode } from '../store/materialise.ts'
 import type { NodeAttempt, PlanNode, PlanSession, PlanVersion } from '../store/plan-rows.ts'
 import { noDatabase, type PlanStore } from '../store/plan-store.ts'
 import { summaryOf } from './plan-handler.ts'
@@ -98,7 +98,7 @@ export function replanHandler(attached: Attached): Handler<typeof planReplan> {
       return added
     })
     const session = await store.session(input.session_id)
-    const tasks = (await store.nodes(session.id, version)).map((node, at) => taskOfNode(node, at + 1))
+    const tasks = (await store.nodes(session.id, version)).map((node, at) => taskFromNode(node, at + 1))
     const summary = summaryOf(session.goal, tasks.length)
     const plan_md = planDocument({
       goal: session.goal,
@@ -129,7 +129,7 @@ export function statusHandler(attached: Attached): Handler<typeof planStatus> {
     const count = (...statuses: PlanNode['status'][]) => nodes.filter(({ status }) => statuses.includes(status)).length
     const completed = count('completed')
     const failed = count('failed')
-    const tasks = nodes.map((node, at) => taskOfNode(node, at + 1))
+    const tasks = nodes.map((node, at) => taskFromNode(node, at + 1))
     const scope = session.metadata.scope_files?.length ?? 0
     const report = drafting.assess(session.goal, tasks, complexityOf(session.goal), scope)
     return {

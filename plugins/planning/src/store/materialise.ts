@@ -16,11 +16,11 @@ const TRIGGER_PATTERNS: Readonly<Record<(typeof DEFAULT_TRIGGERS)[number], RegEx
 }
 
 /** Characters of an error message that are searched; the cause is named near its beginning. */
-const ERROR_CHARACTERS = 4_096
+const MAX_ERROR_CHARACTERS = 4_096
 
 /** Returns the first trigger that the error matches; null if there is none. */
 export function matchingTrigger(triggers: readonly string[], message: string): string | null {
-  const error = message.slice(0, ERROR_CHARACTERS)
+  const error = message.slice(0, MAX_ERROR_CHARACTERS)
   const lower = error.toLowerCase()
   return (
     triggers.find(trigger =>
@@ -31,20 +31,23 @@ export function matchingTrigger(triggers: readonly string[], message: string): s
   )
 }
 
-const READS_ONLY =
+/** Matches descriptions that begin with a verb of reading; such tasks get no write access. */
+const READ_ONLY_DESCRIPTION =
   /^(?:analy[sz]e|assess|audit|check|compare|describe|evaluate|examine|explain|explore|find|inspect|investigate|list|observe|read|research|review|scan|search|study|survey|test|trace|validate|verify)\b/i
 
-/** Returns the plan step of a task. Dependencies that could never be met are dropped. */
-export function nodeOf(task: PlanTask, goalFiles: readonly FileAffinity[] = []): NewNode {
-  const readsOnly = READS_ONLY.test(task.description)
-  const own = task.files
+/** Returns the plan node of a drafted task. Drops dependencies on ids that are not from 1 to `task.id - 1`. */
+export function nodeFromTask(task: PlanTask, goalFiles: readonly FileAffinity[] = []): NewNode {
+  const isReadOnly = READ_ONLY_DESCRIPTION.test(task.description)
+  const taskFiles = task.files
     .filter(path => !goalFiles.some(file => file.path === path))
-    .map((path): FileAffinity => ({ path, access: readsOnly ? 'read' : 'write' }))
-  const inherited = goalFiles.map(({ path, access }): FileAffinity => ({ path, access: readsOnly ? 'read' : access }))
+    .map((path): FileAffinity => ({ path, access: isReadOnly ? 'read' : 'write' }))
+  const inheritedFiles = goalFiles.map(
+    ({ path, access }): FileAffinity => ({ path, access: isReadOnly ? 'read' : access })
+  )
   const policy: ExecutionPolicy = {
     allowed_skills: [],
-    allowed_action_labels: readsOnly ? ['read', 'execute'] : ['read', 'write', 'execute'],
-    file_manifest: [...inherited, ...own],
+    allowed_action_labels: isReadOnly ? ['read', 'execute'] : ['read', 'write', 'execute'],
+    file_manifest: [...inheritedFiles, ...taskFiles],
     enqueue_hints: {
       complexity: task.estimated_complexity,
       ...(task.category === undefined ? {} : { task_category: task.category })
@@ -65,8 +68,11 @@ export function nodeOf(task: PlanTask, goalFiles: readonly FileAffinity[] = []):
   }
 }
 
-/** Returns the task of a step, for scoring. Omits `test_decision`, which was scored when the plan was drafted. */
-export function taskOfNode(node: Pick<NewNode, 'description' | 'dependsOn' | 'policy'>, id: number): PlanTask {
+/**
+ * Returns the drafted task of a plan node, for scoring. Omits the category. Also omits `test_decision`, which was scored
+ * when the plan was drafted.
+ */
+export function taskFromNode(node: Pick<NewNode, 'description' | 'dependsOn' | 'policy'>, id: number): PlanTask {
   return {
     id,
     description: node.description,

@@ -26,7 +26,7 @@ export type FunctionKind =
   | 'view'
   | 'server'
 
-interface ReadTypes {
+interface InferredTypes {
   readonly expressions: ReadonlyMap<Expression, ValueType>
   readonly declarations: ModuleTypes
 }
@@ -37,7 +37,7 @@ export class TranslatedProgram {
   readonly names: ModuleNames
   readonly tables: DbTables
   readonly problems: Problem[] = []
-  #read: ReadTypes | null = null
+  #inferred: InferredTypes | null = null
   readonly #components: ReadonlyMap<string, Declaration>
   readonly #isAsync = new Map<FunctionDeclaration, boolean>()
 
@@ -50,16 +50,16 @@ export class TranslatedProgram {
     )
   }
 
-  /** Types are computed on first use, since many modules have no views. */
-  get #types(): ReadTypes {
-    if (this.#read === null) {
+  /** Infers the types on first use, since many modules have no views. */
+  get #types(): InferredTypes {
+    if (this.#inferred === null) {
       const expressions = new Map<Expression, ValueType>()
       const declarations = new ModuleTypes(this.module, this.names, this.tables, (expression, type) =>
         expressions.set(expression, type)
       )
-      this.#read = { expressions, declarations }
+      this.#inferred = { expressions, declarations }
     }
-    return this.#read
+    return this.#inferred
   }
 
   get reader(): TypeReader {
@@ -71,18 +71,19 @@ export class TranslatedProgram {
     return this.#types.declarations.records.get(record)
   }
 
-  /** Returns the type of an expression. The result of a database operation has its value type. */
+  /** Returns the type of an expression; for the result of a database operation, the type of its value. */
   typeOf(expression: Expression): ValueType {
     const found = this.#types.expressions.get(expression) ?? ANY
     return found.kind === 'dbResult' ? found.value : found
   }
 
+  /** Returns the result type of a declaration, like {@link typeOf}. */
   resultOf(declaration: Declaration): ValueType {
     const found = this.#types.declarations.resultOf(declaration)
     return found.kind === 'dbResult' ? found.value : found
   }
 
-  /** Returns the component, fragment, island or form of that name. */
+  /** Returns the declaration that views use as the element `name`; see {@link isComponent}. */
   component(name: string): Declaration | undefined {
     return this.#components.get(name)
   }
@@ -147,8 +148,10 @@ export type ViewDeclaration = Extract<
 >
 
 /**
- * True if views may use a declaration as an element: a component, or a function that is named like an element and
- * returns one.
+ * True if views may use a declaration as an element:
+ * - a component, fragment, island, V0 component or form;
+ * - a function with the role component, island or loading;
+ * - a plain function with the declared result type `Element` and a capitalised name.
  */
 export function isComponent(item: Declaration): item is ViewDeclaration {
   switch (item.kind) {
