@@ -96,13 +96,16 @@ function base64Forms(secret: string): string[] {
   })
 }
 
-/** Returns a pattern for a character: as it is, percent-encoded once or several times, or as `+` for a space. */
+/**
+ * Returns a pattern for a character: percent-encoded once or several times, as it is, or as `+` for a space. The encoded
+ * form comes first, because a percent sign is also the beginning of its encoded form.
+ */
 function percentPattern(character: string): string {
   const bytes = [...Buffer.from(character)].map(byte => {
     const digits = byte.toString(16).padStart(2, '0')
     return `%(?:25)*${digits.replace(/[a-f]/g, digit => `[${digit}${digit.toUpperCase()}]`)}`
   })
-  return `(?:${escaped(character)}|${bytes.join('')}${character === ' ' ? '|\\+' : ''})`
+  return `(?:${bytes.join('')}|${escaped(character)}${character === ' ' ? '|\\+' : ''})`
 }
 
 function escaped(text: string): string {

@@ -98,7 +98,7 @@ t.test('a model stays loaded across a reload, until its files change', async t =
   const world = await openWorld({ language: 'en', model })
   t.teardown(() => world.close())
   const transcribe = () => world.post('/api/audio/transcribe', { path: 'tones.wav' })
-  await transcribe()
+  t.match(await transcribe(), { status: 200 })
   await world.reload()
   const status = (await (await fetch(world.url('/api/audio/status'))).json()) as { candle: { inference_note: string } }
   t.match(status.candle.inference_note, /on cpu/, 'the thread survives the reload of its plugin')
