@@ -111,7 +111,7 @@ async function planUndeclaredTable(
   if (table === undefined || isNeeded) return { steps: [], statements: forget }
   const rows = await count(database, table.name, '1')
   if (!force) {
-    const says = `is no longer declared; its ${rows} rows are kept`
+    const says = `is no longer declared; ${rows === 1 ? 'its row is' : `its ${rows} rows are`} kept`
     return { steps: [{ ...step, level: 'kept', says, wayOut: 'drop it with --force' }], statements: [] }
   }
   const search = definition.search !== null && existing.virtual.has(definition.search.name) ? definition.search : null

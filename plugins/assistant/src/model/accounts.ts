@@ -23,11 +23,11 @@ export class Accounts {
   /** Charges an answer. Never throws: an answer stays valid if its accounting fails. */
   async charge(surface: string, journey: JourneyEnvelope, answer: ModelAnswer): Promise<void> {
     const { orchestrator, log } = this.#parts
-    const tasks = orchestrator()
     const { session_id } = journey
     const duration_ms = Math.round(answer.milliseconds)
     const tokens = { prompt_tokens: answer.promptTokens, completion_tokens: answer.completionTokens }
     try {
+      const tasks = orchestrator()
       tasks.emit({ type: 'llm_call_completed', session_id, duration_ms, ...tokens })
       const agent = tasks.agents().find(each => each.session_id === session_id)?.id
       const { account_id } = tasks.policy
