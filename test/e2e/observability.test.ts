@@ -43,6 +43,13 @@ t.test('logs and requests are found by x-request-id', async t => {
   t.equal((await get('/v1/broken', 't-2')).status, 500)
   t.equal((await get('/nowhere?token=1', 't-3')).status, 404)
   t.equal((await get('/v1/vault/HIDDEN-KEY', 't-5')).status, 500)
+  // Requests that do not reach the operation.
+  const post = { method: 'POST', headers: { 'x-request-id': 't-6' } }
+  t.equal((await fetch(`${server.url}/v1/vault/HIDDEN-KEY`, post)).status, 405)
+  t.equal((await get('/v1/vault/HIDDEN-KEY-%zz', 't-7')).status, 400)
+  t.equal((await get('/v1/vault/HIDDEN-KEY/more', 't-8')).status, 404)
+  // The input of an earlier call is a known secret.
+  t.equal((await get('/nowhere/HIDDEN%2DKEY', 't-9')).status, 404)
 
   const logs = async (...argv: string[]) => JSON.parse((await runSvc(folder, ['logs', '--json', ...argv])).stdout).lines
   t.match(await logs('--request', 't-1'), [{ plugin: 'demo', message: 'deep inside', fields: { request_id: 't-1' } }])
@@ -60,7 +67,11 @@ t.test('logs and requests are found by x-request-id', async t => {
     requests: [
       { request_id: 't-2', path: '/v1/broken' },
       { request_id: 't-3', path: '/nowhere' },
-      { request_id: 't-5', path: '/v1/vault/:key' }
+      { request_id: 't-5', path: '/v1/vault/***' },
+      { request_id: 't-6', path: '/v1/vault/***' },
+      { request_id: 't-7', path: '/v1/vault/***' },
+      { request_id: 't-8', path: '/v1/vault/***' },
+      { request_id: 't-9', path: '/nowhere/***' }
     ]
   })
   const everything =
@@ -88,5 +99,8 @@ t.test('logs and requests are found by x-request-id', async t => {
 
   await server.stop()
   t.match(await logs('--request', 't-1'), [{ message: 'deep inside' }], 'lines are read from the log file')
-  t.match(await requests(), { requests: [{ request_id: 't-2' }, {}, { request_id: 't-5' }], note: /from the files in/ })
+  t.match(await requests(), {
+    requests: [{ request_id: 't-2' }, {}, { request_id: 't-5' }, {}, {}, {}, {}],
+    note: /from the files in/
+  })
 })

@@ -13,6 +13,8 @@ export interface KernelPort {
   /** Folder of the project's state; plugins use its subfolder `plugins`. May not exist yet. */
   readonly stateRoot: string
   readonly version: string
+  /** Returns the text with every known secret replaced by `***`, as in the log. For texts that are stored or shown. */
+  mask(text: string): string
   /**
    * Validates the input, authorises the caller, runs the handler and validates the output. Throws `OPR_UNKNOWN`,
    * `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`, `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open),

@@ -110,6 +110,10 @@ export class Kernel implements KernelPort {
     })
   }
 
+  mask(text: string): string {
+    return this.log.secrets.mask(text)
+  }
+
   get current(): Generation {
     return this.#current
   }

@@ -3,7 +3,7 @@ import type { Invocation } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import { Caller } from './caller.ts'
 import type { OperationRoute, Route } from './route.ts'
-import type { Match } from './route-table.ts'
+import type { Match, RouteTable } from './route-table.ts'
 import { addRequest, removeRequest, type SocketRequest } from './socket-exchanges.ts'
 
 const EXCHANGE = Symbol('exchange')
@@ -23,11 +23,18 @@ export class Exchange extends Caller implements Invocation, SocketRequest {
   /** Null until a route is found. */
   match: Match | null = null
   previous: SocketRequest | null = null
+  readonly #table: RouteTable
   #onFinish: ((exchange: Exchange) => void) | null
 
   /** `onFinish` is called once: when the response was passed to the socket, or the client disconnected. */
-  constructor(response: ServerResponse, principal: Principal, onFinish: (exchange: Exchange) => void) {
+  constructor(
+    response: ServerResponse,
+    principal: Principal,
+    table: RouteTable,
+    onFinish: (exchange: Exchange) => void
+  ) {
     super(response.req, principal)
+    this.#table = table
     this.response = response
     this.#onFinish = onFinish
     addRequest(response.req.socket, this)
@@ -50,12 +57,9 @@ export class Exchange extends Caller implements Invocation, SocketRequest {
     return this.match?.store.operation ?? null
   }
 
-  /** Path for logs and records, without the query; the route's pattern if the path contains a secret. */
+  /** Path for logs and records, without the query and without secrets. */
   get path(): string {
-    if (this.operation?.plan.secretPath === true) return (this.route as Route).path
-    const url = this.request.url as string
-    const query = url.indexOf('?')
-    return query < 0 ? url : url.slice(0, query)
+    return this.#table.shownPath(this.request.url as string)
   }
 
   /** True if values are strings to convert, as in a query. */

@@ -57,7 +57,7 @@ export class Front {
   }
 
   readonly request = (request: IncomingMessage, response: ServerResponse): void => {
-    const exchange = new Exchange(response, ANONYMOUS, this.#onFinish)
+    const exchange = new Exchange(response, ANONYMOUS, this.#table, this.#onFinish)
     this.#counts.inFlight += 1
     let route: Route | null
     try {
@@ -162,7 +162,7 @@ export class Front {
 
   #complain(error: unknown, { requestId }: Caller, { method, url }: IncomingMessage): void {
     if (isSvcError(error)) return
-    const [path] = (url ?? '').split('?', 1)
+    const path = this.#table.shownPath(url ?? '')
     this.#report('a request failed', { error, request_id: requestId, method, path })
   }
 }

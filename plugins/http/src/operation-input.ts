@@ -12,8 +12,8 @@ export interface InputPlan {
   readonly query: boolean
   /** Fields from the path. */
   readonly path: readonly string[]
-  /** True if a field from the path is a secret. */
-  readonly secretPath: boolean
+  /** Fields from the path that are secrets. */
+  readonly secrets: readonly string[]
   /** Accepted types of each declared field. */
   readonly types: ReadonlyMap<string, ReadonlySet<string>>
 }
@@ -35,7 +35,7 @@ function newPlan(descriptor: OperationDescriptor): InputPlan {
   return {
     query: method === 'GET' || method === 'DELETE',
     path: fields,
-    secretPath: fields.some(name => hasSecrets(properties[name])),
+    secrets: fields.filter(name => hasSecrets(properties[name])),
     types: new Map(
       Object.entries(properties).map(([name, schema]) => [name, new Set(acceptedTypes(schema, descriptor.input))])
     )

@@ -30,6 +30,8 @@ export class RouteTable {
   readonly #routes: readonly Route[]
   readonly #search: Search
   readonly #methods: readonly FindMyWay.HTTPMethod[]
+  /** Beginnings of paths that continue with a secret. */
+  readonly #beforeSecrets: readonly RegExp[]
   /** Matches of routes without parameters, by method and path: they need no search and no new match object. */
   readonly #fixed = new Map<string, Map<string, Match>>()
 
@@ -42,6 +44,7 @@ export class RouteTable {
     const keys = routes.map(({ method, path }) => `${method} ${path}`)
     this.#search = before?.searchOf(keys) ?? buildSearch(routes, keys)
     for (const route of routes) if (!/[:*%]/.test(route.path)) this.#fix(route)
+    this.#beforeSecrets = routes.flatMap(beforeSecret)
     this.#methods = [...new Set(routes.map(route => route.method as FindMyWay.HTTPMethod))]
   }
 
@@ -64,6 +67,20 @@ export class RouteTable {
     // The router created the match for this request, so it may be changed.
     found.store = this.#routes[(found.store as Position).index]
     return found as unknown as Match
+  }
+
+  /**
+   * Returns a path for logs and records: without the query, and with `***` for what follows the beginning of a path that
+   * contains a secret, whether or not the request reaches that route.
+   */
+  shownPath(url: string): string {
+    const query = url.indexOf('?')
+    const path = query < 0 ? url : url.slice(0, query)
+    for (const pattern of this.#beforeSecrets) {
+      const [beginning] = pattern.exec(path) ?? []
+      if (beginning !== undefined) return `${beginning}***`
+    }
+    return path
   }
 
   /** Returns the methods of a path; empty for an unknown path. */
@@ -93,6 +110,14 @@ function buildSearch(routes: readonly Route[], keys: readonly string[]): Search 
     router.on(method as FindMyWay.HTTPMethod, path, noHandler, { index } satisfies Position)
   })
   return { keys, router }
+}
+
+/** Returns a pattern for the part of a route's path before its first secret parameter; none without one. */
+function beforeSecret({ path, operation }: Route): RegExp[] {
+  const secret = operation?.plan.secrets.find(name => path.includes(`:${name}`))
+  if (secret === undefined) return []
+  const parts = path.slice(0, path.indexOf(`:${secret}`)).split(/:[A-Za-z0-9_]+/)
+  return [new RegExp(`^${parts.map(part => part.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('[^/]*')}`)]
 }
 
 const NO_PARAMS: Match['params'] = Object.freeze({})

@@ -92,7 +92,7 @@ export async function remembered(folder: string, identity: string, compute: () =
   try {
     makePrivateFolder(join(folder, 'digests'))
     const temporary = `${file}.${process.pid}`
-    await writeFile(temporary, hash)
+    await writeFile(temporary, hash, { mode: 0o600 })
     await rename(temporary, file)
   } catch {
     // Without the cache, the digest is only computed again.

@@ -107,7 +107,8 @@ export default definePlugin({
       serves && config.request_file ? new RequestFile({ path: requestPath, ...limits }, ctx.log) : null
     ctx.effect('request file', () => requestFile?.close())
     ctx.provide(observabilitySink, {
-      request: record => {
+      request: sent => {
+        const record = { ...sent, path: kernel.mask(sent.path) }
         records.push(record)
         requestFile?.add(record)
         const span = spanOfRequest(record)

@@ -119,6 +119,7 @@ function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadA
       if (bodyInput.kind === 'whole' && each.param === bodyInput.param)
         return argument(input.body === '' ? undefined : bodyJson(input.body), each)
       if (Object.hasOwn(body, name)) return argument(body[name], each)
+      if (query.getAll(name).length > 1) throw runErrors.create('RUN_ARGUMENTS', `${name} is passed twice`)
       return argument(plainText(query.get(name) ?? undefined, each), each)
     })
   }

@@ -107,6 +107,7 @@ t.test('invalid arguments are rejected with the name of the parameter', async t 
     t.match(await app.get(path), { status: 400, body: { code: 'RUN_ARGUMENTS', details } }, path)
   }
   t.match(await app.get('/api/query/add?a=1&a=2'), { status: 400, body: { error: 'a is passed twice' } })
+  t.match(await app.get('/items/1?limit=1&limit=2'), { status: 400, body: { error: 'limit is passed twice' } })
   const bodies: readonly (readonly [path: string, body: string, details: object])[] = [
     ['/api/divide', '{"a":1}', { path: 'b', expected: 'int', found: 'nothing' }],
     ['/api/divide', '{"a":1,"b":2,"c":[]}', { path: 'c', found: 'an array of 0' }],

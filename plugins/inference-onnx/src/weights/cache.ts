@@ -65,7 +65,7 @@ export async function writeCached(
   const temporary = join(folder, `.${randomUUID()}.partial`)
   let handle: FileHandle | undefined
   try {
-    handle = await open(temporary, 'wx')
+    handle = await open(temporary, 'wx', 0o600)
     await fill(fileSink(handle))
     await handle.truncate(byteLength)
     const digest = await hashFile(temporary, signal, () => {}, byteLength)
