@@ -5,22 +5,41 @@ import net from 'node:net'
 import os from 'node:os'
 
 /**
- * Calls with which code reaches other processes, a debugger, or files past Node's permission model. Flags of Node 20
- * allow most of them.
+ * Calls with which code reaches other processes, a debugger, flags of V8 or files past Node's permission model. Flags
+ * of Node 20 allow most of them.
  */
 const PROCESS_CALLS: Readonly<Record<string, readonly string[]>> = {
   process: ['kill', '_kill', '_debugProcess', '_debugEnd', 'abort', 'binding', '_linkedBinding', 'execve'],
   os: ['setPriority'],
   inspector: ['open'],
   'inspector.Session.prototype': ['connect', 'connectToMainThread'],
-  trace_events: ['createTracing']
+  trace_events: ['createTracing'],
+  // A flag of V8 holds for the whole process, and some name a file that V8 writes.
+  v8: ['setFlagsFromString', 'writeHeapSnapshot', 'setHeapSnapshotNearHeapLimit', 'takeCoverage', 'stopCoverage'],
+  // A report contains the environment of the whole process, also in a worker.
+  'process.report': ['writeReport', 'getReport'],
+  wasi: ['WASI']
 }
+
+/** Settings of `process.report` with which Node writes a report later, to a file of the caller's choice. */
+const REPORT_SETTINGS = [
+  'directory',
+  'filename',
+  'signal',
+  'reportOnFatalError',
+  'reportOnSignal',
+  'reportOnUncaughtException'
+]
 
 const load = createRequire(import.meta.url)
 
-/** Refuses signals, debuggers, native bindings and trace files in this process or worker. Cannot be undone. */
+/**
+ * Refuses signals, debuggers, native bindings, flags of V8, and files of traces, reports and heap snapshots in this
+ * process or worker. Cannot be undone.
+ */
 export function confineProcess(): void {
   for (const [path, names] of Object.entries(PROCESS_CALLS)) refuseAll(path, names)
+  for (const name of REPORT_SETTINGS) refuseSetter(process.report, name)
   syncBuiltinESMExports()
 }
 
@@ -60,7 +79,7 @@ function refuseAll(path: string, names: readonly string[]): void {
   const [module = '', ...keys] = path.split('.')
   let target: unknown
   try {
-    target = module === 'process' ? process : module === 'os' ? os : load(`node:${module}`)
+    target = module === 'process' ? process : module === 'os' ? os : loadQuietly(`node:${module}`)
   } catch {
     // A worker has no trace events, and some builds of Node have no inspector.
     return
@@ -69,15 +88,36 @@ function refuseAll(path: string, names: readonly string[]): void {
   if (target !== undefined) refuse(target as object, module, names)
 }
 
+/** Loads a module of Node without its warning that it is experimental. */
+function loadQuietly(specifier: string): unknown {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    return load(specifier)
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
 /** Replaces functions that exist by ones that throw the error of Node's permission model. */
 function refuse(target: object, module: string, names: readonly string[]): void {
   for (const name of names) {
     if (typeof (target as Record<string, unknown>)[name] !== 'function') continue
-    const access = `${module}.${name}`
-    const value = function refused(): never {
-      const error = new Error(`${access} is not permitted here`)
-      throw Object.assign(error, { code: 'ERR_ACCESS_DENIED', permission: access, resource: '' })
-    }
+    const value = refusal(`${module}.${name}`)
     Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true })
+  }
+}
+
+/** Makes a property with a setter read-only. */
+function refuseSetter(target: object | undefined, name: string): void {
+  const found = target && Object.getOwnPropertyDescriptor(target, name)
+  if (target === undefined || found?.set === undefined) return
+  Object.defineProperty(target, name, { ...found, set: refusal(`process.report.${name}`), configurable: false })
+}
+
+function refusal(access: string): () => never {
+  return function refused(): never {
+    const error = new Error(`${access} is not permitted here`)
+    throw Object.assign(error, { code: 'ERR_ACCESS_DENIED', permission: access, resource: '' })
   }
 }

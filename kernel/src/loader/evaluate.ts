@@ -16,6 +16,9 @@ import { bundlePath } from './bundle.ts'
 import { type CachedCode, MAP_FILE } from './code-cache.ts'
 import { loaderErrors } from './errors.ts'
 
+/** Taken before an isolated process or worker refuses it to plugins. */
+const { setFlagsFromString } = v8
+
 const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['@svc/plugin-sdk', sdk],
   ['@svc/plugin-sdk/check', check],
@@ -178,11 +181,11 @@ export function compile(
     return run
   }
   if (compilationCache) return make()
-  v8.setFlagsFromString('--no-compilation-cache')
+  setFlagsFromString('--no-compilation-cache')
   try {
     return make()
   } finally {
-    v8.setFlagsFromString('--compilation-cache')
+    setFlagsFromString('--compilation-cache')
   }
 }
 

@@ -55,6 +55,22 @@ for (const kind of KINDS) {
     t.equal(await granted.call(act, { what: 'probe', with: process.pid }), true)
   })
 
+  t.test(`a ${kind} cannot set flags of V8, or write reports and heap snapshots`, async t => {
+    const world = await World.open(t, kind, { policy: { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } } })
+    const module = (name: string): string => `process.getBuiltinModule('node:${name}')`
+    for (const body of [
+      `${module('v8')}.setFlagsFromString('--redirect-code-traces-to=code.asm')`,
+      `${module('v8')}.writeHeapSnapshot('heap.heapsnapshot')`,
+      `${module('v8')}.setHeapSnapshotNearHeapLimit(1)`,
+      "process.report.writeReport('report.json')",
+      'process.report.getReport()',
+      "process.report.directory = '/tmp'",
+      'process.report.reportOnUncaughtException = true',
+      `new (${module('wasi')}.WASI)({ version: 'preview1', preopens: { '/': '/' } })`
+    ])
+      await t.rejects(world.call(act, { what: 'evaluate', with: body }), denied, body)
+  })
+
   t.test(`permissions in svc.toml replace those of the manifest in a ${kind}`, async t => {
     const permissions = { fsRead: ['hidden'], childProcess: true }
     const world = await World.open(t, kind, { permissions })

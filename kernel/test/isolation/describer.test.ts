@@ -111,6 +111,13 @@ const REACHES: Readonly<Record<string, readonly [body: string, access: RegExp]>>
   renices: ["require('node:os').setPriority(process.ppid, 19)", /os\.setPriority/],
   traces: ["require('node:trace_events').createTracing({ categories: ['node'] }).enable()", /createTracing/],
   inspects: ["require('node:inspector').open(0)", /nspector/],
+  flags: ["require('node:v8').setFlagsFromString('--redirect-code-traces-to=code.asm')", /v8\.setFlagsFromString/],
+  flagspackage: ["require('reaches').flag('--redirect-code-traces-to=code.asm')", /v8\.setFlagsFromString/],
+  snapshots: ["require('node:v8').writeHeapSnapshot('heap.heapsnapshot')", /writeHeapSnapshot|FileSystemWrite/],
+  nearlimit: ["require('node:v8').setHeapSnapshotNearHeapLimit(1)", /v8\.setHeapSnapshotNearHeapLimit/],
+  reports: ["(new Function('return process')()).report.writeReport('report.json')", /process\.writeReport/],
+  reportslater: ["(new Function('return process')()).report.filename = 'r.json'", /process\.report\.filename/],
+  wasi: ["new (require('node:wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } })", /wasi\.WASI/],
   connects: ["require('node:net').connect(9)", /net\.connect/],
   connectspackage: ["require('reaches').connect()", /net\.connect/],
   requests: ["require('node:http').get('http://127.0.0.1:9')", /net\.connect/],
@@ -121,19 +128,24 @@ const REACHES: Readonly<Record<string, readonly [body: string, access: RegExp]>>
   promises: ["new (require('node:dns/promises').Resolver)().resolve4('localhost')", /dns\.resolve4/]
 }
 
-t.test('a module body cannot signal or debug another process, or use the network', async t => {
-  const files = Object.entries(REACHES).map(([name, [body]]) => attacker(name, `declare const require: any\n${body}`))
-  const root = folder(t, {
-    ...Object.assign({}, ...files),
-    'all/node_modules/reaches/index.js': `
+t.test(
+  'a module body cannot signal or debug another process, set flags, write reports, or use the network',
+  async t => {
+    const files = Object.entries(REACHES).map(([name, [body]]) => attacker(name, `declare const require: any\n${body}`))
+    const root = folder(t, {
+      ...Object.assign({}, ...files),
+      'all/node_modules/reaches/index.js': `
       const { kill } = require('node:process')
+      const { setFlagsFromString } = require('node:v8')
       exports.kill = pid => kill(pid)
+      exports.flag = flag => setFlagsFromString(flag)
       exports.connect = () => new (class extends require('node:net').Socket {})().connect(9)`
-  })
-  const found = await discovery(t, root, { describeTimeoutMs: 60_000 }).discover([join(root, 'all')])
-  for (const [name, [, access]] of Object.entries(REACHES))
-    t.match(source(found, name).problem, { code: 'LDR_DESCRIBE_REFUSED', message: access, plugin: name }, name)
-})
+    })
+    const found = await discovery(t, root, { describeTimeoutMs: 60_000 }).discover([join(root, 'all')])
+    for (const [name, [, access]] of Object.entries(REACHES))
+      t.match(source(found, name).problem, { code: 'LDR_DESCRIBE_REFUSED', message: access, plugin: name }, name)
+  }
+)
 
 t.test('a module body cannot connect by fetch', async t => {
   const server = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
