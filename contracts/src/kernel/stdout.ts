@@ -18,10 +18,13 @@ function reserve(): Writable {
   // Write callbacks already report a closed pipe; without a listener the `error` event would crash the process.
   stdout.on('error', () => undefined)
   stdout.write = stderr.write.bind(stderr) as typeof stdout.write
-  return new Writable({
+  const reserved = new Writable({
     decodeStrings: false,
     write(chunk, encoding, done) {
       write(chunk, encoding, (error: Error | null | undefined) => done(error ?? null))
     }
   })
+  // As above; standard output has the same error.
+  reserved.on('error', () => undefined)
+  return reserved
 }

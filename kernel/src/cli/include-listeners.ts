@@ -81,13 +81,32 @@ function hasServers(): boolean {
 function unreachable({ kernel }: Project, { names, from }: Selection): Error {
   const listening = [...kernel.records.values()].filter(({ manifest }) => manifest?.serves === true)
   const others = listening.map(({ name }) => name).sort()
-  const given = names.join(',')
-  const list = others.length === 0 ? 'install a plugin that listens, such as http' : `add one of ${others.join(', ')}`
+  const exposing = exposingPlugin(kernel, names)
+  const given = [...names, ...(exposing === undefined ? [] : [exposing])].join(',')
+  const first = exposing === undefined ? 'add' : `add ${exposing}, whose commands and methods use it, and`
+  const list =
+    others.length === 0 ? 'install a plugin that listens, such as http' : `${first} one of ${others.join(', ')}`
   const example = others[0] === undefined ? '' : `: ${from}${from === '--only' ? ' ' : ' = '}${given},${others[0]}`
-  const subject = given === '' ? `${from} is empty` : `clients cannot reach ${given}`
+  const subject = names.length === 0 ? `${from} is empty` : `clients cannot reach ${names.join(',')}`
   return cliErrors.create('CLI_ARGUMENT_INVALID', `${subject}: no selected plugin listens`, {
     hint: `${list}${example}`
   })
+}
+
+/**
+ * Returns the plugin with the most operations for clients among those that use a selected plugin. Undefined if a
+ * selected plugin has such operations itself.
+ */
+function exposingPlugin({ records }: Project['kernel'], names: readonly string[]): string | undefined {
+  const manifests = [...records.values()].flatMap(({ manifest }) => manifest ?? [])
+  const exposed = ({ operations }: PluginManifest): number =>
+    operations.filter(({ expose }) => Object.keys(expose).length > 0).length
+  const selected = manifests.filter(({ name }) => names.includes(name))
+  if (selected.some(each => exposed(each) > 0)) return undefined
+  const provided = new Set(selected.flatMap(({ provides }) => provides))
+  return manifests
+    .filter(each => !names.includes(each.name) && exposed(each) > 0 && each.requires.some(id => provided.has(id)))
+    .sort((a, b) => exposed(b) - exposed(a))[0]?.name
 }
 
 function withoutOpener(name: string): Error {

@@ -51,6 +51,14 @@ async function run(given: readonly string[], flags: GlobalFlags, texts: Texts): 
   const only = onlyOf(argv)
   const cwd = flags.project ?? process.cwd()
   const catalog = await readCatalog(defined({ cwd, env: process.env, ...catalogChoices(flags), only }))
+  const unknownProfile = catalog.sources.problems.filter(({ code }) => code === 'CFG_PROFILE_UNKNOWN')
+  // The commands of the configuration report problems themselves, and help is always available.
+  const needsProfile =
+    !flags.safe && !argv.includes('--help') && !['config', COMPLETE].includes(commandWords(argv)[0] ?? '')
+  if (unknownProfile.length > 0 && needsProfile) {
+    const { problemsError } = await import('@svc/config')
+    throw problemsError(unknownProfile)
+  }
   const isEnabled = ({ name, enabledByDefault }: PluginManifest): boolean =>
     !catalog.isLeftOut(name) && (catalog.peek.enabled(name) ?? enabledByDefault)
   const { manifests, lapsed } = catalog

@@ -61,7 +61,8 @@ export function runChat(client: InferenceClient): CommandHandler {
     if (interactive) return talk(client, conversation, io)
     const question = input.prompt ?? (await text(io.stdin)).trim()
     if (question === '') {
-      io.stderr.write('svc model chat: no question; pass one as an argument or on standard input\n')
+      const message = 'no question; pass one as an argument or on standard input'
+      io.stderr.write(io.json ? `${JSON.stringify({ error: { message } })}\n` : `error: ${message}\n`)
       return 2
     }
     const turn = await conversation.ask(question, io.signal, part => {
