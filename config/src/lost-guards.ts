@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isTable, lookup } from './layers.ts'
+import { isTable, lookup, type Path } from './layers.ts'
 import type { Resolved } from './resolve.ts'
 import { keyText } from './toml.ts'
 
@@ -18,6 +18,30 @@ export function lostGuards(before: Resolved, after: Resolved): readonly string[]
     })
     return guards.map(({ path }) => keyText([...section.prefix, ...path]))
   })
+}
+
+/**
+ * Returns the keys of guards that have a value, sorted. In a table, each value counts separately. With `'files'`, only
+ * guards that a file sets, not environment variables and overrides.
+ */
+export function setGuards({ sections }: Resolved, origin: 'any' | 'files' = 'any'): readonly string[] {
+  const keys = sections.flatMap(({ declared, prefix, settings, views }) => {
+    const files = views.filter(({ layer }) => layer !== 'environment' && layer !== 'set' && layer !== 'defaults')
+    return declared.flatMap(({ path, schema, guards }) => {
+      if (!guards) return []
+      const set = setPaths(lookup(settings, path), path, schema.default)
+      return set
+        .filter(each => origin === 'any' || files.some(({ table }) => lookup(table, each) !== undefined))
+        .map(each => keyText([...prefix, ...each]))
+    })
+  })
+  return [...new Set(keys)].sort()
+}
+
+/** Returns the paths of the values in a setting that are set: its own path, or those of the values in its tables. */
+function setPaths(value: unknown, path: Path, initial?: unknown): readonly Path[] {
+  if (!isSet(value, initial)) return []
+  return isTable(value) ? Object.entries(value).flatMap(([key, each]) => setPaths(each, [...path, key])) : [path]
 }
 
 function isSet(value: unknown, initial?: unknown): boolean {

@@ -62,6 +62,8 @@ export interface ConfigSources {
   /** Every path that may hold configuration, existing or not: the files to watch. */
   readonly files: readonly string[]
   readonly problems: readonly ConfigProblem[]
+  /** Time at which reading began, in milliseconds since the epoch. */
+  readonly readAt: number
   readonly dialect: Dialect
 }
 
@@ -73,6 +75,7 @@ export interface ConfigSources {
  */
 export function readSources(options: SourceOptions): ConfigSources {
   const { env, dialect = svcDialect } = options
+  const readAt = Date.now()
   const problems: ConfigProblem[] = []
   const files = new Set<string>()
   const named = dialect.root?.variables.map(variable => env[variable]?.trim()).find(Boolean)
@@ -106,7 +109,7 @@ export function readSources(options: SourceOptions): ConfigSources {
   const setting = settings.findLast(value => value !== undefined)
   const configured = typeof setting === 'string' && setting !== UNSET ? resolve(folder, setting) : folder
   const projectRoot = named === undefined ? configured : start
-  return { layers, env, projectRoot, projectFile, localFile, files: [...files], problems, dialect }
+  return { layers, env, projectRoot, projectFile, localFile, files: [...files], problems, readAt, dialect }
 }
 
 /** Returns the file name of a variant: `svc.toml` and `local` become `svc.local.toml`. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { declareSections, lostGuards, type Resolved, readSources, resolve } from '@svc/config'
+import { declareSections, lostGuards, type Resolved, readSources, resolve, setGuards } from '@svc/config'
 import { t as schema } from '@svc/plugin-sdk'
 import t from 'tap'
 
@@ -51,4 +51,20 @@ key = "secret"
   }
   for (const [name, [text, lost]] of Object.entries(cases)) t.same(lostGuards(before, read(text)), lost, name)
   t.same(lostGuards(read(''), before), [], 'guards that were added')
+})
+
+t.test('setGuards returns secrets and guards that have a value, and where a file sets them', async t => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'svc-config-')))
+  t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  const read = (text: string, set: readonly string[] = []): Resolved => {
+    writeFileSync(join(root, 'svc.toml'), text)
+    return resolve(readSources({ cwd: root, env: { HOME: root }, defaultsFile: null, set }), registry)
+  }
+  t.same(setGuards(read('[listener]\nport = 81\ntoken = ""\nhosts = []\nstrict = false')), [])
+  const text = '[listener]\nstrict = true\n[listener.clients.one]\nname = "one"\nkey = "secret"\n'
+  const resolved = read(text, ['listener.token="secret"'])
+  t.ok(setGuards(resolved).includes('listener.clients.one.key'))
+  t.ok(setGuards(resolved).includes('listener.token'))
+  t.ok(setGuards(resolved, 'files').includes('listener.strict'))
+  t.notOk(setGuards(resolved, 'files').includes('listener.token'), 'an override is not in a file')
 })

@@ -64,13 +64,14 @@ const FREE_PORTS = ['plugins.http.port=0', 'plugins.daemon.socket=127.0.0.1:0']
 /** Setting that is only passed if the plugin exists: an installation from packages may lack it. */
 const FREE_MODEL_PORT = 'plugins.model-server.port=0'
 
-/** Runs `svc serve` in a project on free ports. Resolves once it responds. */
+/** Runs `svc serve` in a project on free ports. Resolves once it responds. `onLine` receives lines before that, too. */
 export async function serve(
   t: Test,
   folder: string,
   argv: readonly string[] = [],
   program = SVC_BIN,
-  env: Readonly<Record<string, string>> = {}
+  env: Readonly<Record<string, string>> = {},
+  onLine: (text: string) => void = () => {}
 ): Promise<Served> {
   const ports = program === SVC_BIN ? [...FREE_PORTS, FREE_MODEL_PORT] : FREE_PORTS
   const set = ports.flatMap(setting => ['--set', setting])
@@ -89,6 +90,7 @@ export async function serve(
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', text => {
       lines.push(text)
+      onLine(text)
       for (const wake of waiting) wake()
     })
   }

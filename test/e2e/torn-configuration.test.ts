@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -18,11 +18,14 @@ const REMOVED = /plugins\.http\.token: no longer set for (\d+) ms; the change is
 const emptyMs = (line: string): number => Number(APPLIED.exec(line)?.[1])
 const withToken = (token: string): string => `[plugins.http]\ntoken = "${token}"\n`
 
+const ARGV = ['--set', 'kernel.plugin_directories=["plugins"]', '--set', 'kernel.log_level="debug"']
+const WAITS = /plugins\.http\.token: set in the last run, but not now; waiting until .*svc\.toml is unchanged/
+
 interface Guarded {
   readonly folder: string
   readonly server: Awaited<ReturnType<typeof serve>>
   /** Calls the protected operation and returns the status. */
-  post(token?: string): Promise<number>
+  post(token?: string, url?: string): Promise<number>
 }
 
 async function guarded(t: Test): Promise<Guarded> {
@@ -31,15 +34,10 @@ async function guarded(t: Test): Promise<Guarded> {
     'plugins/echo/package.json': pluginPackage('echo'),
     'plugins/echo/src/plugin.ts': source
   })
-  const server = await serve(t, folder, [
-    '--set',
-    'kernel.plugin_directories=["plugins"]',
-    '--set',
-    'kernel.log_level="debug"'
-  ])
-  const post = async (token?: string): Promise<number> => {
+  const server = await serve(t, folder, ARGV)
+  const post = async (token?: string, url = server.url): Promise<number> => {
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    const response = await fetch(`${server.url}/echo`, {
+    const response = await fetch(`${url}/echo`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...authorization },
       body: '{"text":"hello"}'
@@ -105,3 +103,50 @@ t.test(
     t.pass('a file that stays without the token is applied')
   }
 )
+
+/** Starts a server while another program keeps writing a file without the token. Ends the writing with `last`. */
+async function startTorn(t: Test, folder: string, last?: string): Promise<Awaited<ReturnType<typeof serve>>> {
+  const file = join(folder, 'svc.toml')
+  const write = (): void => writeFileSync(file, '[plugins.http]\n')
+  write()
+  const writing = setInterval(write, 50)
+  try {
+    return await serve(t, folder, ARGV, undefined, undefined, line => {
+      if (!WAITS.test(line)) return
+      clearInterval(writing)
+      if (last !== undefined) writeFileSync(file, last)
+    })
+  } finally {
+    clearInterval(writing)
+  }
+}
+
+t.test('a server that starts while the line with its token is missing waits for it', async t => {
+  const { folder, server, post } = await guarded(t)
+  await server.stop()
+  const known = join(folder, '.vox', 'cache', 'guards.json')
+  t.ok(JSON.parse(readFileSync(known, 'utf8')).includes('plugins.http.token'))
+  t.notMatch(readFileSync(known, 'utf8'), /first-token/, 'no value is stored')
+  t.equal(statSync(known).mode & 0o777, 0o600)
+
+  const completed = await startTorn(t, folder, withToken('second-token-of-the-test'))
+  t.equal(completed.lines.filter(line => WAITS.test(line)).length, 1)
+  t.equal(await post(undefined, completed.url), 401)
+  t.equal(await post('second-token-of-the-test', completed.url), 200)
+  await completed.stop()
+
+  const settled = await startTorn(t, folder)
+  t.ok(
+    settled.lines.some(line => WAITS.test(line)),
+    'it waits'
+  )
+  t.equal(await post(undefined, settled.url), 200, 'a file that stays without the token is applied')
+  await settled.stop()
+
+  writeFileSync(join(folder, 'svc.toml'), '[plugins.http]\nslow_ms = 900\n')
+  const next = await serve(t, folder, ARGV)
+  t.notOk(
+    next.lines.some(line => WAITS.test(line)),
+    'the removed token is forgotten'
+  )
+})

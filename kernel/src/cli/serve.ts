@@ -48,7 +48,7 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
     const onHangup = (): void => void project.reconfigure()
     process.on('SIGHUP', onHangup)
     try {
-      const selection = selectionOf(only, catalog.peek.only)
+      const selection = selectionOf(only, project.catalog.peek.only)
       if (selection !== undefined) await includeListeners(project, selection)
       await Promise.race([ended(signal), project.ended])
       project.log.info('stopping; press Ctrl-C again to stop immediately')

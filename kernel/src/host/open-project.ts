@@ -2,16 +2,22 @@ import { problemsError } from '@svc/config'
 import type { ConfigProblem } from '@svc/contracts'
 import type { KernelLogger } from '../core/logger.ts'
 import { Choices } from './choices.ts'
+import { settledConfig } from './known-guards.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { configOf, Project, type ProjectOptions } from './project.ts'
 
 /**
- * Opens a project: runs its plugins and watches its files. Throws `CFG_…` if the configuration is invalid, and rethrows
+ * Opens a project: runs its plugins and watches its files. A server first waits for configuration files that may be
+ * half-written. Throws `CFG_…` if the configuration is invalid, and rethrows
  * the error of a plugin with the boot policy `abort`.
  */
-export async function openProject(options: ProjectOptions): Promise<Project> {
-  const { catalog } = options
-  const config = configOf(catalog)
+export async function openProject(given: ProjectOptions): Promise<Project> {
+  const first = { catalog: given.catalog, config: configOf(given.catalog) }
+  const { catalog, config } =
+    given.serves === false
+      ? first
+      : await settledConfig(first, configOf, async () => given.log ?? (await serverLog(given, first.config)))
+  const options = { ...given, catalog }
   // A single command requires valid settings only of the plugins that it uses.
   const relevant = [
     ...config.generalProblems,

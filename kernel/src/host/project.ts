@@ -28,12 +28,13 @@ import { type ConfigDiff, diffConfig } from './config-diff.ts'
 import { isLeftOff } from './discovery.ts'
 import { Findings, findingsIn } from './findings.ts'
 import { holdSettings } from './held-settings.ts'
+import { KnownGuards } from './known-guards.ts'
 import { type ResolvedConfig, resolveConfig } from './plugin-config.ts'
 import { makePrivate } from './private-state.ts'
 import { repositoryIdOf } from './repository-id.ts'
 import { configSchema } from './sections.ts'
 import { catchUncaught } from './uncaught.ts'
-import { UnfinishedSaves } from './unfinished-saves.ts'
+import { REREAD_MS, UnfinishedSaves } from './unfinished-saves.ts'
 import { version } from './version.ts'
 
 /** Resolution of file times in milliseconds. */
@@ -54,9 +55,6 @@ export interface ProjectOptions extends ChoiceOptions {
   readonly ownsProcess?: boolean
 }
 
-/** Time in milliseconds until a configuration that may be half-written is read again. */
-const REREAD_MS = 150
-
 /** Kernel for a project folder: discovers plugins, reads the configuration and watches both. */
 export class Project {
   readonly kernel: Kernel
@@ -66,7 +64,6 @@ export class Project {
   readonly ended: Promise<void>
   readonly #options: ProjectOptions
   readonly #choices: Choices
-  /** Catalog and configuration in force. */
   #catalog: PluginCatalog
   #config: ResolvedConfig
   /** Configuration as in the files. In `#config`, plugins with rejected settings keep their earlier ones. */
@@ -125,6 +122,11 @@ export class Project {
     })
   }
 
+  /** Catalog in force. */
+  get catalog(): PluginCatalog {
+    return this.#catalog
+  }
+
   start(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#options.serves !== false) {
@@ -137,7 +139,12 @@ export class Project {
       // Watching starts before activation, so that no save is missed. A change during activation waits in the queue.
       if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
       await this.kernel.change({ sources: this.#catalog.found.sources, ...this.#wanted() })
+      this.#rememberGuards()
     })
+  }
+
+  #rememberGuards(): void {
+    if (this.#options.serves !== false) new KnownGuards(this.#catalog.state).remember(this.#read.resolved)
   }
 
   #makeStatePrivate(): void {
@@ -253,6 +260,7 @@ export class Project {
       this.#read = beforeRead
       throw error
     }
+    this.#rememberGuards()
     this.#applyOwn(diff, config)
     this.#announce(diff)
     for (const [name, error] of refused)

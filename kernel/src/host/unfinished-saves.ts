@@ -6,7 +6,10 @@ import type { Logger } from '@svc/plugin-sdk'
  * Time in milliseconds for which a doubtful configuration must stay the same before it is applied. Some editors
  * truncate a file before they write it, or write it in parts, and this must not briefly remove a token or rule.
  */
-const SETTLED_MS = 2_000
+export const SETTLED_MS = 2_000
+
+/** Time in milliseconds until a configuration that may be half-written is read again. */
+export const REREAD_MS = 150
 
 interface Configuration {
   readonly sources: ConfigSources
