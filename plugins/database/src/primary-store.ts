@@ -193,11 +193,12 @@ export class PrimaryStore implements PrimaryDatabase {
 
 /** Returns whether a file has 0 bytes although it had a database: its write-ahead log or a backup is left. */
 function isEmptied(file: string, backups: string): boolean {
-  if (statSync(file, { throwIfNoEntry: false })?.size !== 0) return false
-  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return true
   try {
+    if (statSync(file, { throwIfNoEntry: false })?.size !== 0) return false
+    if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return true
     return readdirSync(backups).length > 0
   } catch {
+    // Opening reports why the file cannot be read; without a folder there are no backups.
     return false
   }
 }

@@ -63,13 +63,14 @@ export class WriteAheadLog {
     if (known === null || known.end === HEADER_BYTES) return false
     const frameBytes = known.pageBytes + FRAME_HEADER_BYTES
     let { end, checksum } = known
+    const salts = [known.header.readUInt32BE(16), known.header.readUInt32BE(20)]
     let offset = end - frameBytes
     let buffer = this.#bufferOf(this.#usualFrames, frameBytes)
     for (;;) {
       const bytes = this.#read(buffer, offset)
       let at = 0
       for (; at + FRAME_HEADER_BYTES <= bytes; at += frameBytes, offset += frameBytes) {
-        const isOurs = buffer.compare(known.header, 16, 24, at + 8, at + 16) === 0
+        const isOurs = buffer.readUInt32BE(at + 8) === salts[0] && buffer.readUInt32BE(at + 12) === salts[1]
         if (offset < known.end) {
           if (!isOurs || buffer.readUInt32BE(at + 16) !== checksum[0] || buffer.readUInt32BE(at + 20) !== checksum[1])
             return false
@@ -88,15 +89,16 @@ export class WriteAheadLog {
     if (end === known.end) return false
     const frames = (end - known.end) / (known.pageBytes + FRAME_HEADER_BYTES)
     this.#usualFrames = Math.min(Math.max(frames + 1, MIN_FRAMES), MAX_FRAMES)
-    this.#chain = { ...known, end, checksum }
+    const { header, pageBytes, swaps } = known
+    this.#chain = { header, pageBytes, swaps, end, checksum }
     return true
   }
 
   /** Returns a buffer for frames and the header of the next. */
   #bufferOf(frames: number, frameBytes: number): Buffer {
     const bytes = frames * frameBytes + FRAME_HEADER_BYTES
-    if (this.#buffer.length < bytes) this.#buffer = Buffer.alloc(bytes)
-    return this.#buffer.subarray(0, bytes)
+    if (this.#buffer.length < bytes) this.#buffer = Buffer.allocUnsafeSlow(bytes)
+    return this.#buffer.length === bytes ? this.#buffer : this.#buffer.subarray(0, bytes)
   }
 
   /** Returns whether the header and the last known frame are unchanged. */
