@@ -42,7 +42,8 @@ t.test('--only without a plugin name is a usage error with an example', async t 
 t.test('--only with plugins that no client can reach is an error that names plugins to add', async t => {
   const project = open(t, plugin('quiet', ''))
   const hints = {
-    orchestrator: /hint: add orchestrator-tools, .* and one of .*daemon, http.*: --only orchestrator,orchestrator-tools,/,
+    orchestrator:
+      /hint: add orchestrator-tools, .* and one of .*daemon, http.*: --only orchestrator,orchestrator-tools,/,
     quiet: /hint: add one of .*daemon, http.*: --only quiet,/
   }
   for (const [only, hint] of Object.entries(hints)) {
