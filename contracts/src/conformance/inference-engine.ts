@@ -6,7 +6,7 @@ import { type ConformanceSuite, holds } from './suite.ts'
 
 export interface InferenceEngineSubject {
   readonly engine: InferenceEngine
-  /** Absolute path of a run directory that the engine can load. It should be small: every case loads it. */
+  /** Absolute path of a run directory that the engine can load. It should be small: most cases load it. */
   readonly runDirectory: string
   /** See `LoadedModelSubject`. */
   readonly prompt: string

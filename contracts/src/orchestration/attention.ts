@@ -7,7 +7,10 @@ export interface Attention {
   state(): AttentionState
   /** Returns the first match of the policy's nine rules, in order, and records it as an attention event. */
   decide(signals: InterruptionSignals): InterruptionDecision
-  /** Charges milliseconds to the budget. With `frequency: false` it does not count as an interruption. */
+  /**
+   * Charges milliseconds to the budget. With `frequency: false`, the interruption rate and the time of the last
+   * interruption stay unchanged; the charge still counts towards fatigue.
+   */
   debit(milliseconds: number, why: AttentionEventKind, options?: { readonly frequency?: boolean }): void
   /** Returns recorded events, newest last; at most 100 are kept. */
   events(limit?: number): readonly AttentionEvent[]

@@ -51,7 +51,7 @@ async function* merge<A>(
     running.set(index, arrival(index, iterator))
   }
   let next = 1
-  // Do not await the begin of a job. It may need a slot held by another job, whose events would not be read meanwhile.
+  // Do not await the start of a job. It may need a slot held by another job, whose events would not be read meanwhile.
   const begin = () => {
     const index = next++
     const job = jobs[index] as Job<A>

@@ -204,7 +204,7 @@ async function joinHub(source: HubSource): Promise<Joined> {
     const services = { ...source.services, store: null }
     const unusable: UnusableDatabase = { location: store.location, failure }
     const hub = await openHub({ repositoryId, bus: outlet.bus, services, unusable }, held => makeCore(held, options))
-    ctx.effect('rejecting state', () => closeHub(hub))
+    ctx.effect('state that rejects all commands', () => closeHub(hub))
     return { hub, services, core: null, unusable }
   }
 }

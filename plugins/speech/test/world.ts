@@ -11,7 +11,6 @@ import { FIXTURES } from './fixtures.ts'
 
 export const MODEL = join(FIXTURES, 'model')
 
-/** Starts the plugin with a real server on a free port, and a separate workspace. */
 export interface World {
   readonly kernel: TestKernel
   readonly workspace: string
@@ -30,6 +29,7 @@ export interface Answer {
   readonly body: any
 }
 
+/** Starts the plugin with a real server on a free port, and a separate workspace. */
 export async function openWorld(settings: object = {}, others: readonly Plugin[] = []): Promise<World> {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'svc-speech-')))
   copyFileSync(join(FIXTURES, 'tones.wav'), join(workspace, 'tones.wav'))

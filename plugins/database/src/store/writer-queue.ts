@@ -58,7 +58,7 @@ export class WriterQueue {
       return
     }
     this.#waiting.push(waiting)
-    // Calls of one turn of the event loop form a group.
+    // Calls that are made before the next microtask form a group.
     this.#pumping ??= Promise.resolve().then(() => this.#pump())
   }
 
