@@ -94,6 +94,8 @@ export class TemplateThread {
   }
 
   async terminate(): Promise<void> {
+    // Never released: otherwise the end of another wait would let the process end before the thread.
+    this.#hold()
     await this.#worker.terminate()
   }
 
