@@ -89,14 +89,9 @@ export interface OperationsOptions {
   readonly copies: () => Promise<string>
 }
 
-/** Returns why the database is not the configured one, or not the earlier one; null if it is. */
-export function degradation({
-  replaced,
-  location,
-  wasEmptied
-}: Pick<PrimaryStore, 'replaced' | 'location' | 'wasEmptied'>): string | null {
-  if (replaced === null)
-    return wasEmptied ? `degraded: ${location} was empty at the start, although it had a database before` : null
+/** Returns why the database is not the configured one; null if it is. */
+export function degradation({ replaced, location }: Pick<PrimaryStore, 'replaced' | 'location'>): string | null {
+  if (replaced === null) return null
   return `degraded: ${location} is used as a fallback, because ${replaced} cannot be written`
 }
 
@@ -109,11 +104,7 @@ export function statusHandler({ store }: OperationsOptions): Handler<typeof data
     const text = [
       `${location} (${mode}): ${ok ? `schema version ${status.schemaVersion}, up to date` : problems.join('; ')}`,
       ...(can.length === 0 ? [] : [`can: ${can.join(', ')}`]),
-      ...(degraded === null
-        ? []
-        : [
-            `${degraded}; ${store.replaced === null ? 'restore a backup with svc db restore FILE' : 'make it writable and restart'}`
-          ])
+      ...(degraded === null ? [] : [`${degraded}; make it writable and restart`])
     ].join('\n')
     return {
       healthy: ok,

@@ -1,4 +1,3 @@
-import { readdirSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   type DatabaseCallOptions,
@@ -42,7 +41,6 @@ export class PrimaryStore implements PrimaryDatabase {
   /** {@link #opened} without the breaker. */
   #unguarded: QueuedStore | null = null
   #closed = false
-  #wasEmptied = false
 
   constructor(options: PrimaryOptions) {
     this.#options = options
@@ -61,11 +59,6 @@ export class PrimaryStore implements PrimaryDatabase {
   get replaced(): string | null {
     const { place } = this.#options
     return place.mode === 'file' && place.file !== this.location ? place.file : null
-  }
-
-  /** True if the file had 0 bytes when it was opened, next to a write-ahead log or backups of an earlier database. */
-  get wasEmptied(): boolean {
-    return this.#wasEmptied
   }
 
   async capabilities(): Promise<DatabaseCapabilities> {
@@ -168,10 +161,6 @@ export class PrimaryStore implements PrimaryDatabase {
   async #open(): Promise<DatabaseStore> {
     const { place, breaker } = this.#options
     let store: QueuedStore | null = null
-    if (place.mode === 'file' && isEmptied(place.file, this.#options.backups)) {
-      this.#wasEmptied = true
-      this.#options.warn(`${place.file} is empty; a new database begins in it`, 'an earlier database was in the file')
-    }
     try {
       store = await openLocation(place, this.#options)
       const { location } = store
@@ -188,17 +177,5 @@ export class PrimaryStore implements PrimaryDatabase {
 
   #assertOpen(): void {
     if (this.#closed) throw databaseErrors.create('DBS_CLOSED', `${this.location} is closed`)
-  }
-}
-
-/** Returns whether a file has 0 bytes although it had a database: its write-ahead log or a backup is left. */
-function isEmptied(file: string, backups: string): boolean {
-  try {
-    if (statSync(file, { throwIfNoEntry: false })?.size !== 0) return false
-    if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return true
-    return readdirSync(backups).length > 0
-  } catch {
-    // Opening reports why the file cannot be read; without a folder there are no backups.
-    return false
   }
 }

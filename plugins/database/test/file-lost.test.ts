@@ -1,6 +1,5 @@
 import './built-worker.ts'
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   copyFileSync,
@@ -15,7 +14,6 @@ import {
   writeSync
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type HttpServer, httpServer } from '@svc/contracts'
 import http from '@svc/plugin-http'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
@@ -124,104 +122,6 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   })
 }
 
-/** Changes in place of a write-ahead log that has commits, by name. */
-const WAL_LOSSES: Readonly<Record<string, (wal: string) => void>> = {
-  emptied: wal => truncateSync(wal, 0),
-  shortened: wal => truncateSync(wal, statSync(wal).size - 1_000),
-  'overwritten with random bytes': wal => {
-    const handle = openSync(wal, 'r+')
-    writeSync(handle, randomBytes(statSync(wal).size))
-    closeSync(handle)
-  },
-  'overwritten in its middle': wal => {
-    const handle = openSync(wal, 'r+')
-    writeSync(handle, randomBytes(5_000), 0, 5_000, 5_000)
-    closeSync(handle)
-  },
-  'overwritten with an earlier copy of itself': wal => copyFileSync(`${wal}.earlier`, wal)
-}
-/** Longer than the resolution of time stamps. */
-const NEXT_STAMP_MS = 50
-
-for (const [name, lose] of Object.entries(WAL_LOSSES)) {
-  t.test(`no change is acknowledged after the write-ahead log was ${name}`, async t => {
-    const { file, store } = await emptyTable()
-    copyFileSync(`${file}-wal`, `${file}-wal.earlier`)
-    await store.execute(INSERT, ['before'.repeat(4_000)])
-    await sleep(NEXT_STAMP_MS)
-    lose(`${file}-wal`)
-    await t.rejects(store.verify(), { code: 'DBS_FILE_LOST' })
-    for (let at = 0; at < 3; at += 1) await t.rejects(store.execute(INSERT, [at]), { code: 'DBS_FILE_LOST' })
-    const group = await Promise.allSettled(Array.from({ length: 20 }, (_, at) => store.execute(INSERT, [at])))
-    t.same([...new Set(group.map(({ status }) => status))], ['rejected'])
-    await store.close()
-  })
-
-  t.test(`no change by a thread is acknowledged after the write-ahead log was ${name}`, async t => {
-    const file = freshFile()
-    const connection = new FileConnection({ ...options, file })
-    connection.execute('CREATE TABLE items (id INTEGER PRIMARY KEY, name)')
-    copyFileSync(`${file}-wal`, `${file}-wal.earlier`)
-    connection.execute(INSERT, ['before'.repeat(4_000)])
-    await sleep(NEXT_STAMP_MS)
-    lose(`${file}-wal`)
-    t.throws(() => connection.execute(INSERT, ['a']), { code: 'DBS_FILE_LOST' })
-    connection.close()
-  })
-}
-
-t.test('a write-ahead log that is emptied within a transaction is reported at its commit', async t => {
-  const { file, store } = await emptyTable()
-  await store.execute(INSERT, ['before'])
-  const change = store.transaction(async tx => {
-    await tx.execute(INSERT, ['within'])
-    truncateSync(`${file}-wal`, 0)
-  })
-  await t.rejects(change, { code: 'DBS_FILE_LOST' })
-  await t.rejects(store.execute(INSERT, ['after']), { code: 'DBS_FILE_LOST' })
-  await store.close()
-})
-
-t.test('checkpoints, other writers, VACUUM and backups do not count as a foreign write-ahead log', async t => {
-  const { file, store } = await emptyTable()
-  const connection = new FileConnection({ ...options, file })
-  const other = engineOf(file)
-  other.exec('PRAGMA busy_timeout = 2000; PRAGMA wal_autocheckpoint = 10')
-  const kinds = ['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE']
-  let expected = 0
-  for (let at = 0; at < 1_500; at += 1) {
-    const writes = [store.execute(INSERT, [at]), store.execute(INSERT, ['x'.repeat(at * 7)])]
-    const reads = store.query('SELECT count(*), max(name) FROM items')
-    await Promise.all([...writes, reads])
-    expected += 2
-    if (at % 3 === 0) {
-      connection.execute(INSERT, [at])
-      expected += 1
-    }
-    if (at % 5 === 0) {
-      other.run({ sql: INSERT, values: [at], verb: 'INSERT' })
-      expected += 1
-    }
-    if (at % 7 === 0) await store.execute('UPDATE items SET name = 1 WHERE id < 0')
-    if (at % 11 === 0) {
-      try {
-        other.exec(`PRAGMA wal_checkpoint(${kinds[(at / 11) % kinds.length]})`)
-      } catch {
-        // Another connection has the lock.
-      }
-    }
-    if (at % 500 === 499) {
-      await store.backup(`${file}.backup-${at}`)
-      await store.execute('VACUUM')
-    }
-    if (at % 50 === 0) await store.verify()
-  }
-  t.same((await store.query('SELECT count(*) FROM items')).rows, [[expected]])
-  other.close()
-  connection.close()
-  await store.close()
-})
-
 t.test('no change is acknowledged after the file was overwritten with an earlier copy of itself', async t => {
   const { file, store } = await emptyTable()
   await store.execute(INSERT, ['first'])
@@ -301,27 +201,4 @@ t.test('/ready and the status report a lost file', async t => {
   t.equal(lost.status, 503)
   t.match(await lost.json(), { checks: [{ name: 'database', ok: false, detail: /was removed while it was open/ }] })
   t.match(await kernel.call(databaseStatus, {}), { healthy: false, text: /was removed while it was open/ })
-})
-
-t.test('/ready names a file that was empty at the start, although it had a database before', async t => {
-  let server: { readonly current: HttpServer } | undefined
-  const probe = definePlugin({
-    name: 'probe',
-    requires: { server: ref(httpServer) },
-    activate(_ctx, deps) {
-      server = deps.server
-    }
-  })
-  const { file, store } = await emptyTable()
-  await store.execute(INSERT, ['before'])
-  const copy = `${freshFile()}.emptied`
-  copyFileSync(`${file}-wal`, `${copy}-wal`)
-  writeFileSync(copy, '')
-  await store.close()
-  const kernel = await testKernel([http as Plugin, database, probe], {
-    settings: { http: { port: 0 }, database: { path: copy } }
-  })
-  t.teardown(() => kernel.close())
-  const ready = await fetch(`${server?.current.addresses[0]?.url}/ready`)
-  t.match(await ready.json(), { checks: [{ name: 'database', detail: /was empty at the start/ }] })
 })

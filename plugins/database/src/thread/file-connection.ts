@@ -124,10 +124,6 @@ export class FileConnection implements ThreadConnection {
       this.#mapErrors(() => {
         if (this.#open === 'write') this.#identity?.verifyCommit()
         retryWhileBusy(this.#place.busyTimeoutMs, () => engine.exec('COMMIT'))
-        if (this.#open === 'write')
-          this.#identity?.verifyCommitted(() =>
-            retryWhileBusy(this.#place.busyTimeoutMs, () => engine.commitUnchanged())
-          )
       })
     } catch (error) {
       this.rollback()
@@ -166,8 +162,6 @@ export class FileConnection implements ThreadConnection {
     if (this.#isClosed) return
     this.rollback()
     this.#isClosed = true
-    this.#identity?.close()
-    this.#identity = null
     this.#reader.close()
     if (this.#writer !== this.#reader) this.#writer?.close()
   }

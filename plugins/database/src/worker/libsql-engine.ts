@@ -139,12 +139,6 @@ export class LibsqlEngine implements Engine {
     this.#attempt(() => this.#database.prepare('VACUUM INTO ?').run([file]))
   }
 
-  /** Commits the first page without a change. */
-  commitUnchanged(): void {
-    const [version] = this.row({ sql: 'PRAGMA user_version', values: [], verb: 'PRAGMA' }) as [number]
-    this.exec(`PRAGMA user_version = ${version}`)
-  }
-
   sync(): void {
     try {
       this.#inside(() => this.#database.sync())

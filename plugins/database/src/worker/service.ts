@@ -99,8 +99,6 @@ export class ConnectionService {
       },
       close: () => {
         clearTimeout(this.#pause)
-        this.#identity?.close()
-        this.#identity = null
         this.#opened?.close()
         this.#opened = null
         return null
@@ -186,10 +184,8 @@ export class ConnectionService {
     try {
       await this.#commit()
       return outcomes
-    } catch (error) {
-      // The commit may have run: running the statements again could repeat it.
-      const failure = this.failureOf(error)
-      return failure.code === 'FILE_LOST' ? statements.map(() => ({ ok: false, failure })) : null
+    } catch {
+      return null
     }
   }
 
@@ -273,7 +269,6 @@ export class ConnectionService {
     try {
       this.#identity?.verifyCommit()
       await this.#retryWhileBusy(() => this.#engine.exec('COMMIT'))
-      this.#identity?.verifyCommitted(() => this.#probe())
       // The primary has the commit; the replica receives it by a sync.
       if (this.#place.replicaOf !== undefined) this.#engine.sync()
       else if (this.#place.engine !== 'sqljs') this.#scheduleCheckpoint()
@@ -281,15 +276,6 @@ export class ConnectionService {
     } catch (error) {
       this.#rollback()
       throw error
-    }
-  }
-
-  /** Commits a page without a change; does nothing while another connection has the write lock. */
-  #probe(): void {
-    try {
-      if (this.#opened instanceof LibsqlEngine) this.#opened.commitUnchanged()
-    } catch (error) {
-      if (!isBusy(error)) throw error
     }
   }
 

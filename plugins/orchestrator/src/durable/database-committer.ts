@@ -256,8 +256,7 @@ export class DatabaseCommitter implements Committer {
         this.#failure = null
         this.#fileLost = null
       } catch (error) {
-        // The commit of a lost file may be visible in this process, but not in the next.
-        if (!isSvcError(error, 'DBS_FILE_LOST') && (await this.#settledAfterAll())) continue
+        if (await this.#settledAfterAll()) continue
         failures += 1
         this.#fail(error, failures)
         if (!(await this.#pause.wait(failures))) break

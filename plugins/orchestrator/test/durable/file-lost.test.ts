@@ -1,15 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  copyFileSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-  writeSync
-} from 'node:fs'
+import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type HttpServer, httpServer, type Orchestrator, orchestrator as orchestratorToken } from '@svc/contracts'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
@@ -49,12 +38,6 @@ async function served(t: Test) {
 }
 
 const LOSSES: Readonly<Record<string, (file: string) => void>> = {
-  'left with an empty write-ahead log': file => truncateSync(`${file}-wal`),
-  'left with a write-ahead log of random bytes': file => {
-    const handle = openSync(`${file}-wal`, 'r+')
-    writeSync(handle, randomBytes(statSync(`${file}-wal`).size))
-    closeSync(handle)
-  },
   removed: file => rmSync(dirname(file), { recursive: true }),
   'overwritten with text': file => writeFileSync(file, 'text instead of a database'),
   'replaced by a copy': file => {
