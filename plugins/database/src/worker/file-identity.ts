@@ -25,8 +25,9 @@ interface Stamp {
 }
 
 /**
- * Detects that an open database file, or its write-ahead log, was removed, replaced, truncated or overwritten. SQLite
- * keeps writing to such a file without an error, and the next process does not see the changes.
+ * Detects that an open database file was removed, replaced, truncated or overwritten, or its write-ahead log removed or
+ * replaced. SQLite keeps writing to such a file without an error, and the next process does not see the changes. A log
+ * that is emptied or overwritten in place is not noticed.
  */
 export class FileIdentity {
   readonly id: FileId
