@@ -103,7 +103,8 @@ export class Channel<Out extends Methods, In extends Methods> {
     try {
       this.#port.post(message)
     } catch (cause) {
-      const what = message.type === 'request' || message.type === 'notice' ? message.method : `the message "${message.type}"`
+      const what =
+        message.type === 'request' || message.type === 'notice' ? message.method : `the message "${message.type}"`
       const why = errorMessage(cause)
       throw kernelErrors.create(
         'KRN_NOT_REMOTABLE',
