@@ -1,6 +1,7 @@
 export * from './abort.ts'
 export * from './circuit-breaker.ts'
 export * from './defined.ts'
+export * from './delta.ts'
 export * from './error-message.ts'
 export * from './errors.ts'
 export * from './exposure.ts'

@@ -94,6 +94,19 @@ export interface McpExposure {
   readonly readRole?: boolean
 }
 
+/** Topics after whose changes an operation's output may differ, for clients that show it while it changes. */
+export interface Watch {
+  /** Topics that plugins announce with {@link PluginContext.changed}. */
+  readonly on: readonly string[]
+  /**
+   * `snapshot` (default): the whole output is sent again. `delta`: the output is a {@link Delta}, and the next call gets
+   * the last cursor as `since`; see {@link deltaOperation}.
+   */
+  readonly mode?: 'snapshot' | 'delta'
+  /** Minimum time between two calls in milliseconds; default 250. */
+  readonly minMs?: number
+}
+
 /** Surfaces on which an operation is available. */
 export interface Exposure {
   readonly http?: HttpExposure
@@ -133,6 +146,8 @@ export interface OperationDefinition<Id extends string, A, AI, O, OI, E extends 
    * use the service `kernel.admin`.
    */
   readonly untapped?: true | string
+  /** Only for operations with the effect `read`. */
+  readonly watch?: Watch
   readonly expose?: Exposure
 }
 
@@ -152,6 +167,7 @@ export interface OperationDescriptor {
   readonly scopes: readonly string[]
   /** See {@link OperationDefinition.untapped}. */
   readonly untapped?: true | string
+  readonly watch?: Watch
   /** Exposures by surface. Read those of other surfaces with {@link ExposureKind.of}. */
   readonly expose: Omit<Exposure, 'also'>
   /** Names that the operation claims on surfaces. Two operations with the same name conflict. */
@@ -205,7 +221,7 @@ export function defineOperation<
     timeoutMs: definition.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     concurrency: definition.concurrency ?? 0,
     scopes: definition.scopes ?? [],
-    ...defined({ untapped: definition.untapped }),
+    ...defined({ untapped: definition.untapped, watch: definition.watch }),
     ...describeExposure(definition.id, definition.expose ?? {})
   }
 }

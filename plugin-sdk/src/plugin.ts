@@ -57,6 +57,13 @@ export interface PluginContext<C = unknown> {
   callById(id: string, input: unknown, options?: CallOptions): Promise<unknown>
 
   /**
+   * Announces that data behind a topic changed, after the change is committed. Takes constant time and no payload:
+   * clients call the operations that watch the topic again. Topics begin with the plugin's name, such as
+   * `orchestrator.tasks`.
+   */
+  changed(topic: string): void
+
+  /**
    * Acquires a resource that outlives a reload, such as model weights, sockets or database handles. The new unit
    * acquires it before the old one releases it, so it stays open. `key` must include everything that distinguishes the
    * resource from others.

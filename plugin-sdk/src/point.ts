@@ -9,8 +9,16 @@ export interface Point<A = unknown> {
   readonly id: string
   /** Returns the keys of an item. Two items with the same key conflict; the error names both owners. */
   readonly keys?: (item: A) => readonly string[]
+  /**
+   * True if items are plain data. They are copied when they are contributed, and isolated plugins can contribute them,
+   * too. Default false.
+   */
+  readonly data?: boolean
 }
 
-export function point<A>(id: string, options: { readonly keys?: (item: A) => readonly string[] } = {}): Point<A> {
+export function point<A>(
+  id: string,
+  options: { readonly keys?: (item: A) => readonly string[]; readonly data?: boolean } = {}
+): Point<A> {
   return { kind: 'point', id, ...options }
 }

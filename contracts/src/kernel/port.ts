@@ -13,6 +13,7 @@ export interface KernelPort {
   /** Folder of the project's state; plugins use its subfolder `plugins`. May not exist yet. */
   readonly stateRoot: string
   readonly version: string
+  readonly topics: Topics
   /** Returns the text with every known secret replaced by `***`, as in the log. For texts that are stored or shown. */
   mask(text: string): string
   /**
@@ -22,6 +23,17 @@ export interface KernelPort {
    * nested call.
    */
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
+}
+
+/** Topics that plugins announce with `changed`, over all generations. */
+export interface Topics {
+  /** Number of changes of a topic; 0 if it was never announced. */
+  version(topic: string): number
+  /**
+   * Calls `wake` after each change of one of the topics, synchronously; it must return quickly. Returns the function that
+   * ends it.
+   */
+  subscribe(topics: readonly string[], wake: (topic: string) => void): () => void
 }
 
 /** Call data from a surface. */
