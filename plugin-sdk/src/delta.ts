@@ -123,7 +123,8 @@ export class DeltaLog<Row> {
     const changes: { readonly revision: number; readonly key: string; readonly row?: Row }[] = []
     // Both maps ascend by revision; the newest changes are at the end.
     for (const [key, { revision, row }] of this.#rows) if (revision > begin) changes.push({ revision, key, row })
-    if (from !== null) for (const [key, revision] of this.#removed) if (revision > begin) changes.push({ revision, key })
+    if (from !== null)
+      for (const [key, revision] of this.#removed) if (revision > begin) changes.push({ revision, key })
     changes.sort((a, b) => a.revision - b.revision)
     const page = changes.slice(0, limit)
     const more = page.length < changes.length
@@ -141,7 +142,8 @@ export class DeltaLog<Row> {
   #parse(since: string | undefined): number | null {
     const [id, text = ''] = (since ?? '').split('.', 2)
     const revision = Number(text)
-    if (id !== this.#id || !Number.isSafeInteger(revision) || revision < this.#oldest || revision > this.#revision) return null
+    if (id !== this.#id || !Number.isSafeInteger(revision) || revision < this.#oldest || revision > this.#revision)
+      return null
     return revision
   }
 }

@@ -10,7 +10,10 @@ export const dashboardActions = point<DashboardAction>('dashboard.actions', { da
 /** Operations that return what waits for a person. */
 export const dashboardInbox = point<DashboardInbox>('dashboard.inbox', { keys: item => [item.operation], data: true })
 /** Operations that search objects of a plugin for the command palette. */
-export const dashboardSearch = point<DashboardSearch>('dashboard.search', { keys: item => [item.operation], data: true })
+export const dashboardSearch = point<DashboardSearch>('dashboard.search', {
+  keys: item => [item.operation],
+  data: true
+})
 
 /** Icons of Lucide that the console contains. */
 export const DASHBOARD_ICONS = [

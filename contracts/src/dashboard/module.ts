@@ -14,7 +14,12 @@ export interface ConsoleApi {
    * Passes the output of a watched operation to the listener, now and after each change. For a delta operation the
    * listener receives all rows. Returns the function that ends it.
    */
-  watch(operation: string, input: unknown, listener: (output: unknown) => void, onError?: (error: Error) => void): () => void
+  watch(
+    operation: string,
+    input: unknown,
+    listener: (output: unknown) => void,
+    onError?: (error: Error) => void
+  ): () => void
   /** Opens a page of the console, such as `/ui/p/planning/plans`. */
   navigate(to: string): void
   /** Survives the replacement of the module's code while its page is open. */

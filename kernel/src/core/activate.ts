@@ -48,6 +48,7 @@ export interface ActivationHost {
   invoke: ContextHost['invoke']
   trigger: ContextHost['trigger']
   isTapped: ContextHost['isTapped']
+  changed: ContextHost['changed']
   onUncaught(unit: Unit, error: unknown): void
   /** Called when the worker or process of an isolated unit ends unexpectedly. */
   onCrash(unit: Unit, error: SvcError): void
@@ -73,6 +74,7 @@ export const inProcess: UnitHost = {
       invoke: host.invoke,
       trigger: host.trigger,
       isTapped: host.isTapped,
+      changed: host.changed,
       adopt: open => instance.adopt(open)
     })
     const { requires = {}, optional = {} } = instance.plugin as { requires?: Dependencies; optional?: Dependencies }

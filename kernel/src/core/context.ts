@@ -5,6 +5,7 @@ import {
   type CommandHandler,
   type Disposer,
   type DrainReason,
+  errorMessage,
   type Handler,
   type Health,
   type Hook,
@@ -19,7 +20,7 @@ import {
   type TapOptions,
   traceparentOf
 } from '@svc/plugin-sdk'
-import { Validator } from '@svc/plugin-sdk/check'
+import { copyPlain, Validator } from '@svc/plugin-sdk/check'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
@@ -46,6 +47,8 @@ export interface ContextHost {
   invoke(operationId: string, input: unknown, call: PluginCall): Promise<unknown>
   trigger(hookId: string, args: readonly unknown[]): Promise<unknown> | undefined
   isTapped(hookId: string): boolean
+  /** Announces a change behind a topic. */
+  changed(topic: string): void
   /** Runs `open`. Its timers, servers and sockets are not attributed to the unit, since they may outlive it. */
   adopt<A>(open: () => A | Promise<A>): A | Promise<A>
 }
@@ -112,8 +115,9 @@ class UnitContext implements PluginContext<unknown> {
 
   contribute<A>(to: Point<A>, item: A, label = to.id): void {
     this.#assertActivating(`contribute to ${to.id}`)
-    this.#assertInProcess(`contribute to ${to.id}`)
-    this.#unit.items.push({ point: to.id, item, keys: to.keys?.(item) ?? [], label })
+    if (to.data !== true) this.#assertInProcess(`contribute to ${to.id}`)
+    const own = to.data === true ? copiedItem(this.#unit, to, item) : item
+    this.#unit.items.push({ point: to.id, item: own, keys: to.keys?.(own) ?? [], label })
   }
 
   on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: Tap<A, R>, options: TapOptions = {}): void {
@@ -129,6 +133,10 @@ class UnitContext implements PluginContext<unknown> {
   async trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: A): Promise<R | undefined> {
     this.#unit.scope.assertOpen(`trigger ${hook.id}`)
     return (await this.#host.trigger(hook.id, args)) as R | undefined
+  }
+
+  changed(topic: string): void {
+    this.#host.changed(topic)
   }
 
   call(operation: Operation, input: unknown, options?: CallOptions): Promise<never> {
@@ -217,7 +225,7 @@ class UnitContext implements PluginContext<unknown> {
       plugin: this.name,
       hint:
         `set isolation = "in-process" in [plugins.${this.name}]; ` +
-        'an isolated plugin can only offer operations, hook taps and health checks'
+        'an isolated plugin can only offer operations, hook taps, health checks and contributions that are data'
     })
   }
 
@@ -248,6 +256,18 @@ function inherit({ parent, ...options }: CallOptions): Omit<PluginCall, 'caller'
     ...(timeoutMs === Infinity ? {} : { timeoutMs }),
     requestId: parent.requestId,
     traceparent: traceparentOf(parent.traceId, parent.spanId)
+  }
+}
+
+/** Returns a copy of a data item. Throws `KRN_NOT_REMOTABLE` if it is not plain data. */
+function copiedItem<A>(unit: Unit, { id }: Point<A>, item: A): A {
+  try {
+    return copyPlain(item) as A
+  } catch (error) {
+    throw kernelErrors.create('KRN_NOT_REMOTABLE', `${unit.name} contributes to ${id}: ${errorMessage(error)}`, {
+      plugin: unit.name,
+      hint: `items of ${id} are data: use objects, arrays, texts, numbers and booleans only`
+    })
   }
 }
 

@@ -23,6 +23,8 @@ export class Generation implements GenerationView {
   readonly hooks: HookSet
   readonly commands: ReadonlyMap<string, { readonly unit: Unit; readonly run: CommandHandler }>
   readonly #items = new Map<string, Contribution<unknown>[]>()
+  /** Items of isolated units, which only points for data have. */
+  readonly #remoteItems = new Set<Contribution<unknown>>()
 
   constructor(id: number, units: readonly Unit[], builtin: ReadonlyMap<ServiceId, unknown>, taps: TapHost) {
     this.id = id
@@ -37,10 +39,12 @@ export class Generation implements GenerationView {
         claim(owners, `service ${token}`, unit.name)
         this.services.register(token, value)
       }
-      for (const { point, item, keys, label } of unit.items) {
+      for (const { point, item, keys, label, remote } of unit.items) {
         for (const key of keys) claim(owners, `${point} ${key}`, unit.name)
         const list = this.#items.get(point) ?? []
-        list.push({ item, unit, label })
+        const contribution = { item, unit, label }
+        if (remote === true) this.#remoteItems.add(contribution)
+        list.push(contribution)
         this.#items.set(point, list)
       }
     }
@@ -52,7 +56,8 @@ export class Generation implements GenerationView {
   }
 
   items<A>(at: Point<A>): readonly Contribution<A>[] {
-    return (this.#items.get(at.id) ?? []) as readonly Contribution<A>[]
+    const items = (this.#items.get(at.id) ?? []) as Contribution<A>[]
+    return at.data === true || this.#remoteItems.size === 0 ? items : items.filter(each => !this.#remoteItems.has(each))
   }
 }
 

@@ -23,6 +23,7 @@ import type { KernelLogger } from './logger.ts'
 import type { PluginRecord } from './record.ts'
 import { Retirement } from './retirement.ts'
 import type { Prepared, Shadow } from './shadow.ts'
+import { TopicBoard } from './topics.ts'
 import type { Unit } from './unit.ts'
 import { UnitFactory } from './unit-factory.ts'
 import type { UnitHosts } from './unit-host.ts'
@@ -56,6 +57,7 @@ export class Kernel implements KernelPort {
   readonly repositoryId: string
   readonly version: string
   readonly log: KernelLogger
+  readonly topics = new TopicBoard()
   readonly #builtin: Map<ServiceId, unknown>
   readonly #inventory: Inventory
   readonly #failures: FailurePolicy
@@ -101,6 +103,7 @@ export class Kernel implements KernelPort {
       unitHosts: options.unitHosts ?? {},
       current: () => this.#current,
       invoke: (id, input, call) => this.invoke(id, input, call),
+      changed: topic => this.topics.changed(topic),
       onState: (plugin, state) => {
         this.#stateChanged(plugin)
         options.onState?.(plugin, state)

@@ -23,6 +23,7 @@ export interface FactoryHost
   /** Returns the serving generation. */
   current(): Generation
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
+  changed(topic: string): void
   onState: ((plugin: string, state: PluginState) => void) | undefined
 }
 
@@ -94,7 +95,7 @@ export class UnitFactory {
   }
 
   async #run(unit: Unit, draft: ServiceContainer): Promise<void> {
-    const { keep, projectRoot, dataRoot, current, invoke, onUncaught, onCrash } = this.#host
+    const { keep, projectRoot, dataRoot, current, invoke, changed, onUncaught, onCrash } = this.#host
     const { code, source } = this.#record(unit.name)
     if (code === null) throw new Error(`${unit.name} has no code`)
     const { policy } = this.#inventory.configurationOf(unit.name)
@@ -108,6 +109,7 @@ export class UnitFactory {
         invoke(id, input, { surface: 'internal', principal: pluginPrincipal(caller), ...call }),
       trigger: (id, args) => current().hooks.trigger(id, args),
       isTapped: id => current().hooks.has(id),
+      changed,
       onUncaught,
       onCrash
     })

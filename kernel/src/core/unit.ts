@@ -15,6 +15,8 @@ export interface Item {
   readonly item: unknown
   readonly keys: readonly string[]
   readonly label: string
+  /** True for an item of an isolated plugin, which only points for data have. */
+  readonly remote?: boolean
 }
 
 export interface HealthCheck {

@@ -87,7 +87,7 @@ export const policySchema = t.object({
     default: 'in-process',
     'x-guards': true,
     description:
-      'Where the plugin runs. In a worker or process, it offers only operations, hook taps and health checks.'
+      'Where the plugin runs. In a worker or process, it offers only operations, hook taps, health checks and contributions that are data.'
   }),
   required: t.boolean({ default: false, description: 'Fail the start if the plugin cannot run.', ...live }),
   on_boot_failure: t.optional(

@@ -90,6 +90,7 @@ async function activate(request: Activation): Promise<Contributions> {
     invoke: (operation, input, { timeoutMs, requestId, traceparent, ...options }) =>
       channel.request('call', { operation, input, timeoutMs, requestId, traceparent }, options),
     isTapped: () => true,
+    changed: topic => void channel.request('changed', topic).catch(() => {}),
     trigger: (hook, args) => channel.request('trigger', { hook, args }),
     adopt: open => guards.adopt(open)
   })
@@ -99,6 +100,7 @@ async function activate(request: Activation): Promise<Contributions> {
   born.lifecycle.to('active')
   return {
     taps: born.taps.map(({ hook, options }) => ({ hook, options })),
+    items: born.items,
     health: born.healthChecks.map(each => each.label),
     serves: born.serving.onServe.map(each => each.label),
     prepares: born.serving.onServe.some(each => each.prepare !== undefined),

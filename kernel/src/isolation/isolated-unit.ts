@@ -116,6 +116,10 @@ class IsolatedUnit {
         const decoded = Object.entries(errors).map(([key, error]) => [key, decodeError(error)] as const)
         host.log[level](message, { ...fields, ...Object.fromEntries(decoded) })
       },
+      changed: topic => {
+        if (topic === unit.name || topic.startsWith(`${unit.name}.`)) host.changed(topic)
+        else host.log.warn(`topics of an isolated plugin begin with its name: ${unit.name}.*`, { topic })
+      },
       uncaught: error => host.onUncaught(unit, decodeError(error))
     })
     this.#watchdog = new Watchdog(
@@ -130,7 +134,7 @@ class IsolatedUnit {
   async activate(bundle: string, packageRoot: string): Promise<void> {
     const { manifest, name, config } = this.#unit
     this.#unit.lifecycle.to('activating')
-    const { taps, health, serves, prepares, drains } = await this.#channel.request('activate', {
+    const { taps, items, health, serves, prepares, drains } = await this.#channel.request('activate', {
       protocol: PROTOCOL,
       sdk: SDK_VERSION,
       manifest,
@@ -148,6 +152,7 @@ class IsolatedUnit {
         this.#crash === undefined ? this.#channel.request('tap', { index, args }) : undefined
       this.#unit.taps.push({ hook, plugin: name, tap, options })
     }
+    for (const item of items) this.#unit.items.push({ ...item, remote: true })
     for (const [index, label] of health.entries())
       this.#unit.healthChecks.push({ label, check: () => this.#channel.request('health', index) })
     this.#listen(serves.join(', '), prepares, drains.join(', '))
@@ -269,7 +274,7 @@ async function remotableBundle(manifest: PluginManifest, code: PreparedCode, kin
     plugin: name,
     hint:
       `set isolation = "in-process" in [plugins.${name}]; ` +
-      'an isolated plugin can only offer operations, hook taps and health checks'
+      'an isolated plugin can only offer operations, hook taps, health checks and contributions that are data'
   })
 }
 

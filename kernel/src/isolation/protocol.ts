@@ -6,7 +6,7 @@ import type { EncodedError } from './remote-error.ts'
  * Version of the protocol between host and child. They differ only if svc was updated while it ran. Increment it with
  * every change of this file.
  */
-export const PROTOCOL = 3
+export const PROTOCOL = 4
 
 /** Data that the child needs to activate the plugin. */
 export interface Activation {
@@ -25,6 +25,13 @@ export interface Activation {
 /** Registrations of the plugin, without operations, which the manifest lists. */
 export interface Contributions {
   readonly taps: readonly { readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>; readonly options: TapOptions }[]
+  /** Items of points whose items are data. */
+  readonly items: readonly {
+    readonly point: string
+    readonly item: unknown
+    readonly keys: readonly string[]
+    readonly label: string
+  }[]
   /** Labels of health checks. */
   readonly health: readonly string[]
   /** Labels of `onServe` listeners. `prepares`: true if one of them has a `prepare` function. */
@@ -79,5 +86,7 @@ export type ToHost = {
     },
     unknown
   ]
+  /** Payload: topic. */
+  readonly changed: readonly [string, unknown]
   readonly uncaught: readonly [EncodedError, unknown]
 }
