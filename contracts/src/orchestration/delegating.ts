@@ -217,6 +217,10 @@ export class DelegatingOrchestrator implements Orchestrator {
     return this.current().subscribe(listener)
   }
 
+  subscribeRecords(listener: (records: ReadonlySet<string> | null) => void): () => void {
+    return this.current().subscribeRecords(listener)
+  }
+
   recentEvents(limit?: number): readonly AgentEvent[] {
     return this.current().recentEvents(limit)
   }

@@ -116,6 +116,12 @@ export interface Orchestrator {
    * the unsubscribe function.
    */
   subscribe(listener: (event: AgentEvent) => void): () => void
+  /**
+   * Calls the listener with the records of every durable change: `task/ID`, `agent/ID`, `lock/PATH`, `file_owner/PATH`,
+   * `trust/ID`, `budget/KEY` and others, or null if any record may have changed. Covers changes without an event, such
+   * as a task that another one unblocked. The listener must return quickly. Returns the unsubscribe function.
+   */
+  subscribeRecords(listener: (records: ReadonlySet<string> | null) => void): () => void
   /** Returns the last events, at most 1,024, oldest first. */
   recentEvents(limit?: number): readonly AgentEvent[]
   /** Emits an event without a state change. */

@@ -21,7 +21,7 @@ import type { UnusableDatabase } from './durable/persistence.ts'
 import { EventLog } from './events/log.ts'
 import { builtInGates } from './gates/built-in.ts'
 import { type Core, type CoreOptions, makeCore } from './service/core.ts'
-import { EventOutlet } from './service/event-outlet.ts'
+import { BUS_VERSION, EventOutlet } from './service/event-outlet.ts'
 import { closeHub, HUB_VERSION, type Hub, openHub, takeOver, tickHub, type UnitServices } from './service/hub.ts'
 import { levelledLog } from './service/levelled-log.ts'
 import { checkSettings, replaceSettings, settings } from './settings.ts'
@@ -89,7 +89,7 @@ export default definePlugin({
       }
     }
     const outlet = await ctx.keep(
-      'events',
+      `events ${BUS_VERSION}`,
       () => new EventOutlet(ctx.log),
       () => {}
     )
@@ -137,6 +137,7 @@ export default definePlugin({
       if (next === null || !isCurrent) return
       if (next.core !== null) takeOver(next.hub, next.services, next.core)
       joined = next
+      outlet.bus.publishRecords(null)
       log.info('the database can be used again; tasks are accepted')
     }
     let ticking: Promise<void> | null = null

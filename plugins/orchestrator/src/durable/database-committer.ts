@@ -334,6 +334,7 @@ export class DatabaseCommitter implements Committer {
     resolve()
     if (this.#late.size > 0) this.#late.delete(changes)
     this.#unfit.forget(rows)
+    this.#options.bus.publishRecords(changes.records)
     if (changes.events.length > 0) this.#options.bus.publish(changes.events)
   }
 

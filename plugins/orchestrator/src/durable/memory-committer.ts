@@ -15,6 +15,7 @@ export class MemoryCommitter implements Committer {
   }
 
   commit(changes: StateChanges): Promise<void> {
+    this.#bus.publishRecords(changes.records)
     if (changes.events.length > 0) this.#bus.publish(changes.events)
     return DONE
   }

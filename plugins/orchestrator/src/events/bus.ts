@@ -20,6 +20,9 @@ export interface ReadEvent {
   readonly dropped: number
 }
 
+/** Receives the durable changes of records as `kind/key`; null if any record may have changed. */
+export type RecordListener = (records: ReadonlySet<string> | null) => void
+
 interface Reader {
   readonly waiting: AgentEvent[]
   dropped: number
@@ -32,6 +35,7 @@ export class EventBus {
   readonly #capacity: number
   readonly #ring: AgentEvent[] = []
   readonly #listeners = new Set<(event: AgentEvent) => void>()
+  readonly #recordListeners = new Set<RecordListener>()
   /** Events published by listeners during a delivery; delivered after it, so that all listeners see the same order. */
   readonly #later: AgentEventKind[] = []
   #last = 0
@@ -61,6 +65,24 @@ export class EventBus {
     const own = (event: AgentEvent): void => listener(event)
     this.#listeners.add(own)
     return () => void this.#listeners.delete(own)
+  }
+
+  /** Calls `listener` for the records of every durable change until the returned function is called. */
+  subscribeRecords(listener: RecordListener): () => void {
+    const own: RecordListener = records => listener(records)
+    this.#recordListeners.add(own)
+    return () => void this.#recordListeners.delete(own)
+  }
+
+  publishRecords(records: ReadonlySet<string> | null): void {
+    if (this.#recordListeners.size === 0 || records?.size === 0) return
+    for (const listener of this.#recordListeners) {
+      try {
+        listener(records)
+      } catch (error) {
+        this.#options.report(error)
+      }
+    }
   }
 
   /** Returns the last events, oldest first. */

@@ -4,6 +4,9 @@ import type { EventLog } from '../events/log.ts'
 import type { Clock } from '../state/ports.ts'
 import { forwardClock } from './clock.ts'
 
+/** Version of {@link EventOutlet}, which crosses a reload. Increment it with every change to its public members. */
+export const BUS_VERSION = 2
+
 /** Events of this process. Listeners and event numbers survive reloads. */
 export class EventOutlet {
   readonly bus: EventBus

@@ -359,6 +359,10 @@ export class OrchestratorService implements Orchestrator {
     return this.#deps.bus.subscribe(listener)
   }
 
+  subscribeRecords(listener: (records: ReadonlySet<string> | null) => void): () => void {
+    return this.#deps.bus.subscribeRecords(listener)
+  }
+
   recentEvents(limit?: number): readonly AgentEvent[] {
     return this.#deps.bus.recent(limit)
   }

@@ -40,6 +40,23 @@ t.test('reports the error of a listener, and still calls the others', t => {
   t.end()
 })
 
+t.test('passes changed records to the listeners of records, and reports an error of one of them', t => {
+  const { bus: events, errors } = bus()
+  const seen: unknown[] = []
+  events.subscribeRecords(() => {
+    throw new Error('broken')
+  })
+  const stop = events.subscribeRecords(records => void seen.push(records === null ? null : [...records]))
+  events.publishRecords(new Set(['task/1', 'agent/2']))
+  events.publishRecords(new Set())
+  events.publishRecords(null)
+  stop()
+  events.publishRecords(new Set(['task/3']))
+  t.same(seen, [['task/1', 'agent/2'], null])
+  t.equal(errors.length, 3)
+  t.end()
+})
+
 t.test('delivers an event published by a listener after its cause, to all listeners', t => {
   const { bus: events } = bus()
   const seen: number[] = []

@@ -21,3 +21,20 @@ t.test('submits, claims and completes a task', async t => {
   await new Promise(setImmediate)
   t.match(ends, [{ task_id: 1, outcome: 'completed' }])
 })
+
+t.test('announces each changed record, also of a task that another one unblocks', async t => {
+  const { service } = await openTestOrchestrator(t)
+  await service.submit({ description: 'Write the parser', files: [] })
+  await service.submit({ description: 'Test the parser', files: [], depends_on: [1] })
+  const changed = new Set<string>()
+  const stop = service.subscribeRecords(records => {
+    for (const record of records ?? []) changed.add(record)
+  })
+  await service.complete(1, DONE)
+  t.ok(changed.has('task/1'))
+  t.ok(changed.has('task/2'), 'the unblocked task has no event')
+  changed.clear()
+  stop()
+  await service.cancel(2)
+  t.equal(changed.size, 0)
+})
