@@ -53,3 +53,26 @@ export async function measureLook(looks: number): Promise<number> {
   await close()
   return tapped === 0 ? ns : Number.NaN
 }
+
+/** Measures the nanoseconds of `changed` for topics that no client watches. */
+export async function measureChanged(changes: number): Promise<number> {
+  let context: PluginContext | undefined
+  const changing = definePlugin({
+    name: 'changing',
+    activate(ctx) {
+      context = ctx as PluginContext
+    }
+  })
+  const { kernel, close } = await openTestKernel({ plugins: [changing] })
+  const topics = Array.from({ length: 20 }, (_, index) => `changing.topic${index}`)
+  const announce = (count: number): void => {
+    for (let index = 0; index < count; index++) context?.changed(topics[index % topics.length] as string)
+  }
+  announce(changes / 2)
+  const started = cpuNs()
+  announce(changes)
+  const ns = (cpuNs() - started) / changes
+  const announced = topics.reduce((sum, topic) => sum + kernel.topics.version(topic), 0)
+  await close()
+  return announced >= changes ? ns : Number.NaN
+}

@@ -1,6 +1,6 @@
 /**
  * Cost of hooks: calls of a trivial operation whose hooks no plugin, or one plugin, taps. Compared with a build of the
- * kernel that does not check for taps.
+ * kernel that does not check for taps. Also the cost of announcing a topic that no client watches.
  *
  * Rounds alternate between the contestants. The median of each is printed with its range, in nanoseconds of CPU time.
  *
@@ -69,12 +69,19 @@ const folder = mkdtempSync(join(root, 'node_modules', '.bench-hooks-'))
 try {
   const usual = await bundle(folder, 'usual', [])
   const blind = await bundle(folder, 'without-looks', [withoutLooks])
-  const samples = { without: [] as number[], untapped: [] as number[], tapped: [] as number[], look: [] as number[] }
+  const samples = {
+    without: [] as number[],
+    untapped: [] as number[],
+    tapped: [] as number[],
+    look: [] as number[],
+    changed: [] as number[]
+  }
   for (let round = 0; round < rounds; round++) {
     samples.without.push(await blind.measureCall(calls, false))
     samples.untapped.push(await usual.measureCall(calls, false))
     samples.tapped.push(await usual.measureCall(calls, true))
     samples.look.push(await usual.measureLook(calls * 20))
+    samples.changed.push(await usual.measureChanged(calls * 20))
   }
   const results = {
     without_looks_ns: figureOf(samples.without),
@@ -82,7 +89,8 @@ try {
     untapped_over_without: ratioOf(samples.untapped, samples.without),
     tapped_ns: figureOf(samples.tapped),
     tapped_over_untapped: ratioOf(samples.tapped, samples.untapped),
-    look_ns: figureOf(samples.look)
+    look_ns: figureOf(samples.look),
+    changed_ns: figureOf(samples.changed)
   }
   process.stdout.write(`${JSON.stringify({ results, rounds, calls }, null, values.json ? 0 : 2)}\n`)
 } finally {

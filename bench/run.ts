@@ -84,7 +84,7 @@ function sectionsOf(text: string): Readonly<Record<Section, string>> {
   return found
 }
 
-type HookFigure = 'look_ns' | 'untapped_over_without' | 'tapped_ns'
+type HookFigure = 'look_ns' | 'changed_ns' | 'untapped_over_without' | 'tapped_ns'
 
 /** Measures the first section: the budgets and the CPU time of HTTP requests. */
 async function measureKernel(): Promise<string[]> {
@@ -113,6 +113,12 @@ async function measureKernel(): Promise<string[]> {
       what: 'time to check a hook that no plugin taps',
       value: hooks.results.look_ns,
       bound: 100,
+      unit: 'ns'
+    },
+    {
+      what: 'time to announce a topic that no client watches',
+      value: hooks.results.changed_ns,
+      bound: 200,
       unit: 'ns'
     },
     {

@@ -66,19 +66,33 @@ export function deltaOperation<const Id extends string, Row, RowInput>({
 }
 
 const MAX_TOMBSTONES = 10_000
+/** Number of superseded changes that the journal of a small collection may hold. */
+const MIN_SUPERSEDED = 1_000
+
+interface Change<Row> {
+  readonly revision: number
+  readonly key: string
+  /** Absent: the key was removed. */
+  readonly row?: Row
+}
 
 /**
  * Collection that knows what changed since a cursor. Each key has the revision of its last change; removed keys are
  * remembered up to a limit, and older cursors read everything again.
+ *
+ * `set` and `remove` take constant time, amortised. `read` takes time in proportion to the changes that it returns, plus
+ * the superseded ones between them.
  */
 export class DeltaLog<Row> {
   /** Distinguishes this log's cursors from those of an earlier instance. */
   readonly #id = Math.random().toString(36).slice(2, 10)
   readonly #maxTombstones: number
-  /** Rows by key, in the order of their revision: a changed key moves to the end. */
-  readonly #rows = new Map<string, { readonly revision: number; readonly row: Row }>()
-  /** Revisions of removed keys, ascending. */
-  readonly #removed = new Map<string, number>()
+  /** Last change of each key that has a row. */
+  readonly #rows = new Map<string, Change<Row>>()
+  /** Last change of each removed key, by ascending revision. */
+  readonly #removed = new Map<string, Change<Row>>()
+  /** All changes by ascending revision. Those that are in neither map are superseded. */
+  #journal: Change<Row>[] = []
   #revision = 0
   /** Cursors before this revision are too old: a removal after them is forgotten. */
   #oldest = 0
@@ -97,53 +111,87 @@ export class DeltaLog<Row> {
 
   /** Adds or replaces a row. */
   set(key: string, row: Row): void {
-    this.#revision += 1
-    this.#rows.delete(key)
+    const change = { revision: this.#next(), key, row }
     this.#removed.delete(key)
-    this.#rows.set(key, { revision: this.#revision, row })
+    this.#rows.set(key, change)
+    this.#record(change)
   }
 
   /** Removes a row. Returns false if there is none. */
   remove(key: string): boolean {
     if (!this.#rows.delete(key)) return false
-    this.#revision += 1
-    this.#removed.set(key, this.#revision)
+    const change = { revision: this.#next(), key }
+    this.#removed.set(key, change)
     if (this.#removed.size > this.#maxTombstones) {
-      const [oldest] = this.#removed as Iterable<[string, number]> as [[string, number]]
-      this.#removed.delete(oldest[0])
-      this.#oldest = oldest[1]
+      const [oldest] = this.#removed.values() as Iterable<Change<Row>> as [Change<Row>]
+      this.#removed.delete(oldest.key)
+      this.#oldest = oldest.revision
     }
+    this.#record(change)
     return true
   }
 
-  /** Returns the changes since a cursor, at most `limit` rows and removed keys together. */
+  /** Returns the changes since a cursor, at most `limit` rows and removed keys together; `limit` is at least 1. */
   read(since?: string, limit = MAX_LIMIT): Delta<Row> {
+    if (!(limit >= 1)) throw new RangeError(`limit is ${limit}; it must be at least 1`)
     const from = this.#parse(since)
-    const begin = from ?? 0
-    const changes: { readonly revision: number; readonly key: string; readonly row?: Row }[] = []
-    // Both maps ascend by revision; the newest changes are at the end.
-    for (const [key, { revision, row }] of this.#rows) if (revision > begin) changes.push({ revision, key, row })
-    if (from !== null)
-      for (const [key, revision] of this.#removed) if (revision > begin) changes.push({ revision, key })
-    changes.sort((a, b) => a.revision - b.revision)
-    const page = changes.slice(0, limit)
-    const more = page.length < changes.length
-    const upTo = more ? (page[page.length - 1] as { revision: number }).revision : this.#revision
-    return {
-      cursor: `${this.#id}.${upTo}`,
-      reset: from === null,
-      upsert: page.filter(change => 'row' in change).map(change => change.row as Row),
-      remove: page.filter(change => !('row' in change)).map(change => change.key),
-      more
+    const { after, begun } = from ?? { after: 0, begun: this.#revision }
+    const upsert: Row[] = []
+    const remove: string[] = []
+    let last = after
+    let more = false
+    for (let at = this.#positionAfter(after); at < this.#journal.length; at++) {
+      const change = this.#journal[at] as Change<Row>
+      // A client that began to read later never had the removed row.
+      if (!this.#isLast(change) || (!('row' in change) && change.revision <= begun)) continue
+      if (upsert.length + remove.length >= limit) {
+        more = true
+        break
+      }
+      last = change.revision
+      if ('row' in change) upsert.push(change.row as Row)
+      else remove.push(change.key)
     }
+    const cursor = !more ? this.#revision : last >= begun ? last : `${last}.${begun}`
+    return { cursor: `${this.#id}.${cursor}`, reset: from === null, upsert, remove, more }
   }
 
-  /** Returns the revision of a cursor; null if everything has to be read again. */
-  #parse(since: string | undefined): number | null {
-    const [id, text = ''] = (since ?? '').split('.', 2)
-    const revision = Number(text)
-    if (id !== this.#id || !Number.isSafeInteger(revision) || revision < this.#oldest || revision > this.#revision)
-      return null
-    return revision
+  #next(): number {
+    this.#revision += 1
+    return this.#revision
+  }
+
+  #record(change: Change<Row>): void {
+    this.#journal.push(change)
+    const live = this.#rows.size + this.#removed.size
+    if (this.#journal.length > 2 * live + MIN_SUPERSEDED)
+      this.#journal = this.#journal.filter(each => this.#isLast(each))
+  }
+
+  #isLast(change: Change<Row>): boolean {
+    return (this.#rows.get(change.key) ?? this.#removed.get(change.key)) === change
+  }
+
+  /** Returns the index of the first journal entry after a revision. */
+  #positionAfter(revision: number): number {
+    let [low, high] = [0, this.#journal.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#journal[middle] as Change<Row>).revision <= revision) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /**
+   * Returns the position of a cursor; null if everything has to be read again. `after`: the client has the changes up to
+   * this revision. `begun`: revision at which it began to read all rows, while it has not yet read them; else `after`.
+   */
+  #parse(since: string | undefined): { readonly after: number; readonly begun: number } | null {
+    const [id, ...numbers] = (since ?? '').split('.', 4)
+    if (id !== this.#id || numbers.length < 1 || numbers.length > 2) return null
+    if (!numbers.every(each => /^\d{1,15}$/.test(each))) return null
+    const [after = 0, begun = after] = numbers.map(Number)
+    return after <= begun && begun >= this.#oldest && begun <= this.#revision ? { after, begun } : null
   }
 }

@@ -241,6 +241,8 @@ export interface Call<E extends Errors = Errors, Ev = unknown> {
   readonly traceId: string
   /** Span id of this call in its trace: 16 hex digits. */
   readonly spanId: string
+  /** Whether the details of the trace are recorded, such as database statements. Absent: false. */
+  readonly sampled?: boolean
   readonly requestId: string
   /** Surface of the call: `http`, `mcp`, `rpc`, `cli`, `internal`, or the name of another surface. */
   readonly surface: string

@@ -1,4 +1,4 @@
-import type { Deferred, Invocation } from '@svc/contracts'
+import type { CallObserver, Deferred, Invocation, ObservedCall } from '@svc/contracts'
 import {
   type Call,
   defined,
@@ -8,6 +8,7 @@ import {
   parseTraceparent,
   randomHex,
   SvcError,
+  type TraceContext,
   withFields
 } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
@@ -18,6 +19,8 @@ export interface CallOwner {
   readonly name: string
   readonly log: Logger
   readonly running: RunningCalls
+  /** Observer of all calls; null if there is none, and in the worker of an isolated unit. */
+  readonly observer: CallObserver | null
 }
 
 /** Receives the outcome of a {@link CallState.race}. Not called after the end of the call. Neither method may throw. */
@@ -31,7 +34,7 @@ export interface RaceCallbacks<A> {
  * The call context of a handler. Signal, ids and the entry in the running calls are created on first use, since most
  * calls need none of them.
  */
-export class CallState implements Call, RunningCall {
+export class CallState implements Call, RunningCall, ObservedCall {
   readonly #descriptor: OperationDescriptor
   readonly #owner: CallOwner
   readonly #invocation: Invocation
@@ -40,7 +43,10 @@ export class CallState implements Call, RunningCall {
   /** Promise of the caller. */
   readonly deferred: Deferred
   #deadline: number | undefined
+  /** Undefined: not parsed yet. Null: the call starts a trace. */
+  #parent: TraceContext | null | undefined
   #traceId: string | undefined
+  #sampled: boolean | undefined
   #spanId: string | undefined
   #requestId: string | undefined
   #log: Logger | undefined
@@ -83,7 +89,7 @@ export class CallState implements Call, RunningCall {
   }
 
   get traceId(): string {
-    return (this.#traceId ??= parseTraceparent(this.#invocation.traceparent)?.traceId ?? randomHex(16))
+    return (this.#traceId ??= this.#caller?.traceId ?? randomHex(16))
   }
 
   get spanId(): string {
@@ -92,7 +98,20 @@ export class CallState implements Call, RunningCall {
 
   /** Span id of the caller; null if the call starts a trace. */
   get parentSpanId(): string | null {
-    return parseTraceparent(this.#invocation.traceparent)?.spanId ?? null
+    return this.#caller?.spanId ?? null
+  }
+
+  get sampled(): boolean {
+    if (this.#sampled !== undefined) return this.#sampled
+    const caller = this.#caller
+    return (this.#sampled = caller === null ? (this.#owner.observer?.sample() ?? false) : caller.sampled === true)
+  }
+
+  /** Span of the caller; null if the call starts a trace. */
+  get #caller(): TraceContext | null {
+    if (this.#parent !== undefined) return this.#parent
+    const { trace, traceparent } = this.#invocation
+    return (this.#parent = trace ?? parseTraceparent(traceparent) ?? null)
   }
 
   get requestId(): string {

@@ -20,7 +20,7 @@ import {
   type TapOptions,
   traceparentOf
 } from '@svc/plugin-sdk'
-import { copyPlain, Validator } from '@svc/plugin-sdk/check'
+import { copyData, Validator } from '@svc/plugin-sdk/check'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
@@ -255,14 +255,14 @@ function inherit({ parent, ...options }: CallOptions): Omit<PluginCall, 'caller'
     signal: options.signal === undefined ? parent.signal : AbortSignal.any([parent.signal, options.signal]),
     ...(timeoutMs === Infinity ? {} : { timeoutMs }),
     requestId: parent.requestId,
-    traceparent: traceparentOf(parent.traceId, parent.spanId)
+    traceparent: traceparentOf(parent.traceId, parent.spanId, parent.sampled)
   }
 }
 
 /** Returns a copy of a data item. Throws `KRN_NOT_REMOTABLE` if it is not plain data. */
 function copiedItem<A>(unit: Unit, { id }: Point<A>, item: A): A {
   try {
-    return copyPlain(item) as A
+    return copyData(item) as A
   } catch (error) {
     throw kernelErrors.create('KRN_NOT_REMOTABLE', `${unit.name} contributes to ${id}: ${errorMessage(error)}`, {
       plugin: unit.name,

@@ -1,4 +1,5 @@
 import {
+  type CallObserver,
   type ChangeReport,
   generationFlipped,
   type Invocation,
@@ -57,7 +58,7 @@ export class Kernel implements KernelPort {
   readonly repositoryId: string
   readonly version: string
   readonly log: KernelLogger
-  readonly topics = new TopicBoard()
+  readonly topics: TopicBoard
   readonly #builtin: Map<ServiceId, unknown>
   readonly #inventory: Inventory
   readonly #failures: FailurePolicy
@@ -65,6 +66,8 @@ export class Kernel implements KernelPort {
   readonly #retirement: Retirement
   readonly #closing = new AbortController()
   readonly #taps: TapHost
+  readonly #observers: CallObserver[] = []
+  #observer: CallObserver | null = null
   #current: Generation
   #graph: Graph = { order: [], edges: [], blocked: new Map() }
   #queue: Promise<unknown> = Promise.resolve()
@@ -74,6 +77,7 @@ export class Kernel implements KernelPort {
 
   constructor(options: KernelOptions) {
     this.log = options.log
+    this.topics = new TopicBoard(error => this.log.error('a subscriber of a topic failed', { error }))
     this.projectRoot = options.projectRoot
     this.stateRoot = options.dataRoot
     this.repositoryId = options.repositoryId
@@ -104,6 +108,7 @@ export class Kernel implements KernelPort {
       current: () => this.#current,
       invoke: (id, input, call) => this.invoke(id, input, call),
       changed: topic => this.topics.changed(topic),
+      observer: () => this.#observer,
       onState: (plugin, state) => {
         this.#stateChanged(plugin)
         options.onState?.(plugin, state)
@@ -111,6 +116,17 @@ export class Kernel implements KernelPort {
       onUncaught: (unit, error) => this.uncaught(unit, error),
       onCrash: (unit, error) => this.#failures.crashed(unit, error)
     })
+  }
+
+  observe(observer: CallObserver): () => void {
+    const end = (): void => {
+      const at = this.#observers.indexOf(observer)
+      if (at >= 0) this.#observers.splice(at, 1)
+      this.#observer = this.#observers.at(-1) ?? null
+    }
+    this.#observers.push(observer)
+    this.#observer = observer
+    return end
   }
 
   mask(text: string): string {

@@ -201,7 +201,11 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
     let waits: boolean
     try {
       call.assertNotCancelled()
-      pending = this.#handler(input, call)
+      const { observer } = this.unit
+      pending =
+        observer !== null && call.sampled
+          ? observer.within(call, () => this.#handler(input, call))
+          : this.#handler(input, call)
       waits = isThenable(pending)
     } catch (error) {
       this.onError(call, error)
@@ -241,6 +245,7 @@ export class BoundOperation implements OperationEntry, RaceCallbacks<unknown> {
     call.end()
     const durationMs = performance.now() - call.started
     this.unit.settled(this, durationMs, failure, call)
+    this.unit.observer?.ended(call, this.descriptor, this.unit.name, durationMs, failure)
     const ended = this.unit.hooks?.operationEnded
     if (ended !== undefined) {
       const start = this.#startOf(call, undefined)

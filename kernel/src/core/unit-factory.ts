@@ -1,4 +1,4 @@
-import type { Invocation, PluginState } from '@svc/contracts'
+import type { CallObserver, Invocation, PluginState } from '@svc/contracts'
 import { isSvcError, raceAbort } from '@svc/plugin-sdk'
 import { secretsIn } from '@svc/plugin-sdk/check'
 import { type ActivationHost, activationError, inProcess, secretLookup, type UnitPolicy } from './activate.ts'
@@ -24,6 +24,8 @@ export interface FactoryHost
   current(): Generation
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
   changed(topic: string): void
+  /** Returns the observer of all calls. */
+  observer(): CallObserver | null
   onState: ((plugin: string, state: PluginState) => void) | undefined
 }
 
@@ -78,7 +80,7 @@ export class UnitFactory {
   }
 
   async #make(name: string, draft: ServiceContainer): Promise<Unit> {
-    const { log, current, onState } = this.#host
+    const { log, current, observer, onState } = this.#host
     const record = this.#record(name)
     const { manifest } = record.code ?? {}
     if (manifest === undefined) throw new Error(`${name} has no code`)
@@ -88,6 +90,7 @@ export class UnitFactory {
       failed: this.#failed,
       successor: id => current().operations.get(id),
       hooks: () => current().hooks,
+      observer,
       lookup: token => current().services.resolve(token),
       stateChanged: state => onState?.(name, state),
       mask: secret => log.secrets.addFromInput(secret)

@@ -1,4 +1,4 @@
-import type { CallStats, OperationEntry, PluginState, UnitView } from '@svc/contracts'
+import type { CallObserver, CallStats, OperationEntry, PluginState, UnitView } from '@svc/contracts'
 import type { CommandHandler, DrainReason, Health, Logger, PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import { settlesWithin } from '@svc/plugin-sdk'
 import type { CallState } from './call.ts'
@@ -42,6 +42,8 @@ export interface UnitHost {
   /** Returns the hooks of the serving generation. */
   hooks?(): HookSet
   stateChanged?(state: PluginState): void
+  /** Returns the observer of all calls. */
+  observer?(): CallObserver | null
   /** Masks a secret of an input in the logs. */
   mask?(secret: string): void
 }
@@ -165,6 +167,10 @@ export class Unit implements UnitView, OperationOwner {
 
   get hooks(): HookSet | undefined {
     return this.#host.hooks?.()
+  }
+
+  get observer(): CallObserver | null {
+    return this.#host.observer?.() ?? null
   }
 
   successor(operationId: string): OperationEntry | undefined {

@@ -90,7 +90,7 @@ async function activate(request: Activation): Promise<Contributions> {
     invoke: (operation, input, { timeoutMs, requestId, traceparent, ...options }) =>
       channel.request('call', { operation, input, timeoutMs, requestId, traceparent }, options),
     isTapped: () => true,
-    changed: topic => void channel.request('changed', topic).catch(() => {}),
+    changed,
     trigger: (hook, args) => channel.request('trigger', { hook, args }),
     adopt: open => guards.adopt(open)
   })
@@ -133,6 +133,19 @@ async function dispose(milliseconds: number): Promise<void> {
   for (const label of report?.stuck ?? [])
     log.error(`disposer "${label}" did not settle and is terminated with the plugin`)
   for (const stream of [process.stdout, process.stderr]) await new Promise<unknown>(done => stream.write('', done))
+}
+
+const changes = new Set<string>()
+
+/** Announces a topic to the host. Announcements of one turn of the event loop are sent together. */
+function changed(topic: string): void {
+  if (changes.size === 0)
+    setImmediate(() => {
+      const topics = [...changes]
+      changes.clear()
+      channel.notify('changed', topics)
+    })
+  changes.add(topic)
 }
 
 function activeUnit(): Unit {

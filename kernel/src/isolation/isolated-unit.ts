@@ -10,17 +10,17 @@ import {
   settlesWithin,
   traceparentOf
 } from '@svc/plugin-sdk'
-import { Validator } from '@svc/plugin-sdk/check'
+import { copyData, Validator } from '@svc/plugin-sdk/check'
 import { type ActivationHost, limitActivation, type UnitPolicy } from '../core/activate.ts'
 import { kernelErrors } from '../core/errors.ts'
 import { BoundOperation } from '../core/operations.ts'
 import type { PreparedCode } from '../core/plugin-source.ts'
-import type { Unit } from '../core/unit.ts'
+import type { Item, Unit } from '../core/unit.ts'
 import type { UnitHost } from '../core/unit-host.ts'
 import { Channel } from './channel.ts'
 import { type ChildHandle, type ProcessExit, startProcess, startWorker } from './child-handle.ts'
 import { childEntry } from './entry.ts'
-import { PROTOCOL, type ToChild, type ToHost } from './protocol.ts'
+import { type Contributions, PROTOCOL, type ToChild, type ToHost } from './protocol.ts'
 import { decodeError } from './remote-error.ts'
 import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
 import { Watchdog } from './watchdog.ts'
@@ -29,6 +29,11 @@ import { Watchdog } from './watchdog.ts'
 const GRACE_MS = 2_000
 /** Time reserved for a forced termination. */
 const FORCE_MS = 1_000
+/** Maximum number of topics and items of one plugin, which the host keeps in memory. */
+const MAX_TOPICS = 1_000
+const MAX_ITEMS = 1_000
+/** Maximum length of point ids, keys and labels, in UTF-16 code units. */
+const MAX_NAME_LENGTH = 1_024
 /** Number of lines of standard error in a crash report. */
 const LAST_LINES = 20
 
@@ -95,6 +100,9 @@ class IsolatedUnit {
   #crash: SvcError | undefined
   #activated = false
   #leaving = false
+  /** Topics that the plugin announced. */
+  readonly #topics = new Set<string>()
+  #topicRefused = false
 
   constructor(unit: Unit, child: ChildHandle, policy: UnitPolicy, host: ActivationHost, lastLines: readonly string[]) {
     this.#unit = unit
@@ -116,10 +124,7 @@ class IsolatedUnit {
         const decoded = Object.entries(errors).map(([key, error]) => [key, decodeError(error)] as const)
         host.log[level](message, { ...fields, ...Object.fromEntries(decoded) })
       },
-      changed: topic => {
-        if (topic === unit.name || topic.startsWith(`${unit.name}.`)) host.changed(topic)
-        else host.log.warn(`topics of an isolated plugin begin with its name: ${unit.name}.*`, { topic })
-      },
+      changed: topics => this.#changed(topics),
       uncaught: error => host.onUncaught(unit, decodeError(error))
     })
     this.#watchdog = new Watchdog(
@@ -152,7 +157,7 @@ class IsolatedUnit {
         this.#crash === undefined ? this.#channel.request('tap', { index, args }) : undefined
       this.#unit.taps.push({ hook, plugin: name, tap, options })
     }
-    for (const item of items) this.#unit.items.push({ ...item, remote: true })
+    this.#unit.items.push(...receivedItems(items, name))
     for (const [index, label] of health.entries())
       this.#unit.healthChecks.push({ label, check: () => this.#channel.request('health', index) })
     this.#listen(serves.join(', '), prepares, drains.join(', '))
@@ -198,7 +203,7 @@ class IsolatedUnit {
             surface: surface as 'internal',
             principal,
             requestId,
-            traceparent: traceparentOf(call.traceId, call.spanId),
+            traceparent: traceparentOf(call.traceId, call.spanId, call.sampled),
             timeoutMs: deadline === Infinity ? undefined : Math.max(deadline - Date.now(), 1)
           },
           {
@@ -212,6 +217,26 @@ class IsolatedUnit {
       this.#policy.breaker
     )
     this.#unit.operations.set(id, operation)
+  }
+
+  /** Announces topics of the plugin. Refuses those of others, and more than any plugin needs. */
+  #changed(topics: readonly unknown[]): void {
+    const { name } = this.#unit
+    for (const topic of topics) {
+      if (typeof topic !== 'string' || (topic !== name && !topic.startsWith(`${name}.`)))
+        this.#refuseTopic(topic, `topics of an isolated plugin begin with its name: ${name}.*`)
+      else if (this.#topics.has(topic) || this.#topics.size < MAX_TOPICS) {
+        this.#topics.add(topic)
+        this.#host.changed(topic)
+      } else this.#refuseTopic(topic, `an isolated plugin can announce ${MAX_TOPICS} topics; use fewer, coarser ones`)
+    }
+  }
+
+  /** Logs only the first refusal, since a plugin may announce a topic thousands of times a second. */
+  #refuseTopic(topic: unknown, message: string): void {
+    if (this.#topicRefused) return
+    this.#topicRefused = true
+    this.#host.log.warn(message, { topic: String(topic).slice(0, MAX_NAME_LENGTH) })
   }
 
   #kill(reason: string): void {
@@ -257,6 +282,30 @@ class IsolatedUnit {
     this.#child.kill()
     await this.#child.ended
   }
+}
+
+/**
+ * Validates and copies items that a child sent. Their plugin may be hostile, and structured clones hold more than data.
+ * Throws `KRN_NOT_REMOTABLE`.
+ */
+function receivedItems(items: Contributions['items'], plugin: string): Item[] {
+  const refuse = (what: string): never => {
+    throw kernelErrors.create('KRN_NOT_REMOTABLE', `${plugin}: ${what}`, {
+      plugin,
+      hint: `contribute at most ${MAX_ITEMS} items of plain data, with labels and keys of at most ${MAX_NAME_LENGTH} characters`
+    })
+  }
+  const isName = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_NAME_LENGTH
+  if (items.length > MAX_ITEMS) refuse(`it contributes ${items.length} items`)
+  return items.map(({ point, item, keys, label }) => {
+    if (![point, label].every(isName) || !Array.isArray(keys) || !keys.every(isName))
+      refuse('a point, key or label of its contributions is not a short text')
+    try {
+      return { point, item: copyData(item), keys: [...keys], label, remote: true }
+    } catch (error) {
+      return refuse(`its contribution to ${point} is not data: ${errorMessage(error)}`)
+    }
+  })
 }
 
 /** Returns the path of the bundle. Throws `KRN_NOT_REMOTABLE` if the plugin has features that work only in-process. */

@@ -86,7 +86,7 @@ export type ToHost = {
     },
     unknown
   ]
-  /** Payload: topic. */
-  readonly changed: readonly [string, unknown]
+  /** Payload: topics that were announced in one turn of the child's event loop. */
+  readonly changed: readonly [readonly string[], unknown]
   readonly uncaught: readonly [EncodedError, unknown]
 }

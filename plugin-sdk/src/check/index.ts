@@ -1,4 +1,5 @@
 export type { SchemaError, Validate } from './ajv.ts'
+export { copyData } from './copy-data.ts'
 export { copyPlain } from './copy-plain.ts'
 export { describeErrors, type FieldProblem, renderProblems } from './describe-errors.ts'
 export * from './schema-check.ts'
