@@ -1,4 +1,12 @@
-import { type OperationDescriptor, type Point, type Principal, point, service } from '@svc/plugin-sdk'
+import {
+  type Call,
+  type OperationDescriptor,
+  type Point,
+  type Principal,
+  point,
+  service,
+  type TraceContext
+} from '@svc/plugin-sdk'
 import type { PluginState } from './admin.ts'
 
 /** Kernel API for surfaces: the current generation, and the single entry point to every handler. */
@@ -14,6 +22,11 @@ export interface KernelPort {
   readonly stateRoot: string
   readonly version: string
   readonly topics: Topics
+  /**
+   * Registers an observer of all calls of operations, which replaces an earlier one until the returned function is
+   * called. Cheaper than a tap of `kernel.operation-ended`, for a plugin that records every call.
+   */
+  observe(observer: CallObserver): () => void
   /** Returns the text with every known secret replaced by `***`, as in the log. For texts that are stored or shown. */
   mask(text: string): string
   /**
@@ -36,6 +49,22 @@ export interface Topics {
   subscribe(topics: readonly string[], wake: (topic: string) => void): () => void
 }
 
+/** Observes calls of operations. No method may throw. */
+export interface CallObserver {
+  /** Called after each call, before its caller receives the outcome. `error`: undefined after a success. */
+  ended(call: ObservedCall, operation: OperationDescriptor, plugin: string, ms: number, error: unknown): void
+  /** Returns whether the details of a new trace are recorded. */
+  sample(): boolean
+  /** Runs the handler of a call whose details are recorded; see {@link TraceContext.sampled}. */
+  within<A>(call: ObservedCall, run: () => A): A
+}
+
+export type ObservedCall = Required<TraceContext> &
+  Pick<Call, 'requestId' | 'surface'> & {
+    /** Span id of the caller; null if the call starts a trace. */
+    readonly parentSpanId: string | null
+  }
+
 /** Call data from a surface. */
 export interface Invocation {
   /** `http`, `mcp`, `rpc`, `cli`, `internal`, or the name of another surface. */
@@ -44,6 +73,8 @@ export interface Invocation {
   readonly requestId?: string
   /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace starts. */
   readonly traceparent?: string
+  /** Span of the caller, instead of `traceparent`, for a surface that has it as an object. */
+  readonly trace?: TraceContext
   readonly signal?: AbortSignal
   /**
    * Whether the caller has disconnected, for a surface that creates its signal lazily. Default: the signal is checked.
