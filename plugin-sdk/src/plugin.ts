@@ -114,7 +114,8 @@ export interface CallOptions {
    * Parent call. This call inherits its trace, request id and deadline, and is cancelled with it. The caller that the
    * operation sees is the plugin, so the plugin must check the rights of the original caller.
    */
-  readonly parent?: Pick<Call, 'signal' | 'traceId' | 'requestId' | 'deadline'> & Partial<Pick<Call, 'spanId' | 'sampled'>>
+  readonly parent?: Pick<Call, 'signal' | 'traceId' | 'requestId' | 'deadline'> &
+    Partial<Pick<Call, 'spanId' | 'sampled'>>
   readonly signal?: AbortSignal
   /** Timeout in milliseconds; 0: only the timeout of the operation applies. */
   readonly timeoutMs?: number

@@ -218,3 +218,22 @@ t.test('reloadSoak reports the heap growth per reload', async t => {
   t.ok(heapPerReload > 100_000, `${heapPerReload} bytes for a leaking plugin`)
   t.ok(clean.heapPerReload < heapPerReload / 10, `${clean.heapPerReload} bytes for a clean plugin`)
 })
+
+t.test('counts the announcements of a topic', async t => {
+  const add = defineOperation({ id: 'list.add', summary: 'x', input: s.object({}), output: s.object({}) })
+  const list = definePlugin({
+    name: 'list',
+    operations: [add],
+    activate: ctx =>
+      ctx.implement(add, () => {
+        ctx.changed('list.rows')
+        return {}
+      })
+  })
+  const kernel = await testPlugin(list)
+  t.teardown(() => kernel.close())
+  t.equal(kernel.changes('list.rows'), 0)
+  await kernel.call(add, {})
+  await kernel.call(add, {})
+  t.equal(kernel.changes('list.rows'), 2)
+})

@@ -36,10 +36,44 @@ function record(fields: Readonly<Record<string, Rule>>): Rule {
   }
 }
 
+/** Applies each rule if the earlier ones hold. */
+function every(...rules: readonly Rule[]): Rule {
+  return value => {
+    for (const each of rules) {
+      const problem = each(value)
+      if (problem !== undefined) return problem
+    }
+    return undefined
+  }
+}
+
 const optional =
   (inner: Rule): Rule =>
   value =>
     value === undefined ? undefined : inner(value)
+
+/** Minimum of `watch.minMs`: a client that calls more often would mostly draw frames that no one sees. */
+const MIN_WATCH_MS = 50
+
+const watch = record({
+  on: value => (Array.isArray(value) && value.length > 0 ? list(word)(value) : 'must be a list of at least one topic'),
+  mode: optional(oneOf('snapshot', 'delta')),
+  minMs: optional(
+    rule(value => Number.isInteger(value) && (value as number) >= MIN_WATCH_MS, `a whole number from ${MIN_WATCH_MS}`)
+  )
+})
+
+/** Rule for a whole operation: clients call a watched one again and again, and deltas need fixed fields. */
+const watchable: Rule = value => {
+  const { watch, effect, input, output } = value as OperationDescriptor
+  if (watch === undefined) return undefined
+  if (effect !== 'read') return `.watch is only for operations with the effect read, not ${effect}`
+  if (watch.mode !== 'delta') return undefined
+  const fields = (schema: object): object => Object((schema as { readonly properties?: object }).properties)
+  const lacking = ['cursor', 'reset', 'upsert', 'remove', 'more'].filter(field => !(field in fields(output)))
+  if ('since' in fields(input) && lacking.length === 0) return undefined
+  return '.watch.mode is delta, but the schemas are not those of deltaOperation'
+}
 
 const MANIFEST = record({
   manifest: oneOf(1),
@@ -53,23 +87,27 @@ const MANIFEST = record({
   after: list(word),
   provides: list(serviceId),
   operations: list(
-    record({
-      id: word,
-      summary: text,
-      input: table,
-      output: table,
-      events: optional(table),
-      errors: table,
-      effect: oneOf('read', 'write', 'destructive'),
-      idempotent: flag,
-      timeoutMs: count,
-      concurrency: count,
-      scopes: list(text),
-      untapped: optional(value => (value === true ? undefined : text(value))),
-      expose: table,
-      claims: optional(list(text)),
-      shown: optional(list(text))
-    })
+    every(
+      record({
+        id: word,
+        summary: text,
+        input: table,
+        output: table,
+        events: optional(table),
+        errors: table,
+        effect: oneOf('read', 'write', 'destructive'),
+        idempotent: flag,
+        timeoutMs: count,
+        concurrency: count,
+        scopes: list(text),
+        untapped: optional(value => (value === true ? undefined : text(value))),
+        expose: table,
+        claims: optional(list(text)),
+        shown: optional(list(text)),
+        watch: optional(watch)
+      }),
+      watchable
+    )
   ),
   points: list(word),
   hooks: list(

@@ -1,4 +1,13 @@
-import { defineOperation, definePlugin, describePlugin, hook, point, t as s, service } from '@svc/plugin-sdk'
+import {
+  defineOperation,
+  definePlugin,
+  deltaOperation,
+  describePlugin,
+  hook,
+  point,
+  t as s,
+  service
+} from '@svc/plugin-sdk'
 import t from 'tap'
 import { validateManifest } from '#loader'
 
@@ -12,7 +21,18 @@ const full = definePlugin({
   requires: { clock: service('clock@1') },
   provides: [service('store@2')],
   after: ['telemetry'],
-  operations: [operation('full.one', 'full one')],
+  operations: [
+    operation('full.one', 'full one'),
+    defineOperation({
+      id: 'full.list',
+      summary: 'x',
+      input: s.object({}),
+      output: s.object({}),
+      effect: 'read',
+      watch: { on: ['full.rows', 'other.rows'], minMs: 50 }
+    }),
+    deltaOperation({ id: 'full.feed', summary: 'x', row: s.object({ id: s.string() }), watch: { on: ['full.rows'] } })
+  ],
   points: [point('full.point')],
   hooks: [hook('full.hook', 'waterfall', { onError: 'skip' })],
   commands: [{ command: 'full run', summary: 'Runs', input: s.object({}) }],
@@ -45,6 +65,16 @@ t.test('each error is reported with its path', t => {
     [of => (of.operations[0].effect = 'none'), /\.operations\[0\]\.effect must be read or write or destructive/],
     [of => (of.operations[0].id = 'a b'), /\.operations\[0\]\.id must be a string without spaces/],
     [of => (of.operations[0].timeoutMs = -1), /\.operations\[0\]\.timeoutMs must be a whole number/],
+    [of => (of.operations[1].watch = true), /\.operations\[1\]\.watch must be an object/],
+    [of => delete of.operations[1].watch.on, /\.operations\[1\]\.watch\.on must be a list of at least one topic/],
+    [of => (of.operations[1].watch.on = []), /\.operations\[1\]\.watch\.on must be a list of at least one topic/],
+    [of => (of.operations[1].watch.on = ['a', 5]), /\.operations\[1\]\.watch\.on\[1\] must be a string/],
+    [of => (of.operations[1].watch.mode = 'push'), /\.operations\[1\]\.watch\.mode must be snapshot or delta/],
+    [of => (of.operations[1].watch.minMs = 49), /\.operations\[1\]\.watch\.minMs must be a whole number from 50/],
+    [of => (of.operations[1].watch.minMs = 50.5), /\.operations\[1\]\.watch\.minMs must be a whole number/],
+    [of => (of.operations[1].effect = 'write'), /\.operations\[1\]\.watch is only for .* effect read, not write/],
+    [of => (of.operations[1].watch.mode = 'delta'), /\.operations\[1\]\.watch\.mode is delta, but .* deltaOperation/],
+    [of => delete of.operations[2].input.properties.since, /\.operations\[2\]\.watch\.mode is delta, but/],
     [of => (of.hooks[0].mode = 'odd'), /\.hooks\[0\]\.mode /],
     [of => (of.commands[0].command = ' run'), /\.commands\[0\]\.command must be words/],
     [of => (of.config = []), /\.config must be an object/],

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Hook } from '../hook.ts'
 import type { CallerInputOf, Operation, OutputOf } from '../operation.ts'
-import type { CallOptions, Plugin } from '../plugin.ts'
+import type { CallOptions, Plugin, PluginContext } from '../plugin.ts'
 import type { Service, ServiceId } from '../service.ts'
 
 /** Fake service, so that a plugin can be tested without the plugin that normally provides the service. */
@@ -51,6 +51,8 @@ export interface TestKernel {
   /** Returns the registrations of a plugin in its scope. */
   effects(name: string): EffectTree
   state(name: string): string
+  /** Returns how often plugins announced a topic; see {@link PluginContext.changed}. */
+  changes(topic: string): number
   /** Replaces the plugin of the same name without interruption, or adds the plugin. Throws if the change fails. */
   replace(plugin: Plugin): Promise<void>
   close(): Promise<void>
@@ -66,6 +68,7 @@ interface KernelTesting {
   }): Promise<{
     kernel: {
       invoke(id: string, input: unknown, call: object): Promise<unknown>
+      readonly topics: { version(topic: string): number }
       records: ReadonlyMap<string, { state: string; unit: { scope: { tree(): EffectTree } } | null }>
     }
     root: string
@@ -101,6 +104,7 @@ export async function testKernel(plugins: readonly Plugin[], options: TestOption
     trigger: (hook, ...args) => handle.trigger(hook, ...args) as Promise<never>,
     effects: name => handle.kernel.records.get(name)?.unit?.scope.tree() ?? { label: name, children: [] },
     state: name => handle.kernel.records.get(name)?.state ?? 'unknown',
+    changes: topic => handle.kernel.topics.version(topic),
     replace: plugin => handle.replace(plugin),
     close: () => handle.close()
   }
