@@ -37,7 +37,6 @@ import {
   cancelHandler,
   inspectHandler,
   listHandler,
-  openRuns,
   pruneHandler,
   signalHandler,
   workflowCancel,
@@ -46,6 +45,11 @@ import {
   workflowPrune,
   workflowSignal
 } from './workflows/operations.ts'
+import { contributeWorkflowPages } from './workflows/pages.ts'
+import { openRuns } from './workflows/runs.ts'
+import { timelineHandler, workflowTimeline } from './workflows/timeline-operation.ts'
+import { WORKFLOWS_TOPIC } from './workflows/topic.ts'
+import { inboxHandler, searchHandler, workflowInbox, workflowSearch } from './workflows/waiting.ts'
 import {
   checkWorkflows,
   orderedWorkflow,
@@ -67,7 +71,17 @@ export default definePlugin({
     speech: ref(speechRecogniser)
   },
   hooks: [workflowStep],
-  operations: [evaluateOperation, workflowList, workflowInspect, workflowSignal, workflowCancel, workflowPrune],
+  operations: [
+    evaluateOperation,
+    workflowList,
+    workflowInspect,
+    workflowTimeline,
+    workflowSignal,
+    workflowCancel,
+    workflowPrune,
+    workflowInbox,
+    workflowSearch
+  ],
   commands: [
     runCommand,
     devCommand,
@@ -119,12 +133,17 @@ export default definePlugin({
     const runs = openRuns(() => storeOf({ ctx, store }))
     ctx.implement(workflowList, listHandler(runs))
     ctx.implement(workflowInspect, inspectHandler(runs))
-    ctx.implement(workflowSignal, signalHandler(runs))
-    ctx.implement(workflowCancel, cancelHandler(runs))
+    ctx.implement(workflowTimeline, timelineHandler(runs))
+    const changed = (): void => ctx.changed(WORKFLOWS_TOPIC)
+    ctx.implement(workflowSignal, signalHandler(runs, changed))
+    ctx.implement(workflowCancel, cancelHandler(runs, changed))
     ctx.implement(
       workflowPrune,
-      pruneHandler(runs, () => retentionOf(ctx.config))
+      pruneHandler(runs, () => retentionOf(ctx.config), changed)
     )
+    ctx.implement(workflowInbox, inboxHandler(runs))
+    ctx.implement(workflowSearch, searchHandler(runs))
+    contributeWorkflowPages(ctx)
     ctx.command(workflowRunCommand.command, runWorkflow(runner))
     ctx.command(workflowCheckCommand.command, checkWorkflows(runner))
     ctx.command(

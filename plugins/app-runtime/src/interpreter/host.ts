@@ -28,6 +28,8 @@ export interface Host {
   readonly durable?: Durable | null
   /** Called after a step of a run is committed; absent in tests of programs. */
   readonly stepped?: (step: WorkflowStep) => void
+  /** Called after any other change of a run is committed. */
+  readonly runChanged?: () => void
   /** Requests to the main thread; null if there is none. */
   readonly bridge: Bridge | null
   /** null for a program without a database. */

@@ -93,6 +93,8 @@ export type FromThread =
   | { readonly kind: 'due' }
   /** A step of a workflow run was committed. */
   | { readonly kind: 'step'; readonly step: WorkflowStep }
+  /** Another change of a workflow run was committed. */
+  | { readonly kind: 'run' }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }
   | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure; readonly slot: number }
 

@@ -58,7 +58,8 @@ export function openProgramHost(load: Load, { report, onEffect, onStore, slot }:
       database,
       ending: null,
       durable,
-      stepped: step => report({ kind: 'step', step })
+      stepped: step => report({ kind: 'step', step }),
+      runChanged: () => report({ kind: 'run' })
     },
     inTransaction: (kind, work, keeps, of) => (database === null ? work() : database.transaction(kind, work, keeps, of))
   }

@@ -43,6 +43,8 @@ export interface PoolOptions {
   /** Called when a thread reports due work. */
   readonly onDue?: () => void
   readonly onStep?: (step: WorkflowStep) => void
+  /** Called when another change of a workflow run was committed. */
+  readonly onRun?: () => void
   /** A thread that loads the program. */
   thread(isFirst: boolean): Promise<LoadingThread>
   /** Returns the handlers of a thread's bridge; the signal is aborted when the thread has ended. */
@@ -149,7 +151,8 @@ export class ProgramPool {
       failed: (endpoint, failure, requestId) => this.#logFailure(endpoint, failure, requestId),
       log: (level, text, requestId) => this.#options.log[level](text, requestFields(requestId)),
       due: () => this.#options.onDue?.(),
-      stepped: step => this.#options.onStep?.(step)
+      stepped: step => this.#options.onStep?.(step),
+      runChanged: () => this.#options.onRun?.()
     })
     this.#loading.add(thread)
     try {

@@ -54,6 +54,8 @@ export interface ThreadListener {
   due(): void
   /** Called when a step of a workflow run was committed. */
   stepped(step: WorkflowStep): void
+  /** Called when another change of a workflow run was committed. */
+  runChanged(): void
 }
 
 /** Handle of a program's thread in the main thread. */
@@ -226,6 +228,7 @@ export class ProgramThread {
     }
     if (message.kind === 'due') this.#listener.due()
     if (message.kind === 'step') this.#listener.stepped(message.step)
+    if (message.kind === 'run') this.#listener.runChanged()
     if (message.kind !== 'log') return
     this.#listener.log(message.level, message.text, this.#calls[message.slot]?.requestId)
     if (Atomics.sub(this.#progress, PROGRESS.UNWRITTEN, 1) === RESUME_AT) {

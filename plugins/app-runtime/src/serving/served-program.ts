@@ -26,6 +26,7 @@ import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { openServices, type ProgramServices } from '../threads/program-services.ts'
 import { durableOptions, lookAfterDue } from '../workflows/look-after-due.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
+import { WORKFLOWS_TOPIC } from '../workflows/topic.ts'
 import { type Endpoint, endpointsOf } from './endpoints.ts'
 import { LoadingThread, type LoadParts } from './loading-thread.ts'
 import { openLookups } from './lookups.ts'
@@ -82,8 +83,16 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     path: file,
     log,
     timeLimit: config.time_limit_ms,
-    onDue: () => scheduler?.poke(),
-    onStep: step => void ctx.trigger(workflowStep, step).catch(() => {}),
+    onDue() {
+      // A run was started, or a message sent.
+      ctx.changed(WORKFLOWS_TOPIC)
+      scheduler?.poke()
+    },
+    onStep(step) {
+      ctx.changed(WORKFLOWS_TOPIC)
+      void ctx.trigger(workflowStep, step).catch(() => {})
+    },
+    onRun: () => ctx.changed(WORKFLOWS_TOPIC),
     thread: async isFirst => {
       const worker = isFirst ? await supply.take() : supply.start()
       const begun = saved?.thread ?? null

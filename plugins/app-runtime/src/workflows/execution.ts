@@ -344,6 +344,8 @@ export class WorkflowExecution {
     const entries = this.#entries
     this.#entries = []
     this.#durable.workflows.record(this.run.runId, this.run.owner, { ...change, entries }, this.#durable.now())
+    // A completed step is announced by itself.
+    if (change.completed === undefined) this.#machine.host.runChanged?.()
   }
 }
 

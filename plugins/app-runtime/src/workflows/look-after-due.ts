@@ -8,6 +8,7 @@ import type { Settings } from '../settings.ts'
 import type { DurableOptions } from './database-durable.ts'
 import { pruneRuns, type Retention } from './prune.ts'
 import { DurableScheduler } from './scheduler.ts'
+import { WORKFLOWS_TOPIC } from './topic.ts'
 
 /** Delay of the first pruning and interval of the next ones, in milliseconds. */
 const FIRST_PRUNE_MS = 10_000
@@ -55,6 +56,7 @@ export async function lookAfterDue(
     store,
     program,
     log: ctx.log,
+    onChange: () => ctx.changed(WORKFLOWS_TOPIC),
     // The other threads remain free for callers.
     atOnce: Math.max(1, Math.floor(threads / 2)),
     perform: work => pool.ask(due, JSON.stringify(work))
@@ -64,9 +66,11 @@ export async function lookAfterDue(
     for (let wait = FIRST_PRUNE_MS; !signal.aborted; wait = PRUNE_MS) {
       await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return
-      await pruneRuns(store, program, retentionOf(ctx.config)).catch((error: unknown) => {
+      const deleted = await pruneRuns(store, program, retentionOf(ctx.config)).catch((error: unknown) => {
         ctx.log.warn(`old runs of ${program} were not deleted`, { error })
+        return 0
       })
+      if (deleted > 0) ctx.changed(WORKFLOWS_TOPIC)
     }
   })
   return scheduler

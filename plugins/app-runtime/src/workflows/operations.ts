@@ -1,26 +1,11 @@
-import type { DatabaseStore, SqlValue } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { countExpendable, pruneRuns, type Retention } from './prune.ts'
-import { prepareStore } from './scheduler.ts'
+import { findRun, runIdField as id, type OpenRuns, RUNS, runFields as run, shownRun, timeText } from './runs.ts'
+import { WORKFLOWS_TOPIC } from './topic.ts'
 import { ENDED } from './workflow-store.ts'
 
 const { RUN_WORKFLOW_UNKNOWN, RUN_WORKFLOW_FAILED } = runErrors.specs
-
-const id = t.string({ minLength: 1, maxLength: 1000, description: 'Id of the run.' })
-const time = t.nullable(t.string({ description: 'RFC 3339, in UTC.' }))
-const run = t.object({
-  run_id: t.string(),
-  workflow: t.string(),
-  program: t.string(),
-  status: t.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']),
-  completed_steps: t.integer(),
-  started_at: time,
-  completed_at: time,
-  wakes_at: time,
-  waits_for: t.nullable(t.string({ description: 'The awaited signal.' })),
-  error: t.nullable(t.string())
-})
 
 export const workflowList = defineOperation({
   id: 'workflow.list',
@@ -28,10 +13,13 @@ export const workflowList = defineOperation({
   input: t.object({
     workflow: t.optional(t.string({ description: 'Only runs of this workflow.' })),
     status: t.optional(t.string({ description: 'Only runs in this status.' })),
+    program: t.optional(t.string({ description: 'Only runs of this program.' })),
+    active: t.boolean({ default: false, description: 'Only runs that have not ended.' }),
     limit: t.integer({ default: 50, minimum: 1, maximum: 1000 })
   }),
   output: t.object({ runs: t.array(run) }),
   effect: 'read',
+  watch: { on: [WORKFLOWS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/workflows' },
     mcp: { name: 'svc_workflow_list' },
@@ -58,6 +46,7 @@ export const workflowInspect = defineOperation({
   }),
   errors: { RUN_WORKFLOW_UNKNOWN },
   effect: 'read',
+  watch: { on: [WORKFLOWS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/workflows/:run_id' },
     mcp: { name: 'svc_workflow_inspect' },
@@ -133,50 +122,35 @@ export const workflowPrune = defineOperation({
   }
 })
 
-/** Opens the database of the program, with the tables of its runs. */
-export type OpenRuns = () => Promise<DatabaseStore>
-
-export function openRuns(store: () => Promise<DatabaseStore>): OpenRuns {
-  const prepared = new WeakSet<DatabaseStore>()
-  return async () => {
-    const opened = await store()
-    if (!prepared.has(opened)) await prepareStore(opened)
-    prepared.add(opened)
-    return opened
-  }
-}
-
-const RUNS = `SELECT r.run_id, r.workflow_name, s.program, r.status, r.completed_steps, r.started_at_ms, r.completed_at_ms,
-  s.wake_at_ms, s.waiting_for, r.last_error, s.args_json, s.result_json
-  FROM workflow_run_log r JOIN workflow_run_state s ON s.run_id = r.run_id`
-
 export function listHandler(open: OpenRuns): Handler<typeof workflowList> {
-  return async ({ workflow = null, status = null, limit }) => {
+  return async ({ workflow = null, status = null, program = null, active, limit }) => {
     const store = await open()
     const { rows } = await store.query(
       `${RUNS} WHERE (:workflow IS NULL OR r.workflow_name = :workflow) AND (:status IS NULL OR r.status = :status)
+        AND (:program IS NULL OR s.program = :program)
+        AND (NOT :active OR r.status NOT IN ('completed', 'failed', 'cancelled'))
         ORDER BY r.started_at_ms DESC, r.run_id LIMIT :limit`,
-      { workflow, status, limit }
+      { workflow, status, program, active, limit }
     )
-    return { runs: rows.map(shown) }
+    return { runs: rows.map(shownRun) }
   }
 }
 
 export function inspectHandler(open: OpenRuns): Handler<typeof workflowInspect> {
   return async ({ run_id }) => {
     const store = await open()
-    const row = await found(store, run_id)
+    const row = await findRun(store, run_id)
     const journal = await store.query(
       'SELECT entry_json, recorded_at_ms FROM workflow_journal WHERE run_id = ? ORDER BY id',
       [run_id]
     )
     const entries = journal.rows.map(([entry]) => JSON.parse(String(entry)) as Record<string, unknown>)
-    const about = shown(row)
+    const about = shownRun(row)
     const [args, result] = [row[10], row[11]]
     const lines = entries.map(({ event, activity_id, ...rest }, index) => {
       const { error, attempt } = rest
       const more = [activity_id, attempt === undefined ? '' : `attempt ${attempt}`, error].filter(each => each)
-      return `  ${timeOf(journal.rows[index]?.[1])}  ${event} ${more.join(' ')}`.trimEnd()
+      return `  ${timeText(journal.rows[index]?.[1])}  ${event} ${more.join(' ')}`.trimEnd()
     })
     const waits = about.waits_for ?? about.wakes_at
     const state = waits === null ? about.status : `${about.status} for ${waits}`
@@ -196,10 +170,10 @@ export function inspectHandler(open: OpenRuns): Handler<typeof workflowInspect> 
   }
 }
 
-export function signalHandler(open: OpenRuns): Handler<typeof workflowSignal> {
+export function signalHandler(open: OpenRuns, changed: () => void): Handler<typeof workflowSignal> {
   return async ({ run_id, key, payload }) => {
     const store = await open()
-    const { status } = shown(await found(store, run_id))
+    const { status } = shownRun(await findRun(store, run_id))
     if (ENDED.includes(status)) {
       throw runErrors.create('RUN_WORKFLOW_FAILED', `the run ${run_id} accepts no signal: it is ${status}`)
     }
@@ -207,66 +181,41 @@ export function signalHandler(open: OpenRuns): Handler<typeof workflowSignal> {
       'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, ?)',
       [run_id, key, payload === undefined ? null : losslessJson(payload), Date.now()]
     )
+    changed()
     return { run_id, status, text: `${run_id} was signalled: ${key}` }
   }
 }
 
-export function cancelHandler(open: OpenRuns): Handler<typeof workflowCancel> {
+export function cancelHandler(open: OpenRuns, changed: () => void): Handler<typeof workflowCancel> {
   return async ({ run_id }) => {
     const store = await open()
-    await found(store, run_id)
+    await findRun(store, run_id)
     // The process that runs it notices at its next write.
     await store.execute(
       `UPDATE workflow_run_log SET status = 'cancelled', lease_owner = NULL, lease_until_ms = NULL, completed_at_ms = ?
         WHERE run_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')`,
       [Date.now(), run_id]
     )
-    const { status } = shown(await found(store, run_id))
+    changed()
+    const { status } = shownRun(await findRun(store, run_id))
     return { run_id, status, text: `${run_id} is ${status}` }
   }
 }
 
-export function pruneHandler(open: OpenRuns, keeping: () => Retention): Handler<typeof workflowPrune> {
+export function pruneHandler(
+  open: OpenRuns,
+  keeping: () => Retention,
+  changed: () => void
+): Handler<typeof workflowPrune> {
   return async ({ keep_runs, keep_days, program = null, dry_run }) => {
     const store = await open()
     const toLossless = keeping()
     const bounds = { runs: keep_runs ?? toLossless.runs, days: keep_days ?? toLossless.days }
     const runs = await (dry_run ? countExpendable : pruneRuns)(store, program, bounds)
+    if (!dry_run && runs > 0) changed()
     const count = runs === 1 ? '1 ended run' : `${runs} ended runs`
     return { runs, text: `${dry_run ? 'would delete' : 'deleted'} ${count}` }
   }
-}
-
-type Row = readonly SqlValue[]
-
-async function found(store: DatabaseStore, runId: string): Promise<Row> {
-  const { rows } = await store.query(`${RUNS} WHERE r.run_id = ?`, [runId])
-  const [row] = rows
-  if (row !== undefined) return row
-  throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `${store.location} has no run ${runId}`, {
-    hint: 'svc workflow list shows the runs'
-  })
-}
-
-type Shown = Awaited<ReturnType<Handler<typeof workflowList>>>['runs'][number]
-
-function shown([runId, workflow, program, status, steps, started, completed, wakes, waits, error]: Row): Shown {
-  return {
-    run_id: String(runId),
-    workflow: String(workflow),
-    program: String(program),
-    status: String(status) as Shown['status'],
-    completed_steps: Number(steps),
-    started_at: timeOf(started),
-    completed_at: timeOf(completed),
-    wakes_at: timeOf(wakes),
-    waits_for: typeof waits === 'string' ? waits : null,
-    error: typeof error === 'string' ? error : null
-  }
-}
-
-function timeOf(milliseconds: SqlValue | undefined): string | null {
-  return typeof milliseconds === 'number' ? new Date(milliseconds).toISOString() : null
 }
 
 /** Converts JSON to the format of `losslessText`, as strs, lists and records of the language. */

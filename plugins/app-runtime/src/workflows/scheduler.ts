@@ -26,6 +26,8 @@ export interface SchedulerOptions {
   readonly log: Logger
   /** Maximum concurrent runs and mailboxes. */
   readonly atOnce: number
+  /** Called after the scheduler changed runs in the database. */
+  readonly onChange?: () => void
   /** Performs work in a thread. Returns an HTTP status; the body of a 200 is a `DueEnd`. */
   perform(work: DueWork): Promise<{ readonly status: number; readonly body: string }>
 }
@@ -128,6 +130,7 @@ export class DurableScheduler {
       .catch((error: unknown) => this.#options.log.warn(`${name} was not processed`, { error }))
       .finally(() => {
         this.#busy.delete(name)
+        this.#options.onChange?.()
         this.#plan(0)
       })
   }

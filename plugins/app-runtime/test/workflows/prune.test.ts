@@ -132,7 +132,8 @@ t.test('programs are counted separately, and many runs are deleted in batches', 
   t.same(await ids('workflow_run_log'), ['q1', 'r1202'])
   const prune = pruneHandler(
     openRuns(async () => store),
-    () => ({ runs: 1, days: 100_000 })
+    () => ({ runs: 1, days: 100_000 }),
+    () => undefined
   )
   const call = {} as Parameters<typeof prune>[1]
   t.match(await prune({ dry_run: false }, call), { runs: 0 })

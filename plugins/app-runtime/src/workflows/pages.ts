@@ -1,0 +1,186 @@
+import {
+  type Column,
+  type DashboardAction,
+  dashboardActions,
+  dashboardCards,
+  dashboardInbox,
+  dashboardPages,
+  dashboardSearch,
+  type Link,
+  type TableView,
+  type View
+} from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+
+const RUN_PAGE = 'app-runtime/workflows/:id'
+
+/** Kind of row that the actions are for. */
+const RUN = 'workflow-run'
+
+const openRun: Link = { page: RUN_PAGE, params: { id: { from: 'row', name: 'run_id' } } }
+
+const runColumns: readonly Column[] = [
+  { field: 'run_id', title: 'Run', format: 'code' },
+  { field: 'workflow', title: 'Workflow' },
+  { field: 'program', title: 'App' },
+  { field: 'status', title: 'Status', format: 'state' },
+  { field: 'waits_for', title: 'Waits for' },
+  { field: 'completed_steps', title: 'Steps', format: 'number' },
+  { field: 'started_at', title: 'Started', format: 'time' },
+  { field: 'completed_at', title: 'Ended', format: 'time' },
+  { field: 'error', title: 'Error' }
+]
+
+const table: TableView = {
+  kind: 'table',
+  operation: 'workflow.list',
+  input: {
+    status: { from: 'filter', name: 'status' },
+    program: { from: 'filter', name: 'app' },
+    workflow: { from: 'filter', name: 'workflow' },
+    // More rows would exceed what the console's stream carries at once.
+    limit: { value: 200 }
+  },
+  rows: 'runs',
+  key: 'run_id',
+  columns: runColumns,
+  filters: [
+    {
+      name: 'status',
+      label: 'Status',
+      choices: ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
+    },
+    { name: 'app', label: 'App' },
+    { name: 'workflow', label: 'Workflow' },
+    { name: 'run', label: 'Run id contains', field: 'run_id' }
+  ],
+  of: RUN,
+  open: openRun,
+  empty:
+    'No workflow runs. A run appears here when a program calls one of its workflows, or with: svc workflow run FILE NAME'
+}
+
+const timeline = { operation: 'workflow.timeline', input: { run_id: { from: 'route', name: 'id' } } } as const
+
+const run: View = {
+  kind: 'stack',
+  items: [
+    {
+      title: 'Run',
+      view: {
+        kind: 'record',
+        ...timeline,
+        field: 'run',
+        of: RUN,
+        columns: [...runColumns, { field: 'wakes_at', title: 'Continues at', format: 'time' }]
+      }
+    },
+    {
+      title: 'Timeline',
+      view: {
+        kind: 'timeline',
+        ...timeline,
+        rows: 'bars',
+        lane: 'lane',
+        start: 'start',
+        end: 'end',
+        state: 'state',
+        label: 'label',
+        columns: [{ field: 'attempt', title: 'Attempt', format: 'number' }],
+        empty: 'No steps yet. Each activity, timer and signal of the run appears here when it begins.'
+      }
+    },
+    {
+      title: 'Journal',
+      view: {
+        kind: 'table',
+        ...timeline,
+        rows: 'journal',
+        key: 'entry',
+        columns: [
+          { field: 'entry', title: 'Entry', format: 'number' },
+          { field: 'time', title: 'Time', format: 'time' },
+          { field: 'event', title: 'Event' },
+          { field: 'activity', title: 'Activity' },
+          { field: 'step', title: 'Step', format: 'code' },
+          { field: 'detail', title: 'Details' }
+        ],
+        sort: '-entry',
+        empty: 'No journal entries yet. The run writes one for each step.'
+      }
+    },
+    { title: 'Arguments', view: { kind: 'text', ...timeline, field: 'args', format: 'json' } },
+    {
+      title: 'Result',
+      view: {
+        kind: 'text',
+        ...timeline,
+        field: 'result',
+        format: 'json',
+        empty: 'No result yet. It appears when the run has completed.'
+      }
+    }
+  ]
+}
+
+const ACTIVE = ['pending', 'running', 'waiting']
+
+const actions: readonly DashboardAction[] = [
+  {
+    on: RUN,
+    label: 'Send signal',
+    operation: 'workflow.signal',
+    bind: { run_id: { from: 'row', name: 'run_id' }, key: { from: 'row', name: 'waits_for' } },
+    ask: ['key', 'payload'],
+    when: { field: 'status', in: ACTIVE },
+    role: 'operator',
+    tone: 'primary'
+  },
+  {
+    on: RUN,
+    label: 'Cancel run',
+    operation: 'workflow.cancel',
+    bind: { run_id: { from: 'row', name: 'run_id' } },
+    when: { field: 'status', in: ACTIVE },
+    role: 'owner',
+    tone: 'danger'
+  }
+]
+
+/** Contributes the workflow pages of the console, their actions, and what waits for a person. */
+export function contributeWorkflowPages(ctx: Pick<PluginContext, 'contribute'>): void {
+  ctx.contribute(dashboardPages, {
+    path: 'app-runtime/workflows',
+    title: 'Workflows',
+    summary: 'Runs of the workflows of programs',
+    icon: 'workflow',
+    section: 'run',
+    order: 40,
+    view: table
+  })
+  ctx.contribute(dashboardPages, { path: RUN_PAGE, title: 'Workflow run', icon: 'workflow', section: 'run', view: run })
+  for (const action of actions) ctx.contribute(dashboardActions, action, `${action.label} of a workflow run`)
+  ctx.contribute(dashboardInbox, { operation: 'workflow.inbox' })
+  ctx.contribute(dashboardSearch, { operation: 'workflow.search' })
+  ctx.contribute(dashboardCards, {
+    title: 'Active workflows',
+    size: 'm',
+    order: 60,
+    view: {
+      kind: 'table',
+      operation: 'workflow.list',
+      input: { active: { value: true }, limit: { value: 8 } },
+      rows: 'runs',
+      key: 'run_id',
+      columns: [
+        { field: 'workflow', title: 'Workflow' },
+        { field: 'status', title: 'Status', format: 'state' },
+        { field: 'waits_for', title: 'Waits for' },
+        { field: 'started_at', title: 'Started', format: 'time' }
+      ],
+      open: openRun,
+      empty: 'No active runs. A run appears here when a program calls one of its workflows.'
+    },
+    link: { page: 'app-runtime/workflows' }
+  })
+}
