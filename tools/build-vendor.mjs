@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildPageRuntime } from './page-runtime.mjs'
 
 const kernel = fileURLToPath(new URL('../kernel', import.meta.url))
 const sdk = fileURLToPath(new URL('../plugin-sdk', import.meta.url))
@@ -35,6 +36,9 @@ await build({
   // cosmiconfig needs TypeScript only for configuration in TypeScript, which svc does not use.
   external: ['typescript']
 })
+
+// React and other libraries of programs' pages.
+await buildPageRuntime(fileURLToPath(new URL('../plugins/web', import.meta.url)))
 
 // yargs spends most of its start on Unicode tables for measuring text. The kernel's own, simpler functions replace
 // them.

@@ -154,8 +154,7 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
     layout: layoutOf(settings),
     express: settings.express,
     tokens: await readTokens(source.path),
-    sourceFolder: relative(resolve(out), folder).split(sep).join('/') || '.',
-    locate: path => (isModule(join(folder, path)) ? 'program' : isModule(join(out, path)) ? 'build' : null)
+    ...modulesFrom(folder, resolve(out))
   }
   const project = emitProject(web, target === 'fullstack' ? builder.components(web) : NO_COMPONENTS, options)
   const findings = [...checked.diagnostics, ...project.diagnostics]
@@ -187,6 +186,14 @@ function notStarted({ module }: WebModule, main: string): Diagnostic[] {
   return [diagnostic('web.hook.not_started', `${main} does not start the app hooks`, hook, { suggestions })]
 }
 
+/** Returns how the modules of a build in `out` find those of the user. `folder`: folder of the program. */
+export function modulesFrom(folder: string, out: string): Pick<ProjectOptions, 'sourceFolder' | 'locate'> {
+  return {
+    sourceFolder: relative(out, folder).split(sep).join('/') || '.',
+    locate: path => (isModule(join(folder, path)) ? 'program' : isModule(join(out, path)) ? 'build' : null)
+  }
+}
+
 /** True if a module exists at the path, with any extension. */
 function isModule(path: string): boolean {
   return ['.tsx', '.ts', '.jsx', '.js'].some(ending => existsSync(path + ending))
@@ -202,7 +209,7 @@ function layoutOf({ tanstackStart, projectTanstackStart }: BuildSettings): Proje
   return (tanstackStart ?? projectTanstackStart ?? false) ? 'start' : 'spa'
 }
 
-async function readTokens(sourcePath: string): Promise<ProjectOptions['tokens']> {
+export async function readTokens(sourcePath: string): Promise<ProjectOptions['tokens']> {
   const path = join(dirname(sourcePath), TOKENS_FILE)
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if ((error as { readonly code?: string }).code === 'ENOENT') return null
@@ -215,7 +222,7 @@ async function readTokens(sourcePath: string): Promise<ProjectOptions['tokens']>
 }
 
 /** Returns the `@v0` components whose modules exist or were fetched. The build writes no placeholders for them. */
-async function replacedByUser(
+export async function replacedByUser(
   web: WebModule,
   out: string,
   v0ApiUrl: string | undefined,

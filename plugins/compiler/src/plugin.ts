@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { languageCompiler, meshStatus, rewardEvents, webProject } from '@svc/contracts'
+import { languageCompiler, meshStatus, programPages, rewardEvents, webProject } from '@svc/contracts'
 import { defined, definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { buildCommand, runBuild } from './build-command.ts'
 import { checkCommand, runCheck } from './check-command.ts'
@@ -29,6 +29,7 @@ import {
   projectionHandler,
   projectionOperation
 } from './operations.ts'
+import { generatePages } from './program-pages.ts'
 import { hostProbe } from './projection/host-probe.ts'
 import { runtimeProjection } from './projection/runtime-projection.ts'
 import { type Settings, settings } from './settings.ts'
@@ -41,7 +42,7 @@ export default definePlugin({
   name: 'compiler',
   summary: 'Compiler of the source language: checks, formats and builds programs',
   config: settings,
-  provides: [languageCompiler],
+  provides: [languageCompiler, programPages],
   operations: [checkOperation, formatOperation, irOperation, projectionOperation],
   hooks: [rewardEvents],
   // A command can only use plugins that are required here.
@@ -62,6 +63,12 @@ export default definePlugin({
       )
     ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, check, projected))
     ctx.provide(languageCompiler, { compile: compilation(check), read, describe: descriptionOf })
+    const generation = webGeneration(
+      () => ctx.config,
+      line => process.stderr.write(`${line}\n`),
+      message => ctx.log.warn(message)
+    )
+    ctx.provide(programPages, { generate: generatePages(web => generation.components(web)) })
     ctx.command(checkCommand.command, runCheck({ read, check, project: projected }))
     ctx.command(formatCommand.command, runFormat({ read, format, retries: () => ctx.config.reconcile_max_retry }))
     ctx.command(newCommand.command, runNew())
@@ -83,11 +90,7 @@ export default definePlugin({
           v0ApiUrl: ctx.config.v0_api_url,
           webTsOut: ctx.config.web_ts_out === undefined ? undefined : resolve(ctx.projectRoot, ctx.config.web_ts_out)
         }),
-        ...webGeneration(
-          () => ctx.config,
-          line => process.stderr.write(`${line}\n`),
-          message => ctx.log.warn(message)
-        )
+        ...generation
       })
     )
     ctx.command(

@@ -1,5 +1,7 @@
-import { webProject } from '@svc/contracts'
+import { pageBundler, webProject } from '@svc/contracts'
 import { definePlugin, t } from '@svc/plugin-sdk'
+import { bundlePages } from './bundle-pages.ts'
+import { PageRuntime } from './page-runtime.ts'
 
 const settings = t.object(
   {
@@ -16,10 +18,15 @@ const settings = t.object(
 
 export default definePlugin({
   name: 'web',
-  summary: 'Provides the page settings of a project: the table [web]',
+  summary: 'Bundles the pages of programs, and provides the page settings of a project: the table [web]',
   config: settings,
-  provides: [webProject],
+  provides: [webProject, pageBundler],
   activate(ctx) {
     ctx.provide(webProject, { tanstackStart: () => ctx.config.tanstack_start })
+    const runtime = new PageRuntime(new URL('../runtime/', import.meta.url))
+    ctx.provide(pageBundler, {
+      bundle: sources => bundlePages(sources, runtime),
+      file: path => runtime.file(path)
+    })
   }
 })

@@ -1,6 +1,7 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
 import { deviceFile } from './app-hooks/device-file.ts'
 import { usedHooks } from './app-hooks/used-hooks.ts'
+import { appTitle } from './app-title.ts'
 import { type BuildTarget, isForTarget, type MobileTarget } from './build-target.ts'
 import { type ClientRoutes, clientRoutes } from './client-routes.ts'
 import type { EmittedComponents } from './components/emit-components.ts'
@@ -55,6 +56,10 @@ export interface EmittedProject {
   readonly scaffold: readonly EmittedFile[]
   /** Like `scaffold`, but written even without `--scaffold`. */
   readonly config: readonly EmittedFile[]
+  /** Title of the application. */
+  readonly title: string
+  /** False if the program has neither routes nor a component that can be shown without properties. */
+  readonly hasPages: boolean
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -101,6 +106,8 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     files: [...files, ...library].sort((a, b) => (a.path < b.path ? -1 : 1)),
     scaffold: isApp && isWhole ? scaffoldFiles(web, files, routes, options) : [],
     config: options.mobileTarget === null ? [] : [capacitorConfig(web.name, outDirOf(options))],
+    title: appTitle(web.source.path),
+    hasPages: routes !== null || firstPage(web, files) !== null,
     diagnostics: sortDiagnostics([
       // These checks only apply to pages.
       ...(isWhole ? [...diagnostics, ...users.diagnostics, ...tokens.diagnostics] : []),
@@ -130,23 +137,19 @@ function scaffoldFiles(
 ): EmittedFile[] {
   const { layout, mobileTarget } = options
   const has = (path: string): boolean => files.some(file => file.path === path)
-  const pages = [...componentsOf(web.module)].filter(([name, properties]) => {
-    return has(`${name}.tsx`) && properties.every(({ isOptional }) => isOptional)
-  })
-  const page = pages.find(([name]) => name === 'App' || name === 'Main') ?? pages[0]
   const imported = files.flatMap(({ path, text }) => {
     if (path === 'server.ts') return []
     return [...text.matchAll(/^(?:import|export) [^\n]*from '([^.'][^']*)'$/gm)].map(([, module = '']) => module)
   })
   const scaffoldInputs: ScaffoldInputs = {
     name: packageName(web.name),
-    title: web.name.replaceAll('_', ' '),
+    title: appTitle(web.source.path),
     hasRoutes: routes !== null,
     hasClient: has('vox-client.ts'),
     hasHooks: has('vox-tanstack-query.tsx'),
     hasTokens: has('vox-tokens.css'),
     hasExpress: has('server.ts'),
-    page: page?.[0] ?? null,
+    page: firstPage(web, files),
     outDir: outDirOf(options),
     hasMobile: has('mobile.ts'),
     mobileTarget,
@@ -158,6 +161,15 @@ function scaffoldFiles(
     ...commonScaffold(scaffoldInputs, layout),
     ...(layout === 'spa' ? spaScaffold(scaffoldInputs) : startScaffold(scaffoldInputs, routes))
   ]
+}
+
+/** Returns the component that a program without routes shows; null if every component has required properties. */
+function firstPage(web: WebModule, files: readonly EmittedFile[]): string | null {
+  const pages = [...componentsOf(web.module)].flatMap(([name, properties]) => {
+    const isShown = files.some(({ path }) => path === `${name}.tsx`) && properties.every(({ isOptional }) => isOptional)
+    return isShown ? [name] : []
+  })
+  return pages.find(name => name === 'App' || name === 'Main') ?? pages[0] ?? null
 }
 
 /** Returns the output folder of Vite, relative to the build folder. `svc run` serves it. */
