@@ -1,5 +1,6 @@
 export * from './diff.ts'
 export * from './edit.ts'
+export { editToml, parseKey } from './edit-toml.ts'
 export * from './editor-schema.ts'
 export * from './env.ts'
 export * from './errors.ts'
@@ -20,6 +21,7 @@ export {
   type SourceOptions,
   svcDialect
 } from './sources.ts'
-export { keyText, parseToml } from './toml.ts'
+export { keyText, parseToml, syntaxProblem, tryToml } from './toml.ts'
+export { tomlValue } from './toml-value.ts'
 export type { Group } from './unknown-keys.ts'
 export { type Checked, check, type Issue } from './validate.ts'

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type { ConfigProblem } from '@svc/plugin-sdk'
 import type { AST } from 'toml-eslint-parser'
 import { isTable, type Path, type Table } from './layers.ts'
+import { tomlKey } from './toml-value.ts'
 
 // Both parsers are loaded on first use. A run without a configuration file needs neither; without source positions,
 // only the fast one is needed.
@@ -86,6 +87,12 @@ export function tomlEntries(text: string): readonly TomlEntry[] {
   return entries
 }
 
+/** Returns the ranges of all comments of a valid document, in order. */
+export function tomlComments(text: string): readonly (readonly [number, number])[] {
+  const { parseTOML } = load('#toml-eslint-parser') as typeof import('toml-eslint-parser')
+  return parseTOML(text, { tomlVersion: 'latest' }).comments.map(({ range }) => range)
+}
+
 /** Returns the position of each key, by {@link pathKey}. Empty if `toml-eslint-parser` cannot parse the document. */
 export function tomlPositions(text: string): ReadonlyMap<string, Position> {
   const positions = new Map<string, Position>()
@@ -114,5 +121,5 @@ export function pathKey(path: Path): string {
 
 /** Formats a path as a dotted TOML key. */
 export function keyText(path: Path): string {
-  return path.map(key => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))).join('.')
+  return path.map(tomlKey).join('.')
 }

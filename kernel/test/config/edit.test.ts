@@ -21,13 +21,13 @@ t.test('writeSwitch changes an existing key and keeps comments', async t => {
 })
 
 t.test('writeSwitch adds the key to the existing table of the plugin', async t => {
-  t.equal(edit(t, '[plugins.web] # c\n# d\nport = 1\n'), '[plugins.web] # c\nenabled = false\n# d\nport = 1\n')
+  t.equal(edit(t, '[plugins.web] # c\n# d\nport = 1\n'), '[plugins.web] # c\n# d\nport = 1\nenabled = false\n')
   t.equal(edit(t, '[plugins.web]'), '[plugins.web]\nenabled = false\n')
-  t.equal(edit(t, '[plugins]\nweb = { port = 1 }\n'), '[plugins]\nweb = { enabled = false, port = 1 }\n')
+  t.equal(edit(t, '[plugins]\nweb = { port = 1 }\n'), '[plugins]\nweb = { port = 1, enabled = false }\n')
   t.equal(edit(t, '[plugins]\nweb = {}\n'), '[plugins]\nweb = { enabled = false }\n')
-  t.equal(edit(t, 'plugins = { a = { b = 1 } }\n'), 'plugins = { web.enabled = false, a = { b = 1 } }\n')
-  t.equal(edit(t, '[plugins]\n  web.port = 1 # c\n'), '[plugins]\n  web.enabled = false\n  web.port = 1 # c\n')
-  t.equal(edit(t, 'plugins.web.port = 1\n'), 'plugins.web.enabled = false\nplugins.web.port = 1\n')
+  t.equal(edit(t, 'plugins = { a = { b = 1 } }\n'), 'plugins = { a = { b = 1 }, web.enabled = false }\n')
+  t.equal(edit(t, '[plugins]\n  web.port = 1 # c\n'), '[plugins]\n  web.port = 1 # c\n  web.enabled = false\n')
+  t.equal(edit(t, 'plugins.web.port = 1\n'), 'plugins.web.port = 1\nplugins.web.enabled = false\n')
 })
 
 t.test('writeSwitch adds a table if the plugin has none', async t => {
@@ -42,7 +42,7 @@ t.test('writeSwitch adds a table if the plugin has none', async t => {
 })
 
 t.test('writeSwitch keeps line endings', async t => {
-  t.equal(edit(t, '[plugins.web]\r\nport = 1\r\n'), '[plugins.web]\r\nenabled = false\r\nport = 1\r\n')
+  t.equal(edit(t, '[plugins.web]\r\nport = 1\r\n'), '[plugins.web]\r\nport = 1\r\nenabled = false\r\n')
 })
 
 t.test('writeSwitch creates a missing file and leaves no temporary file', async t => {
