@@ -42,6 +42,8 @@ export interface KernelPort {
 export interface Topics {
   /** Number of changes of a topic; 0 if it was never announced. */
   version(topic: string): number
+  /** Whether a subscription for the topic exists. */
+  watched(topic: string): boolean
   /**
    * Calls `wake` after each change of one of the topics, synchronously; it must return quickly. Returns the function that
    * ends it.
@@ -109,9 +111,31 @@ export interface UnitView {
   readonly inFlight: number
   /** Statistics of this plugin since the start of the process, over all its instances. */
   readonly stats: CallStats
+  /** Page modules of the console, by their names in `svc.pages` of the plugin's package.json. */
+  readonly pages: ReadonlyMap<string, PageFile>
   /** Counts work in flight outside operations, such as a raw HTTP request. Every `enter` needs one `exit`. */
   enter(): void
   exit(): void
+}
+
+/** Topic that is announced after files of a loaded page module changed: {@link PageFile.load} may return another text. */
+export const pagesTopic = 'kernel.pages'
+
+/** Page module: an ES module for browsers without imports, which exports `mount`. */
+export interface PageFile {
+  readonly name: string
+  /**
+   * Returns the current module. Reads or compiles it on first use and after its files changed, so that a start does not
+   * wait for pages. Concurrent calls share the work. Rejects with `LDR_BUILD_FAILED`, `LDR_ENTRY_INVALID` or
+   * `LDR_ESBUILD_MISSING`; the message begins with `page NAME:` and the error is then one of the plugin's findings.
+   */
+  load(): Promise<PageModule>
+}
+
+export interface PageModule {
+  readonly text: string
+  /** SHA-256 of the text in UTF-8, as 64 hex digits. */
+  readonly hash: string
 }
 
 export interface CallStats {

@@ -1,3 +1,4 @@
+import type { PageFile } from '@svc/contracts'
 import type { Disposer, Plugin, PluginManifest, SvcError } from '@svc/plugin-sdk'
 
 /** Callbacks for one instance of a plugin's code. */
@@ -24,6 +25,8 @@ export interface PreparedCode {
   readonly inputs: readonly string[]
   /** Resolves to the path of the bundle file for isolated instances, or to null if there is no file. Never rejects. */
   readonly bundle: Promise<string | null>
+  /** Page modules by name. Default: none. */
+  readonly pages?: ReadonlyMap<string, PageFile>
   instantiate(hooks: InstanceHooks): Instance
 }
 

@@ -29,6 +29,10 @@ export class TopicBoard implements Topics {
     return this.#topics.get(topic)?.version ?? 0
   }
 
+  watched(topic: string): boolean {
+    return (this.#topics.get(topic)?.subscribers.size ?? 0) > 0
+  }
+
   subscribe(topics: readonly string[], wake: (topic: string) => void): () => void {
     // A new function for each subscription: the same one may subscribe twice.
     const subscriber = (topic: string): void => wake(topic)

@@ -1,5 +1,5 @@
 import type { CallObserver, Invocation, PluginState } from '@svc/contracts'
-import { isSvcError, raceAbort } from '@svc/plugin-sdk'
+import { defined, isSvcError, raceAbort } from '@svc/plugin-sdk'
 import { secretsIn } from '@svc/plugin-sdk/check'
 import { type ActivationHost, activationError, inProcess, secretLookup, type UnitPolicy } from './activate.ts'
 import type { CallState } from './call.ts'
@@ -82,7 +82,7 @@ export class UnitFactory {
   async #make(name: string, draft: ServiceContainer): Promise<Unit> {
     const { log, current, observer, onState } = this.#host
     const record = this.#record(name)
-    const { manifest } = record.code ?? {}
+    const { manifest, pages } = record.code ?? {}
     if (manifest === undefined) throw new Error(`${name} has no code`)
     return new Unit(manifest, await this.settings(record, draft), {
       log: log.forPlugin(name),
@@ -93,7 +93,8 @@ export class UnitFactory {
       observer,
       lookup: token => current().services.resolve(token),
       stateChanged: state => onState?.(name, state),
-      mask: secret => log.secrets.addFromInput(secret)
+      mask: secret => log.secrets.addFromInput(secret),
+      ...defined({ pages })
     })
   }
 

@@ -46,7 +46,11 @@ export interface UnitHost {
   observer?(): CallObserver | null
   /** Masks a secret of an input in the logs. */
   mask?(secret: string): void
+  /** Page modules by name. Default: none. */
+  readonly pages?: ReadonlyMap<string, PageFile>
 }
+
+const NO_PAGES: ReadonlyMap<string, PageFile> = new Map()
 
 export function newCallStats(): Writable<CallStats> {
   return { calls: 0, failures: 0, totalMs: 0 }
@@ -64,6 +68,7 @@ export class Unit implements UnitView, OperationOwner {
   readonly version: string
   readonly instance: string
   readonly manifest: PluginManifest
+  readonly pages: ReadonlyMap<string, PageFile>
   readonly scope: Scope
   readonly lifecycle: Lifecycle
   readonly running: RunningCalls
@@ -102,6 +107,7 @@ export class Unit implements UnitView, OperationOwner {
     this.version = manifest.version
     this.instance = `${manifest.name}#${instances}`
     this.manifest = manifest
+    this.pages = host.pages ?? NO_PAGES
     this.config = config
     this.scope = new Scope(manifest.name)
     this.running = new RunningCalls(this.scope.signal)
