@@ -112,17 +112,17 @@ export interface UnitView {
   /** Statistics of this plugin since the start of the process, over all its instances. */
   readonly stats: CallStats
   /** Page modules of the console, by their names in `svc.pages` of the plugin's package.json. */
-  readonly pages: ReadonlyMap<string, PageFile>
+  readonly pages: ReadonlyMap<string, UnitPage>
   /** Counts work in flight outside operations, such as a raw HTTP request. Every `enter` needs one `exit`. */
   enter(): void
   exit(): void
 }
 
-/** Topic that is announced after files of a loaded page module changed: {@link PageFile.load} may return another text. */
+/** Topic that is announced after files of a loaded page module changed: {@link UnitPage.load} may return another text. */
 export const pagesTopic = 'kernel.pages'
 
 /** Page module: an ES module for browsers without imports, which exports `mount`. */
-export interface PageFile {
+export interface UnitPage {
   readonly name: string
   /**
    * Returns the current module. Reads or compiles it on first use and after its files changed, so that a start does not

@@ -1,4 +1,4 @@
-import type { PageFile } from '@svc/contracts'
+import type { UnitPage } from '@svc/contracts'
 import type { Disposer, Plugin, PluginManifest, SvcError } from '@svc/plugin-sdk'
 
 /** Callbacks for one instance of a plugin's code. */
@@ -26,7 +26,7 @@ export interface PreparedCode {
   /** Resolves to the path of the bundle file for isolated instances, or to null if there is no file. Never rejects. */
   readonly bundle: Promise<string | null>
   /** Page modules by name. Default: none. */
-  readonly pages?: ReadonlyMap<string, PageFile>
+  readonly pages?: ReadonlyMap<string, UnitPage>
   instantiate(hooks: InstanceHooks): Instance
 }
 

@@ -1,4 +1,4 @@
-import type { CallObserver, CallStats, OperationEntry, PluginState, UnitView } from '@svc/contracts'
+import type { CallObserver, CallStats, OperationEntry, PluginState, UnitPage, UnitView } from '@svc/contracts'
 import type { CommandHandler, DrainReason, Health, Logger, PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import { settlesWithin } from '@svc/plugin-sdk'
 import type { CallState } from './call.ts'
@@ -47,10 +47,10 @@ export interface UnitHost {
   /** Masks a secret of an input in the logs. */
   mask?(secret: string): void
   /** Page modules by name. Default: none. */
-  readonly pages?: ReadonlyMap<string, PageFile>
+  readonly pages?: ReadonlyMap<string, UnitPage>
 }
 
-const NO_PAGES: ReadonlyMap<string, PageFile> = new Map()
+const NO_PAGES: ReadonlyMap<string, UnitPage> = new Map()
 
 export function newCallStats(): Writable<CallStats> {
   return { calls: 0, failures: 0, totalMs: 0 }
@@ -68,7 +68,7 @@ export class Unit implements UnitView, OperationOwner {
   readonly version: string
   readonly instance: string
   readonly manifest: PluginManifest
-  readonly pages: ReadonlyMap<string, PageFile>
+  readonly pages: ReadonlyMap<string, UnitPage>
   readonly scope: Scope
   readonly lifecycle: Lifecycle
   readonly running: RunningCalls
