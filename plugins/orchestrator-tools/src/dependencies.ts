@@ -10,6 +10,7 @@ import type {
   StatusSection
 } from '@svc/contracts'
 import type { Call, Handler, Operation, PluginContext, Ref } from '@svc/plugin-sdk'
+import type { StateFeeds } from './feeds/state-feeds.ts'
 import type { DaemonPilot } from './pilot/daemon-pilot.ts'
 
 /** Services that the operations use. */
@@ -20,6 +21,8 @@ export interface Dependencies {
   readonly local: Orchestrator
   readonly port: KernelPort
   readonly pilot: DaemonPilot
+  /** Rows of tasks and agents of this process. */
+  readonly feeds: StateFeeds
   /** Contributed sections of the status. */
   readonly sections: () => readonly StatusSection[]
   readonly sessions: SessionContext | undefined

@@ -19,6 +19,12 @@ import { events } from './agents/events.ts'
 import { handoffs } from './agents/handoff.ts'
 import { lifecycle } from './agents/lifecycle.ts'
 import { lineages } from './agents/lineage.ts'
+import { agentOperations } from './console/agent-operations.ts'
+import { inboxOperations } from './console/inbox.ts'
+import { contributeConsole } from './console/pages.ts'
+import { taskOperations } from './console/task-operations.ts'
+import { feedOperations } from './feeds/feeds.ts'
+import { StateFeeds } from './feeds/state-feeds.ts'
 import { files } from './files/files.ts'
 import { attentionOperations } from './ledgers/attention.ts'
 import { budgets } from './ledgers/budgets.ts'
@@ -46,7 +52,8 @@ const all = [
   ...[lifecycle, agentIdLists, continuations, handoffs, lineages, events, files],
   ...[questions, broadcasts],
   ...[budgets, attentionOperations, trustOperations, executionTimes],
-  ...[statusOperations, startOperations, outboxOperations, journeys]
+  ...[statusOperations, startOperations, outboxOperations, journeys],
+  ...[feedOperations, taskOperations, agentOperations, inboxOperations]
 ].flat()
 
 export default definePlugin({
@@ -76,7 +83,15 @@ export default definePlugin({
       contributed = items
     })
     const sections = () => contributed
-    for (const each of all) each.implement(ctx, { ...others, orchestrator, local, pilot, sections })
+    const feeds = new StateFeeds(
+      () => reference.available,
+      topic => ctx.changed(topic)
+    )
+    ctx.onServe('follow the orchestrator', () => feeds.attach())
+    ctx.on(generationFlipped, () => feeds.attach(), { label: 'follow the orchestrator' })
+    ctx.effect('feeds', () => feeds.close())
+    contributeConsole(ctx)
+    for (const each of all) each.implement(ctx, { ...others, orchestrator, local, pilot, feeds, sections })
     ctx.command(topDescriptor.command, topCommand({ projectRoot: ctx.projectRoot, orchestrator: local }))
     // A serving process may become the daemon itself, so it checks only at the first call.
     if (others.admin?.serves !== false) return

@@ -69,7 +69,8 @@ function agentEventsHandler({ orchestrator }: Dependencies): Handler<typeof agen
   }
 }
 
-function isOf({ kind }: AgentEvent, agent: number): boolean {
+/** Returns true if an event concerns an agent. */
+export function isOf({ kind }: AgentEvent, agent: number): boolean {
   const { agent_id, from, to, parent_agent_id, child_agent_id } = kind as Partial<Record<string, unknown>>
   return [agent_id, from, to, parent_agent_id, child_agent_id].includes(agent)
 }

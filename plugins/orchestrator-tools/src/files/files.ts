@@ -2,6 +2,7 @@ import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { agentOf } from '../agents/lifecycle.ts'
 import { bound, type Dependencies } from '../dependencies.ts'
+import { TOPICS } from '../feeds/state-feeds.ts'
 import { agentId, filePath, normalPath, numberOf } from '../fields.ts'
 import { tool } from '../tool.ts'
 
@@ -101,6 +102,7 @@ const lockStatus = defineOperation({
     total_contention: t.integer({ description: 'Number of lock requests that conflicted.' })
   }),
   effect: 'read',
+  watch: { on: [TOPICS.locks], minMs: 500 },
   expose: {
     mcp: tool('lock_status'),
     http: { method: 'GET', path: '/api/orchestrator/locks' },

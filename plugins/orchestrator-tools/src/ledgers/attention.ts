@@ -1,5 +1,6 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
+import { TOPICS } from '../feeds/state-feeds.ts'
 import { tool } from '../tool.ts'
 
 const fields = {
@@ -25,6 +26,7 @@ const attentionSummary = defineOperation({
   input: t.object({}),
   output: state,
   effect: 'read',
+  watch: { on: [TOPICS.attention], minMs: 1_000 },
   expose: {
     mcp: tool('attention_summary', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/attention' },

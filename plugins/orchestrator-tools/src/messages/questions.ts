@@ -16,7 +16,7 @@ const session = t.optional(
     description: 'Session of the caller; required if the agent is bound to one.'
   })
 )
-const QUESTION = 'clarification_request'
+export const QUESTION = 'clarification_request'
 const ANSWER = 'clarification_response'
 /** Maximum messages that are searched for pending ones. */
 const MAX_SEARCHED = 1_000
@@ -211,12 +211,12 @@ async function waitingFor(agent: number, bus: A2aBus): Promise<readonly A2aMessa
   return messages.filter(({ receiver, acknowledged }) => receiver === agent && !acknowledged)
 }
 
-function idOf({ correlation_id, uuid, id }: A2aMessage): string {
+export function idOf({ correlation_id, uuid, id }: A2aMessage): string {
   return correlation_id ?? uuid ?? String(id)
 }
 
 /** Parses the payload of a message; an empty object if it is not a JSON object. */
-function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
+export function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(payload)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

@@ -1,6 +1,7 @@
 import { type Orchestrator, orchestrationErrors, type TaskExplanation, type TaskView, taskLabel } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
+import { TOPICS } from '../feeds/state-feeds.ts'
 import { taskId } from '../fields.ts'
 import { tool } from '../tool.ts'
 import { found } from './view-task.ts'
@@ -19,6 +20,7 @@ export const explainTask = defineOperation({
   }),
   errors: orchestrationErrors.specs,
   effect: 'read',
+  watch: { on: [TOPICS.tasks], minMs: 1_000 },
   expose: {
     mcp: tool('explain_task'),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/explanation' },
