@@ -26,7 +26,8 @@ export function editToml(text: string, changes: Readonly<Record<string, unknown>
   let intended = before
   for (const { path, value } of wanted) intended = withValue(intended, path, value)
   let edited = text
-  for (const { path, value } of wanted) edited = change(edited, path, value)
+  const newline = text.includes('\r\n') ? '\r\n' : '\n'
+  for (const { path, value } of wanted) edited = change(edited, path, value, newline)
   if (isIntended(tryToml(edited), intended, wanted)) return edited
   throw failed(wanted[0]?.path ?? [], 'cannot be changed: the layout of the file is not supported')
 }
@@ -110,7 +111,7 @@ function withoutEmpty(table: Table, path: Path): Table {
 }
 
 /** Changes one key. Returns the text unchanged if it has the value. Throws `CFG_EDIT_FAILED`. */
-function change(text: string, path: Path, value: unknown): string {
+function change(text: string, path: Path, value: unknown, newline: string): string {
   const current = valueIn(parsed(text), path)
   if (value === null ? current === undefined : isDeepStrictEqual(current, value)) return text
   if (isTable(value) && (isTable(current) || (current === undefined && Object.keys(value).length > 0))) {
@@ -118,7 +119,7 @@ function change(text: string, path: Path, value: unknown): string {
     // Keys are removed first, so that a table that is written inline is not empty in between.
     const ordered = [...keys].sort((a, b) => Number(Object.hasOwn(value, a)) - Number(Object.hasOwn(value, b)))
     const edited = ordered.reduce(
-      (each, key) => change(each, [...path, key], Object.hasOwn(value, key) ? value[key] : null),
+      (each, key) => change(each, [...path, key], Object.hasOwn(value, key) ? value[key] : null, newline),
       text
     )
     if (isDeepStrictEqual(valueIn(parsed(edited), path), value)) return edited
@@ -128,7 +129,7 @@ function change(text: string, path: Path, value: unknown): string {
   if (written === undefined)
     throw failed(path, 'cannot be set: the value contains null or another type that TOML lacks')
   const intended = withValue(parsed(text), path, value)
-  for (const candidate of candidates(text, path, written)) {
+  for (const candidate of candidates(text, path, written, newline)) {
     if (isDeepStrictEqual(tryToml(candidate), intended) && isReadable(candidate)) return candidate
   }
   throw failed(path, 'cannot be set: the layout of the file is not supported')
@@ -162,14 +163,9 @@ function isReadable(text: string): boolean {
   }
 }
 
-function newlineOf(text: string): string {
-  return text.includes('\r\n') ? '\r\n' : '\n'
-}
-
 /** Yields texts with the value, best layout first. Each may be invalid: the caller compares its content. */
-function* candidates(text: string, path: Path, value: string): Generator<string> {
+function* candidates(text: string, path: Path, value: string, newline: string): Generator<string> {
   const splice = (from: number, to: number, insert: string): string => text.slice(0, from) + insert + text.slice(to)
-  const newline = newlineOf(text)
   const entries = entriesOf(text)
   const pairs = entries.filter(isPair)
   const present = pairs.find(pair => isAt(pair, path))
@@ -178,7 +174,7 @@ function* candidates(text: string, path: Path, value: string): Generator<string>
     return
   }
   if (entries.some(entry => startsWith(entry.path, path))) {
-    yield* candidates(without(text, path), path, value)
+    yield* candidates(without(text, path), path, value, newline)
     return
   }
   const key = (from: number): string => path.slice(from).map(tomlKey).join('.')
@@ -194,7 +190,8 @@ function* candidates(text: string, path: Path, value: string): Generator<string>
       text,
       line,
       last === undefined ? line.indent : lineAt(text, last.range).indent,
-      `${key(length)} = ${value}`
+      `${key(length)} = ${value}`,
+      newline
     )
   }
   // A long dotted key is harder to read than a table.
@@ -219,9 +216,15 @@ function* candidates(text: string, path: Path, value: string): Generator<string>
     })
     if (sibling === undefined) continue
     const line = lineAt(text, sibling.node.range)
-    yield addedLine(text, line, line.indent, `${key(sibling.path.length - sibling.node.key.keys.length)} = ${value}`)
+    yield addedLine(
+      text,
+      line,
+      line.indent,
+      `${key(sibling.path.length - sibling.node.key.keys.length)} = ${value}`,
+      newline
+    )
   }
-  if (path.length === 1) yield topLevel(text, entries, `${key(0)} = ${value}`)
+  if (path.length === 1) yield topLevel(text, entries, `${key(0)} = ${value}`, newline)
   const gap = text === '' ? '' : text.endsWith('\n') ? newline : newline + newline
   const header = path.slice(0, -1).map(tomlKey).join('.')
   if (path.length > 1) yield `${text}${gap}[${header}]${newline}${key(path.length - 1)} = ${value}${newline}`
@@ -229,12 +232,11 @@ function* candidates(text: string, path: Path, value: string): Generator<string>
 }
 
 /** Adds a line at the end of the keys that precede the first table; without such keys, after the comment at the top. */
-function topLevel(text: string, entries: readonly TomlEntry[], assignment: string): string {
-  const newline = newlineOf(text)
+function topLevel(text: string, entries: readonly TomlEntry[], assignment: string, newline: string): string {
   const last = entries.filter(entry => isPair(entry) && entry.node.parent.type === 'TOMLTopLevelTable').at(-1)
   if (last !== undefined) {
     const line = lineAt(text, last.node.range)
-    return addedLine(text, line, line.indent, assignment)
+    return addedLine(text, line, line.indent, assignment, newline)
   }
   const first = entries[0]?.node.range[0] ?? text.length
   const comment = /^\ufeff?(?:[ \t]*#[^\n]*\n)+(?:[ \t]*\r?\n)+/.exec(text.slice(0, first))?.[0].length
@@ -262,8 +264,7 @@ function lineAt(text: string, [from, to]: readonly [number, number]): Line {
   return { start, end: text[at - 1] === '\r' ? at - 1 : at, next: at + 1, indent }
 }
 
-function addedLine(text: string, { end, next }: Line, indent: string, assignment: string): string {
-  const newline = newlineOf(text)
+function addedLine(text: string, { end, next }: Line, indent: string, assignment: string, newline: string): string {
   return next > end
     ? `${text.slice(0, next)}${indent}${assignment}${newline}${text.slice(next)}`
     : `${text}${newline}${indent}${assignment}${newline}`
