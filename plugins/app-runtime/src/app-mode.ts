@@ -19,7 +19,7 @@ export interface AppInput {
 }
 
 /** Plugins that a served program needs. */
-const PLUGINS = ['app-runtime', 'http', 'mcp', 'database', 'compiler']
+const PLUGINS = ['app-runtime', 'http', 'mcp', 'database', 'compiler', 'web']
 
 /** True if a program is served: it has endpoints, pages or scheduled functions, or tables and no function main. */
 export function isApp({ module, components }: Program): boolean {

@@ -31,6 +31,7 @@ export const runErrors = errorTable({
   RUN_NO_MAIN: { message: 'A program has no function main.', status: 422 },
   RUN_NO_MATCH: { message: 'No arm of a match matches the value.', status: 422 },
   RUN_OVERFLOW: { message: 'The result of a calculation exceeds 64 bits.', status: 422 },
+  RUN_PAGES_INVALID: { message: 'The pages of a program have errors.', status: 422 },
   RUN_PANIC: { message: 'A program panicked.', status: 422 },
   RUN_PROGRAM_INVALID: { message: 'The program to be served has errors.', status: 422 },
   RUN_REFUSED: { message: 'A function of a program returned an Error.', status: 500 },
@@ -59,3 +60,18 @@ export const runErrors = errorTable({
 })
 
 export type RunErrorCode = keyof typeof runErrors.specs
+
+/** Errors of the operations on a served program. */
+export const appErrors = errorTable({
+  APP_COLUMN_UNKNOWN: { message: 'A table of a served program has no such column.', status: 400 },
+  APP_CURSOR_INVALID: { message: 'A cursor does not belong to the requested rows.', status: 400 },
+  APP_NO_DATABASE: { message: 'A served program has no database.', status: 409 },
+  APP_NOT_SERVED: { message: 'A program is not served, because it could not be started.', status: 503 },
+  APP_REQUEST_FAILED: { message: 'The listener of a served program did not answer a request.', status: 502 },
+  APP_REQUEST_INVALID: { message: 'A request to a served program has an invalid path, header or body.', status: 400 },
+  APP_ROW_CHANGED: { message: 'A row was changed since it was read.', status: 409 },
+  APP_ROW_UNKNOWN: { message: 'A table of a served program has no such row.', status: 404 },
+  APP_TABLE_UNKNOWN: { message: 'A served program has no such table.', status: 404 },
+  APP_UNKNOWN: { message: 'No program of this name is served.', status: 404 },
+  APP_VALUE_INVALID: { message: 'A value does not have the type of its column.', status: 400 }
+})

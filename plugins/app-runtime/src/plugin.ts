@@ -2,9 +2,12 @@ import { join } from 'node:path'
 import {
   browserAutomation,
   databaseStore,
+  httpServer,
   kernelAdmin,
   kernelPort,
   languageCompiler,
+  pageBundler,
+  programPages,
   skillsGateway,
   speechRecogniser,
   workflowStep
@@ -68,7 +71,10 @@ export default definePlugin({
     port: kernelPort,
     browser: ref(browserAutomation),
     skills: ref(skillsGateway),
-    speech: ref(speechRecogniser)
+    speech: ref(speechRecogniser),
+    generator: programPages,
+    bundler: pageBundler,
+    http: ref(httpServer)
   },
   hooks: [workflowStep],
   operations: [
@@ -92,7 +98,7 @@ export default definePlugin({
     workflowRunCommand,
     workflowCheckCommand
   ],
-  async activate(ctx, { compiler, store, admin, port, browser, skills, speech }) {
+  async activate(ctx, { compiler, store, admin, port, browser, skills, speech, generator, bundler, http }) {
     const services: ProgramServices = {
       browser: provided('Browser', browserAutomation, browser, admin),
       skills: provided('OpenClaw', skillsGateway, skills, admin),
@@ -168,6 +174,6 @@ export default definePlugin({
     const { program } = ctx.config
     // In the process of a single command, the command handles the program and its tables.
     if (program !== undefined && admin?.serves !== false)
-      await serveProgram({ ctx, compiler, store, admin, services }, program)
+      await serveProgram({ ctx, compiler, store, admin, services, generator, bundler, http }, program)
   }
 })

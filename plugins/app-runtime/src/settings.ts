@@ -51,6 +51,10 @@ export const settings = t.object({
     default: false,
     description: 'Whether a browser is opened when the program is first served.'
   }),
+  dev: t.boolean({
+    default: false,
+    description: 'Whether open pages are reloaded on each save and show errors; svc dev sets it.'
+  }),
   watch: t.boolean({
     default: true,
     description:

@@ -1,9 +1,11 @@
 import { extname } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { send as Send } from '@fastify/send'
 import type { HttpExchange, HttpFallback, HttpHandlerRoute } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import { withElement } from '../pages/html.ts'
 import { nearRoute } from './near-routes.ts'
 
 export interface DocumentOptions {
@@ -11,6 +13,12 @@ export interface DocumentOptions {
   readonly folder: string
   /** URL of the SSR dev server to which page requests are forwarded; null if there is none. */
   readonly pages: string | null
+  /** True if that server also has the scripts and styles of its pages, as Vite does. */
+  readonly forwardsFiles: boolean
+  /** Returns the document for a path without a file, as HTML; null if the program has no pages. */
+  readonly shell: (path: string) => string | null
+  /** Element that is added to every HTML document; null if there is none. */
+  readonly element: string | null
   readonly log: Logger
   /** Routes of the program, for suggestions. */
   readonly routes: readonly Pick<HttpHandlerRoute, 'method' | 'path'>[]
@@ -50,10 +58,23 @@ async function answer(
 
 async function sentDocument(exchange: HttpExchange, path: string, options: DocumentOptions): Promise<boolean> {
   const isPage = extname(path) === '' || (exchange.request.headers.accept ?? '').includes('text/html')
-  if (options.pages !== null && isPage && (await passedOn(exchange, options.pages, options.log))) return true
-  if (await sentFile(exchange, path, options.folder)) return true
-  // Client-side routing: index.html handles all page paths.
-  return isPage && (await sentFile(exchange, '/index.html', options.folder))
+  const isForwarded = options.pages !== null && (isPage || options.forwardsFiles)
+  if (isForwarded && (await passedOn(exchange, options.pages as string, options))) return true
+  if (await sentFile(exchange, path, options)) return true
+  // Client-side routing: index.html, or the document of the bundled pages, handles all page paths.
+  if (!isPage) return false
+  if (await sentFile(exchange, '/index.html', options)) return true
+  const shell = options.shell(path)
+  if (shell === null) return false
+  sendDocument(exchange, shell)
+  return true
+}
+
+const HTML_TYPE = 'text/html; charset=utf-8'
+
+/** Sends a generated document, which changes with the program. */
+function sendDocument(exchange: HttpExchange, document: string): void {
+  exchange.send(200, HTML_TYPE, document, { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
 }
 
 function refuse(exchange: HttpExchange, path: string, allowed: readonly string[], options: DocumentOptions): void {
@@ -88,11 +109,20 @@ async function hasFile({ request }: HttpExchange, path: string, folder: string):
 }
 
 /** Sends a file. Returns false if it does not exist. */
-async function sentFile(exchange: HttpExchange, path: string, folder: string): Promise<boolean> {
+async function sentFile(
+  exchange: HttpExchange,
+  path: string,
+  { folder, element }: Pick<DocumentOptions, 'folder' | 'element'>
+): Promise<boolean> {
   const { statusCode, headers, stream } = await send(exchange.request, path, { root: folder, ...FILES })
   if (statusCode >= 400 && statusCode !== 412 && statusCode !== 416) {
     stream.destroy()
     return false
+  }
+  const type = String(new Headers(headers as Record<string, string>).get('content-type') ?? '')
+  if (element !== null && statusCode === 200 && type.startsWith('text/html') && exchange.request.method === 'GET') {
+    sendDocument(exchange, withElement(await text(stream), element))
+    return true
   }
   const response = exchange.stream()
   response.writeHead(statusCode, headers)
@@ -111,7 +141,11 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
 ])
 
 /** Sends the response of the SSR dev server. Returns false if the server cannot be reached. */
-async function passedOn(exchange: HttpExchange, origin: string, log: Logger): Promise<boolean> {
+async function passedOn(
+  exchange: HttpExchange,
+  origin: string,
+  { log, element }: Pick<DocumentOptions, 'log' | 'element'>
+): Promise<boolean> {
   const { request, caller } = exchange
   const headers = Object.entries(request.headers).flatMap(([name, value]) => {
     const isOwn = OF_CONNECTION.has(name) || name === 'host' || name === 'authorization'
@@ -129,7 +163,10 @@ async function passedOn(exchange: HttpExchange, origin: string, log: Logger): Pr
     return false
   }
   const bytes = new Uint8Array(await page.arrayBuffer())
+  const type = page.headers.get('content-type') ?? 'text/html'
   const kept = [...page.headers].filter(([name]) => !OF_CONNECTION.has(name) && name !== 'content-type')
-  exchange.send(page.status, page.headers.get('content-type') ?? 'text/html', bytes, Object.fromEntries(kept))
+  const isExtended = element !== null && type.startsWith('text/html')
+  const body = isExtended ? withElement(new TextDecoder().decode(bytes), element) : bytes
+  exchange.send(page.status, type, body, Object.fromEntries(kept))
   return true
 }

@@ -45,6 +45,8 @@ export interface PoolOptions {
   readonly onStep?: (step: WorkflowStep) => void
   /** Called when another change of a workflow run was committed. */
   readonly onRun?: () => void
+  /** Called when a call failed, with its function. */
+  readonly onFailure?: (endpoint: string, failure: SentFailure, requestId: string | undefined) => void
   /** A thread that loads the program. */
   thread(isFirst: boolean): Promise<LoadingThread>
   /** Returns the handlers of a thread's bridge; the signal is aborted when the thread has ended. */
@@ -249,13 +251,17 @@ export class ProgramPool {
         this.#waiting.push(lost.call)
         continue
       }
-      if (lost.state === STATE.RUNNING)
+      if (lost.state === STATE.RUNNING) {
+        const { requestId } = lost.call
         log.error('a function was stopped', {
           program: path,
           function: `${kind} ${name}`,
           error: cause,
-          ...requestFields(lost.call.requestId)
+          ...requestFields(requestId)
         })
+        const { code, message } = cause
+        this.#options.onFailure?.(`${kind} ${name}`, { code, message, calls: [] }, requestId)
+      }
       answerLost(lost, kind, cause)
     }
     this.#onAnswered()
@@ -263,7 +269,9 @@ export class ProgramPool {
     this.grow().catch((error: unknown) => log.error('a thread did not start', { error }))
   }
 
-  #logFailure(endpoint: string, { code, message, calls }: SentFailure, requestId: string | undefined): void {
+  #logFailure(endpoint: string, failure: SentFailure, requestId: string | undefined): void {
+    const { code, message, calls } = failure
+    this.#options.onFailure?.(endpoint, failure, requestId)
     this.#options.log.warn(`${endpoint}: ${message}`, { code, calls, ...requestFields(requestId) })
   }
 }

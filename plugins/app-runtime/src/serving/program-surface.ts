@@ -2,15 +2,24 @@ import { basename, dirname, resolve } from 'node:path'
 import {
   type HttpFallback,
   type HttpHandlerRoute,
+  type HttpServer,
   httpHandlers,
   httpListeners,
   httpUpgrades,
+  type KernelAdmin,
   type LanguageCompiler,
+  type PageBundler,
   type Program,
   type ProgramDescription
 } from '@svc/contracts'
-import type { PluginContext } from '@svc/plugin-sdk'
+import type { PluginContext, Ref } from '@svc/plugin-sdk'
 import type { LiveService } from '../live/live-service.ts'
+import type { DevChannel } from '../pages/dev-channel.ts'
+import { devScript } from '../pages/html.ts'
+import { pageFilesRoute } from '../pages/page-routes.ts'
+import { pageShell } from '../pages/page-shell.ts'
+import { hasOwnPages, type PreparedPages } from '../pages/prepare-pages.ts'
+import { routeList } from '../pages/route-list.ts'
 import type { Settings } from '../settings.ts'
 import { documentFallback } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -19,9 +28,10 @@ import type { ProgramPool } from './program-pool.ts'
 import { programRoutes } from './program-routes.ts'
 import { contributeTools } from './program-tools.ts'
 import { JSON_TYPE } from './send-answer.ts'
+import { VITE_URL } from './vite.ts'
 
 /** Name of the listener of the program's routes. */
-const LISTENER = 'app'
+export const APP_LISTENER = 'app'
 
 export interface SurfaceParts {
   readonly ctx: PluginContext<Settings>
@@ -32,13 +42,20 @@ export interface SurfaceParts {
   readonly lookups: Lookups | null
   readonly compiler: Pick<LanguageCompiler, 'describe'>
   readonly live: Pick<LiveService, 'routes' | 'upgrade' | 'watched'> | null
+  readonly pages: PreparedPages
+  /** Connection to open pages; null outside development. */
+  readonly channel: DevChannel | null
+  readonly bundler: PageBundler | undefined
+  readonly http: Ref<HttpServer> | undefined
+  readonly admin: KernelAdmin | undefined
 }
 
-/** Contributes the public parts of a program: its routes, descriptions, static files and tools. */
-export function contributeProgram({ ctx, program, endpoints, pool, lookups, compiler, live }: SurfaceParts): void {
+/** Contributes the public parts of a program: its routes, descriptions, pages, static files and tools. */
+export function contributeProgram(parts: SurfaceParts): void {
+  const { ctx, program, endpoints, pool, lookups, compiler, live, pages, channel, bundler } = parts
   const file = basename(program.path)
   ctx.contribute(httpListeners, {
-    name: LISTENER,
+    name: APP_LISTENER,
     host: '127.0.0.1',
     port: ctx.config.port,
     setting: 'plugins.app-runtime.port',
@@ -46,14 +63,39 @@ export function contributeProgram({ ctx, program, endpoints, pool, lookups, comp
   })
   const plain = programRoutes(endpoints, pool, lookups)
   const own = live === null ? plain : plain.map(route => live.watched(route))
-  const all = [...own, ...(live?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
+  const described = [...(live?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
+  const files = bundler === undefined ? [] : [pageFilesRoute(bundler, pages.bundle)]
   // Declarations of the program have precedence over generated ones.
   const ownKeys = new Set(own.map(keyOf))
-  const routes = [...own, ...all.slice(own.length).filter(route => !ownKeys.has(keyOf(route)))]
-  const fallback = documents(ctx, program, routes)
-  ctx.contribute(httpHandlers, { listener: LISTENER, routes, fallback }, `routes of ${file}`)
-  if (live !== null) ctx.contribute(httpUpgrades, { listener: LISTENER, ...live.upgrade })
+  const generated = described.filter(route => !ownKeys.has(keyOf(route)))
+  const answers = [...own, ...generated].map(route => (channel === null ? route : markedStale(route, channel)))
+  const routes = [...answers, ...files.filter(route => !ownKeys.has(keyOf(route)))]
+  const fallback = documents(parts, answers, generated)
+  ctx.contribute(httpHandlers, { listener: APP_LISTENER, routes, fallback }, `routes of ${file}`)
+  if (live !== null) ctx.contribute(httpUpgrades, { listener: APP_LISTENER, ...live.upgrade })
+  if (channel !== null) {
+    const handle = channel.connect.bind(channel)
+    ctx.contribute(httpUpgrades, { listener: APP_LISTENER, path: '/@svc/dev', handle })
+  }
   contributeTools(ctx, program, pool)
+}
+
+/** Marks the answers of a version that is older than the file. */
+function markedStale(route: HttpHandlerRoute, channel: DevChannel): HttpHandlerRoute {
+  return {
+    ...route,
+    handle(exchange) {
+      if (channel.isStale) exchange.response.setHeader('x-svc-stale', '1')
+      route.handle(exchange)
+    }
+  }
+}
+
+/** Returns the URL of the console; null if it is not served. */
+export function consoleUrl(admin: KernelAdmin | undefined, http: Ref<HttpServer> | undefined): string | null {
+  const isActive = admin?.plugins().some(({ name, state }) => name === 'dashboard' && state === 'active') === true
+  const main = http?.available?.addresses.find(({ listener }) => listener === 'main')
+  return isActive && main !== undefined ? `${main.url}/` : null
 }
 
 function keyOf({ method, path }: HttpHandlerRoute): string {
@@ -87,14 +129,34 @@ function once<A>(make: () => A): () => A {
 }
 
 function documents(
-  { config, log }: SurfaceParts['ctx'],
-  { path, components }: Program,
-  routes: readonly HttpHandlerRoute[]
+  { ctx, program, pages, channel, http, admin }: SurfaceParts,
+  routes: readonly HttpHandlerRoute[],
+  generated: readonly HttpHandlerRoute[]
 ): HttpFallback {
-  const { ssr_dev_url: pages = null, public_directory } = config
+  const { path, components } = program
+  const { ssr_dev_url, public_directory, orchestrate_vite, dev } = ctx.config
+  const { title, bundle, build } = pages
   const folder = resolve(dirname(path), public_directory)
-  // A program with components but without pages has probably not been built.
-  const hint =
-    components.length === 0 ? undefined : `svc build ${basename(path)} -o web --scaffold writes the source of its pages`
-  return documentFallback({ folder, pages, log, routes, hint })
+  const hasVite = dev && orchestrate_vite && ssr_dev_url === undefined
+  const devBuild = channel === null ? null : build
+  const document = bundle === null ? null : pageShell({ title, bundle, devBuild })
+  return documentFallback({
+    folder,
+    pages: ssr_dev_url ?? (hasVite ? VITE_URL : null),
+    forwardsFiles: hasVite,
+    log: ctx.log,
+    routes,
+    element: devBuild === null ? null : devScript(devBuild),
+    shell(requested) {
+      if (document !== null || devBuild === null || requested !== '/' || hasOwnPages(program, ctx.config))
+        return document
+      if (components.length > 0) return pageShell({ title: basename(path), bundle, devBuild })
+      return routeList({ program, others: generated, devBuild, consoleUrl: consoleUrl(admin, http) })
+    },
+    // A program with components but without pages has probably not been built.
+    hint:
+      components.length === 0 || bundle !== null
+        ? undefined
+        : `svc build ${basename(path)} -o web --scaffold writes the source of its pages`
+  })
 }

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { Program } from '@svc/contracts'
 import { type FSWatcher, watch } from 'chokidar'
+import type { PreparedPages } from '../pages/prepare-pages.ts'
 import type { LoadingThread } from './loading-thread.ts'
 
 /** Delay of the first read after an event in milliseconds: some editors write a file in several steps. */
@@ -15,6 +16,7 @@ export interface SavedProgram {
   readonly program: Program
   /** The thread that already loads the program; null if there is none. */
   readonly thread: LoadingThread | null
+  readonly pages: PreparedPages
 }
 
 type Listener = (text: string) => Promise<void>

@@ -1,16 +1,19 @@
 import { availableParallelism } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import {
   type DatabaseStore,
   databaseMigrated,
+  type HttpServer,
   type KernelAdmin,
   type LanguageCompiler,
+  type PageBundler,
   type PrimaryDatabase,
   type Program,
+  type ProgramPages,
   type ProgramText,
   workflowStep
 } from '@svc/contracts'
-import { errorMessage, isSvcError, type PluginContext } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, type PluginContext, type Ref } from '@svc/plugin-sdk'
 import { grantedCapabilities } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
 import { processAnswers } from '../database/database-process.ts'
@@ -19,6 +22,9 @@ import { storeAnswers } from '../database/store-answers.ts'
 import { runErrors } from '../errors.ts'
 import { announceChanges } from '../live/announce-changes.ts'
 import type { RunQuery } from '../live/query-streams.ts'
+import { DevChannel } from '../pages/dev-channel.ts'
+import { failedCall, type PageProblem, problemOf } from '../pages/page-problem.ts'
+import { type PreparedPages, preparePages, withoutBundle } from '../pages/prepare-pages.ts'
 import { compareSchema, migrateSchema } from '../schema/migrate.ts'
 import { levelOf } from '../schema/plan.ts'
 import { limitsOf, type Settings } from '../settings.ts'
@@ -31,7 +37,7 @@ import { type Endpoint, endpointsOf } from './endpoints.ts'
 import { LoadingThread, type LoadParts } from './loading-thread.ts'
 import { openLookups } from './lookups.ts'
 import { ProgramPool } from './program-pool.ts'
-import { contributeProgram } from './program-surface.ts'
+import { APP_LISTENER, consoleUrl, contributeProgram } from './program-surface.ts'
 import { ProgramWatch } from './program-watch.ts'
 import { runSchedule } from './schedule.ts'
 import { showInBrowser } from './show-in-browser.ts'
@@ -47,6 +53,10 @@ export interface ServingParts {
   readonly store: PrimaryDatabase
   readonly admin: KernelAdmin | undefined
   readonly services: ProgramServices
+  /** Generator and bundler of pages; without them, only built pages are served. */
+  readonly generator: ProgramPages | undefined
+  readonly bundler: PageBundler | undefined
+  readonly http: Ref<HttpServer> | undefined
 }
 
 /**
@@ -62,6 +72,8 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const program = saved?.program ?? (await firstProgram(parts, path, watch))
   if (program === null) return
   if (watch !== null) watch.saved = null
+  const channel = config.dev ? await ctx.keep(`open pages of ${path}`, openChannel, value => value.close()) : null
+  const preparing = saved === null ? firstPages(parts, program) : Promise.resolve({ pages: saved.pages, problem: null })
   const supply = await ThreadSupply.open(ctx, config.heap_mb)
   const endpoints = endpointsOf(program.module)
   const hasDatabase = needsDatabase(program)
@@ -93,6 +105,9 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       void ctx.trigger(workflowStep, step).catch(() => {})
     },
     onRun: () => ctx.changed(WORKFLOWS_TOPIC),
+    onFailure(endpoint, failure, requestId) {
+      if (requestId !== undefined) channel?.fail(failedCall(program, endpoint, failure, requestId))
+    },
     thread: async isFirst => {
       const worker = isFirst ? await supply.take() : supply.start()
       const begun = saved?.thread ?? null
@@ -125,19 +140,60 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
   scheduler = await lookAfterDue({ ctx, store, pool, endpoints, threads }, durable)
   if (watch !== null) {
-    reloadOnSave(parts, watch, program, async next => {
+    reloadOnSave(parts, watch, program, channel, async next => {
       const worker = supply.waiting
       return worker && new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next.module).length)
     })
   }
   const lookups = await openLookups(ctx, { program, endpoints, access: database, limits })
-  contributeProgram({ ctx, program, endpoints, pool, lookups, compiler, live })
+  const { pages, problem } = await preparing
+  const { bundler, http } = parts
+  const surface = { ctx, program, endpoints, pool, lookups, compiler, live }
+  contributeProgram({ ...surface, pages, channel, bundler, http, admin: parts.admin })
+  if (channel !== null) {
+    const notice = pages.isOutdated ? OUTDATED : null
+    ctx.onServe(`open pages of ${file}`, () => channel.serve(pages.build, notice, problem))
+    if (watch?.isServed !== true) ctx.onServe(`addresses of ${file}`, () => announce(parts, file))
+  }
   if (watch !== null) watch.isServed = true
   runSchedule(ctx, program, pool)
   if (config.orchestrate_vite) await runVite(ctx, resolve(dirname(path), config.web_directory))
   if (config.open) {
-    const show = (): void => showInBrowser(`http://127.0.0.1:${config.port}/`)
+    // After the flip, which opens the listener.
+    const show = (): void => ctx.onServe('opening a browser', () => showInBrowser(`${appUrl(parts)}/`))
     await ctx.keep('opening a browser', show, () => undefined)
+  }
+}
+
+const OUTDATED = 'pages are stale: svc build'
+
+function openChannel(): DevChannel {
+  return new DevChannel()
+}
+
+/** Returns the URL of the program. */
+function appUrl({ ctx, http }: ServingParts): string {
+  const { url } = http?.available?.addresses.find(({ listener }) => listener === APP_LISTENER) ?? {}
+  return url ?? `http://127.0.0.1:${ctx.config.port}`
+}
+
+/** Logs where a developer opens the program and the console. */
+function announce(parts: ServingParts, file: string): void {
+  const console = consoleUrl(parts.admin, parts.http)
+  const more = console === null ? '' : `; console: ${console}`
+  parts.ctx.log.info(`${basename(file)}: ${appUrl(parts)}/${more}`)
+}
+
+/** Prepares the pages of the first version. A program whose pages have errors is served without them. */
+async function firstPages(
+  { ctx, generator, bundler }: ServingParts,
+  program: Program
+): Promise<{ readonly pages: PreparedPages; readonly problem: PageProblem | null }> {
+  try {
+    return { pages: await preparePages(program, { generator, bundler, config: ctx.config }), problem: null }
+  } catch (error) {
+    ctx.log.error(`${program.path} is served without its pages`, { error })
+    return { pages: withoutBundle(program), problem: problemOf(`The pages of ${basename(program.path)}`, error) }
   }
 }
 
@@ -196,7 +252,7 @@ async function firstProgram(parts: ServingParts, path: string, watch: ProgramWat
     if (watch === null || watch.isServed || !isSvcError(error, 'RUN_PROGRAM_INVALID')) throw error
     ctx.log.error(`${error.message}\nthe program will be served once the errors are corrected`)
     ctx.health(`program ${path}`, () => ({ status: 'failed', detail: `${path} has errors` }))
-    reloadOnSave(parts, watch, { path, text: '' }, async () => null)
+    reloadOnSave(parts, watch, { path, text: '' }, null, async () => null)
     return null
   }
 }
@@ -217,9 +273,10 @@ async function loadOf({ ctx, admin }: ServingParts, store: DatabaseStore, progra
  * reloaded.
  */
 function reloadOnSave(
-  { ctx, compiler, admin }: ServingParts,
+  { ctx, compiler, admin, generator, bundler }: ServingParts,
   watch: ProgramWatch,
   of: ProgramText,
+  channel: DevChannel | null,
   begin: (program: Program) => Promise<LoadingThread | null>
 ): void {
   const { path, text } = of
@@ -228,12 +285,26 @@ function reloadOnSave(
     const started = performance.now()
     const result = await compiler.compile({ path, text: saved }, { script: false })
     if (!result.ok) {
-      log.error(`${path} has errors; the previous program stays in service\n${result.report.trimEnd()}`)
+      const report = result.report.trimEnd()
+      log.error(`${path} has errors; the previous program stays in service\n${report}`)
+      const hint = 'save the corrected file; the previous version stays in service'
+      channel?.refuse({
+        title: `${basename(path)} has errors`,
+        text: report,
+        code: null,
+        hint,
+        calls: [],
+        requestId: null
+      })
       return
     }
     if (result.warnings !== '') log.warn(result.warnings.trimEnd())
     const { program } = result
-    watch.saved = { text: saved, program, thread: await begin(program) }
+    const [pages, thread] = await Promise.all([
+      preparePages(program, { generator, bundler, config: ctx.config }),
+      begin(program)
+    ])
+    watch.saved = { text: saved, program, thread, pages }
     try {
       await admin?.apply({ reload: [ctx.name] })
     } finally {
@@ -249,6 +320,7 @@ function reloadOnSave(
       const reason = errorMessage(error)
       const hint = isSvcError(error) && error.hint !== undefined ? `\n${error.hint}` : ''
       log.error(`${path} was not reloaded; the previous program stays in service: ${reason}${hint}`)
+      channel?.refuse(problemOf(`${basename(path)} was not reloaded`, error))
     })
   ctx.effect(`watching ${path}`, watch.listen(text, listener))
 }

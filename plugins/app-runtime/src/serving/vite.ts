@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { PluginContext } from '@svc/plugin-sdk'
 
 const VITE_PORT = 3001
+export const VITE_URL = `http://127.0.0.1:${VITE_PORT}`
 
 /** Runs the Vite server of a built project while programs are served. Outlives a reload of the plugin. */
 export async function runVite(ctx: Pick<PluginContext, 'keep' | 'log'>, folder: string): Promise<void> {
