@@ -1,0 +1,263 @@
+import { type OutputUnit, Validator } from '@cfworker/json-schema'
+import type { JsonSchema } from '@svc/plugin-sdk'
+import { useId, useState } from 'preact/hooks'
+import { titleOf } from '../format.ts'
+
+export type FormValue = Record<string, unknown>
+
+interface FieldsProps {
+  readonly schema: JsonSchema
+  readonly value: FormValue
+  readonly onChange: (value: FormValue) => void
+  /** Messages by dotted field. */
+  readonly problems: Readonly<Record<string, string>>
+  /** Dotted path of this object. */
+  readonly at?: string
+  /** Only these fields; default: all. */
+  readonly only?: readonly string[] | undefined
+}
+
+/** Returns messages by dotted field for a value that does not match its schema. Empty if it matches. */
+export function problemsOf(schema: JsonSchema, value: FormValue): Readonly<Record<string, string>> {
+  const { valid, errors } = new Validator(schema as never, '2020-12', false).validate(value)
+  if (valid) return {}
+  const messages: Record<string, string> = {}
+  // The innermost error of a field says most.
+  for (const error of errors) {
+    if (WRAPPERS.has(error.keyword)) continue
+    const field = fieldOf(error)
+    messages[field] ??= error.error.replace(/^Property "[^"]*" /, '').replace(/^Instance /, '')
+  }
+  return messages
+}
+
+const WRAPPERS: ReadonlySet<string> = new Set(['properties', 'items', 'anyOf', 'allOf', 'additionalProperties'])
+
+function fieldOf({ instanceLocation, keyword, error }: OutputUnit): string {
+  const path = instanceLocation.replace(/^#\/?/, '').split('/').filter(Boolean).map(decodeURIComponent)
+  if (keyword === 'required') path.push(/"([^"]*)"/.exec(error)?.[1] ?? '')
+  return path.join('.')
+}
+
+/** Fields for the properties of an object schema. */
+export function SchemaFields({ schema, value, onChange, problems, at = '', only }: FieldsProps) {
+  const properties = Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
+  const required = (schema.required ?? []) as readonly string[]
+  return (
+    <>
+      {properties
+        .filter(([name]) => only === undefined || only.includes(name))
+        .map(([name, field]) => {
+          const path = at === '' ? name : `${at}.${name}`
+          const change = (next: unknown): void => {
+            const { [name]: _old, ...rest } = value
+            onChange(next === undefined ? rest : { ...rest, [name]: next })
+          }
+          return (
+            <Field
+              key={name}
+              name={name}
+              path={path}
+              schema={field}
+              required={required.includes(name)}
+              value={value[name]}
+              onChange={change}
+              problems={problems}
+            />
+          )
+        })}
+    </>
+  )
+}
+
+interface FieldProps {
+  readonly name: string
+  readonly path: string
+  readonly schema: JsonSchema
+  readonly required: boolean
+  readonly value: unknown
+  readonly onChange: (value: unknown) => void
+  readonly problems: Readonly<Record<string, string>>
+}
+
+function Field({ name, path, schema, required, value, onChange, problems }: FieldProps) {
+  const id = useId()
+  const problem = problems[path]
+  const { type, description } = typeOf(schema)
+  if (type === 'object' && hasProperties(schema))
+    return (
+      <fieldset class="card form">
+        <legend class="label">{titleOf(name)}</legend>
+        <SchemaFields
+          schema={schema}
+          value={(value ?? {}) as FormValue}
+          onChange={onChange}
+          problems={problems}
+          at={path}
+        />
+      </fieldset>
+    )
+  const help = `${id}-help`
+  const shared = {
+    id,
+    name: path,
+    'aria-describedby': help,
+    'aria-invalid': problem !== undefined,
+    required
+  }
+  return (
+    <div class="field">
+      <label for={id}>
+        {titleOf(name)}
+        {required ? <span class="dim"> (required)</span> : null}
+      </label>
+      <Control schema={schema} value={value} onChange={onChange} attributes={shared} />
+      <div id={help} class="small dim">
+        {description}
+        {problem === undefined ? null : <div class="problem">{problem}</div>}
+      </div>
+    </div>
+  )
+}
+
+interface ControlProps {
+  readonly schema: JsonSchema
+  readonly value: unknown
+  readonly onChange: (value: unknown) => void
+  readonly attributes: {
+    readonly id: string
+    readonly name: string
+    readonly required: boolean
+    readonly 'aria-describedby': string
+    readonly 'aria-invalid': boolean
+  }
+}
+
+function Control({ schema, value, onChange, attributes }: ControlProps) {
+  const { type, choices, fallback } = typeOf(schema)
+  if (choices !== undefined)
+    return (
+      <select
+        {...attributes}
+        value={value === undefined ? '' : String(value)}
+        onChange={({ currentTarget }) =>
+          onChange(currentTarget.value === '' ? undefined : choices.find(each => String(each) === currentTarget.value))
+        }
+      >
+        <option value="">{fallback === undefined ? '' : `default: ${String(fallback)}`}</option>
+        {choices.map(choice => (
+          <option key={String(choice)} value={String(choice)}>
+            {String(choice)}
+          </option>
+        ))}
+      </select>
+    )
+  if (type === 'boolean')
+    return (
+      <select
+        {...attributes}
+        value={value === undefined ? '' : String(value)}
+        onChange={({ currentTarget: { value: next } }) => onChange(next === '' ? undefined : next === 'true')}
+      >
+        <option value="">{fallback === undefined ? '' : `default: ${fallback === true ? 'yes' : 'no'}`}</option>
+        <option value="true">yes</option>
+        <option value="false">no</option>
+      </select>
+    )
+  if (type === 'integer' || type === 'number')
+    return (
+      <input
+        {...attributes}
+        type="number"
+        step={type === 'integer' ? 1 : 'any'}
+        value={value === undefined ? '' : String(value)}
+        placeholder={fallback === undefined ? '' : String(fallback)}
+        onInput={({ currentTarget: { value: next } }) => onChange(next === '' ? undefined : Number(next))}
+      />
+    )
+  if (type === 'string') {
+    const text = typeof value === 'string' ? value : ''
+    const change = ({ currentTarget: { value: next } }: { currentTarget: { value: string } }): void =>
+      onChange(next === '' && !attributes.required ? undefined : next)
+    if (schema['x-secret'] === true)
+      return <input {...attributes} type="password" autocomplete="off" value={text} onInput={change} />
+    if (isLong(schema)) return <textarea {...attributes} rows={3} value={text} onInput={change} />
+    const placeholder = fallback === undefined ? '' : String(fallback)
+    return <input {...attributes} type="text" value={text} placeholder={placeholder} onInput={change} />
+  }
+  return <JsonField value={value} onChange={onChange} attributes={attributes} fallback={fallback} />
+}
+
+function JsonField({
+  value,
+  onChange,
+  attributes,
+  fallback
+}: Omit<ControlProps, 'schema'> & { readonly fallback: unknown }) {
+  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2))
+  const [problem, setProblem] = useState('')
+  const change = (next: string): void => {
+    setText(next)
+    if (next.trim() === '') {
+      setProblem('')
+      onChange(undefined)
+      return
+    }
+    try {
+      onChange(JSON.parse(next))
+      setProblem('')
+    } catch (error) {
+      setProblem(`not valid JSON: ${(error as Error).message}`)
+      // An unreadable text must not be sent as the last readable one.
+      onChange(next)
+    }
+  }
+  return (
+    <>
+      <textarea
+        {...attributes}
+        rows={3}
+        value={text}
+        placeholder={fallback === undefined ? 'JSON' : JSON.stringify(fallback)}
+        spellcheck={false}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+      />
+      {problem === '' ? null : <div class="problem">{problem}</div>}
+    </>
+  )
+}
+
+interface FieldType {
+  readonly type: string
+  readonly choices: readonly unknown[] | undefined
+  readonly description: string
+  readonly fallback: unknown
+}
+
+function typeOf(schema: JsonSchema): FieldType {
+  const description = typeof schema.description === 'string' ? schema.description : ''
+  const options = Array.isArray(schema.anyOf)
+    ? (schema.anyOf as JsonSchema[]).filter(option => option.type !== 'null')
+    : undefined
+  const inner = options?.length === 1 ? (options[0] as JsonSchema) : schema
+  const choices = Array.isArray(inner.enum)
+    ? (inner.enum as unknown[])
+    : inner.const === undefined
+      ? undefined
+      : [inner.const]
+  return {
+    type: typeof inner.type === 'string' ? inner.type : 'json',
+    choices,
+    description,
+    fallback: schema.default
+  }
+}
+
+function hasProperties(schema: JsonSchema): boolean {
+  return Object.keys((schema.properties as object | undefined) ?? {}).length > 0
+}
+
+/** Texts without a short limit, format or pattern get several lines. */
+function isLong({ maxLength, format, pattern }: JsonSchema): boolean {
+  return typeof maxLength === 'number' && maxLength > 1_000 && format === undefined && pattern === undefined
+}

@@ -1,0 +1,107 @@
+import { computed } from '@preact/signals'
+import type { ComponentChild } from 'preact'
+import { lazy } from './lazy.tsx'
+import { menu } from './menu.ts'
+import { ModulePage } from './module-page.tsx'
+import { Overview } from './pages/overview.tsx'
+import { Empty } from './parts.tsx'
+import type { PageInfo } from './protocol.ts'
+import { matchPath, path, query } from './router.ts'
+import { consoleState } from './state.ts'
+import { ViewOf } from './views/view.tsx'
+
+interface OwnPage {
+  readonly pattern: string
+  readonly title: string
+  readonly draw: (params: Readonly<Record<string, string>>) => ComponentChild
+}
+
+const Inbox = lazy(() => import('./pages/inbox.tsx').then(module => module.Inbox))
+const Plugins = lazy(() => import('./pages/plugins.tsx').then(module => module.Plugins))
+const Plugin = lazy(() => import('./pages/plugin.tsx').then(module => module.Plugin))
+const Configuration = lazy(() => import('./pages/configuration.tsx').then(module => module.Configuration))
+const Secrets = lazy(() => import('./pages/secrets.tsx').then(module => module.Secrets))
+const Operations = lazy(() => import('./pages/operations.tsx').then(module => module.Operations))
+const Operation = lazy(() => import('./pages/operation.tsx').then(module => module.Operation))
+
+const OWN: readonly OwnPage[] = [
+  { pattern: '/', title: 'Overview', draw: () => <Overview /> },
+  { pattern: '/ui', title: 'Overview', draw: () => <Overview /> },
+  { pattern: '/ui/inbox', title: 'Inbox', draw: () => <Inbox /> },
+  { pattern: '/ui/plugins', title: 'Plugins', draw: () => <Plugins /> },
+  { pattern: '/ui/plugins/:name', title: 'Plugin', draw: ({ name = '' }) => <Plugin key={name} name={name} /> },
+  { pattern: '/ui/configuration', title: 'Configuration', draw: () => <Configuration /> },
+  { pattern: '/ui/secrets', title: 'Secrets', draw: () => <Secrets /> },
+  { pattern: '/ui/operations', title: 'Operations', draw: () => <Operations /> },
+  { pattern: '/ui/operations/:id', title: 'Operation', draw: ({ id = '' }) => <Operation key={id} id={id} /> }
+]
+
+interface FoundPage {
+  readonly page: PageInfo
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** Page of a plugin at the open path. A page with a fixed path wins over one with parameters. */
+const contributed = computed<FoundPage | null>(() => {
+  const pages = [...(consoleState.value?.pages ?? [])].sort((a, b) => count(a.path) - count(b.path))
+  for (const page of pages) {
+    const params = matchPath(`/ui/p/${page.path}`, path.value)
+    if (params !== null) return { page, params }
+  }
+  return null
+})
+
+function count(path: string): number {
+  return path.split(':').length
+}
+
+const own = computed(() => {
+  for (const page of OWN) {
+    const params = matchPath(page.pattern, path.value)
+    if (params !== null) return { page, params }
+  }
+  return null
+})
+
+/** Title of the open page. */
+export const pageTitle = computed(() => {
+  const found = own.value
+  if (found !== null) return Object.values(found.params)[0] ?? found.page.title
+  const { page, params } = contributed.value ?? {}
+  if (page === undefined) return 'Not found'
+  const value = Object.values(params ?? {}).at(-1)
+  return value === undefined ? page.title : `${page.title}: ${value}`
+})
+
+/** Draws the page at the open path. */
+export function CurrentPage(): ComponentChild {
+  if (own.value !== null) return own.value.page.draw(own.value.params)
+  const found = contributed.value
+  if (found === null) return <NotFound />
+  const { page, params } = found
+  if (page.view.kind === 'module') return <ModulePage key={page.path} page={page} view={page.view} params={params} />
+  return (
+    <div class="fill" key={path.value}>
+      {page.summary === undefined ? null : <p class="dim">{page.summary}</p>}
+      <ViewOf view={page.view} scope={{ route: params, filters: query.value }} label={page.title} />
+    </div>
+  )
+}
+
+function NotFound() {
+  const { value } = path
+  const plugin = /^\/ui\/p\/([^/]+)/.exec(value)?.[1]
+  return (
+    <Empty>
+      <p>{`No plugin has a page at ${value}.`}</p>
+      {plugin === undefined ? null : (
+        <p>
+          <a href={`/ui/plugins/${plugin}`}>{`See whether the plugin ${plugin} runs`}</a>
+        </p>
+      )}
+      <p>
+        <a href={menu.value[0]?.to ?? '/'}>Open the overview</a>
+      </p>
+    </Empty>
+  )
+}

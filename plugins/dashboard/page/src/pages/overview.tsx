@@ -1,0 +1,157 @@
+import { boundInput, linkAddress } from '../bindings.ts'
+import { agoText, durationText } from '../format.ts'
+import { Badge, Empty, ErrorNotice, Loading } from '../parts.tsx'
+import { query } from '../router.ts'
+import { useSource } from '../source.ts'
+import { consoleState, inboxCount, mayCall } from '../state.ts'
+import { ViewOf } from '../views/view.tsx'
+
+interface PluginRow {
+  readonly name: string
+  readonly state: string
+  readonly why: string | null
+  readonly refused: boolean
+}
+
+const DEFAULT_ORDER = 100
+const FINE: ReadonlySet<string> = new Set(['active', 'disabled', 'resolved'])
+
+/** Start page: state of the plugins, what waits for a person, and the cards of plugins. */
+export function Overview() {
+  const cards = [...(consoleState.value?.cards ?? [])].sort(
+    (a, b) => (a.order ?? DEFAULT_ORDER) - (b.order ?? DEFAULT_ORDER)
+  )
+  const scope = { route: {}, filters: query.value }
+  return (
+    <div class="cards">
+      <PluginsCard />
+      <InboxCard />
+      <GenerationCard />
+      {cards.map(card => {
+        const to = card.link === undefined ? null : linkAddress(card.link, scope)
+        return (
+          <section class={`card ${card.size}`} key={`${card.plugin} ${card.title}`} aria-label={card.title}>
+            <header>
+              <h2>{card.title}</h2>
+              <span class="grow" />
+              {to === null ? null : (
+                <a class="small" href={to}>
+                  Open
+                </a>
+              )}
+            </header>
+            <ViewOf view={card.view} scope={scope} label={card.title} />
+          </section>
+        )
+      })}
+    </div>
+  )
+}
+
+function PluginsCard() {
+  if (!mayCall('kernel.plugins.list')) return null
+  return <PluginStates />
+}
+
+function PluginStates() {
+  const source = useSource('kernel.plugins.list', boundInput(undefined, { route: {}, filters: query.value }))
+  const plugins = (source.value.value as { plugins: readonly PluginRow[] } | undefined)?.plugins
+  if (source.error.value !== null)
+    return (
+      <section class="card s" aria-label="Plugins">
+        <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
+      </section>
+    )
+  const wrong = (plugins ?? []).filter(({ state, refused }) => !FINE.has(state) || refused)
+  return (
+    <section class="card s" aria-label="Plugins">
+      <header>
+        <h2>Plugins</h2>
+        <span class="grow" />
+        <a class="small" href="/ui/plugins">
+          Open
+        </a>
+      </header>
+      {plugins === undefined ? (
+        <Loading lines={2} />
+      ) : (
+        <>
+          <div class="row">
+            <span class="big">{plugins.filter(({ state }) => state === 'active').length}</span>
+            <span class="dim">active</span>
+          </div>
+          {wrong.length === 0 ? (
+            <Badge tone="ok">all healthy</Badge>
+          ) : (
+            wrong.map(({ name, state, refused }) => (
+              <div class="row" key={name}>
+                <a href={`/ui/plugins/${encodeURIComponent(name)}`}>{name}</a>
+                <Badge>{refused && FINE.has(state) ? 'change refused' : state}</Badge>
+              </div>
+            ))
+          )}
+        </>
+      )}
+    </section>
+  )
+}
+
+function InboxCard() {
+  const count = inboxCount.value
+  return (
+    <section class="card s" aria-label="Inbox">
+      <header>
+        <h2>Waiting for you</h2>
+        <span class="grow" />
+        <a class="small" href="/ui/inbox">
+          Open
+        </a>
+      </header>
+      <div class="row">
+        <span class="big">{count}</span>
+        <span class="dim">{count === 1 ? 'item in the inbox' : 'items in the inbox'}</span>
+      </div>
+    </section>
+  )
+}
+
+interface GenerationRow {
+  readonly id: number
+  readonly time: number | string
+  readonly cause: string
+  readonly ms: number
+}
+
+function GenerationCard() {
+  if (!mayCall('kernel.generations.list')) return null
+  return <LastGeneration />
+}
+
+function LastGeneration() {
+  const source = useSource('kernel.generations.list', {})
+  const rows = (source.value.value as { generations: readonly GenerationRow[] } | undefined)?.generations
+  const last = rows?.reduce<GenerationRow | undefined>((a, b) => (a === undefined || b.id > a.id ? b : a), undefined)
+  return (
+    <section class="card m" aria-label="Generation">
+      <header>
+        <h2>{`Generation ${consoleState.value?.generation ?? ''}`}</h2>
+        <span class="grow" />
+        <a class="small" href="/ui/plugins?tab=generations">
+          History
+        </a>
+      </header>
+      {source.error.value !== null ? (
+        <ErrorNotice error={source.error.value} />
+      ) : rows === undefined ? (
+        <Loading lines={2} />
+      ) : last === undefined ? (
+        <Empty>No change since the start.</Empty>
+      ) : (
+        <p>
+          {last.cause}{' '}
+          <span class="dim">{`· ${agoText(new Date(last.time).getTime())} · took ${durationText(last.ms)}`}</span>
+        </p>
+      )}
+    </section>
+  )
+}

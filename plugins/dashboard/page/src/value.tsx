@@ -1,0 +1,27 @@
+import type { ValueFormat } from '@svc/contracts'
+import { agoText, textOf, timeOf } from './format.ts'
+import { lazy } from './lazy.tsx'
+import { Badge } from './parts.tsx'
+
+const Markdown = lazy(() => import('./markdown.tsx').then(module => module.Markdown))
+const MAX_TEXT = 20_000
+
+/** Draws a value. Texts are always text nodes. */
+export function Value({ value, format }: { readonly value: unknown; readonly format: ValueFormat }) {
+  if (value === null || value === undefined || value === '') return <span class="dim">–</span>
+  if (format === 'state' && typeof value === 'string') return <Badge>{value}</Badge>
+  if (format === 'time') {
+    const time = timeOf(value)
+    if (time !== null)
+      return (
+        <time dateTime={new Date(time).toISOString()} title={`${new Date(time).toISOString()}, ${agoText(time)}`}>
+          {textOf(value, format)}
+        </time>
+      )
+  }
+  if (format === 'markdown' && typeof value === 'string') return <Markdown text={value.slice(0, MAX_TEXT)} />
+  const text = textOf(value, format)
+  const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+  if (format === 'code' || format === 'json') return format === 'json' ? <pre>{shown}</pre> : <code>{shown}</code>
+  return <>{shown}</>
+}

@@ -1,0 +1,66 @@
+import type { Filter } from '@svc/contracts'
+import { valueAt } from '../bindings.ts'
+import { query, setQuery } from '../router.ts'
+
+/** Returns the values of filters: from the URL, else their defaults. */
+export function filterValues(filters: readonly Filter[] | undefined): URLSearchParams {
+  const values = new URLSearchParams(query.value)
+  for (const { name, default: initial } of filters ?? [])
+    if (!values.has(name) && initial !== undefined) values.set(name, initial)
+  return values
+}
+
+/** Returns the rows that match the filters that name a field. */
+export function filteredRows(
+  rows: readonly unknown[],
+  filters: readonly Filter[] | undefined,
+  values: URLSearchParams
+): readonly unknown[] {
+  const active = (filters ?? []).flatMap(({ name, field, choices }) => {
+    const value = values.get(name) ?? ''
+    return field === undefined || value === ''
+      ? []
+      : [{ field, value, lower: value.toLowerCase(), exact: choices !== undefined }]
+  })
+  if (active.length === 0) return rows
+  return rows.filter(row =>
+    active.every(({ field, value, lower, exact }) => {
+      const text = String(valueAt(row, field) ?? '')
+      return exact ? text === value : text.toLowerCase().includes(lower)
+    })
+  )
+}
+
+/** Controls for the filters of a view. */
+export function FilterBar({ filters }: { readonly filters: readonly Filter[] | undefined }) {
+  if (filters === undefined || filters.length === 0) return null
+  const values = filterValues(filters)
+  return (
+    <search class="row">
+      {filters.map(({ name, label, choices }) => {
+        const value = values.get(name) ?? ''
+        const change = (event: Event): void => setQuery({ [name]: (event.currentTarget as HTMLInputElement).value })
+        return choices === undefined ? (
+          <input
+            key={name}
+            type="search"
+            data-filter=""
+            aria-label={label}
+            placeholder={label}
+            value={value}
+            onInput={change}
+          />
+        ) : (
+          <select key={name} aria-label={label} value={value} onChange={change}>
+            <option value="">{label}: all</option>
+            {choices.map(choice => (
+              <option key={choice} value={choice}>
+                {choice}
+              </option>
+            ))}
+          </select>
+        )
+      })}
+    </search>
+  )
+}

@@ -1,0 +1,21 @@
+import type { FormView as Form } from '@svc/contracts'
+import { boundInput, linkAddress } from '../bindings.ts'
+import { OperationForm } from '../form/operation-form.tsx'
+import { navigate } from '../router.ts'
+import type { ViewProps } from './view.tsx'
+
+/** Form for an operation, which shows the output or opens the next page. */
+export function FormView({ view, scope }: ViewProps<Form>) {
+  const done = (output: unknown): void => {
+    const to = view.then === undefined ? null : linkAddress(view.then, { ...scope, row: output })
+    if (to !== null) navigate(to)
+  }
+  return (
+    <OperationForm
+      operation={view.operation}
+      initial={boundInput(view.input, scope)}
+      submit={view.submit}
+      onDone={view.then === undefined ? undefined : done}
+    />
+  )
+}

@@ -1,0 +1,228 @@
+import type { TableView as Table } from '@svc/contracts'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { ActionButtons } from '../actions.tsx'
+import { boundInput, linkAddress, valueAt } from '../bindings.ts'
+import { Empty, ErrorNotice, Icon, Loading } from '../parts.tsx'
+import { navigate } from '../router.ts'
+import { useSource } from '../source.ts'
+import { consoleState } from '../state.ts'
+import { Value } from '../value.tsx'
+import { columnFormat, compareValues, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
+import { FilterBar, filteredRows, filterValues } from './filters.tsx'
+import { useOperation } from './use-operation.ts'
+import type { ViewProps } from './view.tsx'
+import { useVirtualRows } from './virtual.ts'
+
+const ROW_HEIGHT = 38
+const NUMERIC: ReadonlySet<string> = new Set(['number', 'ms', 'bytes', 'percent', 'tokens'])
+const COUNT = new Intl.NumberFormat()
+
+interface TableProps extends ViewProps<Table> {
+  /** Address of a row's page; default: that of the view's link. */
+  readonly address?: (row: unknown) => string | null
+}
+
+/** Table with filters, sorting and only the visible rows in the document. Rows are cards on a narrow screen. */
+export function TableView({ view, scope, label, address }: TableProps) {
+  const filters = filterValues(view.filters)
+  const source = useSource(view.operation, boundInput(view.input, { ...scope, filters }), view.key)
+  const info = useOperation(view.operation)
+  const output = source.value.value
+  const delta = info?.watch?.mode === 'delta'
+  const rows = useMemo(
+    () => arrayOf(delta || Array.isArray(output) ? output : valueAt(output, view.rows)),
+    [output, delta]
+  )
+  const schema = rowSchema(info, view.rows)
+  const columns = shownColumns(view.columns, schema, info?.expose?.cli?.view?.columns, rows[0])
+  const [sort, setSort] = useState(view.sort ?? '')
+  const matching = useMemo(() => filteredRows(rows, view.filters, filters), [rows, filters.toString()])
+  const sorted = useMemo(() => sortedRows(matching, sort), [matching, sort])
+
+  if (source.error.value !== null && rows.length === 0)
+    return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
+  if (source.loading.value) return <Loading lines={6} />
+  return (
+    <div class="fill">
+      <div class="row">
+        <FilterBar filters={view.filters} />
+        <span class="grow" />
+        <span class="small dim" role="status">
+          {sorted.length === rows.length
+            ? `${COUNT.format(rows.length)} rows`
+            : `${COUNT.format(sorted.length)} of ${COUNT.format(rows.length)} rows`}
+        </span>
+        {source.live ? null : (
+          <button type="button" class="compact" onClick={() => source.refresh()}>
+            <Icon name="refresh-cw" />
+            Refresh
+          </button>
+        )}
+      </div>
+      {source.error.value === null ? null : <ErrorNotice error={source.error.value} />}
+      {rows.length === 0 ? (
+        <Empty>{view.empty ?? 'Nothing here yet.'}</Empty>
+      ) : sorted.length === 0 ? (
+        <Empty>No row matches the filters.</Empty>
+      ) : (
+        <Rows
+          label={label}
+          rows={sorted}
+          columns={columns}
+          keyField={view.key}
+          kind={view.of}
+          sort={sort}
+          onSort={setSort}
+          address={
+            address ?? (row => (view.open === undefined ? null : linkAddress(view.open, { ...scope, filters, row })))
+          }
+        />
+      )}
+    </div>
+  )
+}
+
+export interface RowsProps {
+  readonly label: string
+  readonly rows: readonly unknown[]
+  readonly columns: readonly ShownColumn[]
+  readonly keyField: string
+  readonly kind?: string | undefined
+  readonly sort: string
+  readonly onSort: (sort: string) => void
+  readonly address: (row: unknown) => string | null
+}
+
+function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: RowsProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const [focused, setFocused] = useState(-1)
+  const virtual = useVirtualRows(scroller, rows.length, ROW_HEIGHT)
+  const hasActions = (consoleState.value?.actions ?? []).some(action => action.on === kind)
+  const formats = columns.map(column => columnFormat(column, rows[0]))
+  const template = [
+    ...columns.map((_, index) => `minmax(60px, ${NUMERIC.has(formats[index] as string) ? 1 : 2}fr)`),
+    ...(hasActions ? ['minmax(90px, max-content)'] : [])
+  ].join(' ')
+
+  const move = (event: KeyboardEvent): void => {
+    const step =
+      event.key === 'j' || event.key === 'ArrowDown' ? 1 : event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
+    if (event.target !== event.currentTarget) return
+    if (step !== 0) {
+      event.preventDefault()
+      const next = Math.max(0, Math.min(rows.length - 1, focused + step))
+      setFocused(next)
+      virtual.scrollTo(next)
+    } else if (event.key === 'Enter' && focused >= 0) {
+      const to = address(rows[focused])
+      if (to !== null) navigate(to)
+    }
+  }
+  const maxHeight = Math.min(virtual.height + 2, 100_000)
+  return (
+    <div class="table" role="table" aria-label={label} aria-rowcount={rows.length + 1}>
+      <div role="rowgroup">
+        <div class="head" role="row" style={{ gridTemplateColumns: template }}>
+          {columns.map((column, index) => {
+            const direction = sort === column.field ? 'ascending' : sort === `-${column.field}` ? 'descending' : 'none'
+            return (
+              <div
+                key={column.field}
+                role="columnheader"
+                aria-sort={direction}
+                class={`cell ${NUMERIC.has(formats[index] as string) ? 'number' : ''}`}
+              >
+                <button type="button" onClick={() => onSort(sort === column.field ? `-${column.field}` : column.field)}>
+                  {column.title}
+                  {direction === 'none' ? null : <Icon name={direction === 'ascending' ? 'arrow-up' : 'arrow-down'} />}
+                </button>
+              </div>
+            )
+          })}
+          {hasActions ? (
+            <div role="columnheader" class="cell end">
+              <span class="visually-hidden">actions</span>
+            </div>
+          ) : null}
+        </div>
+      </div>
+      <div
+        class="scroll"
+        ref={scroller}
+        role="rowgroup"
+        aria-label={`${label}: j and k move, Enter opens`}
+        tabIndex={0}
+        data-rows=""
+        style={{ height: `${maxHeight}px` }}
+        onKeyDown={move}
+      >
+        <div class="sizer" role="presentation" style={{ height: `${virtual.height}px` }}>
+          {virtual.items.map(({ index, start }) => {
+            const row = rows[index]
+            const to = address(row)
+            return (
+              <div
+                key={String(valueAt(row, keyField) ?? index)}
+                ref={virtual.measure}
+                data-index={index}
+                class={`line ${index === focused ? 'selected' : ''}`}
+                role="row"
+                aria-rowindex={index + 2}
+                style={{ transform: `translateY(${start}px)`, gridTemplateColumns: template }}
+              >
+                {columns.map((column, at) => (
+                  <Cell key={column.field} column={column} row={row} to={at === 0 ? to : null} />
+                ))}
+                {hasActions ? (
+                  <div role="cell" class="cell end">
+                    <ActionButtons kind={kind} row={row} compact />
+                  </div>
+                ) : null}
+              </div>
+            )
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function Cell({
+  column,
+  row,
+  to
+}: {
+  readonly column: ShownColumn
+  readonly row: unknown
+  readonly to: string | null
+}) {
+  const format = columnFormat(column, row)
+  const value = valueAt(row, column.field)
+  const own =
+    column.link === undefined ? to : linkAddress(column.link, { route: {}, filters: new URLSearchParams(), row })
+  const shown = <Value value={value} format={format === 'json' || format === 'markdown' ? 'text' : format} />
+  return (
+    <div role="cell" class={`cell ${NUMERIC.has(format) ? 'number' : ''}`}>
+      <span class="name" aria-hidden="true">
+        {column.title}
+      </span>
+      {own === null ? (
+        shown
+      ) : (
+        <a href={own}>{value === null || value === undefined || value === '' ? '(none)' : shown}</a>
+      )}
+    </div>
+  )
+}
+
+function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function sortedRows(rows: readonly unknown[], sort: string): readonly unknown[] {
+  if (sort === '') return rows
+  const descending = sort.startsWith('-')
+  const field = descending ? sort.slice(1) : sort
+  const sign = descending ? -1 : 1
+  return [...rows].sort((a, b) => sign * compareValues(valueAt(a, field), valueAt(b, field)))
+}
