@@ -19,6 +19,11 @@ export interface HttpHandlers {
   readonly listener?: string
   readonly routes: readonly HttpHandlerRoute[]
   /**
+   * `shared`: requests need the listener's bearer token, if it has one. `own`: the routes and the fallback check their
+   * callers themselves; the listener still checks the Host and Origin headers. Default `shared`.
+   */
+  readonly auth?: 'shared' | 'own'
+  /**
    * Handles requests that no route of the listener matches. Default: status 404, or 405 if the path has routes for
    * other methods.
    */

@@ -16,5 +16,10 @@ export interface HttpUpgrade {
   readonly listener?: string
   /** Exact path without a query. */
   readonly path: string
+  /**
+   * `shared`: the handshake needs the listener's bearer token, if it has one. `own`: the plugin checks the caller; the
+   * listener still checks the Host and Origin headers. Default `shared`.
+   */
+  readonly auth?: 'shared' | 'own'
   handle(request: IncomingMessage, socket: Duplex, head: Buffer, caller: HttpCaller): void
 }

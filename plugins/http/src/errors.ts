@@ -16,6 +16,7 @@ export const httpErrors = errorTable({
     message: 'The route accepts no body, or a field is both in the path and in the body.',
     status: 400
   },
+  HTTP_TOKEN_MISSING: { message: 'The settings require a token from every caller, but set none.' },
   HTTP_UNAUTHORIZED: { message: 'The bearer token is missing or wrong.', status: 401 },
   HTTP_TOO_MANY_TOKENS: { message: 'Too many wrong bearer tokens came from one address.', status: 429 },
   HTTP_HOST_FORBIDDEN: { message: 'The Host header names a host that this server does not serve.', status: 403 },

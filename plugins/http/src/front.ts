@@ -79,8 +79,8 @@ export class Front {
       checkTarget(request)
       const path = (request.url ?? '').split('?', 1)[0] as string
       if (!this.#ownGuard) this.#guard.admit(request, null)
-      this.#identify(request, caller, false)
       const upgrade = this.#upgrades.get(path)
+      this.#identify(request, caller, upgrade?.item.auth === 'own')
       if (upgrade === undefined) throw httpErrors.create('HTTP_NOT_FOUND', `no plugin accepts websockets at ${path}`)
       upgrade.item.handle(request, socket, head, caller)
     } catch (error) {

@@ -7,6 +7,8 @@ export interface GuardSettings {
   /** Bind address of the listener. */
   readonly host: string
   readonly token?: string
+  /** `token`: a caller without a token is refused, even on this machine. */
+  readonly local_access: 'open' | 'token'
   readonly allowed_hosts: readonly string[]
   readonly cors_origins: readonly string[]
 }
@@ -31,16 +33,18 @@ export class Guard {
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   readonly #tokens: AccessTokens | null
+  readonly #requiresToken: boolean
   /** Last accepted Host header, and whether its name is known. Cached: nearly every request repeats it. */
   #lastHost: string | undefined
   #lastKnown = false
 
   /** `wrongTokens` outlives the guard, since each generation has a new guard. */
-  constructor({ host, token, allowed_hosts, cors_origins }: GuardSettings, wrongTokens: TokenBuckets) {
+  constructor({ host, token, local_access, allowed_hosts, cors_origins }: GuardSettings, wrongTokens: TokenBuckets) {
     this.#loopback = isLoopback(host)
     this.#hosts = new Set([host, ...allowed_hosts].map(each => each.toLowerCase()))
     this.#origins = new Set(cors_origins)
     this.#tokens = token === undefined ? null : new AccessTokens([token], wrongTokens)
+    this.#requiresToken = local_access === 'token'
   }
 
   /**
@@ -67,6 +71,7 @@ export class Guard {
       const check = this.#tokens.check(token, request.socket.remoteAddress ?? '')
       return check.index === null ? { waitMs: check.waitMs } : BEARER
     }
+    if (this.#requiresToken) return NO_TOKEN
     // A request through a proxy is not local, even from a proxy on this machine.
     const proxied = request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined
     const { host = '' } = request.headers

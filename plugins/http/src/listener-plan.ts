@@ -62,8 +62,11 @@ export function planListeners(generation: GenerationView, settings: Settings): L
   return [...plans.values()]
 }
 
-/** Paths of this plugin on the main listener. On other listeners, plugins may override them. */
-const RESERVED = ['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/docs/page.mjs', '/docs/page.css']
+/**
+ * Paths of this plugin on the main listener. On other listeners, plugins may override them; `/docs`, which is a page for
+ * people, on every listener.
+ */
+const RESERVED = ['/health', '/ready', '/metrics', '/openapi.json', '/docs/page.mjs', '/docs/page.css']
 
 function open(plans: Map<string, ListenerPlan>, listener: Required<HttpListener>, owner: string): void {
   plans.set(listener.name, {

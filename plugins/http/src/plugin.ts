@@ -13,6 +13,7 @@ import { definePlugin, ref } from '@svc/plugin-sdk'
 import type { Registry } from 'prom-client'
 import { AccessLog } from './access-log.ts'
 import { docsRoutes } from './builtin/docs.ts'
+import { httpErrors } from './errors.ts'
 import { beat, type Heartbeat, newHeartbeat } from './event-stream.ts'
 import { drain, openServer } from './listener.ts'
 import { operationServer } from './operations.ts'
@@ -36,6 +37,13 @@ export default definePlugin({
   hooks: [requestFinished],
   async activate(ctx, { kernel, sink, admin }) {
     const { config, log } = ctx
+    if (config.local_access === 'token' && config.token === undefined) {
+      throw httpErrors.create(
+        'HTTP_TOKEN_MISSING',
+        'plugins.http.local_access is "token", but plugins.http.token is not set, so every request would be refused',
+        { at: { path: 'plugins.http.token' }, hint: 'set token in [plugins.http], or set local_access = "open"' }
+      )
+    }
     if (config.main && config.token === undefined && !isLoopback(config.host)) {
       log.warn(`HTTP on ${config.host}:${config.port} accepts every caller that can reach it`, {
         hint: 'set token in [plugins.http], or bind 127.0.0.1'

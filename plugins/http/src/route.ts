@@ -12,7 +12,7 @@ export interface Route {
   readonly owner: string
   /** Unit that counts the requests in flight; null for the http plugin's own routes. */
   readonly unit: UnitView | null
-  /** True if the route needs no token. */
+  /** True if the listener requires no token, since the route is public or checks its callers itself. */
   readonly open: boolean
   readonly series: RouteSeries
   /** Fastify instance that must outlive the request; null if the unit has none. */

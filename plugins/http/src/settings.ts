@@ -25,6 +25,12 @@ export const settings = t.object({
         'Bearer token that every request must carry, except to /health, /docs and the status of /ready. At least 22 random characters, or wrong tokens can lock out their address.'
     })
   ),
+  local_access: t.enum(['open', 'token'], {
+    default: 'open',
+    'x-guards': true,
+    description:
+      'Who may call without a token if none is set: open for callers on this machine; token for nobody, which needs token.'
+  }),
   allowed_hosts: t.array(t.string({ minLength: 1 }), {
     default: [],
     'x-guards': true,

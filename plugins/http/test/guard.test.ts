@@ -242,7 +242,10 @@ tap.test('a listener on all addresses', async tap => {
   tap.equal(await status(sendBytes(world.port(), from('any.example'))), 200)
 
   const buckets = new TokenBuckets(60)
-  const named = new Guard({ host: '0.0.0.0', allowed_hosts: ['api.example'], cors_origins: [] }, buckets)
+  const named = new Guard(
+    { host: '0.0.0.0', local_access: 'open', allowed_hosts: ['api.example'], cors_origins: [] },
+    buckets
+  )
   const admit = (host: string) => () => named.admit({ headers: { host } } as never, null)
   tap.doesNotThrow(admit('API.example:80'))
   tap.doesNotThrow(admit('localhost:3847'), 'a probe on this machine is accepted')
@@ -252,7 +255,7 @@ tap.test('a listener on all addresses', async tap => {
   tap.match(named.identify(request('::ffff:203.0.113.9', 'localhost')), { id: 'anonymous' })
   tap.match(named.identify(request('::ffff:127.0.0.1', 'localhost:3847')), { id: 'local' })
   const rebound = request('127.0.0.1', 'evil.example:3847')
-  const everybody = new Guard({ host: '0.0.0.0', allowed_hosts: [], cors_origins: [] }, buckets)
+  const everybody = new Guard({ host: '0.0.0.0', local_access: 'open', allowed_hosts: [], cors_origins: [] }, buckets)
   tap.match(everybody.identify(rebound), { id: 'anonymous' }, 'a caller with a rebound DNS name is anonymous')
 })
 

@@ -1,0 +1,102 @@
+import type { DashboardRole } from '@svc/contracts'
+import { type CommandDescriptor, type CommandIo, t } from '@svc/plugin-sdk'
+import { AddressFile, type ConsoleAddress } from './address.ts'
+import { dashboardErrors } from './errors.ts'
+import { canOpenBrowser, openBrowser } from './open-browser.ts'
+import { SignInCodes } from './session/codes.ts'
+import { ROLES } from './session/roles.ts'
+import type { Session, Sessions } from './session/sessions.ts'
+
+export const dashboardCommand = {
+  command: 'dashboard',
+  summary: 'Open the console in the browser, signed in',
+  input: t.object({
+    role: t.enum(ROLES, { default: 'owner', description: 'Rights of the session' }),
+    print: t.boolean({ default: false, description: 'Print the address instead of opening a browser' })
+  })
+} as const satisfies CommandDescriptor
+
+export const sessionsCommand = {
+  command: 'dashboard sessions',
+  summary: 'List the sessions of the console, or end one',
+  input: t.object({
+    revoke: t.optional(t.string({ minLength: 1, description: 'Id of the session to end' }))
+  })
+} as const satisfies CommandDescriptor
+
+/** Time limit for the answer of the running server. */
+const PROBE_MS = 3_000
+
+/** Returns the handler of `svc dashboard`. `folder`: data folder of the plugin. */
+export function runDashboard(folder: () => Promise<string>) {
+  return async (input: Readonly<Record<string, unknown>>, io: CommandIo): Promise<void> => {
+    const data = await folder()
+    const address = new AddressFile(data).read()
+    if (address === null || !(await answers(address))) throw notServed(address)
+    const role = input.role as DashboardRole
+    const { code, expires } = new SignInCodes(data).create(role)
+    const url = `${address.publicUrl ?? address.url}/#code=${code}`
+    if (io.json) {
+      io.stdout.write(`${JSON.stringify({ url, role, expires: new Date(expires).toISOString() })}\n`)
+      return
+    }
+    if (input.print !== true && canOpenBrowser(io.stdout.isTTY === true) && (await openBrowser(url))) {
+      io.stdout.write(`opened the console at ${address.publicUrl ?? address.url}\n`)
+      return
+    }
+    io.stdout.write(`${url}\n`)
+    io.stderr.write('open this address within 60 seconds; it signs in one browser\n')
+  }
+}
+
+/** Returns the handler of `svc dashboard sessions`. It works on the files, so that it needs no server. */
+export function runSessions(open: () => Promise<Sessions>) {
+  return async (input: Readonly<Record<string, unknown>>, io: CommandIo): Promise<void> => {
+    const sessions = await open()
+    if (typeof input.revoke === 'string') {
+      if (!sessions.revoke(input.revoke))
+        throw dashboardErrors.create('DSH_SESSION_UNKNOWN', `the console has no session ${input.revoke}`, {
+          hint: 'svc dashboard sessions lists them'
+        })
+      io.stdout.write(
+        io.json ? `${JSON.stringify({ revoked: input.revoke })}\n` : `ended the session ${input.revoke}\n`
+      )
+      return
+    }
+    const list = sessions.list()
+    if (io.json) io.stdout.write(`${JSON.stringify({ sessions: list.map(wireSession) }, null, 2)}\n`)
+    else if (list.length === 0) io.stdout.write('no session is open; svc dashboard signs in\n')
+    else for (const session of list) io.stdout.write(`${lineOf(session)}\n`)
+  }
+}
+
+function wireSession({ id, role, created, lastUsed, expires }: Session): object {
+  const text = (time: number): string => new Date(time).toISOString()
+  return { id, role, created: text(created), last_used: text(lastUsed), expires: text(expires) }
+}
+
+function lineOf({ id, role, created, lastUsed, expires }: Session): string {
+  const text = (time: number): string => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return `${id}  ${role.padEnd(8)}  since ${text(created)}, last used ${text(lastUsed)}, ends ${text(expires)}`
+}
+
+/** Returns whether the console answers at an address. */
+async function answers({ url }: ConsoleAddress): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/ui/api/session`, { signal: AbortSignal.timeout(PROBE_MS) })
+    const { error } = (await response.json()) as { readonly error?: { readonly code?: unknown } }
+    return typeof error?.code === 'string' && error.code.startsWith('DSH_')
+  } catch {
+    return false
+  }
+}
+
+function notServed(address: ConsoleAddress | null): Error {
+  const message =
+    address === null
+      ? 'no server of this project serves the console'
+      : `no server of this project answers at ${address.url}, where the console was last`
+  return dashboardErrors.create('DSH_NOT_SERVED', message, {
+    hint: 'start one with svc serve, then run svc dashboard again'
+  })
+}

@@ -1,0 +1,4 @@
+// Exports of this folder for tests. Sources import the files directly.
+export { SignInCodes } from './session/codes.ts'
+export { mayCall } from './session/roles.ts'
+export { newSessionState, Sessions } from './session/sessions.ts'

@@ -1,0 +1,87 @@
+import { httpHandlers, httpServer, kernelAdmin, kernelPort, surfaces, TokenBuckets } from '@svc/contracts'
+import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
+import { AddressFile, mainAddress } from './address.ts'
+import { CallDoor } from './call-door.ts'
+import { dashboardCommand, runDashboard, runSessions, sessionsCommand } from './commands.ts'
+import { ConsoleState } from './console-state.ts'
+import { ModuleFiles } from './files/module-files.ts'
+import { PageFiles } from './files/page-files.ts'
+import { Registry } from './registry/registry.ts'
+import { consoleRoutes } from './routes.ts'
+import { Access, parsePublicUrl } from './session/access.ts'
+import { SignInCodes } from './session/codes.ts'
+import { newSessionState, Sessions } from './session/sessions.ts'
+import { settings } from './settings.ts'
+
+const MAX_TRIES_PER_MINUTE = 10
+const HOUR_MS = 3_600_000
+
+export default definePlugin({
+  name: 'dashboard',
+  summary: 'Web console: plugins, settings, requests and everything that waits for a person',
+  config: settings,
+  requires: { kernel: kernelPort },
+  optional: { admin: kernelAdmin, server: ref(httpServer) },
+  commands: [dashboardCommand, sessionsCommand],
+  async activate(ctx, { kernel, admin, server }) {
+    const { config, log } = ctx
+    const readOnly = config.read_only
+    const publicUrl = parsePublicUrl(config.public_url)
+    const limits = { idleMs: config.session_idle_hours * HOUR_MS, maxMs: config.session_max_hours * HOUR_MS }
+    const openSessions = async (): Promise<Sessions> =>
+      new Sessions(await ctx.dataDirectory(), await ctx.keep('sessions', newSessionState, () => {}), limits, log)
+    ctx.command(
+      dashboardCommand.command,
+      runDashboard(() => ctx.dataDirectory())
+    )
+    ctx.command(sessionsCommand.command, runSessions(openSessions))
+    // A process that runs one command serves no page, and must not touch the files of a running server.
+    if (admin?.serves === false) return
+
+    const folder = await ctx.dataDirectory()
+    const sessions = await openSessions()
+    ctx.effect('sessions', () => sessions.flush())
+    const codes = new SignInCodes(folder)
+    codes.removeExpired()
+    const tries = await ctx.keep(
+      'sign-in tries',
+      () => new TokenBuckets(MAX_TRIES_PER_MINUTE),
+      () => {}
+    )
+    const addressFile = new AddressFile(folder)
+    ctx.onDrain('address', reason => {
+      if (reason !== 'replaced') addressFile.remove()
+    })
+    const announce = (): void => {
+      const url = mainAddress(server?.available)
+      if (url === null) return
+      try {
+        if (addressFile.write(url, publicUrl?.origin ?? null))
+          log.info(`console: ${publicUrl?.origin ?? url}/ (sign in with: svc dashboard)`)
+      } catch (error) {
+        log.warn(`the address of the console could not be written: ${errorMessage(error)}`, {
+          hint: 'svc dashboard cannot sign in until it is'
+        })
+      }
+    }
+
+    const registry = new Registry(announce)
+    ctx.effect('registry', () => registry.close())
+    const access = new Access(sessions, publicUrl)
+    const pages = new PageFiles(ctx.packageRoot)
+    const isIsolated = (plugin: string): boolean =>
+      (admin?.plugins() ?? []).some(({ name, isolation }) => name === plugin && isolation !== 'in-process')
+    const entries = () => registry.current
+    const modules = new ModuleFiles({ kernel, entries, isIsolated })
+    const door = new CallDoor({ kernel, readOnly, log })
+    const address = (): string | null => publicUrl?.origin ?? mainAddress(server?.available)
+    const state = new ConsoleState({ kernel, entries, pages, modules, readOnly, address })
+    const onEnd = (): void => {}
+    ctx.contribute(
+      httpHandlers,
+      consoleRoutes({ access, sessions, codes, tries, readOnly, log, onEnd, pages, modules, door, state }),
+      'console'
+    )
+    ctx.contribute(surfaces, registry, 'contributions to the console')
+  }
+})
