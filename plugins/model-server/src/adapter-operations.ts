@@ -91,13 +91,21 @@ export function listAdapters(served: ServedModel, loader: ModelLoader): Handler<
   }
 }
 
-export function addAdapter(served: ServedModel, loader: ModelLoader, roots: AdapterRoots): Handler<typeof adaptersAdd> {
+/** `changed` is called after an adapter was added. */
+export function addAdapter(
+  served: ServedModel,
+  loader: ModelLoader,
+  roots: AdapterRoots,
+  changed: () => void
+): Handler<typeof adaptersAdd> {
   return async (input, call) => {
     const use = await loader.use(call.signal)
     try {
       const adapters = adaptersOf(served, use.model)
       const directory = await roots.resolve(input.directory)
-      return entry(served, await adapters.add({ name: input.name, directory, signal: call.signal }))
+      const added = await adapters.add({ name: input.name, directory, signal: call.signal })
+      changed()
+      return entry(served, added)
     } catch (error) {
       throw fromEngine(error)
     } finally {
@@ -106,11 +114,17 @@ export function addAdapter(served: ServedModel, loader: ModelLoader, roots: Adap
   }
 }
 
-export function removeAdapter(served: ServedModel, loader: ModelLoader): Handler<typeof adaptersRemove> {
+/** `changed` is called after an adapter was removed. */
+export function removeAdapter(
+  served: ServedModel,
+  loader: ModelLoader,
+  changed: () => void
+): Handler<typeof adaptersRemove> {
   return async (input, call) => {
     const use = await loader.use(call.signal)
     try {
       await adaptersOf(served, use.model).remove(input.name)
+      changed()
     } catch (error) {
       throw fromEngine(error)
     } finally {

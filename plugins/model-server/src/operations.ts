@@ -7,6 +7,7 @@ import type { Grammars } from './grammars.ts'
 import type { ModelLoader } from './model-loader.ts'
 import { RequestTaps } from './request-taps.ts'
 import { adapterOf, type ServedModel } from './served-model.ts'
+import { MODELS_TOPIC } from './statistics-operation.ts'
 
 const modelSummary = t.object({
   name: t.string({ description: 'Name of the model that clients send.' }),
@@ -19,8 +20,20 @@ const modelSummary = t.object({
   precision: t.optional(t.string()),
   context: t.optional(t.integer({ description: 'Maximum tokens of prompt plus answer.' })),
   adapter: t.optional(t.boolean({ description: 'Whether a LoRA adapter is merged into the weights.' })),
-  digest: t.optional(t.string())
+  adapters: t.optional(t.array(t.string(), { description: 'Adapters by the model name that clients send.' })),
+  tools: t.optional(t.boolean({ description: 'Whether the chat template supports tools.' })),
+  thinking: t.optional(t.boolean({ description: 'Whether the chat template can enable thoughts.' })),
+  digest: t.optional(t.string()),
+  url: t.optional(t.string({ description: 'Base URL of the OpenAI and Ollama APIs, while the server listens.' })),
+  key_required: t.boolean({ description: 'Whether clients of these APIs must send a key.' })
 })
+
+/** How clients reach the server. */
+export interface ModelAddress {
+  /** Undefined while the server does not listen. */
+  url(): string | undefined
+  readonly keyRequired: boolean
+}
 
 export const modelList = defineOperation({
   id: 'model.list',
@@ -28,6 +41,7 @@ export const modelList = defineOperation({
   input: t.object({}),
   output: t.object({ models: t.array(modelSummary) }),
   effect: 'read',
+  watch: { on: [MODELS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/models' },
     mcp: { name: 'svc_model_list' },
@@ -110,14 +124,22 @@ export const modelGenerate = defineOperation({
   }
 })
 
-export function listModels(served: ServedModel): Handler<typeof modelList> {
+export function listModels(served: ServedModel, address: ModelAddress): Handler<typeof modelList> {
   return () => {
     const { state, known, name, directory } = served
-    const summary = { name, status: state.status, detail: served.describe(), directory }
+    const summary = {
+      name,
+      status: state.status,
+      detail: served.describe(),
+      directory,
+      ...defined({ url: address.url() }),
+      key_required: address.keyRequired
+    }
     if (known === undefined) return { models: [summary] }
     const { device, family, parameters, precision, contextLength, adapter, digest } = known.info
     const details = { device, family, parameters, precision, context: contextLength, adapter: adapter !== null, digest }
-    return { models: [{ ...summary, ...details }] }
+    const [, ...adapters] = served.names()
+    return { models: [{ ...summary, ...details, ...known.chatCapabilities, adapters }] }
   }
 }
 

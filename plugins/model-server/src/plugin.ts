@@ -22,6 +22,7 @@ import {
 } from '@svc/contracts'
 import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
+import { ActivityFeed, both } from './activity-feed.ts'
 import {
   adaptersAdd,
   adaptersList,
@@ -35,7 +36,9 @@ import { AddressFile } from './address-file.ts'
 import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
 import { Grammars } from './grammars.ts'
+import { loadModel, modelLoad, modelUnload, unloadModel } from './load-operations.ts'
 import { LazyMetrics } from './metrics.ts'
+import { ModelActivity } from './model-activity.ts'
 import { ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
 import { type Listening, OwnClient } from './own-client.ts'
@@ -44,6 +47,7 @@ import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
 import { runServeCommand, serveCommand } from './serve-command.ts'
 import { ServedModel } from './served-model.ts'
 import { settings } from './settings.ts'
+import { MODELS_TOPIC, modelStats, STATISTICS_TOPIC, showStatistics } from './statistics-operation.ts'
 import { UnknownModels } from './unknown-models.ts'
 
 const LISTENER = 'model-server'
@@ -63,12 +67,14 @@ export default definePlugin({
   points: [inferenceGrammars],
   hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
   config: settings,
-  operations: [modelList, modelGenerate, adaptersList, adaptersAdd, adaptersRemove],
+  operations: [modelList, modelStats, modelLoad, modelUnload, modelGenerate, adaptersList, adaptersAdd, adaptersRemove],
   commands: [serveCommand],
   async activate(ctx, { engine, client, http, kernel }) {
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
-    const served = new ServedModel(model_name ?? (basename(directory) || 'vox-schola-local'), directory)
+    const modelsChanged = () => ctx.changed(MODELS_TOPIC)
+    const name = model_name ?? (basename(directory) || 'vox-schola-local')
+    const served = new ServedModel(name, directory, modelsChanged)
     const metrics = await ctx.keep(
       'metrics 1',
       () => new LazyMetrics(),
@@ -81,7 +87,15 @@ export default definePlugin({
       temperature: ctx.config.temperature,
       timeoutMs: ctx.config.request_timeout_seconds * 1000
     })
-    const completions = new Completions(served, limits, metrics)
+    const activity = await ctx.keep(
+      `activity 1 ${name}`,
+      () => new ModelActivity(),
+      () => undefined
+    )
+    const capacity = () => (served.state.status === 'ready' ? served.state.model.capacity() : undefined)
+    const feed = new ActivityFeed(activity, capacity, () => ctx.changed(STATISTICS_TOPIC))
+    ctx.effect('activity feed', () => feed.stop())
+    const completions = new Completions(served, limits, both(metrics, feed))
     const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
     const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)
@@ -156,12 +170,15 @@ export default definePlugin({
     })
     ctx.health('client of this process', () => ownClient.health())
     ctx.health('model', () => ({ status: HEALTH[served.state.status], detail: served.describe() }))
-    ctx.implement(modelList, listModels(served))
+    ctx.implement(modelList, listModels(served, { url: () => address()?.url, keyRequired: api_key !== undefined }))
+    ctx.implement(modelStats, showStatistics(served, loader, activity))
     ctx.implement(modelGenerate, generateText(served, loader, completions, grammars, hooks))
+    ctx.implement(modelLoad, loadModel(served, loader))
+    ctx.implement(modelUnload, unloadModel(served, loader))
     ctx.implement(adaptersList, listAdapters(served, loader))
     const roots = new AdapterRoots(ctx.projectRoot, ctx.config.adapter_roots)
-    ctx.implement(adaptersAdd, addAdapter(served, loader, roots))
-    ctx.implement(adaptersRemove, removeAdapter(served, loader))
+    ctx.implement(adaptersAdd, addAdapter(served, loader, roots, modelsChanged))
+    ctx.implement(adaptersRemove, removeAdapter(served, loader, modelsChanged))
     ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
   }
 })

@@ -58,11 +58,23 @@ export class ServedModel {
   readonly name: string
   /** Absolute path of the run directory. */
   readonly directory: string
-  state: ModelState = { status: 'idle' }
+  readonly #onChange: () => void
+  #state: ModelState = { status: 'idle' }
 
-  constructor(name: string, directory: string) {
+  /** `onChange` is called after each change of the state. */
+  constructor(name: string, directory: string, onChange: () => void = () => undefined) {
     this.name = name
     this.directory = directory
+    this.#onChange = onChange
+  }
+
+  get state(): ModelState {
+    return this.#state
+  }
+
+  set state(next: ModelState) {
+    this.#state = next
+    this.#onChange()
   }
 
   /** Properties of the model; undefined before its first load. */

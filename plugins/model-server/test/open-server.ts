@@ -1,4 +1,4 @@
-import { type HttpServer, httpServer } from '@svc/contracts'
+import { type HttpServer, httpServer, type KernelPort, kernelPort } from '@svc/contracts'
 import http from '@svc/plugin-http'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
@@ -13,11 +13,13 @@ export async function openServer(
   others: Readonly<Record<string, object>> = {}
 ) {
   let found: HttpServer | undefined
+  let kernelApi: KernelPort | undefined
   const probe = definePlugin({
     name: 'probe',
-    requires: { server: httpServer },
-    activate: (_ctx, { server }) => {
+    requires: { server: httpServer, port: kernelPort },
+    activate: (_ctx, { server, port }) => {
       found = server
+      kernelApi = port
     }
   })
   const kernel = await testKernel([...plugins, modelServer, http, probe], {
@@ -34,5 +36,6 @@ export async function openServer(
   const ready = async () => {
     while (!(await fetch(`${url}/ready`)).ok);
   }
-  return { kernel, url, json, ready }
+  const port = () => kernelApi as KernelPort
+  return { kernel, url, json, ready, port }
 }
