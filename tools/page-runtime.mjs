@@ -54,7 +54,11 @@ async function libraries(web, mode) {
     plugins: [
       {
         name: 'libraries',
-        setup({ onResolve, onLoad }) {
+        setup({ onResolve, onLoad, resolve }) {
+          // The repository has another version of React too, which the libraries in its folder would import.
+          onResolve({ filter: /^react(-dom)?(\/.*)?$/ }, ({ path, kind, pluginData }) => {
+            return pluginData === 'own' ? undefined : resolve(path, { kind, resolveDir: web, pluginData: 'own' })
+          })
           onResolve({ filter: /^library:/ }, ({ path }) => ({ path: path.slice(8), namespace: 'library' }))
           onLoad({ filter: /./, namespace: 'library' }, ({ path }) => ({ contents: exportsOf(path), resolveDir: web }))
         }

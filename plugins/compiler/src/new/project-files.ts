@@ -21,15 +21,18 @@ function readme(name: string, { summary, isServed, hasPages = false, program }: 
   const rows = [
     ['svc check app.vox', 'reports the errors of the program'],
     ['svc run app.vox', isServed ? 'serves it on http://127.0.0.1:3000 until Ctrl-C' : 'runs it'],
-    ...(isServed ? [['svc dev app.vox', 'serves it and reloads it on each save']] : []),
+    ...(isServed ? [['svc dev app.vox', 'serves it, reloads it on each save, and shows errors in the browser']] : []),
     ...(program.includes('@test') ? [['svc test app.vox', 'runs its tests']] : []),
     ['svc fmt app.vox', 'formats it'],
-    ...(hasPages ? [['svc build app.vox -o web --scaffold', 'generates its pages in the folder web']] : [])
+    ...(hasPages ? [['svc build app.vox -o web --scaffold', 'writes the source of its pages to the folder web']] : [])
   ]
   const table = rows.map(([command, does]) => `| \`${command}\` | ${does} |`)
   const pages = hasPages
     ? `
 ## Pages
+
+\`svc dev app.vox\` and \`svc run app.vox\` serve the pages without an install. To work on the generated source with Vite,
+and to change its starter files in \`web/app\`:
 
 \`\`\`
 svc build app.vox -o web --scaffold
@@ -38,8 +41,8 @@ npm install
 npm run build
 \`\`\`
 
-puts pages into the folder \`public\`, from which \`svc run app.vox\` serves them. With \`npm run dev\` they are on
-http://127.0.0.1:3001, and reload as soon as a build has written them again. The files in \`web/app\` are yours.
+puts pages into the folder \`public\`, which is then served instead. With \`npm run dev\` they are on http://127.0.0.1:3001,
+and reload as soon as a build has written them again.
 `
     : ''
   return `# ${name}

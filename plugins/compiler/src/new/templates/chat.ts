@@ -57,22 +57,25 @@ component Room(messages: List[Message]) {
     view:
         <main>
             <h1>"Lobby"</h1>
-            <ul>
-                {for message in messages {
-                    <li key={message._id}>{line(message.author, message.text)}</li>
-                }}
-            </ul>
-            <input bind={author} aria-label="Your name" />
-            <input bind={draft} aria-label="Message" placeholder="Write a message" />
-            <button
-                on:click={
+            {if len(messages) is 0 {
+                <p class="empty">"No messages yet. Write the first one."</p>
+            } else {
+                <ul>
+                    {for message in messages {
+                        <li key={message._id}>{line(message.author, message.text)}</li>
+                    }}
+                </ul>
+            }}
+            <form
+                on:submit={
                     post("lobby", author, draft)
                     draft = ""
                 }
-                disabled={not can_send}
             >
-                "Send"
-            </button>
+                <input bind={author} aria-label="Your name" />
+                <input bind={draft} aria-label="Message" placeholder="Write a message" />
+                <button type="submit" disabled={not can_send}>"Send"</button>
+            </form>
         </main>
 }
 

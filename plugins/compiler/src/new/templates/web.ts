@@ -42,24 +42,27 @@ component TaskList(tasks: List[Task]) {
     view:
         <main class="tasks">
             <h1>"Tasks"</h1>
-            <ul>
-                {for task in tasks {
-                    <li key={task._id}>
-                        {task.title}
-                        <button on:click={remove_task(task._id)}>"Done"</button>
-                    </li>
-                }}
-            </ul>
-            <input bind={draft} aria-label="New task" placeholder="New task" />
-            <button
-                on:click={
+            <form
+                on:submit={
                     add_task(draft)
                     draft = ""
                 }
-                disabled={not can_add}
             >
-                "Add"
-            </button>
+                <input bind={draft} aria-label="New task" placeholder="New task" />
+                <button type="submit" disabled={not can_add}>"Add"</button>
+            </form>
+            {if len(tasks) is 0 {
+                <p class="empty">"No tasks yet. Add the first one."</p>
+            } else {
+                <ul>
+                    {for task in tasks {
+                        <li key={task._id}>
+                            <span>{task.title}</span>
+                            <button on:click={remove_task(task._id)}>"Done"</button>
+                        </li>
+                    }}
+                </ul>
+            }}
             <p><a href="/counter">"Counter"</a></p>
         </main>
 }
@@ -75,14 +78,20 @@ component Counter() {
 
     view:
         <main>
+            <h1>"Counter"</h1>
             <p>"Count: {count}"</p>
             <button on:click={ count += 1 }>"Add one"</button>
             <button on:click={ count = 0 }>"Reset"</button>
+            <p><a href="/">"Tasks"</a></p>
         </main>
 }
 
 component Missing() {
-    view: <p>"Page not found."</p>
+    view:
+        <main>
+            <h1>"Page not found"</h1>
+            <p><a href="/">"Tasks"</a></p>
+        </main>
 }
 
 routes {

@@ -27,18 +27,134 @@ export function commonScaffold(inputs: ScaffoldInputs, layout: Layout): EmittedF
   ]
 }
 
+/** Styles of elements, so that a page without styles of its own is readable and follows the theme of the system. */
 function globals(hasTokens: boolean): string {
   const head = hasTokens ? "@import '../vox-tokens.css';\n\n" : ''
   return `${head}:root {
   color-scheme: light dark;
+  --text: light-dark(#1b1f24, #e6e8eb);
+  --muted: light-dark(#57606a, #9aa4b2);
+  --surface: light-dark(#ffffff, #16181d);
+  --raised: light-dark(#f6f8fa, #20242b);
+  --border: light-dark(#8c959f, #6b7480);
+  --accent: light-dark(#0550ae, #79b8ff);
+  --on-accent: light-dark(#ffffff, #0b1622);
+  --danger: light-dark(#b42318, #ff8a80);
   font-family: system-ui, sans-serif;
   line-height: 1.5;
+  background: var(--surface);
+  color: var(--text);
+}
+
+*,
+*::before,
+*::after {
+  box-sizing: border-box;
 }
 
 body {
   margin: 0 auto;
   max-width: 60rem;
   padding: 1rem;
+}
+
+h1 {
+  font-size: 1.6rem;
+  line-height: 1.25;
+}
+
+a {
+  color: var(--accent);
+}
+
+button,
+input,
+select,
+textarea {
+  font: inherit;
+  color: inherit;
+}
+
+input:not([type='checkbox'], [type='radio'], [type='range'], [type='color']),
+select,
+textarea {
+  max-width: 100%;
+  padding: 0.4rem 0.6rem;
+  border: 1px solid var(--border);
+  border-radius: 6px;
+  background: var(--surface);
+}
+
+::placeholder {
+  color: var(--muted);
+  opacity: 1;
+}
+
+button {
+  padding: 0.4rem 0.9rem;
+  border: 1px solid var(--border);
+  border-radius: 6px;
+  background: var(--raised);
+  cursor: pointer;
+}
+
+button[type='submit'] {
+  border-color: var(--accent);
+  background: var(--accent);
+  color: var(--on-accent);
+}
+
+button:disabled {
+  border-color: var(--border);
+  background: var(--raised);
+  color: var(--muted);
+  cursor: not-allowed;
+}
+
+:focus-visible {
+  outline: 2px solid var(--accent);
+  outline-offset: 2px;
+}
+
+form {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: end;
+  gap: 0.5rem;
+  margin: 1rem 0;
+}
+
+form label {
+  display: grid;
+  gap: 0.15rem;
+}
+
+form > p {
+  flex-basis: 100%;
+  margin: 0;
+}
+
+table {
+  border-collapse: collapse;
+}
+
+th,
+td {
+  padding: 0.35rem 0.75rem;
+  border-bottom: 1px solid var(--border);
+  text-align: left;
+}
+
+pre {
+  overflow-x: auto;
+}
+
+[role='alert'] {
+  color: var(--danger);
+}
+
+.empty {
+  color: var(--muted);
 }
 `
 }

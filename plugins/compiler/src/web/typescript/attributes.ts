@@ -98,6 +98,8 @@ function intrinsicAttributes(element: Element, primitive: Primitive | null, view
       if (style.length === 0) stylePosition = found.length
       if (inner.kind === 'String') style.push(...declarations(inner.value))
       else ownStyle = view.closed(value).doc
+    } else if (name === 'onSubmit' && value !== null && isHandledForm(element)) {
+      found.push({ name, code: view.handler(value, undefined, true).doc })
     } else found.push({ name, code: intrinsicValue(name, text, value, view) })
   }
   const styleCode = style.length === 0 ? ownStyle : recordOf(style, ownStyle)
@@ -105,6 +107,11 @@ function intrinsicAttributes(element: Element, primitive: Primitive | null, view
   const classIndex = classPosition + (styleCode !== null && stylePosition < classPosition ? 1 : 0)
   if (className !== null) found.splice(classIndex, 0, { name: 'className', code: className })
   return found
+}
+
+/** True for a form that the program handles. One with an address is sent to it. */
+function isHandledForm({ tag, attributes }: Element): boolean {
+  return tag.text === 'form' && !attributes.some(({ name }) => name.text === 'action')
 }
 
 function recordOf(entries: readonly (readonly [name: string, value: Doc])[], rest: Doc | null): Doc {

@@ -153,8 +153,11 @@ export class ViewTranslator extends CallTranslator {
     return code([`<${fragment} key={`, key, '}>', inner, `</${fragment}>`])
   }
 
-  /** Translates the handler of an event. `argumentTypes` are the known types of its arguments. */
-  handler(value: Expression, argumentTypes: readonly ValueType[] = [ANY]): TypeScriptCode {
+  /**
+   * Translates the handler of an event. `argumentTypes` are the known types of its arguments. `isSubmit`: the handler
+   * replaces the sending of a form by the browser.
+   */
+  handler(value: Expression, argumentTypes: readonly ValueType[] = [ANY], isSubmit = false): TypeScriptCode {
     const node = bare(value)
     const frame = (body: Expression): FunctionFrame => {
       const mayAwait = this.hasToWait(body)
@@ -163,15 +166,23 @@ export class ViewTranslator extends CallTranslator {
     if (node.kind === 'Lambda') {
       const { scope } = this
       this.scope = scope.inner()
-      const list = this.params(node.params, argumentTypes)
+      const isUnnamed = isSubmit && node.params.length === 0
+      const list = isUnnamed ? this.scope.fresh('event') : this.params(node.params, argumentTypes)
+      const event = isUnnamed ? list : (this.scope.lookup(node.params[0]?.name.text ?? '')?.name ?? '')
       const made = frame(node.body)
       const statements = this.functionBody(node.body, made, { kind: 'drop' })
       this.scope = scope
-      return this.#handlerOf(list, made.mayAwait, statements)
+      return this.#handlerOf(list, made.mayAwait, isSubmit ? [prevented(event), ...statements] : statements)
     }
-    if (node.kind === 'Identifier') return this.#named(node, argumentTypes)
+    if (node.kind === 'Identifier') return this.#named(node, argumentTypes, isSubmit)
     const made = frame(node)
-    return this.#handlerOf('()', made.mayAwait, this.functionBody(node, made, { kind: 'drop' }))
+    if (!isSubmit) return this.#handlerOf('()', made.mayAwait, this.functionBody(node, made, { kind: 'drop' }))
+    const { scope } = this
+    this.scope = scope.inner()
+    const event = this.scope.fresh('event')
+    const statements = this.functionBody(node, made, { kind: 'drop' })
+    this.scope = scope
+    return this.#handlerOf(event, made.mayAwait, [prevented(event), ...statements])
   }
 
   /** Returns a handler that assigns `read` of the event to a variable. */
@@ -229,7 +240,11 @@ export class ViewTranslator extends CallTranslator {
   }
 
   /** Translates the name of a function as a handler. A function without parameters is called without the event. */
-  #named(node: Extract<Expression, { kind: 'Identifier' }>, argumentTypes: readonly ValueType[]): TypeScriptCode {
+  #named(
+    node: Extract<Expression, { kind: 'Identifier' }>,
+    argumentTypes: readonly ValueType[],
+    isSubmit: boolean
+  ): TypeScriptCode {
     const local = this.scope.lookup(node.name)
     const entry = local === undefined ? this.program.names.get(node.name) : undefined
     const isFunction = entry?.kind === 'function' && entry.signature !== null
@@ -238,7 +253,10 @@ export class ViewTranslator extends CallTranslator {
       : local?.type.kind === 'function'
         ? local.type.params?.length
         : undefined
-    if (params === undefined || (params > 0 && argumentTypes.length > 0 && !isFunction)) return this.expression(node)
+    if (params === undefined || (params > 0 && argumentTypes.length > 0 && !isFunction)) {
+      const named = this.expression(node)
+      return isSubmit ? this.#handlerOf('event', false, [prevented('event'), call(named.doc, 'event').doc]) : named
+    }
     const { start, end } = node
     const name = { text: 'event', start, end }
     const argument: Expression = { kind: 'Identifier', name: 'event', start, end }
@@ -249,13 +267,19 @@ export class ViewTranslator extends CallTranslator {
       start,
       end
     }
-    if (params === 0) return this.handler(called)
+    if (params === 0) return this.handler(called, argumentTypes, isSubmit)
     const param = { kind: 'Param', name, type: null, value: null, start, end } as const
     return this.handler(
       { kind: 'Lambda', form: 'arrow', params: [param], result: null, body: called, start, end },
-      argumentTypes
+      argumentTypes,
+      isSubmit
     )
   }
+}
+
+/** Returns the statement that keeps a browser from sending a form and leaving the page. */
+function prevented(event: Doc): Doc {
+  return [event, '.preventDefault()']
 }
 
 /** Returns an element as an expression, in parentheses if it has children. */
