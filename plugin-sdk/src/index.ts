@@ -1,5 +1,6 @@
 export * from './abort.ts'
 export * from './circuit-breaker.ts'
+export * from './clock.ts'
 export * from './defined.ts'
 export * from './delta.ts'
 export * from './error-message.ts'

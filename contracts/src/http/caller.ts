@@ -1,4 +1,4 @@
-import type { Principal } from '@svc/plugin-sdk'
+import type { Principal, TraceContext } from '@svc/plugin-sdk'
 
 /** Caller of a request, with its abort signal: `request.caller` in a raw route. */
 export interface HttpCaller {
@@ -7,6 +7,8 @@ export interface HttpCaller {
   readonly requestId: string
   /** W3C `traceparent` to pass to downstream calls: continues the client's trace, or starts a new one. */
   readonly traceparent?: string
+  /** Span of the request, to start spans below it. */
+  readonly trace?: TraceContext
   /** Aborted when the client disconnects before its response is complete. */
   readonly signal: AbortSignal
   /**

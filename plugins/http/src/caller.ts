@@ -3,6 +3,12 @@ import type { HttpCaller } from '@svc/contracts'
 import { type Principal, parseTraceparent, randomHex, type TraceContext, traceparentOf } from '@svc/plugin-sdk'
 import { requestIdOf } from './request-id.ts'
 
+/** Span of a request. */
+export interface RequestSpan extends Required<TraceContext> {
+  /** Span of the client; null if it sent none. */
+  readonly parentSpanId: string | null
+}
+
 /** Caller of a request, with its abort signal. The signal is created on first use. */
 export class Caller implements HttpCaller {
   readonly requestId: string
@@ -12,7 +18,7 @@ export class Caller implements HttpCaller {
   /** Code of the error in the response, for the access record. */
   errorCode: string | null = null
   #cancel: AbortController | 'disconnected' | undefined
-  #trace: (TraceContext & { readonly parentSpanId: string | null }) | undefined
+  #trace: RequestSpan | undefined
 
   constructor({ headers }: IncomingMessage, principal: Principal) {
     this.requestId = requestIdOf(headers['x-request-id'])
@@ -24,19 +30,26 @@ export class Caller implements HttpCaller {
   }
 
   /** Span of this request, in the client's trace or a new one. Created on first use. */
-  get trace(): TraceContext & { readonly parentSpanId: string | null } {
-    if (this.#trace === undefined) {
-      const sent = parseTraceparent(this.sentTraceparent)
-      const parentSpanId = sent?.spanId ?? null
-      this.#trace = { traceId: sent?.traceId ?? randomHex(16), spanId: randomHex(8), parentSpanId }
-    }
-    return this.#trace
+  get trace(): RequestSpan {
+    return (this.#trace ??= this.#newTrace())
+  }
+
+  /** Returns whether the details of a new trace are recorded. */
+  protected sample(): boolean {
+    return false
+  }
+
+  #newTrace(): RequestSpan {
+    const sent = this.sentTraceparent === undefined ? undefined : parseTraceparent(this.sentTraceparent)
+    if (sent === undefined)
+      return { traceId: randomHex(16), spanId: randomHex(8), sampled: this.sample(), parentSpanId: null }
+    return { traceId: sent.traceId, spanId: randomHex(8), sampled: sent.sampled, parentSpanId: sent.spanId }
   }
 
   /** The `traceparent` to pass to downstream calls. */
   get traceparent(): string {
-    const { traceId, spanId } = this.trace
-    return traceparentOf(traceId, spanId)
+    const { traceId, spanId, sampled } = this.trace
+    return traceparentOf(traceId, spanId, sampled)
   }
 
   get signal(): AbortSignal {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Invocation } from '@svc/contracts'
+import type { Invocation, SpanParent } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import { Caller } from './caller.ts'
 import type { OperationRoute, Route } from './route.ts'
@@ -8,6 +8,17 @@ import { addRequest, removeRequest, type SocketRequest } from './socket-exchange
 
 const EXCHANGE = Symbol('exchange')
 type WithExchange = IncomingMessage & { [EXCHANGE]?: Exchange }
+
+/** What the requests of a listener share. */
+export interface ExchangeHost {
+  readonly table: Pick<RouteTable, 'shownPath'>
+  /** Called once per request: when the response was passed to the socket, or the client disconnected. */
+  finished(exchange: Exchange): void
+  /** Returns whether the details of a new trace are recorded. */
+  sample(): boolean
+  /** Runs a function as part of a recorded request. */
+  within(parent: SpanParent, run: () => void): void
+}
 
 /**
  * One request and its response. The object is both the invocation for the kernel and the record on the socket, so that
@@ -23,20 +34,13 @@ export class Exchange extends Caller implements Invocation, SocketRequest {
   /** Null until a route is found. */
   match: Match | null = null
   previous: SocketRequest | null = null
-  readonly #table: RouteTable
-  #onFinish: ((exchange: Exchange) => void) | null
+  readonly #host: ExchangeHost
+  #isFinished = false
 
-  /** `onFinish` is called once: when the response was passed to the socket, or the client disconnected. */
-  constructor(
-    response: ServerResponse,
-    principal: Principal,
-    table: RouteTable,
-    onFinish: (exchange: Exchange) => void
-  ) {
+  constructor(response: ServerResponse, principal: Principal, host: ExchangeHost) {
     super(response.req, principal)
-    this.#table = table
+    this.#host = host
     this.response = response
-    this.#onFinish = onFinish
     addRequest(response.req.socket, this)
   }
 
@@ -59,7 +63,7 @@ export class Exchange extends Caller implements Invocation, SocketRequest {
 
   /** Path for logs and records, without the query and without secrets. */
   get path(): string {
-    return this.#table.shownPath(this.request.url as string)
+    return this.#host.table.shownPath(this.request.url as string)
   }
 
   /** True if values are strings to convert, as in a query. */
@@ -71,6 +75,17 @@ export class Exchange extends Caller implements Invocation, SocketRequest {
   label(): void {
     this.response.setHeader('x-request-id', this.requestId)
     if (this.sentTraceparent !== undefined) this.response.setHeader('traceparent', this.sentTraceparent)
+  }
+
+  /** Runs a handler, or a part of it that a callback continues, so that steps in it find the request. */
+  within(run: () => void): void {
+    const { traceId, spanId, sampled } = this.trace
+    if (sampled) this.#host.within({ traceId, spanId, sampled, requestId: this.requestId }, run)
+    else run()
+  }
+
+  protected override sample(): boolean {
+    return this.#host.sample()
   }
 
   /** Stores the exchange on its request for {@link exchangeOf}: Fastify passes on only the request. */
@@ -99,11 +114,10 @@ export class Exchange extends Caller implements Invocation, SocketRequest {
   }
 
   #finish(): void {
-    const onFinish = this.#onFinish
-    if (onFinish === null) return
-    this.#onFinish = null
+    if (this.#isFinished) return
+    this.#isFinished = true
     removeRequest(this.request.socket, this)
-    onFinish(this)
+    this.#host.finished(this)
   }
 }
 

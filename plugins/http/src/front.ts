@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Contribution, HttpErrorForms, HttpUpgrade } from '@svc/contracts'
+import type { Contribution, HttpErrorForms, HttpUpgrade, ObservabilitySpans } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { Caller } from './caller.ts'
 import { endWith } from './end-socket.ts'
 import { httpErrors } from './errors.ts'
-import { Exchange } from './exchange.ts'
+import { Exchange, type ExchangeHost } from './exchange.ts'
 import { ANONYMOUS, type Guard } from './guard.ts'
 import { answerOptions } from './preflight.ts'
 import { countRequest, type RequestCounts, type RouteSeries } from './request-metrics.ts'
@@ -29,6 +29,8 @@ export interface FrontParts {
   report(message: string, fields: Record<string, unknown>): void
   /** Called once per request, with its status and its duration in milliseconds. */
   record(exchange: Exchange, status: number, ms: number): void
+  /** Records spans; undefined if no plugin does. */
+  spans(): ObservabilitySpans | undefined
 }
 
 /** Handles the requests of one listener in one generation: guard, route lookup, metrics, dispatch. Immutable. */
@@ -42,9 +44,21 @@ export class Front {
   readonly #ownGuard: boolean
   readonly #counts: RequestCounts
   readonly #report: FrontParts['report']
-  readonly #onFinish: (exchange: Exchange) => void
+  readonly #host: ExchangeHost
 
-  constructor({ table, fallback, errors, upgrades, guard, ownGuard, counts, unmatched, report, record }: FrontParts) {
+  constructor({
+    table,
+    fallback,
+    errors,
+    upgrades,
+    guard,
+    ownGuard,
+    counts,
+    unmatched,
+    report,
+    record,
+    spans
+  }: FrontParts) {
     this.errors = errors
     this.#table = table
     this.#fallback = fallback
@@ -53,11 +67,20 @@ export class Front {
     this.#ownGuard = ownGuard
     this.#counts = counts
     this.#report = report
-    this.#onFinish = exchange => finish(exchange, counts, unmatched, record)
+    this.#host = {
+      table,
+      finished: exchange => finish(exchange, counts, unmatched, record),
+      sample: () => spans()?.sample() ?? false,
+      within: (parent, run) => {
+        const recorder = spans()
+        if (recorder === undefined) run()
+        else recorder.within(parent, run)
+      }
+    }
   }
 
   readonly request = (request: IncomingMessage, response: ServerResponse): void => {
-    const exchange = new Exchange(response, ANONYMOUS, this.#table, this.#onFinish)
+    const exchange = new Exchange(response, ANONYMOUS, this.#host)
     this.#counts.inFlight += 1
     let route: Route | null
     try {

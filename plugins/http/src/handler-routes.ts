@@ -18,11 +18,8 @@ export interface HandlerOptions {
 export function handlerServer(route: Pick<HttpHandlerRoute, 'handle'>, options: HandlerOptions): Route['serve'] {
   return exchange => {
     const handled = new HandledExchange(exchange, options)
-    try {
-      route.handle(handled)
-    } catch (error) {
-      handled.fail(error)
-    }
+    if (exchange.trace.sampled) exchange.within(() => handled.run(route))
+    else handled.run(route)
   }
 }
 
@@ -36,6 +33,15 @@ class HandledExchange implements HttpExchange {
   constructor(exchange: Exchange, options: HandlerOptions) {
     this.#exchange = exchange
     this.#options = options
+  }
+
+  /** Calls the handler. */
+  run(route: Pick<HttpHandlerRoute, 'handle'>): void {
+    try {
+      route.handle(this)
+    } catch (error) {
+      this.fail(error)
+    }
   }
 
   get request(): IncomingMessage {
@@ -71,14 +77,20 @@ class HandledExchange implements HttpExchange {
           return
         }
         this.#exchange.since = performance.now()
-        try {
-          take(outcome)
-        } catch (thrown) {
-          this.fail(thrown)
-        }
+        // Node calls back in the context of the connection.
+        if (this.#exchange.trace.sampled) this.#exchange.within(() => this.#take(take, outcome))
+        else this.#take(take, outcome)
       })
     } catch (error) {
       this.fail(error)
+    }
+  }
+
+  #take(take: (bytes: Buffer) => void, bytes: Buffer): void {
+    try {
+      take(bytes)
+    } catch (thrown) {
+      this.fail(thrown)
     }
   }
 

@@ -6,6 +6,7 @@ import {
   kernelAdmin,
   kernelPort,
   observabilitySink,
+  observabilitySpans,
   requestFinished,
   surfaces
 } from '@svc/contracts'
@@ -31,11 +32,11 @@ export default definePlugin({
   onBootFailure: 'abort',
   config: settings,
   requires: { kernel: kernelPort },
-  optional: { sink: ref(observabilitySink), admin: kernelAdmin },
+  optional: { sink: ref(observabilitySink), spans: ref(observabilitySpans), admin: kernelAdmin },
   serves: true,
   provides: [httpServer],
   hooks: [requestFinished],
-  async activate(ctx, { kernel, sink, admin }) {
+  async activate(ctx, { kernel, sink, spans, admin }) {
     const { config, log } = ctx
     if (config.local_access === 'token' && config.token === undefined) {
       throw httpErrors.create(
@@ -74,6 +75,7 @@ export default definePlugin({
       settings: config,
       log,
       access: new AccessLog({ settings: config, log, sink }),
+      spans: () => spans?.available,
       operations,
       docs: await docsRoutes(PAGE),
       registry: openRegistry,

@@ -4,6 +4,7 @@ import {
   type HttpAddress,
   type HttpServer,
   type KernelAdmin,
+  type ObservabilitySpans,
   type PreparedSurface,
   type Surface,
   TokenBuckets
@@ -35,6 +36,8 @@ export interface SurfaceParts {
   readonly settings: Settings
   readonly log: Logger
   readonly access: AccessLog
+  /** Records spans; undefined if no plugin does. */
+  spans(): ObservabilitySpans | undefined
   readonly operations: Route['serve']
   readonly docs: readonly BuiltIn[]
   /** Loads the metrics library at the first call. */
@@ -168,7 +171,7 @@ export class HttpSurface implements Surface, HttpServer {
   }
 
   #front(plan: ListenerPlan, parts: RouteParts, table: RouteTable): Front {
-    const { name, settings, counts, access, finished } = this.#parts
+    const { name, settings, counts, access, spans, finished } = this.#parts
     const listener = plan.listener.name
     return new Front({
       table,
@@ -180,6 +183,7 @@ export class HttpSurface implements Surface, HttpServer {
       counts,
       unmatched: seriesOf(counts, name, '-', '(unmatched)'),
       report: parts.report,
+      spans,
       record: (exchange, status, ms) => {
         access.record(listener, exchange, status, ms)
         finished()?.(finishedRequest(exchange, status, ms))

@@ -46,7 +46,7 @@ export function requestFilter(
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** Parses `since`, a duration before now or a time, to Unix milliseconds; null for no limit. */
-function sinceMs(since: string | undefined, now: number): number | null {
+export function sinceMs(since: string | undefined, now: number): number | null {
   if (since === undefined) return null
   const [, amount, unit = ''] = /^(\d+)([smhd])$/.exec(since) ?? []
   const at = amount === undefined ? Date.parse(since) : now - Number(amount) * (UNIT_MS[unit] as number)

@@ -51,3 +51,11 @@ export function renderLogEntry({ time, level, plugin, message, fields }: LogEntr
     .join('\n')
     .replace(CONTROL, '')
 }
+
+/** Returns the fields of an entry except its request id, as one text. */
+export function renderDetails({ fields }: LogEntry): string {
+  const { request_id: _request, ...rest } = fields
+  return Object.entries(rest)
+    .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('  ')
+}

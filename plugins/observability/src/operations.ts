@@ -1,6 +1,7 @@
-import { defineOperation, t } from '@svc/plugin-sdk'
+import { defineOperation, deltaOperation, t } from '@svc/plugin-sdk'
 import { observabilityErrors } from './errors.ts'
 import { LOG_LEVELS } from './log-entry.ts'
+import { TOPICS } from './topics.ts'
 
 const request = t.optional(
   t.string({ minLength: 1, maxLength: 128, description: 'Request id, from the x-request-id header' })
@@ -13,6 +14,15 @@ const limit = t.integer({
   description: 'Maximum number of entries: the newest, shown oldest first'
 })
 const nullable = t.nullable(t.string())
+const scopes = ['kernel.admin']
+
+const logLine = {
+  time: t.string(),
+  level: t.string(),
+  plugin: nullable,
+  message: t.string(),
+  fields: t.record(t.unknown())
+}
 
 export const logs = defineOperation({
   id: 'observability.logs',
@@ -27,28 +37,53 @@ export const logs = defineOperation({
     since,
     limit
   }),
-  output: t.object({
-    lines: t.array(
-      t.object({
-        time: t.string(),
-        level: t.string(),
-        plugin: nullable,
-        message: t.string(),
-        fields: t.record(t.unknown())
-      })
-    ),
-    text: t.string()
-  }),
+  output: t.object({ lines: t.array(t.object(logLine)), text: t.string() }),
   events: t.string(),
   errors: observabilityErrors.specs,
   effect: 'read',
-  scopes: ['kernel.admin'],
+  scopes,
   timeoutMs: 0,
   expose: {
     rpc: true,
     cli: { command: 'logs', aliases: { follow: 'f', limit: 'n' }, view: { text: 'text' } }
   }
 })
+
+export const logsFeed = deltaOperation({
+  id: 'observability.logs.feed',
+  summary: 'Read log lines of the running server as they are written',
+  row: t.object({
+    key: t.string(),
+    time: t.string(),
+    level: t.enum(LOG_LEVELS),
+    plugin: nullable,
+    message: t.string(),
+    request_id: nullable,
+    details: t.string({ description: 'All other fields, as text' })
+  }),
+  watch: { on: [TOPICS.logs] },
+  scopes,
+  expose: { rpc: true }
+})
+
+const requestRow = {
+  time: t.string({ format: 'date-time' }),
+  request_id: t.string(),
+  trace_id: nullable,
+  span_id: nullable,
+  parent_span_id: nullable,
+  listener: t.string(),
+  method: t.string(),
+  route: nullable,
+  path: t.string(),
+  status: t.integer(),
+  ms: t.number(),
+  bytes: t.integer(),
+  plugin: nullable,
+  operation: nullable,
+  principal: t.string(),
+  error_code: nullable
+}
 
 export const requests = defineOperation({
   id: 'observability.requests',
@@ -64,32 +99,10 @@ export const requests = defineOperation({
     since,
     limit
   }),
-  output: t.object({
-    requests: t.array(
-      t.object({
-        time: t.string(),
-        request_id: t.string(),
-        trace_id: nullable,
-        span_id: nullable,
-        parent_span_id: nullable,
-        listener: t.string(),
-        method: t.string(),
-        route: nullable,
-        path: t.string(),
-        status: t.integer(),
-        ms: t.number(),
-        bytes: t.integer(),
-        plugin: nullable,
-        operation: nullable,
-        principal: t.string(),
-        error_code: nullable
-      })
-    ),
-    note: t.string()
-  }),
+  output: t.object({ requests: t.array(t.object(requestRow)), note: t.string() }),
   errors: observabilityErrors.specs,
   effect: 'read',
-  scopes: ['kernel.admin'],
+  scopes,
   expose: {
     rpc: true,
     cli: {
@@ -104,6 +117,41 @@ export const requests = defineOperation({
   }
 })
 
+export const requestsFeed = deltaOperation({
+  id: 'observability.requests.feed',
+  summary: 'Read requests of the running server as they are answered',
+  row: t.object({
+    ...requestRow,
+    key: t.string(),
+    result: t.enum(['ok', 'refused', 'failed'], {
+      description: 'ok: status below 400; refused: below 500; failed: from 500'
+    })
+  }),
+  watch: { on: [TOPICS.requests] },
+  scopes,
+  expose: { rpc: true }
+})
+
+const step = {
+  span_id: t.string(),
+  parent_id: nullable,
+  request_id: nullable,
+  name: t.string(),
+  kind: t.enum(['request', 'operation', 'step']),
+  plugin: nullable,
+  start: t.string({ format: 'date-time' }),
+  lane: t.string({ description: 'The name, with a number if several spans of the trace have it' }),
+  from: t.number({ description: 'Start in Unix milliseconds, with fractions' }),
+  until: t.number({ description: 'End in Unix milliseconds, with fractions' }),
+  offset: t.number({ description: 'Milliseconds after the first span' }),
+  ms: t.number(),
+  depth: t.integer({ description: 'Depth in the tree: 0 for the first span' }),
+  state: t.enum(['ok', 'failed']),
+  error: nullable,
+  statement: t.nullable(t.string({ description: 'SQL of a database statement, without its values' })),
+  attributes: t.record(t.unknown())
+}
+
 export const trace = defineOperation({
   id: 'observability.trace',
   summary: 'Show the spans of one request or trace',
@@ -117,26 +165,133 @@ export const trace = defineOperation({
   }),
   output: t.object({
     trace_id: t.string(),
-    steps: t.array(
-      t.object({
-        span_id: t.string(),
-        parent_id: nullable,
-        request_id: nullable,
-        name: t.string(),
-        kind: t.enum(['request', 'operation', 'step']),
-        plugin: nullable,
-        start: t.string(),
-        offset: t.number({ description: 'Milliseconds after the first span' }),
-        ms: t.number(),
-        depth: t.integer({ description: 'Depth in the tree: 0 for the first span' }),
-        error: nullable,
-        attributes: t.record(t.unknown())
-      })
-    ),
+    steps: t.array(t.object(step)),
+    omitted: t.integer({ description: 'Number of spans that are not returned, because there are too many' }),
     text: t.string()
   }),
   errors: observabilityErrors.specs,
   effect: 'read',
-  scopes: ['kernel.admin'],
+  scopes,
   expose: { rpc: true, cli: { command: 'trace', args: ['id'], view: { text: 'text' } } }
+})
+
+export const traces = defineOperation({
+  id: 'observability.traces',
+  summary: 'Show the newest traces',
+  description: 'Needs a running server. While this operation is watched, new traces are recorded with all details.',
+  input: t.object({
+    failed: t.boolean({ default: false, description: 'Only traces with a failed span' }),
+    plugin: t.optional(
+      t.string({ minLength: 1, description: 'Only traces with a span of this plugin', 'x-complete': 'plugins' })
+    ),
+    since,
+    limit: t.integer({
+      default: 50,
+      minimum: 1,
+      maximum: 500,
+      description: 'Maximum number of traces: the newest, shown newest first'
+    })
+  }),
+  output: t.object({
+    traces: t.array(
+      t.object({
+        trace_id: t.string(),
+        request_id: nullable,
+        name: t.string({ description: 'Name of the first span' }),
+        plugin: nullable,
+        start: t.string({ format: 'date-time' }),
+        ms: t.number(),
+        spans: t.integer(),
+        state: t.enum(['ok', 'failed']),
+        error: t.nullable(t.string({ description: 'Error of the first span, else of the deepest failed one' }))
+      })
+    )
+  }),
+  errors: observabilityErrors.specs,
+  effect: 'read',
+  scopes,
+  watch: { on: [TOPICS.spans], minMs: 1_000 },
+  expose: {
+    rpc: true,
+    cli: {
+      command: 'traces',
+      aliases: { limit: 'n' },
+      view: { rows: 'traces', columns: ['start', 'trace_id', 'request_id', 'name', 'ms', 'spans', 'error'] }
+    }
+  }
+})
+
+export const requestDetails = defineOperation({
+  id: 'observability.request',
+  summary: 'Show one request with its log lines, its spans and its SQL',
+  input: t.object({
+    id: t.string({ minLength: 1, maxLength: 128, description: 'Request id, from the x-request-id header' })
+  }),
+  output: t.object({
+    request: t.object(requestRow),
+    lines: t.array(t.object({ ...logLine, details: t.string() })),
+    steps: t.array(t.object(step)),
+    statements: t.array(
+      t.object({
+        key: t.string(),
+        statement: t.string(),
+        ms: t.number(),
+        rows: t.nullable(t.integer()),
+        error: nullable
+      })
+    ),
+    note: t.string({ description: 'What is missing, and why' })
+  }),
+  errors: observabilityErrors.specs,
+  effect: 'read',
+  scopes,
+  expose: { rpc: true }
+})
+
+export const metrics = defineOperation({
+  id: 'observability.metrics',
+  summary: 'Show metrics of the running server, now and over time',
+  description: 'The server keeps a value every 10 seconds for two hours. Needs a running server.',
+  input: t.object({
+    series: t.optional(
+      t.array(t.string({ minLength: 1, maxLength: 200 }), {
+        maxItems: 50,
+        description: 'Names of series, or beginnings of names that end with *. Default: the most important ones'
+      })
+    ),
+    since,
+    points: t.integer({
+      default: 0,
+      minimum: 0,
+      maximum: 720,
+      description: 'Maximum number of points, in equal distances; 0: all'
+    })
+  }),
+  output: t.object({
+    series: t.array(
+      t.object({
+        name: t.string(),
+        now: t.nullable(t.number()),
+        min: t.nullable(t.number()),
+        max: t.nullable(t.number()),
+        trend: t.string({ description: 'The values as a line of bars' })
+      })
+    ),
+    points: t.array(
+      t.record(t.nullable(t.number()), { description: 'Unix milliseconds as time, and a value per series' })
+    ),
+    available: t.array(t.string(), { description: 'Names of all series' }),
+    note: t.string()
+  }),
+  errors: observabilityErrors.specs,
+  effect: 'read',
+  watch: { on: [TOPICS.metrics], minMs: 1_000 },
+  expose: {
+    rpc: true,
+    cli: {
+      command: 'metrics',
+      args: ['series'],
+      view: { rows: 'series', columns: ['name', 'now', 'min', 'max', 'trend'], note: 'note' }
+    }
+  }
 })

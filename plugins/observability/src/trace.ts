@@ -1,4 +1,6 @@
 import type { SpanRecord } from '@svc/contracts'
+import type { Ring } from './ring.ts'
+import { type StoredSpan, toSpan } from './span-record.ts'
 
 /** Span with its position in the tree. */
 export interface TraceSpan extends SpanRecord {
@@ -13,10 +15,20 @@ export interface TraceSpan extends SpanRecord {
  * and children in the order of their start. Undefined if no span has the id. If a request id has several traces,
  * returns the newest.
  */
-export function traceOf(spans: readonly SpanRecord[], id: string): readonly TraceSpan[] | undefined {
-  const found = spans.findLast(span => span.trace_id === id || span.request_id === id || span.span_id === id)
-  if (found === undefined) return undefined
-  const traceSpans = spans.filter(span => span.trace_id === found.trace_id).sort((a, b) => a.start - b.start)
+export function traceOf(spans: Ring<StoredSpan>, id: string): readonly TraceSpan[] | undefined {
+  const stored = spans.items()
+  const found = stored.findLast(span => span.trace_id === id || span.request_id === id || span.span_id === id)
+  if (found === undefined || found.trace_id === null) return undefined
+  const traceSpans = stored
+    .filter(span => span.trace_id === found.trace_id)
+    .map(toSpan)
+    .filter(span => span !== null)
+    .sort((a, b) => a.start - b.start)
+  return placed(traceSpans)
+}
+
+/** Places spans in their tree. Parents come first, even if a child began before its parent was recorded. */
+function placed(traceSpans: readonly SpanRecord[]): TraceSpan[] {
   const known = new Set(traceSpans.map(span => span.span_id))
   const children = new Map<string | null, SpanRecord[]>()
   for (const span of traceSpans) {
@@ -26,15 +38,48 @@ export function traceOf(spans: readonly SpanRecord[], id: string): readonly Trac
     else siblings.push(span)
   }
   const begin = (traceSpans[0] as SpanRecord).start
-  const placed: TraceSpan[] = []
+  const found: TraceSpan[] = []
   const waiting = (children.get(null) ?? []).map(span => ({ span, depth: 0 })).reverse()
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { span, depth } = next
-    placed.push({ ...span, depth, offset: span.start - begin })
+    found.push({ ...span, depth, offset: span.start - begin })
     const inner = children.get(span.span_id) ?? []
     for (const child of inner.toReversed()) waiting.push({ span: child, depth: depth + 1 })
   }
-  return placed
+  return found
+}
+
+/** Maximum number of spans in one answer. */
+const MAX_STEPS = 1_000
+
+/** Returns the spans of a trace for an answer; undefined if no span has the id. */
+export function stepsOf(spans: Ring<StoredSpan>, id: string) {
+  const traceSpans = traceOf(spans, id)
+  if (traceSpans === undefined) return undefined
+  const names = new Map<string, number>()
+  const steps = traceSpans.slice(0, MAX_STEPS).map(({ trace_id: _trace, start, offset, ms, attributes, ...span }) => {
+    const count = (names.get(span.name) ?? 0) + 1
+    names.set(span.name, count)
+    const { 'db.query.text': statement } = attributes
+    return {
+      ...span,
+      start: new Date(start).toISOString(),
+      lane: count === 1 ? span.name : `${span.name} (${count})`,
+      from: rounded(start),
+      until: rounded(start + ms),
+      offset: rounded(offset),
+      ms: rounded(ms),
+      state: span.error === null ? ('ok' as const) : ('failed' as const),
+      statement: typeof statement === 'string' ? statement : null,
+      attributes: { ...attributes }
+    }
+  })
+  return { traceSpans, steps, omitted: traceSpans.length - steps.length }
+}
+
+/** Rounds milliseconds to microseconds. */
+export function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000
 }
 
 const BAR_WIDTH = 30

@@ -50,6 +50,9 @@ const outer = defineOperation({
   output: s.object({ trace: s.string() })
 })
 
+/** Waits for the end of this turn of the event loop, when log lines are written. */
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
 /** Opens the plugin with a log that the test writes. */
 async function open(settings: object = {}) {
   const listeners = new Set<(line: string) => void>()
@@ -202,6 +205,7 @@ t.test('if no server runs, lines and requests are read from the log file', async
   const { time: _time, plugin: served_by, trace_id: _none, ...fields } = RECORD
   first.write(line('request', { plugin: 'http', ...fields, served_by }))
   first.write(line('something else', { plugin: 'http', request_id: 't-1' }))
+  await turn()
   const text = readFileSync(first.path, 'utf8')
   await first.kernel.close()
 
@@ -238,7 +242,9 @@ t.test('a log that cannot be written is kept in memory', async t => {
   const kernel = await testKernel([blocker, plugin], { services: [{ token: logLines, value: lines }] })
   t.teardown(() => kernel.close())
   for (const listener of listeners) listener(line('kept'))
+  await turn()
   for (const listener of listeners) listener(line('kept as well'))
+  await turn()
   t.equal(((await kernel.callById('observability.logs', {})) as { lines: unknown[] }).lines.length, 2)
   t.equal(kernel.log.filter(({ message }) => /cannot write/.test(message)).length, 1)
 })
