@@ -50,6 +50,11 @@ export interface HttpListener {
    * of a path; the longest that matches is used. Default `envelope`.
    */
   readonly errors?: HttpErrorForms
+  /**
+   * Whether the http plugin serves the page `/docs`, which shows the listener's own route `/openapi.json` and calls its
+   * routes. Default false; `main` always has it.
+   */
+  readonly apiPage?: boolean
 }
 
 /**

@@ -36,10 +36,12 @@ export async function servedProgram(
   file: string,
   { port, database }: AppInput,
   admin: KernelAdmin | undefined,
-  more: Readonly<Record<string, unknown>> = {}
+  more: Readonly<Record<string, unknown>> = {},
+  /** Further plugins, which are left out if they are not installed or disabled. */
+  others: readonly string[] = []
 ): Promise<ServeInstead> {
   return {
-    only: [...PLUGINS, ...recorders(admin)],
+    only: [...PLUGINS, ...recorders(admin), ...others.filter(name => isUsable(admin, name))],
     set: {
       ...recordsRequests(admin),
       'plugins.app-runtime.program': resolve(file),
@@ -52,9 +54,16 @@ export async function servedProgram(
   }
 }
 
+function isOff({ state }: PluginReport): boolean {
+  return state === 'disabled' || state === 'invalid'
+}
+
+function isUsable(admin: KernelAdmin | undefined, plugin: string): boolean {
+  return admin?.plugins().some(each => each.name === plugin && !isOff(each)) === true
+}
+
 /** Returns the plugins that record requests and log lines, unless they are disabled. */
 function recorders(admin: KernelAdmin | undefined): string[] {
-  const isOff = ({ state }: PluginReport): boolean => state === 'disabled' || state === 'invalid'
   const records = ({ name }: PluginReport): boolean =>
     admin?.manifest(name)?.provides.includes(observabilitySink.id) === true
   return (admin?.plugins() ?? []).filter(each => !isOff(each) && records(each)).map(({ name }) => name)

@@ -21,10 +21,11 @@ export function serveInDevelopment(runner: Runner, admin: KernelAdmin | undefine
     const program = await compiled(runner.compiler, file, false, io)
     if (program === null) return 1
     reportServing(file, io)
-    return servedProgram(file, input, admin, {
+    const settings = {
       'plugins.app-runtime.watch': true,
       'plugins.app-runtime.dev': true,
       'plugins.app-runtime.open': open
-    })
+    }
+    return servedProgram(file, input, admin, settings, ['dashboard'])
   }
 }

@@ -29,11 +29,11 @@ async function load() {
     about.textContent = 'This server requires its bearer token.'
     return
   }
-  if (!response.ok) throw new Error(answer.error.message)
+  if (!response.ok) throw new Error(answer.error.message ?? answer.error)
   api = answer
   document.getElementById('title').textContent = `${api.info.title} ${api.info.version}`
-  about.textContent = api.info.description
-  token.hidden = api.components.securitySchemes === undefined
+  about.textContent = api.info.description ?? ''
+  token.hidden = api.components?.securitySchemes === undefined
   render()
 }
 
@@ -41,7 +41,7 @@ function render() {
   const byPlugin = new Map()
   for (const [path, methods] of Object.entries(api.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
-      const plugin = operation['x-plugin']
+      const plugin = operation['x-plugin'] ?? operation.tags?.[0] ?? 'routes'
       byPlugin.set(plugin, [...(byPlugin.get(plugin) ?? []), { method: method.toUpperCase(), path, operation }])
     }
   }

@@ -117,7 +117,8 @@ export function fallbackOf(plan: ListenerPlan, parts: RouteParts, table: Pick<Ro
 function* builtInRoutes(plan: ListenerPlan, { self, builtIns, counts, report }: RouteParts): Iterable<Route> {
   for (const builtIn of builtIns) {
     if (plan.owners.has(`GET ${builtIn.path}`)) continue
-    if (builtIn.mainOnly && plan.listener.name !== 'main') continue
+    const isForListener = builtIn.isApiPage === true && plan.listener.apiPage
+    if (builtIn.mainOnly && plan.listener.name !== 'main' && !isForListener) continue
     yield {
       method: 'GET',
       path: builtIn.path,

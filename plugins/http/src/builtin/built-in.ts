@@ -8,6 +8,8 @@ export interface BuiltIn {
   readonly open: boolean
   /** True if only the main listener serves it. */
   readonly mainOnly: boolean
+  /** True for files of the API page, which other listeners may have too. */
+  readonly isApiPage?: boolean
   answer(exchange: Exchange): BuiltInResponse | Promise<BuiltInResponse>
 }
 

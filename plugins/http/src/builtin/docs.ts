@@ -33,7 +33,7 @@ export async function docsRoutes(folder: URL): Promise<BuiltIn[]> {
         'referrer-policy': 'no-referrer',
         'cache-control': 'no-cache'
       }
-      return { path, open: true, mainOnly: true, answer: () => ({ type, body, headers }) }
+      return { path, open: true, mainOnly: true, isApiPage: true, answer: () => ({ type, body, headers }) }
     })
   )
 }
