@@ -13,6 +13,7 @@ import {
   workflowStep
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
+import { appOperations, implementApps } from './apps/contribute.ts'
 import { grantedCapabilities } from './capabilities.ts'
 import { clientCommand, writeClient } from './client-command.ts'
 import { openJobDatabase } from './database/job-database.ts'
@@ -86,7 +87,8 @@ export default definePlugin({
     workflowCancel,
     workflowPrune,
     workflowInbox,
-    workflowSearch
+    workflowSearch,
+    ...appOperations
   ],
   commands: [
     runCommand,
@@ -150,6 +152,7 @@ export default definePlugin({
     ctx.implement(workflowInbox, inboxHandler(runs))
     ctx.implement(workflowSearch, searchHandler(runs))
     contributeWorkflowPages(ctx)
+    const apps = await implementApps(ctx, { admin, http })
     ctx.command(workflowRunCommand.command, runWorkflow(runner))
     ctx.command(workflowCheckCommand.command, checkWorkflows(runner))
     ctx.command(
@@ -174,6 +177,6 @@ export default definePlugin({
     const { program } = ctx.config
     // In the process of a single command, the command handles the program and its tables.
     if (program !== undefined && admin?.serves !== false)
-      await serveProgram({ ctx, compiler, store, admin, services, generator, bundler, http }, program)
+      await serveProgram({ ctx, compiler, store, admin, services, generator, bundler, http, apps }, program)
   }
 })

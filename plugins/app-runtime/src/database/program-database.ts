@@ -2,9 +2,10 @@ import type { DatabaseCapabilities, SqlParameter, SqlResult, SqlValue, ThreadCon
 import { isSvcError } from '@svc/plugin-sdk'
 import { fail } from '../interpreter/failure.ts'
 import { databaseFailure } from './database-failure.ts'
-import { LazyConnection } from './lazy-connection.ts'
+import { countLength, countRows, LazyConnection } from './lazy-connection.ts'
 import type { RawSqlUse } from './raw-sql-use.ts'
 import type { SearchNeed } from './search-sql.ts'
+import type { SqlLog } from './sql-log.ts'
 
 /** Remaining time of the running program. */
 export interface RunningTime {
@@ -25,6 +26,8 @@ export interface ProgramDatabaseOptions {
   readonly bound?: (time: RunningTime) => void
   /** Called before each commit, and before each write outside transactions. */
   readonly onStore?: () => void
+  /** Receives the statements; default: a new log. */
+  readonly log?: SqlLog
 }
 
 /**
@@ -32,6 +35,8 @@ export interface ProgramDatabaseOptions {
  * without a position.
  */
 export class ProgramDatabase {
+  /** Number of SQL statements so far, without those that begin and end transactions. */
+  statements = 0
   readonly #connection: LazyConnection
   readonly #location: string
   readonly #capabilities: ProgramDatabaseOptions['capabilities']
@@ -39,15 +44,20 @@ export class ProgramDatabase {
   readonly #bound: ProgramDatabaseOptions['bound']
   readonly #onStore: () => void
 
-  constructor({ connection, location, capabilities, outOfProcess = null, bound, onStore }: ProgramDatabaseOptions) {
+  constructor({ connection, location, capabilities, outOfProcess = null, bound, onStore, log }: ProgramDatabaseOptions) {
     const other =
       outOfProcess === null ? null : { connection: outOfProcess.connection, isInActors: outOfProcess.sql.isInActors }
-    this.#connection = new LazyConnection(connection, other, onStore)
+    this.#connection = new LazyConnection(connection, other, onStore, log)
     this.#sql = outOfProcess?.sql ?? null
     this.#bound = bound
     this.#onStore = onStore ?? (() => undefined)
     this.#location = location
     this.#capabilities = capabilities
+  }
+
+  /** Statements of the running call. */
+  get log(): SqlLog {
+    return this.#connection.log
   }
 
   /** Connection for state such as actors. Writes join the open transaction. Throws the errors of the store. */
@@ -88,6 +98,7 @@ export class ProgramDatabase {
   }
 
   row(table: string, sql: string, parameters: readonly SqlParameter[]): readonly SqlValue[] | null {
+    this.statements++
     try {
       return this.#connection.row(sql, parameters)
     } catch (error) {
@@ -96,6 +107,7 @@ export class ProgramDatabase {
   }
 
   rows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
+    this.statements++
     try {
       return this.#connection.rows(sql, parameters)
     } catch (error) {
@@ -104,6 +116,7 @@ export class ProgramDatabase {
   }
 
   execute(table: string, sql: string, parameters: readonly SqlParameter[]): SqlResult {
+    this.statements++
     try {
       return this.#connection.execute(sql, parameters)
     } catch (error) {
@@ -113,20 +126,22 @@ export class ProgramDatabase {
 
   /** Runs SQL of the program, which may read or write. */
   raw(sql: string, parameters: readonly SqlParameter[]): SqlResult {
+    this.statements++
     return this.#mapErrors('the database', () => {
       try {
-        return this.#connection.forRawSql.query(sql, parameters)
+        return this.#raw(sql, countRows, connection => connection.query(sql, parameters))
       } catch (error) {
         if (!isSvcError(error, 'DBS_READ_ONLY') || this.#connection.kind === 'read') throw error
         if (this.#connection.kind === null) this.#onStore()
-        return this.#connection.forRawSql.execute(sql, parameters)
+        return this.#raw(sql, countRows, connection => connection.execute(sql, parameters))
       }
     })
   }
 
   /** Queries rows with SQL that is partly written by the program. */
   rawRows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
-    return this.#mapErrors(table, () => this.#connection.forRawSql.rows(sql, parameters))
+    this.statements++
+    return this.#mapErrors(table, () => this.#raw(sql, countLength, connection => connection.rows(sql, parameters)))
   }
 
   /** Updates a replica, outside write transactions. */
@@ -144,6 +159,12 @@ export class ProgramDatabase {
 
   close(): void {
     this.#connection.close()
+  }
+
+  /** Runs SQL of the program. The connection of this thread logs its statements itself. */
+  #raw<A>(sql: string, rowsOf: (result: A) => number, run: (connection: ThreadConnection) => A): A {
+    const connection = this.#connection.forRawSql
+    return connection === this.#connection ? run(connection) : this.#connection.logged(sql, rowsOf, () => run(connection))
   }
 
   #mapErrors<A>(table: string, run: () => A): A {

@@ -88,7 +88,8 @@ function optionOf(type: HirType): HirType | null {
   return type.Generic[1][0] ?? null
 }
 
-function typeText(type: HirType): string {
+/** Returns a type in source syntax. */
+export function typeText(type: HirType): string {
   if (type === 'Unit') return 'Unit'
   if (type === 'Decimal') return 'dec'
   if ('Named' in type) return type.Named

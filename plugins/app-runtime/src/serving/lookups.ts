@@ -74,6 +74,12 @@ export class Lookups {
     return answer
   }
 
+  /** Returns the number of SQL statements of a query; null if it is not a lookup. */
+  statements(endpoint: number): number | null {
+    const name = this.#options.endpoints[endpoint]?.name
+    return name === undefined ? null : (this.#lookups.queries.get(name) ?? null)
+  }
+
   /** Opens the database and compiles the queries, if needed. Throws the errors of opening the database. */
   open(): void {
     if (this.#isClosed || this.#run !== null) return

@@ -38,7 +38,9 @@ export const PROGRESS = {
   UNWRITTEN: SLOTS + 1,
   /** Start of one int per slot: the effects of the call that no rollback undoes, as bits of {@link EFFECT}. */
   EFFECTS: SLOTS + 2,
-  SIZE: 2 * SLOTS + 2
+  /** Start of one int per slot: the number of SQL statements of the call. */
+  STATEMENTS: 2 * SLOTS + 2,
+  SIZE: 3 * SLOTS + 2
 } as const
 
 /** Effects of a call, as bits. */

@@ -53,8 +53,11 @@ export interface PoolOptions {
   answers(signal: AbortSignal): BridgeAnswers
 }
 
-/** Receives the HTTP status and the JSON body of a response. */
-export type Respond = (status: number, body: string) => void
+/**
+ * Receives the HTTP status and the JSON body of a response, and the number of SQL statements of the call: null if its
+ * thread was lost.
+ */
+export type Respond = (status: number, body: string, sql?: number | null) => void
 
 /**
  * Distributes the calls of one program over threads. A call that waits behind a long one moves to another thread.
@@ -95,7 +98,7 @@ export class ProgramPool {
   call(endpoint: number, input: string, answer: Respond, requestId?: string): void {
     if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
       const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
-      answer(busy.status, JSON.stringify({ error: 'too many calls wait', code: busy.code }))
+      answer(busy.status, JSON.stringify({ error: 'too many calls wait', code: busy.code }), 0)
       return
     }
     this.#waiting.push({ endpoint, input, answer, requestId, since: performance.now() })
@@ -320,5 +323,5 @@ function answerLost(lost: LostCall, kind: Endpoint['kind'], { code, status, mess
       ? message.replace(/^.*?: /, '')
       : 'the thread of the function ended'
   const body = JSON.stringify({ error: `${reason}; ${text}`, code, committed: isCommitted })
-  lost.call.answer(status === 504 ? 504 : 500, body)
+  lost.call.answer(status === 504 ? 504 : 500, body, null)
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type HttpEndpoint, type HttpExchange, type HttpHandlerRoute, httpInputOf } from '@svc/contracts'
+import type { AppCall } from '../apps/call-log.ts'
 import { runErrors } from '../errors.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
@@ -11,20 +12,32 @@ import { sendAnswer } from './send-answer.ts'
 export function programRoutes(
   endpoints: readonly Endpoint[],
   pool: Pick<ProgramPool, 'call'>,
-  lookups: Pick<Lookups, 'answer'> | null = null
+  lookups: Pick<Lookups, 'answer' | 'statements'> | null = null,
+  onCall: OnCall = () => undefined
 ): HttpHandlerRoute[] {
   return endpoints.flatMap((endpoint, index) => {
     const { route, kind, name } = endpoint
     if (route === null) return []
     const call = (exchange: HttpExchange, input: string): void => {
+      const started = performance.now()
+      const { requestId } = exchange.caller
+      const send = (status: number, body: string, sql: number | null = null): void => {
+        sendAnswer(exchange, status, body)
+        const ms = Math.round((performance.now() - started) * 1000) / 1000
+        const { method, path } = route
+        onCall({ time: Date.now(), method, path, name: summary, status, ms, sql, request_id: requestId })
+      }
       const found = kind === 'query' && lookups !== null ? lookups.answer(index, input) : null
-      if (found !== null) sendAnswer(exchange, found.status, found.body)
-      else pool.call(index, input, (status, body) => sendAnswer(exchange, status, body), exchange.caller.requestId)
+      if (found === null) pool.call(index, input, send, requestId)
+      else send(found.status, found.body, lookups?.statements(index) ?? null)
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
     return [{ method: route.method, path: route.path, summary, handle: handlerOf(endpoint as HttpEndpoint, call) }]
   })
 }
+
+/** Receives each call of a route after its response was sent. */
+export type OnCall = (call: Omit<AppCall, 'id' | 'app'>) => void
 
 type Make = (exchange: HttpExchange, input: string) => void
 

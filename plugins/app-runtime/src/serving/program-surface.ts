@@ -13,6 +13,8 @@ import {
   type ProgramDescription
 } from '@svc/contracts'
 import type { PluginContext, Ref } from '@svc/plugin-sdk'
+import { CALLS_TOPIC, type CallLog } from '../apps/call-log.ts'
+import { appName } from '../apps/served-apps.ts'
 import type { LiveService } from '../live/live-service.ts'
 import type { DevChannel } from '../pages/dev-channel.ts'
 import { devScript } from '../pages/html.ts'
@@ -48,6 +50,8 @@ export interface SurfaceParts {
   readonly bundler: PageBundler | undefined
   readonly http: Ref<HttpServer> | undefined
   readonly admin: KernelAdmin | undefined
+  /** Receives each call of a route. */
+  readonly calls: CallLog
 }
 
 /** Contributes the public parts of a program: its routes, descriptions, pages, static files and tools. */
@@ -59,9 +63,14 @@ export function contributeProgram(parts: SurfaceParts): void {
     host: '127.0.0.1',
     port: ctx.config.port,
     setting: 'plugins.app-runtime.port',
-    errors: 'plain'
+    errors: 'plain',
+    apiPage: ctx.config.dev
   })
-  const plain = programRoutes(endpoints, pool, lookups)
+  const app = appName(file)
+  const plain = programRoutes(endpoints, pool, lookups, call => {
+    parts.calls.record({ app, ...call })
+    ctx.changed(CALLS_TOPIC)
+  })
   const own = live === null ? plain : plain.map(route => live.watched(route))
   const described = [...(live?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
   const files = bundler === undefined ? [] : [pageFilesRoute(bundler, pages.bundle)]

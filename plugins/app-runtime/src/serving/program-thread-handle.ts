@@ -215,7 +215,8 @@ export class ProgramThread {
       this.#pending--
       // Scaled by the number of calls: call costs change, so subtracting them would drift.
       this.#backlog = this.#pending === 0 ? 0 : (this.#backlog * this.#pending) / (this.#pending + 1)
-      call.answer(answers[at + 1] as number, answers[at + 2] as string)
+      const statements = this.#progress[PROGRESS.STATEMENTS + slot] ?? null
+      call.answer(answers[at + 1] as number, answers[at + 2] as string, statements)
     }
     this.#isStuck = false
     this.#listener.answered()

@@ -171,8 +171,10 @@ class LoadedProgram {
 
   #run(endpoint: number, input: string, turn: Turn): EndpointResponse {
     const started = performance.now()
+    const before = this.#database?.statements ?? 0
     const answer = (this.#runners[endpoint] as EndpointRunner | DurableRunner).run(input, turn)
     const elapsed = Math.max(1, Math.round((performance.now() - started) * 1000))
+    this.#progress[PROGRESS.STATEMENTS + this.#slot] = (this.#database?.statements ?? 0) - before
     const cost = this.#costs[endpoint] ?? 0
     this.#costs[endpoint] = cost === 0 ? elapsed : Math.round(cost + WEIGHT * (elapsed - cost))
     return answer

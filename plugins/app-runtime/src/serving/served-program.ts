@@ -14,6 +14,7 @@ import {
   workflowStep
 } from '@svc/contracts'
 import { errorMessage, isSvcError, type PluginContext, type Ref } from '@svc/plugin-sdk'
+import { APPS_TOPIC, appName, type ServedApps } from '../apps/served-apps.ts'
 import { grantedCapabilities } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
 import { processAnswers } from '../database/database-process.ts'
@@ -30,7 +31,7 @@ import { levelOf } from '../schema/plan.ts'
 import { limitsOf, type Settings } from '../settings.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { openServices, type ProgramServices } from '../threads/program-services.ts'
-import { durableOptions, lookAfterDue } from '../workflows/look-after-due.ts'
+import { durableOptions, lookAfterDue, programKey } from '../workflows/look-after-due.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { WORKFLOWS_TOPIC } from '../workflows/topic.ts'
 import { type Endpoint, endpointsOf } from './endpoints.ts'
@@ -57,6 +58,8 @@ export interface ServingParts {
   readonly generator: ProgramPages | undefined
   readonly bundler: PageBundler | undefined
   readonly http: Ref<HttpServer> | undefined
+  /** Receives the program once it is served. */
+  readonly apps: ServedApps
 }
 
 /**
@@ -148,13 +151,26 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const lookups = await openLookups(ctx, { program, endpoints, access: database, limits })
   const { pages, problem } = await preparing
   const { bundler, http } = parts
-  const surface = { ctx, program, endpoints, pool, lookups, compiler, live }
+  const surface = { ctx, program, endpoints, pool, lookups, compiler, live, calls: parts.apps.calls }
   contributeProgram({ ...surface, pages, channel, bundler, http, admin: parts.admin })
   if (channel !== null) {
     const notice = pages.isOutdated ? OUTDATED : null
     ctx.onServe(`open pages of ${file}`, () => channel.serve(pages.build, notice, problem))
     if (watch?.isServed !== true) ctx.onServe(`addresses of ${file}`, () => announce(parts, file))
   }
+  const key = programKey(path, ctx.projectRoot)
+  parts.apps.serve({
+    name: appName(key),
+    file: key,
+    program,
+    endpoints,
+    store: hasDatabase ? store : null,
+    since: Date.now(),
+    threads: () => pool.size,
+    isStale: () => channel?.isStale === true,
+    nudge: () => live?.nudge()
+  })
+  ctx.onServe(`announcement of ${file}`, () => ctx.changed(APPS_TOPIC))
   if (watch !== null) watch.isServed = true
   runSchedule(ctx, program, pool)
   if (config.orchestrate_vite) await runVite(ctx, resolve(dirname(path), config.web_directory))

@@ -37,7 +37,7 @@ export function retentionOf({ workflow_keep_runs: runs, workflow_keep_days: days
 }
 
 /** Returns the name of a program as owner of runs and actors: its path in the project, with slashes. */
-function programKey(path: string, projectRoot: string): string {
+export function programKey(path: string, projectRoot: string): string {
   return relative(projectRoot, resolve(path)).replaceAll('\\', '/')
 }
 
