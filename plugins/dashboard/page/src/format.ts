@@ -10,7 +10,7 @@ const TONES: Readonly<Record<string, Tone>> = Object.fromEntries(
       [
         'warn',
         'waiting pending queued degraded paused draining loading activating starting warning warn doubted stale ' +
-          'retrying blocked needs_approval awaiting_approval'
+          'retrying blocked blocked_on_approval needs_approval awaiting_approval suspended'
       ],
       [
         'bad',
@@ -25,7 +25,14 @@ const TONES: Readonly<Record<string, Tone>> = Object.fromEntries(
 /** Returns the colour of a state by the meaning of its name. */
 export function toneOf(state: unknown): Tone {
   if (typeof state !== 'string') return ''
-  return TONES[state.toLowerCase().replaceAll('-', '_')] ?? ''
+  return (
+    TONES[
+      state
+        .replace(/([a-z])([A-Z])/g, '$1_$2')
+        .toLowerCase()
+        .replaceAll(/[- ]/g, '_')
+    ] ?? ''
+  )
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
@@ -114,13 +121,14 @@ export function agoText(time: number): string {
   return ms < 60_000 ? `${Math.round(ms / 1_000)} s ago` : `${durationText(ms).replace(/ \d+ s$/, '')} ago`
 }
 
-/** Returns a field name as a title: `request_id` becomes `request id`. */
+/** Returns a field name as a title: `request_id` becomes `Request id`. */
 export function titleOf(field: string): string {
   const name = field.split('.').at(-1) as string
-  return name
+  const words = name
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ')
     .toLowerCase()
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 /** Returns the schema of a dotted field in an object schema; undefined if it is unknown. */

@@ -43,15 +43,22 @@ async function start(): Promise<void> {
   })
   const root = document.getElementById('app') as HTMLElement
   root.addEventListener('click', followLinks)
-  let failure: Error | null = null
-  const code = takeCode()
-  try {
-    if (code === null) await resumeSession()
-    else await signIn(code)
-  } catch (error) {
-    failure = error as Error
+  const draw = async (): Promise<void> => {
+    let failure: Error | null = null
+    const code = takeCode()
+    try {
+      if (code === null) await resumeSession()
+      else await signIn(code)
+    } catch (error) {
+      failure = error as Error
+    }
+    render(<App key={failure?.message} failure={failure} />, root)
   }
-  render(<App failure={failure} />, root)
+  // A code that is pasted into the address of an open page does not load it again.
+  addEventListener('hashchange', () => {
+    if (location.hash.startsWith('#code=')) void draw()
+  })
+  await draw()
 }
 
 void start()

@@ -114,7 +114,7 @@ export function Shell() {
               <div>
                 {broken.map(({ plugin, point, entry, reason }) => (
                   <div key={`${plugin} ${point} ${entry}`}>
-                    {`${plugin}: the ${titleOf(point).replace(/s$/, '')} ${entry} is not shown: ${reason}`}
+                    {`${plugin}: the ${titleOf(point).toLowerCase().replace(/s$/, '')} ${entry} is not shown: ${reason}`}
                   </div>
                 ))}
               </div>

@@ -35,7 +35,7 @@ export function Overview() {
               <h2>{card.title}</h2>
               <span class="grow" />
               {to === null ? null : (
-                <a class="small" href={to}>
+                <a class="small" href={to} aria-label={`Open ${card.title}`}>
                   Open
                 </a>
               )}
@@ -68,7 +68,7 @@ function PluginStates() {
       <header>
         <h2>Plugins</h2>
         <span class="grow" />
-        <a class="small" href="/ui/plugins">
+        <a class="small" href="/ui/plugins" aria-label="Open Plugins">
           Open
         </a>
       </header>
@@ -103,7 +103,7 @@ function InboxCard() {
       <header>
         <h2>Waiting for you</h2>
         <span class="grow" />
-        <a class="small" href="/ui/inbox">
+        <a class="small" href="/ui/inbox" aria-label="Open Inbox">
           Open
         </a>
       </header>

@@ -22,8 +22,8 @@ const VIEW: Table = {
     { field: 'version' },
     { field: 'isolation' },
     { field: 'operations', format: 'number' },
-    { field: 'inFlight', title: 'in flight', format: 'number' },
-    { field: 'activateMs', title: 'activation', format: 'ms' },
+    { field: 'inFlight', title: 'In flight', format: 'number' },
+    { field: 'activateMs', title: 'Activation', format: 'ms' },
     { field: 'why' }
   ]
 }

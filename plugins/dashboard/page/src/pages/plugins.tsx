@@ -43,10 +43,10 @@ export function Plugins() {
               sort: '-id',
               empty: 'No change of plugins since svc started.',
               columns: [
-                { field: 'id', title: 'generation' },
+                { field: 'id', title: 'Generation' },
                 { field: 'time', format: 'time' },
                 { field: 'cause' },
-                { field: 'ms', title: 'took', format: 'ms' },
+                { field: 'ms', title: 'Took', format: 'ms' },
                 { field: 'added' },
                 { field: 'replaced' },
                 { field: 'removed' },
@@ -150,7 +150,7 @@ function PluginGraph() {
         .map(({ name, state }) => ({ id: name, label: name, state, to: `/ui/plugins/${encodeURIComponent(name)}` }))}
       edges={[...links].map(([key, tokens]) => {
         const [from, to] = JSON.parse(key) as [string, string]
-        return { from, to, label: tokens.length === 1 ? (tokens[0] as string) : `${tokens.length} services` }
+        return { from, to, label: '', title: tokens.join(', ') }
       })}
     />
   )

@@ -23,6 +23,8 @@ export interface GraphEdgeLine {
   readonly from: string
   readonly to: string
   readonly label: string
+  /** Longer text about the edge, shown on hover and read by screen readers. */
+  readonly title?: string
 }
 
 /** Directed graph from an operation's output. */
@@ -84,7 +86,9 @@ export function GraphPicture({ nodes, edges, label }: GraphPictureProps) {
         </defs>
         {drawn.edges.map((edge, index) => (
           <g key={index}>
-            <path class="edge" d={edge.path} marker-end="url(#arrow)" />
+            <path class="edge" d={edge.path} marker-end="url(#arrow)">
+              <title>{edge.title}</title>
+            </path>
             {edge.label === '' ? null : (
               <text class="edge-label" x={edge.x} y={edge.y} text-anchor="middle">
                 {edge.label}
@@ -113,7 +117,7 @@ export function GraphPicture({ nodes, edges, label }: GraphPictureProps) {
       </svg>
       <ul class="visually-hidden">
         {drawn.edges.map((edge, index) => (
-          <li key={index}>{`${edge.from} to ${edge.to} ${edge.label}`}</li>
+          <li key={index}>{`${edge.from} to ${edge.to}: ${edge.title}`}</li>
         ))}
       </ul>
     </section>
@@ -148,7 +152,15 @@ function layout(all: readonly GraphNode[], lines: readonly GraphEdgeLine[]) {
       const middle = points[Math.floor(points.length / 2)] ?? { x: 0, y: 0 }
       const path = points.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${x} ${y}`).join('')
       const name = (key: string): string => known.get(key)?.label ?? key
-      return { path, x: middle.x, y: middle.y - 4, label: edge.label, from: name(edge.from), to: name(edge.to) }
+      return {
+        path,
+        x: middle.x,
+        y: middle.y - 4,
+        label: edge.label,
+        title: edge.title ?? edge.label,
+        from: name(edge.from),
+        to: name(edge.to)
+      }
     })
   }
 }

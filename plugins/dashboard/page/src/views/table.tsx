@@ -202,17 +202,17 @@ function Cell({
     column.link === undefined ? to : linkAddress(column.link, { route: {}, filters: new URLSearchParams(), row })
   const shown = <Value value={value} format={format === 'json' || format === 'markdown' ? 'text' : format} />
   return (
-    <div role="cell" class={`cell ${NUMERIC.has(format) ? 'number' : ''}`}>
+    <div role="cell" class={`cell ${NUMERIC.has(format) ? 'number' : ''} ${isEmpty(value) ? 'none' : ''}`}>
       <span class="name" aria-hidden="true">
         {column.title}
       </span>
-      {own === null ? (
-        shown
-      ) : (
-        <a href={own}>{value === null || value === undefined || value === '' ? '(none)' : shown}</a>
-      )}
+      {own === null ? shown : <a href={own}>{isEmpty(value) ? '(none)' : shown}</a>}
     </div>
   )
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || value === ''
 }
 
 function arrayOf(value: unknown): readonly unknown[] {
