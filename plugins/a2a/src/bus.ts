@@ -31,14 +31,18 @@ export class PlaneBus implements A2aBus {
   readonly #orchestrator: AgentsOfOrchestrator
   readonly #log: Pick<Logger, 'warn'>
   readonly #planes: Planes
+  readonly #changed: () => void
 
+  /** `changed`: called after a message was sent or acknowledged. */
   constructor(
     local: LocalBus,
     durable: DurableInbox | null,
     orchestrator: AgentsOfOrchestrator,
     log: Pick<Logger, 'warn'>,
-    planes: Planes
+    planes: Planes,
+    changed: () => void
   ) {
+    this.#changed = changed
     this.#planes = planes
     this.#local = local
     this.#durable = durable
@@ -162,6 +166,12 @@ export class PlaneBus implements A2aBus {
    * the id and `route` is missing.
    */
   async ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean> {
+    const acknowledged = await this.#ack(agent, message, route)
+    if (acknowledged) this.#changed()
+    return acknowledged
+  }
+
+  async #ack(agent: number, message: number | string, route: RouteToken | undefined): Promise<boolean> {
     if (route !== undefined) return this.#planes.at(route).ack(agent, message)
     if (typeof message === 'number' && this.#local.has(agent, message)) {
       if ((await this.#durable?.has(agent, message)) === true)
@@ -201,6 +211,7 @@ export class PlaneBus implements A2aBus {
 
   /** Emits `message_sent` without the payload, because events are logged. */
   #announce({ sender, receiver, msg_type, plane, id }: A2aMessage): void {
+    this.#changed()
     const summary = `${msg_type} over ${plane}, message ${id}`
     this.#orchestrator.emit({
       type: 'message_sent',

@@ -1,10 +1,18 @@
-import { type A2aBus, type AgentView, agentLabel, type Orchestrator, orchestrationErrors } from '@svc/contracts'
+import {
+  type A2aBus,
+  type A2aMessage,
+  type AgentView,
+  agentLabel,
+  type Orchestrator,
+  orchestrationErrors
+} from '@svc/contracts'
 import type { Handler } from '@svc/plugin-sdk'
 import type { PlaneBus } from './bus.ts'
+import { isClarification } from './clarification.ts'
 import type { DurableInbox } from './durable-inbox.ts'
 import { weighInterruption } from './escalation.ts'
 import { streamMessages } from './message-stream.ts'
-import type { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aWatch } from './operations.ts'
+import type { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aMessages, a2aSend, a2aWatch } from './operations.ts'
 import type { Planes } from './planes.ts'
 import { checkBinding } from './session-binding.ts'
 import { toWire } from './wire.ts'
@@ -127,6 +135,39 @@ export function historyHandler(bus: A2aBus, planes: Planes): Handler<typeof a2aH
   return async ({ since_ms, limit }) => {
     const messages = await bus.history({ limit, ...(since_ms === undefined ? {} : { since: since_ms }) })
     return { messages: messages.map(message => toWire(message, planes)) }
+  }
+}
+
+/** Maximum characters of a message's content, so that all messages fit into one frame of the console's stream. */
+const MAX_CONTENT = 400
+
+export function messagesHandler(bus: A2aBus, planes: Planes): Handler<typeof a2aMessages> {
+  return async ({ limit }) => ({
+    messages: (await bus.history({ limit })).map(message => ({
+      key: `${message.plane}-${message.id}`,
+      id: message.id,
+      sender: message.sender,
+      receiver: message.receiver,
+      msg_type: message.msg_type,
+      content: contentOf(message).slice(0, MAX_CONTENT),
+      priority: message.priority,
+      delivery_plane: message.plane,
+      route: planes.routeOf(message.plane),
+      acknowledged: message.acknowledged,
+      timestamp_ms: message.timestamp_ms
+    }))
+  })
+}
+
+/** Returns the answer or the question of a clarification, and the payload of any other message. */
+function contentOf({ msg_type, payload }: A2aMessage): string {
+  if (!isClarification(msg_type)) return payload
+  try {
+    const { clarification_intent: intent, answer } = JSON.parse(payload) as Record<string, unknown>
+    const text = answer ?? intent
+    return typeof text === 'string' ? text : payload
+  } catch {
+    return payload
   }
 }
 

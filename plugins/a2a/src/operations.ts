@@ -1,5 +1,6 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
+import { MESSAGES_TOPIC } from './console.ts'
 import { a2aErrors } from './errors.ts'
 import { messageSchema, planeSchema, routeSchema } from './wire.ts'
 
@@ -213,6 +214,32 @@ export const a2aHistory = defineOperation({
   }
 })
 
+export const a2aMessages = defineOperation({
+  id: 'a2a.messages',
+  summary: 'List the last messages with the first characters of their contents, oldest first',
+  input: t.object({ limit: t.integer({ default: 150, minimum: 1, maximum: 150 }) }),
+  output: t.object({
+    messages: t.array(
+      t.object({
+        key: t.string({ description: 'Unique among the messages of all planes.' }),
+        id: t.integer(),
+        sender: t.integer(),
+        receiver: t.nullable(t.integer()),
+        msg_type: t.string(),
+        content: t.string({ description: 'Text of a clarification, else the payload; the first 400 characters.' }),
+        priority: t.string(),
+        delivery_plane: planeSchema,
+        route: routeSchema,
+        acknowledged: t.boolean(),
+        timestamp_ms: t.integer()
+      })
+    )
+  }),
+  effect: 'read',
+  watch: { on: [MESSAGES_TOPIC], minMs: 500 },
+  expose: { rpc: true }
+})
+
 const STATES = ['submitted', 'working', 'input_required', 'completed', 'failed', 'canceled'] as const
 
 export const a2aTasks = defineOperation({
@@ -259,4 +286,4 @@ export const a2aWatch = defineOperation({
   expose: { rpc: true, cli: { command: 'a2a watch' } }
 })
 
-export const operations = [a2aSend, a2aInbox, a2aAck, a2aBroadcast, a2aHistory, a2aTasks, a2aWatch]
+export const operations = [a2aSend, a2aInbox, a2aAck, a2aBroadcast, a2aHistory, a2aMessages, a2aTasks, a2aWatch]

@@ -2,10 +2,29 @@ import { type A2aPlane, a2aBus, a2aPlanes, databaseStore, kernelPort, orchestrat
 import { definePlugin } from '@svc/plugin-sdk'
 import { durablePlane, localPlane } from './built-in-planes.ts'
 import { PlaneBus } from './bus.ts'
+import { contributeConsole, MESSAGES_TOPIC } from './console.ts'
 import { DurableInbox } from './durable-inbox.ts'
-import { ackHandler, broadcastHandler, historyHandler, inboxHandler, sendHandler, watchHandler } from './handlers.ts'
+import {
+  ackHandler,
+  broadcastHandler,
+  historyHandler,
+  inboxHandler,
+  messagesHandler,
+  sendHandler,
+  watchHandler
+} from './handlers.ts'
 import { LocalBus } from './local-bus.ts'
-import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aTasks, a2aWatch, operations } from './operations.ts'
+import {
+  a2aAck,
+  a2aBroadcast,
+  a2aHistory,
+  a2aInbox,
+  a2aMessages,
+  a2aSend,
+  a2aTasks,
+  a2aWatch,
+  operations
+} from './operations.ts'
 import { Planes } from './planes.ts'
 import { settings } from './settings.ts'
 import { tasksHandler } from './tasks.ts'
@@ -41,19 +60,21 @@ export default definePlugin({
       current = [...own, ...items.filter(({ route }) => route !== 'local' && route !== 'db')]
     })
     const planes = new Planes(() => current)
-    const bus = new PlaneBus(local, durable, orchestrator, ctx.log, planes)
+    const bus = new PlaneBus(local, durable, orchestrator, ctx.log, planes, () => ctx.changed(MESSAGES_TOPIC))
     ctx.effect(
       'inboxes of retired agents',
       orchestrator.subscribe(({ kind }) => {
         if (kind.type === 'agent_retired') local.forget(kind.agent_id)
       })
     )
+    contributeConsole(ctx)
     ctx.provide(a2aBus, bus)
     ctx.implement(a2aSend, sendHandler(bus, orchestrator, planes))
     ctx.implement(a2aInbox, inboxHandler(bus, orchestrator, planes))
     ctx.implement(a2aAck, ackHandler(bus, orchestrator))
     ctx.implement(a2aBroadcast, broadcastHandler(bus, orchestrator, planes))
     ctx.implement(a2aHistory, historyHandler(bus, planes))
+    ctx.implement(a2aMessages, messagesHandler(bus, planes))
     ctx.implement(a2aTasks, tasksHandler(orchestrator))
     const streams = new AbortController()
     ctx.onDrain('message streams', () => streams.abort())

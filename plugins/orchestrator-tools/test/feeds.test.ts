@@ -1,10 +1,7 @@
 import { kernelPort, type Topics } from '@svc/contracts'
 import { type Delta, definePlugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import type { AgentRow } from '../src/feeds/agent-row.ts'
-import { agentsFeed, tasksFeed } from '../src/feeds/feeds.ts'
-import { LiveRows } from '../src/feeds/live-rows.ts'
-import type { TaskRow } from '../src/feeds/task-row.ts'
+import { type AgentRow, agentsFeed, LiveRows, type TaskRow, tasksFeed } from '#feeds'
 import { openWorld, type World } from './open-world.ts'
 
 const DONE = { checks_passed: ['tests'], completion_summary: 'All of it is done and tested.' }

@@ -1,10 +1,22 @@
 import { databaseStore, goalSubmitting, inferenceClient, orchestrator, questioning, taskEnded } from '@svc/contracts'
 import { definePlugin, isSvcError, type Ref, ref } from '@svc/plugin-sdk'
 import { Announcements } from './announcements.ts'
+import { contributeConsole } from './console.ts'
 import { Drafting } from './drafting.ts'
 import { PlanExecution } from './execution/plan-execution.ts'
 import { repeatedly } from './execution/repeatedly.ts'
 import { Goals } from './goals.ts'
+import {
+  PLANS_TOPIC,
+  planCompare,
+  planCompareHandler,
+  planRecord,
+  planRecordHandler,
+  planSearch,
+  planSearchHandler,
+  planTable,
+  planTableHandler
+} from './operations/console.ts'
 import { plan } from './operations/plan.ts'
 import { planHandler } from './operations/plan-handler.ts'
 import { planExecute, planList, planNew, planReplan, planResume, planStatus } from './operations/plan-sessions.ts'
@@ -31,7 +43,19 @@ export default definePlugin({
   config: settings,
   requires: { tasks: orchestrator },
   optional: { database: databaseStore, client: ref(inferenceClient), questions: ref(questioning) },
-  operations: [plan, planNew, planReplan, planStatus, planExecute, planResume, planList],
+  operations: [
+    plan,
+    planNew,
+    planReplan,
+    planStatus,
+    planExecute,
+    planResume,
+    planList,
+    planTable,
+    planRecord,
+    planCompare,
+    planSearch
+  ],
   permissions: { fsRead: ['.'], fsWrite: ['.'] },
   activate(ctx, { tasks, database, client, questions }) {
     const config: Settings = ctx.config
@@ -44,7 +68,7 @@ export default definePlugin({
       client: () => provided(client),
       questioning: () => provided(questions)
     })
-    const store = database === undefined ? null : new PlanStore(database)
+    const store = database === undefined ? null : new PlanStore(database, () => ctx.changed(PLANS_TOPIC))
     const planner = store === null ? null : new Planner({ store, orchestrator: tasks, drafting, announcements })
     const execution =
       store === null || planner === null
@@ -97,6 +121,11 @@ export default definePlugin({
     ctx.implement(planExecute, executeHandler(attached))
     ctx.implement(planResume, resumeHandler(attached))
     ctx.implement(planList, listHandler(attached))
+    ctx.implement(planTable, planTableHandler(store))
+    ctx.implement(planRecord, planRecordHandler(attached))
+    ctx.implement(planCompare, planCompareHandler(attached))
+    ctx.implement(planSearch, planSearchHandler(store))
+    contributeConsole(ctx)
   }
 })
 

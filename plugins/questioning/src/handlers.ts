@@ -1,6 +1,13 @@
 import { type Attention, type DatabaseStore, orchestrationErrors } from '@svc/contracts'
 import type { Handler } from '@svc/plugin-sdk'
-import type { questioningAnswer, questioningList, questioningPending, questioningSync } from './operations.ts'
+import { inboxItem } from './console.ts'
+import type {
+  questioningAnswer,
+  questioningInbox,
+  questioningList,
+  questioningPending,
+  questioningSync
+} from './operations.ts'
 import { syncDocument } from './policy-document.ts'
 import type { QuestionStore } from './store.ts'
 
@@ -30,10 +37,12 @@ export function pendingHandler(store: QuestionStore | null): Handler<typeof ques
 
 export function answerHandler(
   store: QuestionStore | null,
-  attention: Attention | null
+  attention: Attention | null,
+  changed: () => void
 ): Handler<typeof questioningAnswer> {
   return async input => {
     const answered = await attached(store).answer(input)
+    changed()
     attention?.debit(0, 'ClarificationAnswered', { frequency: false })
     return answered
   }
@@ -53,6 +62,14 @@ export function listHandler(store: QuestionStore | null): Handler<typeof questio
       note: pending.length === 0 ? 'no question is pending' : 'answer with: svc questions answer SESSION TEXT'
     }
   }
+}
+
+/** Maximum questions in the inbox, so that all of them fit into one frame of the console's stream. */
+const MAX_INBOX = 75
+
+/** Returns the handler. Without a database there are no questions. */
+export function inboxHandler(store: QuestionStore | null): Handler<typeof questioningInbox> {
+  return async () => ({ items: ((await store?.pending(undefined, MAX_INBOX)) ?? []).map(inboxItem) })
 }
 
 export function syncHandler(

@@ -1,6 +1,9 @@
-import { orchestrationErrors } from '@svc/contracts'
+import { dashboardInboxOutput, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { questioningErrors } from './errors.ts'
+
+/** Topic: a question was asked or answered. */
+export const QUESTIONS_TOPIC = 'questioning.questions'
 
 const { ORC_NO_DATABASE } = orchestrationErrors.specs
 const {
@@ -126,6 +129,7 @@ export const questioningList = defineOperation({
   }),
   errors: { ORC_NO_DATABASE },
   effect: 'read',
+  watch: { on: [QUESTIONS_TOPIC], minMs: 1_000 },
   expose: {
     rpc: true,
     cli: {
@@ -136,4 +140,14 @@ export const questioningList = defineOperation({
   }
 })
 
-export const operations = [questioningPending, questioningAnswer, questioningSync, questioningList]
+export const questioningInbox = defineOperation({
+  id: 'questioning.inbox',
+  summary: 'List pending questions with their answers, oldest first',
+  input: t.object({}),
+  output: dashboardInboxOutput,
+  effect: 'read',
+  watch: { on: [QUESTIONS_TOPIC], minMs: 1_000 },
+  expose: { rpc: true }
+})
+
+export const operations = [questioningPending, questioningAnswer, questioningSync, questioningList, questioningInbox]

@@ -1,7 +1,16 @@
 import { databaseStore, kernelPort, orchestrator, questioning, taskSubmitting } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
-import { answerHandler, listHandler, pendingHandler, syncHandler } from './handlers.ts'
-import { operations, questioningAnswer, questioningList, questioningPending, questioningSync } from './operations.ts'
+import { contributeConsole } from './console.ts'
+import { answerHandler, inboxHandler, listHandler, pendingHandler, syncHandler } from './handlers.ts'
+import {
+  operations,
+  QUESTIONS_TOPIC,
+  questioningAnswer,
+  questioningInbox,
+  questioningList,
+  questioningPending,
+  questioningSync
+} from './operations.ts'
 import { QuestioningService } from './service.ts'
 import { SessionAttention } from './session-attention.ts'
 import { settings } from './settings.ts'
@@ -25,10 +34,16 @@ export default definePlugin({
       () => new SessionAttention(),
       () => undefined
     )
-    ctx.provide(questioning, new QuestioningService({ store, attention, sessionAttention: tally, settings: config }))
+    const changed = (): void => ctx.changed(QUESTIONS_TOPIC)
+    ctx.provide(
+      questioning,
+      new QuestioningService({ store, attention, sessionAttention: tally, settings: config, changed })
+    )
     ctx.implement(questioningPending, pendingHandler(store))
-    ctx.implement(questioningAnswer, answerHandler(store, attention))
+    ctx.implement(questioningAnswer, answerHandler(store, attention, changed))
     ctx.implement(questioningList, listHandler(store))
+    ctx.implement(questioningInbox, inboxHandler(store))
+    contributeConsole(ctx)
     ctx.implement(questioningSync, syncHandler(database, ctx.projectRoot, config.policy_document))
     if (store === null || orchestrator === undefined || config.bypass_submit_gate) return
     const gate = new SubmitGate(store, ctx.log)

@@ -16,6 +16,8 @@ export interface QuestioningParts {
   /** Null without an orchestrator; then only the questioning policy decides. */
   readonly attention: Attention | null
   readonly sessionAttention: SessionAttention
+  /** Called after a question was stored. */
+  readonly changed?: () => void
   readonly settings: { readonly max_attention_ms: number; readonly mirror_global_attention: boolean }
 }
 
@@ -57,6 +59,7 @@ export class QuestioningService implements Questioning {
     }
     const question_id = await store.ask(question)
     if (question_id === null) return decline('max_clarification_turns')
+    this.#parts.changed?.()
     // Only asked questions are charged, and only if the attention policy is enabled.
     const cost = attention?.enabled === true ? (decision?.scaled_cost_ms ?? 0) : 0
     attention?.debit(cost, 'ClarificationAsked')

@@ -10,8 +10,10 @@ import {
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { AttachedDatabase, currentProvider } from './attached-database.ts'
+import { contributeConsole } from './console.ts'
 import { SessionEnvelopes } from './context/session-envelopes.ts'
 import { budgetHandler, contextBudget, handoffContext, handoffHandler } from './operations/agents.ts'
+import { messagesHandler, searchHandler, sessionMessages, sessionSearch } from './operations/console.ts'
 import { contextGet, contextList, contextSet, getHandler, listHandler, setHandler } from './operations/context.ts'
 import {
   chatHistory,
@@ -29,6 +31,7 @@ import { Sessions } from './sessions/sessions.ts'
 import { settings } from './settings.ts'
 import { SharedContext } from './store/shared-context.ts'
 import { sweepSessions } from './sweep.ts'
+import { CONTEXT_TOPIC, SESSIONS_TOPIC } from './topics.ts'
 import { SessionTranscripts } from './transcripts/session-transcripts.ts'
 
 const LIFECYCLE_OFF = { shadow: false, enforce: false }
@@ -51,7 +54,9 @@ export default definePlugin({
     sessionInfo,
     sessionList,
     sessionReset,
-    chatHistory
+    chatHistory,
+    sessionMessages,
+    sessionSearch
   ],
   permissions: { fsRead: ['*'], fsWrite: ['*'] },
   activate(ctx, { kernel, admin, store, running }) {
@@ -76,6 +81,7 @@ export default definePlugin({
       now,
       store: () => database.store(),
       settings: () => ctx.config,
+      changed: () => ctx.changed(SESSIONS_TOPIC),
       warn: (message, fields) => ctx.log.warn(message, fields)
     })
     const sessionTranscripts = new SessionTranscripts({
@@ -93,7 +99,10 @@ export default definePlugin({
     ctx.provide(sessionContext, context)
     ctx.provide(transcripts, sessionTranscripts)
     ctx.implement(contextGet, getHandler(shared, sessionTranscripts))
-    ctx.implement(contextSet, setHandler(shared))
+    ctx.implement(
+      contextSet,
+      setHandler(shared, () => ctx.changed(CONTEXT_TOPIC))
+    )
     ctx.implement(contextList, listHandler(shared))
     const agents = { orchestrator: orchestrating, sessions, context, now }
     ctx.implement(contextBudget, budgetHandler(agents))
@@ -103,6 +112,9 @@ export default definePlugin({
     ctx.implement(sessionList, listSessionsHandler(sessions))
     ctx.implement(sessionReset, resetHandler(sessions, sessionTranscripts))
     ctx.implement(chatHistory, historyHandler(sessionTranscripts))
+    ctx.implement(sessionMessages, messagesHandler(sessions, sessionTranscripts))
+    ctx.implement(sessionSearch, searchHandler(sessions))
+    contributeConsole(ctx)
     if (admin?.serves === true) ctx.background('sweep of sessions', signal => sweepSessions(sessions, ctx.log, signal))
   }
 })

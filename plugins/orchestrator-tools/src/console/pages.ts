@@ -153,10 +153,10 @@ const taskDetails: View = {
       title: 'History',
       view: {
         kind: 'table',
-        operation: 'orchestrator.explainTask',
+        operation: 'orchestrator.tasks.timeline',
         input: ofTask,
-        rows: 'trace',
-        key: 'timestamp_ms',
+        rows: 'stages',
+        key: 'id',
         columns: [
           { field: 'timestamp_ms', title: 'Time', format: 'time' },
           { field: 'stage', title: 'Stage' },
@@ -184,7 +184,7 @@ const taskDetails: View = {
         operation: 'orchestrator.tasks.record',
         input: ofTask,
         rows: 'transcript',
-        key: 'timestamp_ms',
+        key: 'id',
         columns: [
           { field: 'timestamp_ms', title: 'Time', format: 'time' },
           { field: 'agent_name', title: 'Agent', link: agentLink('agent_id') },
@@ -200,7 +200,7 @@ const taskDetails: View = {
         operation: 'orchestrator.tasks.record',
         input: ofTask,
         rows: 'observations',
-        key: 'note',
+        key: 'id',
         columns: [{ field: 'note', title: 'Note' }],
         empty: 'The last twenty observations that the agent recorded during the work appear here.'
       }
@@ -320,7 +320,7 @@ export const pages: readonly DashboardPage[] = [
     summary: 'Why the task went to its agent: the points of each candidate',
     icon: 'route',
     section: 'run',
-    view: { kind: 'module', entry: 'page/explain.tsx', uses: ['orchestrator.explainTask'] }
+    view: { kind: 'module', entry: 'explain', uses: ['orchestrator.explainTask'] }
   },
   {
     path: 'orchestrator-tools/submit',

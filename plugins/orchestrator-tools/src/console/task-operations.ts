@@ -2,7 +2,7 @@ import { orchestrationErrors } from '@svc/contracts'
 import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import { TOPICS } from '../feeds/state-feeds.ts'
-import { TASK_STATES, taskRowFields, taskRowOf } from '../feeds/task-row.ts'
+import { short, TASK_STATES, taskRowFields, taskRowOf } from '../feeds/task-row.ts'
 import { taskId } from '../fields.ts'
 import { found } from '../tasks/view-task.ts'
 import { eventRow, shownEvent } from './event-row.ts'
@@ -14,6 +14,12 @@ const input = t.object({ task_id: taskId })
 const watch = { on: [TOPICS.tasks], minMs: 1_000 }
 /** Maximum events of a task that are listed. */
 const MAX_EVENTS = 200
+/** Maximum characters of texts, so that a record fits into one frame of the console's stream. */
+const MAX_DESCRIPTION = 16_000
+const MAX_MESSAGE = 4_000
+const MAX_NOTE = 1_000
+/** Maximum files and dependencies of a task that are listed. */
+const MAX_LISTED = 200
 
 export const taskRecord = defineOperation({
   id: 'orchestrator.tasks.record',
@@ -21,7 +27,7 @@ export const taskRecord = defineOperation({
   input,
   output: t.object({
     ...taskRowFields,
-    description: t.string({ description: 'The whole description.' }),
+    description: t.string({ description: 'The first 16,000 characters of the description.' }),
     position: t.optional(t.integer({ description: 'Position in the queue of its agent, from 1.' })),
     routing: t.string({ description: 'Why the agent was chosen.' }),
     category: t.string(),
@@ -34,11 +40,17 @@ export const taskRecord = defineOperation({
     worked_ms: t.optional(t.integer({ description: 'Time from the last start to the end.' })),
     trace_id: t.string(),
     audit_report: t.optional(t.string()),
-    files: t.array(t.object({ path: t.string(), access: t.string() })),
+    files: t.array(t.object({ path: t.string(), access: t.string() }), { description: 'The first 200.' }),
     depends_on: t.array(t.object({ id: t.integer(), state: t.string(), description: t.string() })),
-    observations: t.array(t.object({ note: t.string() })),
+    observations: t.array(t.object({ id: t.integer(), note: t.string() })),
     transcript: t.array(
-      t.object({ timestamp_ms: t.integer(), agent_id: t.integer(), agent_name: t.string(), message: t.string() })
+      t.object({
+        id: t.integer(),
+        timestamp_ms: t.integer(),
+        agent_id: t.integer(),
+        agent_name: t.string(),
+        message: t.string()
+      })
     )
   }),
   errors,
@@ -55,8 +67,8 @@ function taskRecordHandler({ local, feeds }: Dependencies): Handler<typeof taskR
     const routing = local.explain(id)?.routing
     return defined({
       ...row,
-      description: task.description,
-      error: status.kind === 'Failed' ? status.reason : undefined,
+      description: short(task.description, MAX_DESCRIPTION),
+      error: status.kind === 'Failed' ? short(status.reason, MAX_MESSAGE) : undefined,
       position: feeds.position(id) ?? undefined,
       routing: routing === undefined ? 'unknown' : routing.rule.replaceAll('_', ' '),
       category: task.category,
@@ -68,9 +80,9 @@ function taskRecordHandler({ local, feeds }: Dependencies): Handler<typeof taskR
       waited_ms: started === undefined ? undefined : Math.max(0, started - task.created_at_ms),
       worked_ms: started === undefined || ended === undefined ? undefined : Math.max(0, ended - started),
       trace_id: task.trace_id,
-      audit_report: task.audit_report,
-      files: task.files.map(file => ({ ...file })),
-      depends_on: task.depends_on.map(on => {
+      audit_report: task.audit_report === undefined ? undefined : short(task.audit_report, MAX_MESSAGE),
+      files: task.files.slice(0, MAX_LISTED).map(file => ({ ...file })),
+      depends_on: task.depends_on.slice(0, MAX_LISTED).map(on => {
         const other = local.task(on)
         return {
           id: on,
@@ -78,8 +90,12 @@ function taskRecordHandler({ local, feeds }: Dependencies): Handler<typeof taskR
           description: other === null ? 'ended long ago' : taskRowOf(other, '').description
         }
       }),
-      observations: (task.observations ?? []).map(note => ({ note })),
-      transcript: (task.transcript ?? []).map(turn => ({ ...turn }))
+      observations: (task.observations ?? []).map((note, id) => ({ id, note: short(note, MAX_NOTE) })),
+      transcript: (task.transcript ?? []).map((turn, id) => ({
+        ...turn,
+        id,
+        message: short(turn.message, MAX_MESSAGE)
+      }))
     })
   }
 }
@@ -88,7 +104,12 @@ export const taskTimeline = defineOperation({
   id: 'orchestrator.tasks.timeline',
   summary: 'Show when a task waited and was worked on',
   input,
-  output: t.object({ bars: t.array(timelineBar) }),
+  output: t.object({
+    bars: t.array(timelineBar),
+    stages: t.array(t.object({ id: t.integer(), timestamp_ms: t.integer(), stage: t.string(), detail: t.string() }), {
+      description: 'Steps of the task, oldest first; none if the task is older than the last 200.'
+    })
+  }),
   errors,
   effect: 'read',
   watch,
@@ -98,7 +119,11 @@ export const taskTimeline = defineOperation({
 function taskTimelineHandler({ local }: Dependencies): Handler<typeof taskTimeline> {
   return ({ task_id }) => {
     const task = found(local, task_id)
-    return { bars: timelineOf(task, local.explain(task.id)?.trace ?? [], local.recentEvents()) }
+    const stages = local.explain(task.id)?.trace ?? []
+    return {
+      bars: timelineOf(task, stages, local.recentEvents()),
+      stages: stages.map((stage, id) => ({ id, ...stage, detail: short(stage.detail, MAX_NOTE) }))
+    }
   }
 }
 

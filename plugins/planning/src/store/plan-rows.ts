@@ -69,6 +69,13 @@ export interface PlanNode {
 
 export type NewNode = Omit<PlanNode, 'version'>
 
+/** Plan with the number of steps of its current version. */
+export interface PlanOverview {
+  readonly session: PlanSession
+  readonly steps: number
+  readonly completed: number
+}
+
 export interface PlanVersion {
   readonly version: number
   readonly parent: number | null

@@ -13,6 +13,7 @@ import {
   type NodeAttempt,
   type NodeStatus,
   type PlanNode,
+  type PlanOverview,
   type PlanSession,
   type PlanVersion,
   type SessionMetadata,
@@ -42,9 +43,12 @@ type Row = Record<string, SqlValue>
  */
 export class PlanStore {
   readonly #database: DatabaseStore
+  readonly #changed: () => void
 
-  constructor(database: DatabaseStore) {
+  /** `changed`: called after a change is stored. */
+  constructor(database: DatabaseStore, changed: () => void = () => {}) {
     this.#database = database
+    this.#changed = changed
   }
 
   async create(session: NewSession): Promise<void> {
@@ -65,6 +69,7 @@ export class PlanStore {
       },
       ...versionStatements(session.id, 1, null, session.version, session.nodes)
     ])
+    this.#changed()
   }
 
   /**
@@ -78,7 +83,7 @@ export class PlanStore {
     change: { readonly goal: string; readonly status: SessionStatus; readonly metadata: SessionMetadata }
   ): Promise<boolean> {
     const next = session.version + 1
-    return this.#database.transaction(async tx => {
+    const isAdded = await this.#database.transaction(async tx => {
       const { changes } = await tx.execute(
         `UPDATE plan_sessions SET current_version = ?, goal_text = ?, status = ?, iterative_loop_metadata_json = ?,
           updated_at = datetime('now') WHERE plan_session_id = ? AND current_version = ?`,
@@ -94,6 +99,8 @@ export class PlanStore {
         await tx.execute(sql, parameters)
       return true
     })
+    if (isAdded) this.#changed()
+    return isAdded
   }
 
   /** Returns a plan; throws `PLN_SESSION_UNKNOWN` if it does not exist. */
@@ -123,6 +130,24 @@ export class PlanStore {
       [status, status, limit, offset]
     )
     return rowsByName(result).map(sessionOf)
+  }
+
+  /** Returns plans with the progress of their current version, newest first. `text`: part of the id or the goal. */
+  async overview(filter: { readonly text?: string; readonly limit: number }): Promise<readonly PlanOverview[]> {
+    const pattern = filter.text === undefined ? null : `%${filter.text.replace(/[!%_]/g, '!$&')}%`
+    const result = await this.#database.query(
+      `SELECT s.*, count(n.node_id) AS steps, coalesce(sum(n.status = 'completed'), 0) AS completed
+        FROM plan_sessions AS s
+        LEFT JOIN plan_nodes AS n ON n.plan_session_id = s.plan_session_id AND n.version = s.current_version
+        WHERE ?1 IS NULL OR s.plan_session_id LIKE ?1 ESCAPE '!' OR s.goal_text LIKE ?1 ESCAPE '!'
+        GROUP BY s.plan_session_id ORDER BY s.created_at DESC, s.rowid DESC LIMIT ?2`,
+      [pattern, filter.limit]
+    )
+    return rowsByName(result).map(row => ({
+      session: sessionOf(row),
+      steps: Number(row.steps),
+      completed: Number(row.completed)
+    }))
   }
 
   async nodes(session: string, version: number): Promise<readonly PlanNode[]> {
@@ -164,6 +189,7 @@ export class PlanStore {
         WHERE plan_session_id = ? AND version = ? AND node_id = ? AND status = ?`,
       [to, session, node.version, node.id, from]
     )
+    if (changes > 0) this.#changed()
     return changes > 0
   }
 
@@ -173,6 +199,7 @@ export class PlanStore {
         WHERE plan_session_id = ? AND status IN (${placeholders(from)})`,
       [to, session, ...from]
     )
+    if (changes > 0) this.#changed()
     return changes > 0
   }
 
@@ -191,6 +218,7 @@ export class PlanStore {
         HAVING ?4 IS NULL OR coalesce(sum(task_id = ?4), 0) = 0`,
       [session, node.version, node.id, task, refused === null ? null : 'refused', refused]
     )
+    this.#changed()
   }
 
   /** Replaces each execution policy of the current version by the result of `change`. */
@@ -205,8 +233,10 @@ export class PlanStore {
   }
 
   /** Runs a function in one transaction. */
-  transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>): Promise<A> {
-    return this.#database.transaction(run)
+  async transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>): Promise<A> {
+    const result = await this.#database.transaction(run)
+    this.#changed()
+    return result
   }
 
   /** Returns the outcome of a task from the lineage, for tasks unknown to this process; null if none is recorded. */

@@ -2,6 +2,7 @@ import type { ContextEntry, Transcripts } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { sessionErrors } from '../errors.ts'
 import { MAX_KEY_LENGTH, MAX_VALUE_LENGTH, type SharedContext } from '../store/shared-context.ts'
+import { CONTEXT_TOPIC } from '../topics.ts'
 
 const { SES_CONTEXT_FULL, SES_CONTEXT_INVALID, SES_CONTEXT_UNKNOWN } = sessionErrors.specs
 
@@ -64,6 +65,7 @@ export const contextList = defineOperation({
     count: t.integer()
   }),
   effect: 'read',
+  watch: { on: [CONTEXT_TOPIC], minMs: 1_000 },
   expose: {
     mcp: { name: 'svc_list_context', result: 'tool-result', lane: 'ai' },
     cli: {
@@ -95,10 +97,11 @@ export function getHandler(store: SharedContext, transcripts: Transcripts): Hand
   }
 }
 
-export function setHandler(store: SharedContext): Handler<typeof contextSet> {
+export function setHandler(store: SharedContext, changed: () => void): Handler<typeof contextSet> {
   return async ({ key, value, agent_id = null, ttl_seconds }) => {
     const expires_at_ms = store.expiry(ttl_seconds === 0 ? null : ttl_seconds)
     await store.update(key, () => ({ value, agent_id, expires_at_ms }))
+    changed()
     return { key, expires_at_ms }
   }
 }

@@ -3,6 +3,7 @@ import { defineOperation, type Handler, type Infer, t } from '@svc/plugin-sdk'
 import { sessionErrors } from '../errors.ts'
 import type { SessionView } from '../sessions/session-state.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { SESSIONS_TOPIC } from '../topics.ts'
 import { requireAgent } from './agents.ts'
 import { agentId, historyEntry, sessionName, sessionView } from './parts.ts'
 
@@ -24,6 +25,7 @@ export const sessionInfo = defineOperation({
   output: sessionView,
   errors: { SES_SESSION_UNKNOWN },
   effect: 'read',
+  watch: { on: [SESSIONS_TOPIC], minMs: 1_000 },
   expose: {
     mcp: { name: 'svc_session_info', result: 'tool-result', lane: 'ai' },
     cli: { command: 'sessions show', args: ['session_id'] },
@@ -39,6 +41,7 @@ export const sessionList = defineOperation({
   }),
   output: t.object({ sessions: t.array(sessionView), count: t.integer({ description: 'Total number.' }) }),
   effect: 'read',
+  watch: { on: [SESSIONS_TOPIC], minMs: 2_000 },
   expose: {
     mcp: { name: 'svc_session_list', result: 'tool-result', lane: 'ai' },
     cli: {

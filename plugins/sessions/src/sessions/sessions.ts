@@ -14,6 +14,8 @@ const MAX_NAME_LENGTH = 2048
 
 export interface SessionsOptions extends Omit<SessionLogOptions, 'fsync'> {
   readonly settings: () => Settings
+  /** Called after an event of a session is stored. */
+  readonly changed?: () => void
 }
 
 /** All sessions of the repository. */
@@ -55,6 +57,7 @@ export class Sessions {
       return [{ event: 'created', session_id: session, agent_id: agent, repository_id }, ...events]
     })
     if (isRevived && isLive(view)) await this.#makeRoom(session)
+    this.#options.changed?.()
     return view
   }
 
