@@ -6,8 +6,9 @@ export interface ConsoleModule<Root = unknown> {
 
 export interface ConsoleApi {
   /**
-   * Calls an operation of the page's `uses`. Rejects with an error that has `code`, `message` and, if known, `hint` and
-   * `requestId`. `onEvent`: receives the events that the operation emits while it runs.
+   * Calls an operation of the page's `uses`. The console asks the person to confirm a destructive one, and rejects with
+   * `DSH_NOT_CONFIRMED` if the person does not. Rejects with an error that has `code`, `message` and, if known, `hint`,
+   * `data` and `requestId`. `onEvent`: receives the events that the operation emits while it runs.
    */
   call(operation: string, input: unknown, options?: ConsoleCallOptions): Promise<unknown>
   /**

@@ -2,6 +2,7 @@ import type { ConsoleApi, ConsoleModule, ModuleView } from '@svc/contracts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { CallError, call } from './api.ts'
 import { valueAt } from './bindings.ts'
+import { Confirm } from './confirm.tsx'
 import { serveFrame } from './module-frame.ts'
 import { ErrorNotice, Loading } from './parts.tsx'
 import type { PageInfo } from './protocol.ts'
@@ -30,6 +31,12 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
   const frame = useRef<HTMLIFrameElement>(null)
   const [failure, setFailure] = useState<Error | null>(null)
   const [loading, setLoading] = useState(true)
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const ask: Ask = operation => new Promise(resolve => setAsked({ operation, resolve }))
+  const answer = (isConfirmed: boolean): void => {
+    asked?.resolve(isConfirmed)
+    setAsked(null)
+  }
   const { module } = page
   const route = { ...Object.fromEntries(query.value), ...params }
   const routeText = JSON.stringify(route)
@@ -49,7 +56,7 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
         if (cancel.signal.aborted) return
         setLoading(false)
         try {
-          dispose = mount(root, apiOf(page, view, JSON.parse(routeText), cancel.signal))
+          dispose = mount(root, apiOf(page, view, JSON.parse(routeText), cancel.signal, ask))
         } catch (error) {
           setFailure(error as Error)
         }
@@ -74,7 +81,7 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
     if (module?.kind !== 'frame') return
     const cancel = new AbortController()
     setLoading(false)
-    serveFrame(frame.current as HTMLIFrameElement, apiOf(page, view, JSON.parse(routeText), cancel.signal))
+    serveFrame(frame.current as HTMLIFrameElement, apiOf(page, view, JSON.parse(routeText), cancel.signal, ask))
     return () => cancel.abort()
   }, [module?.url, routeText])
 
@@ -97,6 +104,16 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
     <div class="fill">
       {failure === null ? null : <ErrorNotice error={failure} />}
       {loading && failure === null ? <Loading /> : null}
+      {asked === null ? null : (
+        <Confirm
+          title={`Run ${asked.operation}?`}
+          text={`The page asks for this: ${operationsById.value.get(asked.operation)?.summary ?? asked.operation}.`}
+          word={asked.operation}
+          label="Run"
+          onConfirm={() => answer(true)}
+          onClose={() => answer(false)}
+        />
+      )}
       {module.kind === 'script' ? (
         <div ref={host} class="fill" />
       ) : (
@@ -114,11 +131,20 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
   )
 }
 
+/** Asks the person to confirm a destructive operation; the module's code cannot answer. */
+type Ask = (operation: string) => Promise<boolean>
+
+interface Asked {
+  readonly operation: string
+  readonly resolve: (isConfirmed: boolean) => void
+}
+
 function apiOf(
   { path, plugin }: PageInfo,
   { uses }: ModuleView,
   route: Readonly<Record<string, string>>,
-  signal: AbortSignal
+  signal: AbortSignal,
+  ask: Ask
 ): ConsoleApi {
   const memory = memories.get(path) ?? new Map<string, unknown>()
   memories.set(path, memory)
@@ -137,7 +163,10 @@ function apiOf(
     async call(operation, input, options = {}) {
       check(operation)
       const both = options.signal === undefined ? signal : AbortSignal.any([signal, options.signal])
-      return call(operation, input, { signal: both, onEvent: options.onEvent })
+      const confirmed = operationsById.value.get(operation)?.effect === 'destructive'
+      if (confirmed && !(await ask(operation)))
+        throw new CallError({ code: 'DSH_NOT_CONFIRMED', message: `${operation} was not confirmed` }, 0)
+      return call(operation, input, { signal: both, onEvent: options.onEvent, confirmed })
     },
     watch(operation, input, listener, onError) {
       check(operation)
