@@ -1,7 +1,9 @@
 /** Descriptions of command groups, by their full name. Any other group is described by its plugin's summary. */
 export const GROUPS: Readonly<Record<string, string>> = {
   a2a: 'Send and read messages between agents',
-  config: 'Show and check settings',
+  app: 'Describe served programs, call their routes and edit their tables',
+  'app table': 'Show, add, change and delete rows of a program',
+  config: 'Show, check and change settings',
   context: 'Store values that sessions share',
   daemon: 'Start, stop and watch the daemon of this project',
   db: 'Back up, restore and migrate databases',
@@ -19,6 +21,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   plan: 'Draft plans and execute their steps',
   plugins: 'Manage plugins: list, enable, reload, build',
   questions: 'Answer the questions of agents',
+  secrets: 'Check the secrets of settings',
   sessions: 'Show and reset sessions',
   speech: 'Transcribe speech',
   workflow: 'Run workflows and follow them'
