@@ -8,13 +8,13 @@ export interface ObservabilitySpans {
   start(name: string, parent?: SpanParent, attributes?: SpanAttributes): Span
   /**
    * Starts a span below the recorded call that runs now. Null if no call runs, or its details are not recorded, so that
-   * a detail costs nothing then.
+   * a detail costs nothing then. `parent`: that call, for code that a callback of another call continues.
    */
-  step(plugin: string, name: string, attributes?: SpanAttributes): Span | null
+  step(plugin: string, name: string, attributes?: SpanAttributes, parent?: SpanParent): Span | null
   /** Returns the recorded call that runs now. Undefined if no call runs, or its details are not recorded. */
   current(): SpanParent | undefined
-  /** Records a span that has already ended, such as a step that another thread measured. */
-  add(span: EndedSpan): void
+  /** Records a span that has already ended, such as a step that another thread measured. Returns it as a parent. */
+  add(span: EndedSpan): SpanParent
   /** Returns whether the details of a new trace are recorded. */
   sample(): boolean
   /** Runs a function as part of a recorded call, such as the handler of a request: {@link current} returns `parent` in it. */

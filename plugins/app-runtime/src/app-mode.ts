@@ -43,7 +43,7 @@ export async function servedProgram(
   return {
     only: [...PLUGINS, ...recorders(admin), ...others.filter(name => isUsable(admin, name))],
     set: {
-      ...recordsRequests(admin),
+      ...unlessConfigured(admin, REQUEST_FILE, true),
       'plugins.app-runtime.program': resolve(file),
       ...(port === undefined ? {} : { 'plugins.app-runtime.port': port }),
       ...(database === undefined ? {} : { 'plugins.app-runtime.database': resolveDatabase(database) }),
@@ -69,12 +69,19 @@ function recorders(admin: KernelAdmin | undefined): string[] {
   return (admin?.plugins() ?? []).filter(each => !isOff(each) && records(each)).map(({ name }) => name)
 }
 
+/** Setting with which `svc requests` finds every request of this process. */
 const REQUEST_FILE = 'plugins.observability.request_file'
+/** Setting that records the SQL of every request. */
+export const SAMPLE = 'plugins.observability.sample'
 
-/** Returns the setting with which `svc requests` finds every request of this process. A configured value wins. */
-function recordsRequests(admin: KernelAdmin | undefined): Readonly<Record<string, unknown>> {
-  const setting = admin?.settings('plugins.observability').find(({ key }) => key === REQUEST_FILE)
-  return setting?.layer === 'default' ? { [REQUEST_FILE]: true } : {}
+/** Returns a setting, unless it is configured or the plugin is absent. */
+export function unlessConfigured(
+  admin: KernelAdmin | undefined,
+  key: string,
+  value: unknown
+): Readonly<Record<string, unknown>> {
+  const setting = admin?.settings('plugins.observability').find(each => each.key === key)
+  return setting?.layer === 'default' ? { [key]: value } : {}
 }
 
 /** Resolves a database file relative to the current folder, not to the project. */

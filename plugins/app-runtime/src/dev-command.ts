@@ -1,6 +1,6 @@
 import type { KernelAdmin } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
-import { type AppInput, appOptions, reportServing, servedProgram } from './app-mode.ts'
+import { type AppInput, appOptions, reportServing, SAMPLE, servedProgram, unlessConfigured } from './app-mode.ts'
 import { compiled, type Runner } from './run-command.ts'
 
 export const devCommand: CommandDescriptor = {
@@ -24,7 +24,8 @@ export function serveInDevelopment(runner: Runner, admin: KernelAdmin | undefine
     const settings = {
       'plugins.app-runtime.watch': true,
       'plugins.app-runtime.dev': true,
-      'plugins.app-runtime.open': open
+      'plugins.app-runtime.open': open,
+      ...unlessConfigured(admin, SAMPLE, 1)
     }
     return servedProgram(file, input, admin, settings, ['dashboard'])
   }

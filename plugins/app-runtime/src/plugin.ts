@@ -6,6 +6,7 @@ import {
   kernelAdmin,
   kernelPort,
   languageCompiler,
+  observabilitySpans,
   pageBundler,
   programPages,
   skillsGateway,
@@ -71,6 +72,7 @@ export default definePlugin({
     admin: kernelAdmin,
     port: kernelPort,
     browser: ref(browserAutomation),
+    spans: ref(observabilitySpans),
     skills: ref(skillsGateway),
     speech: ref(speechRecogniser),
     generator: programPages,
@@ -100,7 +102,7 @@ export default definePlugin({
     workflowRunCommand,
     workflowCheckCommand
   ],
-  async activate(ctx, { compiler, store, admin, port, browser, skills, speech, generator, bundler, http }) {
+  async activate(ctx, { compiler, store, admin, port, browser, skills, speech, generator, bundler, http, spans }) {
     const services: ProgramServices = {
       browser: provided('Browser', browserAutomation, browser, admin),
       skills: provided('OpenClaw', skillsGateway, skills, admin),
@@ -177,6 +179,6 @@ export default definePlugin({
     const { program } = ctx.config
     // In the process of a single command, the command handles the program and its tables.
     if (program !== undefined && admin?.serves !== false)
-      await serveProgram({ ctx, compiler, store, admin, services, generator, bundler, http, apps }, program)
+      await serveProgram({ ctx, compiler, store, admin, services, generator, bundler, http, spans, apps }, program)
   }
 })

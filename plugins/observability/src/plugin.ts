@@ -93,12 +93,16 @@ export default definePlugin({
     })
     ctx.provide(observabilitySpans, {
       start: (name, parent, attributes) => new RunningSpan(add, { name, parent, attributes }),
-      step: (plugin, name, attributes) => {
-        const parent = recording.current()
+      step: (plugin, name, attributes, parent = recording.current()) => {
         return parent === undefined ? null : new RunningSpan(add, { name, plugin, parent, attributes })
       },
       current: () => recording.current(),
-      add: span => add(recordOfStep(span)),
+      add: span => {
+        const { parent } = span
+        const record = recordOfStep(span)
+        add(record)
+        return { ...parent, spanId: record.span_id }
+      },
       sample: () => recording.sample(),
       within: (parent, run) => recording.within(parent, run),
       subscribe(listener) {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   type AccessRecord,
   kernelPort,
+  logLines,
   type ObservabilitySpans,
   observabilitySink,
   observabilitySpans
@@ -40,7 +41,8 @@ async function open(t: Test, settings: object = {}) {
       ctx.implement(outer, (_input, call) => ctx.call(work, {}, { parent: call }))
     }
   })
-  const kernel = await testKernel([plugin, probe], { settings: { observability: settings } })
+  const services = [{ token: logLines, value: { subscribe: () => () => undefined } }]
+  const kernel = await testKernel([plugin, probe], { settings: { observability: settings }, services })
   t.teardown(() => kernel.close())
   const port = kernelOf as import('@svc/contracts').KernelPort
   return {
@@ -227,6 +229,9 @@ t.test('changes of requests and spans are announced, many at once', async t => {
     })
   })
   for (let count = 0; count < 100; count++) record(RECORD)
+  // The timer of the announcement does not keep the process alive.
+  const alive = setInterval(() => undefined, 1_000)
   await both
+  clearInterval(alive)
   t.same(woken.sort(), ['observability.requests', 'observability.spans'])
 })

@@ -28,14 +28,21 @@ const OPERATION: SpanRecord = {
   attributes: { surface: 'http', rows: 2, cached: true }
 }
 
+function notUsed(): never {
+  throw new Error('the plugin only subscribes')
+}
+
 /** Opens the plugin with spans that the test records. */
 async function open(t: Test, settings: object) {
   const listeners = new Set<(span: SpanRecord) => void>()
   let render = async (): Promise<string> => ''
   const spans: ObservabilitySpans = {
-    start: () => {
-      throw new Error('not used here')
-    },
+    start: notUsed,
+    step: notUsed,
+    current: notUsed,
+    add: notUsed,
+    sample: notUsed,
+    within: notUsed,
     subscribe(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -5,8 +5,25 @@ import {
   type SqlValue,
   type ThreadConnection
 } from '@svc/contracts'
+import { SqlLog } from './sql-log.ts'
 
 type Kind = 'read' | 'write'
+
+export function countRows({ rows, changes }: SqlResult): number {
+  return rows.length > 0 ? rows.length : changes
+}
+
+export function countLength(rows: readonly unknown[]): number {
+  return rows.length
+}
+
+function countOne(row: unknown): number {
+  return row === null ? 0 : 1
+}
+
+function countNone(): number {
+  return 0
+}
 
 /** A connection in another process to the same database, for SQL that may not terminate. */
 export interface OutOfProcess {
@@ -20,6 +37,8 @@ export interface OutOfProcess {
  * The store of the program's actors shares this connection.
  */
 export class LazyConnection implements ThreadConnection {
+  /** Statements of the running call. */
+  readonly log: SqlLog
   readonly #own: ThreadConnection
   /** Connection for SQL that may not terminate; null if all SQL runs on one connection. */
   readonly #outOfProcess: OutOfProcess | null
@@ -35,8 +54,10 @@ export class LazyConnection implements ThreadConnection {
   constructor(
     connection: ThreadConnection,
     outOfProcess: OutOfProcess | null = null,
-    onStore: () => void = () => undefined
+    onStore: () => void = () => undefined,
+    log = new SqlLog()
   ) {
+    this.log = log
     this.#own = connection
     this.#outOfProcess = outOfProcess
     this.#onStore = onStore
@@ -110,24 +131,45 @@ export class LazyConnection implements ThreadConnection {
   }
 
   query(sql: string, parameters?: SqlParameters): SqlResult {
-    this.#beginIfNeeded()
-    return this.#connection.query(sql, parameters)
+    return this.logged(sql, countRows, () => {
+      this.#beginIfNeeded()
+      return this.#connection.query(sql, parameters)
+    })
   }
 
   rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[] {
-    this.#beginIfNeeded()
-    return this.#connection.rows(sql, parameters)
+    return this.logged(sql, countLength, () => {
+      this.#beginIfNeeded()
+      return this.#connection.rows(sql, parameters)
+    })
   }
 
   row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null {
-    this.#beginIfNeeded()
-    return this.#connection.row(sql, parameters)
+    return this.logged(sql, countOne, () => {
+      this.#beginIfNeeded()
+      return this.#connection.row(sql, parameters)
+    })
   }
 
   execute(sql: string, parameters?: SqlParameters): SqlResult {
     if (this.#kind === null) this.#onStore()
-    this.#beginIfNeeded()
-    return this.#connection.execute(sql, parameters)
+    return this.logged(sql, countRows, () => {
+      this.#beginIfNeeded()
+      return this.#connection.execute(sql, parameters)
+    })
+  }
+
+  /** Runs a statement and logs it, its wait for a lock included. `rowsOf`: number of rows of its result. */
+  logged<A>(sql: string, rowsOf: (result: A) => number, run: () => A): A {
+    const started = performance.now()
+    try {
+      const result = run()
+      this.log.add(sql, started, rowsOf(result))
+      return result
+    } catch (error) {
+      this.log.add(sql, started, 0, error)
+      throw error
+    }
   }
 
   begin(kind: Kind): void {
@@ -142,7 +184,7 @@ export class LazyConnection implements ThreadConnection {
     const connection = this.#end()
     if (!connection.inTransaction) return
     if (isWrite) this.#onStore()
-    connection.commit()
+    this.logged('COMMIT', countNone, () => connection.commit())
   }
 
   rollback(): void {

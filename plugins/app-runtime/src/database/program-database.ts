@@ -44,7 +44,15 @@ export class ProgramDatabase {
   readonly #bound: ProgramDatabaseOptions['bound']
   readonly #onStore: () => void
 
-  constructor({ connection, location, capabilities, outOfProcess = null, bound, onStore, log }: ProgramDatabaseOptions) {
+  constructor({
+    connection,
+    location,
+    capabilities,
+    outOfProcess = null,
+    bound,
+    onStore,
+    log
+  }: ProgramDatabaseOptions) {
     const other =
       outOfProcess === null ? null : { connection: outOfProcess.connection, isInActors: outOfProcess.sql.isInActors }
     this.#connection = new LazyConnection(connection, other, onStore, log)
@@ -132,6 +140,7 @@ export class ProgramDatabase {
         return this.#raw(sql, countRows, connection => connection.query(sql, parameters))
       } catch (error) {
         if (!isSvcError(error, 'DBS_READ_ONLY') || this.#connection.kind === 'read') throw error
+        this.#connection.log.forget()
         if (this.#connection.kind === null) this.#onStore()
         return this.#raw(sql, countRows, connection => connection.execute(sql, parameters))
       }
@@ -164,7 +173,9 @@ export class ProgramDatabase {
   /** Runs SQL of the program. The connection of this thread logs its statements itself. */
   #raw<A>(sql: string, rowsOf: (result: A) => number, run: (connection: ThreadConnection) => A): A {
     const connection = this.#connection.forRawSql
-    return connection === this.#connection ? run(connection) : this.#connection.logged(sql, rowsOf, () => run(connection))
+    return connection === this.#connection
+      ? run(connection)
+      : this.#connection.logged(sql, rowsOf, () => run(connection))
   }
 
   #mapErrors<A>(table: string, run: () => A): A {

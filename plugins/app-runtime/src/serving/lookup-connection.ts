@@ -5,6 +5,7 @@ import type { SqlParameters, SqlResult, SqlValue, ThreadAccess, ThreadConnection
 import type { PluginContext } from '@svc/plugin-sdk'
 import type { DatabaseAccess } from '../database/access.ts'
 import { connectThread } from '../database/connect-thread.ts'
+import { SqlLog } from '../database/sql-log.ts'
 
 /** The built script, next to the compiled plugin. */
 const RUNNER = fileURLToPath(
@@ -14,6 +15,8 @@ const RUNNER = fileURLToPath(
 /** A read-only connection of the main thread. Never waits for a lock; `hasFailed` records failures. */
 export class LookupConnection implements ThreadConnection {
   hasFailed = false
+  /** Statements of the last lookup. */
+  readonly log = new SqlLog()
   readonly #access: ThreadAccess
   #opened: ThreadConnection | null = null
   #runner: typeof import('./lookup-runner.ts') | null = null

@@ -36,6 +36,7 @@ export function lookupRunner(options: LookupsOptions, lookups: PlainLookups): Ru
   const turn: Turn = { running: () => undefined, committing: () => undefined, committed: () => undefined }
   return (endpoint, input) => {
     connection.hasFailed = false
+    connection.log.begin(performance.now())
     const answer = runners.get(endpoint)?.run(input, turn) ?? null
     // A program may handle a database failure and return normally, so `hasFailed` is checked, too.
     return answer?.failure === null && !connection.hasFailed ? answer : null
@@ -47,7 +48,7 @@ function runnersOf(
   { queries, program }: PlainLookups
 ): Map<number, EndpointRunner> {
   const { location, capabilities } = access
-  const database = new ProgramDatabase({ connection, location, capabilities })
+  const database = new ProgramDatabase({ connection, location, capabilities, log: connection.log })
   const interpreter = new Interpreter(program, { ...NOWHERE, database })
   const types = new WireTypes(program.module, { defaults: program.defaults, evaluate: withoutExpressions })
   const lookupLimits: Limits = {

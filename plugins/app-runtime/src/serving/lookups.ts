@@ -1,5 +1,6 @@
 import type { PluginContext } from '@svc/plugin-sdk'
 import type { DatabaseAccess } from '../database/access.ts'
+import type { LoggedStatement } from '../database/sql-log.ts'
 import type { EndpointResponse } from './endpoint-runner.ts'
 import { keepLookupConnection } from './lookup-connection.ts'
 import type { LookupsOptions, RunLookup } from './lookup-runner.ts'
@@ -72,6 +73,11 @@ export class Lookups {
     const answer = this.#run(endpoint, input)
     query.took(started, performance.now() - started)
     return answer
+  }
+
+  /** Returns the statements of the last lookup. */
+  lastStatements(): LoggedStatement[] {
+    return this.#options.connection.log.read()
   }
 
   /** Returns the number of SQL statements of a query; null if it is not a lookup. */

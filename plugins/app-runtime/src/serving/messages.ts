@@ -1,5 +1,6 @@
 import type { Program, WorkflowStep } from '@svc/contracts'
 import type { DatabaseAccess } from '../database/access.ts'
+import type { LoggedStatement } from '../database/sql-log.ts'
 import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
@@ -40,7 +41,9 @@ export const PROGRESS = {
   EFFECTS: SLOTS + 2,
   /** Start of one int per slot: the number of SQL statements of the call. */
   STATEMENTS: 2 * SLOTS + 2,
-  SIZE: 3 * SLOTS + 2
+  /** Start of one int per slot: 1 if the details of the call are recorded, else 0. */
+  RECORDED: 3 * SLOTS + 2,
+  SIZE: 4 * SLOTS + 2
 } as const
 
 /** Effects of a call, as bits. */
@@ -97,8 +100,25 @@ export type FromThread =
   | { readonly kind: 'step'; readonly step: WorkflowStep }
   /** Another change of a workflow run was committed. */
   | { readonly kind: 'run' }
+  /** The end of a failed, slow or recorded call; sent before its answer. */
+  | ({ readonly kind: 'ended'; readonly slot: number } & EndedCall)
   | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }
   | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure; readonly slot: number }
+
+/** Times and statements of a call. */
+export interface EndedCall {
+  /** Function or route. */
+  readonly name: string
+  /** When the thread began the call, in Unix milliseconds. */
+  readonly start: number
+  readonly ms: number
+  /** Code of the failure; null after a success, and for an intended refusal. */
+  readonly error: string | null
+  readonly status: number
+  readonly statements: readonly LoggedStatement[]
+  /** Number of all statements; only the first ones are sent. */
+  readonly statementCount: number
+}
 
 /** Failure for the log, with source positions, which callers do not see. */
 export interface SentFailure {

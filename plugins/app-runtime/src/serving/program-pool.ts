@@ -5,8 +5,9 @@ import { timeLimitText } from '../interpreter/time-limit.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { LoadingThread } from './loading-thread.ts'
-import { EFFECT, type SentFailure, STATE } from './messages.ts'
+import { EFFECT, type EndedCall, type SentFailure, STATE } from './messages.ts'
 import {
+  type CallOrigin,
   type LostCall,
   type PendingCall,
   ProgramThread,
@@ -43,6 +44,8 @@ export interface PoolOptions {
   /** Called when a thread reports due work. */
   readonly onDue?: () => void
   readonly onStep?: (step: WorkflowStep) => void
+  /** Called with the times and statements of a failed, slow or recorded call. */
+  readonly onEnd?: (end: EndedCall, call: PendingCall) => void
   /** Called when another change of a workflow run was committed. */
   readonly onRun?: () => void
   /** Called when a call failed, with its function. */
@@ -94,14 +97,14 @@ export class ProgramPool {
     return this.#threads.length
   }
 
-  /** Calls an endpoint by its index. Responds exactly once, even if the thread is lost. `requestId` is for the log. */
-  call(endpoint: number, input: string, answer: Respond, requestId?: string): void {
+  /** Calls an endpoint by its index. Responds exactly once, even if the thread is lost. `origin`: its request. */
+  call(endpoint: number, input: string, answer: Respond, origin?: CallOrigin): void {
     if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
       const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
       answer(busy.status, JSON.stringify({ error: 'too many calls wait', code: busy.code }), 0)
       return
     }
-    this.#waiting.push({ endpoint, input, answer, requestId, since: performance.now() })
+    this.#waiting.push({ endpoint, input, answer, origin, since: performance.now() })
     if (this.#isFlushing) return
     this.#isFlushing = true
     // Requests of the same tick are sent in one message.
@@ -148,11 +151,12 @@ export class ProgramPool {
       loading: await threadOf(this.#threads.length === 0 && this.#starting === 0),
       answers,
       report: (error, kind) =>
-        log.error(`${kind} failed for ${path}`, { error, ...requestFields(thread.running?.requestId) })
+        log.error(`${kind} failed for ${path}`, { error, ...requestFields(thread.running?.origin?.requestId) })
     }
     const thread = new ProgramThread(parts, {
       ended: end => this.#replace(thread, end),
       answered: () => this.#onAnswered(),
+      callEnded: (end, call) => this.#options.onEnd?.(end, call),
       failed: (endpoint, failure, requestId) => this.#logFailure(endpoint, failure, requestId),
       log: (level, text, requestId) => this.#options.log[level](text, requestFields(requestId)),
       due: () => this.#options.onDue?.(),
@@ -255,7 +259,7 @@ export class ProgramPool {
         continue
       }
       if (lost.state === STATE.RUNNING) {
-        const { requestId } = lost.call
+        const requestId = lost.call.origin?.requestId
         log.error('a function was stopped', {
           program: path,
           function: `${kind} ${name}`,

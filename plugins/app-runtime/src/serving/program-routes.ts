@@ -1,19 +1,23 @@
 import { isUtf8 } from 'node:buffer'
 import { type HttpEndpoint, type HttpExchange, type HttpHandlerRoute, httpInputOf } from '@svc/contracts'
+import { unixMs } from '@svc/plugin-sdk'
 import type { AppCall } from '../apps/call-log.ts'
 import { runErrors } from '../errors.ts'
+import { OK } from './endpoint-runner.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
-import type { RouteInput } from './messages.ts'
+import type { EndedCall, RouteInput } from './messages.ts'
 import type { ProgramPool } from './program-pool.ts'
+import type { CallOrigin } from './program-thread-handle.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** Returns the routes of a program's functions. Queries that `lookups` cannot run go to the pool. */
 export function programRoutes(
   endpoints: readonly Endpoint[],
   pool: Pick<ProgramPool, 'call'>,
-  lookups: Pick<Lookups, 'answer' | 'statements'> | null = null,
-  onCall: OnCall = () => undefined
+  lookups: Pick<Lookups, 'answer' | 'statements' | 'lastStatements'> | null = null,
+  onCall: OnCall = () => undefined,
+  onEnd: OnEnd = () => undefined
 ): HttpHandlerRoute[] {
   return endpoints.flatMap((endpoint, index) => {
     const { route, kind, name } = endpoint
@@ -28,13 +32,27 @@ export function programRoutes(
         onCall({ time: Date.now(), method, path, name: summary, status, ms, sql, request_id: requestId })
       }
       const found = kind === 'query' && lookups !== null ? lookups.answer(index, input) : null
-      if (found === null) pool.call(index, input, send, requestId)
-      else send(found.status, found.body, lookups?.statements(index) ?? null)
+      if (found === null || lookups === null) {
+        pool.call(index, input, send, exchange.caller)
+        return
+      }
+      const { caller } = exchange
+      // Threads send the statements of such calls, too; a lookup is never slow.
+      if (found.status !== OK || caller.trace?.sampled === true) {
+        const ms = performance.now() - started
+        const statements = lookups.lastStatements()
+        const end = { name: summary, start: unixMs() - ms, ms, error: null, status: found.status, statements }
+        onEnd({ ...end, statementCount: statements.length }, caller, started)
+      }
+      send(found.status, found.body, lookups.statements(index))
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
     return [{ method: route.method, path: route.path, summary, handle: handlerOf(endpoint as HttpEndpoint, call) }]
   })
 }
+
+/** Receives the times and statements of a failed or recorded lookup. `since`: when the call was made. */
+export type OnEnd = (end: EndedCall, origin: CallOrigin, since: number) => void
 
 /** Receives each call of a route after its response was sent. */
 export type OnCall = (call: Omit<AppCall, 'id' | 'app'>) => void

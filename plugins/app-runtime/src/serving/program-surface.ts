@@ -27,7 +27,7 @@ import { documentFallback } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
 import type { ProgramPool } from './program-pool.ts'
-import { programRoutes } from './program-routes.ts'
+import { type OnCall, type OnEnd, programRoutes } from './program-routes.ts'
 import { contributeTools } from './program-tools.ts'
 import { JSON_TYPE } from './send-answer.ts'
 import { VITE_URL } from './vite.ts'
@@ -52,6 +52,8 @@ export interface SurfaceParts {
   readonly admin: KernelAdmin | undefined
   /** Receives each call of a route. */
   readonly calls: CallLog
+  /** Receives the times and statements of failed and recorded lookups. */
+  readonly onEnd: OnEnd
 }
 
 /** Contributes the public parts of a program: its routes, descriptions, pages, static files and tools. */
@@ -67,10 +69,11 @@ export function contributeProgram(parts: SurfaceParts): void {
     apiPage: ctx.config.dev
   })
   const app = appName(file)
-  const plain = programRoutes(endpoints, pool, lookups, call => {
+  const onCall = (call: Parameters<OnCall>[0]): void => {
     parts.calls.record({ app, ...call })
     ctx.changed(CALLS_TOPIC)
-  })
+  }
+  const plain = programRoutes(endpoints, pool, lookups, onCall, parts.onEnd)
   const own = live === null ? plain : plain.map(route => live.watched(route))
   const described = [...(live?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
   const files = bundler === undefined ? [] : [pageFilesRoute(bundler, pages.bundle)]

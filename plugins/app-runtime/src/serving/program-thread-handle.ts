@@ -1,10 +1,10 @@
 import type { WorkflowStep } from '@svc/contracts'
-import type { SvcError } from '@svc/plugin-sdk'
+import type { SvcError, TraceContext } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import type { ProgramWorker } from '../threads/program-worker.ts'
 import type { LoadingThread } from './loading-thread.ts'
-import { type Answers, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
+import { type Answers, type EndedCall, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
 import type { Respond } from './program-pool.ts'
 
 /** Maximum calls sent to a thread, where more would only wait. */
@@ -13,12 +13,19 @@ const MAX_PENDING = 128
 /** Number of unread log lines at which a waiting program continues. */
 const RESUME_AT = 500
 
+/** Request that a call belongs to. */
+export interface CallOrigin {
+  readonly requestId: string
+  /** Span of the request. */
+  readonly trace?: TraceContext
+}
+
 export interface PendingCall {
   readonly endpoint: number
   readonly input: string
   readonly answer: Respond
-  /** Id of the HTTP request; undefined for a schedule, a tool or a stream. */
-  readonly requestId: string | undefined
+  /** The HTTP request; undefined for a schedule, a tool or a stream. */
+  readonly origin: CallOrigin | undefined
   readonly since: number
 }
 
@@ -48,6 +55,8 @@ export interface ThreadListener {
   /** Called once, unless the thread was ended by {@link ProgramThread.end}. */
   ended(end: ThreadEnd): void
   answered(): void
+  /** Receives the times and statements of a failed, slow or recorded call. */
+  callEnded(end: EndedCall, call: PendingCall): void
   failed(endpoint: string, failure: SentFailure, requestId: string | undefined): void
   log(level: 'debug' | 'info' | 'warn' | 'error', text: string, requestId: string | undefined): void
   /** Called when a workflow run or a message became due. */
@@ -133,6 +142,7 @@ export class ProgramThread {
     this.#calls[slot] = call
     this.#pending++
     this.#backlog += this.#costOf(call)
+    this.#progress[PROGRESS.RECORDED + slot] = call.origin?.trace?.sampled === true ? 1 : 0
     Atomics.store(this.#progress, slot, STATE.POSTED)
     this.#outgoing.push(slot, call.endpoint, call.input)
     return true
@@ -224,14 +234,20 @@ export class ProgramThread {
 
   #report(message: Exclude<FromThread, Answers | { readonly kind: 'loaded' | 'refused' }>): void {
     if (message.kind === 'failed') {
-      this.#listener.failed(message.endpoint, message.failure, this.#calls[message.slot]?.requestId)
+      this.#listener.failed(message.endpoint, message.failure, this.#calls[message.slot]?.origin?.requestId)
+      return
+    }
+    if (message.kind === 'ended') {
+      const { kind: _kind, slot, ...end } = message
+      const call = this.#calls[slot] ?? null
+      if (call !== null) this.#listener.callEnded(end, call)
       return
     }
     if (message.kind === 'due') this.#listener.due()
     if (message.kind === 'step') this.#listener.stepped(message.step)
     if (message.kind === 'run') this.#listener.runChanged()
     if (message.kind !== 'log') return
-    this.#listener.log(message.level, message.text, this.#calls[message.slot]?.requestId)
+    this.#listener.log(message.level, message.text, this.#calls[message.slot]?.origin?.requestId)
     if (Atomics.sub(this.#progress, PROGRESS.UNWRITTEN, 1) === RESUME_AT) {
       Atomics.notify(this.#progress, PROGRESS.UNWRITTEN)
     }

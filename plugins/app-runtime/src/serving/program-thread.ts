@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import type { HirExpression } from '@svc/contracts'
+import { unixMs } from '@svc/plugin-sdk'
 import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Host } from '../interpreter/host.ts'
 import { Interpreter, type RunningProgram } from '../interpreter/interpreter.ts'
@@ -30,6 +31,9 @@ const CALL = 3
 /** Maximum calls in a group commit, and the maximum cost of each. */
 const MAX_GROUP = 64
 const MAX_GROUPED_MICROSECONDS = 5_000
+
+/** Milliseconds from which a call is slow: its statements are sent, even if its details are not recorded. */
+const SLOW_MS = 100
 
 /** Weight of a new measurement in the average cost of an endpoint. */
 const WEIGHT = 0.2
@@ -171,13 +175,33 @@ class LoadedProgram {
 
   #run(endpoint: number, input: string, turn: Turn): EndpointResponse {
     const started = performance.now()
+    const slot = this.#slot
+    this.#database?.log.begin(started)
     const before = this.#database?.statements ?? 0
     const answer = (this.#runners[endpoint] as EndpointRunner | DurableRunner).run(input, turn)
     const elapsed = Math.max(1, Math.round((performance.now() - started) * 1000))
     this.#progress[PROGRESS.STATEMENTS + this.#slot] = (this.#database?.statements ?? 0) - before
+    const isRecorded = this.#progress[PROGRESS.RECORDED + slot] === 1
+    if (answer.status !== OK || isRecorded || elapsed > 1_000 * SLOW_MS) this.#sendEnd(endpoint, answer, slot, started)
     const cost = this.#costs[endpoint] ?? 0
     this.#costs[endpoint] = cost === 0 ? elapsed : Math.round(cost + WEIGHT * (elapsed - cost))
     return answer
+  }
+
+  #sendEnd(endpoint: number, { status, failure }: EndpointResponse, slot: number, started: number): void {
+    const ms = performance.now() - started
+    const log = this.#database?.log
+    this.#port.postMessage({
+      kind: 'ended',
+      slot,
+      name: this.#names[endpoint] as string,
+      start: unixMs() - ms,
+      ms,
+      error: failure?.code ?? null,
+      status,
+      statements: log?.read() ?? [],
+      statementCount: log?.count ?? 0
+    } satisfies FromThread)
   }
 
   #end(slot: number, endpoint: number, { status, body, failure }: EndpointResponse): void {

@@ -6,6 +6,7 @@ import {
   type HttpServer,
   type KernelAdmin,
   type LanguageCompiler,
+  type ObservabilitySpans,
   type PageBundler,
   type PrimaryDatabase,
   type Program,
@@ -34,10 +35,12 @@ import { openServices, type ProgramServices } from '../threads/program-services.
 import { durableOptions, lookAfterDue, programKey } from '../workflows/look-after-due.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { WORKFLOWS_TOPIC } from '../workflows/topic.ts'
+import { recordCall } from './call-spans.ts'
 import { type Endpoint, endpointsOf } from './endpoints.ts'
 import { LoadingThread, type LoadParts } from './loading-thread.ts'
 import { openLookups } from './lookups.ts'
 import { ProgramPool } from './program-pool.ts'
+import type { OnEnd } from './program-routes.ts'
 import { APP_LISTENER, consoleUrl, contributeProgram } from './program-surface.ts'
 import { ProgramWatch } from './program-watch.ts'
 import { runSchedule } from './schedule.ts'
@@ -58,6 +61,8 @@ export interface ServingParts {
   readonly generator: ProgramPages | undefined
   readonly bundler: PageBundler | undefined
   readonly http: Ref<HttpServer> | undefined
+  /** Records the SQL of requests. */
+  readonly spans: Ref<ObservabilitySpans> | undefined
   /** Receives the program once it is served. */
   readonly apps: ServedApps
 }
@@ -92,12 +97,17 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const isAsWanted = hasDatabase ? hasTables(store, program, ctx.projectRoot) : Promise.resolve(true)
   const services = openServices(parts.services)
   ctx.effect(`resources of ${file} in other plugins`, () => services.close())
+  const onEnd: OnEnd = (end, origin, since) => {
+    const spans = parts.spans?.available
+    if (spans !== undefined) recordCall(spans, end, origin, since)
+  }
   const pool = await ProgramPool.open({
     threads,
     endpoints,
     path: file,
     log,
     timeLimit: config.time_limit_ms,
+    onEnd: (end, { origin, since }) => origin && onEnd(end, origin, since),
     onDue() {
       // A run was started, or a message sent.
       ctx.changed(WORKFLOWS_TOPIC)
@@ -151,7 +161,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const lookups = await openLookups(ctx, { program, endpoints, access: database, limits })
   const { pages, problem } = await preparing
   const { bundler, http } = parts
-  const surface = { ctx, program, endpoints, pool, lookups, compiler, live, calls: parts.apps.calls }
+  const surface = { ctx, program, endpoints, pool, lookups, compiler, live, calls: parts.apps.calls, onEnd }
   contributeProgram({ ...surface, pages, channel, bundler, http, admin: parts.admin })
   if (channel !== null) {
     const notice = pages.isOutdated ? OUTDATED : null
