@@ -32,6 +32,7 @@ export const errors = errorTable({
   MSV_BUSY: { message: 'Every slot is in use and the queue is full.', status: 503 },
   MSV_MODEL_LOADING: { message: 'The model is being loaded.', status: 503 },
   MSV_MODEL_FAILED: { message: 'The model could not be loaded.', status: 503 },
+  MSV_OTHER_SERVER: { message: "The project's model server cannot answer the request.", status: 502 },
   MSV_STOPPED: { message: 'The server stopped before the answer was complete.', status: 503 },
   MSV_RUN_DIRECTORY: { message: 'The run directory cannot be read.', status: 503 },
   MSV_TIMEOUT: { message: 'The answer took longer than the limit.', status: 504 }

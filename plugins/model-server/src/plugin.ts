@@ -33,8 +33,10 @@ import {
 } from './adapter-operations.ts'
 import { AdapterRoots } from './adapter-roots.ts'
 import { AddressFile } from './address-file.ts'
+import { chatWithModel, listChoices, modelChat, modelChoices } from './chat-operation.ts'
 import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
+import { contributeConsole } from './console.ts'
 import { Grammars } from './grammars.ts'
 import { loadModel, modelLoad, modelUnload, unloadModel } from './load-operations.ts'
 import { LazyMetrics } from './metrics.ts'
@@ -67,7 +69,18 @@ export default definePlugin({
   points: [inferenceGrammars],
   hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
   config: settings,
-  operations: [modelList, modelStats, modelLoad, modelUnload, modelGenerate, adaptersList, adaptersAdd, adaptersRemove],
+  operations: [
+    modelList,
+    modelStats,
+    modelLoad,
+    modelUnload,
+    modelGenerate,
+    modelChat,
+    modelChoices,
+    adaptersList,
+    adaptersAdd,
+    adaptersRemove
+  ],
   commands: [serveCommand],
   async activate(ctx, { engine, client, http, kernel }) {
     const { model, model_name, host, port, api_key } = ctx.config
@@ -175,10 +188,17 @@ export default definePlugin({
     ctx.implement(modelGenerate, generateText(served, loader, completions, grammars, hooks))
     ctx.implement(modelLoad, loadModel(served, loader))
     ctx.implement(modelUnload, unloadModel(served, loader))
+    const chat = { served, loader, completions, grammars, hooks, client, listening }
+    ctx.implement(modelChat, chatWithModel(chat))
+    ctx.implement(
+      modelChoices,
+      listChoices(chat, () => address()?.url)
+    )
     ctx.implement(adaptersList, listAdapters(served, loader))
     const roots = new AdapterRoots(ctx.projectRoot, ctx.config.adapter_roots)
     ctx.implement(adaptersAdd, addAdapter(served, loader, roots, modelsChanged))
     ctx.implement(adaptersRemove, removeAdapter(served, loader, modelsChanged))
+    contributeConsole(ctx)
     ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
   }
 })

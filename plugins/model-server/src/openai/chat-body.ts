@@ -37,35 +37,40 @@ const message = t.object(
   open
 )
 
+/** Fields of a conversation and its answer, without those of the transport. */
+export const conversationFields = {
+  ...samplingFields,
+  model: t.optional(t.string()),
+  messages: t.array(message, { minItems: 1 }),
+  max_tokens: t.optional(t.integer({ minimum: 1 })),
+  max_completion_tokens: t.optional(t.integer({ minimum: 1 })),
+  logprobs: t.optional(t.boolean()),
+  top_logprobs: t.optional(t.integer({ minimum: 0, maximum: MAX_TOP_LOGPROBS })),
+  tools: t.optional(t.array(functionTool)),
+  tool_choice: t.optional(
+    t.union([t.enum(['none', 'auto', 'required']), t.object({ type: t.string() }, open)], {
+      description: `'none', 'auto', 'required' or an object that names a function`
+    })
+  ),
+  parallel_tool_calls: t.optional(t.boolean()),
+  response_format: t.optional(t.object({ type: t.string() }, open)),
+  reasoning_effort: t.optional(t.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])),
+  // Common extension: arguments of the model's template.
+  chat_template_kwargs: t.optional(
+    t.object(
+      { enable_thinking: t.optional(t.boolean()) },
+      { description: `an object with 'enable_thinking' and nothing else` }
+    )
+  )
+}
+
 /** Body of `POST /v1/chat/completions`. Unknown fields are ignored. */
 export const chatBody = t.object(
   {
-    ...samplingFields,
-    model: t.optional(t.string()),
-    messages: t.array(message, { minItems: 1 }),
+    ...conversationFields,
     stream: t.optional(t.boolean()),
     stream_options: t.optional(t.object({ include_usage: t.optional(t.boolean()) }, open)),
-    max_tokens: t.optional(t.integer({ minimum: 1 })),
-    max_completion_tokens: t.optional(t.integer({ minimum: 1 })),
-    logprobs: t.optional(t.boolean()),
-    top_logprobs: t.optional(t.integer({ minimum: 0, maximum: MAX_TOP_LOGPROBS })),
-    n: t.optional(t.integer({ minimum: 1, maximum: MAX_CHOICES })),
-    tools: t.optional(t.array(functionTool)),
-    tool_choice: t.optional(
-      t.union([t.enum(['none', 'auto', 'required']), t.object({ type: t.string() }, open)], {
-        description: `'none', 'auto', 'required' or an object that names a function`
-      })
-    ),
-    parallel_tool_calls: t.optional(t.boolean()),
-    response_format: t.optional(t.object({ type: t.string() }, open)),
-    reasoning_effort: t.optional(t.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])),
-    // Common extension: arguments of the model's template.
-    chat_template_kwargs: t.optional(
-      t.object(
-        { enable_thinking: t.optional(t.boolean()) },
-        { description: `an object with 'enable_thinking' and nothing else` }
-      )
-    )
+    n: t.optional(t.integer({ minimum: 1, maximum: MAX_CHOICES }))
   },
   open
 )
