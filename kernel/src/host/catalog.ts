@@ -6,6 +6,7 @@ import { type ConfigPeek, peekConfig } from './config-peek.ts'
 import { type Discovered, Discovery } from './discovery.ts'
 import type { PluginForm } from './file-source.ts'
 import type { LoadMarker } from './load-marker.ts'
+import type { PluginPages } from './plugin-pages.ts'
 import { stateDirectory } from './state-directory.ts'
 
 export interface CatalogOptions {
@@ -32,6 +33,8 @@ export interface PluginCatalog {
   readonly state: string
   readonly found: Discovered
   readonly marker: LoadMarker
+  /** Page modules of the plugins. */
+  readonly pages: PluginPages
   readonly manifests: readonly PluginManifest[]
   /** Last valid manifests of broken plugins, which a daemon may still run. */
   readonly lapsed: readonly PluginManifest[]
@@ -87,6 +90,7 @@ async function catalog(
     state,
     found,
     marker: discovery.marker,
+    pages: discovery.pages,
     peek,
     isLeftOut: name => options.safe === true && !found.installed.has(name),
     manifests: found.sources.flatMap(source => source.manifest ?? []),

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import type { PluginPackage } from '../loader/plugin-package.ts'
 
@@ -29,9 +29,11 @@ export async function isSourceCurrent(found: PluginPackage, use: PackageUse): Pr
   return isSourceNewer(found) ? fromSource || !(await use.isServed()) : fromSource && (await use.isServed())
 }
 
-function isSourceNewer({ plugin, source }: PluginPackage): boolean {
+function isSourceNewer({ plugin, source, pages }: PluginPackage): boolean {
   const builtMs = statSync(plugin, { throwIfNoEntry: false })?.mtimeMs
-  return source !== null && builtMs !== undefined && hasNewer([dirname(source)], builtMs)
+  if (source === null) return false
+  const folders = [...new Set([source, ...Object.values(pages)].map(file => dirname(file)))].filter(existsSync)
+  return builtMs !== undefined && hasNewer(folders, builtMs)
 }
 
 /** True if a file in the folders was modified after `sinceMs`, milliseconds since the epoch. */

@@ -15,6 +15,7 @@ import { FileSource, type Loader, type PluginForm } from './file-source.ts'
 import { LoadMarker } from './load-marker.ts'
 import { type DiscoveryProblem, PluginFolders } from './places.ts'
 import { PluginIndex } from './plugin-index.ts'
+import { PluginPages } from './plugin-pages.ts'
 
 export interface DiscoveryOptions extends EvaluateOptions {
   /** Folder whose `plugins/` or `node_modules` contains the plugins of the installation. */
@@ -80,6 +81,7 @@ const MAX_OUTPUT_LINES = 200
  */
 export class Discovery {
   readonly marker: LoadMarker
+  readonly pages: PluginPages
   readonly #options: DiscoveryOptions
   readonly #loader: Loader
   readonly #known = new Map<string, FileSource>()
@@ -107,8 +109,11 @@ export class Discovery {
     this.#options = options
     this.marker = new LoadMarker(options.cacheDirectory)
     const describeTimeoutMs = options.describeTimeoutMs ?? DESCRIBE_TIMEOUT_MS
+    const bundler = new Bundler(options.conditions)
+    this.pages = new PluginPages(bundler)
     this.#loader = {
-      bundler: new Bundler(options.conditions),
+      bundler,
+      pages: this.pages,
       index: new PluginIndex(options.cacheDirectory),
       evaluation: options,
       marker: this.marker,

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { UnitPage } from '@svc/contracts'
 import {
   defined,
   errorMessage,
@@ -22,10 +23,12 @@ import { nameFor, validateManifest } from '../loader/manifest.ts'
 import type { PluginPackage } from '../loader/plugin-package.ts'
 import type { LoadMarker } from './load-marker.ts'
 import { type IndexEntry, isFresh, type PluginIndex, type Stamp, stamp } from './plugin-index.ts'
+import type { PluginPages } from './plugin-pages.ts'
 
 /** Loading services that all plugins of a host share. */
 export interface Loader {
   readonly bundler: Bundler
+  readonly pages: PluginPages
   readonly index: PluginIndex
   readonly evaluation: EvaluateOptions
   readonly marker: LoadMarker
@@ -75,6 +78,8 @@ export class FileSource implements PluginSource {
   #watch: Readonly<Record<'inputs' | 'broken' | 'files', readonly string[]>> = { inputs: [], broken: [], files: [] }
   #code: (PreparedCode & { readonly stamps: readonly Stamp[] }) | null = null
   #compiled: Compiled | null = null
+  /** Page modules, once the name of the plugin is known for certain. */
+  #pages: ReadonlyMap<string, UnitPage> | undefined
   /** True if the plugin is disabled: neither compiled nor run, and only its package.json is watched. */
   #off = false
   #sketch: PluginManifest | null = null
@@ -194,6 +199,7 @@ export class FileSource implements PluginSource {
   }
 
   async close(): Promise<void> {
+    if (this.#pages !== undefined) this.#loader.pages.release(this.#pages)
     await this.#code?.bundle
     await this.#loader.bundler.forget(this.package.root)
   }
@@ -218,6 +224,11 @@ export class FileSource implements PluginSource {
     if (this.form === 'source' && source !== null) return [source, ...Object.values(entries)]
     const workers = Object.keys(entries).map(name => join(dirname(plugin), `${name}.cjs`))
     return [plugin, join(dirname(plugin), 'plugin.json'), ...workers]
+  }
+
+  /** Returns a digest of the names and files of pages: another list needs another unit, a changed page does not. */
+  #pageDigest(): string {
+    return digest(...Object.entries(this.package.pages).flat())
   }
 
   #known(): IndexEntry | undefined {
@@ -269,7 +280,8 @@ export class FileSource implements PluginSource {
   async #hash(text: string, begun: number): Promise<IndexEntry> {
     const { manifest } = this.#known() ?? (await this.#learn())
     const [plugin = '', manifestFile = '', ...workers] = this.#files()
-    const fingerprint = digest(this.version, text) + digest(...(await Promise.all(workers.map(readEntry))))
+    const others = digest(...(await Promise.all(workers.map(readEntry)))) + this.#pageDigest()
+    const fingerprint = digest(this.version, text) + others
     const stamps = stamp([join(this.package.root, 'package.json'), plugin, manifestFile, ...workers], begun)
     const known = { entry: plugin, stamps, manifest, inputs: [], fingerprint }
     this.#loader.index.set(this.package.root, known)
@@ -293,7 +305,7 @@ export class FileSource implements PluginSource {
     const failure = this.#loader.index.failure(root, entry, this.#loader.describeTimeoutMs)
     if (failure !== undefined) throw decodeError(failure.error)
     const { text, inputs, outputs } = await this.#loader.bundler.bundle({ root, source: entry, entries })
-    const fingerprint = digest(version, text) + digest(...outputs.map(each => each.text))
+    const fingerprint = digest(version, text) + digest(...outputs.map(each => each.text)) + this.#pageDigest()
     const stamps = stamp([join(root, 'package.json'), ...inputs, ...outputs.map(each => each.path)], begun)
     const last = this.#loader.index.last(root)
     const isDescribed = last?.entry === entry && last.fingerprint === fingerprint
@@ -365,7 +377,8 @@ export class FileSource implements PluginSource {
       throw loaderErrors.create('LDR_MANIFEST_INVALID', message, details)
     }
     this.#manifest = manifest
-    this.#code = { manifest, fingerprint, inputs, bundle, stamps, instantiate }
+    this.#pages ??= this.#loader.pages.open(this.package, manifest.name, this.form === 'source')
+    this.#code = { manifest, fingerprint, inputs, bundle, stamps, pages: this.#pages, instantiate }
     return this.#code
   }
 }

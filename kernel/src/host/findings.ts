@@ -37,7 +37,7 @@ export class Findings {
   }
 }
 
-export function findingsIn({ found, isLeftOut }: PluginCatalog, config: ResolvedConfig): Finding[] {
+export function findingsIn({ found, pages, isLeftOut }: PluginCatalog, config: ResolvedConfig): Finding[] {
   const ofSources = found.sources.flatMap(({ name, location, problem }) =>
     problem === null || isLeftOut(name) ? [] : [fromError(name, 'error', problem, location)]
   )
@@ -47,11 +47,15 @@ export function findingsIn({ found, isLeftOut }: PluginCatalog, config: Resolved
   const ofSettings = [...config.plugins.values()].flatMap(({ name, problems }) =>
     isLeftOut(name) ? [] : problems.map(problem => fromProblem(name, problem))
   )
+  const ofPages = pages
+    .problems()
+    .map(({ plugin, location, error }) => fromError(plugin, 'warning', error, error.at?.file ?? location))
   return [
     ...config.generalProblems.map(problem => fromProblem(null, problem)),
     ...ofSettings,
     ...ofSources,
-    ...ofDiscovery
+    ...ofDiscovery,
+    ...ofPages
   ]
 }
 

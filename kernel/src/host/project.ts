@@ -10,7 +10,8 @@ import {
   type KernelAdmin,
   type KernelChange,
   kernelAdmin,
-  logLines
+  logLines,
+  pagesTopic
 } from '@svc/contracts'
 import { errorMessage, type ServiceId, type SvcError } from '@svc/plugin-sdk'
 import type { Configure } from '../core/inventory.ts'
@@ -20,6 +21,7 @@ import type { PluginSource } from '../core/plugin-source.ts'
 import { ownerOfFile } from '../guards/attribution.ts'
 import { isolationHosts } from '../isolation/unit-host.ts'
 import { buildPlugin } from '../loader/build.ts'
+import { builtPage, readPluginPackage } from '../loader/plugin-package.ts'
 import type { Watcher } from '../loader/watch.ts'
 import { createAdmin } from './admin.ts'
 import type { PluginCatalog } from './catalog.ts'
@@ -29,6 +31,7 @@ import { isLeftOff } from './discovery.ts'
 import { Findings, findingsIn } from './findings.ts'
 import { holdSettings } from './held-settings.ts'
 import { KnownGuards } from './known-guards.ts'
+import type { PageWatch } from './page-watch.ts'
 import { type ResolvedConfig, resolveConfig } from './plugin-config.ts'
 import { makePrivate } from './private-state.ts'
 import { repositoryIdOf } from './repository-id.ts'
@@ -76,6 +79,7 @@ export class Project {
   /** Plugins whose files changed since their code was read. They stay listed until a change succeeds. */
   readonly #stale = new Set<string>()
   #watcher: Watcher | undefined
+  #pageWatch: PageWatch | undefined
   /** File lists that are being watched. */
   #watched: { readonly found: readonly string[]; readonly sources: PluginCatalog['sources'] } | undefined
   #release: () => void = () => {}
@@ -135,6 +139,7 @@ export class Project {
       }
       this.#printOutput(this.#catalog)
       this.#reportFindings()
+      this.#catalog.pages.follow(begun => this.#pageLoaded(begun))
       if (this.#options.ownsProcess === true) this.#release = catchUncaught(this.kernel, error => this.#end(error))
       // Watching starts before activation, so that no save is missed. A change during activation waits in the queue.
       if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
@@ -213,6 +218,7 @@ export class Project {
   async #close(): Promise<void> {
     clearTimeout(this.#rereading)
     await this.#watcher?.close()
+    await this.#pageWatch?.close()
     await this.kernel.close()
     await this.#turn
     await this.#catalog.close()
@@ -363,12 +369,24 @@ export class Project {
   }
 
   async #watch(): Promise<void> {
-    const { Watcher } = await import('../loader/watch.ts')
+    const [{ Watcher }, { PageWatch }] = await Promise.all([import('../loader/watch.ts'), import('./page-watch.ts')])
+    this.#pageWatch = new PageWatch({
+      pages: this.#catalog.pages,
+      onChange: () => this.kernel.topics.changed(pagesTopic),
+      onError: error => this.log.error('watching the files of pages failed', { error })
+    })
     this.#watcher = new Watcher({
       onChange: paths => this.#changed(paths),
       onError: error => this.log.error('watching files failed', { error })
     })
     await this.#updateWatcher()
+  }
+
+  /** Reports a page that failed, or no longer fails, and watches its files. */
+  #pageLoaded(begun: number): void {
+    if (this.#closed !== undefined) return
+    this.#findings.update(this.#seen, this.#seenConfig)
+    this.#pageWatch?.update(begun).catch(error => this.log.error('watching the files of pages failed', { error }))
   }
 
   /**
@@ -506,5 +524,11 @@ function isError({ severity }: ConfigProblem): boolean {
 
 async function build(directory: string): Promise<BuildReport> {
   const { name, version } = await buildPlugin(directory)
-  return { name, version, files: ['plugin.cjs', 'plugin.json'].map(file => join(directory, 'dist', file)) }
+  const found = readPluginPackage(directory)
+  const pages = Object.keys(found.pages).map(page => builtPage(found, page))
+  return {
+    name,
+    version,
+    files: [...['plugin.cjs', 'plugin.json'].map(file => join(directory, 'dist', file)), ...pages]
+  }
 }

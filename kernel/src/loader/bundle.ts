@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import type { BuildContext, BuildFailure, BuildOptions, BuildResult } from 'esbuild'
 import { loaderErrors } from './errors.ts'
+import { type BundledPage, type PageRequest, pageError, pageOf, pageOptions } from './page-module.ts'
 import { replaceFile } from './replace-file.ts'
 
 /** Returns the path of a plugin's code, for `require` and `import.meta`. The file may not exist. */
@@ -94,6 +95,21 @@ export class Bundler {
       }
     }
     return { text: standalone(esmInterop(main.outputFiles?.[0]?.text ?? '')), inputs: [...inputs], outputs }
+  }
+
+  /**
+   * Compiles a page module: one ES module for browsers. Incremental as {@link Bundler.bundle}.
+   *
+   * Throws `LDR_BUILD_FAILED` or `LDR_ESBUILD_MISSING`; the message begins with the name of the page.
+   */
+  async page(request: PageRequest): Promise<BundledPage> {
+    const { root, name, debug } = request
+    try {
+      const options = pageOptions(request, this.#conditions)
+      return pageOf(request, await this.#build(root, `page ${name} ${debug}`, options))
+    } catch (error) {
+      throw pageError(name, error)
+    }
   }
 
   /** Frees the build context of one package. */

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { join, resolve, sep } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import type { SvcError } from '@svc/plugin-sdk'
 import { loaderErrors } from './errors.ts'
 import { PLUGIN_NAME } from './manifest.ts'
@@ -18,6 +18,13 @@ export interface PluginPackage {
   readonly pluginName: string | null
   /** `svc.entries`: files compiled next to the plugin for its workers and child processes. */
   readonly entries: Readonly<Record<string, string>>
+  /** `svc.pages`: sources of page modules, which are compiled to `page/NAME.js` next to the plugin. */
+  readonly pages: Readonly<Record<string, string>>
+}
+
+/** Returns the path of a compiled page module. */
+export function builtPage({ plugin }: Pick<PluginPackage, 'plugin'>, name: string): string {
+  return join(dirname(plugin), 'page', `${name}.js`)
 }
 
 interface PackageJson {
@@ -28,6 +35,7 @@ interface PackageJson {
     readonly source?: unknown
     readonly name?: unknown
     readonly entries?: Readonly<Record<string, unknown>>
+    readonly pages?: Readonly<Record<string, unknown>>
   }
 }
 
@@ -68,23 +76,32 @@ export function readPluginPackage(root: string): PluginPackage {
     throw invalid('LDR_PACKAGE_INVALID', 'needs a name and a version')
   if (typeof svc?.plugin !== 'string') throw invalid('LDR_PACKAGE_INVALID', 'needs a path in svc.plugin')
   const source = typeof svc.source === 'string' ? inside(root, 'svc.source', svc.source) : null
-  const entries = Object.entries(svc.entries ?? {}).map(([name, path]) => {
-    if (!/^[a-z][a-z0-9-]*$/.test(name) || name === 'plugin' || typeof path !== 'string')
-      throw invalid(
-        'LDR_PACKAGE_INVALID',
-        `has an invalid entry svc.entries."${name}": a lower-case name and a path are required`
-      )
-    return [name, inside(root, `svc.entries.${name}`, path)]
-  })
+  const files = (field: 'entries' | 'pages'): Record<string, string> => {
+    const named = Object.entries(svc[field] ?? {}).map(([name, path]) => {
+      if (!/^[a-z][a-z0-9-]*$/.test(name) || name === 'plugin' || typeof path !== 'string')
+        throw invalid(
+          'LDR_PACKAGE_INVALID',
+          `has an invalid entry svc.${field}."${name}": a lower-case name and a path are required`
+        )
+      return [name, inside(root, `svc.${field}.${name}`, path)]
+    })
+    return Object.fromEntries(named)
+  }
+  const plugin = inside(root, 'svc.plugin', svc.plugin)
+  const pages = files('pages')
+  const overwritten = Object.entries(pages).find(([name, path]) => path === builtPage({ plugin }, name))
+  if (overwritten !== undefined)
+    throw invalid('LDR_PACKAGE_INVALID', `has a page whose build would replace its source: svc.pages.${overwritten[0]}`)
   return {
     root,
     packageName: json.name,
     version: json.version,
-    plugin: inside(root, 'svc.plugin', svc.plugin),
+    plugin,
     source,
     sourceExists: source !== null && existsSync(source),
     pluginName: typeof svc.name === 'string' && PLUGIN_NAME.test(svc.name) ? svc.name : null,
-    entries: Object.fromEntries(entries)
+    entries: files('entries'),
+    pages
   }
 }
 

@@ -100,13 +100,13 @@ export default definePlugin({
       change({ disable: names, persist }, dryRun, call)
     )
     ctx.implement(pluginsReload, ({ names, dryRun }, call) => change({ reload: names }, dryRun, call))
-    ctx.implement(pluginsNew, ({ name, directory }) => {
+    ctx.implement(pluginsNew, ({ name, directory, page }) => {
       const other = admin.plugins().find(plugin => plugin.name === name)
       if (other !== undefined)
         throw scaffoldError('CLI_NAME_TAKEN', `a plugin named ${name} already exists in ${other.location}`, {
           hint: `choose another name, for example my-${name}`
         })
-      return scaffold(ctx.projectRoot, name, directory)
+      return scaffold(ctx.projectRoot, name, directory, page)
     })
     ctx.implement(pluginsBuild, async ({ directory }) => {
       const { name, version, files } = await admin.build(resolve(directory))

@@ -227,7 +227,8 @@ export const pluginsNew = defineOperation({
     }),
     directory: t.optional(
       t.string({ minLength: 1, description: 'Folder to create; default plugins/NAME in the project' })
-    )
+    ),
+    page: t.boolean({ default: false, description: 'Add pages to the console: one declared, one drawn by code' })
   }),
   output: t.object({ directory: t.string(), files: t.array(t.string()), text: t.string() }),
   errors: scaffoldErrors,

@@ -17,7 +17,8 @@ import { templateFiles } from './template.ts'
 export async function scaffold(
   projectRoot: string,
   name: string,
-  directory: string | undefined
+  directory: string | undefined,
+  withPage: boolean
 ): Promise<OutputOf<typeof pluginsNew>> {
   const target = directory === undefined ? join(projectRoot, 'plugins', name) : resolve(directory)
   const inside = relative(projectRoot, target)
@@ -31,13 +32,14 @@ export async function scaffold(
     throw scaffoldError('CLI_DIRECTORY_EXISTS', `${target} is not empty`, {
       hint: `choose another folder: svc plugins new ${name} FOLDER`
     })
-  const files = templateFiles(name, each => `^${versionInReach(projectRoot, each) ?? installedVersion(each)}`)
+  const range = (each: SdkPackage): string => `^${versionInReach(projectRoot, each) ?? installedVersion(each)}`
+  const files = templateFiles(name, range, withPage)
   for (const [path, content] of files) {
     const file = join(target, path)
     makeFolder(dirname(file))
     await writeFile(file, content, { flag: 'wx' })
   }
-  return { directory: target, files: [...files.keys()], text: nextSteps(projectRoot, name, slashes(inside)) }
+  return { directory: target, files: [...files.keys()], text: nextSteps(projectRoot, name, slashes(inside), withPage) }
 }
 
 /** Creates an error that `svc plugins new` declares, with a next step. */
@@ -52,13 +54,14 @@ export function scaffoldError(
 /** Commands up to this length are aligned; longer ones would push the descriptions too far to the right. */
 const MAX_ALIGNED_CHARS = 60
 
-function nextSteps(projectRoot: string, name: string, place: string): string {
+function nextSteps(projectRoot: string, name: string, place: string, withPage: boolean): string {
   const steps: [command: string, purpose: string][] = [
-    ...installStep(projectRoot, place),
+    ...installStep(projectRoot, place, withPage),
     [`npm test --prefix ${place}`, 'build and run the tests'],
     [`npm run check --prefix ${place}`, 'check the types'],
     ['svc plugins list', 'list the plugin'],
-    [`svc ${name} greet Ada`, 'call its operation']
+    [`svc ${name} greet Ada`, 'call its operation'],
+    ...(withPage ? [['svc dashboard', 'open the console, which shows its pages'] as [string, string]] : [])
   ]
   const width = Math.max(...steps.map(([command]) => command.length).filter(length => length <= MAX_ALIGNED_CHARS))
   const elsewhere = [
@@ -74,17 +77,18 @@ function nextSteps(projectRoot: string, name: string, place: string): string {
   ].join('\n')
 }
 
-function installStep(projectRoot: string, place: string): [command: string, purpose: string][] {
-  if ([...SDK_PACKAGES, ...TOOLS].every(each => versionInReach(projectRoot, each) !== undefined)) return []
+function installStep(projectRoot: string, place: string, withPage: boolean): [command: string, purpose: string][] {
+  const packages = withPage ? [...SDK_PACKAGES, '@svc/contracts' as const] : SDK_PACKAGES
+  if ([...packages, ...TOOLS].every(each => versionInReach(projectRoot, each) !== undefined)) return []
   const command = `npm install --prefix ${place}`
-  const folders = SDK_PACKAGES.map(installedFolder)
+  const folders = packages.map(installedFolder)
   const isClone = folders.every(folder => !folder.split(sep).includes('node_modules'))
   return isClone
     ? [[`${command} --no-save ${folders.map(slashes).join(' ')}`, 'install TypeScript and link the SDK of this clone']]
     : [[command, 'install the SDK and TypeScript']]
 }
 
-export type SdkPackage = '@svc/plugin-sdk' | '@svc/kernel'
+export type SdkPackage = '@svc/plugin-sdk' | '@svc/contracts' | '@svc/kernel'
 const SDK_PACKAGES: readonly SdkPackage[] = ['@svc/plugin-sdk', '@svc/kernel']
 const TOOLS = ['typescript', '@types/node']
 
@@ -104,10 +108,10 @@ function versionOf(file: string): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
-/** Returns the folder of an SDK package. This plugin can resolve only the SDK; the kernel is always next to it. */
+/** Returns the folder of an SDK package. This plugin can resolve only the SDK; the others are always next to it. */
 function installedFolder(name: SdkPackage): string {
   const sdk = dirname(realpathSync(createRequire(import.meta.url).resolve('@svc/plugin-sdk/package.json')))
-  return name === '@svc/plugin-sdk' ? sdk : join(dirname(sdk), 'kernel')
+  return name === '@svc/plugin-sdk' ? sdk : join(dirname(sdk), name.slice('@svc/'.length))
 }
 
 function slashes(path: string): string {

@@ -1,3 +1,4 @@
+import { pageFiles } from './page-template.ts'
 import type { SdkPackage } from './scaffold.ts'
 
 /** Returns the version range that a new package declares for one of svc's packages. */
@@ -6,27 +7,35 @@ type VersionRange = (name: SdkPackage) => string
 /** Development tools, in the versions that svc itself uses. */
 const TOOLS = { '@types/node': '^20.19.21', typescript: '^7.0.2' }
 
-/** Returns the files of a new plugin package by path. */
-export function templateFiles(name: string, range: VersionRange): Map<string, string> {
+/** Returns the files of a new plugin package by path. `withPage`: the plugin adds pages to the console. */
+export function templateFiles(name: string, range: VersionRange, withPage = false): Map<string, string> {
   const constant = name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+  const own = withPage
+    ? pageFiles(name, constant)
+    : { 'src/plugin.ts': pluginSource(name, constant), 'test/plugin.test.mjs': testSource(name) }
   return new Map([
-    ['package.json', packageJson(name, range)],
-    ['tsconfig.json', TSCONFIG],
-    ['src/plugin.ts', pluginSource(name, constant)],
-    ['test/plugin.test.mjs', testSource(name)],
-    ['README.md', readme(name)],
+    ['package.json', packageJson(name, range, withPage)],
+    ['tsconfig.json', tsconfig(withPage)],
+    ...Object.entries(own),
+    ['README.md', readme(name, withPage)],
     ['.gitignore', 'node_modules/\ndist/\n']
   ])
 }
 
-function packageJson(name: string, range: VersionRange): string {
+function packageJson(name: string, range: VersionRange, withPage: boolean): string {
+  const contracts = withPage ? { '@svc/contracts': range('@svc/contracts') } : {}
+  const optional = { optional: true }
   return `${JSON.stringify(
     {
       name: `svc-plugin-${name}`,
       version: '0.1.0',
       type: 'module',
       engines: { node: '>=20.19' },
-      svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' },
+      svc: {
+        plugin: './dist/plugin.cjs',
+        source: './src/plugin.ts',
+        ...(withPage ? { pages: { greet: './page/greet.ts' } } : {})
+      },
       files: ['dist', 'assets', 'README.md'],
       scripts: {
         build: 'svc plugins build .',
@@ -34,36 +43,43 @@ function packageJson(name: string, range: VersionRange): string {
         test: 'npm run build && node --test',
         prepack: 'npm run build'
       },
-      peerDependencies: { '@svc/plugin-sdk': '^1.0.0' },
-      // The host passes its own copy of the SDK to plugins, so they need none when installed.
-      peerDependenciesMeta: { '@svc/plugin-sdk': { optional: true } },
-      devDependencies: { '@svc/kernel': range('@svc/kernel'), '@svc/plugin-sdk': range('@svc/plugin-sdk'), ...TOOLS }
+      peerDependencies: { '@svc/plugin-sdk': '^1.0.0', ...contracts },
+      // The host passes its own copies of these to plugins, so they need none when installed.
+      peerDependenciesMeta: { '@svc/plugin-sdk': optional, ...(withPage ? { '@svc/contracts': optional } : {}) },
+      devDependencies: {
+        ...contracts,
+        '@svc/kernel': range('@svc/kernel'),
+        '@svc/plugin-sdk': range('@svc/plugin-sdk'),
+        ...TOOLS
+      }
     },
     null,
     2
   )}\n`
 }
 
-const TSCONFIG = `${JSON.stringify(
-  {
-    compilerOptions: {
-      target: 'ES2023',
-      module: 'NodeNext',
-      types: ['node'],
-      strict: true,
-      noUncheckedIndexedAccess: true,
-      exactOptionalPropertyTypes: true,
-      verbatimModuleSyntax: true,
-      erasableSyntaxOnly: true,
-      allowImportingTsExtensions: true,
-      noEmit: true,
-      skipLibCheck: true
+function tsconfig(withPage: boolean): string {
+  return `${JSON.stringify(
+    {
+      compilerOptions: {
+        target: 'ES2023',
+        module: 'NodeNext',
+        types: ['node'],
+        strict: true,
+        noUncheckedIndexedAccess: true,
+        exactOptionalPropertyTypes: true,
+        verbatimModuleSyntax: true,
+        erasableSyntaxOnly: true,
+        allowImportingTsExtensions: true,
+        noEmit: true,
+        skipLibCheck: true
+      },
+      include: withPage ? ['src', 'page'] : ['src']
     },
-    include: ['src']
-  },
-  null,
-  2
-)}\n`
+    null,
+    2
+  )}\n`
+}
 
 function pluginSource(name: string, constant: string): string {
   return `import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
@@ -125,7 +141,7 @@ test('leaks no resources', async () => {
 `
 }
 
-function readme(name: string): string {
+function readme(name: string, withPage: boolean): string {
   return `# ${name}
 
 A plugin for svc.
@@ -134,7 +150,7 @@ A plugin for svc.
 |---|---|---|
 | \`greeting\` | \`Hello\` | first word of the greeting |
 
-\`\`\`sh
+${withPage ? PAGES : ''}\`\`\`sh
 npm install
 npm test              # builds, then runs test/
 npm run check         # checks types
@@ -144,10 +160,15 @@ svc ${name} greet Ada
 To use a clone of svc instead of published packages:
 
 \`\`\`sh
-npm install --no-save CLONE/plugin-sdk CLONE/kernel
+npm install --no-save CLONE/plugin-sdk ${withPage ? 'CLONE/contracts ' : ''}CLONE/kernel
 \`\`\`
 
 The package ships \`dist\` and \`assets\`. Declare worker files in \`svc.entries\` of package.json; the build compiles
 them into \`dist\`.
 `
 }
+
+const PAGES = `The console shows two pages of it: a list of greetings, described in \`src/plugin.ts\`, and a page that
+\`page/greet.ts\` draws. Open the console with \`svc dashboard\`.
+
+`

@@ -26,3 +26,26 @@ t.test('a new package uses the same tool versions as this project', async t => {
   const { devDependencies } = JSON.parse(templateFiles('x', () => '^1.0.0').get('package.json') ?? '')
   for (const name of ['typescript', '@types/node']) t.equal(devDependencies[name], `^${ours[name]}`)
 })
+
+t.test('a new package with pages declares them, and the contracts that they need', async t => {
+  const files = templateFiles('my-plugin', name => (name === '@svc/plugin-sdk' ? '^1.0.0' : '^0.1.0'), true)
+  t.same(
+    [...files.keys()],
+    [
+      'package.json',
+      'tsconfig.json',
+      'src/plugin.ts',
+      'page/greet.ts',
+      'test/plugin.test.mjs',
+      'README.md',
+      '.gitignore'
+    ]
+  )
+  t.match(JSON.parse(files.get('package.json') ?? ''), {
+    svc: { pages: { greet: './page/greet.ts' } },
+    peerDependencies: { '@svc/contracts': '^0.1.0' },
+    peerDependenciesMeta: { '@svc/contracts': { optional: true } },
+    devDependencies: { '@svc/contracts': '^0.1.0' }
+  })
+  for (const [path, text] of files) t.ok(text.endsWith('\n'), `${path} ends with a line break`)
+})
