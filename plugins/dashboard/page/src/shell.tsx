@@ -101,7 +101,7 @@ export function Shell() {
             <Icon name="log-out" />
           </button>
         </header>
-        <main class="content" id="content" tabIndex={-1} ref={content}>
+        <main class="content" id="content" tabIndex={0} ref={content}>
           {connection.value === 'lost' ? (
             <div class="notice warn" role="status">
               <Icon name="triangle-alert" />

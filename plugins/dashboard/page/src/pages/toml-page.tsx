@@ -1,12 +1,22 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import { bracketMatching, defaultHighlightStyle, StreamLanguage, syntaxHighlighting } from '@codemirror/language'
+import { bracketMatching, HighlightStyle, StreamLanguage, syntaxHighlighting } from '@codemirror/language'
 import { toml } from '@codemirror/legacy-modes/mode/toml'
 import { searchKeymap } from '@codemirror/search'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
+import { tags } from '@lezer/highlight'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ErrorNotice, Loading } from '../parts.tsx'
 import { useSource } from '../source.ts'
 import { PreviewDialog } from './config-draft.tsx'
+
+/** Colours of both themes. */
+const COLOURS = HighlightStyle.define([
+  { tag: tags.comment, color: 'var(--text-dim)', fontStyle: 'italic' },
+  { tag: [tags.string, tags.special(tags.string)], color: 'var(--ok)' },
+  { tag: [tags.number, tags.bool, tags.atom], color: 'var(--warn)' },
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
+  { tag: [tags.bracket, tags.heading], color: 'var(--text)', fontWeight: '600' }
+])
 
 interface RawConfig {
   readonly text: string
@@ -77,7 +87,7 @@ function Editor({ text, readOnly, onChange }: EditorProps) {
         history(),
         bracketMatching(),
         StreamLanguage.define(toml),
-        syntaxHighlighting(defaultHighlightStyle),
+        syntaxHighlighting(COLOURS),
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap]),
         EditorView.lineWrapping,
         EditorView.editable.of(!readOnly),

@@ -6,7 +6,7 @@ import { Value } from '../value.tsx'
 import type { ViewProps } from './view.tsx'
 
 /** Text of an output field. */
-export function TextView({ view, scope, label }: ViewProps<Text>) {
+export function TextView({ view, scope }: ViewProps<Text>) {
   const source = useSource(view.operation, boundInput(view.input, scope))
   if (source.error.value !== null) return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
   if (source.loading.value) return <Loading />
@@ -18,10 +18,9 @@ export function TextView({ view, scope, label }: ViewProps<Text>) {
         <Value value={value} format="markdown" />
       </div>
     )
-  // A long text scrolls, so the keyboard must reach it.
   return (
-    <section class="card" aria-label={label}>
+    <div class="card">
       <pre>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
-    </section>
+    </div>
   )
 }

@@ -1,0 +1,86 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { runSvc } from '../run-svc.ts'
+import type { Served } from '../served-project.ts'
+
+const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Reason to skip tests that need a browser; false if it is installed, or if the environment requires it. */
+export const noBrowser =
+  existsSync(EXECUTABLE) || process.env.SVC_TEST_BROWSER === 'required' ? false : `${EXECUTABLE} is not installed`
+
+/** Starts a browser that is closed after the test. */
+export async function launch(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** Returns an address that signs in one browser. */
+export async function signInUrl({ folder }: Pick<Served, 'folder'>, role = 'owner'): Promise<string> {
+  const { code, stdout, stderr } = await runSvc(folder, ['dashboard', '--print', '--json', '--role', role])
+  if (code !== 0) throw new Error(stderr)
+  return JSON.parse(stdout).url as string
+}
+
+/** Page that is signed in, with everything that it reported. */
+export interface ConsolePage {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Errors and warnings of the page and violations of its content security policy, since the last `take`. */
+  readonly problems: string[]
+  open(path: string): Promise<void>
+}
+
+/** Opens the console in a new browser context and signs in. */
+export async function openConsole(
+  browser: Browser,
+  server: Served,
+  { role = 'owner', ...options }: BrowserContextOptions & { readonly role?: string } = {}
+): Promise<ConsolePage> {
+  const context = await browser.newContext({
+    reducedMotion: 'reduce',
+    viewport: { width: 1440, height: 900 },
+    ...options
+  })
+  await context.addInitScript(AXE)
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('console', message => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text())
+  })
+  page.on('pageerror', error => problems.push(error.stack ?? error.message))
+  await page.goto(await signInUrl(server, role))
+  await page.locator('nav[aria-label="pages"]').waitFor({ state: 'attached' })
+  return {
+    page,
+    context,
+    problems,
+    async open(path) {
+      await page.goto(server.url + path)
+      await settled(page)
+    }
+  }
+}
+
+/** Waits until a page has loaded its data. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('main.content').waitFor()
+  // A predicate of waitForFunction is evaluated in the page, which its content security policy forbids.
+  while (await page.evaluate('document.querySelector("main.content .skeleton") !== null')) await page.waitForTimeout(20)
+}
+
+/** Returns what axe finds wrong with the page, one line for each element. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  const violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[] =
+    await page.evaluate('axe.run().then(result => result.violations)')
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(
+      ({ html, failureSummary = '' }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary.slice(0, 300)}`
+    )
+  )
+}

@@ -1,0 +1,180 @@
+import t from 'tap'
+import { makeProject, serve } from '../served-project.ts'
+import { accessibilityProblems, launch, noBrowser, openConsole, settled } from './browser.ts'
+import { HOSTILE, rowsPlugin } from './rows-plugin.ts'
+
+const OWN_PAGES = [
+  '/',
+  '/ui/inbox',
+  '/ui/plugins',
+  '/ui/plugins?tab=graph',
+  '/ui/plugins?tab=generations',
+  '/ui/plugins?tab=conflicts',
+  '/ui/plugins?tab=hooks',
+  '/ui/plugins/http',
+  '/ui/configuration',
+  '/ui/configuration?tab=toml',
+  '/ui/configuration?tab=history',
+  '/ui/secrets',
+  '/ui/operations',
+  '/ui/operations/orchestrator.submitTask'
+]
+
+const SIZES = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 }
+]
+
+t.test('every page works at both widths and in both themes', { skip: noBrowser }, async t => {
+  const server = await serve(
+    t,
+    makeProject(t, { ...rowsPlugin, 'svc.toml': 'kernel.plugin_directories = ["plugins"]\n' })
+  )
+  const browser = await launch(t)
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const viewport of SIZES) {
+      const { page, problems, open } = await openConsole(browser, server, { colorScheme, viewport })
+      const contributed: string[] = await page.evaluate(
+        '[...document.querySelectorAll("nav[aria-label=pages] a")].map(each => each.getAttribute("href"))'
+      )
+      const paths = new Set([...OWN_PAGES, ...contributed.filter(path => path !== '/ui/p/rows/never')])
+      t.ok(contributed.length > 15, `${contributed.length} pages in the menu`)
+      for (const path of paths) {
+        problems.length = 0
+        await open(path)
+        const name = `${path} ${colorScheme} ${viewport.width}`
+        // The page of an operation that fails reports the status of its answer.
+        const expected = path === '/ui/p/rows/broken' ? /status of 409/ : /^$/
+        t.same(
+          problems.filter(problem => !expected.test(problem)),
+          [],
+          `${name}: no errors`
+        )
+        t.same(await accessibilityProblems(page), [], `${name}: no accessibility problems`)
+        const width = await page.evaluate('document.querySelector("main.content").scrollWidth')
+        t.equal(width, await page.evaluate('document.querySelector("main.content").clientWidth'), `${name}: fits`)
+        t.equal(await page.evaluate('window.hacked'), undefined)
+      }
+      await page.context().close()
+    }
+})
+
+t.test('states of a table', { skip: noBrowser }, async t => {
+  const server = await serve(
+    t,
+    makeProject(t, { ...rowsPlugin, 'svc.toml': 'kernel.plugin_directories = ["plugins"]\n' })
+  )
+  const browser = await launch(t)
+  const { page, open } = await openConsole(browser, server)
+
+  await t.test('a table without rows says what would appear', async t => {
+    await open('/ui/p/rows/none')
+    t.match(await page.locator('main').innerText(), 'Rows appear here.')
+  })
+
+  await t.test('an error shows its message, code and request id', async t => {
+    await open('/ui/p/rows/broken')
+    const text = await page.getByRole('alert').innerText()
+    t.match(text, 'the rows are broken')
+    t.match(text, 'ROWS_BROKEN')
+    t.match(text, /request \S+/)
+  })
+
+  await t.test('a table that waits for its operation says so', async t => {
+    await page.goto(`${server.url}/ui/p/rows/never`)
+    await page.getByText('Loading').waitFor({ state: 'attached' })
+    t.pass('it shows that it loads')
+  })
+
+  await t.test('10,000 rows are drawn only where they are visible, and can be filtered and sorted', async t => {
+    await open('/ui/p/rows/many')
+    await page.getByText('10,000 rows').waitFor()
+    const drawn: number = await page.locator('[role=row]').count()
+    t.ok(drawn < 100, `${drawn} rows in the document`)
+    await page.getByLabel('Name', { exact: true }).fill('row 99')
+    await page.getByText('111 of 10,000 rows').waitFor()
+    t.match(page.url(), 'name=row+99')
+    await page.getByRole('button', { name: 'Value' }).click()
+    await page.getByRole('button', { name: 'Value' }).click()
+    await page.getByRole('cell', { name: 'row 9999' }).waitFor()
+    t.match(await page.locator('[role=row]').nth(1).innerText(), 'row 9999')
+  })
+
+  await t.test('a change reaches the open table without a reload', async t => {
+    await open('/ui/p/rows/many')
+    await page.getByText('10,000 rows').waitFor()
+    await page.evaluate(`fetch('/ui/api/call/rows.change', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-svc-token': localStorage.getItem('svc-token') },
+      body: JSON.stringify({ count: 3, name: 'changed' })
+    })`)
+    await page.getByRole('cell', { name: 'changed' }).first().waitFor()
+    t.equal(await page.getByRole('cell', { name: 'changed' }).count(), 3)
+  })
+
+  await t.test('a destructive action asks for the name of its operation', async t => {
+    await open('/ui/p/rows/many?name=row+17')
+    const row = page.locator('[role=row]').filter({ hasText: 'r17' }).first()
+    await row.getByRole('button', { name: 'Delete' }).click()
+    const dialog = page.getByRole('dialog')
+    t.equal(await dialog.getByRole('button', { name: 'Delete' }).isDisabled(), true)
+    await dialog.getByRole('textbox').fill('rows.wipe')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('9,999').waitFor()
+    t.pass('the row is gone')
+  })
+
+  await t.test('texts of plugins stay text', async t => {
+    for (const path of ['/', '/ui/inbox', '/ui/p/rows/hostile', '/ui/plugins/rows', '/ui/operations/rows.hostile']) {
+      await open(path)
+      t.equal(await page.evaluate('window.hacked'), undefined, path)
+      t.equal(await page.locator('main img, main script').count(), 0, path)
+      t.equal(await page.locator('main a[href^="javascript:"]').count(), 0, path)
+    }
+    await open('/ui/p/rows/hostile')
+    t.match(await page.locator('main').innerText(), HOSTILE.slice(0, 40))
+  })
+})
+
+t.test('the main tasks work with the keyboard alone', { skip: noBrowser }, async t => {
+  const server = await serve(
+    t,
+    makeProject(t, { ...rowsPlugin, 'svc.toml': 'kernel.plugin_directories = ["plugins"]\n' })
+  )
+  const { page, open } = await openConsole(await launch(t), server)
+  const { keyboard } = page
+
+  await open('/')
+  await keyboard.press('Control+k')
+  await keyboard.type('plugins')
+  await keyboard.press('Enter')
+  await page.waitForURL('**/ui/plugins')
+  await settled(page)
+  await keyboard.press('j')
+  await keyboard.press('j')
+  await keyboard.press('Enter')
+  await page.waitForURL('**/ui/plugins/*')
+  t.pass('search opens a page; j and Enter open a row')
+
+  await open('/ui/p/rows/many')
+  await keyboard.press('/')
+  await keyboard.type('row 42')
+  await page.getByText('of 10,000 rows').waitFor()
+  t.match(page.url(), 'name=row+42')
+
+  await open('/ui/operations/rows.change')
+  await page.getByLabel('Count').focus()
+  await keyboard.type('2')
+  await keyboard.press('Enter')
+  await page.getByText('"changed": 2').waitFor()
+  t.pass('a form is sent with Enter')
+
+  await open('/ui/plugins')
+  await page.getByRole('tab', { name: 'Plugins' }).focus()
+  await keyboard.press('ArrowRight')
+  await page.waitForURL('**tab=graph')
+  await keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+  await keyboard.press('Escape')
+  t.equal(await page.getByRole('dialog').count(), 0)
+})
