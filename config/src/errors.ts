@@ -13,6 +13,10 @@ export const configErrors = errorTable({
   CFG_PROFILE_UNKNOWN: { message: 'No file defines the selected profile.' },
   CFG_SCHEMA_INVALID: { message: "A plugin's settings schema cannot be compiled." },
   CFG_SECRET_FORBIDDEN: { message: 'A setting that is read before the secrets backends start refers to a secret.' },
+  CFG_SECRET_LITERAL: {
+    message: 'A secret setting is to be set to a literal value instead of a reference.',
+    status: 400
+  },
   CFG_SECTION_CONFLICT: { message: 'Two plugins declare the same top-level table.' },
   CFG_SET_INVALID: { message: 'An override on the command line does not have the form KEY=VALUE.', status: 400 },
   CFG_SETTING_UNKNOWN: { message: 'No setting has that name.', status: 404 },

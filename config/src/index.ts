@@ -1,3 +1,12 @@
+export {
+  changedPaths,
+  parseAssignment,
+  pathOfKey,
+  type SettingOfKey,
+  type Shadow,
+  settingAt,
+  shadowOf
+} from './changed-keys.ts'
 export * from './diff.ts'
 export * from './edit.ts'
 export { editToml, parseKey } from './edit-toml.ts'
@@ -6,6 +15,7 @@ export * from './env.ts'
 export * from './errors.ts'
 export { explainSetting, listSettings } from './explain.ts'
 export * from './layers.ts'
+export { isLiteral, type LiteralSecret, type MaskedText, maskSecrets } from './literal-secrets.ts'
 export * from './lost-guards.ts'
 export * from './problem.ts'
 export * from './resolve.ts'

@@ -39,6 +39,8 @@ export interface SourceOptions {
   readonly set?: readonly string[]
   /** Path of the project file. Replaces the search. */
   readonly projectFile?: string
+  /** Text to use instead of the content of the project file. */
+  readonly projectText?: string
   /** Path of the user file. Default: `svc/svc.toml` in `XDG_CONFIG_HOME`, else in `~/.config`. */
   readonly userFile?: string
   /** Path of the defaults file. Default: `defaults.toml` of this package. Null: no such file. */
@@ -90,7 +92,7 @@ export function readSources(options: SourceOptions): ConfigSources {
 
   const read = (layer: Layer, file: string): View[] => {
     files.add(file)
-    return readLayer(layer, file, folder, problems)
+    return readLayer(layer, file, folder, problems, file === projectFile ? options.projectText : undefined)
   }
   const localFile = join(folder, variant(dialect, 'local'))
   const { profile, defaultsFile = installed('defaults.toml') } = options
@@ -188,10 +190,10 @@ function ancestorWith(name: string, start: string): string | undefined {
   }
 }
 
-function readLayer(layer: Layer, file: string, folder: string, problems: ConfigProblem[]): View[] {
+function readLayer(layer: Layer, file: string, folder: string, problems: ConfigProblem[], given?: string): View[] {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = given ?? readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') {

@@ -50,7 +50,8 @@ export function syntaxProblem(error: unknown, text: string, file: string): Confi
   }
 }
 
-function maskValues(line: string): string {
+/** Masks the values of a line, which may be a part of a document that is not valid. */
+export function maskValues(line: string): string {
   if (/^\s*\[{1,2}[\w.\- ]*\]{0,2}\s*$/.test(line)) return line
   const key = /^\s*[\w.-]+\s*=/.exec(line)?.[0] ?? ''
   return key + line.slice(key.length).replace(/[^\s=[\]{},"'#]/g, '*')

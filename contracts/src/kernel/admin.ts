@@ -2,6 +2,7 @@ import {
   type ConfigProblem,
   type Health,
   type HookKind,
+  type Permissions,
   type PluginManifest,
   type SettingExplanation,
   type SettingReport,
@@ -9,6 +10,8 @@ import {
 } from '@svc/plugin-sdk'
 
 export type { ConfigProblem, SettingExplanation, SettingReport } from '@svc/plugin-sdk'
+
+import type { ConfigEditor } from './config-editor.ts'
 
 /** Management of the running kernel, used by `svc plugins …` and `svc config …`. */
 export const kernelAdmin = service<KernelAdmin>('kernel.admin@1')
@@ -46,6 +49,16 @@ export interface KernelAdmin {
   validate(): Promise<readonly ConfigProblem[]>
   /** Returns the JSON Schema of `svc.toml` for editors. */
   configSchema(): Record<string, unknown>
+  /** Reads and changes the project's `svc.toml`. */
+  readonly configuration: ConfigEditor
+  /** Resolves every secret that a setting refers to, and checks where literal secrets are. Returns no value. */
+  secrets(signal?: AbortSignal): Promise<SecretsReport>
+  /** Returns the last 100 generations and refused changes, newest first. */
+  generations(): readonly GenerationReport[]
+  /** Returns keys that two plugins claim, and packages that are ignored because of another one with the same name. */
+  conflicts(): ConflictReport
+  /** Returns the permissions of a plugin. Throws `KRN_PLUGIN_UNKNOWN`. */
+  permissions(name: string): PermissionReport
   /** Ends a serving process as SIGTERM does: drains, closes, exits. A process that runs one command ends by itself. */
   stop(reason: string): void
 }
@@ -77,6 +90,9 @@ export interface PluginReport {
   readonly operations: number
   readonly hooks: number
   readonly inFlight: number
+  /** Calls of operations since the start of the process, and how many of them failed. */
+  readonly calls: number
+  readonly failures: number
   readonly activateMs: number | null
   /** Why it is not active, or its problem; null if it is active and healthy. */
   readonly why: string | null
@@ -173,4 +189,93 @@ export interface BuildReport {
   readonly version: string
   /** Absolute paths of the written files. */
   readonly files: readonly string[]
+}
+
+export interface SecretsReport {
+  /** Secret settings of every plugin, and other settings that refer to a secret. */
+  readonly secrets: readonly SecretReport[]
+  /** Configuration files that hold a literal secret. */
+  readonly files: readonly SecretFile[]
+}
+
+export interface SecretReport {
+  readonly key: string
+  readonly plugin: string
+  /** `reference`: `secret://BACKEND/NAME`. `literal`: the value itself, in a file or variable. `unset`: no value. */
+  readonly kind: 'reference' | 'literal' | 'unset'
+  /** The reference; null for another kind. */
+  readonly reference: string | null
+  readonly backend: string | null
+  /** Whether the backend returned a value; null unless it is a reference. */
+  readonly resolved: boolean | null
+  /** Why it is not resolved, or null. Contains no secret. */
+  readonly problem: string | null
+  readonly layer: string
+  /** File with line and column, variable, or option; null if unset. */
+  readonly place: string | null
+  readonly warnings: readonly string[]
+}
+
+export interface SecretFile {
+  readonly path: string
+  /** Permissions as octal digits, such as `0644`. */
+  readonly mode: string
+  /** True if other users may read the file. */
+  readonly shared: boolean
+  /** True if git tracks the file; null if that cannot be found out. */
+  readonly tracked: boolean | null
+}
+
+/** One change of the running plugins. Plain data: it must not keep code of an old generation in memory. */
+export interface GenerationReport {
+  /** Number of the generation; of a refused change, the generation that continued to serve. */
+  readonly generation: number
+  /** Time of the change as ISO 8601. */
+  readonly time: string
+  /** For example `svc.toml changed` or `svc plugins enable http`. */
+  readonly cause: string
+  /** Milliseconds from the begin of the change until it served or was refused. */
+  readonly ms: number
+  readonly added: readonly string[]
+  readonly replaced: readonly string[]
+  readonly removed: readonly string[]
+  readonly kept: readonly string[]
+  /** Error of a refused change, without a code if it has none; null if the generation served. */
+  readonly refused: { readonly code: string | null; readonly message: string } | null
+}
+
+export interface ConflictReport {
+  readonly keys: readonly KeyConflict[]
+  readonly names: readonly NameConflict[]
+}
+
+/** Key that more than one plugin declares, such as an operation, route, command, service or setting. */
+export interface KeyConflict {
+  /** For example `GET /kernel/plugins`, `operation a.b`, `service clock@1`. */
+  readonly key: string
+  readonly claims: readonly { readonly plugin: string; readonly state: PluginState }[]
+  /** Plugin that has the key now; null if none has it. */
+  readonly used: string | null
+  /** Result for the others. */
+  readonly detail: string
+}
+
+/** Package that is ignored because another one with the same name is used. */
+export interface NameConflict {
+  readonly name: string
+  /** Folder of the package that is used. */
+  readonly used: string
+  /** Folder of the ignored package. */
+  readonly shadowed: string
+}
+
+export interface PermissionReport {
+  readonly plugin: string
+  readonly isolation: 'in-process' | 'worker' | 'process'
+  /** Permissions in the manifest. */
+  readonly requested: Permissions
+  /** Permissions in `svc.toml`, which replace the requested ones; null if it has none. */
+  readonly granted: Permissions | null
+  /** Permissions in force; null for a plugin in the process of svc, which may do everything that svc may. */
+  readonly effective: Permissions | null
 }

@@ -29,6 +29,8 @@ export interface ChangeRequest extends Wanted {
    */
   readonly mustSucceed?: readonly string[]
   readonly dryRun?: boolean
+  /** What caused the change, for the list of generations, such as `svc.toml changed`. */
+  readonly cause?: string
 }
 
 /** The parts of the kernel that a change uses. */

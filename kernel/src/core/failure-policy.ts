@@ -14,7 +14,11 @@ export interface FailureHost {
   readonly closing: AbortSignal
   /** True before the first generation serves. */
   isBooting(): boolean
-  change(request: { readonly forced?: readonly string[]; readonly retry?: readonly string[] }): Promise<ChangeReport>
+  change(request: {
+    readonly forced?: readonly string[]
+    readonly retry?: readonly string[]
+    readonly cause: string
+  }): Promise<ChangeReport>
   /** Ends the process with the error. */
   abort(error: unknown): void
 }
@@ -60,7 +64,7 @@ export class FailurePolicy {
     record.running = null
     const { onBootFailure } = this.#host.inventory.configurationOf(unit.name).policy
     this.#fail(record, error.message, onBootFailure !== 'continue')
-    if (record.quarantined) void this.#host.change({}).catch(() => {})
+    if (record.quarantined) void this.#host.change({ cause: `${unit.name} is quarantined` }).catch(() => {})
   }
 
   /**
@@ -125,7 +129,9 @@ export class FailurePolicy {
     const delay = record.scheduleRetry(() => {
       // Another change may have activated or disabled the plugin in the meantime.
       if (record.lifecycle.state !== 'failed') return
-      this.#host.change({ retry: [record.name] }).catch((cause: unknown) => log.warn('retry failed', { error: cause }))
+      this.#host
+        .change({ retry: [record.name], cause: `retry of ${record.name}` })
+        .catch((cause: unknown) => log.warn('retry failed', { error: cause }))
     })
     log.info(`next retry in ${delay} ms`)
   }
@@ -137,13 +143,13 @@ export class FailurePolicy {
       const why = record.fault ?? 'uncaught errors'
       record.fail(why)
       log.error(...this.#quarantined(record))
-      void this.#host.change({}).catch(() => {})
+      void this.#host.change({ cause: `${record.name} is quarantined` }).catch(() => {})
       return
     }
     const delay = record.scheduleRetry(() => {
       if (record.unit !== unit) return
       this.#host
-        .change({ forced: [record.name] })
+        .change({ forced: [record.name], cause: `restart of ${record.name} after an uncaught error` })
         .catch((cause: unknown) => log.error('restart failed', { error: cause }))
     })
     log.info(`restart in ${delay} ms`)

@@ -11,11 +11,12 @@ import {
   surfaces
 } from '@svc/contracts'
 import type { Hook, Point, ServiceId } from '@svc/plugin-sdk'
-import { closest, settlesWithin } from '@svc/plugin-sdk'
+import { closest, errorMessage, isSvcError, settlesWithin } from '@svc/plugin-sdk'
 import { Change, type ChangeHost, type ChangeRequest } from './change.ts'
 import { kernelErrors } from './errors.ts'
 import { FailurePolicy } from './failure-policy.ts'
 import { diffGenerations, Generation } from './generation.ts'
+import { GenerationLog } from './generation-log.ts'
 import type { Graph } from './graph.ts'
 import { type TapHost, undeclaredHooks } from './hooks.ts'
 import { type Desired, Inventory, type PluginConfiguration } from './inventory.ts'
@@ -59,6 +60,7 @@ export class Kernel implements KernelPort {
   readonly version: string
   readonly log: KernelLogger
   readonly topics: TopicBoard
+  readonly generations = new GenerationLog()
   readonly #builtin: Map<ServiceId, unknown>
   readonly #inventory: Inventory
   readonly #failures: FailurePolicy
@@ -167,10 +169,50 @@ export class Kernel implements KernelPort {
   change(request: ChangeRequest): Promise<ChangeReport> {
     const turn = this.#queue.then(() => {
       this.#closing.signal.throwIfAborted()
-      return new Change(request, this.#changeHost()).run()
+      return this.#change(request)
     })
     this.#queue = turn.catch(() => {})
     return turn
+  }
+
+  async #change(request: ChangeRequest): Promise<ChangeReport> {
+    const begun = performance.now()
+    const before = this.#current.id
+    const change = new Change(request, this.#changeHost())
+    if (request.dryRun === true) return change.run()
+    const cause = request.cause ?? 'svc'
+    try {
+      const report = await change.run()
+      if (this.#current.id !== before) this.#record(cause, performance.now() - begun, report)
+      return report
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.refused(cause, performance.now() - begun, error)
+      throw error
+    }
+  }
+
+  #record(cause: string, ms: number, { generation, add, replace, remove, keep }: ChangeReport): void {
+    const changes = { added: [...add], replaced: [...replace], removed: [...remove], kept: [...keep] }
+    const time = new Date().toISOString()
+    this.generations.add({ generation, time, cause, ms: Math.round(ms * 10) / 10, ...changes, refused: null })
+    this.topics.changed('kernel.generation')
+  }
+
+  /** Records a change that was refused, in the list of generations. */
+  refused(cause: string, ms: number, error: unknown): void {
+    const code = isSvcError(error) ? error.code : null
+    this.generations.add({
+      generation: this.#current.id,
+      time: new Date().toISOString(),
+      cause,
+      ms: Math.round(ms * 10) / 10,
+      added: [],
+      replaced: [],
+      removed: [],
+      kept: [],
+      refused: { code, message: this.mask(errorMessage(error)) }
+    })
+    this.topics.changed('kernel.generation')
   }
 
   /** Triggers a hook of the kernel without waiting for its taps. Their errors are logged. */
@@ -284,10 +326,12 @@ export class Kernel implements KernelPort {
 
   /** Announces state changes after this turn of the event loop, since a flip is synchronous. */
   readonly #stateChanged = (plugin: string): void => {
-    if (!this.#current.hooks.has(pluginStateChanged.id) || this.#stateChanges.has(plugin)) return
+    if (this.#stateChanges.has(plugin)) return
     this.#stateChanges.add(plugin)
     queueMicrotask(() => {
       this.#stateChanges.delete(plugin)
+      this.topics.changed('kernel.plugins')
+      if (!this.#current.hooks.has(pluginStateChanged.id)) return
       const record = this.records.get(plugin)
       if (record !== undefined) this.announce(pluginStateChanged, { plugin, state: record.state, why: record.why })
     })

@@ -2,6 +2,7 @@ import {
   adminErrors,
   type BuildReport,
   type ChangeReport,
+  type ConfigEditor,
   type ConfigProblem,
   type CpuShare,
   type EffectNode,
@@ -12,6 +13,7 @@ import {
   type KernelAdmin,
   type KernelChange,
   kernelHooks,
+  type PermissionReport,
   type PluginReport,
   type SettingExplanation,
   type SettingReport
@@ -28,8 +30,11 @@ import {
 import type { Kernel } from '../core/kernel.ts'
 import type { PluginRecord } from '../core/record.ts'
 import type { HealthCheck } from '../core/unit.ts'
+import type { PluginCatalog } from './catalog.ts'
+import { conflictsOf } from './conflicts.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { sampleCpu } from './profile.ts'
+import { secretsReport } from './secret-report.ts'
 
 /** Functions of the project that the admin service uses. */
 export interface AdminHost {
@@ -41,6 +46,11 @@ export interface AdminHost {
   readonly read: ResolvedConfig
   apply(change: KernelChange, dryRun: boolean): Promise<ChangeReport>
   findings(): readonly Finding[]
+  /** Catalog that was read last. */
+  catalog(): PluginCatalog
+  readonly editor: ConfigEditor
+  /** Starts plugins that a process for one command left out. */
+  activate(plugins: readonly string[]): Promise<unknown>
   readAgain(): Promise<readonly ConfigProblem[]>
   build(directory: string): Promise<BuildReport>
   configSchema(): Record<string, unknown>
@@ -90,6 +100,11 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     },
     validate: () => host.readAgain(),
     configSchema: () => host.configSchema(),
+    configuration: host.editor,
+    secrets: signal => secretsReport(host, signal),
+    generations: () => host.kernel.generations.list(),
+    conflicts: () => conflictsOf(host.kernel, host.read, host.catalog().found),
+    permissions: name => permissionsOf(record(name), host.kernel),
     stop: reason => host.stop(reason)
   }
 }
@@ -114,11 +129,25 @@ function report(each: PluginRecord, kernel: Kernel): PluginReport {
     operations: manifest?.operations.length ?? 0,
     hooks: unit?.taps.length ?? 0,
     inFlight: unit?.inFlight ?? 0,
+    calls: each.stats.calls,
+    failures: each.stats.failures,
     activateMs: unit?.activateMs ?? null,
     why: open.length > 0 ? `breaker open: ${open.join(', ')}` : each.why,
     hint: open.length > 0 ? null : hintOf(each),
     refused: each.refusal !== null,
     location: each.source.location
+  }
+}
+
+function permissionsOf({ name, manifest }: PluginRecord, kernel: Kernel): PermissionReport {
+  const { isolation, permissions: granted } = kernel.configurationOf(name).policy
+  const requested = manifest?.permissions ?? {}
+  return {
+    plugin: name,
+    isolation,
+    requested,
+    granted,
+    effective: isolation === 'in-process' ? null : (granted ?? requested)
   }
 }
 

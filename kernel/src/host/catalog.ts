@@ -48,6 +48,8 @@ export interface PluginCatalog {
   rereadPlugins(files: ReadonlySet<string>): Promise<PluginCatalog>
   /** Reads the manifests of disabled plugins, which were skipped before. */
   include(names: Iterable<string>): Promise<PluginCatalog>
+  /** Returns the same plugins with another text of the project file. */
+  withText(text: string): PluginCatalog
   close(): Promise<void>
 }
 
@@ -78,26 +80,27 @@ export async function readCatalog(options: CatalogOptions): Promise<PluginCatalo
 
 async function catalog(
   options: CatalogOptions,
-  sources: ConfigSources,
+  given: ConfigSources,
   discovery: Discovery,
   state: string
 ): Promise<PluginCatalog> {
-  const peek = peekConfig(sources)
-  const directories = peek.pluginDirectories.map(each => resolve(sources.projectRoot, each))
-  const describe = (found: Discovered): PluginCatalog => ({
+  const peek = peekConfig(given)
+  const directories = peek.pluginDirectories.map(each => resolve(given.projectRoot, each))
+  const describe = (found: Discovered, sources = given): PluginCatalog => ({
     sources,
     projectRoot: sources.projectRoot,
     state,
     found,
     marker: discovery.marker,
     pages: discovery.pages,
-    peek,
+    peek: sources === given ? peek : peekConfig(sources),
     isLeftOut: name => options.safe === true && !found.installed.has(name),
     manifests: found.sources.flatMap(source => source.manifest ?? []),
     lapsed: found.sources.flatMap(source => source.lapsed ?? []),
     again: async () => catalog(options, read(options), discovery, state),
-    rereadPlugins: async files => describe(await discovery.rediscover(files)),
-    include: async names => describe(await discovery.include(new Set(names))),
+    rereadPlugins: async files => describe(await discovery.rediscover(files), sources),
+    include: async names => describe(await discovery.include(new Set(names)), sources),
+    withText: text => describe(found, read(options, { projectFile: sources.projectFile, projectText: text })),
     close: () => discovery.close()
   })
   const choice = defined({
@@ -114,6 +117,9 @@ function preferred({ preferSource }: CatalogOptions): PluginForm | 'current' {
   return preferSource ? 'source' : 'built'
 }
 
-function read({ cwd, env, profile, set }: CatalogOptions): ConfigSources {
-  return readSources(defined({ cwd, env, profile, set }))
+function read(
+  { cwd, env, profile, set }: CatalogOptions,
+  draft: { readonly projectFile?: string; readonly projectText?: string } = {}
+): ConfigSources {
+  return readSources({ ...defined({ cwd, env, profile, set }), ...draft })
 }

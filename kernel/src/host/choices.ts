@@ -58,6 +58,12 @@ export class Choices {
     return this.#options.only ?? (this.#options.activate === undefined ? config.kernel.only : undefined)
   }
 
+  /** Returns the option or setting that selects plugins instead of their setting `enabled`; undefined if none does. */
+  selectedBy(config: ResolvedConfig): string | undefined {
+    if (this.#options.only !== undefined) return '--only'
+    return this.#only(config) === undefined ? undefined : 'kernel.only'
+  }
+
   configure(config: ResolvedConfig, catalog: PluginCatalog): Configure {
     const only = this.#only(config)
     const [switches, needed] = [this.#switches, this.#needed]

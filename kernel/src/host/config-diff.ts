@@ -1,4 +1,5 @@
-import { type Changes, diff, NO_CHANGES } from '@svc/config'
+import { type Changes, diff, keyText, NO_CHANGES } from '@svc/config'
+import type { ChangedSetting } from '@svc/contracts'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { KERNEL_SECTION, policySection, settingsSection } from './sections.ts'
 
@@ -32,4 +33,22 @@ export function diffConfig(before: ResolvedConfig, after: ResolvedConfig): Confi
     })
   }
   return { kernel: changed.get(KERNEL_SECTION) ?? NO_CHANGES, plugins }
+}
+
+/** Returns the changed settings with their documented keys. */
+export function changedSettings({ kernel, plugins }: ConfigDiff, { resolved }: ResolvedConfig): ChangedSetting[] {
+  const of = ({ live, plugin, restart }: Changes, section: string): ChangedSetting[] => {
+    const prefix = resolved.section(section)?.prefix ?? []
+    const named = (keys: readonly string[], reload: ChangedSetting['reload']): ChangedSetting[] =>
+      keys.map(key => ({ key: [keyText(prefix), key].filter(Boolean).join('.'), reload }))
+    return [...named(live, 'live'), ...named(plugin, 'plugin'), ...named(restart, 'restart')]
+  }
+  return [
+    ...of(kernel, KERNEL_SECTION),
+    ...[...plugins].flatMap(([name, { enabled, policy, settings }]) => [
+      ...(enabled ? [{ key: keyText(['plugins', name, 'enabled']), reload: 'live' as const }] : []),
+      ...of(policy, policySection(name)),
+      ...of(settings, settingsSection(name))
+    ])
+  ]
 }

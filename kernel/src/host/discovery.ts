@@ -362,7 +362,10 @@ function firstOfEachName(sources: readonly PluginSource[], problems: DiscoveryPr
   for (const source of [...working, ...sources.filter(each => each.problem !== null)]) {
     const first = named.get(source.name)
     if (first === undefined) named.set(source.name, source)
-    else problems.push({ location: source.location, error: source.problem ?? taken(first, source) })
+    else {
+      const usedInstead = { name: first.name, used: first.location }
+      problems.push({ location: source.location, error: source.problem ?? taken(first, source), usedInstead })
+    }
   }
   return [...named.values()]
 }

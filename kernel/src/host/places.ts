@@ -7,6 +7,8 @@ import { readPackageJson } from '../loader/plugin-package.ts'
 export interface DiscoveryProblem {
   readonly location: string
   readonly error: SvcError
+  /** Package of the same name that is used instead of this one. */
+  readonly usedInstead?: { readonly name: string; readonly used: string }
 }
 
 /** Content of a folder's package.json. `unreadable`: it exists, but is not valid JSON or cannot be read. */

@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs'
-import { basename, dirname, join, sep } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { type Changes, formatProblem, problemsError, rememberFile, switchFile, writeSwitch } from '@svc/config'
+import { formatProblem, problemsError, rememberFile, switchFile, writeSwitch } from '@svc/config'
 import {
   type BuildReport,
   type ChangeReport,
@@ -11,6 +11,7 @@ import {
   type KernelChange,
   kernelAdmin,
   logLines,
+  type PluginState,
   pagesTopic
 } from '@svc/contracts'
 import { errorMessage, type ServiceId, type SvcError } from '@svc/plugin-sdk'
@@ -26,7 +27,9 @@ import type { Watcher } from '../loader/watch.ts'
 import { createAdmin } from './admin.ts'
 import type { PluginCatalog } from './catalog.ts'
 import { type ChoiceOptions, Choices } from './choices.ts'
-import { type ConfigDiff, diffConfig } from './config-diff.ts'
+import { type ConfigDiff, changedSettings, diffConfig } from './config-diff.ts'
+import { type EditorHost, FileEditor } from './config-editor.ts'
+import { ConfigHistory } from './config-history.ts'
 import { isLeftOff } from './discovery.ts'
 import { Findings, findingsIn } from './findings.ts'
 import { holdSettings } from './held-settings.ts'
@@ -42,6 +45,9 @@ import { version } from './version.ts'
 
 /** Resolution of file times in milliseconds. */
 const CLOCK_TICK_MS = 10
+
+/** Files that the cause of a generation names. */
+const MAX_NAMED_FILES = 3
 
 export interface ProjectOptions extends ChoiceOptions {
   readonly catalog: PluginCatalog
@@ -143,7 +149,7 @@ export class Project {
       if (this.#options.ownsProcess === true) this.#release = catchUncaught(this.kernel, error => this.#end(error))
       // Watching starts before activation, so that no save is missed. A change during activation waits in the queue.
       if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
-      await this.kernel.change({ sources: this.#catalog.found.sources, ...this.#wanted() })
+      await this.kernel.change({ sources: this.#catalog.found.sources, ...this.#wanted(), cause: 'start of svc' })
       this.#rememberGuards()
     })
   }
@@ -161,10 +167,10 @@ export class Project {
 
   /** Reads configuration and plugins again and applies changes. Invalid changes are reported and have no effect. */
   reconfigure(): Promise<void> {
-    return this.#reread(() => this.#catalog.again())
+    return this.#reread(() => this.#catalog.again(), 'configuration and plugins read again')
   }
 
-  async #reread(read: () => Promise<PluginCatalog>): Promise<void> {
+  async #reread(read: () => Promise<PluginCatalog>, cause: string): Promise<void> {
     await this.#inTurn(async () => {
       if (this.#closed !== undefined) return
       const begun = Date.now()
@@ -174,14 +180,11 @@ export class Project {
         const config = this.#resolve(this.#seen)
         this.#seenConfig = config
         if (this.#mustWait(this.#seen, config)) this.#readAgainSoon()
-        else {
-          const stale = [...this.#stale]
-          const refused = await this.#adopt(this.#seen, config, stale)
-          for (const name of stale) if (!refused.has(name)) this.#stale.delete(name)
-        }
+        else await this.#adopt(this.#seen, config, cause)
       } catch (error) {
         if (this.#closed === undefined) this.log.error(`change refused: ${errorMessage(error)}`, { error })
       }
+      this.#announceReading()
       // Requests that arrived in the meantime run before the watcher is updated.
       await setImmediate()
       const late = await this.#updateWatcher(begun)
@@ -240,11 +243,17 @@ export class Project {
     }
   }
 
-  /** Applies a catalog. Returns the plugins whose settings or package were rejected; they continue unchanged. */
-  async #adopt(catalog: PluginCatalog, read: ResolvedConfig, stale: readonly string[]): Promise<ReadonlySet<string>> {
+  /** Applies a catalog. Plugins whose settings or package were rejected continue unchanged, and stay stale. */
+  async #adopt(catalog: PluginCatalog, read: ResolvedConfig, cause: string): Promise<ChangeReport> {
+    const begun = performance.now()
+    const stale = [...this.#stale]
     this.#findings.update(catalog, read)
     const fatal = read.generalProblems.filter(isError)
-    if (fatal.length > 0) throw problemsError(fatal)
+    if (fatal.length > 0) {
+      const error = problemsError(fatal)
+      this.kernel.refused(cause, performance.now() - begun, error)
+      throw error
+    }
     const refused = this.#refusedBy(read)
     const config = holdSettings(read, this.#config, new Set(refused.keys()))
     const diff = diffConfig(this.#config, config)
@@ -255,10 +264,17 @@ export class Project {
     // A later change of `enabled` in a file takes precedence over `svc plugins enable` and `disable`.
     const switched = [...diff.plugins].filter(([, { enabled }]) => enabled).map(([name]) => name)
     const undo = this.#choices.defer(switched, config)
+    let report: ChangeReport
     try {
       const live = [...diff.plugins].filter(([, { settings }]) => settings.live.length > 0).map(([name]) => name)
       const ready = stale.filter(name => !refused.has(name) && !catalog.found.kept.has(name))
-      await this.kernel.change({ sources: catalog.found.sources, ...this.#wanted(), stale: ready, live })
+      report = await this.kernel.change({
+        sources: catalog.found.sources,
+        ...this.#wanted(),
+        stale: ready,
+        live,
+        cause
+      })
     } catch (error) {
       undo()
       this.#catalog = before
@@ -268,15 +284,65 @@ export class Project {
     }
     this.#rememberGuards()
     this.#applyOwn(diff, config)
-    this.#announce(diff)
-    for (const [name, error] of refused)
+    this.#announce(diff, config)
+    for (const [name, error] of refused) {
       this.log.forPlugin(name).error(`invalid settings, the previous ones stay in force: ${error.message}`, { error })
+      const isNew = this.kernel.records.get(name)?.refusal !== error.message
+      if (isNew) this.kernel.refused(cause, performance.now() - begun, error)
+    }
     const kept = [...catalog.found.kept].filter(([name]) => this.kernel.current.units.has(name))
     for (const [name, error] of [...kept, ...refused]) {
       const record = this.kernel.records.get(name)
       if (record !== undefined) Object.assign(record, { error, refusal: error.message })
     }
-    return new Set([...refused.keys(), ...catalog.found.kept.keys()])
+    for (const name of stale) if (!refused.has(name) && !catalog.found.kept.has(name)) this.#stale.delete(name)
+    return report
+  }
+
+  /** Plans a configuration without applying it. */
+  async #plan(wanted: PluginCatalog, wantedConfig: ResolvedConfig): Promise<ChangeReport> {
+    const off = wanted.found.sources.filter(source => isLeftOff(source) && wanted.peek.enabled(source.name) !== false)
+    const catalog = off.length === 0 ? wanted : await wanted.include(off.map(({ name }) => name))
+    const read = off.length === 0 ? wantedConfig : configOf(catalog)
+    const config = holdSettings(read, this.#config, new Set(this.#refusedBy(read).keys()))
+    const diff = diffConfig(this.#config, config)
+    const switched = [...diff.plugins].filter(([, { enabled }]) => enabled).map(([name]) => name)
+    const undo = this.#choices.defer(switched, config)
+    try {
+      const report = await this.kernel.change({
+        ...(off.length === 0 ? {} : { sources: catalog.found.sources }),
+        configuration: this.#choices.configure(config, catalog),
+        chosen: this.#choices.selection(config, catalog),
+        dryRun: true
+      })
+      return { ...report, steps: [...report.steps, ...settingSteps(diff, config)] }
+    } finally {
+      undo()
+    }
+  }
+
+  /** Applies files that were just written, without the checks for unfinished saves. */
+  async #adoptWritten(cause: string): Promise<ChangeReport> {
+    clearTimeout(this.#rereading)
+    this.#unfinished.reset()
+    await this.#readFiles()
+    const report = await this.#adopt(this.#seen, this.#seenConfig, cause)
+    await this.#updateWatcher()
+    this.#announceReading()
+    return report
+  }
+
+  async #readFiles(): Promise<void> {
+    this.#seen = await this.#catalog.again()
+    this.#printOutput(this.#seen)
+    this.#seenConfig = this.#resolve(this.#seen)
+    this.#findings.update(this.#seen, this.#seenConfig)
+  }
+
+  /** Announces that lists of settings and plugins may differ, also after a refused change. */
+  #announceReading(): void {
+    this.kernel.topics.changed('kernel.config')
+    this.kernel.topics.changed('kernel.plugins')
   }
 
   /**
@@ -292,18 +358,16 @@ export class Project {
     return refused
   }
 
-  #announce({ kernel, plugins }: ConfigDiff): void {
-    const keysOf = ({ live, plugin, restart }: Changes): string[] => [...live, ...plugin, ...restart]
-    const keys = [kernel, ...[...plugins.values()].flatMap(({ policy, settings }) => [policy, settings])].flatMap(
-      keysOf
-    )
-    if (plugins.size === 0 && keys.length === 0) return
-    this.kernel.announce(configurationApplied, { plugins: [...plugins.keys()], keys })
+  #announce(diff: ConfigDiff, config: ResolvedConfig): void {
+    const keys = changedSettings(diff, config).map(({ key }) => key)
+    if (diff.plugins.size === 0 && keys.length === 0) return
+    this.kernel.topics.changed('kernel.config')
+    this.kernel.announce(configurationApplied, { plugins: [...diff.plugins.keys()], keys })
   }
 
   /** Applies settings of the kernel itself, and logs those that need a restart. */
   #applyOwn({ kernel, plugins }: ConfigDiff, config: ResolvedConfig): void {
-    if (kernel.live.includes('kernel.log_level')) this.log.setLevel(config.kernel.log_level)
+    if (kernel.live.includes('log_level')) this.log.setLevel(config.kernel.log_level)
     const late = [...kernel.restart, ...[...plugins.values()].flatMap(({ settings }) => settings.restart)]
     if (late.length > 0) this.log.warn(`${late.join(', ')}: changed; restart svc to apply`)
   }
@@ -331,6 +395,7 @@ export class Project {
           forced: reload,
           clearFailures: enable,
           mustSucceed: [...enable, ...reload, ...activate],
+          cause: causeOf({ enable, disable, reload, activate }),
           dryRun
         })
         if (dryRun) for (const each of undo.reverse()) each()
@@ -348,12 +413,26 @@ export class Project {
     const path = ['plugins', name, 'enabled'] as const
     const { file, why } = switchFile(this.#catalog.sources, path, enabled)
     if (!dryRun) {
-      undo.push(rememberFile(file))
+      undo.push(rememberFile(file), this.#keepText(file, path.join('.')))
       writeSwitch(file, path, enabled)
     }
     const near = (text: string): string => text.replaceAll(dirname(this.#catalog.sources.projectFile) + sep, '')
     const reason = why === null ? '' : `, since ${near(why)}`
     return `${path.join('.')} = ${enabled} ${dryRun ? 'would be' : 'was'} written to ${near(file)}${reason}`
+  }
+
+  /** Keeps the text of the project file for `svc config rollback`. Returns the function that drops it again. */
+  #keepText(file: string, key: string): () => void {
+    const { sources, state } = this.#catalog
+    if (file !== sources.projectFile || !existsSync(file)) return () => {}
+    try {
+      const history = new ConfigHistory(state)
+      const id = history.add(readFileSync(file, 'utf8'), [key])
+      return () => history.remove(id)
+    } catch {
+      // A state folder that cannot be written must not prevent the switch.
+      return () => {}
+    }
   }
 
   /** Reads the manifests of disabled plugins. Returns true if there were any. */
@@ -417,11 +496,14 @@ export class Project {
     // Most saves change only code. Then only the affected plugins are read again.
     const isCode = (file: string): boolean =>
       basename(file) !== 'package.json' && stale.some(({ code }) => code?.inputs.includes(file) === true)
-    await this.#reread(() => {
-      // If the last configuration was not applied, it is read again.
-      const upToDate = this.#seen.sources === this.#catalog.sources
-      return upToDate && files.every(isCode) ? this.#catalog.rereadPlugins(changed) : this.#catalog.again()
-    })
+    await this.#reread(
+      () => {
+        // If the last configuration was not applied, it is read again.
+        const upToDate = this.#seen.sources === this.#catalog.sources
+        return upToDate && files.every(isCode) ? this.#catalog.rereadPlugins(changed) : this.#catalog.again()
+      },
+      changeOf(files, this.#catalog.projectRoot)
+    )
   }
 
   #printOutput({ found }: PluginCatalog): void {
@@ -451,6 +533,27 @@ export class Project {
     }
   }
 
+  #editorHost(): EditorHost {
+    const project = this
+    return {
+      get catalog() {
+        return project.#catalog
+      },
+      serves: this.#options.serves ?? true,
+      configOf,
+      inTurn: work => this.#inTurn(work),
+      plan: (catalog, config) => this.#plan(catalog, config),
+      adopt: cause => this.#adoptWritten(cause),
+      reread: () => this.#readFiles(),
+      failing: () => {
+        const failing = [...this.kernel.records.values()].filter(({ state }) => NOT_RUNNING.has(state))
+        return new Map(failing.map(({ name, state, why }) => [name, `${name} is ${state}: ${why ?? 'no reason'}`]))
+      },
+      selectedBy: config => this.#choices.selectedBy(config),
+      mask: text => this.kernel.mask(text)
+    }
+  }
+
   #adminHost(): Parameters<typeof createAdmin>[0] {
     const project = this
     return {
@@ -470,6 +573,9 @@ export class Project {
         return problemsOf(catalog)
       },
       findings: () => findingsIn(this.#seen, this.#seenConfig),
+      catalog: () => this.#seen,
+      editor: new FileEditor(this.#editorHost()),
+      activate: names => this.#apply({ activate: names }, false),
       build: directory => build(directory),
       configSchema: () => configSchema(this.#catalog.manifests),
       stop: reason => {
@@ -480,6 +586,32 @@ export class Project {
       isBundled: name => this.#catalog.found.installed.has(name)
     }
   }
+}
+
+const NOT_RUNNING: ReadonlySet<PluginState> = new Set(['failed', 'invalid', 'quarantined', 'waiting', 'stuck'])
+
+/** Lines for settings that change without a new generation. */
+function settingSteps(diff: ConfigDiff, config: ResolvedConfig): string[] {
+  return changedSettings(diff, config).flatMap(({ key, reload }) =>
+    reload === 'plugin'
+      ? []
+      : [reload === 'live' ? `change ${key}: at once` : `change ${key}: at the next start of svc`]
+  )
+}
+
+/** Describes changed files for the list of generations. */
+function changeOf(files: readonly string[], root: string): string {
+  const names = files.map(file => (file.startsWith(root + sep) ? relative(root, file) : file)).sort()
+  const rest = names.length > MAX_NAMED_FILES ? ` and ${names.length - MAX_NAMED_FILES} more files` : ''
+  return `${names.slice(0, MAX_NAMED_FILES).join(', ')}${rest} changed`
+}
+
+function causeOf(change: Readonly<Record<'enable' | 'disable' | 'reload' | 'activate', readonly string[]>>): string {
+  const { activate, ...commands } = change
+  const requested = Object.entries(commands).flatMap(([command, names]) =>
+    names.length === 0 ? [] : [`svc plugins ${command} ${names.join(' ')}`]
+  )
+  return [...requested, ...(activate.length === 0 ? [] : [`start of ${activate.join(', ')} on demand`])].join('; ')
 }
 
 /** Resolves the configuration of a catalog. A broken plugin is still installed, so its last known schema applies. */

@@ -29,6 +29,7 @@ export const configList = defineOperation({
   }),
   output: t.object({ settings: t.array(t.object(setting)) }),
   effect: 'read',
+  watch: { on: ['kernel.config'] },
   expose: {
     http: { method: 'GET', path: '/kernel/config' },
     rpc: true,

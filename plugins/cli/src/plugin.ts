@@ -1,14 +1,27 @@
 import { resolve } from 'node:path'
 import { type ChangeReport, type KernelChange, kernelAdmin, kernelPort } from '@svc/contracts'
-import { type Call, defined, definePlugin, type ErrorsOf, type OutputOf } from '@svc/plugin-sdk'
+import { type Call, defined, definePlugin, type ErrorsOf, type OutputOf, type Permissions } from '@svc/plugin-sdk'
 import { withCallerProblems } from './caller-problems.ts'
 import { configExplain, configList, configSchema, configValidate } from './config-operations.ts'
 import { examineInstallation, examinePlugins, type Finding } from './doctor.ts'
+import {
+  configHistory,
+  configPreview,
+  configRead,
+  configRollback,
+  configSet,
+  configUnset,
+  configWrite,
+  secretsDoctor
+} from './edit-operations.ts'
+import { editOf, history, previewEdit, readFile, secretsVerdict, writeEdit } from './edits.ts'
 import { graphDot, graphMermaid, graphText } from './graph.ts'
 import { declaredEffects, isOneShot, NOTHING_SERVES, withoutRunState, withWrittenSettings } from './one-shot.ts'
 import {
   doctor,
+  generationsList,
   pluginsBuild,
+  pluginsConflicts,
   pluginsDisable,
   pluginsDoctor,
   pluginsEffects,
@@ -17,11 +30,20 @@ import {
   pluginsHooks,
   pluginsList,
   pluginsNew,
+  pluginsPermissions,
   pluginsReload,
   pluginsTop,
   pluginsWhy
 } from './plugins-operations.ts'
-import { changeText, effectTree, explanationText, problemText } from './render.ts'
+import {
+  changeText,
+  conflictText,
+  effectTree,
+  explanationText,
+  generationSummary,
+  permissionText,
+  problemText
+} from './render.ts'
 import { scaffold, scaffoldError } from './scaffold.ts'
 
 export default definePlugin({
@@ -41,11 +63,22 @@ export default definePlugin({
     pluginsNew,
     pluginsBuild,
     pluginsDoctor,
+    generationsList,
+    pluginsConflicts,
+    pluginsPermissions,
     doctor,
     configList,
     configExplain,
     configValidate,
-    configSchema
+    configSchema,
+    configRead,
+    configPreview,
+    configWrite,
+    configSet,
+    configUnset,
+    configHistory,
+    configRollback,
+    secretsDoctor
   ],
   activate(ctx, { admin, kernel }) {
     const installation = { admin, projectRoot: kernel.projectRoot, openState: () => ctx.dataDirectory() }
@@ -149,8 +182,68 @@ export default definePlugin({
       }
     })
     ctx.implement(configSchema, () => admin.configSchema())
+
+    ctx.implement(generationsList, (_input, call) => ({
+      generations: admin.generations().map(each => ({
+        ...each,
+        changes: generationSummary(each),
+        added: [...each.added],
+        replaced: [...each.replaced],
+        removed: [...each.removed],
+        kept: [...each.kept],
+        refused: each.refused === null ? null : { ...each.refused }
+      })),
+      note: isOneShot(call) ? NOTHING_SERVES : ''
+    }))
+    ctx.implement(pluginsConflicts, () => {
+      const { keys, names } = admin.conflicts()
+      return {
+        keys: keys.map(key => ({ ...key, claims: key.claims.map(claim => ({ ...claim })) })),
+        names: names.map(each => ({ ...each })),
+        text: conflictText({ keys, names })
+      }
+    })
+    ctx.implement(pluginsPermissions, ({ name }) => {
+      const report = admin.permissions(name)
+      const { plugin, isolation, requested, granted, effective } = report
+      return {
+        plugin,
+        isolation,
+        requested: plainPermissions(requested),
+        granted: granted === null ? null : plainPermissions(granted),
+        effective: effective === null ? null : plainPermissions(effective),
+        text: permissionText(report)
+      }
+    })
+
+    ctx.implement(configRead, () => readFile(admin))
+    ctx.implement(configPreview, input => previewEdit(admin, editOf(input)))
+    ctx.implement(configWrite, ({ digest, ...edit }, call) =>
+      writeEdit(admin, editOf(edit), { digest, oneShot: isOneShot(call) })
+    )
+    ctx.implement(configSet, ({ settings, dryRun }, call) =>
+      writeEdit(admin, { assignments: settings }, { dryRun, oneShot: isOneShot(call) })
+    )
+    ctx.implement(configUnset, ({ keys, dryRun }, call) => {
+      const changes = Object.fromEntries(keys.map(key => [key, null]))
+      return writeEdit(admin, { changes }, { dryRun, oneShot: isOneShot(call) })
+    })
+    ctx.implement(configHistory, () => history(admin))
+    ctx.implement(configRollback, ({ version, id, digest, dryRun }, call) =>
+      writeEdit(admin, id === undefined ? { version } : { id }, {
+        ...defined({ digest }),
+        dryRun,
+        oneShot: isOneShot(call)
+      })
+    )
+    ctx.implement(secretsDoctor, async (_input, call) => secretsVerdict(await admin.secrets(call.signal)))
   }
 })
+
+function plainPermissions({ fsRead, fsWrite, env, childProcess, worker, nativeAddons }: Permissions) {
+  const copy = (list: readonly string[] | undefined): string[] | undefined => list && [...list]
+  return defined({ fsRead: copy(fsRead), fsWrite: copy(fsWrite), env: copy(env), childProcess, worker, nativeAddons })
+}
 
 function verdict(findings: Finding[]): { healthy: boolean; findings: Finding[] } {
   return { healthy: findings.every(finding => finding.status !== 'error'), findings }

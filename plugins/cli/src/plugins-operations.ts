@@ -20,6 +20,8 @@ export const pluginReport = t.object({
   operations: t.integer(),
   hooks: t.integer(),
   inFlight: t.integer(),
+  calls: t.integer({ description: 'Calls of operations since the start of the process' }),
+  failures: t.integer({ description: 'Calls that ended with an error' }),
   activateMs: t.nullable(t.number()),
   why: t.nullable(t.string()),
   hint: t.nullable(t.string()),
@@ -39,6 +41,7 @@ export const pluginsList = defineOperation({
     note: t.string()
   }),
   effect: 'read',
+  watch: { on: ['kernel.plugins', 'kernel.generation'] },
   expose: {
     http: { method: 'GET', path: '/kernel/plugins' },
     rpc: true,
@@ -63,6 +66,95 @@ export const pluginsList = defineOperation({
       }
     }
   }
+})
+
+export const generationsList = defineOperation({
+  id: 'kernel.generations.list',
+  summary: 'List the last changes of the running plugins',
+  input: t.object({}),
+  output: t.object({
+    generations: t.array(
+      t.object({
+        generation: t.integer({ description: 'Number; of a refused change, the generation that continued to serve' }),
+        time: t.string({ format: 'date-time' }),
+        cause: t.string(),
+        ms: t.number({ description: 'Milliseconds until it served or was refused' }),
+        changes: t.string({ description: 'Summary, or the error of a refused change' }),
+        added: t.array(t.string()),
+        replaced: t.array(t.string()),
+        removed: t.array(t.string()),
+        kept: t.array(t.string()),
+        refused: t.nullable(t.object({ code: t.nullable(t.string()), message: t.string() }))
+      }),
+      { description: 'Newest first, at most 100' }
+    ),
+    note: t.string()
+  }),
+  effect: 'read',
+  watch: { on: ['kernel.generation'] },
+  expose: {
+    rpc: true,
+    cli: {
+      command: 'plugins generations',
+      view: { rows: 'generations', columns: ['generation', 'time', 'ms', 'cause', 'changes'], note: 'note' }
+    }
+  }
+})
+
+export const pluginsConflicts = defineOperation({
+  id: 'kernel.plugins.conflicts',
+  summary: 'List keys and names that several plugins claim',
+  input: t.object({}),
+  output: t.object({
+    keys: t.array(
+      t.object({
+        key: t.string({ description: 'For example operation notes.add, service clock@1' }),
+        claims: t.array(t.object({ plugin: t.string(), state: t.string() })),
+        used: t.nullable(t.string(), { description: 'Plugin that has the key now' }),
+        detail: t.string()
+      })
+    ),
+    names: t.array(
+      t.object({
+        name: t.string(),
+        used: t.string({ description: 'Folder of the package that is used' }),
+        shadowed: t.string({ description: 'Folder of the ignored package' })
+      })
+    ),
+    text: t.string()
+  }),
+  effect: 'read',
+  watch: { on: ['kernel.plugins', 'kernel.generation'] },
+  expose: { rpc: true, cli: { command: 'plugins conflicts', view: { text: 'text' } } }
+})
+
+const permissions = t.object({
+  fsRead: t.optional(t.array(t.string())),
+  fsWrite: t.optional(t.array(t.string())),
+  childProcess: t.optional(t.boolean()),
+  worker: t.optional(t.boolean()),
+  nativeAddons: t.optional(t.boolean()),
+  env: t.optional(t.array(t.string()))
+})
+
+export const pluginsPermissions = defineOperation({
+  id: 'kernel.plugins.permissions',
+  summary: 'Show what a plugin may access',
+  input: t.object({ name }),
+  output: t.object({
+    plugin: t.string(),
+    isolation: t.enum(['in-process', 'worker', 'process']),
+    requested: permissions,
+    granted: t.nullable(permissions, { description: 'Permissions in svc.toml, which replace the requested ones' }),
+    effective: t.nullable(permissions, {
+      description: 'Permissions in force; null in the process of svc, where the plugin may do what svc may'
+    }),
+    text: t.string()
+  }),
+  errors: { KRN_PLUGIN_UNKNOWN },
+  effect: 'read',
+  watch: { on: ['kernel.config', 'kernel.generation'] },
+  expose: { rpc: true, cli: { command: 'plugins permissions', args: ['name'], view: { text: 'text' } } }
 })
 
 export const pluginsGraph = defineOperation({

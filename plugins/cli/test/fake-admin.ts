@@ -12,6 +12,8 @@ export function pluginReport(name: string, change: Partial<PluginReport> = {}): 
     operations: 1,
     hooks: 0,
     inFlight: 0,
+    calls: 0,
+    failures: 0,
     activateMs: 2,
     why: null,
     hint: null,
@@ -24,6 +26,10 @@ export function pluginReport(name: string, change: Partial<PluginReport> = {}): 
 export interface FakeAdmin extends KernelAdmin {
   /** Changes that were requested with `apply`. */
   readonly changes: { readonly change: KernelChange; readonly dryRun: boolean }[]
+}
+
+const absent = (): never => {
+  throw new SvcError('CFG_WRITE_REFUSED', 'the fake has no configuration file', { status: 409 })
 }
 
 /** Creates a fake admin service for the given plugin reports. */
@@ -62,6 +68,14 @@ export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<Kern
     },
     validate: async () => [],
     configSchema: () => ({ type: 'object' }),
+    configuration: { read: absent, preview: absent, write: absent, history: () => [] },
+    secrets: async () => ({ secrets: [], files: [] }),
+    generations: () => [],
+    conflicts: () => ({ keys: [], names: [] }),
+    permissions: plugin => {
+      expect(plugin)
+      return { plugin, isolation: 'in-process', requested: {}, granted: null, effective: null }
+    },
     stop: () => {},
     ...change
   }
