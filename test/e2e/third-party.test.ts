@@ -178,6 +178,35 @@ t.test('a scaffolded plugin can be listed, called, type-checked, tested, packed 
   for (const path of ['assets/stamp.svg', 'dist/worker.cjs']) t.ok(existsSync(join(shipped, path)), `${path} is packed`)
 })
 
+t.test('a scaffolded plugin with pages can be listed, called, type-checked, tested, packed and installed', async t => {
+  const folder = installation.project('pages')
+  const made = await svc(folder, ['plugins', 'new', 'my-board', '--page'])
+  t.match(made, { code: 0, stdout: /svc dashboard +# open the console/ })
+  t.match((await svc(folder, ['plugins', 'list'])).stdout, /^my-board +0\.1\.0 +resolved/m)
+  t.match(await svc(folder, ['my-board', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' })
+
+  const place = join(folder, 'plugins', 'my-board')
+  const page = join(place, 'page', 'greet.ts')
+  installation.npm(place, 'run', 'check')
+  const text = readFileSync(page, 'utf8')
+  writeFileSync(page, text.replace('api.memory.set', 'api.memoryy.set'))
+  t.match(typeErrors(place), /page\/greet\.ts.*memoryy/)
+  writeFileSync(page, `${text}const broken = = 1`)
+  const broken = await svc(folder, ['plugins', 'build', place, '--json'])
+  t.match(errorOf(broken), { code: 'LDR_BUILD_FAILED', message: /^page greet: .*greet\.ts:\d+:\d+: / })
+  writeFileSync(page, text)
+
+  t.match(installation.npm(place, 'test'), /pass 4/)
+  t.same(readdirSync(join(place, 'dist')).sort(), ['page', 'plugin.cjs', 'plugin.json'])
+  const built = await svc(folder, ['plugins', 'build', place, '--json'])
+  t.match(JSON.parse(built.stdout).files, [/plugin\.cjs$/, /plugin\.json$/, join(place, 'dist', 'page', 'greet.js')])
+  const user = installation.project('user-of-pages')
+  installation.npm(user, 'install', installation.pack(place))
+  t.match(await svc(user, ['my-board', 'greet', 'Bob']), { code: 0, stdout: 'Hello, Bob!\n' })
+  const shipped = join(user, 'node_modules', 'svc-plugin-my-board', 'dist', 'page', 'greet.js')
+  t.match(readFileSync(shipped, 'utf8'), /export\s*\{\w+ as mount\}/)
+})
+
 t.test('plugins new creates a plugin in another folder, and prints the next steps', async t => {
   const folder = installation.project('elsewhere')
   const made = await svc(folder, ['plugins', 'new', 'far', 'tools/far'])
