@@ -5,12 +5,12 @@ export const observabilitySpans = service<ObservabilitySpans>('observability.spa
 
 export interface ObservabilitySpans {
   /** Starts a span. `parent`: the enclosing span, such as the running call; if absent, a new trace starts. */
-  start(name: string, parent?: SpanParent, attributes?: SpanAttributes): Span
+  start(name: string, parent?: StepParent, attributes?: SpanAttributes): Span
   /**
    * Starts a span below the recorded call that runs now. Null if no call runs, or its details are not recorded, so that
    * a detail costs nothing then. `parent`: that call, for code that a callback of another call continues.
    */
-  step(plugin: string, name: string, attributes?: SpanAttributes, parent?: SpanParent): Span | null
+  step(plugin: string, name: string, attributes?: SpanAttributes, parent?: StepParent): Span | null
   /** Returns the recorded call that runs now. Undefined if no call runs, or its details are not recorded. */
   current(): SpanParent | undefined
   /** Records a span that has already ended, such as a step that another thread measured. Returns it as a parent. */
@@ -24,6 +24,9 @@ export interface ObservabilitySpans {
    */
   subscribe(listener: (span: SpanRecord) => void): () => void
 }
+
+/** Enclosing span; without `spanId`, only the trace is known. */
+export type StepParent = Omit<SpanParent, 'spanId'> & Partial<Pick<SpanParent, 'spanId'>>
 
 /** Enclosing span, with the id of its request. */
 export interface SpanParent extends TraceContext {

@@ -1,4 +1,4 @@
-import type { EndedSpan, Span, SpanAttributes, SpanParent, SpanRecord } from '@svc/contracts'
+import type { EndedSpan, Span, SpanAttributes, SpanRecord, StepParent } from '@svc/contracts'
 import { errorMessage, isSvcError, randomHex, unixMs } from '@svc/plugin-sdk'
 
 type Record = (span: SpanRecord) => void
@@ -6,7 +6,7 @@ type Record = (span: SpanRecord) => void
 export interface SpanStart {
   readonly name: string
   readonly plugin?: string
-  readonly parent?: SpanParent | undefined
+  readonly parent?: StepParent | undefined
   readonly attributes?: SpanAttributes | undefined
 }
 

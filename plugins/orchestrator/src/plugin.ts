@@ -8,6 +8,7 @@ import {
   goalSubmitting,
   kernelAdmin,
   kernelPort,
+  observabilitySpans,
   orchestrator,
   type RoutingTerm,
   routingTerms,
@@ -24,6 +25,7 @@ import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { BUS_VERSION, EventOutlet } from './service/event-outlet.ts'
 import { closeHub, HUB_VERSION, type Hub, openHub, takeOver, tickHub, type UnitServices } from './service/hub.ts'
 import { levelledLog } from './service/levelled-log.ts'
+import { TaskSpans } from './service/task-spans.ts'
 import { checkSettings, replaceSettings, settings } from './settings.ts'
 
 const TICK_MS = 1_000
@@ -35,12 +37,12 @@ export default definePlugin({
   summary: 'Tasks, agents, queues, gates and ledgers of the repository',
   config: settings,
   requires: { kernel: kernelPort },
-  optional: { store: databaseStore, admin: kernelAdmin, sessions: ref(sessionContext) },
+  optional: { store: databaseStore, admin: kernelAdmin, sessions: ref(sessionContext), spans: ref(observabilitySpans) },
   provides: [orchestrator],
   hooks: [taskSubmitting, goalSubmitting, taskEnded, taskChanged],
   points: [completionGates, routingTerms],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
-  async activate(ctx, { kernel, store, admin, sessions }) {
+  async activate(ctx, { kernel, store, admin, sessions, spans }) {
     checkSettings(ctx.config)
     // Components hold this object; live changes of settings update it in place.
     const current = { ...ctx.config }
@@ -71,7 +73,10 @@ export default definePlugin({
     ctx.follow(routingTerms, items => {
       terms = items
     })
+    const taskSpans = new TaskSpans(() => spans?.available)
     const services: UnitServices = {
+      newTraceId: () => taskSpans.newTraceId(),
+      step: (name, attributes) => spans?.available?.step(ctx.name, name, attributes) ?? null,
       settings: current,
       store: store ?? null,
       log,
@@ -120,6 +125,10 @@ export default definePlugin({
       ctx.trigger(taskChanged, transition).catch(() => {})
     }
     ctx.effect('task transitions', outlet.bus.subscribe(announce))
+    const noteSpans = (event: AgentEvent): void => {
+      if (serves()) taskSpans.note(event, task => joined.hub.core.service.task(task))
+    }
+    ctx.effect('spans of tasks', outlet.bus.subscribe(noteSpans))
     ctx.onDrain('attempts to open the database', () => {
       isCurrent = false
     })

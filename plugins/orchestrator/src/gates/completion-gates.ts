@@ -1,6 +1,7 @@
-import type { Attestation, CompletionGate, TaskView } from '@svc/contracts'
+import type { Attestation, CompletionGate, GateFinding, SpanAttributes, TaskView } from '@svc/contracts'
 import { errorMessage, withTimeout } from '@svc/plugin-sdk'
 import type { GateEvidence, GateInput, GateOutcome, GatePort } from '../state/ports.ts'
+import { inStep, type StartStep } from '../steps.ts'
 import { runGates } from './pipeline.ts'
 import type { GateSettings } from './settings.ts'
 
@@ -12,6 +13,8 @@ export interface CompletionGatesOptions {
   readonly gates: () => readonly CompletionGate[]
   /** Returns an agent's trust in completing tasks, [0, 1]; null before its first outcome. */
   readonly rollup: (agent: number) => number | null
+  /** Starts a step of the recorded call that runs now; default: nothing is recorded. */
+  readonly step?: StartStep
 }
 
 /** Why the evidence of a gate is missing. */
@@ -36,8 +39,15 @@ export class CompletionGates implements GatePort {
   gather(task: TaskView, attestation: Attestation | undefined): Promise<GateEvidence> | null {
     const pending: Promise<readonly [gate: string, evidence: unknown]>[] = []
     for (const gate of this.#gates()) {
+      const step = gate.gather === undefined ? null : (this.#options.step?.(`evidence of gate ${gate.name}`) ?? null)
       const lookup = gatherFor(gate, task, attestation ?? null)
-      if (lookup !== null) pending.push(lookup.then(evidence => [gate.name, evidence] as const))
+      if (lookup === null) continue
+      pending.push(
+        lookup.then(evidence => {
+          step?.end(evidence instanceof GatherFailure ? new Error(evidence.message) : undefined)
+          return [gate.name, evidence] as const
+        })
+      )
     }
     return pending.length === 0 ? null : Promise.all(pending).then(found => new Map(found))
   }
@@ -45,6 +55,7 @@ export class CompletionGates implements GatePort {
   run({ task, attestation: claimed, evidence, trust, now }: GateInput): GateOutcome {
     const attestation = claimed ?? null
     const rollup = this.#options.rollup(task.agent_id)
+    const { step } = this.#options
     const bound = this.#gates().map(gate => ({
       name: gate.name,
       counter: gate.counter,
@@ -52,7 +63,9 @@ export class CompletionGates implements GatePort {
       ask() {
         const gathered = evidence?.get(gate.name) ?? null
         if (gathered instanceof GatherFailure) throw new Error(gathered.message)
-        return gate.ask({ task, attestation, trust, rollup, evidence: gathered })
+        const question = { task, attestation, trust, rollup, evidence: gathered }
+        const verdict = ({ verdict }: GateFinding): SpanAttributes => ({ 'svc.verdict': verdict })
+        return inStep(step, `gate ${gate.name}`, () => gate.ask(question), verdict)
       }
     }))
     return runGates(bound, task, this.#options.settings(), now)

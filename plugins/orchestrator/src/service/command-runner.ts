@@ -3,6 +3,7 @@ import type { Committer } from '../durable/committer.ts'
 import { StateChanges } from '../state/changes.ts'
 import type { IdSource } from '../state/ports.ts'
 import type { World } from '../state/world.ts'
+import type { StartStep } from '../steps.ts'
 
 /** Function that checks its input, changes the state, and records the changes. */
 export type Command<A> = (world: World, changes: StateChanges) => A
@@ -14,6 +15,8 @@ export interface RunnerDependencies {
   readonly ids: IdSource
   /** Called for each ended task, in order, once its end is durable. */
   readonly onEnded: (end: TaskEnd) => Promise<void>
+  /** Starts a step of the recorded call that runs now; default: nothing is recorded. */
+  readonly step?: StartStep
   /** Receives errors that no caller waits for. */
   readonly report: (operation: string, error: unknown) => void
 }
@@ -66,8 +69,19 @@ export class CommandRunner {
       if (!changes.isEmpty) this.apply(changes, 'events of a rejected command')
       return Promise.reject(error)
     }
+    const step = this.#deps.step?.('commit') ?? null
     const done = isAhead ? this.#deps.committer().commitAhead(changes) : this.#commit(changes)
-    return done.then(() => result)
+    if (step === null) return done.then(() => result)
+    return done.then(
+      () => {
+        step.end()
+        return result
+      },
+      error => {
+        step.end(error)
+        throw error
+      }
+    )
   }
 
   /** Runs a command that assigns ids, once enough ids are available. */

@@ -25,6 +25,7 @@ import type { Random, Transferable } from '../state/ports.ts'
 import { Records } from '../state/records.ts'
 import { importVolatileState } from '../state/volatile-state.ts'
 import { World } from '../state/world.ts'
+import type { StartStep } from '../steps.ts'
 import { CommandRunner } from './command-runner.ts'
 import { confineTo } from './confine.ts'
 import type { HubContext } from './hub.ts'
@@ -72,6 +73,7 @@ export async function makeCore(hub: HubContext, options: CoreOptions): Promise<C
     committer: () => hub.persistence.committer,
     ids: hub.persistence.ids,
     onEnded: end => hub.services.ended(end),
+    step: stepOf(hub),
     report
   })
   let policy = policyView(settings(), hub.persistence.durability.kind)
@@ -112,6 +114,11 @@ function makeLedgers({ now, repositoryId, store }: HubContext, settings: () => S
   }
 }
 
+/** Returns the steps of the serving unit, which may change. */
+function stepOf(hub: HubContext): StartStep {
+  return (name, attributes) => hub.services.step?.(name, attributes) ?? null
+}
+
 function makeGates(hub: HubContext, settings: () => Settings, root: string, trust: TrustLedger): CompletionGates {
   const builtIn = builtInGates({
     settings,
@@ -122,7 +129,8 @@ function makeGates(hub: HubContext, settings: () => Settings, root: string, trus
   return new CompletionGates({
     settings,
     gates: () => hub.services.gates?.() ?? builtIn,
-    rollup: agent => trust.rollup(agent)
+    rollup: agent => trust.rollup(agent),
+    step: stepOf(hub)
   })
 }
 
@@ -155,7 +163,8 @@ async function makeState(
     settings,
     now,
     ids: hub.persistence.ids,
-    traceId: () => randomUUID({ disableEntropyCache: false }),
+    traceId: () => hub.services.newTraceId?.() ?? randomUUID({ disableEntropyCache: false }),
+    step: stepOf(hub),
     router: routing => (router = new Router({ world: routing, groups, settings, random, newAgent, terms })),
     scaler,
     planRebalance: rebalancer(settings),

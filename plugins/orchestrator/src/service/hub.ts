@@ -20,6 +20,7 @@ import { CurrentStore, type StateStore } from '../durable/state-store.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Settings } from '../settings.ts'
 import type { Clock, Restorable } from '../state/ports.ts'
+import type { StartStep } from '../steps.ts'
 import { forwardClock } from './clock.ts'
 import type { Core } from './core.ts'
 import { currentLog } from './levelled-log.ts'
@@ -48,6 +49,10 @@ export interface UnitServices {
   readonly gates?: (() => readonly CompletionGate[]) | undefined
   /** Contributed terms of the routing score; default: none. */
   readonly routingTerms?: (() => readonly RoutingTerm[]) | undefined
+  /** Returns the trace id of a new task; default: a new one. */
+  readonly newTraceId?: (() => string) | undefined
+  /** Starts a step of the recorded call that runs now; default: nothing is recorded. */
+  readonly step?: StartStep | undefined
   /** Triggers the hook `taskSubmitting`; by default, nothing happens. */
   readonly submitting?: ((submission: TaskSubmission) => Promise<void>) | undefined
   /** Triggers the hook `goalSubmitting`; by default, goals are not planned. */

@@ -1,3 +1,4 @@
+import type { SpanAttributes } from '@svc/contracts'
 import {
   type Admission,
   agentLabel,
@@ -6,12 +7,13 @@ import {
   type SubmitRequest,
   type Submitted
 } from '@svc/contracts'
+import { inStep } from '../steps.ts'
 import type { Agent } from './agent.ts'
 import { assertAgentsLeft, type NewAgent, spawnAs } from './agents.ts'
 import type { StateChanges } from './changes.ts'
 import { assertUnlocked, checkScope, manifest, takeFiles } from './files.ts'
 import { PRIORITY_OF } from './limits.ts'
-import type { Judgement, RoutingRule } from './ports.ts'
+import type { Judgement, RouteDecision, RoutingRule } from './ports.ts'
 import { BLOCKED_ON_APPROVAL, QUEUED } from './status.ts'
 import { DEFAULT_TASK, type Task } from './task.ts'
 import { inlineHints } from './task-hints.ts'
@@ -131,6 +133,11 @@ function assertRoom(world: World): void {
   })
 }
 
+function describeRoute(decision: RouteDecision): SpanAttributes {
+  const chosen = decision.kind === 'agent' ? { 'svc.agent': decision.agent } : { 'svc.spawned': decision.name }
+  return { 'svc.rule': decision.rule, ...chosen }
+}
+
 interface Target {
   readonly agent_id: number
   /** Existing agent; null if it must be created. */
@@ -142,7 +149,8 @@ interface Target {
 
 /** Routes a request. Throws `ORC_MAX_AGENTS` if a new agent would exceed the limit. */
 function targetOf(world: World, request: SubmitRequest, description: string, files: readonly FileAffinity[]): Target {
-  const decision = world.router.route(toRoute(request, request.hints, description, files))
+  const wanted = toRoute(request, request.hints, description, files)
+  const decision = inStep(world.deps.step, 'routing', () => world.router.route(wanted), describeRoute)
   const { rule, group } = decision
   if (decision.kind === 'agent')
     return { agent_id: decision.agent, agent: world.agent(decision.agent), make: null, rule, group }

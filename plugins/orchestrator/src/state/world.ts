@@ -6,6 +6,7 @@ import {
   type TaskStatusKind,
   taskLabel
 } from '@svc/contracts'
+import type { StartStep } from '../steps.ts'
 import type { Agent } from './agent.ts'
 import type { StateChanges } from './changes.ts'
 import { MAX_ENDED, type StateSettings } from './limits.ts'
@@ -35,6 +36,8 @@ export interface WorldDependencies {
   readonly now: Clock
   readonly ids: IdSource
   readonly traceId: () => string
+  /** Starts a step of the recorded call that runs now; default: nothing is recorded. */
+  readonly step?: StartStep
   /** Creates the router for this state. */
   readonly router: (world: RoutingWorld) => RouterPort
   readonly scaler: ScalerPort
