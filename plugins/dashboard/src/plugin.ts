@@ -1,4 +1,13 @@
-import { httpHandlers, httpServer, kernelAdmin, kernelPort, surfaces, TokenBuckets } from '@svc/contracts'
+import {
+  httpHandlers,
+  httpServer,
+  httpUpgrades,
+  kernelAdmin,
+  kernelPort,
+  pagesTopic,
+  surfaces,
+  TokenBuckets
+} from '@svc/contracts'
 import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
 import { AddressFile, mainAddress } from './address.ts'
 import { CallDoor } from './call-door.ts'
@@ -12,6 +21,7 @@ import { Access, parsePublicUrl } from './session/access.ts'
 import { SignInCodes } from './session/codes.ts'
 import { newSessionState, Sessions } from './session/sessions.ts'
 import { settings } from './settings.ts'
+import { StreamServer } from './stream/stream-server.ts'
 
 const MAX_TRIES_PER_MINUTE = 10
 const HOUR_MS = 3_600_000
@@ -65,7 +75,10 @@ export default definePlugin({
       }
     }
 
-    const registry = new Registry(announce)
+    const registry = new Registry(() => {
+      announce()
+      stream.refresh()
+    })
     ctx.effect('registry', () => registry.close())
     const access = new Access(sessions, publicUrl)
     const pages = new PageFiles(ctx.packageRoot)
@@ -76,7 +89,23 @@ export default definePlugin({
     const door = new CallDoor({ kernel, readOnly, log })
     const address = (): string | null => publicUrl?.origin ?? mainAddress(server?.available)
     const state = new ConsoleState({ kernel, entries, pages, modules, readOnly, address })
-    const onEnd = (): void => {}
+    const stream = new StreamServer({
+      kernel,
+      access,
+      sessions,
+      build: () => pages.build(),
+      generation: () => registry.current.generation,
+      report: (error, operation) => log.error(`reading ${operation} for a page failed`, { error, operation })
+    })
+    // In an effect as well, since an activation that fails is not drained.
+    ctx.effect('stream', () => stream.close(true))
+    ctx.onDrain('stream', reason => stream.close(reason === 'replaced'))
+    ctx.effect(
+      'changed pages',
+      kernel.topics.subscribe([pagesTopic], () => stream.announce())
+    )
+    ctx.contribute(httpUpgrades, stream, 'stream')
+    const onEnd = (session: string): void => stream.endSession(session)
     ctx.contribute(
       httpHandlers,
       consoleRoutes({ access, sessions, codes, tries, readOnly, log, onEnd, pages, modules, door, state }),

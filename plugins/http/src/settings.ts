@@ -29,7 +29,7 @@ export const settings = t.object({
     default: 'open',
     'x-guards': true,
     description:
-      'Who may call without a token if none is set: open for callers on this machine; token for nobody, which needs token.'
+      'Who may call without a token if none is set: open for callers on this machine; token for no one, which needs token.'
   }),
   allowed_hosts: t.array(t.string({ minLength: 1 }), {
     default: [],

@@ -3,7 +3,7 @@ import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
 import { choiceAt, fieldsOf, inside, listAt, Mistake, textAt, textsAt } from './mistake.ts'
 import { fieldNames, fieldShape, itemShape, type Shape, shapeOf } from './schema-path.ts'
 
-/** What a view may refer to. */
+/** Operations, pages and parameters that a view may refer to. */
 export interface ViewScope {
   readonly operations: ReadonlyMap<string, OperationEntry>
   readonly plugin: string

@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { HttpUpgrade, KernelPort } from '@svc/contracts'
+import { WebSocketServer } from 'ws'
+import { dashboardErrors } from '../errors.ts'
+import type { Access } from '../session/access.ts'
+import type { Sessions } from '../session/sessions.ts'
+import { CLOSE, Connection } from './connection.ts'
+import { Feeds } from './feeds.ts'
+
+const MAX_CONNECTIONS = 200
+const MAX_MESSAGE_BYTES = 65_536
+const CHECK_MS = 1_000
+
+export interface StreamServerParts {
+  readonly kernel: KernelPort
+  readonly access: Access
+  readonly sessions: Sessions
+  readonly build: () => Promise<string>
+  readonly generation: () => number
+  readonly report: (error: unknown, operation: string) => void
+}
+
+/** Websocket at `/ui/stream` that sends pages the output of watched operations. */
+export class StreamServer implements HttpUpgrade {
+  readonly path = '/ui/stream'
+  readonly auth = 'own'
+  readonly #parts: StreamServerParts
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES
+  })
+  readonly #connections = new Set<Connection>()
+  readonly #feeds: Feeds
+  readonly #timer: NodeJS.Timeout
+  #isClosed = false
+
+  constructor(parts: StreamServerParts) {
+    this.#parts = parts
+    this.#feeds = new Feeds(parts)
+    this.#timer = setInterval(() => this.#check(), CHECK_MS).unref()
+  }
+
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { access, kernel, build, generation } = this.#parts
+    const session = access.sessionOfHandshake(request)
+    if (this.#isClosed || this.#connections.size >= MAX_CONNECTIONS)
+      throw dashboardErrors.create(
+        'DSH_TOO_MANY_CONNECTIONS',
+        `the console accepts ${MAX_CONNECTIONS} open pages at a time`,
+        { data: { retryAfterMs: 1_000 }, hint: 'close pages that are not needed' }
+      )
+    this.#server.handleUpgrade(request, socket, head, client => {
+      const confirm = (token: string): boolean => access.confirmHandshake(request, token)?.id === session.id
+      const connection = new Connection(client, { kernel, feeds: this.#feeds, session, confirm, build, generation })
+      this.#connections.add(connection)
+      // A broken connection also emits `close`.
+      client.on('error', () => {})
+      client.once('close', () => {
+        this.#connections.delete(connection)
+        connection.end()
+      })
+    })
+  }
+
+  /** Adapts to a new generation, and announces it to all pages. */
+  refresh(): void {
+    this.#feeds.refresh()
+    this.announce()
+  }
+
+  /** Makes all pages load the state of the console again. */
+  announce(): void {
+    for (const connection of this.#connections) connection.announce(this.#parts.generation())
+  }
+
+  /** Closes the connections of a session that has ended. */
+  endSession(session: string): void {
+    for (const connection of this.#connections)
+      if (connection.session === session) connection.close(CLOSE.signedOut, 'the session has ended')
+  }
+
+  /** Closes all connections. `reload`: the pages reconnect at once. */
+  close(isReload: boolean): void {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    const [code, reason] = isReload ? [CLOSE.reload, 'reload'] : [CLOSE.goingAway, 'the server stops']
+    for (const connection of this.#connections) connection.close(code, reason)
+    this.#feeds.close()
+  }
+
+  #check(): void {
+    const now = performance.now()
+    for (const connection of this.#connections) connection.check(now)
+    const sessions = new Set([...this.#connections].map(({ session }) => session))
+    for (const session of sessions) if (!this.#parts.sessions.isLive(session)) this.endSession(session)
+  }
+}
