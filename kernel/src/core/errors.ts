@@ -8,7 +8,9 @@ export const kernelErrors = errorTable({
   KRN_CYCLE: { message: 'Plugins require services of each other in a cycle.' },
   KRN_IMPLEMENTATION_MISSING: { message: 'A plugin declares an operation, command or service but does not supply it.' },
   KRN_ISOLATION_CRASHED: { message: 'The worker or process of an isolated plugin ended unexpectedly.', status: 503 },
-  KRN_NOT_REMOTABLE: { message: 'An isolated plugin used a feature that works only in-process.' },
+  KRN_NOT_REMOTABLE: {
+    message: 'An isolated plugin used a feature that works only in-process, or a contribution that must be data is not.'
+  },
   KRN_SCOPE_CLOSED: { message: 'A disposed plugin tried to register or use a resource.' },
   KRN_SERVICE_GONE: {
     message: 'A service reference was used while no active plugin provides the service.',

@@ -2,7 +2,7 @@ import { errorTable } from '@svc/plugin-sdk'
 
 /** Errors of finding, building and loading plugin code. */
 export const loaderErrors = errorTable({
-  LDR_BUILD_FAILED: { message: 'The source of a plugin does not compile.' },
+  LDR_BUILD_FAILED: { message: 'The source of a plugin, or of one of its pages, does not compile.' },
   LDR_DESCRIBE_CRASHED: {
     message: 'The process that reads the manifest of a plugin ended before it returned the manifest.'
   },
