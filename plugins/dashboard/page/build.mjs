@@ -28,28 +28,13 @@ const { outputFiles, metafile } = await build({
   logLevel: 'warning'
 })
 
-// Inlined by the server into the document of a sandboxed frame, after the module of the plugin.
-const frame = await build({
-  entryPoints: [join(folder, 'src', 'frame-client.ts')],
-  bundle: true,
-  format: 'iife',
-  target: 'es2022',
-  minify: true,
-  write: false,
-  legalComments: 'none'
-})
-
 await rm(draft, { recursive: true, force: true })
 await mkdir(draft, { recursive: true })
 const named = pattern => basename(outputFiles.find(file => pattern.test(basename(file.path))).path)
 const html = (await readFile(join(folder, 'index.html'), 'utf8'))
   .replace('MAIN_JS', named(/^main-.*\.js$/))
   .replace('PAGE_CSS', named(/^page-.*\.css$/))
-const files = [
-  ...outputFiles.map(file => [basename(file.path), file.contents]),
-  ['index.html', Buffer.from(html)],
-  ['frame-client.js', frame.outputFiles[0].contents]
-]
+const files = [...outputFiles.map(file => [basename(file.path), file.contents]), ['index.html', Buffer.from(html)]]
 for (const [name, contents] of files) {
   const bytes = Buffer.from(contents)
   await writeFile(join(draft, name), bytes)

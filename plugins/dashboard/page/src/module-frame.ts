@@ -6,12 +6,18 @@ type FromFrame =
   | { readonly t: 'watch'; readonly id: number; readonly operation: string; readonly input: unknown }
   | { readonly t: 'end'; readonly id: number }
   | { readonly t: 'navigate'; readonly to: string }
+  | { readonly t: 'failed'; readonly message: string }
 
 /**
  * Connects a sandboxed frame with the console by a message channel. The frame reaches only what the API checks. It
- * receives `{ t: 'start', route, theme }` with the port once it has loaded.
+ * receives `{ t: 'start', route, theme, may }` with the port once it has loaded. `onFailure`: called if its code throws.
  */
-export function serveFrame(frame: HTMLIFrameElement, api: ConsoleApi): void {
+export function serveFrame(
+  frame: HTMLIFrameElement,
+  api: ConsoleApi,
+  uses: readonly string[],
+  onFailure: (error: Error) => void
+): void {
   frame.addEventListener(
     'load',
     () => {
@@ -47,13 +53,16 @@ export function serveFrame(frame: HTMLIFrameElement, api: ConsoleApi): void {
           running.get(data.id)?.()
           running.delete(data.id)
         } else if (data.t === 'navigate') api.navigate(String(data.to))
+        else if (data.t === 'failed') onFailure(new Error(String(data.message)))
       }
       api.signal.addEventListener('abort', () => {
         for (const end of running.values()) end()
+        port1.postMessage({ t: 'close' })
         port1.close()
       })
       // A sandboxed frame has the origin "null", which cannot be named as the target.
-      frame.contentWindow?.postMessage({ t: 'start', route: api.route, theme: api.theme }, '*', [port2])
+      const may = uses.filter(operation => api.may(operation))
+      frame.contentWindow?.postMessage({ t: 'start', route: api.route, theme: api.theme, may }, '*', [port2])
     },
     { once: true, signal: api.signal }
   )
