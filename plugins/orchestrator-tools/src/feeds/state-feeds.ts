@@ -28,8 +28,8 @@ export class StateFeeds {
   readonly #announce: (topic: string) => void
   readonly #tasks: LiveRows<TaskRow>
   readonly #agents: LiveRows<AgentRow>
-  /** Ids of the queued tasks by agent. */
-  readonly #queues = new Map<number, Set<number>>()
+  /** Rows of the queued tasks by id, by agent. */
+  readonly #queues = new Map<number, Map<number, TaskRow>>()
   /** Agents whose queues changed since the positions were computed. */
   readonly #requeued = new Set<number>()
   /** Tasks with a position, by agent. */
@@ -132,10 +132,7 @@ export class StateFeeds {
     const row = this.task(id)
     if (row?.state !== 'Queued') return null
     let before = 0
-    for (const other of this.#queues.get(row.agent_id) ?? []) {
-      const each = this.#tasks.get(String(other))
-      if (each !== undefined && byQueueOrder(each, row) < 0) before += 1
-    }
+    for (const other of this.#queues.get(row.agent_id)?.values() ?? []) if (byQueueOrder(other, row) < 0) before += 1
     return before + 1
   }
 
@@ -232,16 +229,21 @@ export class StateFeeds {
     if (after !== undefined && needsAttention(after)) this.#attention.add(id)
     else this.#attention.delete(id)
     const [from, to] = [queueOf(before), queueOf(after)]
-    if (from === to && before?.priority === after?.priority) return
-    if (from !== null) {
-      this.#queues.get(from)?.delete(id)
-      this.#requeued.add(from)
-    }
+    if (from !== null && from !== to) this.#queues.get(from)?.delete(id)
     if (to !== null) {
-      const queue = this.#queues.get(to) ?? new Set()
-      this.#queues.set(to, queue.add(id))
-      this.#requeued.add(to)
+      const queue = this.#queues.get(to) ?? new Map<number, TaskRow>()
+      this.#queues.set(to, queue.set(id, after as TaskRow))
     }
+    if (from === to && before?.priority === after?.priority) return
+    if (from !== null && before?.position !== undefined) this.#requeued.add(from)
+    if (to !== null && this.#isFirst(after as TaskRow)) this.#requeued.add(to)
+  }
+
+  /** Returns true if a queued task is, or becomes, one of the first tasks of its queue. */
+  #isFirst(row: TaskRow): boolean {
+    const first = this.#positions.get(row.agent_id) ?? []
+    const last = this.#queues.get(row.agent_id)?.get(first[SHOWN_POSITIONS - 1] ?? -1)
+    return last === undefined || byQueueOrder(row, last) <= 0
   }
 
   /** Sets the positions of the first tasks of a queue, and removes those of tasks that are no longer among them. */
@@ -267,9 +269,7 @@ export class StateFeeds {
   /** Returns the first tasks of a queue, in order. */
   #first(agent: number, limit: number): readonly TaskRow[] {
     const first: TaskRow[] = []
-    for (const id of this.#queues.get(agent) ?? []) {
-      const row = this.#tasks.get(String(id))
-      if (row === undefined) continue
+    for (const row of this.#queues.get(agent)?.values() ?? []) {
       const last = first[limit - 1]
       if (last !== undefined && byQueueOrder(row, last) > 0) continue
       let at = first.length
