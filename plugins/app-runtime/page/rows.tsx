@@ -1,23 +1,14 @@
 import type { ConsoleApi } from '@svc/contracts'
-import { render } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { type Column, type Row, shownText } from './cell-text.ts'
+import { draw, follow } from './draw.ts'
 import { RowDialog } from './row-dialog.tsx'
-import { STYLE } from './rows-style.ts'
 
 const PAGE_SIZE = 100
 
 /** Draws the rows of the table in the page's path. Returns the disposer. */
 export function mount(root: ShadowRoot | HTMLElement, api: ConsoleApi): () => void {
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync(STYLE)
-  const owner = root instanceof ShadowRoot ? root : document
-  owner.adoptedStyleSheets = [...owner.adoptedStyleSheets, sheet]
-  render(<TablePage api={api} />, root)
-  return () => {
-    render(null, root)
-    owner.adoptedStyleSheets = owner.adoptedStyleSheets.filter(each => each !== sheet)
-  }
+  return draw(root, <TablePage api={api} />)
 }
 
 interface Filter {
@@ -196,12 +187,6 @@ function withoutId({ _id, ...values }: Row): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => !(typeof value === 'object' && value !== null && '$omitted' in value))
   )
-}
-
-function follow(event: MouseEvent, go: () => void): void {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
-  event.preventDefault()
-  go()
 }
 
 const OPS: readonly (readonly [op: string, label: string])[] = [

@@ -34,6 +34,7 @@ export function describeRoutes({ program, endpoints }: ServedApp, auth: Route['a
       name,
       params,
       inputs: params.map(param => `${param.name}: ${param.type}${param.required ? '' : ' (optional)'}`).join(', '),
+      body: httpInputOf(endpoint).body.kind,
       returns: typeName(answerType(returns)),
       auth,
       ...defined({ schema: withSchemas ? schemas.whole(schemas.ofParams(declared)) : undefined })

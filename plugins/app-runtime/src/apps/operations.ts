@@ -81,6 +81,10 @@ export const appDescribe = defineOperation({
         name: t.string(),
         params: t.array(param),
         inputs: t.string({ description: 'The parameters in one line.' }),
+        body: t.enum(['none', 'any', 'fields', 'whole'], {
+          description:
+            'fields: an object of the parameters in the body. whole: the value of the only one. any: the program parses the body.'
+        }),
         returns: t.string(),
         auth: t.enum(['none', 'bearer']),
         schema: t.optional(t.record(t.unknown()))

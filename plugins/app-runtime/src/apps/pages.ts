@@ -158,26 +158,6 @@ const logs: LogView = {
   empty: 'No log lines yet. What the program prints and logs appears here.'
 }
 
-const tryIt: View = {
-  kind: 'stack',
-  items: [
-    {
-      title: 'Request',
-      view: {
-        kind: 'form',
-        operation: 'app.request',
-        submit: 'Send',
-        input: {
-          ...byRoute,
-          method: { from: 'filter', name: 'method' },
-          path: { from: 'filter', name: 'path' }
-        }
-      }
-    },
-    { title: 'Routes', view: routes }
-  ]
-}
-
 /** Contributes the pages of served programs to the console. The log is shown if a plugin records it. */
 export function contributeAppPages(ctx: Pick<PluginContext, 'contribute'>, admin: KernelAdmin | undefined): void {
   const hasLogs = admin?.plugins().some(({ name, state }) => {
@@ -219,7 +199,7 @@ export function contributeAppPages(ctx: Pick<PluginContext, 'contribute'>, admin
     icon: 'play',
     section: 'run',
     role: 'operator',
-    view: tryIt
+    view: { kind: 'module', entry: 'try', uses: ['app.describe', 'app.request'] }
   })
   ctx.contribute(dashboardPages, {
     path: TABLE_PAGE,

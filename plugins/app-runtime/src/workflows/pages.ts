@@ -86,7 +86,11 @@ const run: View = {
         end: 'end',
         state: 'state',
         label: 'label',
-        columns: [{ field: 'attempt', title: 'Attempt', format: 'number' }],
+        columns: [
+          { field: 'state', title: 'State', format: 'state' },
+          { field: 'attempt', title: 'Attempt', format: 'number' },
+          { field: 'label', title: 'Details' }
+        ],
         empty: 'No steps yet. Each activity, timer and signal of the run appears here when it begins.'
       }
     },

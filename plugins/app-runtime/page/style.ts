@@ -1,4 +1,4 @@
-/** Style of the page. Uses the custom properties of the console. */
+/** Style of the pages. Uses the custom properties of the console. */
 export const STYLE = `
   :host { display: block; }
   *, *::before, *::after { box-sizing: border-box; }
@@ -46,6 +46,12 @@ export const STYLE = `
   textarea { width: 100%; resize: vertical; }
   textarea.code { font-family: var(--font-mono); font-size: 12.5px; }
   .field input[type='text'], .field select { width: 100%; }
+  form.request { display: grid; gap: 12px; max-width: 720px; }
+  .answer { display: grid; gap: 8px; padding: 12px 16px; border: 1px solid var(--border); border-radius: var(--radius); background: var(--surface); }
+  .badge { padding: 2px 10px; border-radius: 999px; font-weight: 650; background: var(--ok-soft); color: var(--ok); }
+  .badge.bad { background: var(--bad-soft); color: var(--bad); }
+  pre { margin: 0; max-height: 420px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.5 var(--font-mono); }
+  summary { cursor: pointer; }
   @media (max-width: 600px) {
     thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
     tr { display: block; padding: 8px 0; border-top: 1px solid var(--border); }
