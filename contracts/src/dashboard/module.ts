@@ -23,7 +23,7 @@ export interface ConsoleApi {
   ): () => void
   /** Opens a page of the console, such as `/ui/p/planning/plans`. */
   navigate(to: string): void
-  /** Survives the replacement of the module's code while its page is open. */
+  /** Survives the replacement of the module's code in this tab. Not shared between a sandboxed frame and its successor. */
   readonly memory: Map<string, unknown>
   /** Parameters of the page's path, and the filters of its query. */
   readonly route: Readonly<Record<string, string>>
