@@ -16,9 +16,9 @@ interface ModulePageProps {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Versions of a module after which the tab is loaded again: the browser keeps the code of each. */
+/** Number of module versions after which the tab is loaded again: the browser keeps the code of each. */
 const MAX_VERSIONS = 50
-let versions = 0
+const versions = new Set<string>()
 /** What the modules of this tab keep over a replacement of their code, by page. */
 const memories = new Map<string, Map<string, unknown>>()
 
@@ -32,7 +32,13 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
   const [failure, setFailure] = useState<Error | null>(null)
   const [loading, setLoading] = useState(true)
   const [asked, setAsked] = useState<Asked | null>(null)
-  const ask: Ask = operation => new Promise(resolve => setAsked({ operation, resolve }))
+  const ask: Ask = operation =>
+    new Promise(resolve =>
+      setAsked(before => {
+        before?.resolve(false)
+        return { operation, resolve }
+      })
+    )
   const answer = (isConfirmed: boolean): void => {
     asked?.resolve(isConfirmed)
     setAsked(null)
@@ -49,8 +55,8 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
     let dispose: ReturnType<ConsoleModule['mount']>
     setFailure(null)
     setLoading(true)
-    versions += 1
-    if (versions > MAX_VERSIONS) location.reload()
+    versions.add(module.url)
+    if (versions.size > MAX_VERSIONS) location.reload()
     import(module.url).then(
       ({ mount }: ConsoleModule<ShadowRoot>) => {
         if (cancel.signal.aborted) return
@@ -81,7 +87,8 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
     if (module?.kind !== 'frame') return
     const cancel = new AbortController()
     setLoading(false)
-    serveFrame(frame.current as HTMLIFrameElement, apiOf(page, view, JSON.parse(routeText), cancel.signal, ask))
+    const api = apiOf(page, view, JSON.parse(routeText), cancel.signal, ask)
+    serveFrame(frame.current as HTMLIFrameElement, api, view.uses, setFailure)
     return () => cancel.abort()
   }, [module?.url, routeText])
 
