@@ -5,9 +5,10 @@ import {
   databaseStore,
   kernelAdmin,
   kernelPort,
+  observabilitySpans,
   readiness
 } from '@svc/contracts'
-import { definePlugin, errorMessage } from '@svc/plugin-sdk'
+import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { contributeCodex } from './codex/contribute.ts'
 import { codexOperations } from './codex/operations.ts'
@@ -31,12 +32,12 @@ export default definePlugin({
   summary: 'The primary database: a local file, a remote database, or a replica of one',
   config: settings,
   requires: { kernel: kernelPort },
-  optional: { admin: kernelAdmin },
+  optional: { admin: kernelAdmin, spans: ref(observabilitySpans) },
   provides: [databaseStore],
   hooks: [databaseMigrated],
   operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps, ...codexOperations],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
-  async activate(ctx, { kernel, admin }) {
+  async activate(ctx, { kernel, admin, spans }) {
     const config: Settings = ctx.config
     const folder = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
     const place = locationOf(config, {
@@ -58,6 +59,7 @@ export default definePlugin({
     const store = new PrimaryStore({
       place,
       projectRoot: ctx.projectRoot,
+      spans: () => spans?.available,
       migrated: migration => {
         if (early === null) notify(migration)
         else early.push(migration)

@@ -23,12 +23,15 @@ import type { DatabaseLocation } from './location.ts'
 import { type OpenOptions, openLocal, openLocation } from './open-location.ts'
 import { memoryAccess, openMemory } from './store/local-store.ts'
 import type { QueuedStore } from './store/queued-store.ts'
+import { type Spans, tracedBatch, tracedStatement, tracedTransaction } from './traced-store.ts'
 
 export interface PrimaryOptions extends OpenOptions {
   readonly place: DatabaseLocation
   readonly projectRoot: string
   /** Called after the schema was changed. */
   readonly migrated?: (migration: DatabaseMigration) => void
+  /** Returns the service that records spans; default: nothing is recorded. */
+  readonly spans?: Spans
   /** Null if the circuit breaker is off. */
   readonly breaker: CircuitBreaker | null
 }
@@ -36,6 +39,7 @@ export interface PrimaryOptions extends OpenOptions {
 /** Primary database with the baseline schema: opened at the first use, and again at the next use after a failure. */
 export class PrimaryStore implements PrimaryDatabase {
   readonly #options: PrimaryOptions
+  readonly #spans: Spans
   #opening: Promise<DatabaseStore> | null = null
   #opened: DatabaseStore | null = null
   /** {@link #opened} without the breaker. */
@@ -44,6 +48,7 @@ export class PrimaryStore implements PrimaryDatabase {
 
   constructor(options: PrimaryOptions) {
     this.#options = options
+    this.#spans = options.spans ?? (() => undefined)
   }
 
   get mode(): DatabaseMode {
@@ -66,23 +71,25 @@ export class PrimaryStore implements PrimaryDatabase {
   }
 
   async query(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult> {
-    return (await this.#store()).query(sql, parameters, options)
+    return tracedStatement(this.#spans, sql, async () => (await this.#store()).query(sql, parameters, options))
   }
 
   async execute(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult> {
-    return (await this.#store()).execute(sql, parameters, options)
+    return tracedStatement(this.#spans, sql, async () => (await this.#store()).execute(sql, parameters, options))
   }
 
   async batch(statements: readonly SqlStatement[], options?: DatabaseCallOptions): Promise<readonly SqlResult[]> {
-    return (await this.#store()).batch(statements, options)
+    return tracedBatch(this.#spans, statements, async () => (await this.#store()).batch(statements, options))
   }
 
   async transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>, options?: DatabaseTransactionOptions): Promise<A> {
-    return (await this.#store()).transaction(run, options)
+    return tracedTransaction(this.#spans, async traced =>
+      (await this.#store()).transaction(tx => run(traced(tx)), options)
+    )
   }
 
   async migrate(sql: string, options?: DatabaseCallOptions): Promise<void> {
-    await (await this.#store()).migrate(sql, options)
+    await tracedBatch(this.#spans, [sql], async () => (await this.#store()).migrate(sql, options))
     this.#options.migrated?.({ location: this.location, kind: 'script', program: null })
   }
 

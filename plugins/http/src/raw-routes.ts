@@ -38,6 +38,12 @@ export class RawRoutes {
     app.decorateRequest('caller', { getter: callerOf })
     const routes = new RawRoutes(unit, app, options.report)
     try {
+      // After the body was read: Node calls back in the context of the connection.
+      app.addHook('preHandler', (request, _reply, done) => {
+        const exchange = exchangeOf(request.raw)
+        if (exchange.trace.sampled) exchange.within(done)
+        else done()
+      })
       for (const { item } of items) await registerItem(app, unit.name, item)
       await app.ready()
       return routes

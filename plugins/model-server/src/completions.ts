@@ -1,6 +1,14 @@
-import type { GenerateEvent, GenerateUsage, LoadedModel, OutputConstraint, SamplingOptions } from '@svc/contracts'
+import type {
+  GenerateEvent,
+  GenerateUsage,
+  LoadedModel,
+  ObservabilitySpans,
+  OutputConstraint,
+  SamplingOptions
+} from '@svc/contracts'
 import { defined, isSvcError } from '@svc/plugin-sdk'
 import { invalid } from './body-reader.ts'
+import { completionSpans } from './completion-spans.ts'
 import { errors } from './errors.ts'
 import { type CompletionRecord, type Metrics, NO_METRICS } from './metrics.ts'
 import { contextExceeded, type Prompt, promptTokens } from './prompt.ts'
@@ -59,13 +67,20 @@ export class Completions {
   readonly #served: ServedModel
   readonly #limits: () => Limits
   readonly #metrics: Metrics
+  readonly #spans: () => ObservabilitySpans | undefined
   readonly #running = new Set<RequestAbort>()
 
   /** `limits` is called for each request, because limits can change while the server runs. */
-  constructor(served: ServedModel, limits: () => Limits, metrics: Metrics = NO_METRICS) {
+  constructor(
+    served: ServedModel,
+    limits: () => Limits,
+    metrics: Metrics = NO_METRICS,
+    spans: () => ObservabilitySpans | undefined = () => undefined
+  ) {
     this.#served = served
     this.#limits = limits
     this.#metrics = metrics
+    this.#spans = spans
   }
 
   get limits(): Limits {
@@ -125,6 +140,8 @@ export class Completions {
   ): AsyncGenerator<CompletionEvent, void> {
     this.#running.add(ending)
     let outcome = 'cancelled'
+    const recorder = this.#spans()
+    const spans = completionSpans(recorder, recorder?.current(), this.#served.name)
     try {
       for await (const event of model.generate({ ...request, signal: ending.signal })) {
         if (event.type === 'text') {
@@ -134,6 +151,7 @@ export class Completions {
         }
         const { usage } = event
         record.usage(usage)
+        spans?.usage(usage)
         const finishReason = event.finishReason === 'cancelled' ? ending.reason() : event.finishReason
         outcome = finishReason
         yield { type: 'done', finishReason, usage }
@@ -141,8 +159,10 @@ export class Completions {
     } catch (error) {
       const failure = ending.why === 'gone' ? stopped() : this.#fromEngine(error, request.adapter, field)
       outcome = outcomeOf(failure)
+      spans?.end(failure)
       throw failure
     } finally {
+      spans?.end()
       record.end(outcome)
       this.#running.delete(ending)
       ending.close()

@@ -17,6 +17,7 @@ import {
   modelRequest,
   modelToolCall,
   NO_MODEL_HOOKS,
+  observabilitySpans,
   ownModelServer,
   readiness
 } from '@svc/contracts'
@@ -62,7 +63,7 @@ export default definePlugin({
   summary: 'Serves a language model through the OpenAI and Ollama APIs',
   requires: { engine: inferenceEngine },
   // A ref, so that a change of the client does not reload this plugin and its model.
-  optional: { client: ref(inferenceClient), http: ref(httpServer), kernel: kernelPort },
+  optional: { client: ref(inferenceClient), http: ref(httpServer), kernel: kernelPort, spans: ref(observabilitySpans) },
   // This plugin drains before http, which carries its requests.
   after: ['http'],
   provides: [ownModelServer],
@@ -82,7 +83,7 @@ export default definePlugin({
     adaptersRemove
   ],
   commands: [serveCommand],
-  async activate(ctx, { engine, client, http, kernel }) {
+  async activate(ctx, { engine, client, http, kernel, spans }) {
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const modelsChanged = () => ctx.changed(MODELS_TOPIC)
@@ -108,7 +109,7 @@ export default definePlugin({
     const capacity = () => (served.state.status === 'ready' ? served.state.model.capacity() : undefined)
     const feed = new ActivityFeed(activity, capacity, () => ctx.changed(STATISTICS_TOPIC))
     ctx.effect('activity feed', () => feed.stop())
-    const completions = new Completions(served, limits, both(metrics, feed))
+    const completions = new Completions(served, limits, both(metrics, feed), () => spans?.available)
     const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
     const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)
