@@ -104,3 +104,84 @@ t.test('logs and requests are found by x-request-id', async t => {
     note: /from the files in/
   })
 })
+
+const APP = `
+@table
+type Note { text: str }
+
+@mutation
+fn add(text: str, by: int) to int {
+    let id = db.Note.insert({ text: text })
+    id + 10 / by - 10 / by
+}
+`
+
+t.test('one request is named by its id in the record, the log, the spans and on the command line', async t => {
+  const folder = makeProject(t, {})
+  const only = ['--only', 'http,daemon,observability,database,orchestrator,orchestrator-tools']
+  const server = await serve(t, folder, [...only, '--set', 'plugins.http.access_log="all"'])
+  const traceparent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`
+  const response = await fetch(`${server.url}/api/orchestrator/tasks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-request-id': 't-1', traceparent },
+    body: JSON.stringify({ description: 'HIDDEN-DESCRIPTION', files: [] })
+  })
+  t.equal(response.status, 201)
+  t.equal(response.headers.get('x-request-id'), 't-1')
+  const json = async (...argv: string[]) => JSON.parse((await runSvc(folder, [...argv, '--json'])).stdout)
+
+  t.match(await json('requests', '--request', 't-1'), {
+    requests: [{ request_id: 't-1', trace_id: 'a1'.repeat(16), status: 201, operation: 'orchestrator.submitTask' }]
+  })
+  t.match((await json('logs', '--request', 't-1')).lines, [{ message: 'request', fields: { request_id: 't-1' } }])
+  const { steps, trace_id } = await json('trace', 't-1')
+  t.equal(trace_id, 'a1'.repeat(16))
+  const named = (name: string) => steps.find((step: any) => step.name === name)
+  t.match(named('POST /api/orchestrator/tasks'), { kind: 'request', request_id: 't-1', depth: 0 })
+  t.match(named('orchestrator.submitTask'), { kind: 'operation', request_id: 't-1', depth: 1 })
+  t.match(named('routing'), { plugin: 'orchestrator', request_id: 't-1', depth: 2 })
+  t.match(named('commit'), { plugin: 'orchestrator', request_id: 't-1' })
+  const statements = steps.filter((step: any) => step.plugin === 'database' && step.statement !== null)
+  t.ok(statements.length > 0, 'the trace has database statements')
+  for (const statement of statements) t.equal(statement.request_id, 't-1')
+  t.notMatch(JSON.stringify(steps), /HIDDEN-DESCRIPTION/, 'values are not part of a trace')
+  const shown = await runSvc(folder, ['trace', 't-1'])
+  t.match(shown.stdout, /request t-1/)
+  t.match(shown.stdout, /orchestrator\.submitTask/)
+  const { traces } = await json('traces')
+  t.ok(traces.some((each: any) => each.request_id === 't-1' && each.spans === steps.length))
+})
+
+t.test('a failed request of a program shows its SQL, a successful one only if it is recorded', async t => {
+  const folder = makeProject(t, { 'app.vox': APP })
+  const app = ['--set', 'plugins.app-runtime.program="app.vox"', '--set', 'plugins.app-runtime.port=0']
+  const only = ['--only', 'app-runtime,http,daemon,observability']
+  const server = await serve(t, folder, [...only, ...app])
+  const line = await server.line(/app listens on (http:\/\/[^\s"]+)/)
+  const url = /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1] as string
+  const add = (text: string, by: number, id: string, headers: object = {}) =>
+    fetch(`${url}/api/mutation/add`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': id, ...headers },
+      body: JSON.stringify({ text, by })
+    })
+  const details = async (id: string) =>
+    JSON.parse((await runSvc(folder, ['call', 'observability.request', '--json', JSON.stringify({ id })])).stdout)
+  t.equal((await add('HIDDEN-TEXT', 0, 'r-1')).status, 500)
+  t.equal((await add('fine', 1, 'r-2')).status, 200)
+  t.equal((await add('also fine', 1, 'r-3', { traceparent: `00-${'c3'.repeat(16)}-${'d4'.repeat(8)}-01` })).status, 200)
+
+  const failed = await details('r-1')
+  t.match(failed.statements, [{ statement: /insert into/i, error: null, rows: 1 }])
+  t.match(failed.steps, [
+    { depth: 0 },
+    { name: 'mutation add', plugin: 'app-runtime', state: 'failed', depth: 1 },
+    { depth: 2 }
+  ])
+  t.ok(failed.lines.length > 0, 'and its log lines')
+  t.notMatch(JSON.stringify(failed.statements), /HIDDEN-TEXT/)
+  const fine = await details('r-2')
+  t.same(fine.statements, [])
+  t.match(fine.note, /No SQL was recorded/)
+  t.match((await details('r-3')).statements, [{ statement: /insert into/i }, { statement: 'COMMIT' }])
+})
