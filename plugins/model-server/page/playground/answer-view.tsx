@@ -215,10 +215,12 @@ interface CallCardProps {
 
 function CallCard({ call, setResult }: CallCardProps) {
   return (
-    <section class="call" aria-label={`Call of ${call.name}`}>
-      <h4>
-        Calls <code>{call.name}</code>
-      </h4>
+    <div class="call">
+      <p>
+        <strong>
+          Calls <code>{call.name}</code>
+        </strong>
+      </p>
       <pre tabIndex={0}>{indented(call.arguments)}</pre>
       {setResult === undefined ? (
         call.result === '' ? null : (
@@ -239,7 +241,7 @@ function CallCard({ call, setResult }: CallCardProps) {
           />
         </label>
       )}
-    </section>
+    </div>
   )
 }
 

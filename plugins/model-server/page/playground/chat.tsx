@@ -164,7 +164,7 @@ function TurnView({ playground, turn, isLast }: TurnProps) {
   const columns = playground.columns.value
   const answers = turn.answers.value
   return (
-    <section class="turn" aria-label={`Message: ${turn.text.value.slice(0, 60)}`}>
+    <div class="turn">
       <div class="message">
         {editing.value ? (
           <Editor
@@ -211,7 +211,7 @@ function TurnView({ playground, turn, isLast }: TurnProps) {
           )
         })}
       </div>
-    </section>
+    </div>
   )
 }
 

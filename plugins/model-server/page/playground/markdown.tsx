@@ -7,7 +7,10 @@ const MAX_PARSED = 200_000
 
 /** Draws a model's Markdown as nodes, never as HTML. Links open http(s) addresses only; images are not loaded. */
 export function Markdown({ text }: { readonly text: string }) {
-  const nodes = useMemo(() => (text.length > MAX_PARSED ? text : lexer(text).map(block)), [text])
+  const nodes = useMemo(
+    () => (text.length > MAX_PARSED ? text : lexer(text, { gfm: true, breaks: true }).map(block)),
+    [text]
+  )
   return <div class="markdown">{nodes}</div>
 }
 

@@ -212,21 +212,19 @@ function JsonField({ settings, name, label, problem, hint, example, children }: 
         {text.value === '' ? '' : problem === null ? ' (set)' : ' (invalid)'}
       </summary>
       <div class="stack">
-        <label>
-          {label}
-          <textarea
-            name={name}
-            class="code"
-            rows={8}
-            spellcheck={false}
-            aria-invalid={problem !== null}
-            aria-describedby={`about-${name}`}
-            value={text.value}
-            onInput={event => {
-              text.value = event.currentTarget.value
-            }}
-          />
-        </label>
+        <textarea
+          name={name}
+          class="code"
+          rows={8}
+          spellcheck={false}
+          aria-label={label}
+          aria-invalid={problem !== null}
+          aria-describedby={`about-${name}`}
+          value={text.value}
+          onInput={event => {
+            text.value = event.currentTarget.value
+          }}
+        />
         <p id={`about-${name}`} class={problem === null ? 'dim small' : 'bad-text small'}>
           {problem ?? hint}
         </p>
