@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
-import { basename, dirname, extname, join, resolve } from 'node:path'
+import { basename, extname, join, resolve } from 'node:path'
 import { PAGE_FILES, type PageBundle, type PageFile, type PageSources } from '@svc/contracts'
 import type { BuildFailure, BuildOptions, BuildResult, Message } from 'esbuild'
 import { webErrors } from './errors.ts'
 import type { PageRuntime } from './page-runtime.ts'
-import { pageSources } from './page-sources.ts'
+import { existing, pageSources } from './page-sources.ts'
 
 /** URL path of the files of a bundle. */
 const BASE = `${PAGE_FILES}pages/`
@@ -122,10 +121,4 @@ function messageText({ text, location }: Message, folder: string): string {
     `${line} | ${lineText}`,
     `${margin} | ${' '.repeat(column)}${'^'.repeat(Math.max(1, length))}`
   ].join('\n')
-}
-
-/** Returns the folder, or its nearest existing parent. */
-function existing(folder: string): string {
-  const parent = dirname(folder)
-  return existsSync(folder) || parent === folder ? folder : existing(parent)
 }

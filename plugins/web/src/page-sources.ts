@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import type { PageSource, PageSources } from '@svc/contracts'
+import { basename, dirname, join } from 'node:path'
+import { PAGE_FILES, type PageSource, type PageSources } from '@svc/contracts'
 import type { Loader, Plugin } from 'esbuild'
 
 /** Endings that an import may omit, in order of preference. */
@@ -15,6 +15,12 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   json: 'json'
 }
 
+/** Namespace of libraries that are required as CommonJS modules. */
+const LIBRARY = 'library'
+
+/** Marks imports that are not in memory. */
+const ON_DISK = Symbol('on disk')
+
 /**
  * Returns an esbuild plugin that reads generated files from memory, and other files from disk. `libraries`: URL path of
  * each prebuilt module, which is imported from there.
@@ -26,18 +32,29 @@ export function pageSources(sources: PageSources, libraries: ReadonlyMap<string,
   return {
     name: 'page-sources',
     setup({ onResolve, onLoad, resolve }) {
-      onResolve({ filter: /./ }, async ({ path, resolveDir, importer, kind }) => {
+      onResolve({ filter: /./ }, async ({ path, resolveDir, importer, kind, pluginData }) => {
+        if (pluginData === ON_DISK) return undefined
         const library = libraries.get(path)
+        if (path.startsWith(PAGE_FILES)) return { path, external: true }
+        // A CommonJS package gets a library through a module of the bundle: a browser has no `require`.
+        if (library !== undefined && kind === 'require-call') return { path: library, namespace: LIBRARY }
         if (library !== undefined) return { path: library, external: true }
-        // Scripts refer to other files of the bundle by URL.
+        // Styles refer to other files by URL.
         if (kind === 'url-token' && /^(?:data:|https?:|\/)/.test(path)) return { path, external: true }
-        const from = importer === '' || resolveDir === '' ? folder : resolveDir
         const isOfFolder = path.startsWith('@/')
-        if (!isOfFolder && !path.startsWith('.') && kind !== 'entry-point') return undefined
-        const base = isOfFolder ? join(folder, path.slice(2)) : join(from, path)
-        const found = inMemory(base)
+        const isFile = isOfFolder || path.startsWith('.') || kind === 'entry-point'
+        const base = isOfFolder ? join(folder, path.slice(2)) : join(kind === 'entry-point' ? folder : resolveDir, path)
+        const found = isFile ? inMemory(base) : undefined
         if (found !== undefined) return { path: found }
-        return isOfFolder ? await resolve(base, { kind, resolveDir: folder, importer }) : undefined
+        // The folder of a generated file may be missing, and esbuild resolves nothing from such a folder.
+        const [name, from] = isFile ? [`./${basename(base)}`, dirname(base)] : [path, resolveDir]
+        const onDisk = await resolve(name, { kind, importer, resolveDir: existing(from), pluginData: ON_DISK })
+        return onDisk.errors.length === 0 ? onDisk : { errors: [{ text: `Could not resolve "${path}"` }] }
+      })
+      onLoad({ filter: /./, namespace: LIBRARY }, ({ path }) => {
+        const from = JSON.stringify(path)
+        const whole = "'default' in library ? library.default : library"
+        return { contents: `import * as library from ${from}\nexport * from ${from}\nexport default ${whole}\n` }
       })
       onLoad({ filter: /./ }, ({ path }) => {
         const contents = texts.get(path)
@@ -54,4 +71,10 @@ function generated({ folder, files, starters }: PageSources): PageSource[] {
   const given = new Set(files.map(({ path }) => path))
   const missing = starters.filter(({ path }) => !given.has(path) && !existsSync(join(folder, path)))
   return [...files, ...missing]
+}
+
+/** Returns the folder, or its nearest existing parent. */
+export function existing(folder: string): string {
+  const parent = dirname(folder)
+  return existsSync(folder) || parent === folder ? folder : existing(parent)
 }

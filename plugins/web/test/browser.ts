@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+const CHROMIUM = '/usr/bin/chromium'
+const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking']
+
+/** Returns the reason why no browser is available; false if one is, or if SVC_TEST_BROWSER requires one. */
+export function noBrowser(): string | false {
+  if (process.env.SVC_TEST_BROWSER === 'required' || existsSync(CHROMIUM)) return false
+  return `${CHROMIUM} does not exist`
+}
+
+export async function launched(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+export interface Opened {
+  readonly page: Page
+  /** Errors of the console, uncaught errors, and responses with an error status. */
+  readonly problems: string[]
+}
+
+export async function opened(t: Test, browser: Browser, options: BrowserContextOptions = {}): Promise<Opened> {
+  const problems: string[] = []
+  const context = await browser.newContext(options)
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('console', message => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  return { page, problems }
+}
