@@ -37,6 +37,11 @@ export interface KernelAdmin {
   health(): Promise<readonly HealthReport[]>
   /** Returns current problems of plugins and settings: invalid plugins, duplicate names, rejected settings. */
   findings(): readonly Finding[]
+  /**
+   * Replaces the findings of a reporter, for a plugin that checks contributions of others. Report an empty list before
+   * the reporter ends.
+   */
+  report(reporter: symbol, findings: readonly Finding[]): void
   /** Plans a change and, unless `dryRun`, carries it out as one transaction. */
   apply(change: KernelChange, options?: { readonly dryRun?: boolean }): Promise<ChangeReport>
   /** Builds a plugin package for publishing: `dist/plugin.cjs` and `dist/plugin.json`. */

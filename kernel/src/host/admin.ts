@@ -71,6 +71,8 @@ export function createAdmin(host: AdminHost): KernelAdmin {
       hint: near === undefined ? 'svc plugins list shows the known plugins' : `did you mean ${near}?`
     })
   }
+  const reported = new Map<symbol, readonly Finding[]>()
+  const findings = (): readonly Finding[] => [...host.findings(), ...[...reported.values()].flat()]
   return {
     serves: host.serves,
     plugins: () => ordered(host.kernel).map(each => report(each, host.kernel)),
@@ -80,7 +82,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     why: subject =>
       subject.includes('@')
         ? whyToken(host.kernel, subject)
-        : [...whyPlugin(record(subject), host.kernel), ...findingsOf(subject, host)],
+        : [...whyPlugin(record(subject), host.kernel), ...findingsOf(subject, host, findings())],
     hooks: () => hooksOf(host.kernel),
     effects: (name): EffectNode => effectsOf(record(name)),
     top: (milliseconds, signal) => cpuShares(host, milliseconds, signal),
@@ -90,7 +92,11 @@ export function createAdmin(host: AdminHost): KernelAdmin {
       for (const name of [...enable, ...disable, ...reload, ...activate]) record(name)
       return host.apply(change, options?.dryRun ?? false)
     },
-    findings: () => host.findings(),
+    findings,
+    report: (reporter, list) => {
+      if (list.length === 0) reported.delete(reporter)
+      else reported.set(reporter, list)
+    },
     build: directory => host.build(directory),
     settings: (prefix): readonly SettingReport[] => host.config.settings(prefix),
     explain: (key): SettingExplanation => {
@@ -171,11 +177,10 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
 }
 
 /** Returns findings about a plugin that its state does not show, such as rejected settings or a duplicate name. */
-function findingsOf(name: string, host: AdminHost): string[] {
+function findingsOf(name: string, host: AdminHost, findings: readonly Finding[]): string[] {
   const { source, why } = host.kernel.records.get(name) ?? { source: undefined, why: null }
   const shown = `${why ?? ''} ${source?.problem?.message ?? ''}`
-  return host
-    .findings()
+  return findings
     .filter(({ plugin, message }) => plugin === name && !shown.includes(message))
     .flatMap(({ severity, message, hint }) => [`${severity}: ${message}`, ...hintLine(hint, message)])
 }

@@ -55,6 +55,7 @@ export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<Kern
     top: async () => [{ plugin: 'a', cpuMs: 1.5, share: 0.1, calls: 3 }],
     health: async () => [],
     findings: () => [],
+    report: () => {},
     apply: async (wanted, { dryRun = false } = {}) => {
       for (const name of [...(wanted.enable ?? []), ...(wanted.disable ?? []), ...(wanted.reload ?? [])]) expect(name)
       changes.push({ change: wanted, dryRun })

@@ -1,4 +1,5 @@
 import {
+  adminErrors,
   httpHandlers,
   httpServer,
   httpUpgrades,
@@ -15,12 +16,18 @@ import { dashboardCommand, runDashboard, runSessions, sessionsCommand } from './
 import { ConsoleState } from './console-state.ts'
 import { ModuleFiles } from './files/module-files.ts'
 import { PageFiles } from './files/page-files.ts'
+import { INBOX_TOPIC, inboxOperation, pagesOperation, searchOperation } from './operations.ts'
+import type { Entries } from './registry/entries.ts'
 import { Registry } from './registry/registry.ts'
+import { BrokenReports } from './registry/report-broken.ts'
 import { consoleRoutes } from './routes.ts'
 import { Access, parsePublicUrl } from './session/access.ts'
 import { SignInCodes } from './session/codes.ts'
 import { newSessionState, Sessions } from './session/sessions.ts'
 import { settings } from './settings.ts'
+import { listInbox, listPages, search } from './sources/handlers.ts'
+import { InboxTopics } from './sources/inbox-topics.ts'
+import { Sources } from './sources/sources.ts'
 import { StreamServer } from './stream/stream-server.ts'
 
 const MAX_TRIES_PER_MINUTE = 10
@@ -32,6 +39,7 @@ export default definePlugin({
   config: settings,
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin, server: ref(httpServer) },
+  operations: [inboxOperation, searchOperation, pagesOperation],
   commands: [dashboardCommand, sessionsCommand],
   async activate(ctx, { kernel, admin, server }) {
     const { config, log } = ctx
@@ -46,7 +54,19 @@ export default definePlugin({
     )
     ctx.command(sessionsCommand.command, runSessions(openSessions))
     // A process that runs one command serves no page, and must not touch the files of a running server.
-    if (admin?.serves === false) return
+    if (admin?.serves === false) {
+      for (const operation of [inboxOperation, searchOperation, pagesOperation])
+        ctx.implement(operation, () => {
+          throw adminErrors.create(
+            'CLI_NO_DAEMON',
+            `${operation.id} reads what the running server shows, and none runs`,
+            {
+              hint: 'start one with svc serve'
+            }
+          )
+        })
+      return
+    }
 
     const folder = await ctx.dataDirectory()
     const sessions = await openSessions()
@@ -75,8 +95,14 @@ export default definePlugin({
       }
     }
 
-    const registry = new Registry(() => {
+    const reports = new BrokenReports(admin, log)
+    ctx.effect('findings', () => reports.close())
+    const inbox = new InboxTopics(kernel, () => ctx.changed(INBOX_TOPIC))
+    ctx.effect('topics of the inbox', () => inbox.close())
+    const registry = new Registry(current => {
       announce()
+      reports.update(current.broken)
+      inbox.follow(current)
       stream.refresh()
     })
     ctx.effect('registry', () => registry.close())
@@ -84,7 +110,11 @@ export default definePlugin({
     const pages = new PageFiles(ctx.packageRoot)
     const isIsolated = (plugin: string): boolean =>
       (admin?.plugins() ?? []).some(({ name, isolation }) => name === plugin && isolation !== 'in-process')
-    const entries = () => registry.current
+    const entries = (): Entries => registry.current
+    const sources = new Sources(kernel, readOnly)
+    ctx.implement(inboxOperation, listInbox(sources, entries))
+    ctx.implement(searchOperation, search(sources, entries))
+    ctx.implement(pagesOperation, listPages(entries))
     const modules = new ModuleFiles({ kernel, entries, isIsolated })
     const door = new CallDoor({ kernel, readOnly, log })
     const address = (): string | null => publicUrl?.origin ?? mainAddress(server?.available)
