@@ -13,7 +13,7 @@ const messages: DashboardPage = {
   summary: 'Messages between agents',
   icon: 'message-square',
   section: 'run',
-  order: 41,
+  order: 51,
   view: {
     kind: 'tabs',
     items: [

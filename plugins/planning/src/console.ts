@@ -141,7 +141,7 @@ const pages: readonly DashboardPage[] = [
     summary: 'Goals that were split into steps',
     icon: 'workflow',
     section: 'run',
-    order: 30,
+    order: 40,
     view: {
       kind: 'table',
       operation: 'planning.plans',
@@ -209,7 +209,7 @@ const pages: readonly DashboardPage[] = [
     summary: 'Splits a goal into steps',
     icon: 'sparkles',
     section: 'run',
-    order: 31,
+    order: 41,
     role: 'operator',
     view: {
       kind: 'form',

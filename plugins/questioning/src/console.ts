@@ -11,7 +11,7 @@ const questions: DashboardPage = {
   summary: 'Questions of sessions that wait for an answer',
   icon: 'message-square',
   section: 'run',
-  order: 42,
+  order: 52,
   view: {
     kind: 'table',
     operation: 'questioning.list',

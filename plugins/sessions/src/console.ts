@@ -3,7 +3,6 @@ import type { PluginContext } from '@svc/plugin-sdk'
 
 const SESSIONS = 'sessions/sessions'
 const SESSION = 'sessions/sessions/:id'
-const CONTEXT = 'sessions/context'
 const VALUE = 'sessions/context/:key'
 
 const ofSession = { session_id: { from: 'route', name: 'id' } } as const
@@ -22,41 +21,66 @@ const messages: View = {
   empty: 'Messages of the session appear here as they are sent: with the tool svc_chat_message and its session_id.'
 }
 
+const sessions: View = {
+  kind: 'table',
+  operation: 'sessions.list',
+  input: { limit: { value: 200 } },
+  rows: 'sessions',
+  key: 'session_id',
+  columns: [
+    { field: 'session_id', title: 'Session' },
+    { field: 'state', title: 'State', format: 'state' },
+    { field: 'agent_id', title: 'Agent', link: agentLink },
+    { field: 'turns', title: 'Messages' },
+    { field: 'tokens', title: 'Tokens', format: 'tokens' },
+    { field: 'created_at_ms', title: 'Created', format: 'time' },
+    { field: 'updated_at_ms', title: 'Last used', format: 'time' }
+  ],
+  filters: [
+    {
+      name: 'state',
+      label: 'State',
+      choices: ['active', 'idle', 'archived', 'compacted'],
+      field: 'state'
+    },
+    { name: 'session', label: 'Session', field: 'session_id' }
+  ],
+  open: { page: SESSION, params: { id: { from: 'row', name: 'session_id' } } },
+  empty:
+    'The last 200 used sessions appear here. A session begins with its first message, with the tool svc_chat_message, or with svc_session_create.'
+}
+
+const context: View = {
+  kind: 'table',
+  operation: 'sessions.listContext',
+  rows: 'entries',
+  key: 'key',
+  columns: [
+    { field: 'key', title: 'Key' },
+    { field: 'length', title: 'Characters' },
+    { field: 'agent_id', title: 'Written by agent', link: agentLink },
+    { field: 'updated_at_ms', title: 'Changed', format: 'time' },
+    { field: 'expires_at_ms', title: 'Expires', format: 'time' }
+  ],
+  filters: [{ name: 'key', label: 'Key', field: 'key' }],
+  open: { page: VALUE, params: { key: { from: 'row', name: 'key' } } },
+  empty: 'Values that agents share appear here. Share one with: svc context set KEY VALUE'
+}
+
 const pages: readonly DashboardPage[] = [
   {
     path: SESSIONS,
     title: 'Sessions',
-    summary: 'Conversations of users and agents',
+    summary: 'Conversations of users and agents, and the values that they share',
     icon: 'users',
     section: 'run',
-    order: 40,
+    order: 50,
     view: {
-      kind: 'table',
-      operation: 'sessions.list',
-      input: { limit: { value: 200 } },
-      rows: 'sessions',
-      key: 'session_id',
-      columns: [
-        { field: 'session_id', title: 'Session' },
-        { field: 'state', title: 'State', format: 'state' },
-        { field: 'agent_id', title: 'Agent', link: agentLink },
-        { field: 'turns', title: 'Messages' },
-        { field: 'tokens', title: 'Tokens', format: 'tokens' },
-        { field: 'created_at_ms', title: 'Created', format: 'time' },
-        { field: 'updated_at_ms', title: 'Last used', format: 'time' }
-      ],
-      filters: [
-        {
-          name: 'state',
-          label: 'State',
-          choices: ['active', 'idle', 'archived', 'compacted'],
-          field: 'state'
-        },
-        { name: 'session', label: 'Session', field: 'session_id' }
-      ],
-      open: { page: SESSION, params: { id: { from: 'row', name: 'session_id' } } },
-      empty:
-        'The last 200 used sessions appear here. A session begins with its first message, with the tool svc_chat_message, or with svc_session_create.'
+      kind: 'tabs',
+      items: [
+        { title: 'Sessions', view: sessions },
+        { title: 'Shared context', view: context }
+      ]
     }
   },
   {
@@ -88,30 +112,6 @@ const pages: readonly DashboardPage[] = [
         },
         { title: 'Messages', view: messages }
       ]
-    }
-  },
-  {
-    path: CONTEXT,
-    title: 'Shared context',
-    summary: 'Values that agents and tools share',
-    icon: 'boxes',
-    section: 'run',
-    order: 43,
-    view: {
-      kind: 'table',
-      operation: 'sessions.listContext',
-      rows: 'entries',
-      key: 'key',
-      columns: [
-        { field: 'key', title: 'Key' },
-        { field: 'length', title: 'Characters' },
-        { field: 'agent_id', title: 'Written by agent', link: agentLink },
-        { field: 'updated_at_ms', title: 'Changed', format: 'time' },
-        { field: 'expires_at_ms', title: 'Expires', format: 'time' }
-      ],
-      filters: [{ name: 'key', label: 'Key', field: 'key' }],
-      open: { page: VALUE, params: { key: { from: 'row', name: 'key' } } },
-      empty: 'Values that agents share appear here. Share one with: svc context set KEY VALUE'
     }
   },
   {

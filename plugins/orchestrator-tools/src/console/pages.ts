@@ -36,7 +36,7 @@ const taskColumns: readonly Column[] = [
   { field: 'agent', title: 'Agent', link: agentLink('agent_id') },
   { field: 'priority', title: 'Priority', format: 'text' },
   { field: 'waiting_for', title: 'Waits for' },
-  { field: 'attempts', title: 'Attempts' },
+  { field: 'position', title: 'Next' },
   { field: 'submitted_at_ms', title: 'Submitted', format: 'time' }
 ]
 
@@ -44,7 +44,7 @@ const tasks: View = {
   kind: 'table',
   operation: 'orchestrator.tasks.feed',
   key: 'id',
-  columns: [...taskColumns.slice(0, 6), { field: 'position', title: 'Next in queue' }, ...taskColumns.slice(6)],
+  columns: taskColumns,
   filters: [
     { name: 'state', label: 'State', choices: TASK_STATES, field: 'state' },
     { name: 'agent', label: 'Agent', field: 'agent' },
@@ -90,7 +90,15 @@ const taskRecord: View = {
     { field: 'attempts', title: 'Attempts' },
     { field: 'submitted_at_ms', title: 'Submitted', format: 'time' },
     { field: 'started_at_ms', title: 'Started', format: 'time' },
-    { field: 'ended_at_ms', title: 'Ended', format: 'time' },
+    { field: 'ended_at_ms', title: 'Ended', format: 'time' }
+  ]
+}
+
+const moreOfTask: View = {
+  kind: 'record',
+  operation: 'orchestrator.tasks.record',
+  input: ofTask,
+  columns: [
     { field: 'waited_ms', title: 'Waited', format: 'ms' },
     { field: 'worked_ms', title: 'Worked', format: 'ms' },
     { field: 'category', title: 'Category' },
@@ -236,7 +244,8 @@ const taskDetails: View = {
         open: taskLink('id'),
         empty: 'Tasks that must be complete before this one appear here: svc orch submit --depends_on names them.'
       }
-    }
+    },
+    { title: 'Details', view: moreOfTask }
   ]
 }
 
@@ -296,7 +305,7 @@ export const pages: readonly DashboardPage[] = [
     summary: 'All tasks and the queues of the agents',
     icon: 'list-checks',
     section: 'run',
-    order: 20,
+    order: 30,
     view: {
       kind: 'tabs',
       items: [
@@ -328,7 +337,7 @@ export const pages: readonly DashboardPage[] = [
     summary: 'Gives a task to the fittest agent',
     icon: 'play',
     section: 'run',
-    order: 21,
+    order: 31,
     role: 'operator',
     view: {
       kind: 'form',
@@ -344,7 +353,7 @@ export const pages: readonly DashboardPage[] = [
     summary: 'Agents with their load, trust and spending',
     icon: 'bot',
     section: 'run',
-    order: 22,
+    order: 32,
     view: {
       kind: 'stack',
       items: [
@@ -419,7 +428,7 @@ export const pages: readonly DashboardPage[] = [
     summary: 'Files that tasks lock, and their owners',
     icon: 'file-text',
     section: 'run',
-    order: 23,
+    order: 33,
     view: {
       kind: 'tabs',
       items: [
