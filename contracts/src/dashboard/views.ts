@@ -115,11 +115,11 @@ export interface LogView extends Sourced {
   readonly filters?: readonly Filter[]
 }
 
-/** Form generated from the operation's input schema. Shows the output, or opens `then`. */
+/** Form generated from the operation's input schema. Shows the output, or opens the page `next`. */
 export interface FormView extends Sourced {
   readonly kind: 'form'
   readonly submit?: string
-  readonly then?: Link
+  readonly next?: Link
 }
 
 export interface Series {

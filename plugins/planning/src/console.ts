@@ -215,8 +215,7 @@ const pages: readonly DashboardPage[] = [
       kind: 'form',
       operation: 'ai.plan.new',
       submit: 'Create the plan',
-      // biome-ignore lint/suspicious/noThenProperty: a link, not a method
-      then: planLink('session_id')
+      next: planLink('session_id')
     }
   }
 ]

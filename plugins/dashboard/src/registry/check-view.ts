@@ -103,7 +103,7 @@ const CHECKS: Readonly<Record<(typeof KINDS)[number], Check>> = {
     checkOptionalText(fields.empty, inside(place, 'empty'))
     checkOptionalText(fields.submit, inside(place, 'submit'))
     // Parameters of the next page come from the output.
-    checkLink(fields.then, inside(place, 'then'), scope, dataOf(operation))
+    checkLink(fields.next, inside(place, 'next'), scope, dataOf(operation))
   },
   chart(view, place, scope) {
     const fields = fieldsOf(view, place, [...SOURCED, 'x', 'series'], ['input', 'empty', 'rows', 'filters'])

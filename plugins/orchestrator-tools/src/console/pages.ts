@@ -343,8 +343,7 @@ export const pages: readonly DashboardPage[] = [
       kind: 'form',
       operation: 'orchestrator.submitTask',
       submit: 'Submit',
-      // biome-ignore lint/suspicious/noThenProperty: a link, not a method
-      then: taskLink('task_id')
+      next: taskLink('task_id')
     }
   },
   {

@@ -13,8 +13,10 @@ export interface Preview {
     readonly hint?: string
   }[]
   readonly plan: { readonly steps: readonly string[] } | null
-  readonly shadowed: readonly { readonly key: string; readonly layer: string; readonly place: string | null }[]
-  readonly restart?: readonly string[]
+  /** Problems that the change causes. An error among them refuses it. */
+  readonly caused: Preview['problems']
+  readonly shadowed: readonly { readonly key: string; readonly layer: string; readonly place: string }[]
+  readonly restart: readonly string[]
   readonly digest: string
 }
 
@@ -81,7 +83,7 @@ export function PreviewDialog({ input, onClose, onWritten }: PreviewDialogProps)
       setBusy(false)
     }
   }
-  const isWrong = preview?.problems.some(({ severity }) => severity === 'error') === true
+  const isWrong = preview?.caused.some(({ severity }) => severity === 'error') === true
   return (
     <Dialog title="Preview of the change" onClose={onClose}>
       <div class="stack">
@@ -91,7 +93,7 @@ export function PreviewDialog({ input, onClose, onWritten }: PreviewDialogProps)
         {preview === null ? null : (
           <>
             <Diff text={preview.diff} />
-            {preview.problems.map(({ severity, message, key, line, hint }) => (
+            {preview.caused.map(({ severity, message, key, line, hint }) => (
               <div class={`notice ${severity === 'error' ? 'bad' : 'warn'}`} key={`${key} ${message}`}>
                 <div>
                   {`${key ?? ''}${line === undefined ? '' : ` (line ${line})`} ${message}`}
@@ -102,10 +104,10 @@ export function PreviewDialog({ input, onClose, onWritten }: PreviewDialogProps)
             {preview.shadowed.map(({ key, layer, place }) => (
               <div class="notice warn" key={key}>
                 <Icon name="triangle-alert" />
-                {`${place ?? layer} overrides ${key}, so writing it has no effect.`}
+                {`${place} (${layer}) overrides ${key}, so writing it has no effect.`}
               </div>
             ))}
-            {preview.restart === undefined || preview.restart.length === 0 ? null : (
+            {preview.restart.length === 0 ? null : (
               <div class="notice warn">{`Takes effect after a restart: ${preview.restart.join(', ')}`}</div>
             )}
             {preview.plan === null ? null : (

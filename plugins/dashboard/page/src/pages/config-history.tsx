@@ -7,8 +7,8 @@ import { showToast } from '../state.ts'
 import { Diff, type Preview } from './config-draft.tsx'
 
 interface Version {
-  readonly id: string | number
-  readonly time: number | string
+  readonly id: string
+  readonly time: string
   readonly keys: readonly string[]
 }
 
@@ -24,8 +24,8 @@ export function ConfigHistory() {
   return (
     <div class="card stack">
       {versions.map(version => (
-        <div class="row" key={String(version.id)}>
-          <span>{agoText(new Date(version.time).getTime())}</span>
+        <div class="row" key={version.id}>
+          <span>{agoText(Date.parse(version.time))}</span>
           <span class="grow dim">{`before the change of ${version.keys.join(', ') || 'the whole file'}`}</span>
           <button type="button" class="compact" onClick={() => setOpen(version)}>
             Restore
@@ -53,11 +53,11 @@ interface RestoreProps {
 }
 
 function RestoreDialog({ version, onClose, onDone }: RestoreProps) {
-  const preview = useSource('kernel.config.rollback', { version: version.id, dryRun: true })
+  const preview = useSource('kernel.config.preview', { id: version.id })
   const restore = async (): Promise<void> => {
     const { digest } = preview.value.value as Preview
     try {
-      await call('kernel.config.rollback', { version: version.id, digest })
+      await call('kernel.config.rollback', { id: version.id, digest })
       showToast('ok', 'svc.toml is restored and in force')
       onDone()
     } catch (error) {

@@ -116,8 +116,7 @@ function InboxCard() {
 }
 
 interface GenerationRow {
-  readonly id: number
-  readonly time: number | string
+  readonly time: string
   readonly cause: string
   readonly ms: number
 }
@@ -130,7 +129,7 @@ function GenerationCard() {
 function LastGeneration() {
   const source = useSource('kernel.generations.list', {})
   const rows = (source.value.value as { generations: readonly GenerationRow[] } | undefined)?.generations
-  const last = rows?.reduce<GenerationRow | undefined>((a, b) => (a === undefined || b.id > a.id ? b : a), undefined)
+  const last = rows?.[0]
   return (
     <section class="card m" aria-label="Generation">
       <header>
@@ -148,8 +147,7 @@ function LastGeneration() {
         <Empty>No change since the start.</Empty>
       ) : (
         <p>
-          {last.cause}{' '}
-          <span class="dim">{`· ${agoText(new Date(last.time).getTime())} · took ${durationText(last.ms)}`}</span>
+          {last.cause} <span class="dim">{`· ${agoText(Date.parse(last.time))} · took ${durationText(last.ms)}`}</span>
         </p>
       )}
     </section>

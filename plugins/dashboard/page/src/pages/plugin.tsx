@@ -150,7 +150,7 @@ function Permissions({ name }: { readonly name: string }) {
   return (
     <section class="card stack" aria-label="Permissions">
       <h2>Permissions</h2>
-      <pre>{JSON.stringify(output, null, 2)}</pre>
+      <pre>{(output as { text: string }).text}</pre>
     </section>
   )
 }

@@ -39,18 +39,15 @@ export function Plugins() {
               kind: 'table',
               operation: 'kernel.generations.list',
               rows: 'generations',
-              key: 'id',
-              sort: '-id',
+              key: 'time',
               empty: 'No change of plugins since svc started.',
               columns: [
-                { field: 'id', title: 'Generation' },
+                { field: 'generation' },
                 { field: 'time', format: 'time' },
                 { field: 'cause' },
                 { field: 'ms', title: 'Took', format: 'ms' },
-                { field: 'added' },
-                { field: 'replaced' },
-                { field: 'removed' },
-                { field: 'error' }
+                { field: 'changes' },
+                { field: 'refused.code', title: 'Refused' }
               ]
             }}
           />
@@ -59,11 +56,31 @@ export function Plugins() {
             label="Conflicts"
             scope={scope}
             view={{
-              kind: 'table',
-              operation: 'kernel.plugins.conflicts',
-              rows: 'conflicts',
-              key: 'key',
-              empty: 'No two plugins claim the same name, route or key.'
+              kind: 'stack',
+              items: [
+                {
+                  title: 'Claimed twice',
+                  view: {
+                    kind: 'table',
+                    operation: 'kernel.plugins.conflicts',
+                    rows: 'keys',
+                    key: 'key',
+                    columns: [{ field: 'key' }, { field: 'used' }, { field: 'detail' }],
+                    empty: 'No two plugins claim the same operation, route, service or key.'
+                  }
+                },
+                {
+                  title: 'Same name twice',
+                  view: {
+                    kind: 'table',
+                    operation: 'kernel.plugins.conflicts',
+                    rows: 'names',
+                    key: 'shadowed',
+                    columns: [{ field: 'name' }, { field: 'used' }, { field: 'shadowed' }],
+                    empty: 'No two plugin packages have the same name.'
+                  }
+                }
+              ]
             }}
           />
         ) : tab === 'cpu' ? (

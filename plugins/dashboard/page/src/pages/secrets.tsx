@@ -24,6 +24,15 @@ export function Secrets() {
               operation: DOCTOR,
               rows: 'secrets',
               key: 'key',
+              columns: [
+                { field: 'key' },
+                { field: 'kind', format: 'state' },
+                { field: 'reference', format: 'code' },
+                { field: 'resolved' },
+                { field: 'place' },
+                { field: 'problem' },
+                { field: 'warnings' }
+              ],
               empty: 'No setting of an active plugin is a secret.'
             }}
           />

@@ -21,8 +21,9 @@ const COLOURS = HighlightStyle.define([
 interface RawConfig {
   readonly text: string
   readonly path: string
-  /** Why the text cannot be edited here; absent if it can. */
-  readonly locked?: string | null
+  readonly editable: boolean
+  /** Why the text cannot be edited here; null if it can. */
+  readonly reason: string | null
 }
 
 /** The whole svc.toml in an editor. */
@@ -33,7 +34,7 @@ export function TomlPage() {
   if (source.error.value !== null) return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
   if (source.loading.value) return <Loading lines={8} />
   const raw = source.value.value as RawConfig
-  const locked = raw.locked ?? null
+  const locked = raw.editable ? null : (raw.reason ?? 'the file cannot be edited here')
   return (
     <div class="stack">
       <div class="row">

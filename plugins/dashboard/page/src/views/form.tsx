@@ -7,7 +7,7 @@ import type { ViewProps } from './view.tsx'
 /** Form for an operation, which shows the output or opens the next page. */
 export function FormView({ view, scope }: ViewProps<Form>) {
   const done = (output: unknown): void => {
-    const to = view.then === undefined ? null : linkAddress(view.then, { ...scope, row: output })
+    const to = view.next === undefined ? null : linkAddress(view.next, { ...scope, row: output })
     if (to !== null) navigate(to)
   }
   return (
@@ -15,7 +15,7 @@ export function FormView({ view, scope }: ViewProps<Form>) {
       operation={view.operation}
       initial={boundInput(view.input, scope)}
       submit={view.submit}
-      onDone={view.then === undefined ? undefined : done}
+      onDone={view.next === undefined ? undefined : done}
     />
   )
 }
