@@ -51,6 +51,7 @@ import {
   workflowSignal
 } from './workflows/operations.ts'
 import { contributeWorkflowPages } from './workflows/pages.ts'
+import { replayHandler, workflowReplay } from './workflows/replay.ts'
 import { openRuns } from './workflows/runs.ts'
 import { timelineHandler, workflowTimeline } from './workflows/timeline-operation.ts'
 import { WORKFLOWS_TOPIC } from './workflows/topic.ts'
@@ -85,6 +86,7 @@ export default definePlugin({
     workflowList,
     workflowInspect,
     workflowTimeline,
+    workflowReplay,
     workflowSignal,
     workflowCancel,
     workflowPrune,
@@ -144,6 +146,8 @@ export default definePlugin({
     ctx.implement(workflowList, listHandler(runs))
     ctx.implement(workflowInspect, inspectHandler(runs))
     ctx.implement(workflowTimeline, timelineHandler(runs))
+    const limits = () => limitsOf(ctx.config, ctx.config.steps)
+    ctx.implement(workflowReplay, replayHandler({ open: runs, compiler, projectRoot: ctx.projectRoot, limits }))
     const changed = (): void => ctx.changed(WORKFLOWS_TOPIC)
     ctx.implement(workflowSignal, signalHandler(runs, changed))
     ctx.implement(workflowCancel, cancelHandler(runs, changed))

@@ -145,13 +145,13 @@ const feed: View = {
 
 const logs: LogView = {
   kind: 'log',
-  operation: 'observability.logs',
-  input: { plugin: { value: 'app-runtime' }, limit: { value: 500 } },
-  rows: 'lines',
+  operation: 'observability.logs.feed',
   time: 'time',
   level: 'level',
   message: 'message',
+  columns: [{ field: 'request_id', title: 'Request', link: openRecordedRequest }],
   filters: [
+    { name: 'plugin', label: 'Plugin', field: 'plugin', default: 'app-runtime' },
     { name: 'level', label: 'Level', choices: ['debug', 'info', 'warn', 'error'], field: 'level' },
     { name: 'text', label: 'Text contains', field: 'message' }
   ],

@@ -17,7 +17,7 @@ export interface JobDatabase {
  */
 export async function openJobDatabase(
   program: Program,
-  kind: 'run' | 'test' | 'workflow',
+  kind: 'run' | 'test' | 'workflow' | 'replay',
   primary: PrimaryDatabase,
   projectRoot: string,
   /** `memory`, or the path of a file, to replace the primary database of a run. */

@@ -7,6 +7,8 @@ import type { Limits } from '../interpreter/machine.ts'
 import type { TestResult } from '../testing/run-tests.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
 import type { DurableOptions } from '../workflows/database-durable.ts'
+import type { ReplayOutcome } from '../workflows/perform-replay.ts'
+import type { RecordedRun } from '../workflows/replay-store.ts'
 
 /** Input of a program's thread. */
 export interface Job {
@@ -16,7 +18,7 @@ export interface Job {
   /** Seed of the random numbers; null for unpredictable ones. */
   readonly seed: number | null
   readonly args: readonly string[]
-  readonly work: RunWork | TestWork | WorkflowWork
+  readonly work: RunWork | TestWork | WorkflowWork | ReplayWork
   /** Number of printed lines that are not written yet, as one int. At `MAX_UNWRITTEN`, `print` waits. */
   readonly unwritten: SharedArrayBuffer
   readonly bridge: BridgeEnd
@@ -36,6 +38,14 @@ export interface WorkflowWork {
   /** Arguments as JSON: an object by parameter name, or an array. */
   readonly args: string
   readonly runId: string
+}
+
+/** Replay of a run against its history, without effects. */
+export interface ReplayWork {
+  readonly kind: 'replay'
+  readonly runId: string
+  /** The run and its child runs. */
+  readonly runs: readonly RecordedRun[]
 }
 
 export interface TestWork {
@@ -64,6 +74,7 @@ export interface RunOutcome {
   readonly exit: number | null
   /** Result of a workflow, as JSON. */
   readonly result?: string
+  readonly replay?: ReplayOutcome
 }
 
 export interface RunFailure {

@@ -8,12 +8,16 @@ import { seededRandom } from '../seeded-random.ts'
 import { runTests } from '../testing/run-tests.ts'
 import { bridgeTo } from '../threads/bridge.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
+import { performReplay } from '../workflows/perform-replay.ts'
 import { performWorkflow } from '../workflows/perform-workflow.ts'
-import { type Job, type JobEvent, MAX_UNWRITTEN, type RunOutcome } from './job.ts'
+import { ReplayStore, replayDurable } from '../workflows/replay-store.ts'
+import type { RunRecord } from '../workflows/workflow-store.ts'
+import { type Job, type JobEvent, MAX_UNWRITTEN, type ReplayWork, type RunOutcome } from './job.ts'
 
 /** Performs a job in this thread. Throws the failure of the program. */
 export function perform(job: Job, report: (message: JobEvent) => void): RunOutcome {
   const { program, limits, work } = job
+  if (work.kind === 'replay') return replayed(job, work, report)
   const host = hostOf(job, report)
   const interpreter = new Interpreter(program, host)
   const begin = (): void => report({ kind: 'begun' })
@@ -36,6 +40,16 @@ export function perform(job: Job, report: (message: JobEvent) => void): RunOutco
     for (const end of host.ending ?? []) end()
     host.database?.close()
   }
+}
+
+/** Replays a run. The program has no capabilities, no database and no output, so that it has no effects. */
+function replayed(job: Job, { runId, runs }: ReplayWork, report: (message: JobEvent) => void): RunOutcome {
+  const store = new ReplayStore(runId, runs)
+  const host = { ...hostOf({ ...job, capabilities: [], database: null }, () => undefined), print: () => undefined }
+  const interpreter = new Interpreter(job.program, { ...host, durable: replayDurable(store), bridge: null })
+  report({ kind: 'begun' })
+  const run = store.find(runId) as RunRecord
+  return { refused: null, exit: null, replay: performReplay(interpreter, run, store, job.limits) }
 }
 
 function hostOf(job: Job, report: (message: JobEvent) => void): Host {

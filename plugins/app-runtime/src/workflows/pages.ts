@@ -123,6 +123,15 @@ const run: View = {
         format: 'json',
         empty: 'No result yet. It appears when the run has completed.'
       }
+    },
+    {
+      title: 'Replay: does the current program repeat the recorded steps?',
+      view: {
+        kind: 'form',
+        operation: 'workflow.replay',
+        input: { run_id: { from: 'route', name: 'id' } },
+        submit: 'Replay'
+      }
     }
   ]
 }

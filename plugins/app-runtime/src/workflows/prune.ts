@@ -42,7 +42,8 @@ const EXPENDABLE = `WITH RECURSIVE
         AND (:program IS NULL OR s.program = :program))
   SELECT run_id FROM ended WHERE (place > :runs OR at < :before) AND run_id NOT IN (SELECT root FROM busy)`
 
-const FAMILY = `WITH RECURSIVE family (run_id) AS (
+/** SQL of runs with their child runs. Parameter: the ids as JSON. */
+export const FAMILY = `WITH RECURSIVE family (run_id) AS (
     SELECT value FROM json_each(?)
     UNION ALL
     SELECT s.run_id FROM family f JOIN workflow_run_state s ON s.parent_run_id = f.run_id)

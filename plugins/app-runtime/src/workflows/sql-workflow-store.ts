@@ -33,7 +33,8 @@ export interface PlanProvenance {
   readonly version: number | null
 }
 
-const RUN = `SELECT r.run_id, r.workflow_name, r.status, s.args_json, s.result_json, r.last_error, s.wake_at_ms,
+/** SQL of a run, for {@link recordOf}. */
+export const RUN = `SELECT r.run_id, r.workflow_name, r.status, s.args_json, s.result_json, r.last_error, s.wake_at_ms,
   s.waiting_for, s.parent_run_id, r.lease_owner, r.lease_until_ms
   FROM workflow_run_log r JOIN workflow_run_state s ON s.run_id = r.run_id WHERE r.run_id = ?`
 
@@ -103,31 +104,14 @@ export class SqlWorkflowStore implements WorkflowStore {
   history(runId: string): RunHistory {
     const completed = new Map<string, StepRecord>()
     const scheduled = new Map<string, number>()
-    const steps = this.#connection.rows(
-      'SELECT activity_id, activity_name, status, result_json FROM workflow_activity_log WHERE run_id = ?',
-      [runId]
-    )
+    const steps = this.#connection.rows(STEPS, [runId])
     for (const [id, activity, status, text] of steps) {
       if (status === 'scheduled') scheduled.set(String(id), Number(text))
-      if (status !== 'completed') continue
-      // The event precedes the value: `LocalActivity {"$tag":…}`.
-      const stored = String(text)
-      const space = stored.indexOf(' ')
-      completed.set(String(id), {
-        activity: String(activity),
-        event: stored.slice(0, space),
-        result: stored.slice(space + 1)
-      })
+      if (status === 'completed') completed.set(String(id), stepOf(activity, text))
     }
     const attempts = new Map<string, AttemptRecord>()
-    const rows = this.#connection.rows(
-      `SELECT activity_id, attempt_no, status FROM workflow_activity_attempt_log WHERE run_id = ? ORDER BY attempt_no,
-        status = 'failed'`,
-      [runId]
-    )
-    for (const [id, attempt, status] of rows) {
-      attempts.set(String(id), { attempt: Number(attempt), status: status === 'failed' ? 'failed' : 'started' })
-    }
+    const rows = this.#connection.rows(ATTEMPTS, [runId])
+    for (const [id, attempt, status] of rows) attempts.set(String(id), attemptOf(attempt, status))
     const hasBegun = this.#connection.row('SELECT 1 FROM workflow_journal WHERE run_id = ? LIMIT 1', [runId]) !== null
     return { hasBegun, completed, scheduled, attempts }
   }
@@ -236,6 +220,25 @@ export class SqlWorkflowStore implements WorkflowStore {
   }
 }
 
+/** SQL of the steps of a run: id, activity, status, and what {@link stepOf} reads. */
+export const STEPS =
+  'SELECT activity_id, activity_name, status, result_json FROM workflow_activity_log WHERE run_id = ?'
+
+/** SQL of the attempts of a run, the last of each step last. */
+export const ATTEMPTS = `SELECT activity_id, attempt_no, status FROM workflow_activity_attempt_log WHERE run_id = ?
+  ORDER BY attempt_no, status = 'failed'`
+
+/** Reads a completed step. The event precedes the value: `LocalActivity {"$tag":…}`. */
+export function stepOf(activity: SqlValue | undefined, text: SqlValue | undefined): StepRecord {
+  const stored = String(text)
+  const space = stored.indexOf(' ')
+  return { activity: String(activity), event: stored.slice(0, space), result: stored.slice(space + 1) }
+}
+
+export function attemptOf(attempt: SqlValue | undefined, status: SqlValue | undefined): AttemptRecord {
+  return { attempt: Number(attempt), status: status === 'failed' ? 'failed' : 'started' }
+}
+
 /** SQL of due runs. Parameters: `program`, `now`. A leased run is due only if {@link isFree}. */
 export const DUE_RUNS = `SELECT r.run_id, r.lease_owner, r.lease_until_ms
   FROM workflow_run_state s JOIN workflow_run_log r ON r.run_id = s.run_id
@@ -253,7 +256,7 @@ export function isFree(holder: SqlValue | undefined, until: SqlValue | undefined
   return typeof holder !== 'string' || Number(until ?? 0) <= now || hasEnded(holder)
 }
 
-function recordOf(row: readonly SqlValue[]): RunRecord {
+export function recordOf(row: readonly SqlValue[]): RunRecord {
   const [runId, workflow, status, args, result, error, wakeAt, waitingFor, parent] = row
   return {
     runId: String(runId),

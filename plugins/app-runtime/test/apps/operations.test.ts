@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { type ServedApp, serveInProcess, until } from '../../../../test/e2e/served-in-process.ts'
 
@@ -295,4 +297,54 @@ t.test('an answer of the inbox resumes a run that waits for a signal, and its ti
   t.equal(ended.bars.filter(({ end }: { end: unknown }) => end === null).length, 0)
   t.match(await app.call('workflow.list', { active: true }), { runs: [] })
   t.match(await app.call('workflow.list', { program: 'app.vox', status: 'completed' }), { runs: [{ run_id: 'o/1' }] })
+})
+
+t.test('a run is replayed against the current program without executing a step', async t => {
+  const run = { run_id: 'o/1' }
+  t.match(await app.call('workflow.replay', run), {
+    deterministic: true,
+    detail: 'it completes with the recorded result',
+    replayed: 2,
+    recorded: 2
+  })
+  t.match(await app.post('/api/start', { id: 'open' }), { status: 200 })
+  await until(
+    () => app.call('workflow.inbox'),
+    found => found.items.length === 1
+  )
+  const before = await app.call('workflow.inspect', { run_id: 'open' })
+  t.match(await app.call('workflow.replay', { run_id: 'open' }), {
+    deterministic: true,
+    detail: 'it waits as recorded'
+  })
+  const file = join(app.folder, 'app.vox')
+  const changes: readonly (readonly [from: string, to: string, detail: RegExp, open: boolean, ended: boolean])[] = [
+    ['pay(amount)?\n', 'pay(amount)?\n    pay(amount)?\n', /order-1.*is now/, false, false],
+    ['    pay(amount)?\n', '', /order-0.*was pay/, false, false],
+    ['"paid by "', '"by "', /it waits|another result/, true, false],
+    ['Ok("paid by " + how.who)', 'pay(9)?\n    Ok("paid by " + how.who)', /waits|begins the step order-2/, true, false],
+    [
+      '    let how = workflow_wait_signal("paid")\n    Ok("paid by " + how.who)',
+      '    Ok("x")',
+      /order-1|another/,
+      false,
+      false
+    ]
+  ]
+  for (const [from, to, detail, open, ended] of changes) {
+    t.ok(SOURCE.includes(from), from)
+    writeFileSync(file, SOURCE.replace(from, to))
+    const [ofOpen, ofEnded] = [
+      await app.call('workflow.replay', { run_id: 'open' }),
+      await app.call('workflow.replay', run)
+    ]
+    t.match([ofOpen.detail, ofEnded.detail], [detail, detail], to)
+    t.same([ofOpen.deterministic, ofEnded.deterministic], [open, ended], to)
+  }
+  writeFileSync(file, 'workflow order(')
+  await t.rejects(app.call('workflow.replay', run), { code: 'RUN_PROGRAM_INVALID' })
+  writeFileSync(file, SOURCE)
+  t.same(await app.call('workflow.inspect', { run_id: 'open' }), before, 'a replay stores nothing')
+  await t.rejects(app.call('workflow.replay', { run_id: 'none' }), { code: 'RUN_WORKFLOW_UNKNOWN' })
+  await app.call('workflow.cancel', { run_id: 'open' })
 })
