@@ -33,7 +33,7 @@ export function runDashboard(folder: () => Promise<string>) {
     const data = await folder()
     const address = new AddressFile(data).read()
     if (address === null || !(await answers(address))) throw notServed(address)
-    const role = input.role as DashboardRole
+    const role = (input.role ?? 'owner') as DashboardRole
     const { code, expires } = new SignInCodes(data).create(role)
     const url = `${address.publicUrl ?? address.url}/#code=${code}`
     if (io.json) {

@@ -29,7 +29,7 @@ export interface FeedParts {
 
 const NOT_WANTED = Symbol('not wanted')
 
-/** What the operation declares in the serving generation. */
+/** Declaration of the operation in the serving generation. */
 interface Source {
   readonly instance: string
   readonly watch: Watch
