@@ -2,10 +2,11 @@ import type { TableView as Table } from '@svc/contracts'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { ActionButtons } from '../actions.tsx'
 import { boundInput, linkAddress, valueAt } from '../bindings.ts'
+import { textOf } from '../format.ts'
 import { Empty, ErrorNotice, Icon, Loading } from '../parts.tsx'
 import { navigate } from '../router.ts'
 import { useSource } from '../source.ts'
-import { consoleState } from '../state.ts'
+import { consoleState, mayCall } from '../state.ts'
 import { Value } from '../value.tsx'
 import { columnFormat, compareValues, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
 import { FilterBar, filteredRows, filterValues } from './filters.tsx'
@@ -14,6 +15,13 @@ import type { ViewProps } from './view.tsx'
 import { useVirtualRows } from './virtual.ts'
 
 const ROW_HEIGHT = 38
+/** Width of one action button, and of all together, in pixels. */
+const ACTION_WIDTH = 96
+const MAX_ACTIONS_WIDTH = 300
+/** Columns share the width by the length of their texts in characters, within these limits. */
+const MIN_WEIGHT = 8
+const MAX_WEIGHT = 48
+const SAMPLED_ROWS = 50
 const NUMERIC: ReadonlySet<string> = new Set(['number', 'ms', 'bytes', 'percent', 'tokens'])
 const COUNT = new Intl.NumberFormat()
 
@@ -97,11 +105,15 @@ function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: R
   const scroller = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState(-1)
   const virtual = useVirtualRows(scroller, rows.length, ROW_HEIGHT)
-  const hasActions = (consoleState.value?.actions ?? []).some(action => action.on === kind)
+  const actions = (consoleState.value?.actions ?? []).filter(
+    ({ on, operation }) => on === kind && mayCall(operation)
+  ).length
   const formats = columns.map(column => columnFormat(column, rows[0]))
+  const names = columns.map(({ field }) => field).join(' ')
+  const widths = useMemo(() => columns.map(column => `minmax(0, ${weightOf(column, rows)}fr)`), [names])
   const template = [
-    ...columns.map((_, index) => `minmax(60px, ${NUMERIC.has(formats[index] as string) ? 1 : 2}fr)`),
-    ...(hasActions ? ['minmax(90px, max-content)'] : [])
+    ...widths,
+    ...(actions === 0 ? [] : [`${Math.min(actions * ACTION_WIDTH, MAX_ACTIONS_WIDTH)}px`])
   ].join(' ')
 
   const move = (event: KeyboardEvent): void => {
@@ -139,7 +151,7 @@ function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: R
               </div>
             )
           })}
-          {hasActions ? (
+          {actions > 0 ? (
             <div role="columnheader" class="cell end">
               <span class="visually-hidden">actions</span>
             </div>
@@ -173,7 +185,7 @@ function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: R
                 {columns.map((column, at) => (
                   <Cell key={column.field} column={column} row={row} to={at === 0 ? to : null} />
                 ))}
-                {hasActions ? (
+                {actions > 0 ? (
                   <div role="cell" class="cell end">
                     <ActionButtons kind={kind} row={row} compact />
                   </div>
@@ -213,6 +225,16 @@ function Cell({
 
 function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || value === ''
+}
+
+/** Returns the share of a column in the width of the table, by the length of its texts. */
+function weightOf(column: ShownColumn, rows: readonly unknown[]): number {
+  const lengths = rows
+    .slice(0, SAMPLED_ROWS)
+    .map(row => textOf(valueAt(row, column.field), columnFormat(column, row)).length)
+    .sort((a, b) => a - b)
+  const usual = lengths[Math.floor(lengths.length * 0.9)] ?? 0
+  return Math.min(Math.max(usual, column.title.length, MIN_WEIGHT), MAX_WEIGHT)
 }
 
 function arrayOf(value: unknown): readonly unknown[] {
