@@ -55,7 +55,7 @@ function dialog(problem: Problem, close: () => void): HTMLElement {
     element('header', {}, element('h1', {}, title), button('Dismiss (Esc)', close)),
     code === null ? null : element('p', { class: 'quiet' }, code),
     element('pre', { tabindex: '0', 'aria-label': 'Message' }, text),
-    hint === null ? null : element('p', {}, hint),
+    hint === null ? null : element('p', {}, element('strong', {}, 'Hint: '), hint),
     calls.length === 0 ? null : element('h2', {}, 'Call stack'),
     calls.length === 0 ? null : element('pre', { tabindex: '0', 'aria-label': 'Call stack' }, calls.join('\n')),
     requestId === null

@@ -134,6 +134,14 @@ form > p {
   margin: 0;
 }
 
+li {
+  margin-block: 0.35rem;
+}
+
+li > button {
+  margin-inline-start: 0.75rem;
+}
+
 table {
   border-collapse: collapse;
 }
