@@ -30,7 +30,7 @@ const table: View = {
     { field: 'queue', title: 'Waiting', format: 'number' },
     { field: 'requests', title: 'Requests', format: 'number' },
     { field: 'tokens_per_second', title: 'Tokens/s', format: 'number' },
-    { field: 'first_token_ms.p50', title: 'First token, median', format: 'ms' }
+    { field: 'first_token_ms.p50', title: 'First token', format: 'ms' }
   ],
   open: { page: MODEL, params: { model: { from: 'row', name: 'name' } } },
   empty: 'The models of this server appear here. Choose one with the setting plugins.model-server.model.'

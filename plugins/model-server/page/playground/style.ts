@@ -70,6 +70,7 @@ details > summary { cursor: pointer; }
 .editor { display: flex; flex-direction: column; gap: 8px; width: 100%; }
 
 .markdown { display: flex; flex-direction: column; gap: 8px; overflow-wrap: anywhere; }
+.markdown p, .markdown li { white-space: pre-wrap; }
 .markdown ul, .markdown ol { margin: 0; padding-left: 22px; }
 .markdown blockquote { padding-left: 12px; border-left: 3px solid var(--border); color: var(--text-dim); }
 .markdown table { display: block; overflow-x: auto; border-collapse: collapse; }
@@ -97,6 +98,8 @@ pre { padding: 8px 10px; overflow-x: auto; background: var(--surface-2); border-
 .composer {
   position: sticky; bottom: 0; display: flex; flex-direction: column; gap: 8px; padding: 10px;
   background: var(--surface); border: 1px solid var(--border); border-radius: var(--radius);
+  /* Covers text that scrolls through the padding below. */
+  box-shadow: 0 44px 0 4px var(--bg);
 }
 @media (max-width: 640px) {
   .columns[data-columns='2'] { grid-template-columns: minmax(0, 1fr); }
