@@ -17,7 +17,7 @@ interface Filter {
   readonly value?: string
 }
 
-/** What the person looks at; survives a replacement of this code. */
+/** Filters, order and page of the table; survive a replacement of this code. */
 interface Look {
   readonly filter: readonly Filter[]
   /** Column; with a leading `-` in descending order. */
