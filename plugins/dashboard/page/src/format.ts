@@ -73,6 +73,7 @@ export function textOf(value: unknown, format: ValueFormat): string {
   if (format === 'time') return timeText(value)
   if (format === 'boolean') return value === true ? 'yes' : value === false ? 'no' : String(value)
   if (typeof value === 'number') return numberText(value, format)
+  if (Array.isArray(value) && value.every(each => typeof each !== 'object')) return value.join(', ')
   if (typeof value === 'object') return JSON.stringify(value, null, format === 'json' ? 2 : 0)
   return String(value)
 }

@@ -6,9 +6,14 @@ import { Badge } from './parts.tsx'
 const Markdown = lazy(() => import('./markdown.tsx').then(module => module.Markdown))
 const MAX_TEXT = 20_000
 
+/** Returns whether a value has nothing to draw. */
+export function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
 /** Draws a value. Texts are always text nodes. */
 export function Value({ value, format }: { readonly value: unknown; readonly format: ValueFormat }) {
-  if (value === null || value === undefined || value === '') return <span class="dim">–</span>
+  if (isEmpty(value)) return <span class="dim">–</span>
   if (format === 'state' && typeof value === 'string') return <Badge>{value}</Badge>
   if (format === 'time') {
     const time = timeOf(value)

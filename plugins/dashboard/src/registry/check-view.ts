@@ -97,7 +97,7 @@ const CHECKS: Readonly<Record<(typeof KINDS)[number], Check>> = {
     checkFilters(fields.filters, inside(place, 'filters'), row)
   },
   form(view, place, scope) {
-    const fields = fieldsOf(view, place, SOURCED, ['input', 'empty', 'submit', 'then'])
+    const fields = fieldsOf(view, place, SOURCED, ['input', 'empty', 'submit', 'next'])
     const operation = operationOf(fields.operation, inside(place, 'operation'), scope)
     checkBindings(fields.input, inside(place, 'input'), operation, scope, null)
     checkOptionalText(fields.empty, inside(place, 'empty'))

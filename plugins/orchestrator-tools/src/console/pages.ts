@@ -490,7 +490,7 @@ export const cards: readonly DashboardCard[] = [
     }
   },
   {
-    title: 'Waiting for you',
+    title: 'Tasks that wait',
     order: 31,
     size: 's',
     view: {

@@ -7,7 +7,7 @@ import { Empty, ErrorNotice, Icon, Loading } from '../parts.tsx'
 import { navigate } from '../router.ts'
 import { useSource } from '../source.ts'
 import { consoleState, mayCall } from '../state.ts'
-import { Value } from '../value.tsx'
+import { isEmpty, Value } from '../value.tsx'
 import { columnFormat, compareValues, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
 import { FilterBar, filteredRows, filterValues } from './filters.tsx'
 import { useOperation } from './use-operation.ts'
@@ -57,7 +57,7 @@ export function TableView({ view, scope, label, address }: TableProps) {
         <span class="grow" />
         <span class="small dim" role="status">
           {sorted.length === rows.length
-            ? `${COUNT.format(rows.length)} rows`
+            ? `${COUNT.format(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
             : `${COUNT.format(sorted.length)} of ${COUNT.format(rows.length)} rows`}
         </span>
         {source.live ? null : (
@@ -221,10 +221,6 @@ function Cell({
       {own === null ? shown : <a href={own}>{isEmpty(value) ? '(none)' : shown}</a>}
     </div>
   )
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined || value === ''
 }
 
 /** Returns the share of a column in the width of the table, by the length of its texts. */
