@@ -18,7 +18,7 @@ import { invalidFields, newSettings, type Settings, type SettingsData, settingsD
 
 const MEMORY_KEY = 'playground 1'
 
-/** What `model.chat` emits while it runs. */
+/** Event of a running `model.chat` call. */
 type Piece =
   | { readonly type: 'text'; readonly text: string; readonly logprobs?: readonly TokenEntry[] }
   | { readonly type: 'thinking'; readonly text: string }
