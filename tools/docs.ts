@@ -80,6 +80,10 @@ layers; the string \`"!unset"\` removes it.
 - \`svc config list [PREFIX]\` shows each value with its layer and location. \`svc config explain KEY\` also shows the values that
   it overrides. \`svc config validate\` checks the files without applying them. \`svc config schema\` prints a JSON Schema for
   editors.
+- \`svc config set KEY=VALUE…\` and \`svc config unset KEY…\` change \`svc.toml\` and apply it; comments and layout stay.
+  \`--dry-run\` shows the diff, the plugins that would be replaced, and what overrides a value. A change that is invalid, or that
+  a plugin refuses, leaves the file as it was. \`svc config history\` lists the last 20 previous texts, \`svc config rollback [N]\`
+  restores the one before the last N changes.
 - An undeclared key, or a value of the wrong type or range, is an error with file, line and column. An invalid value of an
   environment variable is a warning that names the variable, and the values of other layers apply.
 - Reload says how a change is applied while svc serves. \`live\`: immediately. \`plugin\`: by replacing the plugin, without a failed
@@ -88,6 +92,8 @@ layers; the string \`"!unset"\` removes it.
   settings accept only \`true\` and \`false\`. Lists are JSON or comma-separated.
 - A plugin's setting may be a reference to a secret. \`secret://env/NAME\` is replaced by the environment variable \`NAME\` when
   the plugin is activated. Secrets are masked in all output; references are not.
+  svc never writes a secret itself. \`svc secrets doctor\` resolves every reference without printing it, and warns of secrets
+  in files.
 - A setting named \`breaker.failures\` is in the table \`[plugins.NAME.breaker]\`.`
 
 const VARIABLES_INTRODUCTION = `These environment variables set settings. svc warns about other variables that begin with \`SVC_\` and resemble one of

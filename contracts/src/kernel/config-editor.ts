@@ -22,13 +22,13 @@ export interface ConfigEditor {
  * - `changes`: values by dotted key; null removes a key.
  * - `assignments`: texts `KEY=VALUE` as on the command line. VALUE is TOML, or else a string.
  * - `raw`: the whole text.
- * - `version`: restores the text before the last, second last, … change: 1 to the number of kept versions. Or its `id`.
+ * - `number`: restores the text before the last change (1), before the last two (2), and so on. Or its `id`.
  */
 export type ConfigEdit =
   | { readonly changes: Readonly<Record<string, unknown>> }
   | { readonly assignments: readonly string[] }
   | { readonly raw: string }
-  | { readonly version: number }
+  | { readonly number: number }
   | { readonly id: string }
 
 export interface ConfigFile {
@@ -93,7 +93,7 @@ export interface ConfigWritten extends Omit<ConfigPreview, 'plan'> {
 
 export interface ConfigVersion {
   /** 1 for the text before the last change. */
-  readonly version: number
+  readonly number: number
   readonly id: string
   /** Time of the change that replaced this text, as ISO 8601. */
   readonly time: string

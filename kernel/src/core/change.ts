@@ -29,7 +29,7 @@ export interface ChangeRequest extends Wanted {
    */
   readonly mustSucceed?: readonly string[]
   readonly dryRun?: boolean
-  /** What caused the change, for the list of generations, such as `svc.toml changed`. */
+  /** Cause of the change, for the list of generations, such as `svc.toml changed`. */
   readonly cause?: string
 }
 

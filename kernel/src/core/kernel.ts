@@ -11,12 +11,11 @@ import {
   surfaces
 } from '@svc/contracts'
 import type { Hook, Point, ServiceId } from '@svc/plugin-sdk'
-import { closest, errorMessage, isSvcError, settlesWithin } from '@svc/plugin-sdk'
+import { closest, settlesWithin } from '@svc/plugin-sdk'
 import { Change, type ChangeHost, type ChangeRequest } from './change.ts'
 import { kernelErrors } from './errors.ts'
 import { FailurePolicy } from './failure-policy.ts'
 import { diffGenerations, Generation } from './generation.ts'
-import { GenerationLog } from './generation-log.ts'
 import type { Graph } from './graph.ts'
 import { type TapHost, undeclaredHooks } from './hooks.ts'
 import { type Desired, Inventory, type PluginConfiguration } from './inventory.ts'
@@ -42,6 +41,8 @@ export interface KernelOptions {
   /** Default time limit of a tap in milliseconds; 0: none. Default 5,000. */
   readonly tapTimeoutMs?: number
   onState?(plugin: string, state: PluginState): void
+  /** Receives each change that began a generation or was refused, with its cause and duration. */
+  onChange?(cause: string, ms: number, outcome: { readonly report: ChangeReport } | { readonly error: unknown }): void
   /** Handles an uncaught error of a plugin with the policy `abort-process`. Default: exit with status 70. */
   onFatal?(error: unknown): void
 }
@@ -60,7 +61,7 @@ export class Kernel implements KernelPort {
   readonly version: string
   readonly log: KernelLogger
   readonly topics: TopicBoard
-  readonly generations = new GenerationLog()
+  readonly #onChange: KernelOptions['onChange']
   readonly #builtin: Map<ServiceId, unknown>
   readonly #inventory: Inventory
   readonly #failures: FailurePolicy
@@ -84,6 +85,7 @@ export class Kernel implements KernelPort {
     this.stateRoot = options.dataRoot
     this.repositoryId = options.repositoryId
     this.version = options.version
+    this.#onChange = options.onChange
     this.#builtin = new Map([...(options.services ?? []), [kernelPort.id, this]])
     this.#taps = {
       timeoutMs: options.tapTimeoutMs ?? 5_000,
@@ -176,43 +178,17 @@ export class Kernel implements KernelPort {
   }
 
   async #change(request: ChangeRequest): Promise<ChangeReport> {
-    const begun = performance.now()
-    const before = this.#current.id
-    const change = new Change(request, this.#changeHost())
-    if (request.dryRun === true) return change.run()
-    const cause = request.cause ?? 'svc'
+    const [begun, before] = [performance.now(), this.#current.id]
+    const { cause = 'svc', dryRun } = request
     try {
-      const report = await change.run()
-      if (this.#current.id !== before) this.#record(cause, performance.now() - begun, report)
+      const report = await new Change(request, this.#changeHost()).run()
+      if (this.#current.id !== before) this.#onChange?.(cause, performance.now() - begun, { report })
       return report
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.refused(cause, performance.now() - begun, error)
+      if (dryRun !== true && !this.#closing.signal.aborted)
+        this.#onChange?.(cause, performance.now() - begun, { error })
       throw error
     }
-  }
-
-  #record(cause: string, ms: number, { generation, add, replace, remove, keep }: ChangeReport): void {
-    const changes = { added: [...add], replaced: [...replace], removed: [...remove], kept: [...keep] }
-    const time = new Date().toISOString()
-    this.generations.add({ generation, time, cause, ms: Math.round(ms * 10) / 10, ...changes, refused: null })
-    this.topics.changed('kernel.generation')
-  }
-
-  /** Records a change that was refused, in the list of generations. */
-  refused(cause: string, ms: number, error: unknown): void {
-    const code = isSvcError(error) ? error.code : null
-    this.generations.add({
-      generation: this.#current.id,
-      time: new Date().toISOString(),
-      cause,
-      ms: Math.round(ms * 10) / 10,
-      added: [],
-      replaced: [],
-      removed: [],
-      kept: [],
-      refused: { code, message: this.mask(errorMessage(error)) }
-    })
-    this.topics.changed('kernel.generation')
   }
 
   /** Triggers a hook of the kernel without waiting for its taps. Their errors are logged. */

@@ -7,6 +7,7 @@ import {
   type CpuShare,
   type EffectNode,
   type Finding,
+  type GenerationReport,
   type GraphEdge,
   type HealthReport,
   type HookReport,
@@ -48,6 +49,7 @@ export interface AdminHost {
   findings(): readonly Finding[]
   /** Catalog that was read last. */
   catalog(): PluginCatalog
+  generations(): readonly GenerationReport[]
   readonly editor: ConfigEditor
   /** Starts plugins that a process for one command left out. */
   activate(plugins: readonly string[]): Promise<unknown>
@@ -108,7 +110,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     configSchema: () => host.configSchema(),
     configuration: host.editor,
     secrets: signal => secretsReport(host, signal),
-    generations: () => host.kernel.generations.list(),
+    generations: () => host.generations(),
     conflicts: () => conflictsOf(host.kernel, host.read, host.catalog().found),
     permissions: name => permissionsOf(record(name), host.kernel),
     stop: reason => host.stop(reason)

@@ -53,7 +53,7 @@ export interface EditorHost {
   reread(): Promise<void>
   /** Plugins that do not run, with the reason. */
   failing(): ReadonlyMap<string, string>
-  /** What replaces the setting `enabled` of plugins, such as `--only`; undefined if nothing does. */
+  /** Returns the option or setting that selects plugins instead of `enabled`, such as `--only`; undefined if none does. */
   selectedBy(config: ResolvedConfig): string | undefined
   mask(text: string): string
 }
@@ -235,8 +235,8 @@ export class FileEditor implements ConfigEditor {
       if (edit.raw.length <= MAX_TEXT_CHARS) return edit.raw
       throw refusal('the text', `it has ${edit.raw.length} characters; the limit is ${MAX_TEXT_CHARS}`)
     }
-    if ('version' in edit || 'id' in edit) {
-      const wanted = 'version' in edit ? edit.version : edit.id
+    if ('number' in edit || 'id' in edit) {
+      const wanted = 'number' in edit ? edit.number : edit.id
       const kept = this.#history().text(wanted)
       if (kept !== undefined) return kept
       throw adminErrors.create('CFG_VERSION_UNKNOWN', `there is no previous text ${wanted}`, {
@@ -256,7 +256,7 @@ export class FileEditor implements ConfigEditor {
   /** Problems of literal secrets: errors for an edit that adds one, warnings for a text that had it before. */
   #secretProblems(edit: ConfigEdit, before: Draft, after: Draft, file: string): ConfigProblem[] {
     const { secrets } = maskSecrets(after.text, after.config.resolved.sections)
-    const isOld = 'version' in edit || 'id' in edit
+    const isOld = 'number' in edit || 'id' in edit
     return secrets.flatMap(({ key, line }): ConfigProblem[] => {
       const isSame = !('raw' in edit) && sameValue(before.table, after.table, key)
       if (isSame) return []

@@ -36,13 +36,13 @@ export class ConfigHistory {
     return this.#ids().flatMap((id, index) => {
       const kept = this.#read(id)
       if (kept === undefined) return []
-      return [{ version: index + 1, id, time: kept.time, keys: [...kept.keys], digest: digestOf(kept.text) }]
+      return [{ number: index + 1, id, time: kept.time, keys: [...kept.keys], digest: digestOf(kept.text) }]
     })
   }
 
   /** Returns a kept text by its number, 1 for the newest, or by its id. */
   text(wanted: number | string): string | undefined {
-    const found = this.list().find(({ version, id }) => version === wanted || id === wanted)
+    const found = this.list().find(({ number, id }) => number === wanted || id === wanted)
     return found === undefined ? undefined : this.#read(found.id)?.text
   }
 

@@ -32,6 +32,7 @@ import { type EditorHost, FileEditor } from './config-editor.ts'
 import { ConfigHistory } from './config-history.ts'
 import { isLeftOff } from './discovery.ts'
 import { Findings, findingsIn } from './findings.ts'
+import { GenerationLog } from './generation-log.ts'
 import { holdSettings } from './held-settings.ts'
 import { KnownGuards } from './known-guards.ts'
 import type { PageWatch } from './page-watch.ts'
@@ -78,6 +79,7 @@ export class Project {
   /** Configuration as in the files. In `#config`, plugins with rejected settings keep their earlier ones. */
   #read: ResolvedConfig
   readonly #findings: Findings
+  readonly #generations = new GenerationLog(() => this.kernel)
   /** Catalog that was read last, even if it was not applied. Its files are watched. */
   #seen: PluginCatalog
   /** Configuration of `#seen`. */
@@ -127,6 +129,10 @@ export class Project {
       ]),
       onState: (plugin, state) => {
         if (state !== 'loading' && state !== 'activating') options.catalog.marker.end(plugin)
+      },
+      onChange: (cause, ms, outcome) => {
+        if ('report' in outcome) this.#generations.served(cause, ms, outcome.report)
+        else this.#generations.refused(cause, ms, outcome.error)
       },
       onFatal: error => this.#end(error instanceof Error ? error : new Error(String(error)))
     })
@@ -251,7 +257,7 @@ export class Project {
     const fatal = read.generalProblems.filter(isError)
     if (fatal.length > 0) {
       const error = problemsError(fatal)
-      this.kernel.refused(cause, performance.now() - begun, error)
+      this.#generations.refused(cause, performance.now() - begun, error)
       throw error
     }
     const refused = this.#refusedBy(read)
@@ -288,7 +294,7 @@ export class Project {
     for (const [name, error] of refused) {
       this.log.forPlugin(name).error(`invalid settings, the previous ones stay in force: ${error.message}`, { error })
       const isNew = this.kernel.records.get(name)?.refusal !== error.message
-      if (isNew) this.kernel.refused(cause, performance.now() - begun, error)
+      if (isNew) this.#generations.refused(cause, performance.now() - begun, error)
     }
     const kept = [...catalog.found.kept].filter(([name]) => this.kernel.current.units.has(name))
     for (const [name, error] of [...kept, ...refused]) {
@@ -574,6 +580,7 @@ export class Project {
       },
       findings: () => findingsIn(this.#seen, this.#seenConfig),
       catalog: () => this.#seen,
+      generations: () => this.#generations.list(),
       editor: new FileEditor(this.#editorHost()),
       activate: names => this.#apply({ activate: names }, false),
       build: directory => build(directory),

@@ -51,6 +51,7 @@ function adminOf(world: World): KernelAdmin {
     apply: nothing,
     findings: () => [],
     catalog: nothing,
+    generations: () => [],
     editor: { read: nothing, preview: nothing, write: nothing, history: nothing },
     activate: nothing,
     readAgain: nothing,

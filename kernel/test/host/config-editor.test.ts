@@ -50,7 +50,7 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>
   readonly serves?: boolean
   readonly watch?: boolean
-  readonly files?: Readonly<Record<string, string>>
+  readonly files?: Readonly<Record<string, string | object>>
   readonly only?: readonly string[]
 }
 
@@ -205,22 +205,22 @@ t.test('previous texts are kept for the owner only, and can be restored', async 
   for (let size = 2; size <= 23; size++) if (size !== 13) await editor.write({ changes: { 'plugins.one.size': size } })
   const versions = editor.history()
   t.equal(versions.length, 20)
-  t.match(versions[0], { version: 1, keys: ['plugins.one.size'], time: /^\d{4}-/ })
+  t.match(versions[0], { number: 1, keys: ['plugins.one.size'], time: /^\d{4}-/ })
   const kept = join(project.kernel.stateRoot, 'config-history')
   t.equal(statSync(kept).mode & 0o777, 0o700)
   for (const name of readdirSync(kept)) t.equal(statSync(join(kept, name)).mode & 0o777, 0o600)
 
-  const { digest, after } = await editor.preview({ version: 2 })
+  const { digest, after } = await editor.preview({ number: 2 })
   t.equal(after, '[plugins.one]\nsize = 21\n')
-  await editor.write({ version: 2 }, digest)
+  await editor.write({ number: 2 }, digest)
   t.equal(text(), '[plugins.one]\nsize = 21\n')
   t.same(await say(), { said: 'calm 21 ' })
   t.match(editor.history()[0], { keys: ['plugins.one.size'] }, 'a rollback can be rolled back')
-  await editor.write({ version: 1 })
+  await editor.write({ number: 1 })
   t.equal(text(), '[plugins.one]\nsize = 23\n')
   await editor.write({ id: versions[3]?.id ?? '' })
   t.equal(text(), '[plugins.one]\nsize = 19\n')
-  await t.rejects(editor.preview({ version: 99 }), { code: 'CFG_VERSION_UNKNOWN', status: 404 })
+  await t.rejects(editor.preview({ number: 99 }), { code: 'CFG_VERSION_UNKNOWN', status: 404 })
   await t.rejects(editor.preview({ id: '../../svc' }), { code: 'CFG_VERSION_UNKNOWN' })
 
   await project.admin.apply({ reload: ['one'] })
@@ -260,7 +260,7 @@ t.test('a literal secret is refused, and one that is in the file is never shown'
   await editor.write({ changes: { 'plugins.one.token': 'secret://env/HOME' } })
   t.match(editor.read(), { editable: true, reason: null })
   // The text before may be restored: its owner wrote it. The preview does not show the value.
-  const preview = await editor.preview({ version: 1 })
+  const preview = await editor.preview({ number: 1 })
   t.match(preview.caused, [{ severity: 'warning', code: 'CFG_SECRET_LITERAL' }])
   t.notMatch(JSON.stringify(preview), value)
   write(root, { 'svc.toml': `[plugins.one]\ntoken = "${value}\n` })

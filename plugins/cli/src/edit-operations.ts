@@ -89,10 +89,10 @@ export const configRead = defineOperation({
 export const configPreview = defineOperation({
   id: 'kernel.config.preview',
   summary: 'Show what a change of svc.toml would do',
-  description: 'Give one of changes, raw, version and id.',
+  description: 'Give one of changes, raw, number and id.',
   input: t.object({
     ...edit,
-    version: t.optional(t.integer({ minimum: 1, description: 'Previous text to restore, 1 for the newest' })),
+    number: t.optional(t.integer({ minimum: 1, description: 'Previous text to restore, 1 for the newest' })),
     id: t.optional(t.string({ maxLength: 64, description: 'Id of the previous text to restore' }))
   }),
   output: t.object({ ...preview, plan: t.nullable(changeReport) }),
@@ -149,7 +149,7 @@ export const configHistory = defineOperation({
   output: t.object({
     versions: t.array(
       t.object({
-        version: t.integer({ description: '1 for the text before the last change' }),
+        number: t.integer({ description: '1 for the text before the last change' }),
         id: t.string(),
         time: t.string({ format: 'date-time', description: 'Time of the change that replaced this text' }),
         keys: t.array(t.string(), { description: 'Keys that the change set or removed' }),
@@ -161,7 +161,7 @@ export const configHistory = defineOperation({
   watch: { on: ['kernel.config'] },
   expose: {
     rpc: true,
-    cli: { command: 'config history', view: { rows: 'versions', columns: ['version', 'time', 'keys', 'digest'] } }
+    cli: { command: 'config history', view: { rows: 'versions', columns: ['number', 'time', 'keys'] } }
   }
 })
 
@@ -169,14 +169,14 @@ export const configRollback = defineOperation({
   id: 'kernel.config.rollback',
   summary: 'Restore a previous text of svc.toml, and apply it',
   input: t.object({
-    version: t.integer({ default: 1, minimum: 1, maximum: 1000, description: 'Number in svc config history' }),
+    number: t.integer({ default: 1, minimum: 1, maximum: 1000, description: 'Number in svc config history' }),
     id: t.optional(t.string({ maxLength: 64, description: 'Id in the history, instead of the number' })),
     digest: t.optional(digest),
     dryRun
   }),
   ...change,
   errors: { ...errors, CFG_VERSION_UNKNOWN },
-  expose: { rpc: true, cli: { command: 'config rollback', args: ['version'], view: { text: 'text' } } }
+  expose: { rpc: true, cli: { command: 'config rollback', args: ['number'], view: { text: 'text' } } }
 })
 
 export const secretsDoctor = defineOperation({

@@ -8,6 +8,8 @@ import type {
   SecretsReport
 } from '@svc/contracts'
 import { type OutputOf, SvcError } from '@svc/plugin-sdk'
+// Only this file: the others of the package would double the size of the plugin.
+import { createTwoFilesPatch } from 'diff/lib/patch/create.js'
 import {
   type configHistory,
   type configPreview,
@@ -25,16 +27,16 @@ type Written = OutputOf<typeof configSet>
 interface EditInput {
   readonly changes?: Readonly<Record<string, unknown>>
   readonly raw?: string
-  readonly version?: number
+  readonly number?: number
   readonly id?: string
 }
 
 /** Returns the edit of an input. Throws `OPR_INPUT_INVALID` unless exactly one form is given. */
-export function editOf({ changes, raw, version, id }: EditInput): ConfigEdit {
+export function editOf({ changes, raw, number, id }: EditInput): ConfigEdit {
   const forms: ConfigEdit[] = [
     ...(changes === undefined ? [] : [{ changes }]),
     ...(raw === undefined ? [] : [{ raw }]),
-    ...(version === undefined ? [] : [{ version }]),
+    ...(number === undefined ? [] : [{ number }]),
     ...(id === undefined ? [] : [{ id }])
   ]
   const [edit, ...others] = forms
@@ -42,7 +44,7 @@ export function editOf({ changes, raw, version, id }: EditInput): ConfigEdit {
     throw new SvcError('OPR_INPUT_INVALID', `a change sets or removes at most ${MAX_CHANGES} keys`, { status: 400 })
   }
   if (edit !== undefined && others.length === 0) return edit
-  throw new SvcError('OPR_INPUT_INVALID', 'give exactly one form of the change: changes, raw, version or id', {
+  throw new SvcError('OPR_INPUT_INVALID', 'give exactly one form of the change: changes, raw, number or id', {
     status: 400
   })
 }
@@ -53,7 +55,7 @@ export function readFile(admin: KernelAdmin): OutputOf<typeof configRead> {
 
 export async function previewEdit(admin: KernelAdmin, edit: ConfigEdit): Promise<OutputOf<typeof configPreview>> {
   const preview = await admin.configuration.preview(edit)
-  return { ...(await shown(preview)), plan: reportOf(preview.plan) }
+  return { ...shown(preview), plan: reportOf(preview.plan) }
 }
 
 /** Writes an edit, or with `dryRun` only previews it. */
@@ -68,16 +70,16 @@ export async function writeEdit(
 ): Promise<Written> {
   if (!dryRun) {
     const { report, written, applied, refused, ...rest } = await admin.configuration.write(edit, digest)
-    const result = { ...(await shown(rest)), written, applied, plan: reportOf(report), refused: [...refused] }
+    const result = { ...shown(rest), written, applied, plan: reportOf(report), refused: [...refused] }
     return { ...result, text: writtenText(result, rest.problems, oneShot) }
   }
   const { plan, ...rest } = await admin.configuration.preview(edit)
-  const result = { ...(await shown(rest)), written: false, applied: false, plan: reportOf(plan), refused: [] }
+  const result = { ...shown(rest), written: false, applied: false, plan: reportOf(plan), refused: [] }
   return { ...result, text: previewText(result, rest.caused) }
 }
 
 export function history(admin: KernelAdmin): OutputOf<typeof configHistory> {
-  return { versions: admin.configuration.history().map(version => ({ ...version, keys: [...version.keys] })) }
+  return { versions: admin.configuration.history().map(each => ({ ...each, keys: [...each.keys] })) }
 }
 
 export function secretsVerdict({ secrets, files }: SecretsReport): OutputOf<typeof secretsDoctor> {
@@ -92,10 +94,10 @@ export function secretsVerdict({ secrets, files }: SecretsReport): OutputOf<type
 /** Time limit for a diff in milliseconds. A diff of two long texts without common lines takes minutes. */
 const DIFF_TIMEOUT_MS = 1_000
 
-async function shown(preview: Omit<ConfigPreview, 'plan'> | Omit<ConfigWritten, 'report'>) {
+function shown(preview: Omit<ConfigPreview, 'plan'> | Omit<ConfigWritten, 'report'>) {
   const { path, digest, before, after, problems, caused, shadowed, changed } = preview
   const name = path.split(/[\\/]/).at(-1) ?? path
-  const diff = before === after ? '' : await diffOf(name, before, after)
+  const diff = before === after ? '' : diffOf(name, before, after)
   return {
     path,
     digest,
@@ -109,11 +111,15 @@ async function shown(preview: Omit<ConfigPreview, 'plan'> | Omit<ConfigWritten, 
 }
 
 /** Returns a unified diff. */
-async function diffOf(name: string, before: string, after: string): Promise<string> {
-  // Loaded on demand: most commands need no diff.
-  const { createTwoFilesPatch } = await import('diff')
-  const patch = createTwoFilesPatch(name, name, before, after, '', '', { context: 3, timeout: DIFF_TIMEOUT_MS })
-  return patch?.replace(/^=+\n/, '') ?? `--- ${name}\n+++ ${name}\nthe texts have too little in common for a diff\n`
+function diffOf(name: string, before: string, after: string): string {
+  const patch = createTwoFilesPatch(name, name, before, after, undefined, undefined, {
+    context: 3,
+    timeout: DIFF_TIMEOUT_MS
+  })
+  return (
+    patch?.replace(/^Index: .*\n=+\n/, '') ??
+    `--- ${name}\n+++ ${name}\nthe texts have too little in common for a diff\n`
+  )
 }
 
 function reportOf(report: ChangeReport | null): Written['plan'] {

@@ -229,8 +229,8 @@ export default definePlugin({
       return writeEdit(admin, { changes }, { dryRun, oneShot: isOneShot(call) })
     })
     ctx.implement(configHistory, () => history(admin))
-    ctx.implement(configRollback, ({ version, id, digest, dryRun }, call) =>
-      writeEdit(admin, id === undefined ? { version } : { id }, {
+    ctx.implement(configRollback, ({ number, id, digest, dryRun }, call) =>
+      writeEdit(admin, id === undefined ? { number } : { id }, {
         ...defined({ digest }),
         dryRun,
         oneShot: isOneShot(call)
