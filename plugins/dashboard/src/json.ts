@@ -1,7 +1,23 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { type HttpExchange, httpBodyErrors, parseJsonBody } from '@svc/contracts'
 
 export function sendJson(exchange: HttpExchange, body: unknown, status = 200): void {
   exchange.send(status, 'application/json; charset=utf-8', JSON.stringify(body))
+}
+
+const compress = promisify(gzip)
+
+/** Sends a large description, compressed if the client accepts that. Not for texts with secrets (BREACH). */
+export async function sendCompressedJson(exchange: HttpExchange, body: unknown): Promise<void> {
+  const type = 'application/json; charset=utf-8'
+  const text = JSON.stringify(body)
+  const headers = { vary: 'accept-encoding' }
+  if (!/\bgzip\b/.test(String(exchange.request.headers['accept-encoding'] ?? ''))) {
+    exchange.send(200, type, text, headers)
+    return
+  }
+  exchange.send(200, type, await compress(text), { ...headers, 'content-encoding': 'gzip' })
 }
 
 /** Sends a response without a body. */

@@ -5,7 +5,7 @@ import { dashboardErrors } from './errors.ts'
 import type { ModuleFiles } from './files/module-files.ts'
 import type { PageFiles } from './files/page-files.ts'
 import { setHeaders } from './headers.ts'
-import { sendJson } from './json.ts'
+import { sendCompressedJson, sendJson } from './json.ts'
 import type { Session } from './session/sessions.ts'
 import { SignIn, type SignInParts } from './session/sign-in.ts'
 
@@ -106,7 +106,7 @@ export function consoleRoutes(parts: RouteParts): HttpHandlers {
         method: 'GET',
         path: '/ui/api/console',
         summary: 'Pages, cards, actions and operations of the console',
-        handle: signed(async (exchange, session) => sendJson(exchange, await state.of(session.role)))
+        handle: signed(async (exchange, session) => sendCompressedJson(exchange, await state.of(session.role)))
       },
       {
         method: 'GET',
@@ -114,7 +114,7 @@ export function consoleRoutes(parts: RouteParts): HttpHandlers {
         summary: 'Schemas of an operation',
         handle: signed((exchange, session) => {
           const entry = door.find(exchange.params.id ?? '')
-          sendJson(exchange, state.describe(entry, session.role))
+          return sendCompressedJson(exchange, state.describe(entry, session.role))
         })
       },
       {

@@ -8,8 +8,8 @@ export interface FrameDocument {
   readonly policy: string
 }
 
-/** The exports of a module that esbuild wrote: one clause at the end. */
-const EXPORTS = /\bexport\s*\{([^{}]*)\}\s*;?\s*$/
+/** The exports of a module that esbuild wrote: one clause at the end, and maybe a comment with a source map. */
+const EXPORTS = /\bexport\s*\{([^{}]*)\}\s*;?\s*(?:\/\/# [^\n]*\s*)?$/
 
 /**
  * Returns the document that runs a module of an isolated plugin: the module is inline, since a frame without an origin can
