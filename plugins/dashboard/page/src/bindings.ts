@@ -10,12 +10,18 @@ export interface BindingScope {
 /** Returns the value at a dotted path; undefined if there is none. */
 export function valueAt(value: unknown, path: string | undefined): unknown {
   if (path === undefined || path === '') return value
+  // Most fields are not nested, and tables read them very often.
+  if (!path.includes('.')) return isObject(value) && Object.hasOwn(value, path) ? value[path] : undefined
   let found: unknown = value
   for (const part of path.split('.')) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined
-    found = (found as Record<string, unknown>)[part]
+    if (!isObject(found) || !Object.hasOwn(found, part)) return undefined
+    found = found[part]
   }
   return found
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 /** Returns the input that bindings describe. Bindings without a value are left out. */

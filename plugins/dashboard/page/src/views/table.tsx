@@ -242,5 +242,8 @@ function sortedRows(rows: readonly unknown[], sort: string): readonly unknown[] 
   const descending = sort.startsWith('-')
   const field = descending ? sort.slice(1) : sort
   const sign = descending ? -1 : 1
-  return [...rows].sort((a, b) => sign * compareValues(valueAt(a, field), valueAt(b, field)))
+  return rows
+    .map(row => ({ row, value: valueAt(row, field) }))
+    .sort((a, b) => sign * compareValues(a.value, b.value))
+    .map(({ row }) => row)
 }
