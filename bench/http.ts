@@ -9,16 +9,19 @@
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { openTestKernel } from '@svc/kernel/testing'
+import { type HttpServer, httpServer, logLines } from '@svc/contracts'
+import { createLogger, openTestKernel } from '@svc/kernel/testing'
 import { defineOperation, definePlugin, type JsonSchema, type Plugin, t } from '@svc/plugin-sdk'
 import autocannon from 'autocannon'
 import { build } from 'esbuild'
 import { fastify } from 'fastify'
 import http from '../plugins/http/src/plugin.ts'
+import observability from '../plugins/observability/src/plugin.ts'
 import { type Figure, figureOf, ratioOf, withRange } from './figures.ts'
 import { sourceAliases } from './source-aliases.ts'
 
@@ -62,7 +65,10 @@ type Start = () => Promise<{ readonly port: number; readonly stop: Stop }>
 const SERVERS: Record<string, Start> = {
   'bare node:http': startBare,
   'plain Fastify': startFastify,
-  svc: startKernel
+  svc: () => startKernel('alone'),
+  'svc, ring': () => startKernel('ring'),
+  'svc, access_log=all': () => startKernel('log'),
+  'svc, all recorded': () => startKernel('sampled')
 }
 
 async function startBare() {
@@ -112,11 +118,32 @@ async function startFastify() {
   return { port: (app.server.address() as { port: number }).port, stop: () => app.close() }
 }
 
-async function startKernel() {
+/**
+ * Starts this server: `alone`, with the ring of requests and spans, with every request in the log as well, or with every
+ * call recorded with its details. The log of a real server is used, which writes to a file as `svc serve` to a pipe.
+ */
+async function startKernel(kind: 'alone' | 'ring' | 'log' | 'sampled') {
   const plugins = Array.from({ length: PLUGINS }, (_, number) => operationsPlugin(number))
-  const kernel = await openTestKernel({ plugins: [http as Plugin, ...plugins], settings: { http: { port: 0 } } })
-  const line = kernel.lines.find(each => each.message.includes('listens on'))
-  return { port: Number(line?.message.split(':').at(-1)), stop: () => kernel.close() }
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-http-'))
+  const output = openSync(join(folder, 'output'), 'a')
+  const log = await createLogger({ level: 'info', format: 'json', descriptor: output })
+  const recorded = kind === 'alone' ? [] : [observability as Plugin]
+  const kernel = await openTestKernel({
+    plugins: [http as Plugin, ...recorded, ...plugins],
+    settings: {
+      http: { port: 0, access_log: kind === 'log' ? 'all' : 'errors' },
+      observability: { sample: kind === 'sampled' ? 1 : 0 }
+    },
+    log,
+    services: new Map([[logLines.id, log.lines]])
+  })
+  const [address] = (kernel.kernel.current.services.resolve(httpServer.id) as HttpServer).addresses
+  const stop = async () => {
+    await kernel.close()
+    closeSync(output)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { port: (address as { readonly port: number }).port, stop }
 }
 
 function operationsPlugin(number: number): Plugin {

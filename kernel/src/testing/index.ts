@@ -6,6 +6,7 @@ import { describeErrors, renderProblems, Validator } from '@svc/plugin-sdk/check
 import { kernelErrors } from '../core/errors.ts'
 import type { PluginConfiguration } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
+import type { KernelLogger } from '../core/logger.ts'
 import type { PluginSource } from '../core/plugin-source.ts'
 import { inlineSource } from '../host/inline-source.ts'
 import { isolationHosts } from '../isolation/unit-host.ts'
@@ -18,6 +19,7 @@ export type { Graph } from '../core/graph.ts'
 export type { KernelLogger } from '../core/logger.ts'
 export type { InstanceHooks, PluginSource, PreparedCode } from '../core/plugin-source.ts'
 export { inlineSource } from '../host/inline-source.ts'
+export { createLogger } from '../host/log.ts'
 export { MaskedSecrets } from '../host/masked-secrets.ts'
 export { type Files, temporaryFolder, writeFiles } from './files.ts'
 export { type InProcessProject, type InProcessProjectOptions, openInProcess } from './in-process-project.ts'
@@ -32,6 +34,8 @@ export interface TestKernelOptions {
   readonly settings?: Readonly<Record<string, object>>
   /** Services that no plugin of the test provides. */
   readonly services?: ReadonlyMap<ServiceId, unknown>
+  /** Default: a log in memory, which `lines` returns. */
+  readonly log?: KernelLogger
   /** Returns the package folder of a plugin. Default, and if undefined: the temporary folder. */
   readonly packageRoot?: (plugin: Plugin) => string | undefined
 }
@@ -45,7 +49,7 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
   const lines: LogLine[] = []
   const kernel = new Kernel({
     unitHosts: isolationHosts,
-    log: memoryLog(lines),
+    log: options.log ?? memoryLog(lines),
     projectRoot: root,
     dataRoot: join(root, '.vox'),
     repositoryId: 'test',
