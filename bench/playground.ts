@@ -16,10 +16,12 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { chromium, type Page } from 'playwright-core'
+import { endWithoutBrowser } from './end-without-browser.ts'
 import { isSmoke } from './smoke-mode.ts'
 
 const SVC = fileURLToPath(new URL('../kernel/bin/svc.cjs', import.meta.url))
 
+endWithoutBrowser()
 const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, rounds: { type: 'string', default: isSmoke ? '3' : '40' } }
 })

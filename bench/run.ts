@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator] [--smoke]
+ *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator|console] [--smoke]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
  * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
@@ -11,6 +11,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { measureConsole } from './console.ts'
 import { type Figure, highest, withRange } from './figures.ts'
 import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
@@ -30,7 +31,8 @@ const SECTIONS = {
   kernel: '',
   models: '## Tokens per second\n',
   programs: '## Programs of the language\n',
-  orchestrator: '## Orchestrator\n'
+  orchestrator: '## Orchestrator\n',
+  console: '## Console\n'
 } as const
 
 type Section = keyof typeof SECTIONS
@@ -54,7 +56,8 @@ const measures: Readonly<Record<Section, () => Promise<string[]>>> = {
   kernel: measureKernel,
   models: measureModels,
   programs: measurePrograms,
-  orchestrator: measureOrchestrator
+  orchestrator: measureOrchestrator,
+  console: measureConsole
 }
 if (smoke) process.exitCode = await runSmoke()
 else {
@@ -73,7 +76,7 @@ else {
 
 /** Splits the document into its sections, without their headings. A missing section is empty. */
 function sectionsOf(text: string): Readonly<Record<Section, string>> {
-  const found: Record<Section, string> = { kernel: '', models: '', programs: '', orchestrator: '' }
+  const found: Record<Section, string> = { kernel: '', models: '', programs: '', orchestrator: '', console: '' }
   let rest = text
   for (const name of names.toReversed()) {
     const at = SECTIONS[name] === '' ? 0 : rest.indexOf(SECTIONS[name])

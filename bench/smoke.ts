@@ -28,6 +28,8 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'orchestrator-durable': ['--rounds', '1', '--seconds', '0.2', '--concurrency', '8'],
   'orchestrator-memory': ['--rounds', '1', '--tasks', '2000'],
   routing: ['--rounds', '1'],
+  'console-page': [],
+  playground: [],
   'mcp-calls': ['--lives', '1', '--rounds', '1', '--requests', '100'],
   gateway: ['--lives', '1', '--rounds', '1', '--requests', '100'],
   'gpu/main': ['--shape', 'tiny', '--device', 'cpu', '--prefill', '64', '--batches', '1', '--no-peer', '--rounds', '1']
