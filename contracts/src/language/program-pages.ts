@@ -26,6 +26,8 @@ export type GeneratedPages =
       readonly entry: string
       /** State of the build folder: without a build, with the output of this program, or of another version of it. */
       readonly built: 'absent' | 'current' | 'stale'
+      /** Absolute path of a file that changes with the output of each build. */
+      readonly buildFile: string
       /** Human-readable warnings; empty if there are none. */
       readonly warnings: string
     }

@@ -10,7 +10,7 @@ import { parse } from './syntax/parse.ts'
 import type { EmittedComponents } from './web/components/emit-components.ts'
 import { emitProject } from './web/emit-project.ts'
 import type { EmittedFile } from './web/emitted-file.ts'
-import { hashOf, readFolderList } from './web/folder-list.ts'
+import { hashOf, LIST_FILE, readFolderList } from './web/folder-list.ts'
 import { type WebModule, webModule } from './web/web-module.ts'
 
 /** Returns the generator of pages for other plugins. A `Program` has no inferred types, so its source is parsed again. */
@@ -43,6 +43,7 @@ export function generatePages(components: (web: WebModule) => EmittedComponents)
       starters: scaffold.filter(({ path }) => path.startsWith('app/')),
       entry: 'app/main.tsx',
       built: await builtState(folder, own),
+      buildFile: join(folder, LIST_FILE),
       warnings: report
     }
   }

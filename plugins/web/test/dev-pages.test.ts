@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { SVC_BIN } from '../../../test/e2e/served-project.ts'
-import { launched, noBrowser, opened } from './browser.ts'
+import { inaccessible, launched, noBrowser, opened } from './browser.ts'
 import { type DevServer, serve, unbuilt } from './dev-server.ts'
 
 const skip = noBrowser() || unbuilt()
@@ -49,9 +49,11 @@ t.test('svc dev shows the pages of a new project, whose form is sent by Enter', 
   t.equal(await page.getAttribute('html', 'lang'), 'en')
   const colour = await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
   t.equal(colour, 'rgb(22, 24, 29)', 'the style follows the theme of the system')
+  t.same(await inaccessible(page), [])
   await page.fill('[aria-label="New task"]', 'Water the plants')
   await page.press('[aria-label="New task"]', 'Enter')
   await page.waitForSelector('li >> text=Water the plants')
+  t.same(await inaccessible(page), [])
   t.equal(await page.inputValue('[aria-label="New task"]'), '')
   t.equal(new URL(page.url()).search, '', 'the browser did not send the form')
   await page.click('text=Counter')
@@ -91,6 +93,7 @@ t.test(
     const overlay = page.locator(OVERLAY)
     await overlay.waitFor()
     const shown = await overlay.innerText()
+    t.same(await inaccessible(page), [])
     t.match(shown, 'app.vox has errors')
     t.match(shown, /app\.vox:\d+:\d+/)
     t.match(shown, /\d+ \|\s+db\.Task\.delete\(idd\)/, 'with an excerpt')
@@ -194,6 +197,7 @@ t.test('a program without pages lists its routes', { skip, timeout: 240_000 }, a
   const server = await serve(t, await project(t, 'api'))
   const { page, problems } = await opened(t, await launched(t))
   await page.goto(server.url)
+  t.same(await inaccessible(page), [])
   const text = await page.innerText('main')
   t.match(text, /GET\s+\/api\/query\/open_tasks\s+query open_tasks\(\)/)
   t.match(text, /POST\s+\/api\/mutation\/add_task\s+mutation add_task\(title\)/)
@@ -273,4 +277,37 @@ t.test('built pages of another version of the program are reported as stale', { 
   await notice.waitFor()
   t.match(await notice.innerText(), 'pages are stale: svc build')
   t.same(problems, [])
+})
+
+t.test('with Vite, its files are forwarded and its documents reload', { skip, timeout: 240_000 }, async t => {
+  const folder = await project(t, 'web')
+  await svc(folder, 'build', 'app.vox', '-o', 'web', '--scaffold')
+  const bin = join(folder, 'web/node_modules/vite/bin')
+  mkdirSync(bin, { recursive: true })
+  // Stands in for Vite, which is not installed in a new project.
+  writeFileSync(
+    join(bin, 'vite.js'),
+    `require('node:http').createServer((request, response) => {
+  const isPage = request.url === '/'
+  response.writeHead(isPage || request.url === '/app/main.tsx' ? 200 : 404, { 'content-type': isPage ? 'text/html' : 'text/javascript' })
+  response.end(isPage ? '<!doctype html><html lang="en"><head><link rel="icon" href="data:,"><title>Vite</title></head><body><script type="module" src="/app/main.tsx"></script></body></html>' : 'document.body.append("from Vite")')
+}).listen(Number(process.argv[process.argv.indexOf('--port') + 1]), '127.0.0.1')
+`
+  )
+  const server = await serve(t, folder, { settings: ['plugins.app-runtime.orchestrate_vite=true'] })
+  const { page, problems } = await opened(t, await launched(t))
+  for (;;) {
+    await page.goto(server.url)
+    if ((await page.title()) === 'Vite') break
+  }
+  await page.waitForSelector('text=from Vite')
+  t.equal(await page.locator('svc-overlay').count(), 0)
+  edit(folder, text => text.replace('"Tasks"</h1>', '"My tasks"</h1>'))
+  await page.locator('svc-overlay >> aside >> text=pages are stale: svc build').waitFor()
+  await svc(folder, 'build', 'app.vox', '-o', 'web')
+  await page.locator('svc-overlay').waitFor({ state: 'detached' })
+  t.same(
+    problems.filter(problem => !problem.includes('404')),
+    []
+  )
 })

@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path'
 import type { HttpServer, KernelAdmin } from '@svc/contracts'
 import type { PluginContext, Ref } from '@svc/plugin-sdk'
-import { APP_LISTENER } from '../serving/program-surface.ts'
+import { APP_LISTENER } from '../serving/addresses.ts'
 import type { Settings } from '../settings.ts'
 import { CallLog, type CallLogState, callLogState } from './call-log.ts'
 import { type AppHandlers, appHandlers } from './handlers.ts'

@@ -18,6 +18,8 @@ export interface PreparedPages {
   readonly bundle: PageBundle | null
   /** True if the output of `svc build` is of another version of the program. */
   readonly isOutdated: boolean
+  /** File that changes with the output of `svc build`, on which `isOutdated` depends; null if it does not. */
+  readonly buildFile: string | null
   /** Changes with the program and with its pages. */
   readonly build: string
 }
@@ -43,12 +45,12 @@ export async function preparePages(program: Program, parts: PageParts): Promise<
       }
     )
   }
-  const { title, hasPages, built } = pages
+  const { title, hasPages, built, buildFile } = pages
   const none = { ...withoutBundle(program), title }
-  if (hasOwn) return { ...none, isOutdated: built === 'stale' }
+  if (hasOwn) return { ...none, isOutdated: built === 'stale', buildFile }
   if (!hasPages || bundler === undefined) return none
   const bundle = await bundler.bundle({ folder, ...pages, isDevelopment: config.dev })
-  return { title, bundle, isOutdated: false, build: buildId(program, bundle) }
+  return { title, bundle, isOutdated: false, buildFile: null, build: buildId(program, bundle) }
 }
 
 /** True if pages come from a server of the user, or from files that the user built. */
@@ -67,7 +69,7 @@ function mayHavePages({ components, text }: Program): boolean {
 
 export function withoutBundle(program: Program): PreparedPages {
   const { path } = program
-  return { title: path, bundle: null, isOutdated: false, build: buildId(program, null) }
+  return { title: path, bundle: null, isOutdated: false, buildFile: null, build: buildId(program, null) }
 }
 
 function buildId({ text }: Program, bundle: PageBundle | null): string {

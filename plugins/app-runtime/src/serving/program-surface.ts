@@ -23,6 +23,7 @@ import { pageShell } from '../pages/page-shell.ts'
 import { hasOwnPages, type PreparedPages } from '../pages/prepare-pages.ts'
 import { routeList } from '../pages/route-list.ts'
 import type { Settings } from '../settings.ts'
+import { APP_LISTENER, consoleUrl } from './addresses.ts'
 import { documentFallback } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
@@ -31,9 +32,6 @@ import { type OnCall, type OnEnd, programRoutes } from './program-routes.ts'
 import { contributeTools } from './program-tools.ts'
 import { JSON_TYPE } from './send-answer.ts'
 import { VITE_URL } from './vite.ts'
-
-/** Name of the listener of the program's routes. */
-export const APP_LISTENER = 'app'
 
 export interface SurfaceParts {
   readonly ctx: PluginContext<Settings>
@@ -101,13 +99,6 @@ function markedStale(route: HttpHandlerRoute, channel: DevChannel): HttpHandlerR
       route.handle(exchange)
     }
   }
-}
-
-/** Returns the URL of the console; null if it is not served. */
-export function consoleUrl(admin: KernelAdmin | undefined, http: Ref<HttpServer> | undefined): string | null {
-  const isActive = admin?.plugins().some(({ name, state }) => name === 'dashboard' && state === 'active') === true
-  const main = http?.available?.addresses.find(({ listener }) => listener === 'main')
-  return isActive && main !== undefined ? `${main.url}/` : null
 }
 
 function keyOf({ method, path }: HttpHandlerRoute): string {

@@ -7,10 +7,8 @@ import {
   type KernelAdmin,
   type LanguageCompiler,
   type ObservabilitySpans,
-  type PageBundler,
   type PrimaryDatabase,
   type Program,
-  type ProgramPages,
   type ProgramText,
   workflowStep
 } from '@svc/contracts'
@@ -25,8 +23,9 @@ import { runErrors } from '../errors.ts'
 import { announceChanges } from '../live/announce-changes.ts'
 import type { RunQuery } from '../live/query-streams.ts'
 import { DevChannel } from '../pages/dev-channel.ts'
-import { failedCall, type PageProblem, problemOf } from '../pages/page-problem.ts'
-import { type PreparedPages, preparePages, withoutBundle } from '../pages/prepare-pages.ts'
+import { failedCall, problemOf } from '../pages/page-problem.ts'
+import { preparePages } from '../pages/prepare-pages.ts'
+import { firstPages, type PagesParts, showVersion } from '../pages/version-pages.ts'
 import { compareSchema, migrateSchema } from '../schema/migrate.ts'
 import { levelOf } from '../schema/plan.ts'
 import { limitsOf, type Settings } from '../settings.ts'
@@ -35,13 +34,14 @@ import { openServices, type ProgramServices } from '../threads/program-services.
 import { durableOptions, lookAfterDue, programKey } from '../workflows/look-after-due.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { WORKFLOWS_TOPIC } from '../workflows/topic.ts'
+import { appUrl, consoleUrl } from './addresses.ts'
 import { recordCall } from './call-spans.ts'
 import { type Endpoint, endpointsOf } from './endpoints.ts'
 import { LoadingThread, type LoadParts } from './loading-thread.ts'
 import { openLookups } from './lookups.ts'
 import { ProgramPool } from './program-pool.ts'
 import type { OnEnd } from './program-routes.ts'
-import { APP_LISTENER, consoleUrl, contributeProgram } from './program-surface.ts'
+import { contributeProgram } from './program-surface.ts'
 import { ProgramWatch } from './program-watch.ts'
 import { runSchedule } from './schedule.ts'
 import { showInBrowser } from './show-in-browser.ts'
@@ -51,15 +51,12 @@ import { runVite } from './vite.ts'
 /** Minimum of the default thread limit, because threads may wait for files, the network or the clock. */
 const MIN_THREADS = 4
 
-export interface ServingParts {
+export interface ServingParts extends PagesParts {
   readonly ctx: PluginContext<Settings>
   readonly compiler: LanguageCompiler
   readonly store: PrimaryDatabase
   readonly admin: KernelAdmin | undefined
   readonly services: ProgramServices
-  /** Generator and bundler of pages; without them, only built pages are served. */
-  readonly generator: ProgramPages | undefined
-  readonly bundler: PageBundler | undefined
   readonly http: Ref<HttpServer> | undefined
   /** Records the SQL of requests. */
   readonly spans: Ref<ObservabilitySpans> | undefined
@@ -80,7 +77,13 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const program = saved?.program ?? (await firstProgram(parts, path, watch))
   if (program === null) return
   if (watch !== null) watch.saved = null
-  const channel = config.dev ? await ctx.keep(`open pages of ${path}`, openChannel, value => value.close()) : null
+  const channel = config.dev
+    ? await ctx.keep(
+        `open pages of ${path}`,
+        () => new DevChannel(),
+        value => value.close()
+      )
+    : null
   const preparing = saved === null ? firstPages(parts, program) : Promise.resolve({ pages: saved.pages, problem: null })
   const supply = await ThreadSupply.open(ctx, config.heap_mb)
   const endpoints = endpointsOf(program.module)
@@ -164,8 +167,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const surface = { ctx, program, endpoints, pool, lookups, compiler, live, calls: parts.apps.calls, onEnd }
   contributeProgram({ ...surface, pages, channel, bundler, http, admin: parts.admin })
   if (channel !== null) {
-    const notice = pages.isOutdated ? OUTDATED : null
-    ctx.onServe(`open pages of ${file}`, () => channel.serve(pages.build, notice, problem))
+    showVersion(parts, program, { pages, problem }, channel)
     if (watch?.isServed !== true) ctx.onServe(`addresses of ${file}`, () => announce(parts, file))
   }
   const key = programKey(path, ctx.projectRoot)
@@ -186,41 +188,16 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   if (config.orchestrate_vite) await runVite(ctx, resolve(dirname(path), config.web_directory))
   if (config.open) {
     // After the flip, which opens the listener.
-    const show = (): void => ctx.onServe('opening a browser', () => showInBrowser(`${appUrl(parts)}/`))
+    const show = (): void => ctx.onServe('opening a browser', () => showInBrowser(`${appUrl(http, config.port)}/`))
     await ctx.keep('opening a browser', show, () => undefined)
   }
 }
 
-const OUTDATED = 'pages are stale: svc build'
-
-function openChannel(): DevChannel {
-  return new DevChannel()
-}
-
-/** Returns the URL of the program. */
-function appUrl({ ctx, http }: ServingParts): string {
-  const { url } = http?.available?.addresses.find(({ listener }) => listener === APP_LISTENER) ?? {}
-  return url ?? `http://127.0.0.1:${ctx.config.port}`
-}
-
 /** Logs where a developer opens the program and the console. */
-function announce(parts: ServingParts, file: string): void {
-  const console = consoleUrl(parts.admin, parts.http)
+function announce({ ctx, admin, http }: ServingParts, file: string): void {
+  const console = consoleUrl(admin, http)
   const more = console === null ? '' : `; console: ${console}`
-  parts.ctx.log.info(`${basename(file)}: ${appUrl(parts)}/${more}`)
-}
-
-/** Prepares the pages of the first version. A program whose pages have errors is served without them. */
-async function firstPages(
-  { ctx, generator, bundler }: ServingParts,
-  program: Program
-): Promise<{ readonly pages: PreparedPages; readonly problem: PageProblem | null }> {
-  try {
-    return { pages: await preparePages(program, { generator, bundler, config: ctx.config }), problem: null }
-  } catch (error) {
-    ctx.log.error(`${program.path} is served without its pages`, { error })
-    return { pages: withoutBundle(program), problem: problemOf(`The pages of ${basename(program.path)}`, error) }
-  }
+  ctx.log.info(`${basename(file)}: ${appUrl(http, ctx.config.port)}/${more}`)
 }
 
 /** True if a durable database has the tables as declared, without warnings. */
