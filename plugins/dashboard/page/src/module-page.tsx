@@ -86,6 +86,7 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
   useEffect(() => {
     if (module?.kind !== 'frame') return
     const cancel = new AbortController()
+    setFailure(null)
     setLoading(false)
     const api = apiOf(page, view, JSON.parse(routeText), cancel.signal, ask)
     serveFrame(frame.current as HTMLIFrameElement, api, view.uses, setFailure)
@@ -124,9 +125,10 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
       {module.kind === 'script' ? (
         <div ref={host} class="fill" />
       ) : (
-        // The frame has an origin of its own: it can neither read this page nor call the server.
+        // The frame has an origin of its own: it can neither read this page nor call the server. Its code starts once,
+        // so another route needs another frame.
         <iframe
-          key={module.url}
+          key={`${module.url} ${routeText}`}
           ref={frame}
           class="module"
           title={page.title}

@@ -1,10 +1,11 @@
 import { computed } from '@preact/signals'
 import type { ComponentChild } from 'preact'
+import { CallError } from './api.ts'
 import { lazy } from './lazy.tsx'
 import { menu } from './menu.ts'
 import { ModulePage } from './module-page.tsx'
 import { Overview } from './pages/overview.tsx'
-import { Empty } from './parts.tsx'
+import { Empty, ErrorNotice } from './parts.tsx'
 import type { PageInfo } from './protocol.ts'
 import { matchPath, path, query } from './router.ts'
 import { consoleState } from './state.ts'
@@ -91,6 +92,24 @@ export function CurrentPage(): ComponentChild {
 function NotFound() {
   const { value } = path
   const plugin = /^\/ui\/p\/([^/]+)/.exec(value)?.[1]
+  const broken = consoleState.value?.broken.find(
+    ({ point, entry }) => point === 'dashboard.pages' && matchPath(`/ui/p/${entry}`, value) !== null
+  )
+  if (broken !== undefined)
+    return (
+      <ErrorNotice
+        error={
+          new CallError(
+            {
+              code: 'DSH_ENTRY_BROKEN',
+              message: broken.reason,
+              hint: `the page is shown once the plugin ${broken.plugin} is corrected`
+            },
+            0
+          )
+        }
+      />
+    )
   return (
     <Empty>
       <p>{`No plugin has a page at ${value}.`}</p>
