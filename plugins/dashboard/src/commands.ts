@@ -2,6 +2,7 @@ import type { DashboardRole } from '@svc/contracts'
 import { type CommandDescriptor, type CommandIo, t } from '@svc/plugin-sdk'
 import { AddressFile, type ConsoleAddress } from './address.ts'
 import { dashboardErrors } from './errors.ts'
+import { OPERATIONS_PAGE } from './headers.ts'
 import { canOpenBrowser, openBrowser } from './open-browser.ts'
 import { SignInCodes } from './session/codes.ts'
 import { ROLES } from './session/roles.ts'
@@ -80,12 +81,12 @@ function lineOf({ id, role, created, lastUsed, expires }: Session): string {
   return `${id}  ${role.padEnd(8)}  since ${text(created)}, last used ${text(lastUsed)}, ends ${text(expires)}`
 }
 
-/** Returns whether the console answers at an address. */
+/** Returns whether the console answers at an address: it redirects the page of the http plugin. */
 async function answers({ url }: ConsoleAddress): Promise<boolean> {
   try {
-    const response = await fetch(`${url}/ui/api/session`, { signal: AbortSignal.timeout(PROBE_MS) })
-    const { error } = (await response.json()) as { readonly error?: { readonly code?: unknown } }
-    return typeof error?.code === 'string' && error.code.startsWith('DSH_')
+    const signal = AbortSignal.timeout(PROBE_MS)
+    const { headers } = await fetch(`${url}/docs`, { method: 'HEAD', redirect: 'manual', signal })
+    return headers.get('location') === OPERATIONS_PAGE
   } catch {
     return false
   }

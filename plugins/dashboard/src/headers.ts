@@ -24,6 +24,9 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store'
 }
 
+/** Page of the console that lists the operations. `/docs` leads to it. */
+export const OPERATIONS_PAGE = '/ui/operations'
+
 /** Sets the headers that every response of the console has. A handler may replace them. */
 export function setHeaders(response: ServerResponse): void {
   for (const name in HEADERS) response.setHeader(name, HEADERS[name] as string)

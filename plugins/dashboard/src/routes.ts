@@ -4,7 +4,7 @@ import type { ConsoleState } from './console-state.ts'
 import { dashboardErrors } from './errors.ts'
 import type { ModuleFiles } from './files/module-files.ts'
 import type { PageFiles } from './files/page-files.ts'
-import { setHeaders } from './headers.ts'
+import { OPERATIONS_PAGE, setHeaders } from './headers.ts'
 import { sendCompressedJson, sendJson } from './json.ts'
 import type { Session } from './session/sessions.ts'
 import { SignIn, type SignInParts } from './session/sign-in.ts'
@@ -18,9 +18,6 @@ export interface RouteParts extends SignInParts {
 
 type Run = (exchange: HttpExchange) => void | Promise<void>
 type RunSigned = (exchange: HttpExchange, session: Session) => void | Promise<void>
-
-/** Where the console lists the operations. */
-const OPERATIONS_PAGE = '/ui/operations'
 
 /** Returns the routes of the console on the main listener. */
 export function consoleRoutes(parts: RouteParts): HttpHandlers {

@@ -100,6 +100,15 @@ tap.test('the eleventh code within a minute is not tried', async t => {
   t.equal((await post(world, code)).status, 429, 'a reload does not reset the limit')
 })
 
+tap.test('a page of another origin cannot sign in, even one that may call the server', async t => {
+  const foreign = 'http://other.example'
+  const world = await openWorld({ http: { cors_origins: [foreign] } })
+  t.teardown(() => world.close())
+  const { code } = world.codes.create('owner')
+  t.equal(await codeOf(await post(world, code, { origin: foreign })), 'DSH_SESSION_REQUIRED')
+  t.equal((await post(world, code)).status, 201, 'a program may, and the code was not used up')
+})
+
 tap.test('bodies that are too large or no object are refused', async t => {
   const world = await openWorld()
   t.teardown(() => world.close())

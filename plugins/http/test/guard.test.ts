@@ -274,3 +274,13 @@ tap.test('binding beyond loopback with a token logs no warning', async tap => {
   })
   tap.equal(answer.status, 200)
 })
+
+tap.test('local_access = "token" refuses callers on this machine without a token', async tap => {
+  await tap.rejects(openWorld([], { local_access: 'token' }), { message: /plugins\.http\.token is not set/ })
+  const world = await openWorld([], { local_access: 'token', token: 'x'.repeat(22) })
+  tap.teardown(() => world.close())
+  tap.equal((await fetch(world.url('/openapi.json'))).status, 401)
+  tap.equal((await fetch(world.url('/health'))).status, 200)
+  const headers = { authorization: `Bearer ${'x'.repeat(22)}` }
+  tap.equal((await fetch(world.url('/openapi.json'), { headers })).status, 200)
+})

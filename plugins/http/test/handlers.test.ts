@@ -1,7 +1,7 @@
-import { type HttpCaller, type HttpHandlerRoute, httpHandlers, httpRoutes } from '@svc/contracts'
+import { type HttpCaller, type HttpHandlerRoute, httpHandlers, httpRoutes, httpUpgrades } from '@svc/contracts'
 import { definePlugin, type Plugin, SvcError } from '@svc/plugin-sdk'
 import tap from 'tap'
-import { type Envelope, gate, openWorld } from './world.ts'
+import { type Envelope, gate, openWorld, sendRequest } from './world.ts'
 
 function plugin(name: string, routes: readonly HttpHandlerRoute[]): Plugin {
   return definePlugin({
@@ -158,5 +158,60 @@ tap.test('routes without a framework', async tap => {
       }
     }) as Plugin
     await tap.rejects(world.kernel.replace(framework), { code: 'HTTP_ROUTE_CONFLICT' })
+  })
+})
+
+tap.test('routes and websockets with their own authentication', async tap => {
+  const callers: HttpCaller[] = []
+  const own = definePlugin({
+    name: 'own',
+    activate(ctx) {
+      const handle: HttpHandlerRoute['handle'] = exchange => {
+        callers.push(exchange.caller)
+        exchange.send(200, 'text/plain', 'own')
+      }
+      ctx.contribute(httpHandlers, {
+        auth: 'own',
+        routes: [
+          { method: 'GET', path: '/', handle },
+          { method: 'GET', path: '/docs', handle }
+        ],
+        fallback: { handle }
+      })
+      ctx.contribute(httpHandlers, { routes: [{ method: 'GET', path: '/shared', handle }] })
+      ctx.contribute(httpUpgrades, { path: '/own', auth: 'own', handle: (_request, socket) => socket.end('own') })
+    }
+  }) as Plugin
+  const world = await openWorld([own], { token: 'x'.repeat(22) })
+  tap.teardown(() => world.close())
+
+  tap.test('need no token, and see an anonymous caller', async tap => {
+    for (const path of ['/', '/nowhere']) {
+      const response = await fetch(world.url(path))
+      tap.equal(response.status, 200, path)
+    }
+    tap.match(callers, [{ principal: { role: 'anonymous' } }, { principal: { role: 'anonymous' } }])
+    tap.equal((await fetch(world.url('/shared'))).status, 401)
+    const upgrade = (path: string) =>
+      sendRequest(world.port(), `GET ${path}`, ['connection: Upgrade', 'upgrade: websocket'])
+    tap.equal(await upgrade('/own'), 'own')
+    tap.match(await upgrade('/other'), / 401 /)
+  })
+
+  tap.test('see the caller of a valid token', async tap => {
+    callers.length = 0
+    await fetch(world.url('/'), { headers: { authorization: `Bearer ${'x'.repeat(22)}` } })
+    tap.match(callers, [{ principal: { id: 'bearer' } }])
+  })
+
+  tap.test('are still checked for Host and Origin', async tap => {
+    const foreign = await fetch(world.url('/'), { headers: { origin: 'http://evil.example' } })
+    tap.equal(foreign.status, 403)
+    tap.match(await sendRequest(world.port(), 'GET /', ['host: evil.example']), / 400 /)
+  })
+
+  tap.test('may replace the page /docs', async tap => {
+    tap.equal(await (await fetch(world.url('/docs'))).text(), 'own')
+    tap.equal((await fetch(world.url('/openapi.json'))).status, 401)
   })
 })

@@ -78,6 +78,13 @@ export class Access {
     return this.#sessions.ofBoth(this.#cookieOf(request), token)
   }
 
+  /** Throws `DSH_SESSION_REQUIRED` if a page of another origin sent the request. A program sends no Origin. */
+  checkNotForeign(request: IncomingMessage): void {
+    const { origin } = request.headers
+    if (origin === undefined || origin === this.originOf(request)) return
+    throw signedOut('the request comes from a page of another origin')
+  }
+
   /** A missing Origin passes the guard of the listener, which programs need; here a browser must vouch for the page. */
   #checkOrigin(request: IncomingMessage): void {
     const own = this.originOf(request)

@@ -38,8 +38,9 @@ export class SignIn {
 
   /** Exchanges a code for a cookie and a token. Fails with `DSH_TOO_MANY_TRIES` or `DSH_CODE_INVALID`. */
   begin(exchange: HttpExchange): void {
-    const { sessions, codes, tries, log } = this.#parts
+    const { access, sessions, codes, tries, log } = this.#parts
     const { request } = exchange
+    access.checkNotForeign(request)
     const waitMs = tries.take(clientKeyOf(request.socket.remoteAddress ?? ''))
     if (waitMs > 0)
       throw dashboardErrors.create('DSH_TOO_MANY_TRIES', 'too many sign-in codes were tried from this address', {
