@@ -14,21 +14,39 @@ import { tomlKey, tomlValue } from './toml-value.ts'
  * cannot be edited.
  */
 export function editToml(text: string, changes: Readonly<Record<string, unknown>>): string {
+  try {
+    return edited(text, changes)
+  } finally {
+    read.length = 0
+  }
+}
+
+/**
+ * Parses the keys of one change. Throws `CFG_EDIT_FAILED` if one is not a key, or is part of another: then the result
+ * would depend on their order.
+ */
+export function parseKeys(keys: readonly string[]): readonly Path[] {
+  const paths = keys.map(parseKey)
+  for (const [index, path] of paths.entries()) {
+    const other = paths.find((each, at) => at !== index && startsWith(each, path))
+    if (other !== undefined) throw failed(other, `is part of ${keyText(path)}, which is changed too`)
+  }
+  return paths
+}
+
+function edited(text: string, changes: Readonly<Record<string, unknown>>): string {
   const before = parsed(text)
   if (!isReadable(text)) {
     throw configErrors.create('CFG_EDIT_FAILED', 'the layout of the file is not supported', { hint: 'edit it by hand' })
   }
-  const wanted = Object.entries(changes).map(([key, value]) => ({ path: parseKey(key), value }))
-  for (const [index, { path }] of wanted.entries()) {
-    const other = wanted.find((each, at) => at !== index && startsWith(each.path, path))
-    if (other !== undefined) throw failed(other.path, `is part of ${keyText(path)}, which is changed too`)
-  }
+  const values = Object.values(changes)
+  const wanted = parseKeys(Object.keys(changes)).map((path, index) => ({ path, value: values[index] }))
   let intended = before
   for (const { path, value } of wanted) intended = withValue(intended, path, value)
-  let edited = text
+  let result = text
   const newline = text.includes('\r\n') ? '\r\n' : '\n'
-  for (const { path, value } of wanted) edited = change(edited, path, value, newline)
-  if (isIntended(tryToml(edited), intended, wanted)) return edited
+  for (const { path, value } of wanted) result = change(result, path, value, newline)
+  if (isIntended(tryToml(result), intended, wanted)) return result
   throw failed(wanted[0]?.path ?? [], 'cannot be changed: the layout of the file is not supported')
 }
 
@@ -149,8 +167,18 @@ function isAt(entry: TomlEntry, path: Path): boolean {
   return entry.path.length === path.length && startsWith(entry.path, path)
 }
 
+/** The last texts that were parsed, newest first: a text is read several times while one key is changed. */
+const read: { readonly text: string; readonly entries: readonly TomlEntry[] }[] = []
+const MAX_READ = 2
+
 function entriesOf(text: string): readonly TomlEntry[] {
-  return text.trim() === '' ? [] : tomlEntries(text)
+  if (text.trim() === '') return []
+  const known = read.find(each => each.text === text)
+  if (known !== undefined) return known.entries
+  const entries = tomlEntries(text)
+  read.unshift({ text, entries })
+  read.length = Math.min(read.length, MAX_READ)
+  return entries
 }
 
 /** True if the parser with positions accepts the text, too: otherwise the next edit would fail. */

@@ -9,7 +9,7 @@ export {
 } from './changed-keys.ts'
 export * from './diff.ts'
 export * from './edit.ts'
-export { editToml, parseKey } from './edit-toml.ts'
+export { editToml, parseKey, parseKeys } from './edit-toml.ts'
 export * from './editor-schema.ts'
 export * from './env.ts'
 export * from './errors.ts'

@@ -33,9 +33,15 @@ const packaged = (name: string) => ({
   [`plugins/${name}/src/plugin.ts`]: source(name)
 })
 
-function quietLog(): KernelLogger {
+function quietLog(levels: string[] = []): KernelLogger {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
-  return { ...log, forPlugin: () => log, setLevel() {}, flush() {}, secrets: new MaskedSecrets() }
+  return {
+    ...log,
+    forPlugin: () => log,
+    setLevel: level => void levels.push(level),
+    flush() {},
+    secrets: new MaskedSecrets()
+  }
 }
 
 interface Open {
@@ -52,14 +58,16 @@ interface Options {
   readonly watch?: boolean
   readonly files?: Readonly<Record<string, string | object>>
   readonly only?: readonly string[]
+  /** Receives the levels that the log gets. */
+  readonly levels?: string[]
 }
 
 async function open(t: Test, text: string | null, options: Options = {}): Promise<Open> {
-  const { env = {}, serves = true, watch = false, files = {}, only = ['one', 'secrets-env'] } = options
+  const { env = {}, serves = true, watch = false, files = {}, only = ['one', 'secrets-env'], levels } = options
   const root = folder(t, { '.git/HEAD': '', ...packaged('one'), ...files })
   if (text !== null) write(root, { 'svc.toml': text })
   const catalog = await readCatalog({ cwd: root, env: { ...env, HOME: join(root, 'home') }, preferSource: true, only })
-  const project = await openProject({ catalog, only, watch, serves, log: quietLog() })
+  const project = await openProject({ catalog, only, watch, serves, log: quietLog(levels) })
   t.teardown(() => project.close())
   const principal = { id: 'x', role: 'owner', scopes: ['*'] }
   return {
@@ -180,6 +188,25 @@ t.test('an error that was in the file before does not prevent a step of its corr
   t.match(await editor.write({ changes: { 'kernel.wtach': null } }), { applied: true, refused: [] })
   t.same(await say(), { said: 'calm 3 ' })
   t.equal(text(), '[kernel]\n[plugins.one]\nsize = 3\n')
+})
+
+t.test('a text that is too long to edit is refused', async t => {
+  const { editor } = await open(t, '')
+  const raw = `# ${'x'.repeat(65 * 1024)}\n`
+  const refusal = { code: 'CFG_WRITE_REFUSED', message: /has 66563 characters; svc edits at most 65536/ }
+  await t.rejects(editor.preview({ raw }), refusal)
+  await t.rejects(editor.write({ raw }), refusal)
+  await t.rejects(editor.write({ changes: { 'plugins.one': {}, 'plugins.one.size': 1 } }), {
+    code: 'CFG_EDIT_FAILED',
+    message: /plugins\.one\.size is part of plugins\.one/
+  })
+})
+
+t.test('a changed level of the log applies at once', async t => {
+  const levels: string[] = []
+  const { editor } = await open(t, '', { levels })
+  await editor.write({ changes: { 'kernel.log_level': 'debug' } })
+  t.same(levels, ['debug'])
 })
 
 t.test('a value that another layer overrides is written and named as without effect', async t => {

@@ -7,7 +7,7 @@ import { problemFields } from './caller-problems.ts'
 const ADMIN = ['kernel.admin']
 /** Each changed key is one more pass over the text. */
 export const MAX_CHANGES = 200
-const MAX_TEXT_CHARS = 512 * 1024
+const MAX_TEXT_CHARS = 64 * 1024
 
 const { CFG_CHANGED, CFG_VERSION_UNKNOWN, CFG_WRITE_REFUSED } = adminErrors.specs
 
