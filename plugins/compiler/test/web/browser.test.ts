@@ -64,7 +64,7 @@ t.test(
       await page.click('text=Counter')
       await page.waitForSelector('text=Count: 0')
       await page.goto(`${url}/nowhere`)
-      await page.waitForSelector('text=Page not found.')
+      await page.waitForSelector('text=Page not found')
       t.equal(await page.evaluate('getComputedStyle(document.body).maxWidth'), '960px', 'styles are applied')
     })
     t.same(problems, [], 'the browser reports no errors')
