@@ -1,11 +1,11 @@
 import {
   type Call,
+  type LocalSpan,
   type OperationDescriptor,
   type Point,
   type Principal,
   point,
-  service,
-  type TraceContext
+  service
 } from '@svc/plugin-sdk'
 import type { PluginState } from './admin.ts'
 
@@ -57,15 +57,12 @@ export interface CallObserver {
   ended(call: ObservedCall, operation: OperationDescriptor, plugin: string, ms: number, error: unknown): void
   /** Returns whether the details of a new trace are recorded. */
   sample(): boolean
-  /** Runs the handler of a call whose details are recorded; see {@link TraceContext.sampled}. */
+  /** Runs the handler of a call whose details are recorded; see {@link LocalSpan.sampled}. */
   within<A>(call: ObservedCall, run: () => A): A
 }
 
-export type ObservedCall = Required<TraceContext> &
-  Pick<Call, 'requestId' | 'surface'> & {
-    /** Span id of the caller; null if the call starts a trace. */
-    readonly parentSpanId: string | null
-  }
+/** A call. Readers of its ids take those of {@link LocalSpan}, which are cheaper. */
+export type ObservedCall = LocalSpan & Pick<Call, 'surface'>
 
 /** Call data from a surface. */
 export interface Invocation {
@@ -75,8 +72,8 @@ export interface Invocation {
   readonly requestId?: string
   /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace starts. */
   readonly traceparent?: string
-  /** Span of the caller, instead of `traceparent`, for a surface that has it as an object. */
-  readonly trace?: TraceContext
+  /** Span of the caller in this process, instead of `traceparent`. */
+  readonly trace?: LocalSpan
   readonly signal?: AbortSignal
   /**
    * Whether the caller has disconnected, for a surface that creates its signal lazily. Default: the signal is checked.

@@ -1,24 +1,20 @@
-import { service } from '@svc/plugin-sdk'
+import { type LocalSpan, requestIdOf, service, spanIdOf, traceIdOf } from '@svc/plugin-sdk'
 
 /** Receives records of requests from surfaces. */
 export const observabilitySink = service<ObservabilitySink>('observability.sink@1')
 
 export interface ObservabilitySink {
-  /** Records one finished request. Never throws, and returns immediately. */
-  request(record: AccessRecord): void
+  /**
+   * Records one finished request. Never throws, and returns immediately. Copies what it keeps, so that the record of a
+   * request may be reused.
+   */
+  request(request: FinishedAccess): void
 }
 
-/** One HTTP request. Plain data, so that a record keeps no code of a replaced plugin in memory. */
-export interface AccessRecord {
+/** What is recorded of an HTTP request besides its ids. */
+export interface Access {
   /** When the response was complete, in Unix milliseconds. */
   readonly time: number
-  readonly request_id: string
-  /** W3C trace id: that of the client, or a new one. Null in records of an older log file. */
-  readonly trace_id: string | null
-  /** W3C span id of this request: 16 hex digits. Null if `trace_id` is null. */
-  readonly span_id: string | null
-  /** Span of the client; null if it sent no `traceparent`. */
-  readonly parent_span_id: string | null
   readonly listener: string
   readonly method: string
   /** Pattern of the route; null if no route matched. */
@@ -35,4 +31,31 @@ export interface AccessRecord {
   readonly operation: string | null
   readonly principal: string
   readonly error_code: string | null
+}
+
+/** A finished request, with its span. */
+export interface FinishedAccess extends Access {
+  readonly span: LocalSpan
+}
+
+/** One HTTP request. Plain data, so that a record keeps no code of a replaced plugin in memory. */
+export interface AccessRecord extends Access {
+  readonly request_id: string
+  /** W3C trace id: that of the client, or a new one. Null in records of an older log file. */
+  readonly trace_id: string | null
+  /** W3C span id of this request: 16 hex digits. Null if `trace_id` is null. */
+  readonly span_id: string | null
+  /** Span of the client; null if it sent no `traceparent`. */
+  readonly parent_span_id: string | null
+}
+
+/** Returns the record of a finished request. */
+export function accessRecordOf({ span, ...access }: FinishedAccess): AccessRecord {
+  return {
+    ...access,
+    request_id: requestIdOf(span.requestName),
+    trace_id: traceIdOf(span.traceRoot),
+    span_id: spanIdOf(span.spanNumber),
+    parent_span_id: span.parentSpan === null ? null : spanIdOf(span.parentSpan)
+  }
 }

@@ -2,13 +2,17 @@ import type { CallObserver, Deferred, Invocation, ObservedCall } from '@svc/cont
 import {
   type Call,
   defined,
+  type LocalSpan,
   type Logger,
+  newSpanNumber,
   type OperationDescriptor,
   type Principal,
   parseTraceparent,
-  randomHex,
+  requestIdOf,
   SvcError,
+  spanIdOf,
   type TraceContext,
+  traceIdOf,
   withFields
 } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
@@ -21,6 +25,16 @@ export interface CallOwner {
   readonly running: RunningCalls
   /** Observer of all calls; null if there is none, and in the worker of an isolated unit. */
   readonly observer: CallObserver | null
+}
+
+/** Span of the caller: in this process, or that of a `traceparent`, which does not name the request. */
+type Caller = Pick<LocalSpan, 'traceRoot' | 'sampled'> & {
+  readonly spanNumber: number | string
+  readonly requestName?: number | string
+}
+
+function callerOf(sent: Required<TraceContext> | undefined): Caller | null {
+  return sent === undefined ? null : { traceRoot: sent.traceId, spanNumber: sent.spanId, sampled: sent.sampled }
 }
 
 /** Receives the outcome of a {@link CallState.race}. Not called after the end of the call. Neither method may throw. */
@@ -43,8 +57,9 @@ export class CallState implements Call, RunningCall, ObservedCall {
   /** Promise of the caller. */
   readonly deferred: Deferred
   #deadline: number | undefined
+  readonly spanNumber = newSpanNumber()
   /** Undefined: not parsed yet. Null: the call starts a trace. */
-  #parent: TraceContext | null | undefined
+  #caller: Caller | null | undefined
   #traceId: string | undefined
   #sampled: boolean | undefined
   #spanId: string | undefined
@@ -89,33 +104,46 @@ export class CallState implements Call, RunningCall, ObservedCall {
   }
 
   get traceId(): string {
-    return (this.#traceId ??= this.#caller?.traceId ?? randomHex(16))
+    return (this.#traceId ??= traceIdOf(this.traceRoot))
   }
 
   get spanId(): string {
-    return (this.#spanId ??= randomHex(8))
+    return (this.#spanId ??= spanIdOf(this.spanNumber))
+  }
+
+  get requestId(): string {
+    return (this.#requestId ??= requestIdOf(this.requestName))
   }
 
   /** Span id of the caller; null if the call starts a trace. */
   get parentSpanId(): string | null {
-    return this.#caller?.spanId ?? null
+    const { parentSpan } = this
+    return parentSpan === null ? null : spanIdOf(parentSpan)
+  }
+
+  get traceRoot(): number | string {
+    return this.#from()?.traceRoot ?? this.spanNumber
+  }
+
+  get parentSpan(): number | string | null {
+    return this.#from()?.spanNumber ?? null
+  }
+
+  get requestName(): number | string {
+    return this.#from()?.requestName ?? this.#invocation.requestId ?? this.spanNumber
   }
 
   get sampled(): boolean {
     if (this.#sampled !== undefined) return this.#sampled
-    const caller = this.#caller
-    return (this.#sampled = caller === null ? (this.#owner.observer?.sample() ?? false) : caller.sampled === true)
+    const caller = this.#from()
+    return (this.#sampled = caller === null ? (this.#owner.observer?.sample() ?? false) : caller.sampled)
   }
 
   /** Span of the caller; null if the call starts a trace. */
-  get #caller(): TraceContext | null {
-    if (this.#parent !== undefined) return this.#parent
+  #from(): Caller | null {
+    if (this.#caller !== undefined) return this.#caller
     const { trace, traceparent } = this.#invocation
-    return (this.#parent = trace ?? parseTraceparent(traceparent) ?? null)
-  }
-
-  get requestId(): string {
-    return (this.#requestId ??= this.#invocation.requestId ?? randomHex(8))
+    return (this.#caller = trace ?? callerOf(parseTraceparent(traceparent)))
   }
 
   get log(): Logger {

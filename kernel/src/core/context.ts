@@ -10,6 +10,7 @@ import {
   type Health,
   type Hook,
   isSvcError,
+  type LocalSpan,
   type Logger,
   type Operation,
   type PluginContext,
@@ -22,6 +23,7 @@ import {
 } from '@svc/plugin-sdk'
 import { copyData, Validator } from '@svc/plugin-sdk/check'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
+import { CallState } from './call.ts'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
 import { BoundOperation } from './operations.ts'
@@ -32,6 +34,7 @@ export interface PluginCall extends Omit<CallOptions, 'parent'> {
   readonly caller: string
   readonly requestId?: string
   readonly traceparent?: string
+  readonly trace?: LocalSpan
 }
 
 /** The part of a unit's host that a context uses. The host is the kernel, or the worker process of an isolated unit. */
@@ -254,9 +257,18 @@ function inherit({ parent, ...options }: CallOptions): Omit<PluginCall, 'caller'
     ...options,
     signal: options.signal === undefined ? parent.signal : AbortSignal.any([parent.signal, options.signal]),
     ...(timeoutMs === Infinity ? {} : { timeoutMs }),
-    requestId: parent.requestId,
-    traceparent: traceparentOf(parent.traceId, parent.spanId, parent.sampled)
+    ...(isLocalSpan(parent)
+      ? { trace: parent }
+      : {
+          requestId: parent.requestId,
+          traceparent: traceparentOf(parent.traceId, parent.spanId, parent.sampled)
+        })
   }
+}
+
+/** True for a call of this process, whose ids need not be formatted. */
+function isLocalSpan(parent: object): parent is LocalSpan {
+  return parent instanceof CallState
 }
 
 /** Returns a copy of a data item. Throws `KRN_NOT_REMOTABLE` if it is not plain data. */

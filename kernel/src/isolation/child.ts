@@ -1,6 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { parentPort } from 'node:worker_threads'
-import { defined, type Health, isSvcError, type Logger, SDK_VERSION } from '@svc/plugin-sdk'
+import {
+  defined,
+  type Health,
+  isSvcError,
+  type LocalSpan,
+  type Logger,
+  requestIdOf,
+  SDK_VERSION,
+  traceContextOf,
+  traceparentOf
+} from '@svc/plugin-sdk'
 import { assertComplete, createContext } from '../core/context.ts'
 import { kernelErrors } from '../core/errors.ts'
 import { Keep } from '../core/keep.ts'
@@ -87,8 +97,10 @@ async function activate(request: Activation): Promise<Contributions> {
     keep: new Keep(),
     breaker: NO_BREAKER,
     isolated: true,
-    invoke: (operation, input, { timeoutMs, requestId, traceparent, ...options }) =>
-      channel.request('call', { operation, input, timeoutMs, requestId, traceparent }, options),
+    invoke: (operation, input, { timeoutMs, requestId, traceparent, trace, ...options }) => {
+      const ids = trace === undefined ? { requestId, traceparent } : textsOf(trace)
+      return channel.request('call', { operation, input, timeoutMs, ...ids }, options)
+    },
     isTapped: () => true,
     changed,
     trigger: (hook, args) => channel.request('trigger', { hook, args }),
@@ -184,4 +196,10 @@ function processPort(): Port {
     post: message => void process.send?.(message, undefined, undefined, () => {}),
     onMessage: listener => process.on('message', listener)
   }
+}
+
+/** Returns the ids of a span for the main process, whose numbers differ. */
+function textsOf(trace: LocalSpan): { readonly requestId: string; readonly traceparent: string } {
+  const { traceId, spanId, sampled } = traceContextOf(trace)
+  return { requestId: requestIdOf(trace.requestName), traceparent: traceparentOf(traceId, spanId, sampled) }
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import type { AccessRecord, ObservabilitySink } from '@svc/contracts'
-import { type Logger, type Ref, unixMs } from '@svc/plugin-sdk'
+import type { FinishedAccess, ObservabilitySink } from '@svc/contracts'
+import { type Logger, type Ref, requestIdOf, spanIdOf, traceIdOf, unixMs } from '@svc/plugin-sdk'
 import type { Exchange } from './exchange.ts'
 import type { Settings } from './settings.ts'
 
@@ -36,20 +36,21 @@ export class AccessLog {
     return access_log === 'all' || (access_log === 'errors' && (status >= 400 || ms > slow_ms))
   }
 
-  #log(record: AccessRecord): void {
+  #log(record: FinishedAccess): void {
     const { log } = this.#parts
     if (record.status >= 500) log.error('request', fieldsOf(record))
     else log.info('request', fieldsOf(record))
   }
 }
 
-/** Returns the fields of the log line. Literals: copying the record field by field costs more than writing the line. */
-function fieldsOf(record: AccessRecord): Record<string, unknown> {
+/** Returns the fields of the log line. A literal: copying the record field by field costs more than writing the line. */
+function fieldsOf(record: FinishedAccess): Record<string, unknown> {
+  const { span } = record
   return {
-    request_id: record.request_id,
-    trace_id: record.trace_id ?? undefined,
-    span_id: record.span_id ?? undefined,
-    parent_span_id: record.parent_span_id ?? undefined,
+    request_id: requestIdOf(span.requestName),
+    trace_id: traceIdOf(span.traceRoot),
+    span_id: spanIdOf(span.spanNumber),
+    parent_span_id: span.parentSpan === null ? undefined : spanIdOf(span.parentSpan),
     listener: record.listener,
     method: record.method,
     route: record.route ?? undefined,
@@ -64,25 +65,22 @@ function fieldsOf(record: AccessRecord): Record<string, unknown> {
   }
 }
 
-function recordOf(listener: string, exchange: Exchange, status: number, ms: number): AccessRecord {
-  const { request, requestId, trace, route, principal, errorCode } = exchange
+function recordOf(listener: string, exchange: Exchange, status: number, ms: number): FinishedAccess {
+  const { route } = exchange
   return {
+    span: exchange,
     time: unixMs(),
-    request_id: requestId,
-    trace_id: trace.traceId,
-    span_id: trace.spanId,
-    parent_span_id: trace.parentSpanId,
     listener,
-    method: request.method as string,
+    method: exchange.request.method as string,
     route: route?.path ?? null,
     path: exchange.path,
     status,
     ms,
-    bytes: takeSent(request.socket),
+    bytes: takeSent(exchange.request.socket),
     plugin: route?.owner ?? null,
     operation: route?.operation?.entry.descriptor.id ?? null,
-    principal: principal.id,
-    error_code: errorCode
+    principal: exchange.principal.id,
+    error_code: exchange.errorCode
   }
 }
 

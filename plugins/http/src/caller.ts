@@ -1,37 +1,65 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpCaller } from '@svc/contracts'
-import { type Principal, parseTraceparent, randomHex, type TraceContext, traceparentOf } from '@svc/plugin-sdk'
-import { requestIdOf } from './request-id.ts'
+import {
+  type LocalSpan,
+  newSpanNumber,
+  type Principal,
+  parseTraceparent,
+  requestIdOf,
+  spanIdOf,
+  type TraceContext,
+  traceIdOf,
+  traceparentOf
+} from '@svc/plugin-sdk'
+import { acceptedId } from './request-id.ts'
 
-/** Span of a request. */
-export interface RequestSpan extends Required<TraceContext> {
-  /** Span of the client; null if it sent none. */
-  readonly parentSpanId: string | null
-}
-
-/** Caller of a request, with its abort signal. The signal is created on first use. */
-export class Caller implements HttpCaller {
+/** Caller of a request, with its abort signal, and the span of the request. The signal is created on first use. */
+export class Caller implements HttpCaller, LocalSpan, TraceContext {
   readonly requestId: string
+  readonly spanNumber = newSpanNumber()
+  readonly requestName: number | string
   /** `traceparent` that the client sent; undefined if it sent none, or a malformed one. */
   declare readonly sentTraceparent?: string
   principal: Principal
   /** Code of the error in the response, for the access record. */
   errorCode: string | null = null
   #cancel: AbortController | 'disconnected' | undefined
-  #trace: RequestSpan | undefined
+  #sent: Required<TraceContext> | null = null
+  #sampled: boolean | undefined
 
   constructor({ headers }: IncomingMessage, principal: Principal) {
-    this.requestId = requestIdOf(headers['x-request-id'])
+    const id = headers['x-request-id']
+    this.requestName = id === undefined ? this.spanNumber : (acceptedId(id) ?? this.spanNumber)
+    this.requestId = requestIdOf(this.requestName)
     this.principal = principal
-    if (headers.traceparent !== undefined) {
-      const { traceparent } = headers
-      if (typeof traceparent === 'string' && parseTraceparent(traceparent)) this.sentTraceparent = traceparent
-    }
+    const { traceparent } = headers
+    if (traceparent === undefined) return
+    this.#sent = parseTraceparent(traceparent as string) ?? null
+    if (this.#sent !== null) this.sentTraceparent = traceparent as string
   }
 
-  /** Span of this request, in the client's trace or a new one. Created on first use. */
-  get trace(): RequestSpan {
-    return (this.#trace ??= this.#newTrace())
+  get traceRoot(): number | string {
+    return this.#sent === null ? this.spanNumber : this.#sent.traceId
+  }
+
+  get parentSpan(): string | null {
+    return this.#sent === null ? null : this.#sent.spanId
+  }
+
+  get traceId(): string {
+    return traceIdOf(this.traceRoot)
+  }
+
+  get spanId(): string {
+    return spanIdOf(this.spanNumber)
+  }
+
+  get sampled(): boolean {
+    return (this.#sampled ??= this.#sent === null ? this.sample() : this.#sent.sampled)
+  }
+
+  get trace(): this {
+    return this
   }
 
   /** Returns whether the details of a new trace are recorded. */
@@ -39,16 +67,9 @@ export class Caller implements HttpCaller {
     return false
   }
 
-  #newTrace(): RequestSpan {
-    const sent = this.sentTraceparent === undefined ? undefined : parseTraceparent(this.sentTraceparent)
-    if (sent === undefined)
-      return { traceId: randomHex(16), spanId: randomHex(8), sampled: this.sample(), parentSpanId: null }
-    return { traceId: sent.traceId, spanId: randomHex(8), sampled: sent.sampled, parentSpanId: sent.spanId }
-  }
-
   /** The `traceparent` to pass to downstream calls. */
   get traceparent(): string {
-    const { traceId, spanId, sampled } = this.trace
+    const { traceId, spanId, sampled } = this
     return traceparentOf(traceId, spanId, sampled)
   }
 

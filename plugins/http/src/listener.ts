@@ -6,7 +6,7 @@ import { endWith } from './end-socket.ts'
 import { httpErrors } from './errors.ts'
 import type { Front } from './front.ts'
 import { withoutUpgrade } from './ignore-upgrade.ts'
-import { requestIdOf } from './request-id.ts'
+import { newRequestId } from './request-id.ts'
 import { hasSentRequest, lastRequestOn, notifyClosed, requestsOn } from './socket-exchanges.ts'
 import { writeError } from './write-error.ts'
 
@@ -51,7 +51,7 @@ export function openServer(): HeldServer {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (held.draining !== null) response.setHeader('connection', 'close')
     if (slot.front !== null) slot.front.request(request, response)
-    else writeError(response, starting(), requestIdOf(request.headers['x-request-id']), slot.errors)
+    else writeError(response, starting(), newRequestId(request.headers['x-request-id']), slot.errors)
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
@@ -61,7 +61,7 @@ export function openServer(): HeldServer {
     // After an upgrade, the upgrade handler closes the socket.
     sockets.delete(socket as Socket)
     if (slot.front !== null) slot.front.upgrade(request, socket, head)
-    else endWith(socket, starting(), requestIdOf(undefined), slot.errors, request.url)
+    else endWith(socket, starting(), newRequestId(undefined), slot.errors, request.url)
   })
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -190,7 +190,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, form: H
     socket.destroy()
     return
   }
-  endWith(socket, clientError(error), requestIdOf(undefined), form)
+  endWith(socket, clientError(error), newRequestId(undefined), form)
 }
 
 function clientError(error: NodeJS.ErrnoException): Error {

@@ -1,5 +1,7 @@
 import {
   type AccessRecord,
+  accessRecordOf,
+  type FinishedAccess,
   type HttpCaller,
   httpHandlers,
   httpRoutes,
@@ -74,7 +76,12 @@ async function open(t: Test) {
       })
   })
   const kernel = await testKernel([http, mcp, gateway, demo, probe] as Plugin[], {
-    services: [{ token: observabilitySink, value: { request: (record: AccessRecord) => void records.push(record) } }],
+    services: [
+      {
+        token: observabilitySink,
+        value: { request: (request: FinishedAccess) => void records.push(accessRecordOf(request)) }
+      }
+    ],
     settings: {
       http: { port: 0 },
       'mcp-gateway': {

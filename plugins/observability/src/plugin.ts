@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import {
-  type AccessRecord,
   kernelAdmin,
   kernelPort,
   logLines,
@@ -9,7 +8,7 @@ import {
   observabilitySpans,
   type SpanRecord
 } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import { definePlugin, requestIdOf, traceContextOf } from '@svc/plugin-sdk'
 import { Announcer } from './announcer.ts'
 import { logsFeedHandler, logsHandler } from './log-handlers.ts'
 import { LogStore, newKeptLog } from './log-store.ts'
@@ -22,9 +21,20 @@ import { Recording } from './recording.ts'
 import { RequestCounter } from './request-counter.ts'
 import { RequestFile } from './request-file.ts'
 import { requestHandler, requestsFeedHandler, requestsHandler } from './request-handlers.ts'
-import { newRingState, Ring } from './ring.ts'
 import { type Settings, settings } from './settings.ts'
-import { recordOfCall, type StoredSpan, toSpan } from './span-record.ts'
+import { newSlotState, SlotRing } from './slot-ring.ts'
+import {
+  emptyRequest,
+  emptySpan,
+  fillFromCall,
+  fillFromRequest,
+  fillFromStep,
+  fillRequest,
+  type StoredRequest,
+  type StoredSpan,
+  toRecord,
+  toSpan
+} from './span-record.ts'
 import { RunningSpan, recordOfStep } from './spans.ts'
 import { TOPICS } from './topics.ts'
 import { traceHandler, tracesHandler } from './trace-handlers.ts'
@@ -55,18 +65,22 @@ export default definePlugin({
       return announcer
     }
 
-    const requestState = await kept(`requests ${config.requests}`, newRingState<AccessRecord>)
-    const records = new Ring({ maxItems: config.requests }, requestState)
-    const spanState = await kept(`spans ${config.spans}`, newRingState<StoredSpan>)
-    const spans = new Ring({ maxItems: config.spans }, spanState)
+    const requestState = await kept(`request slots 1 ${config.requests}`, newSlotState<StoredRequest>)
+    const records = new SlotRing(config.requests, emptyRequest, requestState)
+    const spanState = await kept(`span slots 1 ${config.spans}`, newSlotState<StoredSpan>)
+    const spans = new SlotRing(config.spans, emptySpan, spanState)
     const subscribers = new Set<(span: SpanRecord) => void>()
     const [newRequests, newSpans] = [announcer(TOPICS.requests), announcer(TOPICS.spans)]
-    const add = (stored: StoredSpan): void => {
-      spans.push(stored)
+    const added = (stored: StoredSpan): void => {
       newSpans.note()
       if (subscribers.size === 0) return
       const span = toSpan(stored)
-      if (span !== null) for (const subscriber of subscribers) subscriber(span)
+      for (const subscriber of subscribers) subscriber(span)
+    }
+    const add = (span: SpanRecord): void => {
+      const slot = spans.next()
+      fillFromStep(slot, span)
+      added(slot)
     }
 
     const recording = new Recording({
@@ -80,15 +94,15 @@ export default definePlugin({
     ctx.effect('request file', () => requestFile?.close())
     ctx.provide(observabilitySink, {
       request: sent => {
-        const shown = kernel.mask(sent.path)
-        const record = shown === sent.path ? sent : { ...sent, path: shown }
-        records.push(record)
+        const request = records.next()
+        fillRequest(request, sent, kernel.mask(sent.path))
         newRequests.note()
-        counter.add(record.ms, record.status >= 500)
-        requestFile?.add(record)
-        if (record.span_id === null) return
-        add(record)
-        recording.ended(record.span_id)
+        counter.add(sent.ms, sent.status >= 500)
+        requestFile?.add(toRecord(request))
+        const slot = spans.next()
+        fillFromRequest(slot, request)
+        added(slot)
+        recording.ended(sent.span)
       }
     })
     ctx.provide(observabilitySpans, {
@@ -113,12 +127,16 @@ export default definePlugin({
     const endObserving = kernel.observe({
       ended: (call, operation, plugin, ms, error) => {
         // An open page of the console reads all the time; its reads are no work of the system.
-        if (call.surface !== CONSOLE || error !== undefined || operation.effect !== 'read')
-          add(recordOfCall(call, operation, plugin, ms, error))
-        recording.ended(call.spanId)
+        if (call.surface !== CONSOLE || error !== undefined || operation.effect !== 'read') {
+          const slot = spans.next()
+          fillFromCall(slot, call, operation, plugin, ms, error)
+          added(slot)
+        }
+        recording.ended(call)
       },
       sample: () => recording.sample(),
-      within: (call, run) => recording.within(call, run)
+      within: (call, run) =>
+        recording.within({ ...traceContextOf(call), requestId: requestIdOf(call.requestName) }, run)
     })
     ctx.effect('records of calls', endObserving)
 

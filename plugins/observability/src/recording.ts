@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { SpanParent } from '@svc/contracts'
+import { type LocalSpan, spanIdOf } from '@svc/plugin-sdk'
 
 /** Milliseconds after the last recorded call in which the storage stays enabled, so that a busy server rarely toggles it. */
 const IDLE_MS = 1_000
@@ -46,8 +47,9 @@ export class Recording {
     return parent !== undefined && this.#open.has(parent.spanId) ? parent : undefined
   }
 
-  ended(spanId: string): void {
-    if (this.#open.size === 0 || !this.#open.delete(spanId) || this.#open.size > 0) return
+  ended(span: Pick<LocalSpan, 'spanNumber'>): void {
+    // The id is only formatted while calls are recorded.
+    if (this.#open.size === 0 || !this.#open.delete(spanIdOf(span.spanNumber)) || this.#open.size > 0) return
     this.#idle = setTimeout(() => this.#storage.disable(), IDLE_MS)
     this.#idle.unref()
   }

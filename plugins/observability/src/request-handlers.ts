@@ -5,14 +5,14 @@ import { type RequestFilter, requestFilter } from './filters.ts'
 import { renderDetails } from './log-entry.ts'
 import { type LogSource, linesOf, newest, storedLines, textOfRequest } from './log-handlers.ts'
 import { mergeRecords, readRequests, recordOf } from './request-file.ts'
-import type { Ring } from './ring.ts'
 import { RingFeed } from './ring-feed.ts'
-import type { StoredSpan } from './span-record.ts'
+import type { SlotRing } from './slot-ring.ts'
+import { type StoredRequest, type StoredSpan, toRecord } from './span-record.ts'
 import { stepsOf } from './trace.ts'
 
 export interface RequestSource extends LogSource {
   /** Null in the process of a single command. */
-  readonly records: Ring<AccessRecord> | null
+  readonly records: SlotRing<StoredRequest> | null
   /** Folder of the files. */
   readonly folder: string
   readonly requestPath: string
@@ -35,13 +35,13 @@ export function requestsHandler(source: RequestSource) {
 }
 
 /** Returns the handler of `observability.requests.feed`. */
-export function requestsFeedHandler(records: Ring<AccessRecord>) {
-  const feed = new RingFeed(records, record => ({ ...shownRequest(record), result: resultOf(record) }))
+export function requestsFeedHandler(records: SlotRing<StoredRequest>) {
+  const feed = new RingFeed(records, stored => ({ ...shownRequest(toRecord(stored)), result: resultOf(stored) }))
   return (input: DeltaInput) => feed.read(input)
 }
 
 /** Returns the handler of `observability.request`. Throws `OBS_REQUEST_UNKNOWN`. */
-export function requestHandler(source: RequestSource, spans: Ring<StoredSpan>) {
+export function requestHandler(source: RequestSource, spans: SlotRing<StoredSpan>) {
   return async ({ id }: { readonly id: string }) => {
     const { records } = await recordsOf(source, { request: id })
     const record = records.at(-1)
@@ -73,7 +73,7 @@ async function recordsOf(
 ): Promise<{ readonly records: AccessRecord[]; readonly isLive: boolean }> {
   const wanted = requestFilter(filter)
   const { request } = filter
-  const live = source.records?.items().filter(wanted) ?? []
+  const live = source.records?.items().map(toRecord).filter(wanted) ?? []
   if (source.records !== null && (request === undefined || live.length > 0)) return { records: live, isLive: true }
   const logged = (await storedLines(source.path, request)).flatMap(recordOf)
   const stored = mergeRecords(logged, await readRequests(source.requestPath, textOfRequest(request))).filter(wanted)
@@ -94,7 +94,7 @@ export function shownRequest({ time, ms, ...record }: AccessRecord) {
   return { ...record, time: new Date(time).toISOString(), ms: Math.round(ms * 10) / 10 }
 }
 
-function resultOf({ status }: AccessRecord): 'ok' | 'refused' | 'failed' {
+function resultOf({ status }: Pick<AccessRecord, 'status'>): 'ok' | 'refused' | 'failed' {
   return status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed'
 }
 

@@ -1,11 +1,19 @@
 import type { Delta, DeltaInput } from '@svc/plugin-sdk'
-import type { Ring } from './ring.ts'
 
 /** Maximum size of the rows of one answer, in characters of JSON. */
 const MAX_CHARACTERS = 150_000
 
 /** Row of a feed; `key` is the number of the item. */
 export type FeedRow<Row> = Row & { readonly key: string }
+
+/** Items of a ring, numbered in the order in which they were added. */
+export interface NumberedItems<A> {
+  /** Number of the oldest item. */
+  readonly oldest: number
+  /** Number of the next item. */
+  readonly added: number
+  at(number: number): A
+}
 
 /**
  * Reads the items of a ring as changes since a cursor: rows are added at the end and removed at the beginning. Unlike a
@@ -14,10 +22,10 @@ export type FeedRow<Row> = Row & { readonly key: string }
 export class RingFeed<A, Row> {
   /** Distinguishes this feed's cursors from those of an earlier process. */
   readonly #id = Math.random().toString(36).slice(2, 10)
-  readonly #ring: Ring<A>
+  readonly #ring: NumberedItems<A>
   readonly #toRow: (item: A) => Row | null
 
-  constructor(ring: Ring<A>, toRow: (item: A) => Row | null) {
+  constructor(ring: NumberedItems<A>, toRow: (item: A) => Row | null) {
     this.#ring = ring
     this.#toRow = toRow
   }

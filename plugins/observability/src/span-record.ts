@@ -1,84 +1,192 @@
-import type { AccessRecord, ObservedCall, SpanRecord } from '@svc/contracts'
-import { isSvcError, type OperationDescriptor, unixMs } from '@svc/plugin-sdk'
+import {
+  type Access,
+  type AccessRecord,
+  accessRecordOf,
+  type FinishedAccess,
+  type ObservedCall,
+  type SpanAttributes,
+  type SpanRecord
+} from '@svc/contracts'
+import {
+  isSvcError,
+  type LocalSpan,
+  type OperationDescriptor,
+  requestIdOf,
+  spanIdOf,
+  traceIdOf,
+  unixMs
+} from '@svc/plugin-sdk'
 
-/** Span of an operation, stored without the parts that are only needed when it is read. */
-export interface OperationRecord {
-  readonly trace_id: string
-  readonly span_id: string
-  readonly parent_id: string | null
-  readonly request_id: string
-  readonly operation: string
-  readonly plugin: string
-  readonly surface: string
-  /** When the call ended, in Unix milliseconds. */
-  readonly ended: number
-  readonly ms: number
-  readonly error: string | null
+type Writable<A> = { -readonly [K in keyof A]: A[K] }
+
+/** Fields of a span's ids, which are texts only if they come from outside; see {@link LocalSpan}. */
+type Ids = Omit<LocalSpan, 'sampled' | 'spanNumber'> & { readonly spanNumber: number | string }
+
+/** A stored request. Its fields are overwritten by a later one. */
+export type StoredRequest = Writable<Access & Omit<LocalSpan, 'sampled'>>
+
+/** A stored span of any kind, as one shape. Its fields are overwritten by a later one. */
+export interface StoredSpan extends Writable<Ids> {
+  kind: SpanRecord['kind']
+  /** Operation, name of the step, or method of the request. */
+  name: string
+  /** Route or path of a request. */
+  place: string
+  plugin: string | null
+  /** When it ended, in Unix milliseconds. */
+  ended: number
+  ms: number
+  error: string | null
+  /** Status of a request, else 0. */
+  status: number
+  /** Surface of an operation. */
+  surface: string
+  /** Attributes of a step. */
+  attributes: SpanAttributes | null
 }
 
-/** A span as it is stored: converting every one costs more than a small request. */
-export type StoredSpan = SpanRecord | OperationRecord | AccessRecord
+export function emptyRequest(): StoredRequest {
+  return {
+    spanNumber: 0,
+    traceRoot: 0,
+    parentSpan: null,
+    requestName: 0,
+    time: 0.5,
+    listener: '',
+    method: '',
+    route: null,
+    path: '',
+    status: 0,
+    ms: 0.5,
+    bytes: 0,
+    plugin: null,
+    operation: null,
+    principal: '',
+    error_code: null
+  }
+}
 
-/** Returns the record of a call that has just ended. */
-export function recordOfCall(
+export function emptySpan(): StoredSpan {
+  return {
+    kind: 'step',
+    spanNumber: 0,
+    traceRoot: 0,
+    parentSpan: null,
+    requestName: 0,
+    name: '',
+    place: '',
+    plugin: null,
+    ended: 0.5,
+    ms: 0.5,
+    error: null,
+    status: 0,
+    surface: '',
+    attributes: null
+  }
+}
+
+// Field by field: a copy with a spread allocates an object, and is many times slower.
+export function fillRequest(slot: StoredRequest, access: FinishedAccess, path: string): void {
+  const { span } = access
+  slot.spanNumber = span.spanNumber
+  slot.traceRoot = span.traceRoot
+  slot.parentSpan = span.parentSpan
+  slot.requestName = span.requestName
+  slot.time = access.time
+  slot.listener = access.listener
+  slot.method = access.method
+  slot.route = access.route
+  // A path that equals its route is not kept a second time.
+  slot.path = path === access.route ? access.route : path
+  slot.status = access.status
+  slot.ms = access.ms
+  slot.bytes = access.bytes
+  slot.plugin = access.plugin
+  slot.operation = access.operation
+  slot.principal = access.principal
+  slot.error_code = access.error_code
+}
+
+export function fillFromRequest(slot: StoredSpan, request: StoredRequest): void {
+  slot.kind = 'request'
+  slot.spanNumber = request.spanNumber
+  slot.traceRoot = request.traceRoot
+  slot.parentSpan = request.parentSpan
+  slot.requestName = request.requestName
+  slot.name = request.method
+  slot.place = request.route ?? request.path
+  slot.plugin = request.plugin
+  slot.ended = request.time
+  slot.ms = request.ms
+  slot.error = request.error_code
+  slot.status = request.status
+  slot.surface = ''
+  slot.attributes = null
+}
+
+export function fillFromCall(
+  slot: StoredSpan,
   call: ObservedCall,
-  { id }: OperationDescriptor,
+  operation: OperationDescriptor,
   plugin: string,
   ms: number,
   error: unknown
-): OperationRecord {
-  return {
-    trace_id: call.traceId,
-    span_id: call.spanId,
-    parent_id: call.parentSpanId,
-    request_id: call.requestId,
-    operation: id,
-    plugin,
-    surface: call.surface,
-    ended: unixMs(),
-    ms,
-    error: error === undefined ? null : isSvcError(error) ? error.code : 'OPR_FAILED'
-  }
+): void {
+  slot.kind = 'operation'
+  slot.spanNumber = call.spanNumber
+  slot.traceRoot = call.traceRoot
+  slot.parentSpan = call.parentSpan
+  slot.requestName = call.requestName
+  slot.name = operation.id
+  slot.place = ''
+  slot.plugin = plugin
+  slot.ended = unixMs()
+  slot.ms = ms
+  slot.error = error === undefined ? null : isSvcError(error) ? error.code : 'OPR_FAILED'
+  slot.status = 0
+  slot.surface = call.surface
+  slot.attributes = null
 }
 
-/** Returns the span of a stored record. A request without ids has none. */
-export function toSpan(stored: StoredSpan): SpanRecord | null {
-  if ('kind' in stored) return stored
-  return 'ended' in stored ? spanOfOperation(stored) : spanOfRequest(stored)
+/** Stores a step. One that belongs to no request has the empty text as its name. */
+export function fillFromStep(slot: StoredSpan, span: SpanRecord): void {
+  slot.kind = span.kind
+  slot.spanNumber = span.span_id
+  slot.traceRoot = span.trace_id
+  slot.parentSpan = span.parent_id
+  slot.requestName = span.request_id ?? ''
+  slot.name = span.name
+  slot.place = ''
+  slot.plugin = span.plugin
+  slot.ended = span.start + span.ms
+  slot.ms = span.ms
+  slot.error = span.error
+  slot.status = 0
+  slot.surface = ''
+  slot.attributes = span.attributes
 }
 
-function spanOfRequest(record: AccessRecord): SpanRecord | null {
-  const { trace_id, span_id, parent_span_id, request_id, method, route, path, plugin, time, ms, status, error_code } =
-    record
-  if (trace_id === null || span_id === null) return null
-  return {
-    trace_id,
-    span_id,
-    parent_id: parent_span_id,
-    request_id,
-    name: `${method} ${route ?? path}`,
-    kind: 'request',
-    plugin,
-    start: time - ms,
-    ms,
-    error: error_code ?? (status >= 500 ? String(status) : null),
-    attributes: { status }
-  }
+/** Returns a copy of a stored request, as others see it. */
+export function toRecord(stored: StoredRequest): AccessRecord {
+  const { spanNumber, traceRoot, parentSpan, requestName, ...access } = stored
+  return accessRecordOf({ ...access, span: { spanNumber, traceRoot, parentSpan, requestName, sampled: false } })
 }
 
-function spanOfOperation(record: OperationRecord): SpanRecord {
-  const { trace_id, span_id, parent_id, request_id, operation, plugin, surface, ended, ms, error } = record
+/** Returns a copy of a stored span, as others see it. */
+export function toSpan(stored: StoredSpan): SpanRecord {
+  const { kind, name, place, plugin, ended, ms, error, status, surface, attributes, parentSpan, requestName } = stored
+  const isRequest = kind === 'request'
   return {
-    trace_id,
-    span_id,
-    parent_id,
-    request_id,
-    name: operation,
-    kind: 'operation',
+    trace_id: traceIdOf(stored.traceRoot),
+    span_id: spanIdOf(stored.spanNumber),
+    parent_id: parentSpan === null ? null : spanIdOf(parentSpan),
+    request_id: requestName === '' ? null : requestIdOf(requestName),
+    name: isRequest ? `${name} ${place}` : name,
+    kind,
     plugin,
     start: ended - ms,
     ms,
-    error,
-    attributes: { surface }
+    error: error ?? (isRequest && status >= 500 ? String(status) : null),
+    attributes: attributes ?? (isRequest ? { status } : { surface })
   }
 }

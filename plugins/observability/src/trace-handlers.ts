@@ -1,12 +1,13 @@
 import type { SpanRecord } from '@svc/contracts'
+import { traceIdOf } from '@svc/plugin-sdk'
 import { observabilityErrors } from './errors.ts'
 import { sinceMs } from './filters.ts'
-import type { Ring } from './ring.ts'
+import type { SlotRing } from './slot-ring.ts'
 import { type StoredSpan, toSpan } from './span-record.ts'
 import { renderTrace, rounded, stepsOf } from './trace.ts'
 
 export interface TraceSource {
-  readonly spans: Ring<StoredSpan>
+  readonly spans: SlotRing<StoredSpan>
   /** False in the process of a single command. */
   readonly serves: boolean
   /** Number of spans that are kept. */
@@ -43,15 +44,14 @@ export function tracesHandler({ spans }: TraceSource) {
     // Only the traces of the newest spans are complete enough to be shown; a trace is as new as its last span.
     const traces = new Map<string, StoredSpan[]>()
     for (const span of spans.items()) {
-      const { trace_id } = span
-      if (trace_id === null) continue
-      const known = traces.get(trace_id)
-      if (known === undefined) traces.set(trace_id, [span])
+      const traceId = traceIdOf(span.traceRoot)
+      const known = traces.get(traceId)
+      if (known === undefined) traces.set(traceId, [span])
       else {
         known.push(span)
         // Moves the trace to the end.
-        traces.delete(trace_id)
-        traces.set(trace_id, known)
+        traces.delete(traceId)
+        traces.set(traceId, known)
       }
     }
     const rows: TraceRow[] = []
@@ -80,7 +80,7 @@ interface TraceRow {
 
 /** Summarises the spans of one trace; null if none is of the plugin. */
 function rowOf(stored: readonly StoredSpan[], plugin: string | undefined): TraceRow | null {
-  const all = stored.map(toSpan).filter(span => span !== null)
+  const all = stored.map(toSpan)
   if (plugin !== undefined && !all.some(span => span.plugin === plugin)) return null
   const ids = new Set(all.map(({ span_id }) => span_id))
   const isRoot = ({ parent_id }: SpanRecord): boolean => parent_id === null || !ids.has(parent_id)

@@ -1,5 +1,6 @@
 import type { SpanRecord } from '@svc/contracts'
-import type { Ring } from './ring.ts'
+import { requestIdOf, spanIdOf, traceIdOf } from '@svc/plugin-sdk'
+import type { SlotRing } from './slot-ring.ts'
 import { type StoredSpan, toSpan } from './span-record.ts'
 
 /** Span with its position in the tree. */
@@ -15,14 +16,16 @@ export interface TraceSpan extends SpanRecord {
  * and children in the order of their start. Undefined if no span has the id. If a request id has several traces,
  * returns the newest.
  */
-export function traceOf(spans: Ring<StoredSpan>, id: string): readonly TraceSpan[] | undefined {
+export function traceOf(spans: SlotRing<StoredSpan>, id: string): readonly TraceSpan[] | undefined {
   const stored = spans.items()
-  const found = stored.findLast(span => span.trace_id === id || span.request_id === id || span.span_id === id)
-  if (found === undefined || found.trace_id === null) return undefined
+  const found = stored.findLast(
+    span => traceIdOf(span.traceRoot) === id || requestIdOf(span.requestName) === id || spanIdOf(span.spanNumber) === id
+  )
+  if (found === undefined) return undefined
+  const { traceRoot } = found
   const traceSpans = stored
-    .filter(span => span.trace_id === found.trace_id)
+    .filter(span => span.traceRoot === traceRoot || traceIdOf(span.traceRoot) === traceIdOf(traceRoot))
     .map(toSpan)
-    .filter(span => span !== null)
     .sort((a, b) => a.start - b.start)
   return placed(traceSpans)
 }
@@ -53,7 +56,7 @@ function placed(traceSpans: readonly SpanRecord[]): TraceSpan[] {
 const MAX_STEPS = 1_000
 
 /** Returns the spans of a trace for an answer; undefined if no span has the id. */
-export function stepsOf(spans: Ring<StoredSpan>, id: string) {
+export function stepsOf(spans: SlotRing<StoredSpan>, id: string) {
   const traceSpans = traceOf(spans, id)
   if (traceSpans === undefined) return undefined
   const names = new Map<string, number>()

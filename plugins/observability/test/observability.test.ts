@@ -4,6 +4,7 @@ import {
   type AccessRecord,
   type LogLines,
   logLines,
+  type ObservabilitySink,
   type ObservabilitySpans,
   observabilitySink,
   observabilitySpans
@@ -13,6 +14,7 @@ import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import plugin from '#plugin'
 import { LogFile, Ring, readLogLines } from '#root'
+import { finished } from './finished.ts'
 
 const line = (msg: string, fields: object = {}, level = 30): string =>
   `${JSON.stringify({ level, time: '2026-01-31T12:00:00.000Z', ...fields, msg })}\n`
@@ -62,7 +64,7 @@ async function open(settings: object = {}) {
       return () => void listeners.delete(listener)
     }
   }
-  let sink: { readonly current: { request(record: AccessRecord): void } } | undefined
+  let sink: { readonly current: ObservabilitySink } | undefined
   let spans: { readonly current: ObservabilitySpans } | undefined
   const probe = definePlugin({
     name: 'probe',
@@ -93,7 +95,7 @@ async function open(settings: object = {}) {
     write: (text: string) => {
       for (const listener of listeners) listener(text)
     },
-    record: (record: AccessRecord) => sink?.current.request(record),
+    record: (record: AccessRecord) => sink?.current.request(finished(record)),
     spans: () => spans?.current as ObservabilitySpans,
     trace: (id: string) => kernel.callById('observability.trace', { id }) as Promise<{ steps: any[]; text: string }>,
     logs: (input: object = {}) =>

@@ -3,6 +3,7 @@ import {
   type AccessRecord,
   kernelPort,
   logLines,
+  type ObservabilitySink,
   type ObservabilitySpans,
   observabilitySink,
   observabilitySpans
@@ -11,6 +12,7 @@ import { defineOperation, definePlugin, ref, t as s } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import plugin from '#plugin'
+import { finished } from './finished.ts'
 
 const work = defineOperation({ id: 'probe.work', summary: 'x', input: s.object({}), output: s.object({}) })
 const outer = defineOperation({ id: 'probe.outer', summary: 'x', input: s.object({}), output: s.object({}) })
@@ -18,7 +20,7 @@ const outer = defineOperation({ id: 'probe.outer', summary: 'x', input: s.object
 /** Opens the plugin, and one whose operation has steps: `probe.outer` calls `probe.work`, which waits before its step. */
 async function open(t: Test, settings: object = {}) {
   let spans: { readonly current: ObservabilitySpans } | undefined
-  let sink: { readonly current: { request(record: AccessRecord): void } } | undefined
+  let sink: { readonly current: ObservabilitySink } | undefined
   let kernelOf: any
   const late: (() => void)[] = []
   const probe = definePlugin({
@@ -49,7 +51,7 @@ async function open(t: Test, settings: object = {}) {
     kernel,
     port,
     spans: () => spans?.current as ObservabilitySpans,
-    record: (record: AccessRecord) => sink?.current.request(record),
+    record: (record: AccessRecord) => sink?.current.request(finished(record)),
     call: (traceparent?: string) =>
       port.invoke(
         'probe.outer',
