@@ -1,7 +1,7 @@
 import type { TableView as Table } from '@svc/contracts'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { ActionButtons } from '../actions.tsx'
-import { boundInput, linkAddress, valueAt } from '../bindings.ts'
+import { type BindingScope, boundInput, linkAddress, valueAt } from '../bindings.ts'
 import { textOf } from '../format.ts'
 import { Empty, ErrorNotice, Icon, Loading } from '../parts.tsx'
 import { navigate } from '../router.ts'
@@ -79,6 +79,7 @@ export function TableView({ view, scope, label, address }: TableProps) {
           columns={columns}
           keyField={view.key}
           kind={view.of}
+          scope={{ ...scope, filters }}
           sort={sort}
           onSort={setSort}
           address={
@@ -96,12 +97,14 @@ export interface RowsProps {
   readonly columns: readonly ShownColumn[]
   readonly keyField: string
   readonly kind?: string | undefined
+  /** Values that the links of columns refer to, in addition to the row. */
+  readonly scope: BindingScope
   readonly sort: string
   readonly onSort: (sort: string) => void
   readonly address: (row: unknown) => string | null
 }
 
-function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: RowsProps) {
+function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, address }: RowsProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState(-1)
   const virtual = useVirtualRows(scroller, rows.length, ROW_HEIGHT)
@@ -116,6 +119,10 @@ function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: R
     ...(actions === 0 ? [] : [`${Math.min(actions * ACTION_WIDTH, MAX_ACTIONS_WIDTH)}px`])
   ].join(' ')
 
+  const open = (index: number): void => {
+    const to = index < 0 ? null : address(rows[index])
+    if (to !== null) navigate(to)
+  }
   const move = (event: KeyboardEvent): void => {
     const step =
       event.key === 'j' || event.key === 'ArrowDown' ? 1 : event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
@@ -125,10 +132,7 @@ function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: R
       const next = Math.max(0, Math.min(rows.length - 1, focused + step))
       setFocused(next)
       virtual.scrollTo(next)
-    } else if (event.key === 'Enter' && focused >= 0) {
-      const to = address(rows[focused])
-      if (to !== null) navigate(to)
-    }
+    } else if (event.key === 'Enter') open(focused)
   }
   const maxHeight = Math.min(virtual.height + 2, 100_000)
   return (
@@ -167,6 +171,7 @@ function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: R
         data-rows=""
         style={{ height: `${maxHeight}px` }}
         onKeyDown={move}
+        onClick={event => open(clickedRow(event))}
       >
         <div class="sizer" role="presentation" style={{ height: `${virtual.height}px` }}>
           {virtual.items.map(({ index, start }) => {
@@ -177,13 +182,13 @@ function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: R
                 key={String(valueAt(row, keyField) ?? index)}
                 ref={virtual.measure}
                 data-index={index}
-                class={`line ${index === focused ? 'selected' : ''}`}
+                class={`line ${index === focused ? 'selected' : ''} ${to === null ? '' : 'opens'}`}
                 role="row"
                 aria-rowindex={index + 2}
                 style={{ transform: `translateY(${start}px)`, gridTemplateColumns: template }}
               >
                 {columns.map((column, at) => (
-                  <Cell key={column.field} column={column} row={row} to={at === 0 ? to : null} />
+                  <Cell key={column.field} column={column} row={row} scope={scope} to={at === 0 ? to : null} />
                 ))}
                 {actions > 0 ? (
                   <div role="cell" class="cell end">
@@ -199,19 +204,27 @@ function Rows({ label, rows, columns, keyField, kind, sort, onSort, address }: R
   )
 }
 
+/** Returns the index of the clicked row; -1 if the click is for a control in the row, or selects text. */
+function clickedRow({ target, ctrlKey, metaKey, shiftKey }: MouseEvent): number {
+  if (ctrlKey || metaKey || shiftKey || getSelection()?.isCollapsed === false) return -1
+  if (!(target instanceof Element) || target.closest('a, button, input, select, label') !== null) return -1
+  return Number(target.closest<HTMLElement>('[data-index]')?.dataset.index ?? -1)
+}
+
 function Cell({
   column,
   row,
+  scope,
   to
 }: {
   readonly column: ShownColumn
   readonly row: unknown
+  readonly scope: BindingScope
   readonly to: string | null
 }) {
   const format = columnFormat(column, row)
   const value = valueAt(row, column.field)
-  const own =
-    column.link === undefined ? to : linkAddress(column.link, { route: {}, filters: new URLSearchParams(), row })
+  const own = column.link === undefined ? to : (linkAddress(column.link, { ...scope, row }) ?? to)
   const shown = <Value value={value} format={format === 'json' || format === 'markdown' ? 'text' : format} />
   return (
     <div role="cell" class={`cell ${NUMERIC.has(format) ? 'number' : ''} ${isEmpty(value) ? 'none' : ''}`}>
