@@ -91,6 +91,8 @@ export interface RecordView extends Sourced {
   readonly kind: 'record'
   /** Dotted path of the object in the output. Absent: the whole output. */
   readonly field?: string
+  /** Dotted path of the record's name, which the title of the page then shows instead of the path's parameter. */
+  readonly name?: string
   readonly columns?: readonly Column[]
   /** Kind of record: actions with the same `on` are offered. */
   readonly of?: string
@@ -107,6 +109,8 @@ export interface TextView extends Sourced {
 export interface LogView extends Sourced {
   readonly kind: 'log'
   readonly rows?: string
+  /** Dotted path of a value that identifies a line of a delta operation. Default: `key`. */
+  readonly key?: string
   readonly time: string
   readonly level?: string
   readonly message: string

@@ -6,10 +6,13 @@ export type Tone = 'ok' | 'warn' | 'bad' | 'accent' | ''
 const TONES: Readonly<Record<string, Tone>> = Object.fromEntries(
   (
     [
-      ['ok', 'ok active ready healthy completed complete succeeded success done loaded serving passed yes up resolved'],
+      [
+        'ok',
+        'ok active ready healthy completed complete succeeded success done loaded serving passed pass yes up resolved'
+      ],
       [
         'warn',
-        'waiting pending queued degraded paused draining loading activating starting warning warn doubted stale ' +
+        'waiting degraded paused draining loading activating starting warning warn doubted stale requeue ' +
           'retrying blocked blocked_on_approval needs_approval awaiting_approval suspended'
       ],
       [
@@ -33,6 +36,13 @@ export function toneOf(state: unknown): Tone {
         .replaceAll(/[- ]/g, '_')
     ] ?? ''
   )
+}
+
+/** Returns a state in words: `BlockedOnApproval` becomes `Blocked on approval`, `input_required` becomes `input required`. */
+export function stateText(state: string): string {
+  if (!/^[A-Za-z_]+$/.test(state) || !/_|[a-z][A-Z]/.test(state)) return state
+  const words = state.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, '$1 $2')
+  return words.charAt(0) + words.slice(1).toLowerCase()
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
@@ -63,9 +73,12 @@ function schemaFormat(schema: JsonSchema): ValueFormat | undefined {
 }
 
 const NUMBER = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 })
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const
+const CLOCK = new Intl.DateTimeFormat(undefined, TIME)
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', ...TIME })
+const YEAR = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', ...TIME })
 const DAY_MS = 86_400_000
+const YEAR_MS = 300 * DAY_MS
 
 /** Returns a value as text in a format; an empty text for null. */
 export function textOf(value: unknown, format: ValueFormat): string {
@@ -95,7 +108,8 @@ export function timeOf(value: unknown): number | null {
 function timeText(value: unknown): string {
   const time = timeOf(value)
   if (time === null) return String(value)
-  return Math.abs(Date.now() - time) < DAY_MS ? CLOCK.format(time) : DAY.format(time)
+  const age = Math.abs(Date.now() - time)
+  return (age < DAY_MS ? CLOCK : age < YEAR_MS ? DAY : YEAR).format(time)
 }
 
 /** Returns a duration such as `1.2 ms`, `3.4 s` or `2 h 5 min`. */

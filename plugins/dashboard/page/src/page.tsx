@@ -8,7 +8,7 @@ import { Overview } from './pages/overview.tsx'
 import { Empty, ErrorNotice } from './parts.tsx'
 import type { PageInfo } from './protocol.ts'
 import { matchPath, path, query } from './router.ts'
-import { consoleState } from './state.ts'
+import { consoleState, recordName } from './state.ts'
 import { ViewOf } from './views/view.tsx'
 
 interface OwnPage {
@@ -64,15 +64,44 @@ const own = computed(() => {
   return null
 })
 
-/** Title of the open page. */
-export const pageTitle = computed(() => {
-  const found = own.value
-  if (found !== null) return Object.values(found.params)[0] ?? found.page.title
-  const { page, params } = contributed.value ?? {}
-  if (page === undefined) return 'Not found'
-  const value = Object.values(params ?? {}).at(-1)
-  return value === undefined ? page.title : `${page.title}: ${value}`
+/** Title of the open page: the name of what it shows, below the page that lists it. */
+export interface PageTitle {
+  readonly text: string
+  readonly parent: { readonly title: string; readonly to: string } | null
+}
+
+export const pageTitle = computed<PageTitle>(() => {
+  const named = recordName.value?.path === path.value ? recordName.value.name : undefined
+  if (own.value !== null) {
+    const { page, params } = own.value
+    const [value] = Object.values(params)
+    const to = page.pattern.slice(0, page.pattern.lastIndexOf('/'))
+    const parent = OWN.find(({ pattern }) => pattern === to)
+    return value === undefined || parent === undefined
+      ? { text: page.title, parent: null }
+      : { text: value, parent: { title: parent.title, to } }
+  }
+  if (contributed.value === null) return { text: 'Not found', parent: null }
+  const { page, params } = contributed.value
+  const last = page.path.split('/').at(-1) as string
+  const value = named ?? (last.startsWith(':') ? params[last.slice(1)] : undefined)
+  return { text: value ?? page.title, parent: parentOf(page.path, params) }
 })
+
+/** Returns the page whose path is the longest beginning of another one's; null if there is none. */
+function parentOf(of: string, params: Readonly<Record<string, string>>): PageTitle['parent'] {
+  const parts = of.split('/')
+  for (let count = parts.length - 1; count > 1; count--) {
+    const begin = parts.slice(0, count)
+    const page = consoleState.value?.pages.find(({ path: each }) => each === begin.join('/'))
+    if (page === undefined) continue
+    const segments = begin.map(part => (part.startsWith(':') ? encodeURIComponent(params[part.slice(1)] ?? '') : part))
+    const last = begin.at(-1) as string
+    const value = last.startsWith(':') ? params[last.slice(1)] : undefined
+    return { title: value === undefined ? page.title : `${page.title} ${value}`, to: `/ui/p/${segments.join('/')}` }
+  }
+  return null
+}
 
 /** Draws the page at the open path. */
 export function CurrentPage(): ComponentChild {
@@ -83,7 +112,7 @@ export function CurrentPage(): ComponentChild {
   if (page.view.kind === 'module') return <ModulePage key={page.path} page={page} view={page.view} params={params} />
   return (
     <div class="fill" key={path.value}>
-      {page.summary === undefined ? null : <p class="dim">{page.summary}</p>}
+      {page.summary === undefined || page.path.includes(':') ? null : <p class="dim">{page.summary}</p>}
       <ViewOf view={page.view} scope={{ route: params, filters: query.value }} label={page.title} />
     </div>
   )

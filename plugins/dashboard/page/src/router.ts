@@ -22,11 +22,14 @@ export function navigate(to: string): void {
   current.value = locationOf()
 }
 
-/** Changes filters of the open page in its URL without a new entry in the history. Empty values are removed. */
-export function setQuery(changes: Readonly<Record<string, string>>): void {
+/**
+ * Changes filters of the open page in its URL without a new entry in the history. Empty values are removed, except those
+ * of `kept`.
+ */
+export function setQuery(changes: Readonly<Record<string, string>>, kept: readonly string[] = []): void {
   const next = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(changes)) {
-    if (value === '') next.delete(name)
+    if (value === '' && !kept.includes(name)) next.delete(name)
     else next.set(name, value)
   }
   const text = next.toString()

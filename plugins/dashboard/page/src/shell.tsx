@@ -16,12 +16,13 @@ export function Shell() {
   const [palette, setPalette] = useState(false)
   const [help, setHelp] = useState(false)
   const content = useRef<HTMLElement>(null)
-  const title = pageTitle.value
+  const { text, parent } = pageTitle.value
   const count = inboxCount.value
 
   useEffect(() => {
-    document.title = `${count > 0 ? `(${count}) ` : ''}${title} · svc`
-  }, [title, count])
+    const name = parent === null ? text : `${text} · ${parent.title}`
+    document.title = `${count > 0 ? `(${count}) ` : ''}${name} · svc`
+  }, [text, parent?.title, count])
   useEffect(() => {
     setMenuOpen(false)
     content.current?.scrollTo(0, 0)
@@ -60,10 +61,10 @@ export function Shell() {
           return items.length === 0 ? null : (
             <>
               <h2 id={`section-${id}`}>{name}</h2>
-              {items.map(({ to, icon, title: text }) => (
+              {items.map(({ to, icon, title: label }) => (
                 <a key={to} href={to} aria-current={isCurrent(to) ? 'page' : undefined}>
                   <Icon name={icon} />
-                  {text}
+                  {label}
                   {to === '/ui/inbox' && count > 0 ? <span class="count">{count}</span> : null}
                 </a>
               ))}
@@ -73,7 +74,17 @@ export function Shell() {
       </nav>
       <div class="main">
         <header class="top">
-          <h1>{title}</h1>
+          <h1 title={text}>
+            {parent === null ? null : (
+              <>
+                <a class="parent" href={parent.to}>
+                  {parent.title}
+                </a>
+                <span class="dim"> / </span>
+              </>
+            )}
+            {text}
+          </h1>
           <span class="grow" />
           {session.value?.readOnly === true ? <span class="badge warn">read-only</span> : null}
           {session.value?.role === 'owner' ? null : <span class="badge">{session.value?.role}</span>}
@@ -143,10 +154,10 @@ export function Shell() {
       {palette ? <Palette onClose={() => setPalette(false)} /> : null}
       {help ? <Help onClose={() => setHelp(false)} /> : null}
       <div class="toasts" role="status">
-        {toasts.value.map(({ id, tone, text, hint }) => (
+        {toasts.value.map(({ id, tone, text: message, hint }) => (
           <div key={id} class={`notice ${tone}`}>
             <div class="grow">
-              {text}
+              {message}
               {hint === undefined ? null : <div class="small">{hint}</div>}
             </div>
             <button type="button" class="plain compact" aria-label="Dismiss" onClick={() => dismissToast(id)}>

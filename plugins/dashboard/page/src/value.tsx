@@ -1,5 +1,5 @@
 import type { ValueFormat } from '@svc/contracts'
-import { agoText, textOf, timeOf } from './format.ts'
+import { agoText, stateText, textOf, timeOf, toneOf } from './format.ts'
 import { lazy } from './lazy.tsx'
 import { Badge } from './parts.tsx'
 
@@ -8,13 +8,14 @@ const MAX_TEXT = 20_000
 
 /** Returns whether a value has nothing to draw. */
 export function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+  if (value === null || value === undefined || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
 }
 
 /** Draws a value. Texts are always text nodes. */
 export function Value({ value, format }: { readonly value: unknown; readonly format: ValueFormat }) {
   if (isEmpty(value)) return <span class="dim">–</span>
-  if (format === 'state' && typeof value === 'string') return <Badge>{value}</Badge>
+  if (format === 'state' && typeof value === 'string') return <Badge tone={toneOf(value)}>{stateText(value)}</Badge>
   if (format === 'time') {
     const time = timeOf(value)
     if (time !== null)

@@ -75,10 +75,11 @@ const CHECKS: Readonly<Record<(typeof KINDS)[number], Check>> = {
     }
   },
   record(view, place, scope) {
-    const fields = fieldsOf(view, place, SOURCED, ['input', 'empty', 'field', 'columns', 'of'])
+    const fields = fieldsOf(view, place, SOURCED, ['input', 'empty', 'field', 'name', 'columns', 'of'])
     const output = outputOf(fields, place, scope)
     const { field } = fields
     const record = field === undefined ? output : innerData(field, inside(place, 'field'), output)
+    if (fields.name !== undefined) checkField(fields.name, inside(place, 'name'), record)
     checkColumns(fields.columns, inside(place, 'columns'), record, scope)
     checkOptionalText(fields.of, inside(place, 'of'))
   },
@@ -89,10 +90,12 @@ const CHECKS: Readonly<Record<(typeof KINDS)[number], Check>> = {
       choiceAt(fields.format, inside(place, 'format'), ['text', 'markdown', 'code', 'json'])
   },
   log(view, place, scope) {
-    const optional = ['input', 'empty', 'rows', 'level', 'columns', 'filters']
+    const optional = ['input', 'empty', 'rows', 'key', 'level', 'columns', 'filters']
     const fields = fieldsOf(view, place, [...SOURCED, 'time', 'message'], optional)
     const row = rowOf(fields, place, scope)
     checkFieldsOf(fields, ['time', 'message', 'level'], place, row)
+    const { watch } = operationOf(fields.operation, place, scope)
+    if (fields.key !== undefined || watch?.mode === 'delta') checkField(fields.key ?? 'key', inside(place, 'key'), row)
     checkColumns(fields.columns, inside(place, 'columns'), row, scope)
     checkFilters(fields.filters, inside(place, 'filters'), row)
   },

@@ -1,3 +1,4 @@
+import type { JsonSchema } from '@svc/plugin-sdk'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type CallError, type CallResult, callWithId } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
@@ -10,15 +11,21 @@ interface OperationFormProps {
   readonly operation: string
   readonly initial?: FormValue
   readonly submit?: string | undefined
+  /** Fields that are sent but not shown. */
+  readonly hidden?: readonly string[]
   readonly onDone?: ((output: unknown) => void) | undefined
   /** Called with the input whenever it changes. */
   readonly onInput?: (input: FormValue) => void
 }
 
 const MAX_EVENTS = 500
+/** A form with more fields than this shows the first ones, and the others on request. */
+const MAX_FIELDS = 8
+const FIRST_FIELDS = 5
 
 /** Form generated from an operation's input schema. Shows events while it runs, then the output. */
-export function OperationForm({ operation, initial = {}, submit = 'Run', onDone, onInput }: OperationFormProps) {
+export function OperationForm(props: OperationFormProps) {
+  const { operation, initial = {}, submit = 'Run', hidden = [], onDone, onInput } = props
   const info = useOperation(operation)
   const [value, setValue] = useState<FormValue>(initial)
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
@@ -74,7 +81,8 @@ export function OperationForm({ operation, initial = {}, submit = 'Run', onDone,
       setBusy(false)
     }
   }
-  const fields = Object.keys((info.input.properties as object | undefined) ?? {})
+  const fields = Object.keys((info.input.properties as object | undefined) ?? {}).filter(each => !hidden.includes(each))
+  const { first, more } = sortedFields(info.input, fields)
   const others = Object.entries(problems).filter(([field]) => !fields.includes(field.split('.')[0] as string))
   return (
     <div class="stack">
@@ -87,7 +95,15 @@ export function OperationForm({ operation, initial = {}, submit = 'Run', onDone,
         }}
       >
         {fields.length === 0 ? <p class="dim">This operation takes no input.</p> : null}
-        <SchemaFields schema={info.input} value={value} onChange={change} problems={problems} />
+        <SchemaFields schema={info.input} value={value} onChange={change} problems={problems} only={first} />
+        {more.length === 0 ? null : (
+          <details open={more.some(field => problems[field] !== undefined)}>
+            <summary>{`${more.length} more fields`}</summary>
+            <div class="form">
+              <SchemaFields schema={info.input} value={value} onChange={change} problems={problems} only={more} />
+            </div>
+          </details>
+        )}
         {others.map(([field, text]) => (
           <div class="problem" key={field} role="alert">{`${field}: ${text}`}</div>
         ))}
@@ -145,4 +161,15 @@ export function OperationForm({ operation, initial = {}, submit = 'Run', onDone,
       ) : null}
     </div>
   )
+}
+
+/** Returns required fields and the first optional ones, and separately the others of a long form. */
+function sortedFields(schema: JsonSchema, fields: readonly string[]) {
+  if (fields.length <= MAX_FIELDS) return { first: fields, more: [] }
+  const required = (schema.required ?? []) as readonly string[]
+  const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>
+  const optional = fields.filter(each => !required.includes(each))
+  const simple = optional.filter(each => properties[each]?.type !== 'object')
+  const shown = new Set([...required, ...simple.slice(0, Math.max(FIRST_FIELDS - required.length, 0))])
+  return { first: fields.filter(each => shown.has(each)), more: fields.filter(each => !shown.has(each)) }
 }

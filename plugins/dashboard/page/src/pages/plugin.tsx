@@ -42,7 +42,7 @@ export function Plugin({ name }: { readonly name: string }) {
     .filter(field => !['name', 'summary', 'state', 'why', 'hint', 'refused'].includes(field))
     .map(field => ({
       field,
-      title: titleOf(field),
+      title: field === 'activateMs' ? 'Activation' : titleOf(field),
       format: field === 'activateMs' ? ('ms' as const) : undefined,
       schema: undefined,
       link: undefined

@@ -10,7 +10,11 @@ import { FilterBar, filterValues } from './filters.tsx'
 import type { ViewProps } from './view.tsx'
 
 const HEIGHT = 220
-const COLOURS = ['--accent', '--ok', '--warn', '--bad', '--text-dim'] as const
+const COLOURS = ['--accent', '--line-2', '--ok', '--text-dim'] as const
+const FAILURES = /error|fail/i
+/** Width of the axis of values, and the least distance of two times, in pixels. */
+const VALUES_WIDTH = 62
+const TIME_DISTANCE = 76
 
 /** Lines over time. The last values are text, for readers who cannot see the chart. */
 export function ChartView({ view, scope, label }: ViewProps<Chart>) {
@@ -47,27 +51,29 @@ function Lines({ view, rows, label, colours }: LinesProps) {
     const element = box.current as HTMLDivElement
     const style = getComputedStyle(element)
     const colour = (name: string): string => resolvedColour(style.getPropertyValue(name), colours)
-    const axis = {
-      stroke: colour('--text-dim'),
-      grid: { stroke: colour('--border') },
-      ticks: { stroke: colour('--border') }
-    }
+    const line = { stroke: colour('--border'), width: 1 }
+    const axis = { stroke: colour('--text-dim'), grid: line, ticks: line, font: `12px ${style.fontFamily}` }
     const format = view.series[0]?.format ?? 'number'
     const created = new uPlot(
       {
         width: element.clientWidth,
         height: HEIGHT,
         series: [
-          {},
+          { label: 'Time', value: (plot: uPlot, value: number | null) => timeLabel(value ?? plot.data[0].at(-1)) },
           ...view.series.map((series, index) => ({
             label: series.label,
-            stroke: colour(COLOURS[index % COLOURS.length] as string),
+            stroke: colour(FAILURES.test(series.label) ? '--bad' : (COLOURS[index % COLOURS.length] as string)),
             width: 2,
             points: { show: rows.length < 3 },
-            value: (_: uPlot, value: number | null) => textOf(value, series.format ?? 'number') || '–'
+            // While no point is under the pointer, the legend shows the last values.
+            value: (plot: uPlot, value: number | null, at: number, point: number | null) =>
+              textOf(point === null ? plot.data[at]?.at(-1) : value, series.format ?? 'number') || '–'
           }))
         ],
-        axes: [axis, { ...axis, size: 70, values: (_, values) => values.map(value => textOf(value, format)) }]
+        axes: [
+          { ...axis, space: TIME_DISTANCE, values: (_, times) => times.map(timeLabel) },
+          { ...axis, size: VALUES_WIDTH, values: (_, values) => values.map(value => textOf(value, format)) }
+        ]
       },
       data,
       element
@@ -100,6 +106,11 @@ function dataOf(view: Chart, rows: readonly unknown[]): uPlot.AlignedData {
     })
   )
   return [points.map(({ time }) => time / 1_000), ...values] as uPlot.AlignedData
+}
+
+/** Returns Unix seconds as a time of day. */
+function timeLabel(seconds: number | null | undefined): string {
+  return typeof seconds === 'number' ? textOf(seconds * 1_000, 'time') : '–'
 }
 
 /** Returns the colour of `light-dark(A, B)` for a theme: a canvas does not understand that function. */

@@ -4,6 +4,9 @@ import { valueAt } from '../bindings.ts'
 import { formatOf, schemaAt, titleOf } from '../format.ts'
 import type { OperationInfo } from '../protocol.ts'
 
+/** Formats that are drawn on the right of their column. */
+export const NUMERIC: ReadonlySet<string> = new Set(['number', 'ms', 'bytes', 'percent', 'tokens'])
+
 /** Column with everything that drawing needs. */
 export interface ShownColumn {
   readonly field: string

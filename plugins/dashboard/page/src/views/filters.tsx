@@ -1,5 +1,7 @@
 import type { Filter } from '@svc/contracts'
 import { valueAt } from '../bindings.ts'
+import { stateText } from '../format.ts'
+import { Empty } from '../parts.tsx'
 import { query, setQuery } from '../router.ts'
 
 /** Returns the values of filters: from the URL, else their defaults. */
@@ -31,15 +33,24 @@ export function filteredRows(
   )
 }
 
+/** Text instead of the rows, if the filters exclude all of them. */
+export function NoMatch({ what = 'row' }: { readonly what?: string }) {
+  return <Empty>{`No ${what} matches the filters.`}</Empty>
+}
+
 /** Controls for the filters of a view. */
 export function FilterBar({ filters }: { readonly filters: readonly Filter[] | undefined }) {
   if (filters === undefined || filters.length === 0) return null
   const values = filterValues(filters)
   return (
-    <search class="row">
-      {filters.map(({ name, label, choices }) => {
+    <search class="row filters">
+      {filters.map(({ name, label, choices, default: initial }) => {
         const value = values.get(name) ?? ''
-        const change = (event: Event): void => setQuery({ [name]: (event.currentTarget as HTMLInputElement).value })
+        const change = (event: Event): void => {
+          const next = (event.currentTarget as HTMLInputElement).value
+          // An empty value of a filter with a default stays in the address, else the default would return.
+          setQuery({ [name]: next }, initial === undefined ? [] : [name])
+        }
         return choices === undefined ? (
           <input
             key={name}
@@ -55,7 +66,7 @@ export function FilterBar({ filters }: { readonly filters: readonly Filter[] | u
             <option value="">{label}: all</option>
             {choices.map(choice => (
               <option key={choice} value={choice}>
-                {choice}
+                {stateText(choice)}
               </option>
             ))}
           </select>

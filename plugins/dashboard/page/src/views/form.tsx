@@ -10,10 +10,13 @@ export function FormView({ view, scope }: ViewProps<Form>) {
     const to = view.next === undefined ? null : linkAddress(view.next, { ...scope, row: output })
     if (to !== null) navigate(to)
   }
+  // What the page binds is not the reader's to change.
+  const bound = boundInput(view.input, scope)
   return (
     <OperationForm
       operation={view.operation}
-      initial={boundInput(view.input, scope)}
+      initial={bound}
+      hidden={Object.keys(bound)}
       submit={view.submit}
       onDone={view.next === undefined ? undefined : done}
     />

@@ -11,6 +11,8 @@ const MAX_NODES = 500
 const HEIGHT = 34
 const CHARACTER = 7.4
 const MAX_LABEL = 40
+/** A wide graph is drawn smaller, down to this share of its size; then it scrolls. */
+const MIN_SCALE = 0.6
 
 export interface GraphNode {
   readonly id: string
@@ -78,7 +80,12 @@ export function GraphPicture({ nodes, edges, label }: GraphPictureProps) {
   return (
     <section class="graph" aria-label={label} tabIndex={0}>
       {drawn.left > 0 ? <p class="small dim">{`${drawn.left} more nodes are not drawn`}</p> : null}
-      <svg width={drawn.width} height={drawn.height} role="group" aria-label={label}>
+      <svg
+        viewBox={`0 0 ${drawn.width} ${drawn.height}`}
+        style={{ width: `${drawn.width}px`, minWidth: `${drawn.width * MIN_SCALE}px` }}
+        role="group"
+        aria-label={label}
+      >
         <defs>
           <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
             <path d="M0 0L8 4L0 8z" fill="var(--border-strong)" />

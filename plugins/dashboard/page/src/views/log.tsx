@@ -1,10 +1,11 @@
-import type { LogView as Log } from '@svc/contracts'
+import type { Column, LogView as Log } from '@svc/contracts'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { boundInput, valueAt } from '../bindings.ts'
+import { boundInput, linkAddress, valueAt } from '../bindings.ts'
 import { textOf, toneOf } from '../format.ts'
-import { Badge, Empty, ErrorNotice, Icon, Loading } from '../parts.tsx'
+import { Empty, ErrorNotice, Icon, Loading } from '../parts.tsx'
 import { useSource } from '../source.ts'
-import { FilterBar, filteredRows, filterValues } from './filters.tsx'
+import { isEmpty } from '../value.tsx'
+import { FilterBar, filteredRows, filterValues, NoMatch } from './filters.tsx'
 import type { ViewProps } from './view.tsx'
 
 const MAX_LINES = 2_000
@@ -12,14 +13,17 @@ const MAX_LINES = 2_000
 /** Log lines, newest last. Stays at the end while the reader is there. */
 export function LogView({ view, scope, label }: ViewProps<Log>) {
   const filters = filterValues(view.filters)
-  const source = useSource(view.operation, boundInput(view.input, { ...scope, filters }))
+  const source = useSource(view.operation, boundInput(view.input, { ...scope, filters }), view.key ?? 'key')
   const box = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
   const output = source.value.value
+  const rows = useMemo(() => {
+    const found = Array.isArray(output) ? output : valueAt(output, view.rows)
+    return Array.isArray(found) ? found : []
+  }, [output])
   const lines = useMemo(() => {
-    const rows = Array.isArray(output) ? output : valueAt(output, view.rows)
-    return filteredRows(Array.isArray(rows) ? rows : [], view.filters, filters).slice(-MAX_LINES)
-  }, [output, filters.toString()])
+    return filteredRows(rows, view.filters, filters).slice(-MAX_LINES)
+  }, [rows, filters.toString()])
   useLayoutEffect(() => {
     const { current } = box
     if (current !== null && atEnd.current) current.scrollTop = current.scrollHeight
@@ -28,7 +32,7 @@ export function LogView({ view, scope, label }: ViewProps<Log>) {
   if (source.loading.value) return <Loading lines={8} />
   return (
     <div class="fill">
-      <div class="row">
+      <div class="row bar-of-view">
         <FilterBar filters={view.filters} />
         <span class="grow" />
         {source.live ? null : (
@@ -38,8 +42,10 @@ export function LogView({ view, scope, label }: ViewProps<Log>) {
           </button>
         )}
       </div>
-      {lines.length === 0 ? (
+      {rows.length === 0 ? (
         <Empty>{view.empty ?? 'No lines yet.'}</Empty>
+      ) : lines.length === 0 ? (
+        <NoMatch what="line" />
       ) : (
         <div
           class="log"
@@ -63,19 +69,27 @@ export function LogView({ view, scope, label }: ViewProps<Log>) {
 
 function Line({ view, line }: { readonly view: Log; readonly line: unknown }) {
   const level = view.level === undefined ? undefined : valueAt(line, view.level)
-  const rest = (view.columns ?? []).flatMap(({ field }) => {
-    const value = valueAt(line, field)
-    const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
-    return value === undefined || value === null || isEmpty
-      ? []
-      : [typeof value === 'object' ? JSON.stringify(value) : String(value)]
-  })
+  const time = valueAt(line, view.time)
   return (
-    <div>
-      <span class="dim">{textOf(valueAt(line, view.time), 'time')}</span>{' '}
-      {typeof level === 'string' ? <Badge tone={toneOf(level)}>{level}</Badge> : null}{' '}
-      {String(valueAt(line, view.message) ?? '')}
-      {rest.length === 0 ? null : <span class="dim"> {rest.join(' ')}</span>}
+    <div class={`log-line ${toneOf(level)}`}>
+      <time class="dim" title={textOf(time, 'text')}>
+        {textOf(time, 'time')}
+      </time>
+      {typeof level === 'string' ? <span class="level">{level}</span> : null}
+      <span class="grow">
+        {String(valueAt(line, view.message) ?? '')}
+        {(view.columns ?? []).map(column => (
+          <Detail key={column.field} column={column} line={line} />
+        ))}
+      </span>
     </div>
   )
+}
+
+function Detail({ column: { field, link }, line }: { readonly column: Column; readonly line: unknown }) {
+  const value = valueAt(line, field)
+  if (isEmpty(value)) return null
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const to = link === undefined ? null : linkAddress(link, { route: {}, filters: new URLSearchParams(), row: line })
+  return <span class="dim"> {to === null ? text : <a href={to}>{text}</a>}</span>
 }

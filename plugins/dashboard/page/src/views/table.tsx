@@ -2,14 +2,14 @@ import type { TableView as Table } from '@svc/contracts'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { ActionButtons } from '../actions.tsx'
 import { type BindingScope, boundInput, linkAddress, valueAt } from '../bindings.ts'
-import { textOf } from '../format.ts'
 import { Empty, ErrorNotice, Icon, Loading } from '../parts.tsx'
 import { navigate } from '../router.ts'
 import { useSource } from '../source.ts'
 import { consoleState, mayCall } from '../state.ts'
 import { isEmpty, Value } from '../value.tsx'
-import { columnFormat, compareValues, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
-import { FilterBar, filteredRows, filterValues } from './filters.tsx'
+import { columnWidths } from './column-widths.ts'
+import { columnFormat, compareValues, NUMERIC, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
+import { FilterBar, filteredRows, filterValues, NoMatch } from './filters.tsx'
 import { useOperation } from './use-operation.ts'
 import type { ViewProps } from './view.tsx'
 import { useVirtualRows } from './virtual.ts'
@@ -18,11 +18,9 @@ const ROW_HEIGHT = 38
 /** Width of one action button, and of all together, in pixels. */
 const ACTION_WIDTH = 96
 const MAX_ACTIONS_WIDTH = 300
-/** Columns share the width by the length of their texts in characters, within these limits. */
-const MIN_WEIGHT = 8
-const MAX_WEIGHT = 48
 const SAMPLED_ROWS = 50
-const NUMERIC: ReadonlySet<string> = new Set(['number', 'ms', 'bytes', 'percent', 'tokens'])
+/** Below this number of rows, a table without filters does not show how many it has. */
+const COUNTED_ROWS = 10
 const COUNT = new Intl.NumberFormat()
 
 interface TableProps extends ViewProps<Table> {
@@ -52,14 +50,16 @@ export function TableView({ view, scope, label, address }: TableProps) {
   if (source.loading.value) return <Loading lines={6} />
   return (
     <div class="fill">
-      <div class="row">
+      <div class="row bar-of-view">
         <FilterBar filters={view.filters} />
         <span class="grow" />
-        <span class="small dim" role="status">
-          {sorted.length === rows.length
-            ? `${COUNT.format(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
-            : `${COUNT.format(sorted.length)} of ${COUNT.format(rows.length)} rows`}
-        </span>
+        {view.filters === undefined && rows.length < COUNTED_ROWS ? null : (
+          <span class="small dim" role="status">
+            {sorted.length === rows.length
+              ? `${COUNT.format(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
+              : `${COUNT.format(sorted.length)} of ${COUNT.format(rows.length)} rows`}
+          </span>
+        )}
         {source.live ? null : (
           <button type="button" class="compact" onClick={() => source.refresh()}>
             <Icon name="refresh-cw" />
@@ -71,7 +71,7 @@ export function TableView({ view, scope, label, address }: TableProps) {
       {rows.length === 0 ? (
         <Empty>{view.empty ?? 'Nothing here yet.'}</Empty>
       ) : sorted.length === 0 ? (
-        <Empty>No row matches the filters.</Empty>
+        <NoMatch />
       ) : (
         <Rows
           label={label}
@@ -113,7 +113,7 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
   ).length
   const formats = columns.map(column => columnFormat(column, rows[0]))
   const names = columns.map(({ field }) => field).join(' ')
-  const widths = useMemo(() => columns.map(column => `minmax(0, ${weightOf(column, rows)}fr)`), [names])
+  const widths = useMemo(() => columnWidths(columns, rows.slice(0, SAMPLED_ROWS)), [names])
   const template = [
     ...widths,
     ...(actions === 0 ? [] : [`${Math.min(actions * ACTION_WIDTH, MAX_ACTIONS_WIDTH)}px`])
@@ -134,7 +134,7 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
       virtual.scrollTo(next)
     } else if (event.key === 'Enter') open(focused)
   }
-  const maxHeight = Math.min(virtual.height + 2, 100_000)
+  const maxHeight = Math.min(virtual.height, 100_000)
   return (
     <div class="table" role="table" aria-label={label} aria-rowcount={rows.length + 1}>
       <div role="rowgroup">
@@ -172,6 +172,7 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
         style={{ height: `${maxHeight}px` }}
         onKeyDown={move}
         onClick={event => open(clickedRow(event))}
+        onPointerOver={showWholeText}
       >
         <div class="sizer" role="presentation" style={{ height: `${virtual.height}px` }}>
           {virtual.items.map(({ index, start }) => {
@@ -182,7 +183,7 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
                 key={String(valueAt(row, keyField) ?? index)}
                 ref={virtual.measure}
                 data-index={index}
-                class={`line ${index === focused ? 'selected' : ''} ${to === null ? '' : 'opens'}`}
+                class={`line ${index === focused ? 'selected' : ''} ${index === rows.length - 1 ? 'last' : ''} ${to === null ? '' : 'opens'}`}
                 role="row"
                 aria-rowindex={index + 2}
                 style={{ transform: `translateY(${start}px)`, gridTemplateColumns: template }}
@@ -236,14 +237,10 @@ function Cell({
   )
 }
 
-/** Returns the share of a column in the width of the table, by the length of its texts. */
-function weightOf(column: ShownColumn, rows: readonly unknown[]): number {
-  const lengths = rows
-    .slice(0, SAMPLED_ROWS)
-    .map(row => textOf(valueAt(row, column.field), columnFormat(column, row)).length)
-    .sort((a, b) => a - b)
-  const usual = lengths[Math.floor(lengths.length * 0.9)] ?? 0
-  return Math.min(Math.max(usual, column.title.length, MIN_WEIGHT), MAX_WEIGHT)
+/** Shows the whole text of a cell that is cut off as its tooltip. */
+function showWholeText({ target }: Event): void {
+  const cell = (target as Element).closest<HTMLElement>('[role="cell"]')
+  if (cell !== null && cell.title === '' && cell.scrollWidth > cell.clientWidth) cell.title = cell.innerText.trim()
 }
 
 function arrayOf(value: unknown): readonly unknown[] {
