@@ -1,4 +1,6 @@
 // Exports of this folder for tests. Sources import the files directly.
+
+export { ModuleFiles } from './files/module-files.ts'
 export { SignInCodes } from './session/codes.ts'
 export { mayCall } from './session/roles.ts'
 export { newSessionState, Sessions } from './session/sessions.ts'

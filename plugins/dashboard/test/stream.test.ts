@@ -380,3 +380,61 @@ tap.test('a session that ends closes its pages', async t => {
   t.equal(await page.closed, 4401)
   t.equal((await browser.get('/ui/api/session')).status, 401)
 })
+
+/** Moves the monotonic clock of this process forward until the end of the test. */
+function laterBy(t: Test, milliseconds: number): void {
+  const { now } = performance
+  performance.now = () => now.call(performance) + milliseconds
+  t.teardown(() => {
+    performance.now = now
+  })
+}
+
+tap.test('a hidden page gets changes rarely, and the last state as soon as it is visible', async t => {
+  const { source, world } = await open(t)
+  const browser = await world.signIn('viewer')
+  const [hidden, visible] = [await Page.open(world, browser), await Page.open(world, browser)]
+  for (const page of [hidden, visible]) {
+    page.send({ t: 'sub', id: 1, operation: 'source.count', input: {} })
+    await page.until(frame => frame.t === 'data')
+  }
+  hidden.send({ t: 'visible', visible: false })
+  // Answered after the message before it.
+  hidden.send({ t: 'sub', id: 2, operation: 'source.none', input: {} })
+  await hidden.until(frame => frame.t === 'error')
+  for (const id of ['a', 'b', 'c']) {
+    source.set(id, id)
+    await visible.until(frame => frame.value?.count === source.rows.size)
+  }
+  t.equal(hidden.frames.filter(frame => frame.t === 'data').length, 1)
+  hidden.send({ t: 'visible', visible: true })
+  t.match(await hidden.until(frame => frame.seq === 2), { value: { count: 3 } })
+  for (const page of [hidden, visible]) page.socket.close()
+})
+
+tap.test('a visible page that does not acknowledge for 30 seconds is closed; a hidden one is not', async t => {
+  const { world } = await open(t)
+  const browser = await world.signIn('viewer')
+  const [hidden, visible] = [await Page.open(world, browser), await Page.open(world, browser)]
+  hidden.send({ t: 'visible', visible: false })
+  for (const page of [hidden, visible]) {
+    page.acks = false
+    page.follow('source.rows')
+    await page.until(frame => frame.t === 'data')
+  }
+  laterBy(t, 31_000)
+  t.equal(await visible.closed, 4408)
+  t.equal(hidden.socket.readyState, WebSocket.OPEN)
+  hidden.socket.close()
+})
+
+tap.test('a connection without a hello is closed after 5 seconds', async t => {
+  const { world } = await open(t)
+  const { cookie } = await world.signIn('viewer')
+  const socket = new WebSocket(`${world.origin.replace('http', 'ws')}/ui/stream`, {
+    headers: { cookie, origin: world.origin }
+  })
+  await once(socket, 'open')
+  laterBy(t, 6_000)
+  t.equal((await once(socket, 'close'))[0], 4401)
+})

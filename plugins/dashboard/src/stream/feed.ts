@@ -127,8 +127,8 @@ export class Feed {
   /** Runs inside `changed` of a plugin, so it must be quick. */
   readonly #wake = (): void => {
     this.#version += 1
-    // A read that runs, or a timer, looks at the version later.
-    if (!this.#isReading && this.#timer === undefined) this.#schedule()
+    // A read that runs looks at the version when it ends. A timer may be that of a hidden page, which waits longer.
+    if (!this.#isReading) this.#schedule()
   }
 
   #schedule(): void {
