@@ -22,6 +22,8 @@ export interface Absent {
   readonly off: readonly Node[]
   /** Enabled plugins that failed, or whose settings or code are invalid. */
   readonly broken: readonly Node[]
+  /** Names of those disabled plugins whose code was never read, so that their services are unknown. */
+  readonly unread?: readonly string[]
 }
 
 type Node = Pick<PluginManifest, 'name' | 'requires' | 'optional' | 'refs' | 'after' | 'provides'>
@@ -109,7 +111,10 @@ function blockWaiting(
   }
 }
 
-function missing(token: string, nodes: readonly Node[], { off, broken }: Absent): string {
+/** Maximum disabled plugins that a reason names. */
+const MAX_UNREAD_NAMES = 3
+
+function missing(token: string, nodes: readonly Node[], { off, broken, unread = [] }: Absent): string {
   const gives = (node: Node): boolean => (node.provides as readonly string[]).includes(token)
   const provider = broken.find(gives)
   if (provider !== undefined)
@@ -124,7 +129,10 @@ function missing(token: string, nodes: readonly Node[], { off, broken }: Absent)
     const other = node.provides.find(provided => provided.startsWith(base))
     if (other !== undefined) return `${node.name} provides only another major version, ${other}`
   }
-  return 'no known plugin provides it'
+  if (unread.length === 0) return 'no known plugin provides it'
+  const names = unread.slice(0, MAX_UNREAD_NAMES).join(', ')
+  const more = unread.length > MAX_UNREAD_NAMES ? ` and ${unread.length - MAX_UNREAD_NAMES} more` : ''
+  return `no known plugin provides it; services of these disabled plugins are unknown: ${names}${more}`
 }
 
 /**

@@ -271,7 +271,8 @@ export class Inventory {
     const known = this.#resolved
     if (known !== undefined && isSameSorted(known, sorted)) return known.graph
     const { candidates, off, broken } = sorted
-    const graph = resolveGraph(candidates, this.#builtin, { off, broken })
+    const unread = off.map(({ name }) => name).filter(name => this.records.get(name)?.source.isSketch === true)
+    const graph = resolveGraph(candidates, this.#builtin, { off, broken, unread })
     this.#resolved = { ...sorted, graph }
     return graph
   }

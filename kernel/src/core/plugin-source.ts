@@ -38,6 +38,8 @@ export interface PluginSource {
   readonly version: string
   /** Null if the package is broken; `problem` then describes why. */
   readonly manifest: PluginManifest | null
+  /** True if the code was never read, so that the manifest has only the name. Absent: false. */
+  readonly isSketch?: boolean
   readonly problem: SvcError | null
   /** Last valid manifest of a broken plugin, if known. */
   readonly lapsed: PluginManifest | null

@@ -181,10 +181,11 @@ t.test('users of a plugin that is blocked by a conflict wait, recursively', t =>
 t.test('the reason for a missing service prefers one that the user can fix', t => {
   const web = node('web', { requires: ['db@2'] })
   const provider = (name: string, token: ServiceId) => node(name, { provides: [token] })
-  const reason = (parts: { also?: Node[]; off?: Node[]; broken?: Node[] }): string | undefined =>
+  const reason = (parts: { also?: Node[]; off?: Node[]; broken?: Node[]; unread?: string[] }): string | undefined =>
     resolveGraph([web, ...(parts.also ?? [])], new Set(), {
       off: parts.off ?? [],
-      broken: parts.broken ?? []
+      broken: parts.broken ?? [],
+      unread: parts.unread ?? []
     }).blocked.get('web')?.reason
   t.equal(reason({}), 'needs db@2: no known plugin provides it')
   t.equal(
@@ -201,6 +202,10 @@ t.test('the reason for a missing service prefers one that the user can fix', t =
     'a service with another name is not suggested'
   )
   t.match(reason({ also: [provider('old', 'db@1')], off: [provider('a', 'db@2')] }), /a provides it but is disabled/)
+  t.equal(
+    reason({ unread: ['a', 'b', 'c', 'd'] }),
+    'needs db@2: no known plugin provides it; services of these disabled plugins are unknown: a, b, c and 1 more'
+  )
   t.end()
 })
 
