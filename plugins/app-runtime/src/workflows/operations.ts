@@ -65,7 +65,7 @@ export const workflowSignal = defineOperation({
       maxLength: 1000,
       description: 'Key of the signal, as passed to workflow_wait_signal.'
     }),
-    payload: t.optional(t.unknown({ description: 'Return value of workflow_wait_signal, as JSON.' }))
+    payload: t.optional(t.unknown({ description: 'Return value of workflow_wait_signal, as JSON; may be omitted.' }))
   }),
   output: t.object({ run_id: t.string(), status: t.string(), text: t.string() }),
   errors: { RUN_WORKFLOW_UNKNOWN, RUN_WORKFLOW_FAILED },

@@ -5,6 +5,8 @@ import { WORKFLOWS_TOPIC } from './topic.ts'
 
 const MAX_ITEMS = 200
 const MAX_RESULTS = 20
+/** Maximum characters of a run's arguments that an item shows. */
+const MAX_ARGUMENTS = 500
 
 export const workflowInbox = defineOperation({
   id: 'workflow.inbox',
@@ -26,7 +28,8 @@ export function inboxHandler(open: OpenRuns): Handler<typeof workflowInbox> {
   return async () => {
     const store = await open()
     const { rows } = await store.query(
-      `SELECT r.run_id, r.workflow_name, s.program, s.waiting_for, r.updated_at_ms
+      `SELECT r.run_id, r.workflow_name, s.program, s.waiting_for, r.updated_at_ms,
+          substr(s.args_json, 1, ${MAX_ARGUMENTS + 1})
         FROM workflow_run_log r JOIN workflow_run_state s ON s.run_id = r.run_id
         WHERE r.status = 'waiting' AND s.waiting_for IS NOT NULL AND NOT EXISTS (
           SELECT 1 FROM workflow_signal_log g
@@ -35,19 +38,27 @@ export function inboxHandler(open: OpenRuns): Handler<typeof workflowInbox> {
       [MAX_ITEMS]
     )
     return {
-      items: rows.map(([run, workflow, program, key, since]) =>
-        itemOf(String(run), String(workflow), String(program), String(key), Number(since))
+      items: rows.map(([run, workflow, program, key, since, args]) =>
+        itemOf(String(run), String(workflow), String(program), String(key), Number(since), String(args))
       )
     }
   }
 }
 
-function itemOf(runId: string, workflow: string, program: string, key: string, since: number): WaitingItem {
+function itemOf(
+  runId: string,
+  workflow: string,
+  program: string,
+  key: string,
+  since: number,
+  args: string
+): WaitingItem {
+  const shown = args.length > MAX_ARGUMENTS ? `${args.slice(0, MAX_ARGUMENTS)}…` : args
   return {
     id: `${runId} ${key}`,
     kind: 'signal',
     title: `${workflow} waits for the signal ${key}`,
-    body: `Run ${runId} of ${program} continues when the signal ${key} arrives. The payload, as JSON, is what workflow_wait_signal returns.`,
+    body: `Arguments: ${shown}\nRun ${runId} of ${program} continues when the signal ${key} arrives.`,
     since,
     link: runLink(runId),
     answers: [

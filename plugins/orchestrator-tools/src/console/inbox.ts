@@ -64,13 +64,12 @@ function taskLink(id: number): string {
 
 function approvalItem(row: TaskRow, orchestrator: Orchestrator): InboxItem {
   const task = orchestrator.task(row.id)
-  const tier = task?.approval_tier === undefined ? '' : ` (tier ${task.approval_tier})`
   const files =
     task === null || task.files.length === 0 ? '' : `\nFiles: ${task.files.map(({ path }) => path).join(', ')}`
   return {
     id: `approval-${row.id}`,
     kind: 'approval',
-    title: `${row.task} waits for approval${tier}`,
+    title: `${row.task} waits for approval`,
     body: short(`${task?.description ?? row.description}${files}`, MAX_BODY),
     since: since(row),
     link: taskLink(row.id),
