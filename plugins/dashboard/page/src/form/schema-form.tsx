@@ -17,8 +17,25 @@ interface FieldsProps {
   readonly only?: readonly string[] | undefined
 }
 
+/** Text of a field that takes JSON and has none: a form with one is not sent. */
+export class NotJson {
+  readonly text: string
+  readonly reason: string
+
+  constructor(text: string, reason: string) {
+    this.text = text
+    this.reason = reason
+  }
+
+  toJSON(): string {
+    return this.text
+  }
+}
+
 /** Returns messages by dotted field for a value that does not match its schema. Empty if it matches. */
 export function problemsOf(schema: JsonSchema, value: FormValue): Readonly<Record<string, string>> {
+  const unreadable = Object.fromEntries(unreadableFields(value, ''))
+  if (Object.keys(unreadable).length > 0) return unreadable
   const { valid, errors } = new Validator(schema as never, '2020-12', false).validate(value)
   if (valid) return {}
   const messages: Record<string, string> = {}
@@ -29,6 +46,14 @@ export function problemsOf(schema: JsonSchema, value: FormValue): Readonly<Recor
     messages[field] ??= error.error.replace(/^Property "[^"]*" /, '').replace(/^Instance /, '')
   }
   return messages
+}
+
+function unreadableFields(value: FormValue, at: string): [field: string, reason: string][] {
+  return Object.entries(value).flatMap(([name, field]): [string, string][] => {
+    if (field instanceof NotJson) return [[`${at}${name}`, field.reason]]
+    const isObject = typeof field === 'object' && field !== null && !Array.isArray(field)
+    return isObject ? unreadableFields(field as FormValue, `${at}${name}.`) : []
+  })
 }
 
 const WRAPPERS: ReadonlySet<string> = new Set(['properties', 'items', 'anyOf', 'allOf', 'additionalProperties'])
@@ -194,23 +219,12 @@ function JsonField({
   attributes,
   fallback
 }: Omit<ControlProps, 'schema'> & { readonly fallback: unknown }) {
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2))
-  const [problem, setProblem] = useState('')
+  const [text, setText] = useState(
+    value === undefined ? '' : value instanceof NotJson ? value.text : JSON.stringify(value, null, 2)
+  )
   const change = (next: string): void => {
     setText(next)
-    if (next.trim() === '') {
-      setProblem('')
-      onChange(undefined)
-      return
-    }
-    try {
-      onChange(JSON.parse(next))
-      setProblem('')
-    } catch (error) {
-      setProblem(`not valid JSON: ${(error as Error).message}`)
-      // An unreadable text must not be sent as the last readable one.
-      onChange(next)
-    }
+    onChange(parsedJson(next))
   }
   return (
     <>
@@ -222,9 +236,19 @@ function JsonField({
         spellcheck={false}
         onInput={({ currentTarget }) => change(currentTarget.value)}
       />
-      {problem === '' ? null : <div class="problem">{problem}</div>}
+      {value instanceof NotJson && !attributes['aria-invalid'] ? <div class="problem">{value.reason}</div> : null}
     </>
   )
+}
+
+/** Returns the value of a JSON text; undefined if it is empty. */
+function parsedJson(text: string): unknown {
+  if (text.trim() === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return new NotJson(text, `not valid JSON: ${(error as Error).message}; write a text in quotes`)
+  }
 }
 
 interface FieldType {
