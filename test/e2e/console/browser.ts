@@ -14,8 +14,8 @@ export const noBrowser =
   existsSync(EXECUTABLE) || process.env.SVC_TEST_BROWSER === 'required' ? false : `${EXECUTABLE} is not installed`
 
 /** Starts a browser that is closed after the test. */
-export async function launch(t: Test): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
+export async function launch(t: Test, flags: readonly string[] = []): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS, ...flags] })
   t.teardown(() => browser.close())
   return browser
 }
@@ -65,6 +65,15 @@ export async function openConsole(
       await settled(page)
     }
   }
+}
+
+/** Calls an operation as the person who is signed in on a page. Returns the status and the parsed body. */
+export function callFrom(page: Page, operation: string, input: object): Promise<{ status: number; body: any }> {
+  return page.evaluate(`fetch('/ui/api/call/${operation}', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-svc-token': localStorage.getItem('svc-token') },
+    body: ${JSON.stringify(JSON.stringify(input))}
+  }).then(async answer => ({ status: answer.status, body: await answer.json() }))`)
 }
 
 /** Waits until a page has loaded its data. */

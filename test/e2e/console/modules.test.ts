@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FrameLocator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { makeProject, type Served, serve, writeFiles } from '../served-project.ts'
-import { type ConsolePage, launch, noBrowser, openConsole } from './browser.ts'
+import { type ConsolePage, callFrom, launch, noBrowser, openConsole } from './browser.ts'
 import { buttonsPage, modulePlugin } from './module-plugin.ts'
 
 const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n'
@@ -118,12 +118,7 @@ t.test('a saved page is replaced in the open tab', { skip: noBrowser }, async t 
     const notice = page.getByText('page/buttons.ts:')
     await notice.waitFor()
     t.match(await notice.innerText(), /page\/buttons\.ts:\d+:\d+/, 'it names the file, line and column')
-    const called = (await page.evaluate(`fetch('/ui/api/call/drawn.add', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-svc-token': localStorage.getItem('svc-token') },
-      body: '{}'
-    }).then(answer => answer.json())`)) as object
-    t.same(called, { count: 2 })
+    t.match(await callFrom(page, 'drawn.add', {}), { status: 200, body: { count: 2 } })
   })
 
   await t.test('the repaired page is drawn again', async t => {
@@ -288,11 +283,6 @@ t.test('the page of an isolated plugin runs in a sandboxed frame', { skip: noBro
     // The refusal is reported as an error of the page; wait for it, so that a request would have arrived.
     while (!problems.some(problem => /frame-src/.test(problem))) await sleep(20)
     t.same(reached, [], 'nothing arrived at the other server')
-    const counted = await page.evaluate(`fetch('/ui/api/call/boxed.count', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-svc-token': localStorage.getItem('svc-token') },
-      body: '{}'
-    }).then(answer => answer.json())`)
-    t.same(counted, { count: 1 }, 'a message outside the channel calls nothing')
+    t.match((await callFrom(page, 'boxed.count', {})).body, { count: 1 }, 'a message outside the channel calls nothing')
   })
 })

@@ -32,6 +32,7 @@ export default definePlugin({
       for (let at = 0; at < 10_000; at++) created.set('r' + at, { id: 'r' + at, name: 'row ' + at, state: states[at % 3]!, value: at })
       return created
     }, () => {})
+    ctx.log.warn(HOSTILE, { [HOSTILE]: HOSTILE })
     ctx.implement(feed, ({ since, limit }) => log.read(since, limit) as never)
     ctx.implement(none, () => ({ rows: [] }))
     ctx.implement(broken, (_, call) => call.fail('ROWS_BROKEN', 'the rows are broken ' + HOSTILE))
