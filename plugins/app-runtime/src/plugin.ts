@@ -180,9 +180,13 @@ export default definePlugin({
       testCommand.command,
       runTestFiles(runner, () => ctx.config.forall_iterations)
     )
+    const mask = (text: string): string => port?.mask(text) ?? text
     const { program } = ctx.config
     // In the process of a single command, the command handles the program and its tables.
     if (program !== undefined && admin?.serves !== false)
-      await serveProgram({ ctx, compiler, store, admin, services, generator, bundler, http, spans, apps }, program)
+      await serveProgram(
+        { ctx, compiler, store, admin, services, generator, bundler, http, spans, apps, mask },
+        program
+      )
   }
 })

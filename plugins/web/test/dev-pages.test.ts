@@ -284,7 +284,7 @@ t.test('with Vite, its files are forwarded and its documents reload', { skip, ti
   await svc(folder, 'build', 'app.vox', '-o', 'web', '--scaffold')
   const bin = join(folder, 'web/node_modules/vite/bin')
   mkdirSync(bin, { recursive: true })
-  // Stands in for Vite, which is not installed in a new project.
+  // Replaces Vite, which is not installed in a new project.
   writeFileSync(
     join(bin, 'vite.js'),
     `require('node:http').createServer((request, response) => {

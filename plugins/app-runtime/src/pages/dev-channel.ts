@@ -38,12 +38,15 @@ export class DevChannel {
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES })
   readonly #pages = new Map<WebSocket, { isAlive: boolean }>()
   readonly #failures: PageProblem[] = []
+  readonly #mask: (text: string) => string
   readonly #timer = setInterval(() => this.#ping(), PING_INTERVAL_MS)
   #build = ''
   #problem: PageProblem | null = null
   #notice: string | null = null
 
-  constructor() {
+  /** `mask` replaces known secrets in a text. */
+  constructor(mask: (text: string) => string) {
+    this.#mask = mask
     this.#timer.unref()
   }
 
@@ -76,19 +79,20 @@ export class DevChannel {
   serve(build: string, notice: string | null, problem: PageProblem | null): void {
     this.#build = build
     this.#notice = notice
-    this.#problem = problem
+    this.#problem = problem === null ? null : this.#masked(problem)
     this.#failures.length = 0
     this.#broadcast(this.#state())
   }
 
   /** Shows why the newest version is not served. */
   refuse(problem: PageProblem): void {
-    this.#problem = problem
+    this.#problem = this.#masked(problem)
     this.#broadcast(this.#state())
   }
 
   /** Reports a failed call. The page that made it shows it. */
-  fail(failure: PageProblem): void {
+  fail(failed: PageProblem): void {
+    const failure = this.#masked(failed)
     this.#failures.push(failure)
     if (this.#failures.length > MAX_FAILURES) this.#failures.shift()
     this.#broadcast({ type: 'failure', failure })
@@ -101,6 +105,18 @@ export class DevChannel {
       page.terminate()
     }
     this.#server.close()
+  }
+
+  #masked({ title, text, code, hint, calls, requestId }: PageProblem): PageProblem {
+    const mask = this.#mask
+    return {
+      title: mask(title),
+      text: mask(text),
+      code,
+      hint: hint === null ? null : mask(hint),
+      calls: calls.map(mask),
+      requestId
+    }
   }
 
   #state(): DevMessage {

@@ -14,7 +14,7 @@ export interface PageParts {
 /** Pages of one version of a program. */
 export interface PreparedPages {
   readonly title: string
-  /** null if the program has no pages, or if the project has pages of its own. */
+  /** null if the program has no pages, or if the project has other pages. */
   readonly bundle: PageBundle | null
   /** True if the output of `svc build` is of another version of the program. */
   readonly isOutdated: boolean

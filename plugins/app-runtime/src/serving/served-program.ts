@@ -58,6 +58,8 @@ export interface ServingParts extends PagesParts {
   readonly admin: KernelAdmin | undefined
   readonly services: ProgramServices
   readonly http: Ref<HttpServer> | undefined
+  /** Replaces known secrets in a text. */
+  readonly mask: (text: string) => string
   /** Records the SQL of requests. */
   readonly spans: Ref<ObservabilitySpans> | undefined
   /** Receives the program once it is served. */
@@ -80,7 +82,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const channel = config.dev
     ? await ctx.keep(
         `open pages of ${path}`,
-        () => new DevChannel(),
+        () => new DevChannel(parts.mask),
         value => value.close()
       )
     : null

@@ -27,7 +27,7 @@ export function commonScaffold(inputs: ScaffoldInputs, layout: Layout): EmittedF
   ]
 }
 
-/** Styles of elements, so that a page without styles of its own is readable and follows the theme of the system. */
+/** Styles of elements, so that a page without other styles is readable and follows the theme of the system. */
 function globals(hasTokens: boolean): string {
   const head = hasTokens ? "@import '../vox-tokens.css';\n\n" : ''
   return `${head}:root {

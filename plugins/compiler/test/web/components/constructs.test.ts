@@ -84,6 +84,18 @@ t.test('server calls are awaited, and a failure becomes a value if the program u
   t.end()
 })
 
+t.test('a form that the program handles is not sent by the browser', t => {
+  const declarations = '@mutation fn add(title: str) to Unit { }'
+  const form = (attributes: string): string =>
+    viewOf(`<form ${attributes}></form>`, 'state count: int = 0', declarations).replaceAll(/\s+/g, ' ')
+  t.match(form('on:submit={ count += 1 }'), 'onSubmit={event => { event.preventDefault() set_count(')
+  t.match(form('on:submit={ add("x") }'), "onSubmit={async event => { event.preventDefault() await add('x')")
+  t.match(form('on:submit={fn(given) print(given)}'), '(given) => { given.preventDefault() console.log(given)')
+  t.match(form('on:submit={fn() print(1)}'), 'event => { event.preventDefault() console.log(1)')
+  t.notMatch(form('action="/search" on:submit={ count += 1 }'), 'preventDefault')
+  t.end()
+})
+
 t.test('effects depend on the states that they read or name', t => {
   t.match(
     component('state a = 1\nderived b = a + 1\neffect: { print(b) }'),
