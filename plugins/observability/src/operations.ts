@@ -117,6 +117,10 @@ export const requests = defineOperation({
   }
 })
 
+const sender = t.enum(['client', 'console'], {
+  description: "console: a request of the console's own page that did not fail; client: every other"
+})
+
 export const requestsFeed = deltaOperation({
   id: 'observability.requests.feed',
   summary: 'Read requests of the running server as they are answered',
@@ -125,7 +129,8 @@ export const requestsFeed = deltaOperation({
     key: t.string(),
     result: t.enum(['ok', 'refused', 'failed'], {
       description: 'ok: status below 400; refused: below 500; failed: from 500'
-    })
+    }),
+    sender
   }),
   watch: { on: [TOPICS.requests] },
   scopes,
@@ -149,7 +154,8 @@ const step = {
   state: t.enum(['ok', 'failed']),
   error: nullable,
   statement: t.nullable(t.string({ description: 'SQL of a database statement, without its values' })),
-  attributes: t.record(t.unknown())
+  attributes: t.record(t.unknown()),
+  details: t.string({ description: 'Attributes without the SQL, as one text' })
 }
 
 export const trace = defineOperation({
@@ -184,6 +190,7 @@ export const traces = defineOperation({
     plugin: t.optional(
       t.string({ minLength: 1, description: 'Only traces with a span of this plugin', 'x-complete': 'plugins' })
     ),
+    sender: t.optional(sender),
     since,
     limit: t.integer({
       default: 50,

@@ -2,6 +2,8 @@ import { type ChartView, type DashboardPage, dashboardCards, dashboardPages, typ
 import type { PluginContext } from '@svc/plugin-sdk'
 import { LOG_LEVELS } from './log-entry.ts'
 
+/** Values of the filter that hides the requests of the console itself. */
+const SENDERS = ['client', 'console']
 const REQUEST = 'observability/requests/:request_id'
 const TRACE = 'observability/traces/:id'
 
@@ -21,13 +23,7 @@ function timeline(operation: string, id: string): View {
     end: 'until',
     state: 'state',
     depth: 'depth',
-    columns: [
-      { field: 'plugin' },
-      { field: 'ms', title: 'Duration', format: 'ms' },
-      { field: 'error' },
-      { field: 'statement', title: 'SQL', format: 'code' },
-      { field: 'attributes', format: 'json' }
-    ],
+    columns: [{ field: 'plugin' }, { field: 'error' }, { field: 'statement', format: 'code' }, { field: 'details' }],
     empty: 'Its spans are no longer in memory: only the newest 20,000 are kept.'
   }
 }
@@ -65,7 +61,7 @@ const REQUESTS: DashboardPage = {
   path: 'observability/requests',
   title: 'Requests',
   summary: 'Answered HTTP requests, newest first; open one for its log lines, its spans and its SQL',
-  icon: 'network',
+  icon: 'activity',
   section: 'observe',
   order: 20,
   role: 'owner',
@@ -87,9 +83,11 @@ const REQUESTS: DashboardPage = {
     ],
     filters: [
       { name: 'result', label: 'Result', choices: ['ok', 'refused', 'failed'], field: 'result' },
+      { name: 'sender', label: 'From', choices: SENDERS, field: 'sender', default: 'client' },
       { name: 'plugin', label: 'Plugin', field: 'plugin' },
       { name: 'path', label: 'Path', field: 'path' },
-      { name: 'request', label: 'Request id', field: 'request_id' }
+      { name: 'request', label: 'Request id', field: 'request_id' },
+      { name: 'sender', label: 'Sender', choices: ['client', 'console'], field: 'sender', default: 'client' }
     ],
     of: 'request',
     open: requestLink,
@@ -279,7 +277,11 @@ const TRACES: DashboardPage = {
   view: {
     kind: 'table',
     operation: 'observability.traces',
-    input: { plugin: { from: 'filter', name: 'plugin' }, limit: { value: 200 } },
+    input: {
+      plugin: { from: 'filter', name: 'plugin' },
+      sender: { from: 'filter', name: 'sender' },
+      limit: { value: 200 }
+    },
     rows: 'traces',
     key: 'trace_id',
     sort: '-start',
@@ -294,6 +296,7 @@ const TRACES: DashboardPage = {
       { field: 'request_id', title: 'Request', format: 'code', link: requestLink }
     ],
     filters: [
+      { name: 'sender', label: 'From', choices: SENDERS, default: 'client' },
       { name: 'plugin', label: 'Plugin' },
       { name: 'state', label: 'State', choices: ['ok', 'failed'], field: 'state' },
       { name: 'request', label: 'Request id', field: 'request_id' }
@@ -328,5 +331,27 @@ export function contributePages(ctx: Pick<PluginContext, 'contribute'>): void {
       'number'
     ),
     link: { page: 'observability/metrics' }
+  })
+  ctx.contribute(dashboardCards, {
+    title: 'Newest failed requests',
+    order: 21,
+    size: 'm',
+    view: {
+      kind: 'table',
+      operation: 'observability.requests',
+      input: { failed: { value: true }, limit: { value: 5 } },
+      rows: 'requests',
+      key: 'request_id',
+      sort: '-time',
+      columns: [
+        { field: 'time', format: 'time' },
+        { field: 'status' },
+        { field: 'path', format: 'code' },
+        { field: 'error_code', title: 'Error', format: 'code' }
+      ],
+      open: requestLink,
+      empty: 'No request has failed.'
+    },
+    link: { page: 'observability/requests' }
   })
 }

@@ -36,7 +36,11 @@ export function requestsHandler(source: RequestSource) {
 
 /** Returns the handler of `observability.requests.feed`. */
 export function requestsFeedHandler(records: SlotRing<StoredRequest>) {
-  const feed = new RingFeed(records, stored => ({ ...shownRequest(toRecord(stored)), result: resultOf(stored) }))
+  const feed = new RingFeed(records, stored => {
+    const result = resultOf(stored)
+    const sender = result === 'ok' && stored.path.startsWith('/ui/') ? ('console' as const) : ('client' as const)
+    return { ...shownRequest(toRecord(stored)), result, sender }
+  })
   return (input: DeltaInput) => feed.read(input)
 }
 
@@ -96,6 +100,10 @@ export function shownRequest({ time, ms, ...record }: AccessRecord) {
 
 function resultOf({ status }: Pick<AccessRecord, 'status'>): 'ok' | 'refused' | 'failed' {
   return status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed'
+}
+
+function senderOf(path: string, result: 'ok' | 'refused' | 'failed'): 'client' | 'console' {
+  return result === 'ok' && path.startsWith('/ui/') ? 'console' : 'client'
 }
 
 function storedNote(folder: string): string {

@@ -33,13 +33,14 @@ export function traceHandler({ spans, serves, maxSpans }: TraceSource) {
 export interface TracesInput {
   readonly failed: boolean
   readonly plugin?: string | undefined
+  readonly sender?: 'client' | 'console' | undefined
   readonly since?: string | undefined
   readonly limit: number
 }
 
 /** Returns the handler of `observability.traces`. Throws `OBS_SINCE_INVALID`. */
 export function tracesHandler({ spans }: TraceSource) {
-  return ({ failed, plugin, since, limit }: TracesInput) => {
+  return ({ failed, plugin, sender, since, limit }: TracesInput) => {
     const from = sinceMs(since, Date.now())
     // Only the traces of the newest spans are complete enough to be shown; a trace is as new as its last span.
     const traces = new Map<string, StoredSpan[]>()
@@ -59,11 +60,19 @@ export function tracesHandler({ spans }: TraceSource) {
       if (rows.length === limit) break
       const row = rowOf(stored, plugin)
       if (row === null || (failed && row.state === 'ok')) continue
+      if (sender !== undefined && sender !== senderOf(row)) continue
       if (from !== null && Date.parse(row.start) + row.ms < from) continue
       rows.push(row)
     }
     return { traces: rows }
   }
+}
+
+/** Plugin that answers the requests of the console's own pages. */
+const CONSOLE = 'dashboard'
+
+function senderOf({ plugin, state }: TraceRow): 'client' | 'console' {
+  return plugin === CONSOLE && state === 'ok' ? 'console' : 'client'
 }
 
 interface TraceRow {

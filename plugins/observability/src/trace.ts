@@ -74,10 +74,21 @@ export function stepsOf(spans: SlotRing<StoredSpan>, id: string) {
       ms: rounded(ms),
       state: span.error === null ? ('ok' as const) : ('failed' as const),
       statement: typeof statement === 'string' ? statement : null,
-      attributes: { ...attributes }
+      attributes: { ...attributes },
+      details: detailsOf(attributes)
     }
   })
   return { traceSpans, steps, omitted: traceSpans.length - steps.length }
+}
+
+/** Attributes that repeat the name or the statement of a database span, or are the same for all. */
+const REPEATED: ReadonlySet<string> = new Set(['db.system.name', 'db.query.summary', 'db.query.text'])
+
+function detailsOf(attributes: SpanRecord['attributes']): string {
+  return Object.entries(attributes)
+    .filter(([name]) => !REPEATED.has(name))
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('  ')
 }
 
 /** Rounds milliseconds to microseconds. */
