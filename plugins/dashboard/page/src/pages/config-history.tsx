@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { agoText } from '../format.ts'
-import { Dialog, Empty, ErrorNotice, Loading, reportError } from '../parts.tsx'
+import { Empty, ErrorNotice, Loading } from '../parts.tsx'
 import { useSource } from '../source.ts'
-import { showToast } from '../state.ts'
-import { Diff, type Preview } from './config-draft.tsx'
+import { ChangeDialog } from './config-draft.tsx'
 
 interface Version {
   readonly id: string
@@ -53,37 +52,15 @@ interface RestoreProps {
 }
 
 function RestoreDialog({ version, onClose, onDone }: RestoreProps) {
-  const preview = useSource('kernel.config.preview', { id: version.id })
-  const restore = async (): Promise<void> => {
-    const { digest } = preview.value.value as Preview
-    try {
-      await call('kernel.config.rollback', { id: version.id, digest })
-      showToast('ok', 'svc.toml is restored and in force')
-      onDone()
-    } catch (error) {
-      reportError(error)
-    }
-  }
   return (
-    <Dialog title="Restore svc.toml" onClose={onClose}>
-      <div class="stack">
-        <h2>Restore svc.toml</h2>
-        {preview.error.value !== null ? (
-          <ErrorNotice error={preview.error.value} />
-        ) : preview.loading.value ? (
-          <Loading />
-        ) : (
-          <Diff text={(preview.value.value as Preview).diff} />
-        )}
-        <div class="row">
-          <button type="button" class="primary" disabled={preview.loading.value} onClick={() => void restore()}>
-            Restore
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
-      </div>
-    </Dialog>
+    <ChangeDialog
+      title="Restore svc.toml"
+      label="Restore"
+      done="svc.toml is restored and in force"
+      input={{ id: version.id }}
+      apply={digest => call('kernel.config.rollback', { id: version.id, digest })}
+      onClose={onClose}
+      onDone={onDone}
+    />
   )
 }

@@ -1,5 +1,5 @@
 import type { SettingReport } from '@svc/plugin-sdk'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { CallError, call } from '../api.ts'
 import { lazy } from '../lazy.tsx'
 import { Badge, Empty, ErrorNotice, Loading, Tabs } from '../parts.tsx'
@@ -47,8 +47,11 @@ function Settings() {
   if (source.loading.value) return <Loading lines={8} />
   const { settings } = source.value.value as { settings: readonly SettingReport[] }
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = settings.filter(({ key, description }) =>
-    words.every(word => `${key} ${description}`.toLowerCase().includes(word))
+  const onlySet = query.value.get('set') === 'yes'
+  const found = settings.filter(
+    ({ key, description, layer }) =>
+      (!onlySet || layer !== 'default' || Object.hasOwn(changes, key)) &&
+      words.every(word => `${key} ${description}`.toLowerCase().includes(word))
   )
   const change = (key: string, value: unknown): void => {
     const { [key]: _old, ...rest } = changes
@@ -66,6 +69,14 @@ function Settings() {
           value={filter}
           onInput={({ currentTarget }) => setQuery({ filter: currentTarget.value })}
         />
+        <label class="row">
+          <input
+            type="checkbox"
+            checked={onlySet}
+            onChange={({ currentTarget }) => setQuery({ set: currentTarget.checked ? 'yes' : '' })}
+          />
+          only those that are set
+        </label>
         <span class="small dim" role="status">{`${found.length} of ${settings.length} settings`}</span>
       </search>
       <DraftBar
@@ -113,6 +124,10 @@ function Setting({ setting, draft, isChanged, onChange }: SettingProps) {
   const { key, value, layer, place, env, reload, secret, description, refused } = setting
   const [explanation, setExplanation] = useState<Explanation | null>(null)
   const [failure, setFailure] = useState<Error | null>(null)
+  const input = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (explanation !== null) input.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }, [explanation])
   const edit = (): void => {
     call('kernel.config.explain', { key }).then(
       output => setExplanation(output as Explanation),
@@ -125,7 +140,7 @@ function Setting({ setting, draft, isChanged, onChange }: SettingProps) {
         <code>{key}</code>
         <div class="small dim">{description}</div>
         <div class="row small">
-          <Badge tone={layer === 'default' ? '' : 'accent'}>{layer}</Badge>
+          {layer === 'default' ? null : <Badge tone="accent">{layer}</Badge>}
           {place === null ? null : <span class="dim">{place}</span>}
           {reload === 'restart' ? <Badge tone="warn">needs a restart</Badge> : null}
           {env.map(name => (
@@ -135,7 +150,7 @@ function Setting({ setting, draft, isChanged, onChange }: SettingProps) {
           ))}
         </div>
       </div>
-      <div class="stack">
+      <div class="stack" ref={input}>
         <div class="row">
           <code class="grow">{value === null || value === undefined ? '(not set)' : JSON.stringify(value)}</code>
           {isChanged ? <Badge tone="warn">changed</Badge> : null}

@@ -77,7 +77,7 @@ export function Plugin({ name }: { readonly name: string }) {
           </div>
         </div>
       )}
-      <Why name={name} state={plugin.state} />
+      <Why plugin={plugin} others={plugins} />
       <section class="card stack" aria-label="State">
         <h2>State</h2>
         <Fields columns={columns} row={plugin} />
@@ -97,23 +97,43 @@ export function Plugin({ name }: { readonly name: string }) {
   )
 }
 
-function Why({ name, state }: { readonly name: string; readonly state: string }) {
+interface WhyProps {
+  readonly plugin: PluginReport
+  readonly others: readonly PluginReport[]
+}
+
+/** Further reasons of a state, and links to the plugins that they name. */
+function Why({ plugin, others }: WhyProps) {
+  const { name, state, why } = plugin
   const [reasons, setReasons] = useState<readonly string[]>([])
   useEffect(() => {
     call('kernel.plugins.why', { subject: name }).then(
       output => setReasons((output as { reasons: string[] }).reasons),
       () => {}
     )
-  }, [name, state])
-  if (reasons.length === 0) return null
+  }, [name, state, why])
+  // The notice above has the first reason.
+  const further = reasons.filter(reason => why === null || !reason.includes(why))
+  const words = new Set(`${why ?? ''} ${reasons.join(' ')}`.split(/[^\w-]+/))
+  const named = state === 'active' ? [] : others.filter(other => other.name !== name && words.has(other.name))
+  if (further.length === 0 && named.length === 0) return null
   return (
     <section class="card stack" aria-label="Why">
       <h2>Why it is in this state</h2>
-      <ul>
-        {reasons.map(reason => (
-          <li key={reason}>{reason}</li>
-        ))}
-      </ul>
+      {further.length === 0 ? null : (
+        <ul>
+          {further.map(reason => (
+            <li key={reason}>{reason}</li>
+          ))}
+        </ul>
+      )}
+      {named.map(other => (
+        <div class="row" key={other.name}>
+          <a href={`/ui/plugins/${encodeURIComponent(other.name)}`}>{other.name}</a>
+          <Badge>{other.state}</Badge>
+          <span class="dim">{other.summary}</span>
+        </div>
+      ))}
     </section>
   )
 }

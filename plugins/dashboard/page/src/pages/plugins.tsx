@@ -109,15 +109,25 @@ export function Plugins() {
   )
 }
 
+/** Names that the measurement gives to code of no plugin. */
+const RUNTIME: ReadonlySet<string> = new Set(['kernel', 'node', 'gc'])
+
 /** CPU time of each plugin, measured while the page is open. */
 function Cpu() {
   if (!mayCall('kernel.plugins.top')) return <p class="dim">This role may not measure CPU time.</p>
   return (
     <div class="fill">
-      <p class="dim">Measures for two seconds, then shows each plugin's share. Press Refresh to measure again.</p>
+      <p class="dim">
+        Measures for two seconds, then shows each plugin's share of one core. The rows kernel, node and gc are svc
+        itself, Node and its garbage collection. Refresh measures again.
+      </p>
       <TableView
         label="CPU time"
         scope={{ route: {}, filters: query.value }}
+        address={row => {
+          const { plugin } = row as { readonly plugin: string }
+          return RUNTIME.has(plugin) ? null : `/ui/plugins/${encodeURIComponent(plugin)}`
+        }}
         view={{
           kind: 'table',
           operation: 'kernel.plugins.top',
