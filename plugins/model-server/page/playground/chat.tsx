@@ -41,8 +41,8 @@ export function Chat({ playground }: { readonly playground: Playground }) {
           <div class="empty">
             <p>Write a message to talk to the model.</p>
             <p class="dim">
-              Compare sends it to two models. Settings has the system prompt, tools, a schema for the answer, and token
-              probabilities.
+              Compare sends it to two models, or twice to one at two temperatures. Settings has the system prompt,
+              tools, a schema for the answer, and token probabilities.
             </p>
           </div>
         ) : (

@@ -198,7 +198,8 @@ export class Playground {
   }
 
   #canSend(): boolean {
-    const [invalid = null] = invalidFields(this.settings)
+    const isCompared = this.columns.value.length > 1
+    const [invalid = null] = invalidFields(this.settings).filter(name => isCompared || name !== 'secondTemperature')
     this.invalid.value = invalid
     return invalid === null && this.choices.value.length > 0 && this.api.may('model.chat')
   }

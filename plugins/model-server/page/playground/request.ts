@@ -41,7 +41,7 @@ export function chatBody(
   return withoutUndefined({
     model,
     messages: messagesOf(settings.system.value, turns, column, stepIndex),
-    temperature: number('temperature'),
+    temperature: (column > 0 ? number('secondTemperature') : undefined) ?? number('temperature'),
     top_p: number('topP'),
     max_tokens: number('maxTokens'),
     seed: number('seed'),

@@ -25,6 +25,7 @@ const EXAMPLE_SCHEMA = {
 type NumberField = keyof typeof RANGES
 const NUMBERS: readonly (readonly [NumberField, string, string])[] = [
   ['temperature', 'Temperature', '0 to 2'],
+  ['secondTemperature', 'Temperature of model 2', 'the same'],
   ['topP', 'Top-p', '0 to 1'],
   ['maxTokens', 'Maximum tokens', 'default'],
   ['seed', 'Seed', 'random']
@@ -55,9 +56,11 @@ export function SettingsPanel({ playground }: { readonly playground: Playground 
         placeholder="Instructions for the model"
       />
       <div class="grid">
-        {NUMBERS.map(([name, label, placeholder]) => (
-          <NumberInput key={name} settings={settings} name={name} label={label} placeholder={placeholder} />
-        ))}
+        {NUMBERS.filter(([name]) => name !== 'secondTemperature' || choices.length > 1).map(
+          ([name, label, placeholder]) => (
+            <NumberInput key={name} settings={settings} name={name} label={label} placeholder={placeholder} />
+          )
+        )}
         <label>
           Thoughts
           <select

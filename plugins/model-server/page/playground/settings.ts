@@ -4,6 +4,8 @@ import { type Signal, signal } from '@preact/signals'
 export interface SettingsData {
   readonly system: string
   readonly temperature: string
+  /** Temperature of the second model while two are compared. Empty: the same. */
+  readonly secondTemperature: string
   readonly topP: string
   readonly maxTokens: string
   readonly seed: string
@@ -23,6 +25,7 @@ export type Settings = { readonly [K in keyof SettingsData]: Signal<SettingsData
 const DEFAULTS: SettingsData = {
   system: '',
   temperature: '',
+  secondTemperature: '',
   topP: '',
   maxTokens: '',
   seed: '',
@@ -58,6 +61,7 @@ interface NumberRange {
 
 export const RANGES = {
   temperature: { minimum: 0, maximum: 2 },
+  secondTemperature: { minimum: 0, maximum: 2 },
   topP: { minimum: 0, maximum: 1 },
   maxTokens: { minimum: 1, maximum: 1_000_000, integer: true },
   seed: { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, integer: true }
