@@ -43,6 +43,8 @@ export interface PageBundle {
   readonly styles: string | null
   /** All files of the bundle, by URL path. The paths contain a hash of the content. */
   readonly files: ReadonlyMap<string, PageFile>
+  /** Absolute paths of the files on disk that the bundle was made from, without those of packages. */
+  readonly inputs: readonly string[]
 }
 
 export interface PageFile {

@@ -3,7 +3,7 @@ import { PAGE_FILES, type PageBundle, type PageFile, type PageSources } from '@s
 import type { BuildFailure, BuildOptions, BuildResult, Message } from 'esbuild'
 import { webErrors } from './errors.ts'
 import type { PageRuntime } from './page-runtime.ts'
-import { existing, pageSources } from './page-sources.ts'
+import { existing, pageSources, textsInMemory } from './page-sources.ts'
 
 /** URL path of the files of a bundle. */
 const BASE = `${PAGE_FILES}pages/`
@@ -28,10 +28,12 @@ const FILES = Object.keys(TYPES).filter(ending => ending !== '.js' && ending !==
 export async function bundlePages(sources: PageSources, runtime: PageRuntime): Promise<PageBundle> {
   const { folder, entry, files, isDevelopment } = sources
   const libraries = await runtime.libraries(isDevelopment)
+  const texts = textsInMemory(sources)
+  const base = existing(folder)
   const mode = isDevelopment ? 'development' : 'production'
   const { outputFiles, metafile } = await built({
     entryPoints: { main: `./${entry}` },
-    absWorkingDir: existing(folder),
+    absWorkingDir: base,
     outdir: join(folder, '.bundle'),
     publicPath: BASE,
     write: false,
@@ -57,20 +59,23 @@ export async function bundlePages(sources: PageSources, runtime: PageRuntime): P
     assetNames: '[name]-[hash]',
     legalComments: isDevelopment ? 'none' : 'eof',
     logLevel: 'silent',
-    plugins: [pageSources(sources, libraries)]
+    plugins: [pageSources(folder, texts, libraries)]
   })
   const entries = outputFiles.map(({ path, contents }): [string, PageFile] => {
     return [BASE + basename(path), { type: TYPES[extname(path)] ?? 'application/octet-stream', body: contents }]
   })
   const nameOf = (ending: string): string | null =>
     entries.map(([path]) => path).find(path => path.startsWith(`${BASE}main-`) && path.endsWith(ending)) ?? null
+  // Other inputs have a namespace, such as `library:`, or are values of `define`.
+  const inputs = Object.keys(metafile.inputs).filter(path => !/^(?:[a-z]+:|<define:)/.test(path))
+  const paths = new Set(inputs.map(path => resolve(base, path)))
   // Scripts that modules refer to by URL, such as service workers.
-  const inputs = new Set(Object.keys(metafile.inputs).map(path => basename(path)))
-  const workers = files.filter(({ path }) => path.endsWith('.js') && !inputs.has(basename(path)))
+  const workers = files.filter(({ path }) => path.endsWith('.js') && !paths.has(join(folder, path)))
   const workerType = TYPES['.js'] as string
   return {
     script: nameOf('.js') as string,
     styles: nameOf('.css'),
+    inputs: [...paths].filter(path => !texts.has(path) && !/[\\/]node_modules[\\/]/.test(path)),
     files: new Map([
       ...entries,
       ...workers.map(({ path, text }): [string, PageFile] => {

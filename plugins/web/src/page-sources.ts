@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { PAGE_FILES, type PageSource, type PageSources } from '@svc/contracts'
+import { PAGE_FILES, type PageSources } from '@svc/contracts'
 import type { Loader, Plugin } from 'esbuild'
 
 /** Endings that an import may omit, in order of preference. */
@@ -22,12 +22,14 @@ const LIBRARY = 'library'
 const ON_DISK = Symbol('on disk')
 
 /**
- * Returns an esbuild plugin that reads generated files from memory, and other files from disk. `libraries`: URL path of
- * each prebuilt module, which is imported from there.
+ * Returns an esbuild plugin that reads generated files from memory, and other files from disk. `texts`: see
+ * {@link textsInMemory}. `libraries`: URL path of each prebuilt module, which is imported from there.
  */
-export function pageSources(sources: PageSources, libraries: ReadonlyMap<string, string>): Plugin {
-  const { folder } = sources
-  const texts = new Map(generated(sources).map(({ path, text }) => [join(folder, path), text]))
+export function pageSources(
+  folder: string,
+  texts: ReadonlyMap<string, string>,
+  libraries: ReadonlyMap<string, string>
+): Plugin {
   const inMemory = (path: string): string | undefined => ENDINGS.map(end => path + end).find(each => texts.has(each))
   return {
     name: 'page-sources',
@@ -66,11 +68,11 @@ export function pageSources(sources: PageSources, libraries: ReadonlyMap<string,
   }
 }
 
-/** Returns the files that are read from memory: the starter files of the user are read from disk. */
-function generated({ folder, files, starters }: PageSources): PageSource[] {
+/** Returns the texts of generated files by absolute path, without starter files that the user has on disk. */
+export function textsInMemory({ folder, files, starters }: PageSources): ReadonlyMap<string, string> {
   const given = new Set(files.map(({ path }) => path))
   const missing = starters.filter(({ path }) => !given.has(path) && !existsSync(join(folder, path)))
-  return [...files, ...missing]
+  return new Map([...files, ...missing].map(({ path, text }) => [join(folder, path), text]))
 }
 
 /** Returns the folder, or its nearest existing parent. */

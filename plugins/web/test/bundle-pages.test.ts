@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { type PageBundle, type PageBundler, pageBundler } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
@@ -89,6 +89,7 @@ console.log(App, data, card, picture, new URL('../worker.js?no-inline', import.m
     entry: 'app/main.tsx',
     isDevelopment: true
   })
+  t.same(bundle.inputs.map(path => relative(folder, path)).sort(), ['app/App.tsx', 'components/card.ts', 'picture.svg'])
   const script = text(bundle, bundle.script)
   for (const word of ['of the user', 'generated', 'from an alias']) t.match(script, word)
   for (const word of ['a starter', 'old build']) t.notMatch(script, word)

@@ -163,9 +163,12 @@ routes {
   }
 )
 
-t.test('an uncaught error of a page is shown', { skip, timeout: 240_000 }, async t => {
-  const folder = t.testdir({
-    'app.vox': `import react Broken from "./broken"
+t.test(
+  'an uncaught error of a page is shown, and a changed module is bundled again',
+  { skip, timeout: 240_000 },
+  async t => {
+    const folder = t.testdir({
+      'app.vox': `import react Broken from "./broken"
 
 component Home() {
     view: <main><h1>"Home"</h1><Broken /></main>
@@ -175,23 +178,30 @@ routes {
     "/" to Home
 }
 `,
-    'broken.tsx': `export function Broken() {
+      'broken.tsx': `export function Broken() {
   return <button onClick={() => { throw new Error('<b>broken</b>') }}>Break</button>
 }
 `
-  })
-  const server = await serve(t, folder)
-  const { page } = await opened(t, await launched(t))
-  await page.goto(server.url)
-  await page.click('text=Break')
-  await page.locator(OVERLAY).waitFor()
-  t.match(await page.locator(OVERLAY).innerText(), /Uncaught error[\s\S]*<b>broken<\/b>/, 'as text')
+    })
+    const server = await serve(t, folder)
+    const { page } = await opened(t, await launched(t))
+    await page.goto(server.url)
+    await page.click('text=Break')
+    await page.locator(OVERLAY).waitFor()
+    t.match(await page.locator(OVERLAY).innerText(), /Uncaught error[\s\S]*<b>broken<\/b>/, 'as text')
 
-  writeFileSync(join(folder, 'broken.tsx'), 'export function Broken() { return <p>{ }\n')
-  edit(folder, text => text.replace('"Home"</h1>', '"Start"</h1>'))
-  await page.locator(OVERLAY).locator('text=was not reloaded').waitFor()
-  t.match(await page.locator(OVERLAY).innerText(), /broken\.tsx:\d+:\d+: /, 'as are errors of the bundle')
-})
+    writeFileSync(join(folder, 'broken.tsx'), 'export function Broken() { return <p>{ }\n')
+    await page.locator(OVERLAY).locator('text=was not reloaded').waitFor()
+    t.match(await page.locator(OVERLAY).innerText(), /broken\.tsx:\d+:\d+: /, 'as are errors of the bundle')
+
+    writeFileSync(join(folder, 'broken.tsx'), 'export function Broken() { return <p>repaired</p> }\n')
+    await page.waitForSelector('p >> text=repaired')
+    edit(folder, text => text.replace('"./broken"', '"./other"'))
+    await page.locator(OVERLAY).locator('text=web.missing_module').waitFor()
+    writeFileSync(join(folder, 'other.tsx'), 'export function Broken() { return <p>another module</p> }\n')
+    await page.waitForSelector('p >> text=another module')
+  }
+)
 
 t.test('a program without pages lists its routes', { skip, timeout: 240_000 }, async t => {
   const server = await serve(t, await project(t, 'api'))

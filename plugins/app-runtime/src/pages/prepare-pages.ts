@@ -63,7 +63,7 @@ export function hasOwnPages({ path }: Program, config: PageParts['config']): boo
 /** Words of declarations that become pages. A program without them needs no compilation for browsers. */
 const PAGE_WORDS = /\b(?:component|routes|fragment)\b|@(?:component|island|v0|form)\b/
 
-function mayHavePages({ components, text }: Program): boolean {
+export function mayHavePages({ components, text }: Program): boolean {
   return components.length > 0 || PAGE_WORDS.test(text)
 }
 

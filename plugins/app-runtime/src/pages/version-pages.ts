@@ -1,11 +1,11 @@
-import { basename } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import type { PageBundler, Program, ProgramPages } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { watch } from 'chokidar'
 import type { Settings } from '../settings.ts'
 import type { DevChannel } from './dev-channel.ts'
 import { type PageProblem, problemOf } from './page-problem.ts'
-import { type PreparedPages, preparePages, withoutBundle } from './prepare-pages.ts'
+import { mayHavePages, type PreparedPages, preparePages, withoutBundle } from './prepare-pages.ts'
 
 export interface PagesParts {
   readonly ctx: PluginContext<Settings>
@@ -30,16 +30,21 @@ export async function firstPages({ ctx, generator, bundler }: PagesParts, progra
   }
 }
 
-/** Announces a version to open pages when it begins to serve, and shows whether pages that the user built are its own. */
+/**
+ * Announces a version to open pages when it begins to serve. Calls `rebuild` when a file changes that the pages use, and
+ * shows whether pages that the user built are those of this version.
+ */
 export function showVersion(
   parts: PagesParts,
   program: Program,
   { pages, problem }: VersionPages,
-  channel: DevChannel
+  channel: DevChannel,
+  rebuild: () => void
 ): void {
   const { ctx, generator, bundler } = parts
   const { path } = program
   ctx.onServe(`open pages of ${path}`, () => channel.serve(pages.build, noticeOf(pages), problem))
+  if (mayHavePages(program)) watchFiles(ctx, dirname(resolve(path)), pages.bundle?.inputs ?? [], rebuild)
   const { buildFile } = pages
   if (buildFile === null) return
   const compare = async (): Promise<void> => {
@@ -52,6 +57,22 @@ export function showVersion(
   })
   watcher.on('error', () => undefined)
   ctx.effect(`watching ${buildFile}`, () => watcher.close())
+}
+
+/** Files next to a program that its pages may use. A module that is missing so far is found when it is added. */
+const PAGE_FILE = /\.(?:[jt]sx?|css|json|svg|png|jpe?g|gif|webp|avif|woff2?)$/
+
+/** Watches the files on disk from which pages are bundled. */
+function watchFiles(ctx: PagesParts['ctx'], folder: string, inputs: readonly string[], onChange: () => void): void {
+  const isIgnored = (path: string, stats?: { isFile(): boolean }): boolean =>
+    stats?.isFile() === true && !PAGE_FILE.test(path)
+  const options = { ignoreInitial: true, atomic: 20, depth: 0 }
+  const watcher = watch([folder, ...inputs], { ...options, ignored: isIgnored })
+  watcher.on('all', (event, path) => {
+    if (event !== 'addDir' && event !== 'unlinkDir' && PAGE_FILE.test(path)) onChange()
+  })
+  watcher.on('error', () => undefined)
+  ctx.effect(`watching the modules of ${folder}`, () => watcher.close())
 }
 
 /** Returns the remark that pages show; null if there is none. */

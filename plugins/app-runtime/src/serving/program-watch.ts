@@ -64,6 +64,12 @@ export class ProgramWatch {
     this.#isForgotten = true
   }
 
+  /** Reports the text again, although it did not change, because a file changed that the program uses. */
+  again(): void {
+    this.#text = null
+    this.#readIn(SETTLE_MS, null)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#listeners.length = 0

@@ -169,7 +169,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const surface = { ctx, program, endpoints, pool, lookups, compiler, live, calls: parts.apps.calls, onEnd }
   contributeProgram({ ...surface, pages, channel, bundler, http, admin: parts.admin })
   if (channel !== null) {
-    showVersion(parts, program, { pages, problem }, channel)
+    showVersion(parts, program, { pages, problem }, channel, () => watch?.again())
     if (watch?.isServed !== true) ctx.onServe(`addresses of ${file}`, () => announce(parts, file))
   }
   const key = programKey(path, ctx.projectRoot)
