@@ -65,6 +65,8 @@ export interface DashboardPage {
   readonly order?: number
   /** Least role that sees the page; default `viewer`. */
   readonly role?: DashboardRole
+  /** Path of the page that offers this one as a button. Such a page is not in the menu. */
+  readonly under?: string
   readonly view: View | ModuleView
 }
 

@@ -11,7 +11,7 @@ const messages: DashboardPage = {
   path: 'a2a/messages',
   title: 'Messages',
   summary: 'Messages between agents',
-  icon: 'message-square',
+  icon: 'network',
   section: 'run',
   order: 51,
   view: {
@@ -27,12 +27,12 @@ const messages: DashboardPage = {
           of: 'message',
           columns: [
             { field: 'timestamp_ms', title: 'Sent', format: 'time' },
-            { field: 'sender', title: 'From agent', link: agentPage('sender') },
-            { field: 'receiver', title: 'To agent', link: agentPage('receiver') },
+            { field: 'sender', title: 'From', link: agentPage('sender') },
+            { field: 'receiver', title: 'To', link: agentPage('receiver') },
             { field: 'msg_type', title: 'Type' },
             { field: 'content', title: 'Content' },
             { field: 'priority', title: 'Priority', format: 'text' },
-            { field: 'delivery_plane', title: 'Plane' },
+            { field: 'delivery_plane', title: 'Delivery' },
             { field: 'acknowledged', title: 'Acknowledged' }
           ],
           filters: [

@@ -41,7 +41,7 @@ const models: DashboardPage = {
   title: 'Models',
   summary: 'Load, memory and speed of the served models',
   icon: 'brain',
-  section: 'run',
+  section: 'build',
   order: 20,
   view: table
 }
@@ -50,7 +50,7 @@ const model: DashboardPage = {
   path: MODEL,
   title: 'Model',
   icon: 'brain',
-  section: 'run',
+  section: 'build',
   view: {
     kind: 'tabs',
     items: [
@@ -68,8 +68,8 @@ const model: DashboardPage = {
                 field: 'models.0',
                 of: 'model',
                 columns: [
-                  { field: 'detail', title: 'State' },
                   { field: 'status', title: 'Status', format: 'state' },
+                  { field: 'detail', title: 'Details' },
                   { field: 'running', title: 'Running', format: 'number' },
                   { field: 'queue', title: 'Waiting', format: 'number' },
                   { field: 'slots', title: 'Slots', format: 'number' },
@@ -171,8 +171,8 @@ const playground: DashboardPage = {
   path: PLAYGROUND,
   title: 'Playground',
   summary: 'Chat with a model, or compare two',
-  icon: 'message-square',
-  section: 'run',
+  icon: 'sparkles',
+  section: 'build',
   order: 21,
   view: { kind: 'module', entry: 'playground', uses: ['model.chat', 'model.choices', 'model.list'] }
 }

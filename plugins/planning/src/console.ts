@@ -11,7 +11,7 @@ import type { PluginContext } from '@svc/plugin-sdk'
 
 const PLANS = 'planning/plans'
 const PLAN = 'planning/plans/:id'
-const NEW_HINT = 'Create one on the page New plan, or with: svc plan new GOAL. Plans need the plugin database.'
+const NEW_HINT = 'Create one with the button New plan, or with: svc plan new GOAL. Plans need the plugin database.'
 
 const planLink = (name: string): Link => ({ page: PLAN, params: { id: { from: 'row', name } } })
 const taskLink: Link = { page: 'orchestrator-tools/tasks/:id', params: { id: { from: 'row', name: 'task_id' } } }
@@ -139,7 +139,7 @@ const pages: readonly DashboardPage[] = [
     path: PLANS,
     title: 'Plans',
     summary: 'Goals that were split into steps',
-    icon: 'workflow',
+    icon: 'git-branch',
     section: 'run',
     order: 40,
     view: {
@@ -173,7 +173,7 @@ const pages: readonly DashboardPage[] = [
     path: PLAN,
     title: 'Plan',
     summary: 'One plan: its steps, versions and attempts',
-    icon: 'workflow',
+    icon: 'git-branch',
     section: 'run',
     view: {
       kind: 'stack',
@@ -183,6 +183,7 @@ const pages: readonly DashboardPage[] = [
             kind: 'record',
             operation: 'planning.record',
             input: ofPlan,
+            name: 'goal',
             of: 'plan',
             columns: [
               { field: 'id', title: 'Plan', format: 'code' },
@@ -211,6 +212,7 @@ const pages: readonly DashboardPage[] = [
     section: 'run',
     order: 41,
     role: 'operator',
+    under: PLANS,
     view: {
       kind: 'form',
       operation: 'ai.plan.new',

@@ -182,7 +182,7 @@ export function contributeAppPages(ctx: Pick<PluginContext, 'contribute'>, admin
     title: 'Apps',
     summary: 'Programs that this process serves',
     icon: 'app-window',
-    section: 'run',
+    section: 'build',
     order: 50,
     view: list
   })
@@ -190,14 +190,14 @@ export function contributeAppPages(ctx: Pick<PluginContext, 'contribute'>, admin
     path: APP_PAGE,
     title: 'App',
     icon: 'app-window',
-    section: 'run',
+    section: 'build',
     view: { kind: 'tabs', items }
   })
   ctx.contribute(dashboardPages, {
     path: REQUEST_PAGE,
     title: 'Try a route',
     icon: 'play',
-    section: 'run',
+    section: 'build',
     role: 'operator',
     view: { kind: 'module', entry: 'try', uses: ['app.describe', 'app.request'] }
   })
@@ -205,7 +205,7 @@ export function contributeAppPages(ctx: Pick<PluginContext, 'contribute'>, admin
     path: TABLE_PAGE,
     title: 'Table',
     icon: 'table',
-    section: 'run',
+    section: 'build',
     role: 'owner',
     view: {
       kind: 'module',
@@ -225,8 +225,7 @@ export function contributeAppPages(ctx: Pick<PluginContext, 'contribute'>, admin
       key: 'name',
       columns: [
         { field: 'name', title: 'App' },
-        { field: 'state', title: 'State', format: 'state' },
-        { field: 'url', title: 'Address', format: 'code' }
+        { field: 'state', title: 'State', format: 'state' }
       ],
       open: openApp,
       empty: 'No app is served. Start one with svc dev FILE.'

@@ -20,8 +20,8 @@ const RUN = 'workflow-run'
 const openRun: Link = { page: RUN_PAGE, params: { id: { from: 'row', name: 'run_id' } } }
 
 const runColumns: readonly Column[] = [
-  { field: 'run_id', title: 'Run', format: 'code' },
   { field: 'workflow', title: 'Workflow' },
+  { field: 'run_id', title: 'Run', format: 'code' },
   { field: 'program', title: 'App' },
   { field: 'status', title: 'Status', format: 'state' },
   { field: 'waits_for', title: 'Waits for' },
@@ -71,6 +71,7 @@ const run: View = {
         kind: 'record',
         ...timeline,
         field: 'run',
+        name: 'workflow',
         of: RUN,
         columns: [...runColumns, { field: 'wakes_at', title: 'Continues at', format: 'time' }]
       }
@@ -87,9 +88,9 @@ const run: View = {
         state: 'state',
         label: 'label',
         columns: [
-          { field: 'state', title: 'State', format: 'state' },
-          { field: 'attempt', title: 'Attempt', format: 'number' },
-          { field: 'label', title: 'Details' }
+          { field: 'state', format: 'state' },
+          { field: 'attempt', title: 'attempt', format: 'number' },
+          { field: 'label' }
         ],
         empty: 'No steps yet. Each activity, timer and signal of the run appears here when it begins.'
       }
@@ -167,11 +168,17 @@ export function contributeWorkflowPages(ctx: Pick<PluginContext, 'contribute'>):
     title: 'Workflows',
     summary: 'Runs of the workflows of programs',
     icon: 'workflow',
-    section: 'run',
+    section: 'build',
     order: 40,
     view: table
   })
-  ctx.contribute(dashboardPages, { path: RUN_PAGE, title: 'Workflow run', icon: 'workflow', section: 'run', view: run })
+  ctx.contribute(dashboardPages, {
+    path: RUN_PAGE,
+    title: 'Workflow run',
+    icon: 'workflow',
+    section: 'build',
+    view: run
+  })
   for (const action of actions) ctx.contribute(dashboardActions, action, `${action.label} of a workflow run`)
   ctx.contribute(dashboardInbox, { operation: 'workflow.inbox' })
   ctx.contribute(dashboardSearch, { operation: 'workflow.search' })

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 
 /** Draws Markdown as nodes, never as HTML. Links open http(s) addresses only; images are shown as their text. */
 export function Markdown({ text }: { readonly text: string }) {
-  return <div class="markdown">{lexer(text).map(block)}</div>
+  return <div class="markdown">{lexer(text, { breaks: true }).map(block)}</div>
 }
 
 function block(token: Token, key: number): ComponentChildren {

@@ -1,5 +1,6 @@
 import { computed } from '@preact/signals'
 import type { IconShape } from './icons.ts'
+import type { PageInfo } from './protocol.ts'
 import { consoleState, mayCall } from './state.ts'
 
 export interface MenuItem {
@@ -39,15 +40,18 @@ const DEFAULT_ORDER = 100
 export const menu = computed<readonly MenuItem[]>(() => {
   const own = OWN.filter(({ needs }) => needs === undefined || mayCall(needs))
   const contributed = (consoleState.value?.pages ?? [])
-    .filter(({ path }) => !path.includes(':'))
-    .map(
-      ({ title, path, icon, section, order = DEFAULT_ORDER }): MenuItem => ({
-        title,
-        to: `/ui/p/${path}`,
-        icon: icon ?? 'app-window',
-        section,
-        order
-      })
-    )
+    .filter(({ path, under }) => !path.includes(':') && under === undefined)
+    .map(itemOf)
   return [...own, ...contributed].sort((a, b) => a.order - b.order || (a.title < b.title ? -1 : 1))
 })
+
+/** Pages that others offer as buttons, with the address of the page that offers them. */
+export const offered = computed<readonly (MenuItem & { readonly on: string })[]>(() =>
+  (consoleState.value?.pages ?? []).flatMap(page =>
+    page.under === undefined || page.path.includes(':') ? [] : [{ ...itemOf(page), on: `/ui/p/${page.under}` }]
+  )
+)
+
+function itemOf({ title, path, icon, section, order = DEFAULT_ORDER }: PageInfo): MenuItem {
+  return { title, to: `/ui/p/${path}`, icon: icon ?? 'app-window', section, order }
+}

@@ -2,10 +2,10 @@ import { computed } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { CallError } from './api.ts'
 import { lazy } from './lazy.tsx'
-import { menu } from './menu.ts'
+import { menu, offered } from './menu.ts'
 import { ModulePage } from './module-page.tsx'
 import { Overview } from './pages/overview.tsx'
-import { Empty, ErrorNotice } from './parts.tsx'
+import { Empty, ErrorNotice, Icon } from './parts.tsx'
 import type { PageInfo } from './protocol.ts'
 import { matchPath, path, query } from './router.ts'
 import { consoleState, recordName } from './state.ts'
@@ -83,6 +83,10 @@ export const pageTitle = computed<PageTitle>(() => {
   }
   if (contributed.value === null) return { text: 'Not found', parent: null }
   const { page, params } = contributed.value
+  if (page.under !== undefined) {
+    const on = consoleState.value?.pages.find(({ path: each }) => each === page.under)
+    return { text: page.title, parent: on === undefined ? null : { title: on.title, to: `/ui/p/${on.path}` } }
+  }
   const last = page.path.split('/').at(-1) as string
   const value = named ?? (last.startsWith(':') ? params[last.slice(1)] : undefined)
   return { text: value ?? page.title, parent: parentOf(page.path, params) }
@@ -112,8 +116,26 @@ export function CurrentPage(): ComponentChild {
   if (page.view.kind === 'module') return <ModulePage key={page.path} page={page} view={page.view} params={params} />
   return (
     <div class="fill" key={path.value}>
-      {page.summary === undefined || page.path.includes(':') ? null : <p class="dim">{page.summary}</p>}
+      <PageHeader page={page} />
       <ViewOf view={page.view} scope={{ route: params, filters: query.value }} label={page.title} />
+    </div>
+  )
+}
+
+/** Summary of a page in the menu, and buttons for the pages that it offers. */
+function PageHeader({ page }: { readonly page: PageInfo }) {
+  const buttons = offered.value.filter(({ on }) => on === `/ui/p/${page.path}`)
+  const summary = page.path.includes(':') ? undefined : page.summary
+  if (summary === undefined && buttons.length === 0) return null
+  return (
+    <div class="row page-header">
+      <p class="dim grow">{summary}</p>
+      {buttons.map(({ to, icon, title }) => (
+        <a key={to} class="button primary" href={to}>
+          <Icon name={icon} />
+          {title}
+        </a>
+      ))}
     </div>
   )
 }

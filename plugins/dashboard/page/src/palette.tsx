@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call } from './api.ts'
-import { menu } from './menu.ts'
+import { menu, offered } from './menu.ts'
 import { Dialog } from './parts.tsx'
 import { navigate } from './router.ts'
 import { consoleState, mayCall } from './state.ts'
@@ -98,7 +98,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
 
 function matching(text: string, settings: readonly Entry[]): readonly Entry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const pages = menu.value.map(({ title, to }): Entry => ({ title, kind: 'page', to }))
+  const pages = [...menu.value, ...offered.value].map(({ title, to }): Entry => ({ title, kind: 'page', to }))
   if (words.length === 0) return pages
   const operations = consoleState.value?.operations ?? []
   const plugins = [...new Set(operations.map(({ plugin }) => plugin))]

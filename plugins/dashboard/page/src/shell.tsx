@@ -62,7 +62,7 @@ export function Shell() {
             <>
               <h2 id={`section-${id}`}>{name}</h2>
               {items.map(({ to, icon, title: label }) => (
-                <a key={to} href={to} aria-current={isCurrent(to) ? 'page' : undefined}>
+                <a key={to} href={to} aria-current={isCurrent(to) || parent?.to === to ? 'page' : undefined}>
                   <Icon name={icon} />
                   {label}
                   {to === '/ui/inbox' && count > 0 ? <span class="count">{count}</span> : null}

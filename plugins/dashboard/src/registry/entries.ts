@@ -92,7 +92,7 @@ const SECTIONS = ['run', 'build', 'observe', 'system'] as const
 const SEGMENT = /^:?[a-z0-9][a-z0-9._-]*$/i
 
 function checkPage(page: DashboardPage, scope: ViewScope, unit: UnitView): void {
-  const optional = ['summary', 'icon', 'order', 'role']
+  const optional = ['summary', 'icon', 'order', 'role', 'under']
   const fields = fieldsOf(page, '', ['path', 'title', 'section', 'view'], optional)
   const path = textAt(fields.path, 'path')
   if (path !== unit.name && !path.startsWith(`${unit.name}/`))
@@ -106,6 +106,7 @@ function checkPage(page: DashboardPage, scope: ViewScope, unit: UnitView): void 
   choiceAt(fields.section, 'section', SECTIONS)
   if (fields.order !== undefined) numberAt(fields.order, 'order')
   checkRole(fields.role)
+  if (fields.under !== undefined) textAt(fields.under, 'under')
   if ((page.view as { readonly kind?: unknown } | null)?.kind === 'module') checkModule(fields.view, scope, unit)
   else checkView(fields.view, 'view', { ...scope, params: new Set(paramsOf(path)) })
 }

@@ -20,7 +20,7 @@ const ROUTING = 'orchestrator-tools/tasks/:id/routing'
 const AGENTS = 'orchestrator-tools/agents'
 const AGENT = 'orchestrator-tools/agents/:id'
 
-const SUBMIT_HINT = 'Submit one on the page Submit a task, or with: svc orch submit "Write the parser"'
+const SUBMIT_HINT = 'Submit one with the button Submit a task, or with: svc orch submit "Write the parser"'
 
 /** Links to the page of the task or agent whose id is in a field of the row. */
 const taskLink = (name: string): Link => ({ page: TASK, params: { id: { from: 'row', name } } })
@@ -36,7 +36,7 @@ const taskColumns: readonly Column[] = [
   { field: 'agent', title: 'Agent', link: agentLink('agent_id') },
   { field: 'priority', title: 'Priority', format: 'text' },
   { field: 'waiting_for', title: 'Waits for' },
-  { field: 'position', title: 'Next' },
+  { field: 'position', title: 'Place' },
   { field: 'submitted_at_ms', title: 'Submitted', format: 'time' }
 ]
 
@@ -62,7 +62,7 @@ const queues: View = {
   key: 'id',
   columns: [
     { field: 'agent', title: 'Agent', link: agentLink('agent_id') },
-    { field: 'position', title: 'Position' },
+    { field: 'position', title: 'Place' },
     { field: 'task', title: 'Task', link: taskLink('id') },
     { field: 'priority', title: 'Priority', format: 'text' },
     { field: 'description', title: 'Description' },
@@ -75,6 +75,7 @@ const taskRecord: View = {
   kind: 'record',
   operation: 'orchestrator.tasks.record',
   input: ofTask,
+  name: 'task',
   of: 'task',
   columns: [
     { field: 'task', title: 'Task' },
@@ -85,7 +86,7 @@ const taskRecord: View = {
     { field: 'agent', title: 'Agent', link: agentLink('agent_id') },
     { field: 'routing', title: 'Why this agent', link: { page: ROUTING, params: { id: { from: 'row', name: 'id' } } } },
     { field: 'priority', title: 'Priority', format: 'text' },
-    { field: 'position', title: 'Position in queue' },
+    { field: 'position', title: 'Place in the queue' },
     { field: 'phase', title: 'Phase' },
     { field: 'attempts', title: 'Attempts' },
     { field: 'submitted_at_ms', title: 'Submitted', format: 'time' },
@@ -339,6 +340,7 @@ export const pages: readonly DashboardPage[] = [
     section: 'run',
     order: 31,
     role: 'operator',
+    under: TASKS,
     view: {
       kind: 'form',
       operation: 'orchestrator.submitTask',
@@ -375,6 +377,7 @@ export const pages: readonly DashboardPage[] = [
             kind: 'record',
             operation: 'orchestrator.agents.record',
             input: ofAgent,
+            name: 'name',
             of: 'agent',
             columns: [
               { field: 'name', title: 'Agent' },

@@ -6,16 +6,46 @@ import { Confirm } from '../confirm.tsx'
 import { agoText, durationText } from '../format.ts'
 import { failedSources, inboxError, inboxItems } from '../inbox-source.ts'
 import { Badge, Empty, ErrorNotice, Loading, reportError } from '../parts.tsx'
+import { query, setQuery } from '../router.ts'
 import { mayCall, operationsById, showToast } from '../state.ts'
 import { Value } from '../value.tsx'
+
+const KINDS: Readonly<Record<InboxItem['kind'], string>> = {
+  approval: 'Approvals',
+  doubt: 'Doubts',
+  question: 'Questions',
+  signal: 'Signals',
+  failure: 'Failures'
+}
 
 /** Everything that waits for a person, with its answers. */
 export function Inbox() {
   const items = inboxItems.value
   if (inboxError.value !== null) return <ErrorNotice error={inboxError.value} />
   if (items === null) return <Loading />
+  const kinds = [...new Set(items.map(({ kind }) => kind))].sort()
+  const asked = query.value.get('kind') ?? ''
+  const chosen = kinds.find(kind => kind === asked) ?? ''
+  const shown = chosen === '' ? items : items.filter(({ kind }) => kind === chosen)
+  const count = (kind: string): number => items.filter(each => each.kind === kind).length
   return (
     <div class="stack">
+      {kinds.length < 2 ? null : (
+        <fieldset class="row chips">
+          <legend class="visually-hidden">Kind</legend>
+          {['', ...kinds].map(kind => (
+            <button
+              key={kind}
+              type="button"
+              class="compact"
+              aria-pressed={kind === chosen}
+              onClick={() => setQuery({ kind })}
+            >
+              {kind === '' ? `All ${items.length}` : `${KINDS[kind as InboxItem['kind']]} ${count(kind)}`}
+            </button>
+          ))}
+        </fieldset>
+      )}
       {failedSources.value.map(({ operation, message }) => (
         <div class="notice warn" key={operation}>{`${operation} did not answer: ${message}`}</div>
       ))}
@@ -25,7 +55,7 @@ export function Inbox() {
           jobs appear here.
         </Empty>
       ) : (
-        items.map(item => <Item key={`${item.kind} ${item.id}`} item={item} />)
+        shown.map(item => <Item key={`${item.kind} ${item.id}`} item={item} />)
       )}
     </div>
   )
@@ -35,7 +65,7 @@ function Item({ item }: { readonly item: InboxItem }) {
   const { kind, title, body, since, deadline, link, answers } = item
   const left = deadline === undefined ? null : deadline - Date.now()
   return (
-    <article class="card stack" aria-label={title}>
+    <article class="card stack item" aria-label={title}>
       <div class="row">
         <Badge tone={kind === 'failure' ? 'bad' : kind === 'approval' || kind === 'doubt' ? 'warn' : 'accent'}>
           {kind}

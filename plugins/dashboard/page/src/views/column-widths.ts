@@ -15,7 +15,8 @@ const WHOLE: ReadonlySet<string> = new Set([...NUMERIC, 'time', 'state', 'boolea
  */
 export function columnWidths(columns: readonly ShownColumn[], sample: readonly unknown[]): readonly string[] {
   const found = columns.map(column => {
-    const lengths = sample.map(row => textOf(valueAt(row, column.field), columnFormat(column, row)).length)
+    const texts = sample.map(row => textOf(valueAt(row, column.field), columnFormat(column, row)))
+    const lengths = [...texts, ...choicesOf(column)].map(({ length }) => length)
     const format = columnFormat(column, sample[0])
     const longest = Math.max(0, ...lengths)
     const isShort = longest <= MAX_SHORT || WHOLE.has(format)
@@ -31,6 +32,11 @@ export function columnWidths(columns: readonly ShownColumn[], sample: readonly u
         ? `minmax(0, ${own}ch)`
         : `minmax(${MIN_SHARE}ch, ${Math.min(Math.max(usual, MIN_SHARE), MAX_SHARE)}fr)`
   )
+}
+
+/** Returns the values that a column can have: a state that changes needs no other width. */
+function choicesOf({ schema }: ShownColumn): readonly string[] {
+  return Array.isArray(schema?.enum) ? schema.enum.map(String) : []
 }
 
 function quantile(values: readonly number[], share: number): number {

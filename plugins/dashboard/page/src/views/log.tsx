@@ -1,6 +1,6 @@
 import type { Column, LogView as Log } from '@svc/contracts'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { boundInput, linkAddress, valueAt } from '../bindings.ts'
+import { type BindingScope, boundInput, linkAddress, valueAt } from '../bindings.ts'
 import { textOf, toneOf } from '../format.ts'
 import { Empty, ErrorNotice, Icon, Loading } from '../parts.tsx'
 import { useSource } from '../source.ts'
@@ -59,7 +59,7 @@ export function LogView({ view, scope, label }: ViewProps<Log>) {
           }}
         >
           {lines.map((line, index) => (
-            <Line key={index} view={view} line={line} />
+            <Line key={index} view={view} scope={scope} line={line} />
           ))}
         </div>
       )}
@@ -67,7 +67,13 @@ export function LogView({ view, scope, label }: ViewProps<Log>) {
   )
 }
 
-function Line({ view, line }: { readonly view: Log; readonly line: unknown }) {
+interface LineProps {
+  readonly view: Log
+  readonly scope: BindingScope
+  readonly line: unknown
+}
+
+function Line({ view, scope, line }: LineProps) {
   const level = view.level === undefined ? undefined : valueAt(line, view.level)
   const time = valueAt(line, view.time)
   return (
@@ -79,17 +85,21 @@ function Line({ view, line }: { readonly view: Log; readonly line: unknown }) {
       <span class="grow">
         {String(valueAt(line, view.message) ?? '')}
         {(view.columns ?? []).map(column => (
-          <Detail key={column.field} column={column} line={line} />
+          <Detail key={column.field} view={view} scope={scope} column={column} line={line} />
         ))}
       </span>
     </div>
   )
 }
 
-function Detail({ column: { field, link }, line }: { readonly column: Column; readonly line: unknown }) {
+interface DetailProps extends LineProps {
+  readonly column: Column
+}
+
+function Detail({ column: { field, link }, scope, line }: DetailProps) {
   const value = valueAt(line, field)
   if (isEmpty(value)) return null
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  const to = link === undefined ? null : linkAddress(link, { route: {}, filters: new URLSearchParams(), row: line })
+  const to = link === undefined ? null : linkAddress(link, { ...scope, row: line })
   return <span class="dim"> {to === null ? text : <a href={to}>{text}</a>}</span>
 }

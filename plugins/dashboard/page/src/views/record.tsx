@@ -1,7 +1,7 @@
 import type { RecordView as Record } from '@svc/contracts'
 import { useEffect, useState } from 'preact/hooks'
 import { ActionButtons } from '../actions.tsx'
-import { boundInput, linkAddress, valueAt } from '../bindings.ts'
+import { type BindingScope, boundInput, linkAddress, valueAt } from '../bindings.ts'
 import { schemaAt, textOf } from '../format.ts'
 import { Empty, ErrorNotice, Loading } from '../parts.tsx'
 import { path } from '../router.ts'
@@ -15,6 +15,7 @@ import type { ViewProps } from './view.tsx'
 /** Texts of more characters get the whole width. */
 const MAX_HALF_WIDTH = 44
 const MAX_NAME = 80
+const NO_SCOPE: BindingScope = { route: {}, filters: new URLSearchParams() }
 
 /** Names and values of one object. */
 export function RecordView({ view, scope }: ViewProps<Record>) {
@@ -31,14 +32,21 @@ export function RecordView({ view, scope }: ViewProps<Record>) {
   const columns = shownColumns(view.columns, schemaAt(info?.output, view.field), undefined, object)
   return (
     <div class="card stack">
-      <Fields columns={columns} row={object} />
+      <Fields columns={columns} row={object} scope={scope} />
       <ActionButtons kind={view.of} row={object} onDone={() => source.refresh()} />
     </div>
   )
 }
 
+interface FieldsProps {
+  readonly columns: readonly ShownColumn[]
+  readonly row: unknown
+  /** Values that links refer to, in addition to the row. */
+  readonly scope?: BindingScope
+}
+
 /** Names and values of an object's fields. Fields without a value are hidden until the reader wants them. */
-export function Fields({ columns, row }: { readonly columns: readonly ShownColumn[]; readonly row: unknown }) {
+export function Fields({ columns, row, scope = NO_SCOPE }: FieldsProps) {
   const [showEmpty, setShowEmpty] = useState(false)
   const filled = columns.filter(({ field }) => !isEmpty(valueAt(row, field)))
   const hidden = columns.length - filled.length
@@ -46,7 +54,7 @@ export function Fields({ columns, row }: { readonly columns: readonly ShownColum
     <>
       <dl class="fields">
         {(showEmpty ? columns : filled).map(column => (
-          <FieldOf key={column.field} column={column} row={row} />
+          <FieldOf key={column.field} column={column} scope={{ ...scope, row }} />
         ))}
       </dl>
       {hidden === 0 ? null : (
@@ -58,12 +66,12 @@ export function Fields({ columns, row }: { readonly columns: readonly ShownColum
   )
 }
 
-function FieldOf({ column, row }: { readonly column: ShownColumn; readonly row: unknown }) {
+function FieldOf({ column, scope }: { readonly column: ShownColumn; readonly scope: BindingScope }) {
+  const { row } = scope
   const value = valueAt(row, column.field)
   const format = columnFormat(column, row)
   const shown = <Value value={value} format={format} />
-  const to =
-    column.link === undefined ? null : linkAddress(column.link, { route: {}, filters: new URLSearchParams(), row })
+  const to = column.link === undefined ? null : linkAddress(column.link, scope)
   const isLong = format === 'json' || format === 'markdown' || textOf(value, format).length > MAX_HALF_WIDTH
   return (
     <div class={isLong ? 'long' : ''}>

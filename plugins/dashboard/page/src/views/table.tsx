@@ -113,7 +113,8 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
   ).length
   const formats = columns.map(column => columnFormat(column, rows[0]))
   const names = columns.map(({ field }) => field).join(' ')
-  const widths = useMemo(() => columnWidths(columns, rows.slice(0, SAMPLED_ROWS)), [names])
+  const sampled = Math.min(rows.length, SAMPLED_ROWS)
+  const widths = useMemo(() => columnWidths(columns, rows.slice(0, sampled)), [names, sampled])
   const template = [
     ...widths,
     ...(actions === 0 ? [] : [`${Math.min(actions * ACTION_WIDTH, MAX_ACTIONS_WIDTH)}px`])
@@ -240,7 +241,7 @@ function Cell({
 /** Shows the whole text of a cell that is cut off as its tooltip. */
 function showWholeText({ target }: Event): void {
   const cell = (target as Element).closest<HTMLElement>('[role="cell"]')
-  if (cell !== null && cell.title === '' && cell.scrollWidth > cell.clientWidth) cell.title = cell.innerText.trim()
+  if (cell !== null) cell.title = cell.scrollWidth > cell.clientWidth ? cell.innerText.trim() : ''
 }
 
 function arrayOf(value: unknown): readonly unknown[] {
