@@ -1,4 +1,3 @@
-import { mcpToolName } from '@svc/plugin-sdk'
 import type { OperationInfo } from './protocol.ts'
 
 /** Returns a curl command for the operation's HTTP route; null if it has none. */
@@ -25,9 +24,10 @@ export function callText({ id }: OperationInfo, input: Readonly<Record<string, u
   return `svc call ${id} ${quoted(JSON.stringify(input))}`
 }
 
-/** Returns the MCP request that calls the operation. */
-export function mcpText(info: OperationInfo, input: Readonly<Record<string, unknown>>): string {
-  const params = { name: mcpToolName(info), arguments: input }
+/** Returns the MCP request that calls the operation; null if it is no tool. */
+export function mcpText({ mcp }: OperationInfo, input: Readonly<Record<string, unknown>>): string | null {
+  if (mcp === undefined) return null
+  const params = { name: mcp, arguments: input }
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, null, 2)
 }
 

@@ -70,6 +70,8 @@ export interface ConsoleState {
 export type OperationInfo = OperationDescriptor & {
   readonly plugin: string
   readonly allowed: boolean
+  /** Name of the MCP tool; absent if it is none. */
+  readonly mcp?: string
 }
 
 export interface ErrorInfo {

@@ -19,6 +19,7 @@ export function Operation({ id }: { readonly id: string }) {
     )
   if (info === undefined) return <Loading />
   const curl = curlText(info, input)
+  const mcp = mcpText(info, input)
   return (
     <div class="stack">
       <div class="row">
@@ -36,9 +37,7 @@ export function Operation({ id }: { readonly id: string }) {
         <div class="row">
           {curl === null ? null : <CopyButton label="Copy as curl" text={curl} />}
           <CopyButton label="Copy as command" text={callText(info, input)} />
-          {info.expose.mcp === undefined || info.expose.mcp === false ? null : (
-            <CopyButton label="Copy as MCP call" text={mcpText(info, input)} />
-          )}
+          {mcp === null ? null : <CopyButton label="Copy as MCP call" text={mcp} />}
         </div>
         {info.shown.map(line => (
           <code key={line}>{line}</code>
