@@ -83,6 +83,11 @@ export async function settled(page: Page): Promise<void> {
   while (await page.evaluate('document.querySelector("main.content .skeleton") !== null')) await page.waitForTimeout(20)
 }
 
+/** Waits until the browser has drawn the last change of the page. */
+export async function drawn(page: Page): Promise<void> {
+  await page.evaluate('new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+}
+
 /** Returns what axe finds wrong with the page, one line for each element. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   const violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[] =

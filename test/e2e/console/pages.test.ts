@@ -1,6 +1,6 @@
 import t from 'tap'
 import { makeProject, serve } from '../served-project.ts'
-import { accessibilityProblems, launch, noBrowser, openConsole, settled } from './browser.ts'
+import { accessibilityProblems, drawn, launch, noBrowser, openConsole, settled } from './browser.ts'
 import { HOSTILE, rowsPlugin } from './rows-plugin.ts'
 
 const OWN_PAGES = [
@@ -30,33 +30,35 @@ t.test('every page works at both widths and in both themes', { skip: noBrowser }
     t,
     makeProject(t, { ...rowsPlugin, 'svc.toml': 'kernel.plugin_directories = ["plugins"]\n' })
   )
-  const browser = await launch(t)
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const viewport of SIZES) {
-      const { page, problems, open } = await openConsole(browser, server, { colorScheme, viewport })
-      const contributed: string[] = await page.evaluate(
-        '[...document.querySelectorAll("nav[aria-label=pages] a")].map(each => each.getAttribute("href"))'
-      )
-      const paths = new Set([...OWN_PAGES, ...contributed.filter(path => path !== '/ui/p/rows/never')])
-      t.ok(contributed.length > 15, `${contributed.length} pages in the menu`)
-      for (const path of paths) {
-        problems.length = 0
-        await open(path)
+  const { page, problems, open } = await openConsole(await launch(t), server)
+  const contributed: string[] = await page.evaluate(
+    '[...document.querySelectorAll("nav[aria-label=pages] a")].map(each => each.getAttribute("href"))'
+  )
+  const paths = new Set([...OWN_PAGES, ...contributed.filter(path => path !== '/ui/p/rows/never')])
+  t.ok(contributed.length > 15, `${contributed.length} pages in the menu`)
+  for (const path of paths) {
+    problems.length = 0
+    await open(path)
+    // The page of an operation that fails reports the status of its answer.
+    const expected = path === '/ui/p/rows/broken' ? /status of 409/ : /^$/
+    for (const viewport of SIZES)
+      for (const colorScheme of ['light', 'dark'] as const) {
         const name = `${path} ${colorScheme} ${viewport.width}`
-        // The page of an operation that fails reports the status of its answer.
-        const expected = path === '/ui/p/rows/broken' ? /status of 409/ : /^$/
-        t.same(
-          problems.filter(problem => !expected.test(problem)),
-          [],
-          `${name}: no errors`
-        )
+        await page.setViewportSize(viewport)
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await drawn(page)
         t.same(await accessibilityProblems(page), [], `${name}: no accessibility problems`)
         const width = await page.evaluate('document.querySelector("main.content").scrollWidth')
         t.equal(width, await page.evaluate('document.querySelector("main.content").clientWidth'), `${name}: fits`)
-        t.equal(await page.evaluate('window.hacked'), undefined)
       }
-      await page.context().close()
-    }
+    t.same(
+      problems.filter(problem => !expected.test(problem)),
+      [],
+      `${path}: no errors`
+    )
+    t.equal(await page.evaluate('window.hacked'), undefined)
+    await page.setViewportSize(SIZES[0] as { width: number; height: number })
+  }
 })
 
 t.test('states of a table', { skip: noBrowser }, async t => {
