@@ -76,5 +76,12 @@ th, td { border-bottom: 1px solid light-dark(#d8dee4, #363b44); padding: 0.4rem 
 td { overflow-wrap: anywhere; }
 td:first-child { white-space: nowrap; overflow-wrap: normal; }
 b { font-size: 0.8rem; letter-spacing: 0.03em; }
+@media (max-width: 40rem) {
+  table, tbody { display: block; }
+  thead { display: none; }
+  tr { display: grid; grid-template-columns: 4rem 1fr; border-bottom: 1px solid light-dark(#d8dee4, #363b44); padding: 0.5rem 0; }
+  td { border: 0; padding: 0; }
+  td:last-child { grid-column: 2; }
+}
 .quiet { color: light-dark(#57606a, #9aa4b2); }
 `
