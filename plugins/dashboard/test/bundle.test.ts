@@ -14,7 +14,10 @@ interface Output {
   readonly entryPoint?: string
 }
 
-const meta = JSON.parse(readFileSync(join(DIST, 'meta.json'), 'utf8')) as { outputs: Record<string, Output> }
+const meta = JSON.parse(readFileSync(join(DIST, 'meta.json'), 'utf8')) as {
+  inputs: Record<string, unknown>
+  outputs: Record<string, Output>
+}
 const nameOf = (path: string): string => path.split('/').at(-1) as string
 const outputs = new Map(Object.entries(meta.outputs).map(([path, output]) => [nameOf(path), output]))
 const gzipped = (name: string): number => statSync(join(DIST, `${name}.gz`)).size
@@ -57,4 +60,12 @@ tap.test('the console loads nothing from another host', async tap => {
     )
     tap.notMatch(readFileSync(join(DIST, name), 'utf8'), /@import|url\(["']?(https?:)?\/\//, name)
   }
+})
+
+tap.test('the console contains no code that is written for Node', async tap => {
+  const server = /(^|\/)(plugin-sdk|contracts|plugins\/dashboard)\/(src|dist)\//
+  tap.same(
+    Object.keys(meta.inputs).filter(path => server.test(path)),
+    []
+  )
 })
