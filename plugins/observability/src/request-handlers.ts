@@ -38,8 +38,7 @@ export function requestsHandler(source: RequestSource) {
 export function requestsFeedHandler(records: SlotRing<StoredRequest>) {
   const feed = new RingFeed(records, stored => {
     const result = resultOf(stored)
-    const sender = result === 'ok' && stored.path.startsWith('/ui/') ? ('console' as const) : ('client' as const)
-    return { ...shownRequest(toRecord(stored)), result, sender }
+    return { ...shownRequest(toRecord(stored)), result, sender: senderOf(stored.path, result) }
   })
   return (input: DeltaInput) => feed.read(input)
 }

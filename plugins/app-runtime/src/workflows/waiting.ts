@@ -58,7 +58,8 @@ function itemOf(
     id: `${runId} ${key}`,
     kind: 'signal',
     title: `${workflow} waits for the signal ${key}`,
-    body: `Arguments: ${shown}\nRun ${runId} of ${program} continues when the signal ${key} arrives.`,
+    // The body is Markdown: a code span keeps what the arguments contain, unless they contain its quote.
+    body: `Arguments: ${shown.includes('`') ? shown : `\`${shown}\``}\n\nRun ${runId} of ${program} continues when the signal ${key} arrives.`,
     since,
     link: runLink(runId),
     answers: [

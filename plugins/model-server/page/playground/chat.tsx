@@ -201,7 +201,7 @@ function TurnView({ playground, turn, isLast }: TurnProps) {
           const answer = answers[column]
           return (
             <div class="column" key={column}>
-              {columns.length > 1 ? <h3>{playground.choice(column)?.model ?? `Model ${column + 1}`}</h3> : null}
+              {columns.length > 1 ? <h3>{playground.title(column)}</h3> : null}
               {answer === undefined ? (
                 <p class="dim">No answer: the model was added later.</p>
               ) : (

@@ -132,6 +132,15 @@ export class Playground {
     return choices.find(each => keyOf(each) === key) ?? choices[0]
   }
 
+  /** Returns the heading of a compared column: its model, and the temperature if the columns differ in it. */
+  title(column: number): string {
+    const { temperature, secondTemperature } = this.settings
+    const model = this.choice(column)?.model ?? `Model ${column + 1}`
+    if (secondTemperature.value === '') return model
+    const own = column > 0 ? secondTemperature.value : temperature.value
+    return `${model}, temperature ${own === '' ? 'as the model decides' : own}`
+  }
+
   choose(column: number, key: string): void {
     this.columns.value = this.columns.value.map((each, index) => (index === column ? key : each))
   }

@@ -65,7 +65,7 @@ function taskLink(id: number): string {
 function approvalItem(row: TaskRow, orchestrator: Orchestrator): InboxItem {
   const task = orchestrator.task(row.id)
   const files =
-    task === null || task.files.length === 0 ? '' : `\nFiles: ${task.files.map(({ path }) => path).join(', ')}`
+    task === null || task.files.length === 0 ? '' : `\n\nFiles: ${task.files.map(({ path }) => path).join(', ')}`
   return {
     id: `approval-${row.id}`,
     kind: 'approval',
