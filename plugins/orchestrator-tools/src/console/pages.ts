@@ -477,8 +477,8 @@ export const pages: readonly DashboardPage[] = [
 export const cards: readonly DashboardCard[] = [
   {
     title: 'Tasks by state',
-    order: 30,
-    size: 'm',
+    order: 31,
+    size: 's',
     link: { page: TASKS },
     view: {
       kind: 'table',
@@ -494,7 +494,7 @@ export const cards: readonly DashboardCard[] = [
   },
   {
     title: 'Tasks that wait',
-    order: 31,
+    order: 32,
     size: 's',
     view: {
       kind: 'record',

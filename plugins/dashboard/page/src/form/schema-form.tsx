@@ -210,7 +210,70 @@ function Control({ schema, value, onChange, attributes }: ControlProps) {
     const placeholder = fallback === undefined ? '' : String(fallback)
     return <input {...attributes} type="text" value={text} placeholder={placeholder} onInput={change} />
   }
-  return <JsonField value={value} onChange={onChange} attributes={attributes} fallback={fallback} />
+  const item = type === 'array' ? simpleItem(schema) : null
+  if (item !== null) return <ListField item={item} value={value} onChange={onChange} attributes={attributes} />
+  const example = fallback === undefined || isEmptyList(fallback) ? exampleOf(schema) : fallback
+  return <JsonField value={value} onChange={onChange} attributes={attributes} fallback={example} />
+}
+
+/** List of texts or numbers, one on each line. */
+function ListField({
+  item,
+  value,
+  onChange,
+  attributes
+}: Omit<ControlProps, 'schema'> & { readonly item: 'string' | 'number' }) {
+  const [text, setText] = useState(Array.isArray(value) ? value.join('\n') : '')
+  const change = (next: string): void => {
+    setText(next)
+    const lines = next.split('\n').flatMap(line => (line.trim() === '' ? [] : [line.trim()]))
+    if (lines.length === 0) onChange(undefined)
+    // What is not a number stays a text, so that the check of the input names it.
+    else onChange(item === 'string' ? lines : lines.map(line => (Number.isFinite(Number(line)) ? Number(line) : line)))
+  }
+  return (
+    <textarea
+      {...attributes}
+      rows={2}
+      value={text}
+      placeholder="One on each line"
+      spellcheck={false}
+      onInput={({ currentTarget }) => change(currentTarget.value)}
+    />
+  )
+}
+
+const SIMPLE: ReadonlySet<string> = new Set(['string', 'integer', 'number'])
+
+/** Returns how the lines of an array's items are read, if each item fits on a line; null otherwise. */
+function simpleItem(schema: JsonSchema): 'string' | 'number' | null {
+  const item = innerSchema((innerSchema(schema).items ?? {}) as JsonSchema)
+  const types = (Array.isArray(item.anyOf) ? (item.anyOf as JsonSchema[]) : [item]).map(each => typeOf(each).type)
+  if (!types.every(type => SIMPLE.has(type))) return null
+  return types.every(type => type === 'string') ? 'string' : 'number'
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/** Returns a value of the form that a schema describes, as a hint; undefined if the schema does not say. */
+function exampleOf(schema: JsonSchema, depth = 0): unknown {
+  const inner = innerSchema(schema)
+  const { type, choices, fallback } = typeOf(schema)
+  if (choices !== undefined) return choices[0]
+  if (fallback !== undefined && !isEmptyList(fallback)) return fallback
+  if (type === 'string') return '…'
+  if (type === 'integer' || type === 'number') return 1
+  if (type === 'boolean') return true
+  if (depth > 2) return undefined
+  if (type === 'array') {
+    const item = exampleOf((inner.items ?? {}) as JsonSchema, depth + 1)
+    return item === undefined ? undefined : [item]
+  }
+  const properties = Object.entries((inner.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
+  if (properties.length === 0) return undefined
+  return Object.fromEntries(properties.map(([name, each]) => [name, exampleOf(each, depth + 1)]))
 }
 
 function JsonField({
@@ -260,10 +323,7 @@ interface FieldType {
 
 function typeOf(schema: JsonSchema): FieldType {
   const description = typeof schema.description === 'string' ? schema.description : ''
-  const options = Array.isArray(schema.anyOf)
-    ? (schema.anyOf as JsonSchema[]).filter(option => option.type !== 'null')
-    : undefined
-  const inner = options?.length === 1 ? (options[0] as JsonSchema) : schema
+  const inner = innerSchema(schema)
   const choices = Array.isArray(inner.enum)
     ? (inner.enum as unknown[])
     : inner.const === undefined
@@ -275,6 +335,13 @@ function typeOf(schema: JsonSchema): FieldType {
     description,
     fallback: schema.default
   }
+}
+
+/** Returns the schema without the choice of null. */
+function innerSchema(schema: JsonSchema): JsonSchema {
+  if (!Array.isArray(schema.anyOf)) return schema
+  const [only, ...others] = (schema.anyOf as JsonSchema[]).filter(option => option.type !== 'null')
+  return only !== undefined && others.length === 0 ? only : schema
 }
 
 function hasProperties(schema: JsonSchema): boolean {

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { boundInput, linkAddress } from '../bindings.ts'
 import { agoText, durationText } from '../format.ts'
 import { Badge, Empty, ErrorNotice, Loading } from '../parts.tsx'
@@ -24,6 +25,7 @@ export function Overview() {
   const scope = { route: {}, filters: query.value }
   return (
     <div class="cards">
+      <FirstSteps />
       <PluginsCard />
       <InboxCard />
       <GenerationCard />
@@ -45,6 +47,53 @@ export function Overview() {
         )
       })}
     </div>
+  )
+}
+
+const STEPS = [
+  {
+    page: 'model-server/playground',
+    text: 'Talk to a model',
+    detail: 'in the playground, alone or beside another one'
+  },
+  { page: 'orchestrator-tools/submit', text: 'Submit a task', detail: 'and follow how agents work on it' },
+  { page: 'app-runtime/apps', text: 'Serve a program', detail: 'with svc dev FILE, then browse its tables and routes' },
+  { page: 'observability/requests', text: 'Find a request', detail: 'by its id, with its log lines, SQL and spans' }
+] as const
+const DISMISSED = 'svc-first-steps'
+
+/** What one can do here first, until the reader hides it in this browser. */
+function FirstSteps() {
+  const [hidden, setHidden] = useState(localStorage.getItem(DISMISSED) === 'hidden')
+  const pages = new Set(consoleState.value?.pages.map(({ path }) => path))
+  const steps = STEPS.filter(({ page }) => pages.has(page))
+  if (hidden || steps.length === 0) return null
+  const hide = (): void => {
+    localStorage.setItem(DISMISSED, 'hidden')
+    setHidden(true)
+  }
+  return (
+    <section class="card l" aria-label="First steps">
+      <header>
+        <h2>First steps</h2>
+        <span class="grow" />
+        <button type="button" class="plain compact" onClick={hide}>
+          Hide
+        </button>
+      </header>
+      <ul class="steps">
+        {steps.map(({ page, text, detail }) => (
+          <li key={page}>
+            <a href={`/ui/p/${page}`}>{text}</a>
+            <div class="small dim">{detail}</div>
+          </li>
+        ))}
+        <li>
+          <a href="/ui/operations">Try an operation</a>
+          <div class="small dim">and copy it as curl, as a command or as an MCP call</div>
+        </li>
+      </ul>
+    </section>
   )
 }
 

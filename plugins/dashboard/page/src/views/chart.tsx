@@ -11,9 +11,11 @@ import type { ViewProps } from './view.tsx'
 
 const HEIGHT = 220
 const COLOURS = ['--accent', '--line-2', '--ok', '--text-dim'] as const
+/** Factor from the highest value to the end of the axis. */
+const HEADROOM = 1.1
 const FAILURES = /error|fail/i
 /** Width of the axis of values, and the least distance of two times, in pixels. */
-const VALUES_WIDTH = 62
+const VALUES_WIDTH = 72
 const TIME_DISTANCE = 76
 
 /** Lines over time. The last values are text, for readers who cannot see the chart. */
@@ -70,6 +72,7 @@ function Lines({ view, rows, label, colours }: LinesProps) {
               textOf(point === null ? plot.data[at]?.at(-1) : value, series.format ?? 'number') || '–'
           }))
         ],
+        scales: { y: { range: (_, min, max) => [Math.min(0, min), max > 0 ? max * HEADROOM : 1] } },
         axes: [
           { ...axis, space: TIME_DISTANCE, values: (_, times) => times.map(timeLabel) },
           { ...axis, size: VALUES_WIDTH, values: (_, values) => values.map(value => textOf(value, format)) }

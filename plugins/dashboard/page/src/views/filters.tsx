@@ -33,6 +33,11 @@ export function filteredRows(
   )
 }
 
+/** Returns whether the reader or a default restricts the rows. */
+export function isFiltered(filters: readonly Filter[] | undefined, values: URLSearchParams): boolean {
+  return (filters ?? []).some(({ name }) => (values.get(name) ?? '') !== '')
+}
+
 /** Text instead of the rows, if the filters exclude all of them. */
 export function NoMatch({ what = 'row' }: { readonly what?: string }) {
   return <Empty>{`No ${what} matches the filters.`}</Empty>
@@ -66,7 +71,7 @@ export function FilterBar({ filters }: { readonly filters: readonly Filter[] | u
             <option value="">{label}: all</option>
             {choices.map(choice => (
               <option key={choice} value={choice}>
-                {stateText(choice)}
+                {`${label}: ${stateText(choice)}`}
               </option>
             ))}
           </select>

@@ -10,17 +10,20 @@ interface GroupProps extends ViewProps<Group> {
 
 /** Draws views below each other, or one of them with tabs. The open tab is in the URL. */
 export function GroupView({ view: { kind, items }, scope, label, viewOf: ViewOf }: GroupProps) {
-  if (kind === 'stack')
+  if (kind === 'stack') {
+    // Charts share a line, two by two.
+    const charts = items.filter(({ view }) => view.kind === 'chart').length
     return (
-      <div class="stack">
+      <div class={charts > 1 ? 'stack charts' : 'stack'}>
         {items.map(({ title, view }, index) => (
-          <section class="stack" key={index}>
+          <section class={view.kind === 'chart' ? 'stack half' : 'stack'} key={index}>
             {title === undefined ? null : <h2>{title}</h2>}
             <ViewOf view={view} scope={scope} label={title ?? label} />
           </section>
         ))}
       </div>
     )
+  }
   const tabs = items.map((item, index) => ({ id: String(index), title: item.title ?? `${index + 1}` }))
   const selected = Number(query.value.get('tab') ?? 0)
   const at = items[selected] === undefined ? 0 : selected

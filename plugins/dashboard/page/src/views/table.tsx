@@ -9,7 +9,7 @@ import { consoleState, mayCall } from '../state.ts'
 import { isEmpty, Value } from '../value.tsx'
 import { columnWidths } from './column-widths.ts'
 import { columnFormat, compareValues, NUMERIC, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
-import { FilterBar, filteredRows, filterValues, NoMatch } from './filters.tsx'
+import { FilterBar, filteredRows, filterValues, isFiltered, NoMatch } from './filters.tsx'
 import { useOperation } from './use-operation.ts'
 import type { ViewProps } from './view.tsx'
 import { useVirtualRows } from './virtual.ts'
@@ -48,12 +48,14 @@ export function TableView({ view, scope, label, address }: TableProps) {
   if (source.error.value !== null && rows.length === 0)
     return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
   if (source.loading.value) return <Loading lines={6} />
+  // Without a row there is nothing to filter.
+  const hasBar = view.filters !== undefined && (rows.length > 0 || isFiltered(view.filters, filters))
   return (
     <div class="fill">
       <div class="row bar-of-view">
-        <FilterBar filters={view.filters} />
+        {hasBar ? <FilterBar filters={view.filters} /> : null}
         <span class="grow" />
-        {view.filters === undefined && rows.length < COUNTED_ROWS ? null : (
+        {!hasBar && rows.length < COUNTED_ROWS ? null : (
           <span class="small dim" role="status">
             {sorted.length === rows.length
               ? `${COUNT.format(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
@@ -68,7 +70,7 @@ export function TableView({ view, scope, label, address }: TableProps) {
         )}
       </div>
       {source.error.value === null ? null : <ErrorNotice error={source.error.value} />}
-      {rows.length === 0 ? (
+      {rows.length === 0 && !hasBar ? (
         <Empty>{view.empty ?? 'Nothing here yet.'}</Empty>
       ) : sorted.length === 0 ? (
         <NoMatch />
