@@ -63,7 +63,8 @@ t.test('svc serve opens the gateway if the environment enables it', async t => {
   })
   t.match(await post('svc_demo_push', READ), { success: false })
   t.match(await post('svc_demo_push', WRITE), { success: true })
-  t.equal((await fetch(`${url}/v1/mobile`)).status, 200)
+  t.equal((await fetch(`${url}/v1/mobile`)).status, 401)
+  t.equal((await fetch(`${url}/v1/mobile`, { headers: bearer(READ) })).status, 200)
 
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/ws`, { headers: bearer(WRITE) })
   const answer = new Promise(resolve => socket.once('message', data => resolve(JSON.parse(String(data)))))

@@ -4,6 +4,8 @@
 const TOKEN = 'svc-token'
 const MAX_EVENTS = 50
 const RETRY_MS = 3000
+/** The view to sign in says it; it is no problem. */
+const TOKEN_REQUIRED = new Error('This gateway requires a token.')
 
 const part = id => document.getElementById(id)
 const [signIn, token, problem, toolsView, filter, list] = [
@@ -38,7 +40,7 @@ async function ask(path, body) {
   if (response.status === 401) {
     sessionStorage.removeItem(TOKEN)
     show(signIn)
-    throw new Error(held === null ? 'This gateway requires a token.' : 'The token is wrong.')
+    throw held === null ? TOKEN_REQUIRED : new Error('The token is wrong.')
   }
   const answer = await response.json()
   if (!response.ok) throw new Error(answer.error)
@@ -51,6 +53,7 @@ function show(view) {
 }
 
 function complain(error) {
+  if (error === TOKEN_REQUIRED) return
   problem.textContent = error.message
   problem.hidden = false
 }
@@ -78,7 +81,7 @@ function renderList() {
       return element('li', {}, button)
     })
   )
-  if (shown.length === 0) list.append(element('li', { className: 'quiet', textContent: 'No tool.' }))
+  if (shown.length === 0) list.append(element('li', { className: 'empty', textContent: 'No tool.' }))
 }
 
 function openTool(tool) {
@@ -88,7 +91,8 @@ function openTool(tool) {
   result.hidden = true
   const { properties = {}, required = [] } = tool.input_schema
   const fields = Object.entries(properties).map(([name, schema]) => fieldFor(name, schema, required.includes(name)))
-  form.replaceChildren(...fields.flatMap(({ nodes }) => nodes), element('button', { textContent: 'Call' }))
+  const call = element('button', { className: 'primary', textContent: 'Call' })
+  form.replaceChildren(...fields.map(({ node }) => node), call)
   form.onsubmit = event => {
     event.preventDefault()
     void callTool(tool, fields)
@@ -96,19 +100,18 @@ function openTool(tool) {
   scrollTo(0, 0)
 }
 
-/** Returns label and input of a field, with a function that reads it; undefined means that the argument is omitted. */
+/** Returns the element of a field, with a function that reads it; undefined means that the argument is omitted. */
 function fieldFor(name, schema, needed) {
   const id = `argument-${name}`
   const label = element('label', { htmlFor: id }, name, needed ? element('span', { className: 'needed' }, ' *') : null)
   const input = inputFor(schema)
   input.id = id
   input.required = needed
-  const about =
-    typeof schema.description === 'string' ? element('small', { className: 'quiet' }, schema.description) : null
+  const about = typeof schema.description === 'string' ? element('small', {}, schema.description) : null
   return {
     name,
     needed,
-    nodes: [label, input, ...(about === null ? [] : [about])],
+    node: element('div', { className: 'field' }, label, input, about),
     read: () => readInput(input, schema, name)
   }
 }
@@ -178,14 +181,19 @@ function openSocket() {
   })
   mine.addEventListener('message', ({ data }) => {
     const message = JSON.parse(data)
-    if (message.type === 'list_tools_result') link.textContent = 'connected'
+    if (message.type === 'list_tools_result') showConnection(true)
     if (message.type === 'agent_event') renderEvent(message.data)
   })
   mine.addEventListener('close', ({ code }) => {
     socket = null
-    link.textContent = 'not connected'
+    showConnection(false)
     if (code !== 4401) setTimeout(() => (toolsView.hidden && toolView.hidden) || openSocket(), RETRY_MS)
   })
+}
+
+function showConnection(isConnected) {
+  link.textContent = isConnected ? 'connected' : 'not connected'
+  link.classList.toggle('ok', isConnected)
 }
 
 function renderEvent({ timestamp_ms, kind: { type, ...facts } }) {

@@ -64,7 +64,7 @@ export function gatewayRoutes({ gate, dispatcher, info, mcp, mobile }: RoutePart
         )
       }),
       ...[...mobile].map(([path, file]) =>
-        route('GET', path, 'Part of the page for phones', exchange => sendFile(exchange, file), 'open')
+        route('GET', path, 'Part of the page for phones', exchange => sendFile(exchange, file), 'page')
       ),
       ...(['GET', 'POST', 'DELETE'] as const).map(method =>
         route(method, '/mcp', 'Model Context Protocol (Streamable HTTP)', serveMcp)

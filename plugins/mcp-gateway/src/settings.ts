@@ -49,6 +49,13 @@ export const settings = t.object({
     { 'x-guards': true }
   ),
   health_auth: flag('SVC_MCP_HTTP_HEALTH_AUTH', 'Whether /health requires a token as well.', { 'x-guards': true }),
+  mobile_auth: t.boolean({
+    default: true,
+    'x-env': 'SVC_MCP_HTTP_MOBILE_AUTH',
+    'x-guards': true,
+    description:
+      'Whether the page /v1/mobile and its files require a token as well. A browser sends none when it opens a page: set it to false to use the page. Its data requires a token in any case.'
+  }),
   trust_x_forwarded_for: flag(
     'SVC_MCP_HTTP_TRUST_X_FORWARDED_FOR',
     'Identify clients by the first address in X-Forwarded-For. Safe only behind a proxy that sets the header itself.'

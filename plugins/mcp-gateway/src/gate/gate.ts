@@ -10,7 +10,7 @@ import type { Role } from './role.ts'
 export type Zone =
   | 'tools'
   /** Files without project data: the page before a token is entered. */
-  | 'open'
+  | 'page'
   | 'health'
 
 export type Verdict = { readonly role: Role; readonly refusal: null } | { readonly refusal: Refusal }
@@ -48,7 +48,8 @@ export class Gate {
     const origin = this.#checkOrigin(request, zone === 'health')
     if (origin !== null) return { refusal: origin }
     const role = this.#roleOf(request)
-    const needsRole = zone === 'tools' || (zone === 'health' && this.#settings.health_auth)
+    const { health_auth, mobile_auth } = this.#settings
+    const needsRole = zone === 'tools' || (zone === 'health' ? health_auth : mobile_auth)
     if (typeof role === 'object' && needsRole) return { refusal: role }
     const refusal = this.#checkTransport(request, zone)
     if (refusal !== null) return { refusal }
