@@ -41,7 +41,7 @@ const message = t.object(
 export const conversationFields = {
   ...samplingFields,
   model: t.optional(t.string()),
-  messages: t.array(message, { minItems: 1 }),
+  messages: t.array(message, { minItems: 1, examples: [[{ role: 'user', content: 'Hello' }]] }),
   max_tokens: t.optional(t.integer({ minimum: 1 })),
   max_completion_tokens: t.optional(t.integer({ minimum: 1 })),
   logprobs: t.optional(t.boolean()),
