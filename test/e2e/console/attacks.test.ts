@@ -287,7 +287,7 @@ t.test('a sign-in code leaves no trace', { skip: noBrowser }, async t => {
   t.same(
     addresses.filter(each => each.includes('#')),
     [],
-    'the fragment was gone before the first request'
+    'no request was sent before the fragment was removed'
   )
   t.notMatch(await page.evaluate('navigation.entries().map(({ url }) => url).join()'), secret, 'the history')
   t.notMatch(requests.join('\n'), secret, 'addresses and headers of all requests')

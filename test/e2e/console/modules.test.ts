@@ -29,7 +29,7 @@ async function destructiveCall(t: Test, { page }: ConsolePage, place: Page | Fra
   const dialog = page.getByRole('dialog')
   await dialog.waitFor()
   t.match(await dialog.innerText(), id)
-  t.equal(await dialog.getByRole('button', { name: 'Run' }).isDisabled(), true, 'a click alone does not confirm')
+  t.equal(await dialog.getByRole('button', { name: 'Run' }).isDisabled(), true, 'a click does not confirm')
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await place.getByText('Wipe: DSH_NOT_CONFIRMED').waitFor()
   t.notMatch(await place.getByText('count: ').innerText(), 'count: 0', 'the operation was not called')

@@ -48,14 +48,14 @@ t.test('the page to sign in', { skip: noBrowser }, async t => {
       }
   })
 
-  await t.test('takes a pasted address, with the keyboard alone', async t => {
+  await t.test('takes a pasted address, without a mouse', async t => {
     const page = await (await browser.newContext()).newPage()
     await page.goto(`${server.url}/ui/plugins`)
     await page.getByLabel('Code or address').focus()
     await page.keyboard.type(await signInUrl(server))
     await page.keyboard.press('Enter')
     await settled(page)
-    t.match(page.url(), /\/ui\/plugins$/, 'it leads to the page that was asked for')
+    t.match(page.url(), /\/ui\/plugins$/, 'it leads to the requested page')
     await page.context().close()
   })
 
