@@ -119,6 +119,7 @@ tap.test('correct views of every kind are accepted', async t => {
     { kind: 'table', operation: 'shop.feed', key: 'id', columns: [{ field: 'total' }] },
     { kind: 'text', operation: 'shop.list', field: 'free.anything', format: 'json' },
     { kind: 'log', operation: 'shop.list', rows: 'orders', time: 'id', message: 'customer.name' },
+    { kind: 'log', operation: 'shop.feed', key: 'id', time: 'id', message: 'id' },
     { kind: 'chart', operation: 'shop.list', rows: 'orders', x: 'id', series: [{ field: 'total', label: 'Total' }] },
     { kind: 'graph', operation: 'shop.graph', nodes: 'graph.nodes', edges: 'graph.edges' },
     { kind: 'timeline', operation: 'shop.list', rows: 'orders', lane: 'id', start: 'total', end: 'total' },
@@ -189,6 +190,14 @@ tap.test('a mistake in a page makes only that page broken, with the place and th
     [
       { kind: 'table', operation: 'shop.feed', rows: 'upsert', key: 'id' },
       /^view\.rows: a delta operation has its rows in upsert/
+    ],
+    [
+      { kind: 'log', operation: 'shop.feed', time: 'id', message: 'id' },
+      /^view\.key: the row of shop\.feed has no field key/
+    ],
+    [
+      { kind: 'record', operation: 'shop.list', name: 'title' },
+      /^view\.name: the output of shop\.list has no field title/
     ],
     [{ kind: 'record', operation: 'shop.show' }, /^view\.input: it does not bind id, which shop\.show requires$/],
     [

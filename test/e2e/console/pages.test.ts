@@ -17,7 +17,10 @@ const OWN_PAGES = [
   '/ui/configuration?tab=history',
   '/ui/secrets',
   '/ui/operations',
-  '/ui/operations/orchestrator.submitTask'
+  '/ui/operations/orchestrator.submitTask',
+  '/ui/p/orchestrator-tools/submit',
+  '/ui/p/planning/new',
+  '/ui/p/rows/one/r5'
 ]
 
 const SIZES = [
@@ -124,6 +127,38 @@ t.test('states of a table', { skip: noBrowser }, async t => {
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByText('9,999').waitFor()
     t.pass('the row is gone')
+  })
+
+  await t.test('a log shows every line of a delta operation, and a filter with a default can be cleared', async t => {
+    await open('/ui/p/rows/lines')
+    const lines = page.getByRole('log').locator(':scope > div')
+    await page.getByText('row 9999').waitFor()
+    t.equal(await lines.count(), 111)
+    await page.getByLabel('Name', { exact: true }).fill('')
+    await page.getByText('row 9000', { exact: false }).first().waitFor()
+    t.ok((await lines.count()) > 1_000)
+  })
+
+  await t.test(
+    'a line links to its record, whose name is the title below its list, without its empty fields',
+    async t => {
+      await open('/ui/p/rows/lines')
+      await page.getByRole('link', { name: 'r9999' }).click()
+      await page.getByRole('heading', { level: 1, name: 'row 9999' }).waitFor()
+      t.equal(await page.locator('main dt').count(), 2)
+      await page.getByRole('button', { name: 'Show 1 empty field' }).click()
+      t.equal(await page.locator('main dt').count(), 3)
+    }
+  )
+
+  await t.test('a page that another one offers is a button there, and leads back', async t => {
+    await open('/ui/p/rows/many')
+    t.equal(await page.locator('nav[aria-label=pages]').getByText('Change rows').count(), 0)
+    await page.locator('main').getByRole('link', { name: 'Change rows' }).click()
+    await page.waitForURL('**/rows/change')
+    await page.getByRole('heading', { level: 1 }).getByRole('link', { name: 'Many' }).click()
+    await page.waitForURL('**/rows/many')
+    t.pass('the title links to the list')
   })
 
   await t.test('texts of plugins stay text', async t => {

@@ -19,13 +19,14 @@ const hostile = defineOperation({ id: 'rows.hostile', summary: ${JSON.stringify(
 const change = defineOperation({ id: 'rows.change', summary: 'Change rows', effect: 'write', input: t.object({ count: t.integer({ default: 1, minimum: 1, maximum: 10000 }), name: t.optional(t.string()) }), output: t.object({ changed: t.integer() }) })
 const wipe = defineOperation({ id: 'rows.wipe', summary: 'Delete a row', effect: 'destructive', input: t.object({ id: t.string() }), output: t.object({ removed: t.boolean() }) })
 const inbox = defineOperation({ id: 'rows.inbox', summary: 'Waiting', effect: 'read', watch: { on: ['rows.changed'] }, input: t.object({}), output: t.object({ items: t.array(t.record(t.unknown())) }) })
+const one = defineOperation({ id: 'rows.one', summary: 'One row', effect: 'read', input: t.object({ id: t.string() }), output: t.object({ id: t.string(), name: t.string(), note: t.nullable(t.string()) }) })
 const HOSTILE = ${JSON.stringify(HOSTILE)}
 const states = ['queued', 'running', 'done'] as const
 
 export default definePlugin({
   name: 'rows',
   summary: HOSTILE,
-  operations: [feed, none, broken, never, hostile, change, wipe, inbox],
+  operations: [feed, one, none, broken, never, hostile, change, wipe, inbox],
   async activate(ctx) {
     const log = await ctx.keep('rows', () => {
       const created = new DeltaLog<any>()
@@ -34,6 +35,7 @@ export default definePlugin({
     }, () => {})
     ctx.log.warn(HOSTILE, { [HOSTILE]: HOSTILE })
     ctx.implement(feed, ({ since, limit }) => log.read(since, limit) as never)
+    ctx.implement(one, ({ id }) => ({ id, name: log.get(id)?.name ?? '', note: null }))
     ctx.implement(none, () => ({ rows: [] }))
     ctx.implement(broken, (_, call) => call.fail('ROWS_BROKEN', 'the rows are broken ' + HOSTILE))
     ctx.implement(never, (_, call) => new Promise((_, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason))))
@@ -55,6 +57,9 @@ export default definePlugin({
     const columns = [{ field: 'id' }, { field: 'name' }, { field: 'state', format: 'state' as const }, { field: 'value', format: 'number' as const }]
     const page = (path: string, title: string, view: any) => ctx.contribute(dashboardPages, { path: 'rows/' + path, title, section: 'build', view })
     page('many', 'Many', { kind: 'table', operation: 'rows.feed', key: 'id', columns, of: 'row', filters: [{ name: 'name', label: 'Name', field: 'name' }, { name: 'state', label: 'State', field: 'state', choices: [...states] }] })
+    page('lines', 'Lines', { kind: 'log', operation: 'rows.feed', key: 'id', time: 'value', level: 'state', message: 'name', columns: [{ field: 'id', link: { page: 'rows/one/:id', params: { id: { from: 'row', name: 'id' } } } }], filters: [{ name: 'name', label: 'Name', field: 'name', default: 'row 99' }] })
+    page('one/:id', 'Row', { kind: 'record', operation: 'rows.one', input: { id: { from: 'route', name: 'id' } }, name: 'name' })
+    ctx.contribute(dashboardPages, { path: 'rows/change', title: 'Change rows', section: 'build', under: 'rows/many', view: { kind: 'form', operation: 'rows.change' } })
     page('none', 'None', { kind: 'table', operation: 'rows.none', rows: 'rows', key: 'id', columns, empty: 'Rows appear here.' })
     page('broken', 'Broken', { kind: 'table', operation: 'rows.broken', rows: 'rows', key: 'id', columns })
     page('never', 'Never', { kind: 'table', operation: 'rows.never', rows: 'rows', key: 'id', columns })

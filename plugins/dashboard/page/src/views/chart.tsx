@@ -11,6 +11,8 @@ import type { ViewProps } from './view.tsx'
 
 const HEIGHT = 220
 const COLOURS = ['--accent', '--line-2', '--ok', '--text-dim'] as const
+/** Shortest axis of time, in seconds. */
+const MIN_SPAN_S = 60
 /** Factor from the highest value to the end of the axis. */
 const HEADROOM = 1.1
 const FAILURES = /error|fail/i
@@ -72,7 +74,10 @@ function Lines({ view, rows, label, colours }: LinesProps) {
               textOf(point === null ? plot.data[at]?.at(-1) : value, series.format ?? 'number') || '–'
           }))
         ],
-        scales: { y: { range: (_, min, max) => [Math.min(0, min), max > 0 ? max * HEADROOM : 1] } },
+        scales: {
+          x: { range: (_, min, max) => [Math.min(min, max - MIN_SPAN_S), max] },
+          y: { range: (_, min, max) => [Math.min(0, min), max > 0 ? max * HEADROOM : 1] }
+        },
         axes: [
           { ...axis, space: TIME_DISTANCE, values: (_, times) => times.map(timeLabel) },
           { ...axis, size: VALUES_WIDTH, values: (_, values) => values.map(value => textOf(value, format)) }

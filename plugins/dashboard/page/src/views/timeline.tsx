@@ -36,7 +36,7 @@ export function TimelineView({ view, scope, label }: ViewProps<Timeline>) {
       <div class="lane small dim" aria-hidden="true">
         {TICKS.map(share => (
           <span key={share} class="tick" style={{ left: `${share * 100}%` }}>
-            {share === 0 ? '0' : `+${durationText(total * share)}`}
+            {share === 0 ? '0' : `+${durationText(total * share).replace(/ min \d+ s$/, ' min')}`}
           </span>
         ))}
       </div>
