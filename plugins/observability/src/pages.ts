@@ -86,8 +86,7 @@ const REQUESTS: DashboardPage = {
       { name: 'sender', label: 'From', choices: SENDERS, field: 'sender', default: 'client' },
       { name: 'plugin', label: 'Plugin', field: 'plugin' },
       { name: 'path', label: 'Path', field: 'path' },
-      { name: 'request', label: 'Request id', field: 'request_id' },
-      { name: 'sender', label: 'Sender', choices: ['client', 'console'], field: 'sender', default: 'client' }
+      { name: 'request', label: 'Request id', field: 'request_id' }
     ],
     of: 'request',
     open: requestLink,
@@ -310,6 +309,8 @@ const TRACES: DashboardPage = {
 const TRACE_PAGE: DashboardPage = {
   path: TRACE,
   title: 'Trace',
+  summary:
+    'Inner steps are kept for failed and slow requests of programs, and for calls made while the page Traces is open',
   section: 'observe',
   role: 'owner',
   view: timeline('observability.trace', 'id')
