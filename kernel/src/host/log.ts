@@ -47,7 +47,7 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
           hideObject: true,
           messageFormat: prettyLine
         })
-      : pino.destination({ dest: descriptor, sync: true })
+      : new BatchedLines(pino.destination({ dest: descriptor, sync: true }))
   const root = pino(
     {
       level: options.level,
@@ -90,16 +90,69 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
   }
 }
 
+/** Characters of lines after which they are written, before the end of the turn. */
+const MAX_BATCH = 65_536
+/** Beginning of a line of the level error or fatal. */
+const ERROR = /^\{"level":[56]0/
+
+/** Outputs with lines that are not written yet. */
+const pendingOutputs = new Set<BatchedLines>()
+process.on('exit', () => {
+  for (const output of pendingOutputs) output.flush()
+})
+
+/**
+ * Writes the lines of one turn of the event loop at once: a system call for each line costs more than a small request.
+ * Errors are written immediately, since they may be the last line before a crash.
+ */
+class BatchedLines {
+  readonly #output: { write(text: string): unknown }
+  #pending = ''
+
+  constructor(output: { write(text: string): unknown }) {
+    this.#output = output
+  }
+
+  write(line: string): void {
+    if (this.#pending === '') {
+      pendingOutputs.add(this)
+      setImmediate(() => this.flush())
+    }
+    this.#pending += line
+    if (this.#pending.length > MAX_BATCH || ERROR.test(line)) this.flush()
+  }
+
+  flush(): void {
+    pendingOutputs.delete(this)
+    const text = this.#pending
+    this.#pending = ''
+    if (text !== '') this.#output.write(text)
+  }
+}
+
 function serializeFields(fields: Readonly<Record<string, unknown>> = {}): object {
-  return Object.fromEntries(
-    Object.entries(fields).map(([key, value]) => [OWN_FIELDS.has(key) ? `${key}_` : key, serializeValue(key, value, 0)])
-  )
+  const serialized: Record<string, unknown> = {}
+  for (const key of Object.keys(fields))
+    serialized[OWN_FIELDS.has(key) ? `${key}_` : key] = serializeValue(key, fields[key], 0)
+  return serialized
+}
+
+/** Results of {@link SECRET_FIELD}: few names occur in many lines. */
+const knownFields = new Map<string, boolean>()
+const MAX_KNOWN_FIELDS = 1_000
+
+function isSecretField(key: string): boolean {
+  const known = knownFields.get(key)
+  if (known !== undefined) return known
+  const isSecret = SECRET_FIELD.test(key)
+  if (knownFields.size < MAX_KNOWN_FIELDS) knownFields.set(key, isSecret)
+  return isSecret
 }
 
 function serializeValue(key: string, value: unknown, depth: number): unknown {
   // A boolean in such a field only says whether the secret exists.
   if (value === undefined || typeof value === 'boolean') return value
-  if (SECRET_FIELD.test(key)) return MASK
+  if (isSecretField(key)) return MASK
   if (value instanceof Error || isSvcError(value)) return serializeError(value, depth)
   if (typeof value !== 'object' || value === null) return value
   if (depth >= MAX_DEPTH) return Array.isArray(value) ? '[…]' : '{…}'
