@@ -309,11 +309,17 @@ const TRACES: DashboardPage = {
 const TRACE_PAGE: DashboardPage = {
   path: TRACE,
   title: 'Trace',
-  summary:
-    'Inner steps are kept for failed and slow requests of programs, and for calls made while the page Traces is open',
   section: 'observe',
   role: 'owner',
-  view: timeline('observability.trace', 'id')
+  view: {
+    kind: 'stack',
+    items: [
+      {
+        title: 'Spans, with inner steps of failed and slow requests, and of calls made while Traces is open',
+        view: timeline('observability.trace', 'id')
+      }
+    ]
+  }
 }
 
 /** Contributes the pages of the console and its card. */
