@@ -236,7 +236,10 @@ function ChangeDialog({
     setBusy(true)
     try {
       await call(operation, input)
-      showToast('ok', `${titleOf(change)} ${name}: done`)
+      const { plugins } = (await call('kernel.plugins.list', {})) as { plugins: readonly PluginReport[] }
+      const now = plugins.find(each => each.name === name)
+      if (change === 'disable' || now?.state === 'active') showToast('ok', `${titleOf(change)} ${name}: done`)
+      else showToast('bad', `${name} is ${now?.state ?? 'gone'}`, now?.why ?? undefined)
       onClose()
     } catch (error) {
       reportError(error)
