@@ -11,7 +11,8 @@ let used = 0
 export function randomHex(bytes: number): string {
   if (used + 2 * bytes > pool.length) {
     const random = crypto.getRandomValues(new Uint8Array(Math.max(POOL_BYTES, bytes)))
-    pool = Buffer.from(random.buffer).toString('hex')
+    // Not with Buffer: pages of the console may import this package, too.
+    pool = Array.from(random, byte => byte.toString(16).padStart(2, '0')).join('')
     used = 0
   }
   const begin = used

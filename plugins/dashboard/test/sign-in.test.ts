@@ -143,6 +143,11 @@ tap.test('each request needs the cookie, the token, and a page of the same origi
   const cases: [string, Record<string, string>, number][] = [
     ['cookie, token and Sec-Fetch-Site', { cookie, 'x-svc-token': token, ...site }, 200],
     ['cookie, token and Origin', { cookie, 'x-svc-token': token, origin: own }, 200],
+    [
+      'a planted cookie before the own one',
+      { cookie: `${cookie.replace(/=.*/, '=planted')}; ${cookie}`, 'x-svc-token': token, ...site },
+      200
+    ],
     ['no cookie', { 'x-svc-token': token, ...site }, 401],
     ['no token', { cookie, ...site }, 401],
     ['an empty token', { cookie, 'x-svc-token': '', ...site }, 401],

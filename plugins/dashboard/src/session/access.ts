@@ -6,6 +6,9 @@ import type { Session, Sessions } from './sessions.ts'
 /** Header with the half of the sign-in that only pages of this origin can read. */
 export const TOKEN_HEADER = 'x-svc-token'
 
+/** Maximum number of cookies of the console's name that are tried. */
+const MAX_COOKIES = 8
+
 const SIGN_IN = 'run svc dashboard, and open the address that it prints'
 
 /**
@@ -56,7 +59,7 @@ export class Access {
   sessionOf(request: IncomingMessage): Session {
     this.#checkOrigin(request)
     const token = request.headers[TOKEN_HEADER]
-    const session = this.#sessions.ofBoth(this.#cookieOf(request), typeof token === 'string' ? token : undefined)
+    const session = typeof token === 'string' ? this.#ofBoth(request, token) : null
     if (session === null) throw signedOut('the request has no valid cookie and token of a session')
     return session
   }
@@ -68,14 +71,14 @@ export class Access {
   sessionOfHandshake(request: IncomingMessage): Session {
     const own = this.originOf(request)
     if (request.headers.origin !== own) throw signedOut('the handshake does not come from a page of the console')
-    const session = this.#sessions.ofCookie(this.#cookieOf(request))
+    const session = firstOf(this.#cookiesOf(request), cookie => this.#sessions.ofCookie(cookie))
     if (session === null) throw signedOut('the handshake has no valid cookie of a session')
     return session
   }
 
   /** Returns the session if the token of the first message belongs to the cookie of the handshake; else null. */
   confirmHandshake(request: IncomingMessage, token: string): Session | null {
-    return this.#sessions.ofBoth(this.#cookieOf(request), token)
+    return this.#ofBoth(request, token)
   }
 
   /** Throws `DSH_SESSION_REQUIRED` if a page of another origin sent the request. A program sends no Origin. */
@@ -94,11 +97,25 @@ export class Access {
     throw signedOut('the request does not come from a page of the console')
   }
 
-  #cookieOf(request: IncomingMessage): string | undefined {
+  #ofBoth(request: IncomingMessage, token: string): Session | null {
+    return firstOf(this.#cookiesOf(request), cookie => this.#sessions.ofBoth(cookie, token))
+  }
+
+  /** Returns all cookies of the name: an app on another port can plant one with a narrower path, which is sent first. */
+  #cookiesOf(request: IncomingMessage): readonly string[] {
     const prefix = `${this.cookieName}=`
     const parts = (request.headers.cookie ?? '').split(';').map(part => part.trim())
-    return parts.find(part => part.startsWith(prefix))?.slice(prefix.length)
+    const found = parts.filter(part => part.startsWith(prefix)).map(part => part.slice(prefix.length))
+    return found.slice(0, MAX_COOKIES)
   }
+}
+
+function firstOf(cookies: readonly string[], find: (cookie: string) => Session | null): Session | null {
+  for (const cookie of cookies) {
+    const session = find(cookie)
+    if (session !== null) return session
+  }
+  return null
 }
 
 function signedOut(message: string): Error {
