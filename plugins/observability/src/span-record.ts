@@ -30,8 +30,10 @@ export interface StoredSpan extends Writable<Ids> {
   kind: SpanRecord['kind']
   /** Operation, name of the step, or method of the request. */
   name: string
-  /** Route or path of a request. */
-  place: string
+  /** Route of a request; null if none matched. */
+  route: string | null
+  /** Path of a request. */
+  path: string
   plugin: string | null
   /** When it ended, in Unix milliseconds. */
   ended: number
@@ -74,7 +76,8 @@ export function emptySpan(): StoredSpan {
     parentSpan: null,
     requestName: 0,
     name: '',
-    place: '',
+    route: null,
+    path: '',
     plugin: null,
     ended: 0.5,
     ms: 0.5,
@@ -114,7 +117,8 @@ export function fillFromRequest(slot: StoredSpan, request: StoredRequest): void 
   slot.parentSpan = request.parentSpan
   slot.requestName = request.requestName
   slot.name = request.method
-  slot.place = request.route ?? request.path
+  slot.route = request.route
+  slot.path = request.path
   slot.plugin = request.plugin
   slot.ended = request.time
   slot.ms = request.ms
@@ -138,7 +142,8 @@ export function fillFromCall(
   slot.parentSpan = call.parentSpan
   slot.requestName = call.requestName
   slot.name = operation.id
-  slot.place = ''
+  slot.route = null
+  slot.path = ''
   slot.plugin = plugin
   slot.ended = unixMs()
   slot.ms = ms
@@ -156,7 +161,8 @@ export function fillFromStep(slot: StoredSpan, span: SpanRecord): void {
   slot.parentSpan = span.parent_id
   slot.requestName = span.request_id ?? ''
   slot.name = span.name
-  slot.place = ''
+  slot.route = null
+  slot.path = ''
   slot.plugin = span.plugin
   slot.ended = span.start + span.ms
   slot.ms = span.ms
@@ -174,19 +180,28 @@ export function toRecord(stored: StoredRequest): AccessRecord {
 
 /** Returns a copy of a stored span, as others see it. */
 export function toSpan(stored: StoredSpan): SpanRecord {
-  const { kind, name, place, plugin, ended, ms, error, status, surface, attributes, parentSpan, requestName } = stored
+  const { kind, name, route, path, plugin, ended, ms, error, status, surface, parentSpan, requestName } = stored
   const isRequest = kind === 'request'
   return {
     trace_id: traceIdOf(stored.traceRoot),
     span_id: spanIdOf(stored.spanNumber),
     parent_id: parentSpan === null ? null : spanIdOf(parentSpan),
     request_id: requestName === '' ? null : requestIdOf(requestName),
-    name: isRequest ? `${name} ${place}` : name,
+    name: isRequest ? `${name} ${route ?? path}` : name,
     kind,
     plugin,
     start: ended - ms,
     ms,
     error: error ?? (isRequest && status >= 500 ? String(status) : null),
-    attributes: attributes ?? (isRequest ? { status } : { surface })
+    attributes: stored.attributes ?? (isRequest ? requestAttributes(stored) : { 'svc.surface': surface })
+  }
+}
+
+function requestAttributes({ name, route, path, status }: StoredSpan): SpanAttributes {
+  return {
+    'http.request.method': name,
+    'http.response.status_code': status,
+    'url.path': path,
+    ...(route === null ? {} : { 'http.route': route })
   }
 }

@@ -186,7 +186,11 @@ t.test('a request is the first span of its trace, even if others end first', asy
       { name: 'inside', depth: 1, kind: 'step' }
     ]
   )
-  t.match(steps[0], { error: 'THING_UNKNOWN', attributes: { status: 404 }, parent_id: 'c'.repeat(16) })
+  t.match(steps[0], {
+    error: 'THING_UNKNOWN',
+    attributes: { 'http.response.status_code': 404, 'http.route': '/v1/things/:id', 'url.path': '/v1/things/7' },
+    parent_id: 'c'.repeat(16)
+  })
   await t.rejects(trace('unknown'), { code: 'OBS_TRACE_UNKNOWN', hint: /svc requests|svc serve/ })
 })
 

@@ -92,7 +92,7 @@ t.test('the setting sample records every call', async t => {
   t.same(await names('t-1'), DETAILED)
 })
 
-t.test('calls are recorded with details while somebody watches the traces', async t => {
+t.test('calls are recorded with details while a client watches the traces', async t => {
   const { call, names, port } = await open(t)
   const end = port.topics.subscribe(['observability.spans'], () => undefined)
   await call()

@@ -10,22 +10,23 @@ export interface BatchOptions<A> {
   onLost(count: number, error: unknown): void
 }
 
+const FULL = new Error('the queue is full')
+
 /** Collects items and sends them in batches, one at a time. A full queue drops new items. */
 export class Batches<A> {
   readonly #options: BatchOptions<A>
   #queue: A[] = []
   #timer: NodeJS.Timeout | undefined
   #sending: Promise<void> | undefined
-  #dropped = 0
 
   constructor(options: BatchOptions<A>) {
     this.#options = options
   }
 
   add(item: A): void {
-    const { maxQueue, maxBatch, delayMs } = this.#options
+    const { maxQueue, maxBatch, delayMs, onLost } = this.#options
     if (this.#queue.length >= maxQueue) {
-      this.#dropped += 1
+      onLost(1, FULL)
       return
     }
     this.#queue.push(item)
@@ -55,10 +56,6 @@ export class Batches<A> {
         await this.#options.send(batch)
       } catch (error) {
         this.#options.onLost(batch.length, error)
-      }
-      if (this.#dropped > 0) {
-        this.#options.onLost(this.#dropped, new Error('the queue was full'))
-        this.#dropped = 0
       }
     }
   }

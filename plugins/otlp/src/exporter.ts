@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { resourceFromAttributes } from '@opentelemetry/resources'
@@ -11,6 +13,8 @@ export interface ExporterOptions {
   readonly gzip: boolean
   readonly serviceName: string
   readonly version: string
+  /** Further attributes of this server. */
+  readonly attributes: Readonly<Record<string, string>>
 }
 
 export interface Exporter {
@@ -20,7 +24,15 @@ export interface Exporter {
 }
 
 /** Opens an exporter that sends spans by OTLP over HTTP, in protobuf. */
-export function openExporter({ url, headers, timeoutMs, gzip, serviceName, version }: ExporterOptions): Exporter {
+export function openExporter({
+  url,
+  headers,
+  timeoutMs,
+  gzip,
+  serviceName,
+  version,
+  attributes
+}: ExporterOptions): Exporter {
   const exporter = new OTLPTraceExporter({
     url,
     headers: { ...headers },
@@ -28,9 +40,14 @@ export function openExporter({ url, headers, timeoutMs, gzip, serviceName, versi
     compression: (gzip ? 'gzip' : 'none') as never
   })
   const resource = resourceFromAttributes({
+    ...attributes,
     'service.name': serviceName,
     'service.version': version,
-    'process.pid': process.pid
+    'service.instance.id': randomUUID(),
+    'host.name': hostname(),
+    'process.pid': process.pid,
+    'process.runtime.name': 'nodejs',
+    'process.runtime.version': process.versions.node
   })
   return {
     send: spans =>

@@ -1,7 +1,7 @@
 import { kernelPort, metricsText, observabilitySpans, type SpanRecord } from '@svc/contracts'
 import { definePlugin, errorMessage, settlesWithin } from '@svc/plugin-sdk'
 import { Batches } from './batches.ts'
-import { parseHeaders } from './headers.ts'
+import { parseHeaders, parsePairs } from './headers.ts'
 import { type Settings, settings } from './settings.ts'
 
 const MAX_BATCH = 512
@@ -19,7 +19,11 @@ export default definePlugin({
   async activate(ctx, { kernel, spans }) {
     const config = ctx.config as Settings
     const url = config.traces_endpoint ?? `${config.endpoint.replace(/\/+$/, '')}/v1/traces`
-    const headers = parseHeaders(config.headers)
+    const headers =
+      config.traces_headers === undefined
+        ? parseHeaders(config.headers)
+        : parseHeaders(config.traces_headers, 'traces_headers')
+    const attributes = parsePairs(config.resource_attributes, 'resource_attributes')
     // Loaded here, since the plugin is off by default and the packages are large.
     const { openExporter } = await import('./exporter.ts')
     const exporter = openExporter({
@@ -28,7 +32,8 @@ export default definePlugin({
       timeoutMs: config.timeout_ms,
       gzip: config.compression === 'gzip',
       serviceName: config.service_name,
-      version: kernel.version
+      version: kernel.version,
+      attributes
     })
     const counts = { sent: 0, lost: 0 }
     let loggedAt = -Infinity

@@ -20,6 +20,18 @@ export const settings = t.object({
       description: 'Headers of each request, such as api-key=KEY,tenant=A. Values are percent-encoded.'
     })
   ),
+  traces_headers: t.optional(
+    t.secret({
+      'x-env': 'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+      description: 'Headers that are used instead of headers.'
+    })
+  ),
+  resource_attributes: t.optional(
+    t.string({
+      'x-env': 'OTEL_RESOURCE_ATTRIBUTES',
+      description: 'Attributes of this server, such as deployment.environment.name=test. Values are percent-encoded.'
+    })
+  ),
   timeout_ms: t.integer({
     default: 10_000,
     minimum: 1,

@@ -13,7 +13,7 @@ export function spanToOtel(span: SpanRecord, resource: Resource, version: string
     spanId,
     traceFlags: TraceFlags.SAMPLED
   })
-  const { status, ...attributes } = span.attributes
+  const failure = failureOf(span)
   const startTime = hrTime(span.start)
   const duration = hrTime(span.ms)
   return {
@@ -25,12 +25,13 @@ export function spanToOtel(span: SpanRecord, resource: Resource, version: string
     endTime: hrTime(span.start + span.ms),
     duration,
     ended: true,
-    status: span.error === null ? { code: SpanStatusCode.UNSET } : { code: SpanStatusCode.ERROR, message: span.error },
+    status: failure === null ? { code: SpanStatusCode.UNSET } : { code: SpanStatusCode.ERROR, message: failure },
     attributes: {
-      ...attributes,
+      ...span.attributes,
+      ...(span.kind === 'request' ? { 'url.scheme': 'http' } : {}),
       ...defined({
-        'http.response.status_code': span.kind === 'request' ? status : undefined,
-        'error.type': span.error ?? undefined,
+        'error.type': failure ?? undefined,
+        'svc.error_code': span.error ?? undefined,
         'svc.plugin': span.plugin ?? undefined,
         'svc.request_id': span.request_id ?? undefined
       }),
@@ -44,6 +45,12 @@ export function spanToOtel(span: SpanRecord, resource: Resource, version: string
     droppedEventsCount: 0,
     droppedLinksCount: 0
   }
+}
+
+/** Returns the failure of a span. A request that the server refused is none: the client was at fault. */
+function failureOf({ kind, error, attributes }: SpanRecord): string | null {
+  const { 'http.response.status_code': status } = attributes
+  return kind === 'request' && typeof status === 'number' && status < 500 ? null : error
 }
 
 /** Converts to seconds and nanoseconds. */

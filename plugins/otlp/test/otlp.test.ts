@@ -16,7 +16,7 @@ const REQUEST: SpanRecord = {
   start: 1_790_000_000_123.25,
   ms: 12.5,
   error: null,
-  attributes: { status: 200 }
+  attributes: { 'http.request.method': 'GET', 'http.route': '/v1/things/:id', 'http.response.status_code': 200 }
 }
 const OPERATION: SpanRecord = {
   ...REQUEST,
@@ -25,7 +25,7 @@ const OPERATION: SpanRecord = {
   name: 'things.get',
   kind: 'operation',
   error: 'THING_UNKNOWN',
-  attributes: { surface: 'http', rows: 2, cached: true }
+  attributes: { 'svc.surface': 'http', rows: 2, cached: true }
 }
 
 function notUsed(): never {
@@ -94,15 +94,22 @@ t.test('spans arrive at a collector with ids, times, attributes and errors', asy
     kind: 2,
     start: REQUEST.start,
     ms: REQUEST.ms,
-    attributes: { 'http.response.status_code': 200, 'svc.plugin': 'things', 'svc.request_id': 't-1' },
-    resource: { 'service.name': 'shop' },
+    attributes: {
+      'http.request.method': 'GET',
+      'http.route': '/v1/things/:id',
+      'http.response.status_code': 200,
+      'url.scheme': 'http',
+      'svc.plugin': 'things',
+      'svc.request_id': 't-1'
+    },
+    resource: { 'service.name': 'shop', 'process.runtime.name': 'nodejs', 'service.instance.id': /^[0-9a-f-]{36}$/ },
     status: { code: 0 }
   })
   t.match(operation, {
     trace: REQUEST.trace_id,
     parent: REQUEST.span_id,
     kind: 1,
-    attributes: { surface: 'http', rows: 2, cached: true, 'error.type': 'THING_UNKNOWN' },
+    attributes: { 'svc.surface': 'http', rows: 2, cached: true, 'error.type': 'THING_UNKNOWN' },
     status: { code: 2, message: 'THING_UNKNOWN' }
   })
 })
@@ -154,4 +161,48 @@ t.test('queued spans are sent when the plugin ends', async t => {
   await kernel.close()
   t.equal(collector.spans.length, 1)
   t.equal(listeners.size, 0)
+})
+
+t.test('only failures of the server mark a request as failed', async t => {
+  const collector = await openCollector(t)
+  const { record } = await open(t, { endpoint: collector.url })
+  const answered = (status: number) => ({
+    ...REQUEST,
+    error: 'THING_BAD',
+    attributes: { 'http.response.status_code': status }
+  })
+  record(answered(404))
+  record(answered(503))
+  await until(() => collector.spans.length === 2)
+  const [refused, failed] = collector.spans
+  t.match(refused, { status: { code: 0 }, attributes: { 'svc.error_code': 'THING_BAD', 'error.type': undefined } })
+  t.match(failed, { status: { code: 2, message: 'THING_BAD' }, attributes: { 'error.type': 'THING_BAD' } })
+})
+
+t.test('a full queue drops new spans and counts them', async t => {
+  const collector = await openCollector(t)
+  const { record, metrics, kernel } = await open(t, { endpoint: collector.url, queue: 3, delay_ms: 600_000 })
+  for (let count = 0; count < 10; count++) record(REQUEST)
+  t.match(await metrics(), 'svc_otlp_spans_total{result="lost"} 7\n')
+  await kernel.close()
+  t.equal(collector.spans.length, 3)
+})
+
+t.test('headers of traces replace the general ones, and attributes of the server are sent', async t => {
+  const collector = await openCollector(t)
+  const { record } = await open(t, {
+    endpoint: collector.url,
+    headers: 'a=1',
+    traces_headers: 'b=2',
+    resource_attributes: 'deployment.environment.name=test%20lab'
+  })
+  record(REQUEST)
+  await until(() => collector.spans.length === 1)
+  t.equal(collector.headers[0]?.b, '2')
+  t.notOk('a' in (collector.headers[0] ?? {}))
+  t.equal(collector.spans[0]?.resource['deployment.environment.name'], 'test lab')
+  await t.rejects(open(t, { resource_attributes: 'nothing' }), {
+    code: 'OTL_HEADERS_INVALID',
+    message: /resource_attributes: pair 1/
+  })
 })
