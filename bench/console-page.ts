@@ -34,7 +34,7 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds)
 const tasks = Number(values.tasks)
 
-/** What the bench measures. Shares are of one core. */
+/** Results of the benchmark. Shares are of one core. */
 export interface ConsolePageResults {
   readonly tasks: number
   /** Bytes of the first load over the network, compressed. */
@@ -77,7 +77,7 @@ try {
 }
 
 async function serve(): Promise<{ child: ChildProcess; url: string }> {
-  // Without the fleet nobody works on the tasks, so that an idle page can be measured.
+  // Without the fleet the tasks are not worked on, so that an idle page can be measured.
   const free = [
     'plugins.http.port=0',
     'plugins.daemon.socket=127.0.0.1:0',

@@ -83,7 +83,7 @@ export interface DashboardAction {
   readonly on: string
   readonly label: string
   readonly operation: string
-  /** Input of the operation from the row. Required fields without a binding are asked for. */
+  /** Input of the operation from the row. A form requests required fields without a binding. */
   readonly bind: Bindings
   /** Input fields that the person may fill in before the call. */
   readonly ask?: readonly string[]

@@ -1,4 +1,4 @@
-/** What a page module exports. `Root`: in a browser, the shadow root or element to draw into. */
+/** Exports of a page module. `Root`: in a browser, the shadow root or element to draw into. */
 export interface ConsoleModule<Root = unknown> {
   /** Draws the page. Returns the disposer, which runs before the page closes or its code is replaced. */
   mount(root: Root, api: ConsoleApi): void | (() => void)

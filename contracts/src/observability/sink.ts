@@ -11,7 +11,7 @@ export interface ObservabilitySink {
   request(request: FinishedAccess): void
 }
 
-/** What is recorded of an HTTP request besides its ids. */
+/** Record of an HTTP request without its ids. */
 export interface Access {
   /** When the response was complete, in Unix milliseconds. */
   readonly time: number

@@ -7,6 +7,7 @@ import { problemFields } from './caller-problems.ts'
 const ADMIN = ['kernel.admin']
 /** Each changed key is one more pass over the text. */
 export const MAX_CHANGES = 200
+export const MAX_KEY_CHARS = 1000
 const MAX_TEXT_CHARS = 64 * 1024
 
 const { CFG_CHANGED, CFG_VERSION_UNKNOWN, CFG_WRITE_REFUSED } = adminErrors.specs
@@ -17,7 +18,7 @@ const digest = t.string({
 })
 const key = t.string({
   minLength: 1,
-  maxLength: 1000,
+  maxLength: MAX_KEY_CHARS,
   description: 'Dotted key, for example plugins.http.port',
   'x-complete': 'settings'
 })
@@ -96,8 +97,10 @@ export const configPreview = defineOperation({
     id: t.optional(t.string({ maxLength: 64, description: 'Id of the previous text to restore' }))
   }),
   output: t.object({ ...preview, plan: t.nullable(changeReport) }),
-  errors: { CFG_VERSION_UNKNOWN },
+  errors: { CFG_VERSION_UNKNOWN, CFG_WRITE_REFUSED },
   effect: 'read',
+  // It waits for its turn with all changes, may load a disabled plugin, and shows which guess of a secret is right.
+  scopes: ADMIN,
   timeoutMs: 60_000,
   concurrency: 1,
   expose: { rpc: true }

@@ -9,7 +9,7 @@ import { addRequest, removeRequest, type SocketRequest } from './socket-exchange
 const EXCHANGE = Symbol('exchange')
 type WithExchange = IncomingMessage & { [EXCHANGE]?: Exchange }
 
-/** What the requests of a listener share. */
+/** State that the requests of a listener share. */
 export interface ExchangeHost {
   readonly table: Pick<RouteTable, 'shownPath'>
   /** Called once per request: when the response was passed to the socket, or the client disconnected. */

@@ -173,7 +173,7 @@ t.test('states of a table', { skip: noBrowser }, async t => {
   })
 })
 
-t.test('the main tasks work with the keyboard alone', { skip: noBrowser }, async t => {
+t.test('the main tasks work with only the keyboard', { skip: noBrowser }, async t => {
   const server = await serve(
     t,
     makeProject(t, { ...rowsPlugin, 'svc.toml': 'kernel.plugin_directories = ["plugins"]\n' })

@@ -11,12 +11,12 @@ export interface FailedSource {
   readonly message: string
 }
 
-/** What waits for a person; null until it is loaded. */
+/** Items that wait for a person; null until they are loaded. */
 export const inboxItems = signal<readonly InboxItem[] | null>(null)
 export const failedSources = signal<readonly FailedSource[]>([])
 export const inboxError = signal<CallError | null>(null)
 
-/** Keeps the inbox up to date while somebody is signed in. Returns the function that ends it. */
+/** Keeps the inbox of a session up to date. Returns the function that ends it. */
 export function watchInbox(): () => void {
   if (!mayCall(INBOX)) {
     inboxItems.value = []

@@ -19,7 +19,7 @@ interface ModulePageProps {
 /** Number of module versions after which the tab is loaded again: the browser keeps the code of each. */
 const MAX_VERSIONS = 50
 const versions = new Set<string>()
-/** What the modules of this tab keep over a replacement of their code, by page. */
+/** Values that modules of this tab keep when their code is replaced, by page. */
 const memories = new Map<string, Map<string, unknown>>()
 
 /**
@@ -125,7 +125,7 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
       {module.kind === 'script' ? (
         <div ref={host} class="fill" />
       ) : (
-        // The frame has an origin of its own: it can neither read this page nor call the server. Its code starts once,
+        // The frame has a separate origin: it can neither read this page nor call the server. Its code starts once,
         // so another route needs another frame.
         <iframe
           key={`${module.url} ${routeText}`}

@@ -48,7 +48,7 @@ export interface BrokenEntry {
   readonly reason: string
 }
 
-/** What the console shows of the serving generation. */
+/** Contents of the console in the serving generation. */
 export interface ConsoleState {
   /** Id of the page's build; a different one means that the page has to be loaded again. */
   readonly build: string

@@ -77,7 +77,7 @@ export function useSource(operation: string, input: Readonly<Record<string, unkn
       void load()
       return () => cancel.abort()
     },
-    // What is not watched is loaded again when the plugins change.
+    // Data that is not watched is loaded again when the plugins change.
     mode === undefined ? [source, operation, inputText, generation] : [source, operation, inputText, mode]
   )
   return source

@@ -1,9 +1,9 @@
 import { computed, signal } from '@preact/signals'
 import type { ConsoleState, OperationSummary, SessionInfo } from './protocol.ts'
 
-/** Session of this tab; null while nobody is signed in. */
+/** Session of this tab; null while signed out. */
 export const session = signal<SessionInfo | null>(null)
-/** What the serving generation offers; null before it is loaded. */
+/** Contents of the console in the serving generation; null before they are loaded. */
 export const consoleState = signal<ConsoleState | null>(null)
 /** State of the stream of changes. */
 export const connection = signal<'connecting' | 'open' | 'lost'>('connecting')

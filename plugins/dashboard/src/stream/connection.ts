@@ -19,6 +19,8 @@ export const CLOSE = {
 const MAX_SUBSCRIPTIONS = 64
 /** Unsent bytes from which a socket gets no more frames. */
 const MAX_BUFFERED_BYTES = 1_048_576
+/** Unsent bytes from which a page is disconnected. Errors are sent to a full socket, too. */
+const MAX_UNSENT_BYTES = 4 * MAX_BUFFERED_BYTES
 const HELLO_MS = 5_000
 const ACK_MS = 30_000
 const PING_MS = 30_000
@@ -31,6 +33,8 @@ export interface ConnectionParts {
   readonly session: Session
   /** Returns whether the token belongs to the session of the handshake. */
   readonly confirm: (token: string) => boolean
+  /** Returns whether the session may have one more subscription, over all of its pages. */
+  readonly maySubscribe: () => boolean
   readonly build: () => Promise<string>
   /** Generation that the console shows. */
   readonly generation: () => number
@@ -67,6 +71,11 @@ export class Connection {
 
   get isVisible(): boolean {
     return this.#isVisible
+  }
+
+  /** Number of subscriptions. */
+  get size(): number {
+    return this.#subscriptions.size
   }
 
   /** True if the socket takes more frames. */
@@ -111,6 +120,11 @@ export class Connection {
   }
 
   send(frame: string): void {
+    // A page that asks and does not read would fill the memory. No error is sent, since it would not be read.
+    if (this.#socket.bufferedAmount > MAX_UNSENT_BYTES) {
+      this.#socket.terminate()
+      return
+    }
     this.#socket.send(frame, () => {
       if (!this.#isBlocked || !this.isFree) return
       if (this.#unsentGeneration !== null) this.announce(this.#unsentGeneration)
@@ -167,6 +181,15 @@ export class Connection {
         'DSH_TOO_MANY_SUBSCRIPTIONS',
         `a page may watch ${MAX_SUBSCRIPTIONS} operations at a time`,
         { hint: 'close views that are not needed' }
+      )
+      this.send(serverFrame.error(id, error))
+      return
+    }
+    if (!this.#parts.maySubscribe()) {
+      const error = dashboardErrors.create(
+        'DSH_TOO_MANY_SUBSCRIPTIONS',
+        'the pages of this session watch the maximum number of operations',
+        { hint: 'close pages that are not needed' }
       )
       this.send(serverFrame.error(id, error))
       return

@@ -228,7 +228,7 @@ function ListField({
     setText(next)
     const lines = next.split('\n').flatMap(line => (line.trim() === '' ? [] : [line.trim()]))
     if (lines.length === 0) onChange(undefined)
-    // What is not a number stays a text, so that the check of the input names it.
+    // A text that is no number is kept, so that the check of the input names it.
     else onChange(item === 'string' ? lines : lines.map(line => (Number.isFinite(Number(line)) ? Number(line) : line)))
   }
   return (

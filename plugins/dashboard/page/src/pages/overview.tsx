@@ -54,7 +54,7 @@ const STEPS = [
   {
     page: 'model-server/playground',
     text: 'Talk to a model',
-    detail: 'in the playground, alone or beside another one'
+    detail: 'in the playground, or compare two of them'
   },
   { page: 'orchestrator-tools/submit', text: 'Submit a task', detail: 'and follow how agents work on it' },
   { page: 'app-runtime/apps', text: 'Serve a program', detail: 'with svc dev FILE, then browse its tables and routes' },
@@ -62,7 +62,7 @@ const STEPS = [
 ] as const
 const DISMISSED = 'svc-first-steps'
 
-/** What one can do here first, until the reader hides it in this browser. */
+/** First steps for new users, until they hide them in this browser. */
 function FirstSteps() {
   const [hidden, setHidden] = useState(localStorage.getItem(DISMISSED) === 'hidden')
   const pages = new Set(consoleState.value?.pages.map(({ path }) => path))

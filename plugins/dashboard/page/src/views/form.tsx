@@ -10,7 +10,7 @@ export function FormView({ view, scope }: ViewProps<Form>) {
     const to = view.next === undefined ? null : linkAddress(view.next, { ...scope, row: output })
     if (to !== null) navigate(to)
   }
-  // What the page binds is not the reader's to change.
+  // Fields that the page binds cannot be changed.
   const bound = boundInput(view.input, scope)
   return (
     <OperationForm
