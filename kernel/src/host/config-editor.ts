@@ -4,6 +4,7 @@ import {
   changedPaths,
   editToml,
   formatProblem,
+  isTable,
   keyText,
   lookup,
   maskSecrets,
@@ -37,6 +38,13 @@ import type { ResolvedConfig } from './plugin-config.ts'
 
 /** Longest text that is edited, in characters: a change of one key of it takes about 0.1 s of the event loop. */
 const MAX_TEXT_CHARS = 64 * 1024
+/**
+ * Maximum product of the values of one table and the characters of the text: each value is a pass over the text, and no
+ * other work runs in between. About 2 s of the event loop.
+ */
+const MAX_TABLE_WORK = 1_000_000
+/** Longest part of a key in a message. */
+const MAX_KEY_CHARS = 200
 
 /** Functions of the project that the editor uses. */
 export interface EditorHost {
@@ -253,10 +261,12 @@ export class FileEditor implements ConfigEditor {
           }))
         : edit.assignments.map(each => parseAssignment(sections, each, before.table))
     assertEditable(before.text)
-    parseKeys(given.map(({ key }) => key))
+    const paths = parseKeys(given.map(({ key }) => key))
     let { text } = before
-    for (const { key, value } of given) {
+    for (const [index, { key, value }] of given.entries()) {
+      assertQuick(text, key, value, lookup(before.table, paths[index] ?? []))
       text = editToml(text, { [key]: value })
+      assertEditable(text)
       // Other work runs between two keys.
       await setImmediate()
     }
@@ -302,6 +312,35 @@ function assertEditable(text: string): void {
     `the text of the configuration file has ${text.length} characters; svc edits at most ${MAX_TEXT_CHARS}`,
     { hint: 'edit the file by hand' }
   )
+}
+
+/** Throws if an edit of one key would take long: a table replaces another key by key. */
+function assertQuick(text: string, key: string, value: unknown, current: unknown): void {
+  const written = text.length + (JSON.stringify(value) ?? '').length
+  if (written > MAX_TEXT_CHARS) {
+    throw adminErrors.create(
+      'CFG_WRITE_REFUSED',
+      `with the value of ${shortKey(key)}, the configuration file would have more than ${MAX_TEXT_CHARS} characters`,
+      { hint: 'write a shorter value, or edit the file by hand' }
+    )
+  }
+  const count = isTable(value) ? countValues(value) + countValues(current) : 1
+  if (count === 1 || count * written <= MAX_TABLE_WORK) return
+  throw adminErrors.create(
+    'CFG_WRITE_REFUSED',
+    `${shortKey(key)}: svc changes at most ${Math.floor(MAX_TABLE_WORK / written)} values of a table at a time in a text of this length, not ${count}`,
+    { hint: 'set its values one by one, or edit the file by hand' }
+  )
+}
+
+/** Counts the values of a table and of the tables in it. */
+function countValues(value: unknown): number {
+  if (!isTable(value)) return value === undefined ? 0 : 1
+  return Object.values(value).reduce<number>((sum, each) => sum + Math.max(1, countValues(each)), 0)
+}
+
+function shortKey(key: string): string {
+  return key.length <= MAX_KEY_CHARS ? key : `${key.slice(0, MAX_KEY_CHARS)}…`
 }
 
 function sameValue(before: Table, after: Table, key: string): boolean {

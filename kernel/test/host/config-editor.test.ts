@@ -202,6 +202,22 @@ t.test('a text that is too long to edit is refused', async t => {
   })
 })
 
+t.test('a value that would occupy the event loop is refused', async t => {
+  const { editor, text } = await open(t, '[plugins.one]\nsize = 3\n')
+  const table = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`k${index}`, { a: 1 }]))
+  const refusal = { code: 'CFG_WRITE_REFUSED', message: /plugins\.zz: svc changes at most \d+ values .*, not 2000/ }
+  await t.rejects(editor.preview({ changes: { 'plugins.zz': table } }), refusal)
+  await t.rejects(editor.write({ changes: { 'plugins.zz': table } }), refusal)
+  const list = Array.from({ length: 60_000 }, (_, index) => index)
+  await t.rejects(editor.preview({ changes: { 'plugins.zz.list': list } }), {
+    code: 'CFG_WRITE_REFUSED',
+    message: /with the value of plugins\.zz\.list, the configuration file would have more than 65536 characters/
+  })
+  const few = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`k${index}`, 1]))
+  t.match((await editor.preview({ changes: { 'plugins.zz': few } })).after, /k39 = 1/)
+  t.equal(text(), '[plugins.one]\nsize = 3\n')
+})
+
 t.test('a changed level of the log applies at once', async t => {
   const levels: string[] = []
   const { editor } = await open(t, '', { levels })

@@ -16,6 +16,7 @@ import {
   type configRead,
   type configSet,
   MAX_CHANGES,
+  MAX_KEY_CHARS,
   type secretsDoctor
 } from './edit-operations.ts'
 import { NOTHING_SERVES } from './one-shot.ts'
@@ -40,8 +41,12 @@ export function editOf({ changes, raw, number, id }: EditInput): ConfigEdit {
     ...(id === undefined ? [] : [{ id }])
   ]
   const [edit, ...others] = forms
-  if (Object.keys(changes ?? {}).length > MAX_CHANGES) {
+  const keys = Object.keys(changes ?? {})
+  if (keys.length > MAX_CHANGES) {
     throw new SvcError('OPR_INPUT_INVALID', `a change sets or removes at most ${MAX_CHANGES} keys`, { status: 400 })
+  }
+  if (keys.some(({ length }) => length > MAX_KEY_CHARS)) {
+    throw new SvcError('OPR_INPUT_INVALID', `a key has at most ${MAX_KEY_CHARS} characters`, { status: 400 })
   }
   if (edit !== undefined && others.length === 0) return edit
   throw new SvcError('OPR_INPUT_INVALID', 'give exactly one form of the change: changes, raw, number or id', {

@@ -75,10 +75,24 @@ t.test('a preview is a unified diff with plan, shadowed keys and settings that n
   )
 })
 
-t.test('a change has exactly one form, and not too many keys', async t => {
+t.test(
+  'every operation that changes the configuration, or says what a change would do, needs the scope of an administrator',
+  t => {
+    const ids = ['preview', 'write', 'set', 'unset', 'rollback'].map(name => `kernel.config.${name}`)
+    const { operations } = cli
+    t.same(
+      ids.map(id => operations.find(each => each.id === id)?.scopes),
+      ids.map(() => ['kernel.admin'])
+    )
+    t.end()
+  }
+)
+
+t.test('a change has exactly one form, not too many keys, and none that is too long', async t => {
   const { kernel, requests } = await open(t)
   const many = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`a.k${index}`, 1]))
-  for (const input of [{}, { changes: {}, raw: '' }, { changes: many }]) {
+  const long = { [`a.${'k'.repeat(1_000)}`]: 1 }
+  for (const input of [{}, { changes: {}, raw: '' }, { changes: many }, { changes: long }]) {
     await t.rejects(kernel.callById('kernel.config.preview', input), { code: 'OPR_INPUT_INVALID', status: 400 })
     await t.rejects(kernel.callById('kernel.config.write', { ...input, digest: DIGEST }), { code: 'OPR_INPUT_INVALID' })
   }
