@@ -1,6 +1,7 @@
 /** Exports of a page module. `Root`: in a browser, the shadow root or element to draw into. */
 export interface ConsoleModule<Root = unknown> {
   /** Draws the page. Returns the disposer, which runs before the page closes or its code is replaced. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function without a result is usual here
   mount(root: Root, api: ConsoleApi): void | (() => void)
 }
 

@@ -13,7 +13,7 @@ export const MAX_STATEMENT_TEXT = 1_000
  * are no plain words are treated as values, since SQLite takes an unknown name in double quotes for a text.
  */
 const TOKEN =
-  /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|[xX]?'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$)|\[[^\]]*(?:\]|$)|[?:@$][\p{L}\p{N}_]+|[\p{L}_][\p{L}\p{N}_$]*|\d[\p{L}\p{N}_.]*|\s+|[^]/gu
+  /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|[xX]?'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$)|\[[^\]]*(?:\]|$)|[?:@$][\p{L}\p{N}_]+|[\p{L}_][\p{L}\p{N}_$]*|\d[\p{L}\p{N}_.]*|\s+|[\s\S]/gu
 
 const PLAIN_NAME = /^["`[][\p{L}_][\p{L}\p{N}_]*["`\]]$/u
 /** Words before the name of a table. */
