@@ -410,6 +410,9 @@ export class Project {
       } catch (error) {
         for (const each of undo.reverse()) each()
         throw error
+      } finally {
+        // The files of a disabled plugin were not watched.
+        if (wanted) await this.#updateWatcher()
       }
     })
   }

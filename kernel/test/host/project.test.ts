@@ -245,6 +245,15 @@ t.test('a disabled plugin is described when it is enabled', async t => {
   t.same(await call('two.say'), { said: 'dark calm 1' })
 })
 
+t.test('the files of a plugin that is enabled while svc runs are watched, even if its code is broken', async t => {
+  const files = { ...packaged('one', source('one', 'first')), ...packaged('two', 'export default definePlugin(') }
+  const { call, project, save } = await open(t, files, { only: ['one'] })
+  await project.admin.apply({ enable: ['two'] }).catch(() => {})
+  t.match(project.kernel.records.get('two'), { state: 'invalid' })
+  await save({ 'plugins/two/src/plugin.ts': source('two', 'mended') }, /generation 2/)
+  t.same(await call('two.say'), { said: 'mended calm 1' })
+})
+
 t.test('an isolated plugin cannot keep resources across reloads', async t => {
   const keeping = source('one', 'first').replace(
     'activate: ctx =>',
