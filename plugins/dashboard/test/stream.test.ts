@@ -340,6 +340,50 @@ tap.test('a page that reads nothing holds less than 2 MB, and gets everything la
   page.socket.close()
 })
 
+tap.test('a session has a limited number of pages and subscriptions, so that it cannot fill the memory', async t => {
+  const { world } = await open(t)
+  const browser = await world.signIn('viewer')
+  const pages = await Promise.all(Array.from({ length: 50 }, () => Page.open(world, browser)))
+  const refused = new WebSocket(`${world.origin.replace('http', 'ws')}/ui/stream`, {
+    headers: { cookie: browser.cookie, origin: world.origin }
+  })
+  t.match(await once(refused, 'error'), [{ message: /503/ }])
+  const other = await Page.open(world, await world.signIn('viewer'))
+  for (const page of pages.slice(0, 8))
+    for (let id = 0; id < 64; id += 1) page.send({ t: 'sub', id, operation: 'source.count', input: { unit: `${id}` } })
+  const isLimit = (frame: Frame): boolean => frame.error?.code === 'DSH_TOO_MANY_SUBSCRIPTIONS'
+  const refusals = (): number => pages.flatMap(({ frames }) => frames.filter(isLimit)).length
+  while (refusals() < 8 * 64 - 500) await new Promise(resolve => setTimeout(resolve, 5))
+  other.send({ t: 'sub', id: 1, operation: 'source.count', input: {} })
+  t.match(await other.until(frame => frame.id === 1), { t: 'data' }, 'another session is not affected')
+  t.equal(refusals(), 8 * 64 - 500)
+  for (const page of [...pages, other]) page.socket.close()
+})
+
+tap.test('a message that is far too long, or names an operation that is, ends the connection', async t => {
+  const { world } = await open(t)
+  const browser = await world.signIn('viewer')
+  const [named, long] = [await Page.open(world, browser), await Page.open(world, browser)]
+  named.send({ t: 'sub', id: 1, operation: 'x'.repeat(257), input: {} })
+  t.equal(await named.closed, 1008)
+  long.send({ t: 'sub', id: 1, operation: 'source.count', input: { unit: 'x'.repeat(20_000) } })
+  t.equal(await long.closed, 1009)
+})
+
+tap.test('a page that asks and does not read is disconnected', async t => {
+  const { world } = await open(t)
+  const page = await Page.open(world, await world.signIn('viewer'))
+  page.send({ t: 'sub', id: 1, operation: 'source.count', input: {} })
+  await page.until(frame => frame.t === 'data')
+  // Filling a real socket would take many seconds, since the number of messages is limited, too.
+  const own = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'bufferedAmount') as PropertyDescriptor
+  t.teardown(() => Object.defineProperty(WebSocket.prototype, 'bufferedAmount', own))
+  Object.defineProperty(WebSocket.prototype, 'bufferedAmount', { ...own, get: () => 4 * 1_048_576 + 1 })
+  // Its error would be sent even to a full socket.
+  page.send({ t: 'sub', id: 2, operation: 'source.missing', input: {} })
+  t.equal(await page.closed, 1006)
+})
+
 tap.test('only a signed-in page of the console may connect', async t => {
   const { world } = await open(t)
   const browser = await world.signIn('viewer')

@@ -16,6 +16,9 @@ export type ClientFrame =
   | { readonly t: 'ack'; readonly id: number; readonly seq: number }
   | { readonly t: 'visible'; readonly visible: boolean }
 
+/** Longest id of an operation. Errors repeat it. */
+const MAX_ID_CHARS = 256
+
 /** Parses a message of a page. Throws `DSH_FRAME_INVALID`. */
 export function parseFrame(text: string): ClientFrame {
   let value: unknown
@@ -31,7 +34,7 @@ export function parseFrame(text: string): ClientFrame {
       if (typeof token === 'string') return { t, token }
       throw invalid('hello needs a token')
     case 'sub':
-      if (isIndex(id) && typeof operation === 'string' && isObject(input) && isCursor(since))
+      if (isIndex(id) && isId(operation) && isObject(input) && isCursor(since))
         return { t, id, operation, input, ...defined({ since }) }
       throw invalid('sub needs an id, an operation, an object as input, and may have a text as since')
     case 'unsub':
@@ -72,6 +75,10 @@ export function shownError(error: unknown): {
 
 function isIndex(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_ID_CHARS
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

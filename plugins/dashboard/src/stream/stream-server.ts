@@ -9,7 +9,11 @@ import { CLOSE, Connection } from './connection.ts'
 import { Feeds } from './feeds.ts'
 
 const MAX_CONNECTIONS = 200
-const MAX_MESSAGE_BYTES = 65_536
+/** A single session must not take all connections, and not fill the memory with outputs. */
+const MAX_CONNECTIONS_PER_SESSION = 50
+const MAX_SUBSCRIPTIONS_PER_SESSION = 500
+/** The largest message subscribes; an input is a few fields of a filter. */
+const MAX_MESSAGE_BYTES = 16_384
 const CHECK_MS = 1_000
 
 export interface StreamServerParts {
@@ -52,9 +56,18 @@ export class StreamServer implements HttpUpgrade {
         `the console accepts ${MAX_CONNECTIONS} open pages at a time`,
         { data: { retryAfterMs: 1_000 }, hint: 'close pages that are not needed' }
       )
+    if (this.#connectionsOf(session.id).length >= MAX_CONNECTIONS_PER_SESSION)
+      throw dashboardErrors.create(
+        'DSH_TOO_MANY_CONNECTIONS',
+        `a session may have ${MAX_CONNECTIONS_PER_SESSION} open pages at a time`,
+        { data: { retryAfterMs: 1_000 }, hint: 'close pages that are not needed' }
+      )
     this.#server.handleUpgrade(request, socket, head, client => {
       const confirm = (token: string): boolean => access.confirmHandshake(request, token)?.id === session.id
-      const connection = new Connection(client, { kernel, feeds: this.#feeds, session, confirm, build, generation })
+      const maySubscribe = (): boolean =>
+        this.#connectionsOf(session.id).reduce((sum, { size }) => sum + size, 0) < MAX_SUBSCRIPTIONS_PER_SESSION
+      const shared = { kernel, feeds: this.#feeds, build, generation }
+      const connection = new Connection(client, { ...shared, session, confirm, maySubscribe })
       this.#connections.add(connection)
       // A broken connection also emits `close`.
       client.on('error', () => {})
@@ -78,8 +91,7 @@ export class StreamServer implements HttpUpgrade {
 
   /** Closes the connections of a session that has ended. */
   endSession(session: string): void {
-    for (const connection of this.#connections)
-      if (connection.session === session) connection.close(CLOSE.signedOut, 'the session has ended')
+    for (const connection of this.#connectionsOf(session)) connection.close(CLOSE.signedOut, 'the session has ended')
   }
 
   /** Closes all connections. `reload`: the pages reconnect at once. */
@@ -89,6 +101,10 @@ export class StreamServer implements HttpUpgrade {
     const [code, reason] = isReload ? [CLOSE.reload, 'reload'] : [CLOSE.goingAway, 'the server stops']
     for (const connection of this.#connections) connection.close(code, reason)
     this.#feeds.close()
+  }
+
+  #connectionsOf(session: string): Connection[] {
+    return [...this.#connections].filter(connection => connection.session === session)
   }
 
   #check(): void {
