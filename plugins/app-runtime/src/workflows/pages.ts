@@ -66,7 +66,6 @@ const run: View = {
   kind: 'stack',
   items: [
     {
-      title: 'Run',
       view: {
         kind: 'record',
         ...timeline,

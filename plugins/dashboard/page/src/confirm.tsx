@@ -41,7 +41,7 @@ export function Confirm({ title, text, word, label, onConfirm, onClose }: Confir
             {label}
           </button>
           <button type="button" onClick={onClose}>
-            Cancel
+            {label.startsWith('Cancel') ? 'Go back' : 'Cancel'}
           </button>
         </div>
       </form>

@@ -17,8 +17,8 @@ const TONES: Readonly<Record<string, Tone>> = Object.fromEntries(
       ],
       [
         'bad',
-        'failed invalid error fatal quarantined stuck dead crashed unreachable rejected refused broken cancelled ' +
-          'canceled aborted destructive down emergency'
+        'failed invalid error fatal quarantined stuck dead crashed unreachable rejected refused broken ' +
+          'aborted destructive down emergency'
       ],
       ['accent', 'running in_progress inprogress busy assigned claimed executing write']
     ] as const

@@ -21,12 +21,14 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [selected, setSelected] = useState(0)
   const [found, setFound] = useState<readonly Entry[]>([])
   const [settings, setSettings] = useState<readonly Entry[]>([])
+  const [plugins, setPlugins] = useState<readonly Entry[]>([])
   useEffect(() => {
-    if (!mayCall('kernel.config.list')) return
-    call('kernel.config.list', {}).then(
-      output => setSettings(settingEntries(output)),
-      () => {}
-    )
+    // A search without these is still of use, so that a failure is not reported.
+    const load = (operation: string, set: (output: unknown) => void): void => {
+      if (mayCall(operation)) call(operation, {}).then(set, () => {})
+    }
+    load('kernel.plugins.list', output => setPlugins(pluginEntries(output)))
+    load('kernel.config.list', output => setSettings(settingEntries(output)))
   }, [])
   useEffect(() => {
     setFound([])
@@ -43,7 +45,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       cancel.abort()
     }
   }, [text])
-  const entries = [...matching(text, settings), ...found].slice(0, MAX_ENTRIES)
+  const entries = [...matching(text, plugins, settings), ...found].slice(0, MAX_ENTRIES)
   const at = Math.min(selected, Math.max(entries.length - 1, 0))
   const open = (entry: Entry | undefined): void => {
     if (entry === undefined) return
@@ -87,7 +89,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
             aria-selected={index === at}
             onClick={() => open(entry)}
           >
-            <span class="grow">{entry.title}</span>
+            <span class="grow one-line">{entry.title}</span>
             <span class="small dim">{entry.kind}</span>
           </div>
         ))}
@@ -96,21 +98,41 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-function matching(text: string, settings: readonly Entry[]): readonly Entry[] {
+function matching(text: string, plugins: readonly Entry[], settings: readonly Entry[]): readonly Entry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const pages = [...menu.value, ...offered.value].map(({ title, to }): Entry => ({ title, kind: 'page', to }))
   if (words.length === 0) return pages
   const operations = consoleState.value?.operations ?? []
-  const plugins = [...new Set(operations.map(({ plugin }) => plugin))]
   const all: readonly Entry[] = [
     ...pages,
-    ...plugins.map((name): Entry => ({ title: name, kind: 'plugin', to: `/ui/plugins/${encodeURIComponent(name)}` })),
+    ...plugins,
     ...operations.map(
       ({ id, summary }): Entry => ({ title: `${id}: ${summary}`, kind: 'operation', to: `/ui/operations/${id}` })
     ),
     ...settings
   ]
-  return all.filter(({ title }) => words.every(word => title.toLowerCase().includes(word)))
+  return all
+    .filter(({ title }) => words.every(word => title.toLowerCase().includes(word)))
+    .map(entry => ({ entry, rank: rankOf(entry.title.toLowerCase(), words) }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ entry }) => entry)
+}
+
+/** Returns 0 for an entry with the searched name, 1 if its name begins so, 2 if it contains it, and 3 if its summary does. */
+function rankOf(title: string, words: readonly string[]): number {
+  const [name = ''] = title.split(': ')
+  const text = words.join(' ')
+  if (name === text) return 0
+  if (name.startsWith(text)) return 1
+  return words.every(word => name.includes(word)) ? 2 : 3
+}
+
+function pluginEntries(output: unknown): readonly Entry[] {
+  return (output as { plugins: readonly { name: string }[] }).plugins.map(({ name }) => ({
+    title: name,
+    kind: 'plugin',
+    to: `/ui/plugins/${encodeURIComponent(name)}`
+  }))
 }
 
 function settingEntries(output: unknown): readonly Entry[] {

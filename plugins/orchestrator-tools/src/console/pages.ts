@@ -138,7 +138,9 @@ const taskDetails: View = {
         state: 'state',
         label: 'label',
         depth: 'depth',
-        columns: [{ field: 'label' }]
+        columns: [{ field: 'label' }],
+        empty:
+          'The waits and the work of the task appear here. A task that no agent took, or of an earlier process, has none.'
       }
     },
     {
@@ -357,10 +359,7 @@ export const pages: readonly DashboardPage[] = [
     order: 32,
     view: {
       kind: 'stack',
-      items: [
-        { title: 'Agents', view: agents },
-        { title: 'Your attention', view: attention }
-      ]
+      items: [{ view: agents }, { title: 'Your attention', view: attention }]
     }
   },
   {

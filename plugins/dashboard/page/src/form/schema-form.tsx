@@ -210,6 +210,18 @@ function Control({ schema, value, onChange, attributes }: ControlProps) {
     const placeholder = fallback === undefined ? '' : String(fallback)
     return <input {...attributes} type="text" value={text} placeholder={placeholder} onInput={change} />
   }
+  if (isTextOrNumber(schema))
+    return (
+      <input
+        {...attributes}
+        type="text"
+        value={value === undefined ? '' : String(value)}
+        placeholder={fallback === undefined ? '' : String(fallback)}
+        onInput={({ currentTarget: { value: next } }) =>
+          onChange(next === '' ? undefined : String(Number(next)) === next ? Number(next) : next)
+        }
+      />
+    )
   const item = type === 'array' ? simpleItem(schema) : null
   if (item !== null) return <ListField item={item} value={value} onChange={onChange} attributes={attributes} />
   const example = fallback === undefined || isEmptyList(fallback) ? exampleOf(schema) : fallback
@@ -251,6 +263,14 @@ function simpleItem(schema: JsonSchema): 'string' | 'number' | null {
   const types = (Array.isArray(item.anyOf) ? (item.anyOf as JsonSchema[]) : [item]).map(each => typeOf(each).type)
   if (!types.every(type => SIMPLE.has(type))) return null
   return types.every(type => type === 'string') ? 'string' : 'number'
+}
+
+/** Returns whether a value is either a text or a number, such as an id in two notations. */
+function isTextOrNumber(schema: JsonSchema): boolean {
+  const { anyOf } = innerSchema(schema)
+  if (!Array.isArray(anyOf)) return false
+  const types = (anyOf as JsonSchema[]).map(each => typeOf(each).type)
+  return types.includes('string') && types.every(type => SIMPLE.has(type)) && !types.every(type => type === 'string')
 }
 
 function isEmptyList(value: unknown): boolean {

@@ -30,7 +30,7 @@ export function columnWidths(columns: readonly ShownColumn[], sample: readonly u
       ? `minmax(0, ${own}fr)`
       : isShort
         ? `minmax(0, ${own}ch)`
-        : `minmax(${MIN_SHARE}ch, ${Math.min(Math.max(usual, MIN_SHARE), MAX_SHARE)}fr)`
+        : `minmax(min(${MIN_SHARE}ch, 20%), ${Math.min(Math.max(usual, MIN_SHARE), MAX_SHARE)}fr)`
   )
 }
 
