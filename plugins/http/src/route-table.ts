@@ -13,6 +13,9 @@ export interface Match {
 /** Maximum length of path and query; longer ones are rejected before parsing. */
 export const MAX_URL_LENGTH = 8192
 
+/** Maximum length of a path in logs and records. */
+const MAX_SHOWN_CHARS = 1_024
+
 /** Finds the index of a URL's route in a table. */
 interface Search {
   /** Methods and paths of the routes, in the table's order. */
@@ -71,11 +74,13 @@ export class RouteTable {
 
   /**
    * Returns a path for logs and records: without the query, and with `***` for what follows the beginning of a path that
-   * contains a secret, whether or not the request reaches that route.
+   * contains a secret, whether or not the request reaches that route. A long path is cut: records of requests stay in
+   * memory.
    */
   shownPath(url: string): string {
     const query = url.indexOf('?')
-    const path = query < 0 ? url : url.slice(0, query)
+    const whole = query < 0 ? url : url.slice(0, query)
+    const path = url.length > MAX_SHOWN_CHARS ? shortened(whole) : whole
     for (const pattern of this.#beforeSecrets) {
       const [beginning] = pattern.exec(path) ?? []
       if (beginning !== undefined) return `${beginning}***`
@@ -96,6 +101,12 @@ export class RouteTable {
     this.#fixed.set(route.method, paths)
     paths.set(route.path, Object.freeze({ store: route, params: NO_PARAMS, searchParams: '' }))
   }
+}
+
+/** Returns at most {@link MAX_SHOWN_CHARS} characters, as a copy: a part of a string keeps the whole in memory. */
+function shortened(path: string): string {
+  const copy = Buffer.from(path.slice(0, MAX_SHOWN_CHARS)).toString()
+  return path.length > MAX_SHOWN_CHARS ? `${copy}…` : copy
 }
 
 /** Builds a search. Throws the router's error for a route path that it rejects. */

@@ -69,3 +69,12 @@ t.test('a route path that the router rejects throws, even after a valid table', 
   t.throws(() => new RouteTable([route('GET', '/a'), route('GET', '/a/:x(')], sound))
   t.end()
 })
+
+t.test('a path in logs and records has no query and at most 1,024 characters', t => {
+  const table = new RouteTable([])
+  t.equal(table.shownPath('/a/b?q=1'), '/a/b')
+  t.equal(table.shownPath(`/a?${'q'.repeat(8_000)}`), '/a')
+  t.equal(table.shownPath(`/${'x'.repeat(1_023)}`), `/${'x'.repeat(1_023)}`)
+  t.equal(table.shownPath(`/${'x'.repeat(15_000)}?q`), `/${'x'.repeat(1_023)}…`)
+  t.end()
+})
