@@ -32,7 +32,7 @@ const FORCE_MS = 1_000
 /** Maximum number of topics and items of one plugin, which the host keeps in memory. */
 const MAX_TOPICS = 1_000
 const MAX_ITEMS = 1_000
-/** Maximum length of point ids, keys and labels, in UTF-16 code units. */
+/** Maximum length of topics, point ids, keys and labels, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 1_024
 /** Number of lines of standard error in a crash report. */
 const LAST_LINES = 20
@@ -225,6 +225,8 @@ class IsolatedUnit {
     for (const topic of topics) {
       if (typeof topic !== 'string' || (topic !== name && !topic.startsWith(`${name}.`)))
         this.#refuseTopic(topic, `topics of an isolated plugin begin with its name: ${name}.*`)
+      else if (topic.length > MAX_NAME_LENGTH)
+        this.#refuseTopic(topic, `topics of an isolated plugin have at most ${MAX_NAME_LENGTH} characters`)
       else if (this.#topics.has(topic) || this.#topics.size < MAX_TOPICS) {
         this.#topics.add(topic)
         this.#host.changed(topic)

@@ -104,6 +104,14 @@ for (const kind of KINDS) {
       t.equal(warnings.length, 1)
     })
 
+    t.test('are limited in length', async t => {
+      const long = `creature.${'x'.repeat(1_024)}`
+      const woken = next('creature.later')
+      await announce(long, 'creature.later')
+      await woken
+      t.equal(topics.version(long), 0)
+    })
+
     t.test('are limited in number', async t => {
       const woken = next('creature.mood')
       await announce(...Array.from({ length: 2_000 }, (_, index) => `creature.${index}`), 'creature.mood')
