@@ -32,6 +32,7 @@ import {
   fillRequest,
   type StoredRequest,
   type StoredSpan,
+  shownStep,
   toRecord,
   toSpan
 } from './span-record.ts'
@@ -79,7 +80,10 @@ export default definePlugin({
     }
     const add = (span: SpanRecord): void => {
       const slot = spans.next()
-      fillFromStep(slot, span)
+      fillFromStep(
+        slot,
+        shownStep(span, text => kernel.mask(text))
+      )
       added(slot)
     }
 

@@ -153,6 +153,27 @@ export function fillFromCall(
   slot.attributes = null
 }
 
+/** Maximum length of a text in a step: 20,000 of them stay in memory. */
+const MAX_TEXT_CHARS = 4_000
+
+/** Returns a step without secrets in its texts, which plugins, programs and clients write. `mask` hides known secrets. */
+export function shownStep(span: SpanRecord, mask: (text: string) => string): SpanRecord {
+  const shown = (text: string): string => {
+    const masked = mask(text)
+    return masked.length > MAX_TEXT_CHARS ? `${masked.slice(0, MAX_TEXT_CHARS)}…` : masked
+  }
+  const attributes = Object.entries(span.attributes).map(([key, value]): [string, SpanAttributes[string]] => [
+    key,
+    typeof value === 'string' ? shown(value) : value
+  ])
+  return {
+    ...span,
+    name: shown(span.name),
+    error: span.error === null ? null : shown(span.error),
+    attributes: Object.fromEntries(attributes)
+  }
+}
+
 /** Stores a step. One that belongs to no request has the empty text as its name. */
 export function fillFromStep(slot: StoredSpan, span: SpanRecord): void {
   slot.kind = span.kind

@@ -55,6 +55,9 @@ const outer = defineOperation({
 /** Waits for the end of this turn of the event loop, when log lines are written. */
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
+/** Secret of a plugin. */
+const TOKEN = 'token-of-the-probe'
+
 /** Opens the plugin with a log that the test writes. */
 async function open(settings: object = {}) {
   const listeners = new Set<(line: string) => void>()
@@ -68,6 +71,7 @@ async function open(settings: object = {}) {
   let spans: { readonly current: ObservabilitySpans } | undefined
   const probe = definePlugin({
     name: 'probe',
+    config: s.object({ token: s.optional(s.secret()) }),
     requires: { sink: ref(observabilitySink), spans: ref(observabilitySpans) },
     operations: [outer, inner],
     activate: (ctx, deps) => {
@@ -88,7 +92,10 @@ async function open(settings: object = {}) {
     }
   })
   const services = [{ token: logLines, value: lines }]
-  const kernel = await testKernel([plugin, probe], { settings: { observability: settings }, services })
+  const kernel = await testKernel([plugin, probe], {
+    settings: { observability: settings, probe: { token: TOKEN } },
+    services
+  })
   return {
     kernel,
     path: join(kernel.root, '.vox', 'logs', 'svc.jsonl'),
@@ -170,6 +177,22 @@ t.test('a failed operation is marked with its code, and a failed span with its m
   t.match(alone.steps, [{ parent_id: null, request_id: null, depth: 0 }])
   for (const control of ['\u001b', '\u0007'])
     t.notOk(alone.text.includes(control), 'a name cannot control the terminal')
+})
+
+t.test('a step shows no secret, and a long text only in part', async t => {
+  const { kernel, trace, spans } = await open()
+  t.teardown(() => kernel.close())
+  const span = spans().start(`ask ${TOKEN}`, undefined, {
+    'db.query.text': `SELECT '${TOKEN}'`,
+    rows: 2,
+    answer: 'x'.repeat(1_000_000)
+  })
+  span?.end(new Error(`401 for ${TOKEN}`))
+  const { steps, text } = await trace(span?.traceId ?? '')
+  t.match(steps, [{ name: 'ask ***', error: '401 for ***', statement: "SELECT '***'", attributes: { rows: 2 } }])
+  t.notMatch(text, TOKEN)
+  t.notMatch(JSON.stringify(steps), TOKEN)
+  t.equal(steps[0].attributes.answer.length, 4_001)
 })
 
 t.test('a request is the first span of its trace, even if others end first', async t => {
