@@ -102,6 +102,16 @@ tap.test('a frame runs the module inline, and its policy allows only these scrip
   t.notMatch(headers['content-security-policy'], /unsafe|'self'.*script/)
 })
 
+tap.test('the module of an isolated plugin is not a script of the page, in any version', async t => {
+  const { modules, script, write } = files(true)
+  write(version(1))
+  await modules.sources()
+  write(version(2))
+  await modules.sources()
+  await t.rejects(script(version(1)), { code: 'DSH_FILE_UNKNOWN' })
+  await t.rejects(script(version(2)), { code: 'DSH_FILE_UNKNOWN' })
+})
+
 tap.test('frames are only for isolated plugins', async t => {
   const { frame, write } = files(false)
   write(version(1))

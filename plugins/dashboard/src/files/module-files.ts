@@ -68,7 +68,8 @@ export class ModuleFiles {
   async sendScript(exchange: HttpExchange): Promise<void> {
     const { plugin = '', hash = '', file = '' } = exchange.params
     const found = file.endsWith('.js') ? await this.#find(plugin, hash, file.slice(0, -'.js'.length)) : null
-    if (found === null) throw unknownFile(`${plugin}/${file}`)
+    // As a script of this origin, the code of an isolated plugin could run in the page.
+    if (found === null || this.#parts.isIsolated(plugin)) throw unknownFile(`${plugin}/${file}`)
     exchange.send(200, SCRIPT_TYPE, found.text, { 'cache-control': IMMUTABLE })
   }
 
