@@ -11,6 +11,14 @@ interface Entry {
   readonly to: string
 }
 
+/** Tabs of the console's own pages, with the operation that each needs. */
+const TABS = [
+  { title: 'CPU time of plugins', to: '/ui/plugins?tab=cpu', operation: 'kernel.plugins.top' },
+  { title: 'Graph of plugins', to: '/ui/plugins?tab=graph', operation: 'kernel.plugins.graph' },
+  { title: 'History of changes of plugins', to: '/ui/plugins?tab=generations', operation: 'kernel.generations.list' },
+  { title: 'History and rollback of svc.toml', to: '/ui/configuration?tab=history', operation: 'kernel.config.write' },
+  { title: 'Text of svc.toml', to: '/ui/configuration?tab=toml', operation: 'kernel.config.write' }
+]
 const MAX_ENTRIES = 40
 const SEARCH_DELAY_MS = 150
 const SEARCH = 'dashboard.search'
@@ -105,6 +113,7 @@ function matching(text: string, plugins: readonly Entry[], settings: readonly En
   const operations = consoleState.value?.operations ?? []
   const all: readonly Entry[] = [
     ...pages,
+    ...TABS.filter(({ operation }) => mayCall(operation)).map(({ title, to }) => ({ title, kind: 'page', to })),
     ...plugins,
     ...operations.map(
       ({ id, summary }): Entry => ({ title: `${id}: ${summary}`, kind: 'operation', to: `/ui/operations/${id}` })
