@@ -4,7 +4,7 @@ export const dashboardErrors = errorTable({
   DSH_SESSION_REQUIRED: { message: 'The request does not come from a signed-in page of the console.', status: 401 },
   DSH_SESSION_UNKNOWN: { message: 'No session of the console has that id.', status: 404 },
   DSH_CODE_INVALID: { message: 'The sign-in code is wrong, was used before, or has expired.', status: 401 },
-  DSH_TOO_MANY_TRIES: { message: 'Too many sign-in codes were tried from one address.', status: 429 },
+  DSH_TOO_MANY_TRIES: { message: 'Too many wrong sign-in codes came from one address.', status: 429 },
   DSH_TRANSPORT_INSECURE: { message: 'The console was reached over a network without TLS.', status: 403 },
   DSH_ROLE_FORBIDDEN: { message: 'The role of the session does not allow the operation.', status: 403 },
   DSH_READ_ONLY: { message: 'The console is read-only.', status: 403 },

@@ -1,5 +1,5 @@
-import { clientKeyOf, type HttpExchange, type TokenBuckets } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
+import { clientKeyOf, type DashboardRole, type HttpExchange, type TokenBuckets } from '@svc/contracts'
+import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { dashboardErrors } from '../errors.ts'
 import { jsonObject, sendJson, sendNothing } from '../json.ts'
 import type { Access } from './access.ts'
@@ -17,7 +17,7 @@ export interface SignInParts {
   readonly access: Access
   readonly sessions: Sessions
   readonly codes: SignInCodes
-  /** Limit of sign-in codes that one address tries. */
+  /** Limit of wrong sign-in codes from one address. */
   readonly tries: TokenBuckets
   readonly readOnly: boolean
   readonly log: Logger
@@ -38,18 +38,12 @@ export class SignIn {
 
   /** Exchanges a code for a cookie and a token. Fails with `DSH_TOO_MANY_TRIES` or `DSH_CODE_INVALID`. */
   begin(exchange: HttpExchange): void {
-    const { access, sessions, codes, tries, log } = this.#parts
+    const { access, sessions, log } = this.#parts
     const { request } = exchange
     access.checkNotForeign(request)
-    const waitMs = tries.take(clientKeyOf(request.socket.remoteAddress ?? ''))
-    if (waitMs > 0)
-      throw dashboardErrors.create('DSH_TOO_MANY_TRIES', 'too many sign-in codes were tried from this address', {
-        data: { retryAfterMs: Math.ceil(waitMs) },
-        hint: `wait; the limit is ${tries.perMinute} codes per minute`
-      })
     exchange.body(bytes => {
       const { code } = jsonObject(bytes)
-      const role = codes.redeem(typeof code === 'string' ? code : '')
+      const role = this.#redeem(code, request.socket.remoteAddress ?? '')
       const { session, cookie, token } = sessions.create(role)
       exchange.response.setHeader('set-cookie', this.#cookie(exchange, cookie, session.expires - session.created))
       sendJson(exchange, { token, session: this.shown(session, session) }, 201)
@@ -59,6 +53,24 @@ export class SignIn {
         request_id: exchange.caller.requestId
       })
     }, MAX_BODY_BYTES)
+  }
+
+  /**
+   * Uses up a code. Only wrong codes count as tries: any program of the same address, such as that of another user, can
+   * send them, and must not keep a person with a valid code out.
+   */
+  #redeem(code: unknown, address: string): DashboardRole {
+    const { codes, tries } = this.#parts
+    try {
+      return codes.redeem(typeof code === 'string' ? code : '')
+    } catch (error) {
+      const waitMs = isSvcError(error, 'DSH_CODE_INVALID') ? tries.take(clientKeyOf(address)) : 0
+      if (waitMs === 0) throw error
+      throw dashboardErrors.create('DSH_TOO_MANY_TRIES', 'too many wrong sign-in codes came from this address', {
+        data: { retryAfterMs: Math.ceil(waitMs) },
+        hint: `wait; the limit is ${tries.perMinute} wrong codes per minute`
+      })
+    }
   }
 
   end(exchange: HttpExchange, { id }: Session): void {
