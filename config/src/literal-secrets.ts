@@ -2,7 +2,7 @@ import { parseSecretReference } from '@svc/plugin-sdk'
 import { isTable, type Path, UNSET, valueAt } from './layers.ts'
 import { isSecretAt, MASK } from './schema.ts'
 import type { DeclaredSection } from './section.ts'
-import { keyText, maskValues, parseToml, tomlEntries, tryToml } from './toml.ts'
+import { keyText, LEADING_KEY, maskValues, type TomlEntry, tomlEntries, tryToml } from './toml.ts'
 
 /** Secret that a file contains itself, instead of a reference to it. */
 export interface LiteralSecret {
@@ -25,11 +25,12 @@ const SECRET_NAME = /token|secret|passw|credential|private|api_?key/i
  * of a secret: where the value ends is unknown.
  */
 export function maskSecrets(text: string, sections: readonly DeclaredSection[]): MaskedText {
-  if (tryToml(text) === undefined) return maskInvalid(text, sections)
+  const literals = findLiterals(text, sections)
+  if (literals === null) return maskInvalid(text, sections)
   let masked = ''
   let end = 0
   const secrets: LiteralSecret[] = []
-  for (const { range, ...secret } of findLiterals(text, sections)) {
+  for (const { range, ...secret } of literals) {
     masked += `${text.slice(end, range[0])}"${MASK}"`
     end = range[1]
     secrets.push(secret)
@@ -49,11 +50,13 @@ interface Found extends LiteralSecret {
   readonly range: readonly [number, number]
 }
 
-function findLiterals(text: string, sections: readonly DeclaredSection[]): Found[] {
-  const table = parseToml(text)
+/** Returns null if one of the two parsers does not accept the text. */
+function findLiterals(text: string, sections: readonly DeclaredSection[]): Found[] | null {
+  const table = tryToml(text)
+  const entries = entriesOf(text)
+  if (table === undefined || entries === null) return null
   const found: Found[] = []
-  // The parser with positions does not accept an empty text.
-  for (const { path, node } of text.trim() === '' ? [] : tomlEntries(text)) {
+  for (const { path, node } of entries) {
     if (node.type !== 'TOMLKeyValue' || !isSecretKey(path, sections) || !isLiteral(valueAt(table, path))) continue
     const { range } = node.value
     const isInside = found.some(({ range: [from, to] }) => range[0] >= from && range[1] <= to)
@@ -61,6 +64,16 @@ function findLiterals(text: string, sections: readonly DeclaredSection[]): Found
     if (!isInside && isWhole) found.push({ key: keyText(path), line: node.loc.start.line, range: [range[0], range[1]] })
   }
   return found
+}
+
+function entriesOf(text: string): readonly TomlEntry[] | null {
+  // The parser with positions does not accept an empty text.
+  if (text.trim() === '') return []
+  try {
+    return tomlEntries(text)
+  } catch {
+    return null
+  }
 }
 
 /** True for a list with tables: their keys are checked one by one. */
@@ -89,8 +102,9 @@ function maskInvalid(text: string, sections: readonly DeclaredSection[]): Masked
   const lines = text.split('\n')
   const secrets = lines.flatMap((line, index) => {
     const words = line.match(/[\w-]+/g) ?? []
-    const key = words.find(word => names.has(word) || SECRET_NAME.test(word))
-    return key === undefined ? [] : [{ key, line: index + 1 }]
+    const isSecret = words.some(word => names.has(word) || SECRET_NAME.test(word))
+    // Another word of the line may be a part of the secret.
+    return isSecret ? [{ key: LEADING_KEY.exec(line)?.[1] ?? 'a value', line: index + 1 }] : []
   })
   return { text: secrets.length === 0 ? text : lines.map(maskValues).join('\n'), secrets }
 }

@@ -50,10 +50,13 @@ export function syntaxProblem(error: unknown, text: string, file: string): Confi
   }
 }
 
+/** A key with a value at the beginning of a line. Unlike the last line of Base64 text, which may end with `=`. */
+export const LEADING_KEY = /^\s*([\w.-]+)\s*=(?=\s*[^\s=])/
+
 /** Masks the values of a line, which may be a part of a document that is not valid. */
 export function maskValues(line: string): string {
   if (/^\s*\[{1,2}[\w.\- ]*\]{0,2}\s*$/.test(line)) return line
-  const key = /^\s*[\w.-]+\s*=/.exec(line)?.[0] ?? ''
+  const key = LEADING_KEY.exec(line)?.[0] ?? ''
   return key + line.slice(key.length).replace(/[^\s=[\]{},"'#]/g, '*')
 }
 
@@ -61,6 +64,11 @@ export function maskValues(line: string): string {
 export interface TomlEntry {
   readonly path: Path
   readonly node: AST.TOMLKeyValue | AST.TOMLTable
+}
+
+/** Replaces a byte order mark, which the parser with positions refuses, without moving anything. */
+function withoutMark(text: string): string {
+  return text.replace(/^\ufeff/, ' ')
 }
 
 /** Returns every key of a valid document in order, including those of inline tables. */
@@ -84,14 +92,14 @@ export function tomlEntries(text: string): readonly TomlEntry[] {
       })
     }
   }
-  for (const node of parseTOML(text, { tomlVersion: 'latest' }).body[0].body) visit(node, [])
+  for (const node of parseTOML(withoutMark(text), { tomlVersion: 'latest' }).body[0].body) visit(node, [])
   return entries
 }
 
 /** Returns the ranges of all comments of a valid document, in order. */
 export function tomlComments(text: string): readonly (readonly [number, number])[] {
   const { parseTOML } = load('#toml-eslint-parser') as typeof import('toml-eslint-parser')
-  return parseTOML(text, { tomlVersion: 'latest' }).comments.map(({ range }) => range)
+  return parseTOML(withoutMark(text), { tomlVersion: 'latest' }).comments.map(({ range }) => range)
 }
 
 /** Returns the position of each key, by {@link pathKey}. Empty if `toml-eslint-parser` cannot parse the document. */

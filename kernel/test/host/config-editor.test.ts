@@ -323,6 +323,27 @@ t.test('secrets in lists, inline tables and tables of unknown plugins are masked
   t.match(reason, /line 1 .*line 3 .*line 6 /)
 })
 
+t.test('in a text that is not valid TOML, no word of a secret is shown', async t => {
+  const { editor, root } = await open(t, '')
+  // A passphrase that contains the name of a secret, and the last line of a key in Base64.
+  const raw = '[plugins.one]\ntoken = """\nhunter2-private-secret\naHVudGVyMg==\n"""\nsize = \n'
+  const { caused, ...preview } = await editor.preview({ raw })
+  t.match(caused, [{ code: 'CFG_TOML_SYNTAX' }, { key: 'token', line: 2 }, { key: 'a value', line: 3 }])
+  write(root, { 'svc.toml': raw })
+  const shown = JSON.stringify([caused, preview, editor.read()])
+  t.notMatch(shown, 'hunter2')
+  t.notMatch(shown, 'aHVudGVyMg')
+})
+
+t.test('a file with a byte order mark, or with a date that does not exist, is shown and edited', async t => {
+  const { editor, root, text } = await open(t, '\ufeff[plugins.one]\r\ntoken = "hunter2-1"\r\nsize = 2\r\n')
+  t.match(editor.read(), { editable: false, reason: /^line 2 \(plugins\.one\.token\)/ })
+  await editor.write({ changes: { 'plugins.one.size': 3 } })
+  t.equal(text(), '\ufeff[plugins.one]\r\ntoken = "hunter2-1"\r\nsize = 3\r\n')
+  write(root, { 'svc.toml': 'day = 2021-02-30\n[plugins.one]\ntoken = "hunter2-1"\n' })
+  t.notMatch(editor.read().text, 'hunter2')
+})
+
 t.test('the file keeps its mode and its link, and is created if it does not exist', async t => {
   const { editor, root, text } = await open(t, null)
   t.match(editor.read(), { exists: false, text: '', editable: true })
