@@ -191,6 +191,10 @@ interface Result {
   readonly microseconds: Readonly<Record<string, Figure>>
   readonly toFastify: Figure
   readonly toBare: Figure
+  /** With the ring of requests and spans, against plain Fastify. */
+  readonly ringToFastify: Figure
+  /** With every request in the log, against plain Fastify. */
+  readonly logToFastify: Figure
 }
 
 /** Compiles the servers, because a development loader slows every function down. */
@@ -257,6 +261,11 @@ async function load(
   throw new Error(`${server.name}: requests of "${name}" failed: ${JSON.stringify(result.statusCodeStats)}`)
 }
 
+function recorded(ratio: (peer: string, own: string) => Figure): Pick<Result, 'ringToFastify' | 'logToFastify'> {
+  const to = (own: string): Figure => ratio('plain Fastify', own)
+  return { ringToFastify: to('svc, ring'), logToFastify: to('svc, access_log=all') }
+}
+
 async function measure(lives: number, rounds: number, requests: number): Promise<Result[]> {
   const compiled = await compile()
   const samples: Samples = {}
@@ -264,9 +273,15 @@ async function measure(lives: number, rounds: number, requests: number): Promise
   for (let life = 0; life < lives; life++) await measureLife(compiled, rounds, requests, samples)
   rmSync(compiled)
   return Object.entries(samples).map(([name, servers]) => {
-    const ratio = (peer: string): Figure => ratioOf(servers.svc ?? [], servers[peer] ?? [])
+    const ratio = (peer: string, own = 'svc'): Figure => ratioOf(servers[own] ?? [], servers[peer] ?? [])
     const microseconds = Object.fromEntries(Object.entries(servers).map(([server, all]) => [server, figureOf(all)]))
-    return { case: name, microseconds, toFastify: ratio('plain Fastify'), toBare: ratio('bare node:http') }
+    return {
+      case: name,
+      microseconds,
+      toFastify: ratio('plain Fastify'),
+      toBare: ratio('bare node:http'),
+      ...recorded(ratio)
+    }
   })
 }
 
@@ -284,10 +299,10 @@ else {
   const results = await measure(Number(values.lives), Number(values.rounds), Number(values.requests))
   if (values.json) console.log(JSON.stringify({ benchmark: 'http', node: process.version, results }))
   else {
-    for (const { case: name, microseconds, toFastify, toBare } of results) {
+    for (const { case: name, microseconds, toFastify, toBare, ringToFastify, logToFastify } of results) {
       const list = Object.entries(microseconds).map(([server, value]) => `${server} ${withRange(value, ' us')}`)
       console.log(
-        `${name}: ${list.join(', ')}; ${withRange(toFastify, 'x')} plain Fastify, ${withRange(toBare, 'x')} bare node:http`
+        `${name}: ${list.join(', ')}; ${withRange(toFastify, 'x')} plain Fastify, ${withRange(toBare, 'x')} bare node:http; ${withRange(ringToFastify, 'x')} with the ring, ${withRange(logToFastify, 'x')} with the log`
       )
     }
   }
