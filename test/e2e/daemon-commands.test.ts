@@ -155,7 +155,11 @@ t.test('a second svc serve ends with an error that names the running server', as
     ['--set', 'plugins.daemon.enabled=false']
   ]) {
     const second = await serve(t, folder, argv)
-    t.match(await fetch(second.url).then(({ status }) => status), 404, `${argv.join(' ')} serves in addition`)
+    t.match(
+      await fetch(`${second.url}/health`).then(({ status }) => status),
+      200,
+      `${argv.join(' ')} serves in addition`
+    )
     t.equal(await second.stop(), 0)
   }
   t.equal((await running(folder)).pid, pid)
