@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import tap from 'tap'
@@ -218,6 +218,17 @@ tap.test('sessions survive a reload, and a revoked one stays revoked', async t =
   await world.reload()
   t.equal((await kept.get('/ui/api/session')).status, 200)
   t.equal((await revoked.get('/ui/api/session')).status, 401)
+})
+
+tap.test('signing out ends the session, although the file of sessions cannot be written', async t => {
+  const world = await openWorld()
+  t.teardown(() => world.close())
+  const browser = await world.signIn()
+  const file = join(world.folder, 'sessions.json')
+  rmSync(file)
+  mkdirSync(file)
+  t.equal((await browser.send('DELETE', '/ui/api/session')).status, 204)
+  t.equal((await browser.get('/ui/api/session')).status, 401)
 })
 
 tap.test('a session ends after hours without use, and at its maximum age', async t => {

@@ -134,7 +134,12 @@ export class Sessions {
   revoke(id: string): boolean {
     if (!isId(id) || this.#live(id) === undefined) return false
     writePrivate(join(this.#revoked, id), '')
-    this.#write()
+    try {
+      this.#write()
+    } catch (error) {
+      // The mark alone ends the session, and takes no space on a full disk.
+      this.#log.warn(`cannot write ${this.#file}; the revoked session ${id} stays in it until it can be`, { error })
+    }
     return true
   }
 
