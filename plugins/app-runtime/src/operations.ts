@@ -29,6 +29,8 @@ export const evaluateOperation = defineOperation({
   }),
   errors: {},
   effect: 'read',
+  // Each run is a thread with its own heap, and callers with few rights may start them.
+  concurrency: 4,
   expose: { http: { method: 'POST', path: '/api/language/run' }, mcp: { name: 'svc_language_run' }, rpc: true }
 })
 

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { checkFile, compilation, descriptionOf, readSources, type SourceFile } from '@svc/plugin-compiler/testing'
-import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
+import { type CommandHandler, type CommandIo, definePlugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import type { Capability } from '#interpreter'
-import { evaluateHandler, grantedTo, type Runner, runProgram, runTestFiles } from '#root'
+import { evaluateHandler, evaluateOperation, grantedTo, type Runner, runProgram, runTestFiles } from '#root'
 import { runInThread } from '#worker'
 import { LIMITS } from './run-program.ts'
 
@@ -196,6 +197,33 @@ t.test('a program run by the operation has no capabilities', async t => {
   t.same(await answer('fn main() {\n    print(6 * 7)\n}\n'), { ok: true, output: ['42'], cut: false, error: null })
   t.match(await answer('fn main() {\n    print(std.fs.exists("/"))\n}\n'), { error: { code: 'RUN_CAPABILITY_DENIED' } })
   t.match(await answer('fn main() {\n    print(x)\n}\n'), { ok: false, error: { code: null } })
+})
+
+t.test('the operation runs four programs at a time, and the others after them', async t => {
+  let [running, peak] = [0, 0]
+  const runs = definePlugin({
+    name: 'runs',
+    operations: [evaluateOperation],
+    activate: ctx => {
+      const handler = evaluateHandler(compiler, () => LIMITS)
+      ctx.implement(evaluateOperation, async (input, call) => {
+        running += 1
+        peak = Math.max(peak, running)
+        const output = await handler(input, call)
+        running -= 1
+        return output
+      })
+    }
+  })
+  const kernel = await testKernel([runs])
+  t.teardown(() => kernel.close())
+  const source = 'fn main() {\n    print(1)\n}\n'
+  const answers = await Promise.all(Array.from({ length: 9 }, () => kernel.callById('language.run', { source })))
+  t.equal(peak, 4)
+  t.same(
+    answers,
+    answers.map(() => ({ ok: true, output: ['1'], cut: false, error: null }))
+  )
 })
 
 /** Expected output of the examples with a main. */
