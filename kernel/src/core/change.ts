@@ -114,8 +114,8 @@ export class Change {
   }
 
   #preview(problems: ReadonlyMap<string, unknown>): ChangeReport {
-    const { plan } = this.#next(problems)
-    return { applied: false, generation: this.#host.current().id, ...plan }
+    const { desired, plan } = this.#next(problems)
+    return this.#report(false, desired, plan)
   }
 
   async #apply(problems: ReadonlyMap<string, unknown>): Promise<ChangeReport> {
@@ -127,7 +127,7 @@ export class Change {
         await this.#applyLiveSettings(shadow, plan)
         this.#settleRecords(plan)
         this.#host.flip(shadow, desired)
-        return { applied: true, generation: this.#host.current().id, ...plan }
+        return this.#report(true, desired, plan)
       } catch (error) {
         const left = this.#host.failures.leftOut(error, plan, this.#request)
         if (left === undefined) throw error
@@ -137,6 +137,15 @@ export class Change {
         if (this.#begun.has(left)) await this.#discardBegun()
       }
     }
+  }
+
+  /** Reports a change, with the reasons for which requested plugins do not run. */
+  #report(applied: boolean, desired: Desired, plan: Plan): ChangeReport {
+    const missing = [...this.#mustSucceed].flatMap(name => {
+      const why = this.#host.inventory.whyNot(name, desired, this.#retry)
+      return why === null ? [] : [`${name} cannot run: ${why}`]
+    })
+    return { applied, generation: this.#host.current().id, ...plan, steps: [...plan.steps, ...missing] }
   }
 
   /** Notifies units of changed live settings. This is the last step before the flip, since it affects serving units. */

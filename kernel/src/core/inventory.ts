@@ -187,6 +187,15 @@ export class Inventory {
     return { graph, units }
   }
 
+  /** Returns the reason for which a plugin does not run in the desired state; null if it runs or is not known. */
+  whyNot(name: string, { units, graph }: Desired, retry: ReadonlySet<string>): string | null {
+    const record = this.records.get(name)
+    if (record === undefined || units.has(name)) return null
+    const decision = this.#decide(record, retry)
+    if (!decision.run) return decision.why ?? `it is ${decision.state}`
+    return graph.blocked.get(name)?.reason ?? record.fault ?? 'its code cannot be read'
+  }
+
   /** Returns the running units for the plan, in activation order, without crashed ones. */
   running(current: Generation): Map<string, RunningUnit> {
     const running = new Map<string, RunningUnit>()

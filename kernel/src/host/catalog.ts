@@ -48,6 +48,8 @@ export interface PluginCatalog {
   rereadPlugins(files: ReadonlySet<string>): Promise<PluginCatalog>
   /** Reads the manifests of disabled plugins, which were skipped before. */
   include(names: Iterable<string>): Promise<PluginCatalog>
+  /** Reads packages (absolute paths) again, without stored failures, and all that could not be read. */
+  retry(roots: readonly string[]): Promise<PluginCatalog>
   /** Returns the same plugins with another text of the project file. */
   withText(text: string): PluginCatalog
   close(): Promise<void>
@@ -100,6 +102,7 @@ async function catalog(
     again: async () => catalog(options, read(options), discovery, state),
     rereadPlugins: async files => describe(await discovery.rediscover(files), sources),
     include: async names => describe(await discovery.include(new Set(names)), sources),
+    retry: async roots => describe(await discovery.retry(roots), sources),
     withText: text => describe(found, read(options, { projectFile: sources.projectFile, projectText: text })),
     close: () => discovery.close()
   })

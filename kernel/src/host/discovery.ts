@@ -176,6 +176,12 @@ export class Discovery {
     return this.#describe(this.#folders, new Set())
   }
 
+  /** Reads packages again that could not be read. Stored failures of `roots` (absolute paths) do not count. */
+  async retry(roots: readonly string[]): Promise<Discovered> {
+    for (const root of roots) this.#loader.index.forgetFailure(root)
+    return this.#describe(this.#folders, new Set())
+  }
+
   /** Describes plugins: all, or with `changed` only those that these files affect. */
   async #describe(folders: PluginFolders, changed?: ReadonlySet<string>): Promise<Discovered> {
     const problems = [...folders.problems]

@@ -83,6 +83,10 @@ export class PluginIndex {
     this.#changed = true
   }
 
+  forgetFailure(root: string): void {
+    if (this.#failures.delete(root)) this.#changed = true
+  }
+
   /**
    * Writes a compiled source to a file named by its digest, so that a failed reload does not overwrite running code.
    * Returns the path, or null if the file cannot be written.

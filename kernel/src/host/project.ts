@@ -385,7 +385,9 @@ export class Project {
   ): Promise<ChangeReport> {
     return this.#inTurn(async () => {
       if (!dryRun) this.#catalog.marker.clear(enable)
-      const wanted = await this.#include([...enable, ...activate])
+      const included = await this.#include([...enable, ...activate])
+      const wanted = (await this.#readBroken([...enable, ...reload])) || included
+      this.#assertReadable(reload)
       const undo = [
         this.#choices.switch(enable, true),
         this.#choices.switch(disable, false),
@@ -448,12 +450,37 @@ export class Project {
   async #include(names: readonly string[]): Promise<boolean> {
     const isOff = (source: PluginSource): boolean => names.includes(source.name) && isLeftOff(source)
     if (!this.#catalog.found.sources.some(isOff)) return false
-    this.#catalog = await this.#catalog.include(names)
-    this.#seen = this.#catalog
-    this.#read = configOf(this.#catalog)
+    this.#takeManifests(await this.#catalog.include(names))
+    return true
+  }
+
+  /** Reads plugins again that could not be read before. Returns true if there were any. */
+  async #readBroken(names: readonly string[]): Promise<boolean> {
+    const { sources, kept } = this.#catalog.found
+    const broken = sources.filter(({ name, problem }) => names.includes(name) && (problem !== null || kept.has(name)))
+    if (broken.length === 0) return false
+    this.#takeManifests(await this.#catalog.retry(broken.map(({ location }) => location)))
+    this.#findings.update(this.#catalog, this.#read)
+    this.#announceReading()
+    return true
+  }
+
+  /** Adopts a catalog whose manifests may differ, but not its configuration files. */
+  #takeManifests(catalog: PluginCatalog): void {
+    this.#catalog = catalog
+    this.#seen = catalog
+    this.#read = configOf(catalog)
     this.#seenConfig = this.#read
     this.#config = holdSettings(this.#read, this.#config, new Set(this.#refusedBy(this.#read).keys()))
-    return true
+  }
+
+  /** Throws the error of a plugin that cannot be read. */
+  #assertReadable(names: readonly string[]): void {
+    const { sources, kept } = this.#catalog.found
+    for (const { name, problem } of sources) {
+      const error = problem ?? kept.get(name)
+      if (names.includes(name) && error !== undefined) throw error
+    }
   }
 
   async #watch(): Promise<void> {

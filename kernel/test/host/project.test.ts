@@ -254,6 +254,55 @@ t.test('the files of a plugin that is enabled while svc runs are watched, even i
   t.same(await call('two.say'), { said: 'mended calm 1' })
 })
 
+t.test('reload reads an invalid plugin again, and fails with its problem while it has one', async t => {
+  const files = { ...packaged('one', source('one', 'first')), ...packaged('two', 'export default definePlugin(') }
+  const { call, project, root } = await open(t, files, { watch: false })
+  const reload = (dryRun = false) => project.admin.apply({ reload: ['two'] }, { dryRun })
+  await t.rejects(reload(), { code: 'LDR_BUILD_FAILED', message: /plugin\.ts/ })
+  await t.rejects(reload(true), { code: 'LDR_BUILD_FAILED' })
+  write(root, { 'plugins/two/src/plugin.ts': source('two', 'mended') })
+  t.match((await reload(true)).steps, ['add two'])
+  await t.rejects(call('two.say'), { code: 'OPR_UNKNOWN' })
+  t.match(await reload(), { applied: true, add: ['two'] })
+  t.same(await call('two.say'), { said: 'mended calm 1' })
+  t.same(project.admin.findings(), [])
+})
+
+t.test('reload reads a package again whose package.json was invalid', async t => {
+  const { call, project, root } = await open(
+    t,
+    { ...packaged('one', source('one', 'first')), 'plugins/two/package.json': '{' },
+    { watch: false }
+  )
+  await t.rejects(project.admin.apply({ reload: ['two'] }), { code: 'LDR_PACKAGE_INVALID' })
+  write(root, packaged('two', source('two', 'mended')))
+  t.match(await project.admin.apply({ reload: ['two'] }), { add: ['two'] })
+  t.same(await call('two.say'), { said: 'mended calm 1' })
+})
+
+t.test('a change names the reason for which a requested plugin cannot run', async t => {
+  const waiting = source('two', 'x').replace(
+    "name: 'two',",
+    "name: 'two', requires: { other: defineService('other@1') },"
+  )
+  const files = {
+    ...packaged('one', source('one', 'first')),
+    ...packaged('two', waiting.replace('defineOperation,', 'defineOperation, service as defineService,')),
+    ...packaged('three', 'export default definePlugin(')
+  }
+  const { project } = await open(t, files, { only: ['one'], watch: false })
+  const dry = async (name: string) => (await project.admin.apply({ enable: [name] }, { dryRun: true })).steps.join()
+  t.match(await dry('two'), /^two cannot run: .*other@1/)
+  t.match(await dry('three'), /^three cannot run: .*plugin\.ts/)
+})
+
+t.test('a dry run reads the code of a disabled plugin that was never read', async t => {
+  const files = { ...packaged('one', source('one', 'first')), ...packaged('two', source('two', 'new')) }
+  const { project } = await open(t, files, { only: ['one'], watch: false })
+  t.match(await project.admin.apply({ enable: ['two'] }, { dryRun: true }), { applied: false, steps: ['add two'] })
+  t.equal(project.kernel.records.get('two')?.state, 'disabled')
+})
+
 t.test('an isolated plugin cannot keep resources across reloads', async t => {
   const keeping = source('one', 'first').replace(
     'activate: ctx =>',
