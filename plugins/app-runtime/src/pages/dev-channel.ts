@@ -9,6 +9,10 @@ const MAX_MESSAGE_BYTES = 1_024
 const MAX_PAGES = 100
 /** Failed calls that are kept for pages that connect after them. */
 const MAX_FAILURES = 20
+/** Limits of the texts of a problem, so that all failures together are less than a page may have in flight. */
+const MAX_TEXT_CHARS = 8_000
+const MAX_SHORT_CHARS = 500
+const MAX_CALLS = 20
 /** Interval of pings, in milliseconds. A page that does not respond is disconnected. */
 const PING_INTERVAL_MS = 30_000
 /** Bytes in flight to a page, above which it is disconnected. It then connects again. */
@@ -108,13 +112,16 @@ export class DevChannel {
   }
 
   #masked({ title, text, code, hint, calls, requestId }: PageProblem): PageProblem {
-    const mask = this.#mask
+    const shown = (given: string, limit: number): string => {
+      const masked = this.#mask(given)
+      return masked.length > limit ? `${masked.slice(0, limit)}…` : masked
+    }
     return {
-      title: mask(title),
-      text: mask(text),
+      title: shown(title, MAX_SHORT_CHARS),
+      text: shown(text, MAX_TEXT_CHARS),
       code,
-      hint: hint === null ? null : mask(hint),
-      calls: calls.map(mask),
+      hint: hint === null ? null : shown(hint, MAX_SHORT_CHARS),
+      calls: calls.slice(0, MAX_CALLS).map(call => shown(call, MAX_SHORT_CHARS)),
       requestId
     }
   }

@@ -82,6 +82,18 @@ t.test('a page that connects after a failed call gets it, until another version 
   t.match(await later.next(), { type: 'failure', failure: { requestId: 'r-1' } }, 'no earlier failure')
 })
 
+t.test('many failures with long texts do not disconnect a page', async t => {
+  const { channel, connect } = await opened(t)
+  channel.serve('v1', null, null)
+  const long = '日本'.repeat(500_000)
+  const failed = { ...PROBLEM, title: long, text: long, hint: long, calls: Array.from({ length: 1_000 }, () => long) }
+  for (let count = 0; count < 30; count++) channel.fail({ ...failed, requestId: `r-${count}` })
+  const page = await connect()
+  t.match(await page.next(), { type: 'state' })
+  for (let count = 10; count < 30; count++)
+    t.match(await page.next(), { type: 'failure', failure: { requestId: `r-${count}`, text: /^(日本)+…$/ } })
+})
+
 t.test('the number of pages and the size of their messages are limited', async t => {
   const { connect } = await opened(t)
   for (let n = 0; n < 100; n++) await (await connect()).next()
