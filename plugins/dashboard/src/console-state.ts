@@ -27,8 +27,6 @@ export interface ConsoleStateParts {
   readonly pages: PageFiles
   readonly modules: ModuleFiles
   readonly readOnly: boolean
-  /** Address of the console for commands that the page shows; null before the listener is open. */
-  readonly address: () => string | null
 }
 
 /** Describes the serving generation to the page. */
@@ -54,27 +52,19 @@ export class ConsoleState {
       pages: pagesFor(role, entries, sources, broken),
       cards: entries.cards.map(withPlugin),
       actions: entries.actions.filter(({ item }) => reaches(role, item.role ?? 'viewer')).map(withPlugin),
-      inbox: entries.inbox.map(({ item }) => item),
-      search: entries.search.map(({ item }) => item),
       broken: [...entries.broken, ...broken],
       operations: [...kernel.current.operations.values()].map(entry => this.#summary(entry, role))
     }
   }
 
-  /** Returns an operation with its schemas, and how it is called in other ways. */
+  /** Returns an operation with its schemas, and the name of its MCP tool if it is one. */
   describe({ descriptor, unit }: OperationEntry, role: DashboardRole): object {
-    const { id, expose } = descriptor
-    const { http, cli } = expose
-    const command = cli === undefined || cli.hidden === true ? `svc call ${id} '{}'` : `svc ${cli.command}`
+    const { mcp } = descriptor.expose
     return {
       ...descriptor,
       plugin: unit.name,
       allowed: mayCall(role, this.#parts.readOnly, descriptor),
-      command,
-      ...defined({
-        curl: http === undefined ? undefined : curlOf(`${this.#parts.address() ?? ''}${http.path}`, http.method),
-        mcp: expose.mcp === undefined || expose.mcp === false ? undefined : mcpToolName(descriptor)
-      })
+      ...defined({ mcp: mcp === undefined || mcp === false ? undefined : mcpToolName(descriptor) })
     }
   }
 
@@ -108,9 +98,4 @@ function pagesFor(
   return pages
     .filter(({ item }) => reaches(role, item.role ?? 'viewer') && !broken.some(({ entry }) => entry === item.path))
     .map(entry => ({ ...withPlugin(entry), ...defined({ module: sources.get(entry.item.path) }) }))
-}
-
-function curlOf(url: string, method: string): string {
-  const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{}'`
-  return `curl${method === 'GET' ? '' : ` -X ${method}`} '${url}'${body}`
 }

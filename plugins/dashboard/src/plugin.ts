@@ -117,8 +117,7 @@ export default definePlugin({
     ctx.implement(pagesOperation, listPages(entries))
     const modules = new ModuleFiles({ kernel, entries, isIsolated })
     const door = new CallDoor({ kernel, readOnly, log })
-    const address = (): string | null => publicUrl?.origin ?? mainAddress(server?.available)
-    const state = new ConsoleState({ kernel, entries, pages, modules, readOnly, address })
+    const state = new ConsoleState({ kernel, entries, pages, modules, readOnly })
     const stream = new StreamServer({
       kernel,
       access,

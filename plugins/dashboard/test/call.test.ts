@@ -258,7 +258,7 @@ tap.test('a call is cancelled when its page disconnects', async t => {
   t.pass('the handler was aborted')
 })
 
-tap.test('an operation is described with its schemas and other ways to call it', async t => {
+tap.test('an operation is described with its schemas and the name of its tool', async t => {
   const world = await openWorld()
   t.teardown(() => world.close())
   const viewer = await world.signIn('viewer')
@@ -267,7 +267,6 @@ tap.test('an operation is described with its schemas and other ways to call it',
     plugin: 'dashboard',
     allowed: true,
     input: { type: 'object' },
-    command: 'svc dashboard inbox',
     mcp: 'dashboard_inbox'
   })
   t.equal((await viewer.get('/ui/api/operations/none')).status, 404)

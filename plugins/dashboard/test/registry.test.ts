@@ -156,7 +156,7 @@ tap.test('correct views of every kind are accepted', async t => {
   const state = await stateOf(world)
   t.same(state.broken, [])
   t.equal(state.pages.length, views.length + 1)
-  t.match(state, { cards: [{ plugin: 'shop' }], actions: [{ plugin: 'shop' }], inbox: [{}], search: [{}] })
+  t.match(state, { cards: [{ plugin: 'shop' }], actions: [{ plugin: 'shop' }] })
 })
 
 tap.test('a mistake in a page makes only that page broken, with the place and the reason', async t => {

@@ -23,7 +23,14 @@ const OWN: readonly (MenuItem & { readonly needs?: string })[] = [
     order: 2,
     needs: 'kernel.config.list'
   },
-  { title: 'Secrets', to: '/ui/secrets', icon: 'key-round', section: 'system', order: 3 },
+  {
+    title: 'Secrets',
+    to: '/ui/secrets',
+    icon: 'key-round',
+    section: 'system',
+    order: 3,
+    needs: 'kernel.secrets.doctor'
+  },
   { title: 'Operations', to: '/ui/operations', icon: 'terminal', section: 'system', order: 4 }
 ]
 

@@ -1,11 +1,4 @@
-import type {
-  DashboardAction,
-  DashboardCard,
-  DashboardInbox,
-  DashboardPage,
-  DashboardRole,
-  DashboardSearch
-} from '@svc/contracts'
+import type { DashboardAction, DashboardCard, DashboardPage, DashboardRole } from '@svc/contracts'
 import type { OperationDescriptor } from '@svc/plugin-sdk'
 
 /** Session of the console, as the server describes it. Times are Unix milliseconds. */
@@ -61,8 +54,6 @@ export interface ConsoleState {
   readonly pages: readonly PageInfo[]
   readonly cards: readonly (DashboardCard & { readonly plugin: string })[]
   readonly actions: readonly (DashboardAction & { readonly plugin: string })[]
-  readonly inbox: readonly DashboardInbox[]
-  readonly search: readonly DashboardSearch[]
   readonly broken: readonly BrokenEntry[]
   readonly operations: readonly OperationSummary[]
 }

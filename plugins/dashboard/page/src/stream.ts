@@ -88,7 +88,7 @@ class ChangeStream {
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
     const socket = new WebSocket(`${scheme}://${location.host}/ui/stream`)
     this.#socket = socket
-    socket.onopen = () => this.#send({ t: 'hello', token: storedToken(), build: consoleState.value?.build ?? '' })
+    socket.onopen = () => this.#send({ t: 'hello', token: storedToken() })
     socket.onmessage = ({ data }) => this.#receive(JSON.parse(data as string) as ServerFrame)
     socket.onclose = ({ code }) => {
       if (this.#socket === socket) this.#closed(code)

@@ -47,8 +47,8 @@ function hashOf(script: string): string {
 }
 
 /**
- * Classic script in the frame. It receives `{ t: 'start', route, theme, may?, memory? }` with a MessagePort from the page
- * that embeds it, and calls `mount` with a `ConsoleApi` over that port. `may`: operations that the session may call.
+ * Classic script in the frame. It receives `{ t: 'start', route, theme, may }` with a MessagePort from the page that embeds
+ * it, and calls `mount` with a `ConsoleApi` over that port. `may`: operations that the session may call.
  *
  * Messages to the page: `call { id, operation, input }`, `watch { id, operation, input }`, `end { id }`, `navigate { to }`,
  * `failed { message }`. Messages from the page: `result { id, output }`, `event { id, event }`, `output { id, output }`,
@@ -61,7 +61,7 @@ export const FRAME_CLIENT = `(() => {
   const closing = new AbortController()
   const failure = ({ message, ...fields }) => Object.assign(new Error(message), fields)
   const send = (t, fields) => port.postMessage({ t, ...fields })
-  const apiOf = ({ route, theme, may, memory }) => ({
+  const apiOf = ({ route, theme, may }) => ({
     call: (operation, input, { signal, onEvent } = {}) => new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
       const id = ++count
@@ -87,8 +87,8 @@ export const FRAME_CLIENT = `(() => {
       return () => { if (running.delete(id)) send('end', { id }) }
     },
     navigate: to => send('navigate', { to }),
-    memory: new Map(memory ?? []), route, theme,
-    may: operation => may === undefined || may.includes(operation),
+    memory: new Map(), route, theme,
+    may: operation => may.includes(operation),
     signal: closing.signal
   })
   const begin = () => {

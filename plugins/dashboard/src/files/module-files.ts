@@ -115,8 +115,11 @@ export class ModuleFiles {
     return { kind: 'frame', url: `/ui/frame/${plugin}/${hash}/${name}` }
   }
 
-  /** Drops superseded modules whose time is over. */
+  /** Drops modules of pages that no plugin contributes any more, and superseded ones whose time is over. */
   #forget(): void {
+    const entries = this.#parts.entries().pages
+    const contributed = new Set(entries.map(({ item, unit }) => `${unit.name}/${moduleOf(item)?.entry}`))
+    for (const key of this.#current.keys()) if (!contributed.has(key)) this.#current.delete(key)
     for (const [key, earlier] of this.#superseded) {
       const kept = earlier.filter(({ until }) => until > this.#now())
       if (kept.length === 0) this.#superseded.delete(key)

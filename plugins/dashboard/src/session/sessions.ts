@@ -137,7 +137,7 @@ export class Sessions {
     try {
       this.#write()
     } catch (error) {
-      // The mark alone ends the session, and takes no space on a full disk.
+      // The mark is enough to end the session, and takes no space on a full disk.
       this.#log.warn(`cannot write ${this.#file}; the revoked session ${id} stays in it until it can be`, { error })
     }
     return true

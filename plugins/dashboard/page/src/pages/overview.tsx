@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { boundInput, linkAddress } from '../bindings.ts'
+import { linkAddress } from '../bindings.ts'
 import { agoText, durationText } from '../format.ts'
 import { Badge, Empty, ErrorNotice, Loading } from '../parts.tsx'
 import { query } from '../router.ts'
@@ -103,7 +103,7 @@ function PluginsCard() {
 }
 
 function PluginStates() {
-  const source = useSource('kernel.plugins.list', boundInput(undefined, { route: {}, filters: query.value }))
+  const source = useSource('kernel.plugins.list', {})
   const plugins = (source.value.value as { plugins: readonly PluginRow[] } | undefined)?.plugins
   if (source.error.value !== null)
     return (

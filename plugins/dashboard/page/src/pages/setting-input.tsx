@@ -23,14 +23,14 @@ export function SettingInput({ settingKey, schema, secret, value, isSet, onChang
           <span class="label">Reference to the secret</span>
           <input
             autocomplete="off"
-            placeholder="env:MY_TOKEN"
+            placeholder="secret://env/NAME"
             value={text}
             onInput={({ currentTarget }) => {
               setText(currentTarget.value)
               onChange(currentTarget.value === '' ? undefined : currentTarget.value)
             }}
           />
-          <span class="small dim">A reference such as env:NAME. svc refuses to write the secret itself.</span>
+          <span class="small dim">A reference such as secret://env/NAME. svc refuses to write the secret itself.</span>
         </label>
       ) : (
         <SchemaFields
