@@ -94,7 +94,7 @@ function typedValue(text: string, schema: Declared['schema']): unknown {
   return fromText(text, schema) ?? parsed ?? text
 }
 
-export function unknownSetting(sections: readonly ResolvedSection[], key: string): Error {
+function unknownSetting(sections: readonly ResolvedSection[], key: string): Error {
   const known = sections.flatMap(({ prefix, declared }) => declared.map(({ path }) => keyText([...prefix, ...path])))
   const hint = didYouMean(key, known) ?? 'svc config list prints every setting'
   return configErrors.create('CFG_SETTING_UNKNOWN', `there is no setting "${key}"`, { hint, at: { path: key } })

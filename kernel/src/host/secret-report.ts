@@ -11,7 +11,7 @@ import {
   secretBackend,
   secretsResolver
 } from '@svc/contracts'
-import { errorMessage, settlesWithin } from '@svc/plugin-sdk'
+import { defined, errorMessage, settlesWithin } from '@svc/plugin-sdk'
 import { secretLookup } from '../core/activate.ts'
 import type { Kernel } from '../core/kernel.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
@@ -175,7 +175,7 @@ function isTracked(path: string, signal?: AbortSignal): Promise<boolean | null> 
     cwd: dirname(path),
     timeout: GIT_TIMEOUT_MS,
     env: { ...process.env, GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' },
-    ...(signal === undefined ? {} : { signal })
+    ...defined({ signal })
   }
   return new Promise(resolve => {
     execFile('git', args, options, (error, _stdout, stderr) => {

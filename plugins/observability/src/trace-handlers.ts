@@ -4,7 +4,7 @@ import { observabilityErrors } from './errors.ts'
 import { sinceMs } from './filters.ts'
 import type { SlotRing } from './slot-ring.ts'
 import { type StoredSpan, toSpan } from './span-record.ts'
-import { renderTrace, rounded, stepsOf } from './trace.ts'
+import { largest, renderTrace, rounded, stepsOf } from './trace.ts'
 
 export interface TraceSource {
   readonly spans: SlotRing<StoredSpan>
@@ -95,7 +95,7 @@ function rowOf(stored: readonly StoredSpan[], plugin: string | undefined): Trace
   const isRoot = ({ parent_id }: SpanRecord): boolean => parent_id === null || !ids.has(parent_id)
   const [first] = all.filter(isRoot).sort((a, b) => a.start - b.start)
   if (first === undefined) return null
-  const end = Math.max(...all.map(({ start, ms }) => start + ms))
+  const end = largest(all.map(({ start, ms }) => start + ms))
   // An inner span ends before its callers, so the first failed one is the deepest.
   const error = first.error ?? all.find(span => span.error !== null)?.error ?? null
   return {

@@ -91,6 +91,11 @@ function detailsOf(attributes: SpanRecord['attributes']): string {
     .join('  ')
 }
 
+/** Returns the largest value; 0 for none. A call with one argument per value would fail for very many. */
+export function largest(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), 0)
+}
+
 /** Rounds milliseconds to microseconds. */
 export function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000
@@ -100,11 +105,12 @@ const BAR_WIDTH = 30
 // biome-ignore lint/suspicious/noControlCharactersInRegex: text of clients must not control a terminal
 const CONTROL = /[\x00-\x1f\x7f-\x9f]/g
 
-/** Draws a trace: one line per span, with a bar on the time axis of the trace. */
-export function renderTrace(traceSpans: readonly TraceSpan[]): string {
+/** Draws a trace: one line per span, with a bar on the time axis of the trace. At most {@link MAX_STEPS} spans. */
+export function renderTrace(all: readonly TraceSpan[]): string {
+  const traceSpans = all.slice(0, MAX_STEPS)
   const [first] = traceSpans
   if (first === undefined) return ''
-  const total = Math.max(...traceSpans.map(span => span.offset + span.ms))
+  const total = largest(traceSpans.map(span => span.offset + span.ms))
   const request = traceSpans.find(span => span.request_id !== null)?.request_id
   const head = [
     `trace ${first.trace_id}`,
@@ -112,7 +118,7 @@ export function renderTrace(traceSpans: readonly TraceSpan[]): string {
     milliseconds(total)
   ]
   const names = traceSpans.map(span => `${'  '.repeat(span.depth)}${span.name}`.replace(CONTROL, ''))
-  const width = Math.max(...names.map(name => name.length))
+  const width = largest(names.map(name => name.length))
   const lines = traceSpans.map(({ offset, ms, plugin, error }, index) => {
     const from = total === 0 ? 0 : Math.min(Math.floor((offset / total) * BAR_WIDTH), BAR_WIDTH - 1)
     const length = total === 0 ? 1 : Math.max(Math.min(Math.round((ms / total) * BAR_WIDTH), BAR_WIDTH - from), 1)
@@ -121,7 +127,9 @@ export function renderTrace(traceSpans: readonly TraceSpan[]): string {
     const failure = error === null ? '' : `  ${error.replace(CONTROL, '')}`
     return `${(names[index] as string).padEnd(width)}  ${milliseconds(ms).padStart(10)}  |${bar}|${owner}${failure}`
   })
-  return [head.join('  '), ...lines].join('\n')
+  const omitted = all.length - traceSpans.length
+  const more = omitted === 0 ? [] : [`${omitted} further spans are not shown`]
+  return [head.join('  '), ...lines, ...more].join('\n')
 }
 
 function milliseconds(value: number): string {

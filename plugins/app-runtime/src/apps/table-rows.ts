@@ -4,6 +4,7 @@ import type { TableColumn, TableShape } from '../database/table-shape.ts'
 import { appErrors } from '../errors.ts'
 import type { Value } from '../interpreter/value.ts'
 import { cellJson, filterValue, MAX_CELL } from './cell.ts'
+import type { FILTER_OPS } from './operations.ts'
 import { cursorText, parseCursor, type RowCursor } from './row-cursor.ts'
 import { columnOf, withTableErrors } from './table-errors.ts'
 
@@ -18,7 +19,7 @@ const SORTED_CHARACTERS = 256
 
 export interface RowFilter {
   readonly column: string
-  readonly op: 'eq' | 'neq' | 'lt' | 'lte' | 'gt' | 'gte' | 'contains' | 'is_null' | 'not_null'
+  readonly op: (typeof FILTER_OPS)[number]
   readonly value?: unknown
 }
 

@@ -209,8 +209,8 @@ export function pruneHandler(
 ): Handler<typeof workflowPrune> {
   return async ({ keep_runs, keep_days, program = null, dry_run }) => {
     const store = await open()
-    const toLossless = keeping()
-    const bounds = { runs: keep_runs ?? toLossless.runs, days: keep_days ?? toLossless.days }
+    const retention = keeping()
+    const bounds = { runs: keep_runs ?? retention.runs, days: keep_days ?? retention.days }
     const runs = await (dry_run ? countExpendable : pruneRuns)(store, program, bounds)
     if (!dry_run && runs > 0) changed()
     const count = runs === 1 ? '1 ended run' : `${runs} ended runs`
