@@ -162,22 +162,26 @@ class UnitContext implements PluginContext<unknown> {
   }
 
   task(label: string, run: (signal: AbortSignal) => Promise<void>): void {
+    this.#assertLabelled('task', label, run)
     this.#unit.scope.assertOpen(`start task ${label}`)
     const running = this.#guard(label, run).finally(() => this.#unit.tasks.delete(running))
     this.#unit.tasks.set(running, label)
   }
 
   background(label: string, run: (signal: AbortSignal) => Promise<void>): void {
+    this.#assertLabelled('background', label, run)
     this.#unit.scope.assertOpen(`start background work ${label}`)
     const running = this.#guard(label, run, this.#unit.retiring)
     this.#unit.scope.effect(`background ${label}`, () => running)
   }
 
   effect(label: string, dispose: Disposer): Disposer {
+    this.#assertLabelled('effect', label, dispose)
     return this.#unit.scope.effect(label, dispose)
   }
 
   command(command: string, run: CommandHandler): void {
+    this.#assertLabelled('command', command, run)
     this.#assertActivating(`implement the command ${command}`)
     this.#assertInProcess(`implement the command ${command}`)
     const declared = this.#unit.manifest.commands.some(each => each.command === command)
@@ -186,16 +190,19 @@ class UnitContext implements PluginContext<unknown> {
   }
 
   health(label: string, check: () => Health | Promise<Health>): void {
+    this.#assertLabelled('health', label, check)
     this.#assertActivating(`register the health check ${label}`)
     this.#unit.healthChecks.push({ label, check })
   }
 
   onServe(label: string, listener: () => void, options: ServeOptions = {}): void {
+    this.#assertLabelled('onServe', label, listener)
     this.#assertActivating(`register the onServe listener ${label}`)
     this.#unit.serving.onServe.push({ label, listener, ...options })
   }
 
   onDrain(label: string, listener: (reason: DrainReason) => void | Promise<void>): void {
+    this.#assertLabelled('onDrain', label, listener)
     this.#assertActivating(`register the onDrain listener ${label}`)
     this.#unit.serving.onDrain.push({ label, listener })
   }
@@ -207,6 +214,7 @@ class UnitContext implements PluginContext<unknown> {
   }
 
   onConfig(listener: (next: never, previous: never) => void | Promise<void>): void {
+    if (typeof listener !== 'function') throw this.#wrongArgument('onConfig', 'a function')
     this.#assertActivating('register an onConfig listener')
     this.#unit.configListeners.push(listener as never)
   }
@@ -218,6 +226,25 @@ class UnitContext implements PluginContext<unknown> {
     throw kernelErrors.create('KRN_UNDECLARED', `${this.name} tried to ${action} after activation`, {
       plugin: this.name,
       hint: 'register everything inside activate; only a reload changes the contributions of a plugin'
+    })
+  }
+
+  /** Throws unless a registration has a label and a function. */
+  #assertLabelled(method: string, label: unknown, run: unknown): void {
+    if (typeof label === 'string' && label !== '' && typeof run === 'function') return
+    throw this.#wrongArgument(method, 'a label and a function')
+  }
+
+  #wrongArgument(method: string, expected: string): Error {
+    const example =
+      method === 'onConfig'
+        ? 'next => { … }'
+        : method === 'command'
+          ? "'notes show', input => { … }"
+          : "'label', () => { … }"
+    return kernelErrors.create('KRN_ARGUMENT_INVALID', `${this.name}: ctx.${method} needs ${expected}`, {
+      plugin: this.name,
+      hint: `write: ctx.${method}(${example})`
     })
   }
 

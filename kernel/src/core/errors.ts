@@ -3,6 +3,7 @@ import { errorTable } from '@svc/plugin-sdk'
 /** Errors of the kernel (`KRN_…`) and of calls (`OPR_…`). Configuration and loader declare their own. */
 export const kernelErrors = errorTable({
   KRN_ACTIVATE_FAILED: { message: "A plugin's activate threw or did not settle within its timeout." },
+  KRN_ARGUMENT_INVALID: { message: 'A plugin called a function of its context with a wrong argument.' },
   KRN_CLOSED: { message: 'The kernel is closing or closed.', status: 503 },
   KRN_CONFLICT: { message: 'Two plugins contribute the same operation, route, method, command, service or key.' },
   KRN_CYCLE: { message: 'Plugins require services of each other in a cycle.' },

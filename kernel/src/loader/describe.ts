@@ -1,5 +1,6 @@
 import { type Disposer, describePlugin, type PluginManifest } from '@svc/plugin-sdk'
 import type { InstanceHooks } from '../core/plugin-source.ts'
+import { checkDefinition } from './definition.ts'
 import { type EvaluateOptions, evaluate, type PluginCode } from './evaluate.ts'
 import { validateManifest } from './manifest.ts'
 
@@ -21,6 +22,7 @@ export async function manifestOf(
   }
   try {
     const { plugin } = evaluate(code, evaluation, hooks)
+    checkDefinition(plugin, code.name, code.root)
     return validateManifest(JSON.parse(JSON.stringify(describePlugin(plugin, version))), code.root)
   } finally {
     for (const dispose of disposers) await dispose()

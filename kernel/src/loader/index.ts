@@ -2,6 +2,7 @@
 export { buildPlugin } from './build.ts'
 export { Bundler } from './bundle.ts'
 export { type CachedCode, digest, readCodeCache, writeCodeCache } from './code-cache.ts'
+export { checkDefinition } from './definition.ts'
 export { compile, evaluate, preload, withPackages } from './evaluate.ts'
 export { validateManifest } from './manifest.ts'
 export { Watcher } from './watch.ts'

@@ -53,6 +53,21 @@ t.test('has plugin name, settings and folders', async t => {
   t.equal(await ctx.dataDirectory(), directory, 'a second call returns the same folder')
 })
 
+t.test('rejects registrations without a label or a function', async t => {
+  const { ctx } = await open(t)
+  const call = ctx as unknown as Record<string, (...args: unknown[]) => void>
+  for (const method of ['effect', 'task', 'background', 'command', 'health', 'onServe', 'onDrain']) {
+    for (const args of [[() => {}], ['', () => {}], ['label'], [1, () => {}]]) {
+      t.throws(() => call[method]?.(...args), {
+        code: 'KRN_ARGUMENT_INVALID',
+        plugin: 'demo',
+        message: `demo: ctx.${method} needs a label and a function`
+      })
+    }
+  }
+  t.throws(() => call.onConfig?.('x'), { code: 'KRN_ARGUMENT_INVALID', message: /onConfig needs a function/ })
+})
+
 t.test('rejects contributions that the plugin does not declare', async t => {
   const other = defineOperation({ id: 'demo.other', summary: 'x', input: s.object({}), output: s.object({}) })
   const attempts: [RegExp, (ctx: PluginContext<any>) => void][] = [

@@ -254,6 +254,13 @@ t.test('the files of a plugin that is enabled while svc runs are watched, even i
   t.same(await call('two.say'), { said: 'mended calm 1' })
 })
 
+t.test('a plugin with a wrong field in definePlugin is invalid, with the expected form', async t => {
+  const wrong = source('two', 'x').replace("name: 'two',", "name: 'two', provides: { two: 'two@1' },")
+  const { project } = await open(t, { ...packaged('one', source('one', 'first')), ...packaged('two', wrong) })
+  t.match(project.kernel.records.get('two')?.source.problem, { code: 'LDR_MANIFEST_INVALID', plugin: 'two' })
+  t.match(project.admin.why('two').join(), /provides in definePlugin must be a list of services/)
+})
+
 t.test('reload reads an invalid plugin again, and fails with its problem while it has one', async t => {
   const files = { ...packaged('one', source('one', 'first')), ...packaged('two', 'export default definePlugin(') }
   const { call, project, root } = await open(t, files, { watch: false })

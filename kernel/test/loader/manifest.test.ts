@@ -9,7 +9,7 @@ import {
   service
 } from '@svc/plugin-sdk'
 import t from 'tap'
-import { validateManifest } from '#loader'
+import { checkDefinition, validateManifest } from '#loader'
 
 const operation = (id: string, command: string) =>
   defineOperation({ id, summary: id, input: s.object({}), output: s.object({}), expose: { cli: { command } } })
@@ -102,5 +102,31 @@ t.test('each error is reported with its path', t => {
 
 t.test('another major version of the SDK is reported before anything else', t => {
   t.throws(() => validateManifest({ sdk: 7, name: 'later' }, 'x'), { code: 'LDR_SDK_MISMATCH', plugin: 'later' })
+  t.end()
+})
+
+t.test('a wrong field of definePlugin is reported with plugin, field and expected form', t => {
+  checkDefinition(full, 'package', '/p')
+  const clock = service('clock@1')
+  const cases: [object, RegExp][] = [
+    [{ provides: { clock } }, /^full: provides in definePlugin must be a list of services, .*; it is an object$/],
+    [{ provides: ['clock@1'] }, /^full: provides .* list of services/],
+    [{ requires: [clock] }, /^full: requires in definePlugin must be an object of services/],
+    [{ optional: { clock: 'clock@1' } }, /^full: optional /],
+    [{ operations: operation('full.one', 'full one') }, /^full: operations .* list of operations/],
+    [{ points: 'full.point' }, /^full: points .*; it is a string$/],
+    [{ hooks: [point('x.y')] }, /^full: hooks /],
+    [{ commands: [{ command: 'x' }] }, /^full: commands /],
+    [{ after: 'http' }, /^full: after .*names of plugins/],
+    [{ permissions: [] }, /^full: permissions /],
+    [{ config: null }, /^full: config .*; it is null$/],
+    [{ summary: 1 }, /^full: summary .*; it is a number$/],
+    [{ name: undefined }, /^package: name .*; it is missing$/]
+  ]
+  for (const [field, message] of cases) {
+    const path = Object.keys(field)[0]
+    const wrong = { ...full, ...field } as typeof full
+    t.throws(() => checkDefinition(wrong, 'package', '/p'), { code: 'LDR_MANIFEST_INVALID', message, at: { path } })
+  }
   t.end()
 })
