@@ -167,7 +167,10 @@ export class FileEditor implements ConfigEditor {
       replaceFile(path, after)
     } catch (error) {
       if (id !== '') history.remove(id)
-      throw refusal(path, `it cannot be written: ${errorMessage(error)}`, { cause: error })
+      throw refusal(path, `it cannot be written: ${errorMessage(error)}`, {
+        cause: error,
+        hint: `check the free space and the permissions of its folder and of ${this.#host.catalog.state}`
+      })
     }
     return () => {
       // A newer text of someone else stays.
@@ -349,7 +352,11 @@ function sameValue(before: Table, after: Table, key: string): boolean {
   return was !== undefined && was === is
 }
 
-function refusal(path: string, reason: string, details: { data?: unknown; cause?: unknown } = {}): Error {
+function refusal(
+  path: string,
+  reason: string,
+  details: { data?: unknown; cause?: unknown; hint?: string } = {}
+): Error {
   return adminErrors.create('CFG_WRITE_REFUSED', `${nameOf(path)} was not changed: ${reason}`, {
     hint: 'correct the values; svc config set --dry-run shows the problems',
     ...details

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigVersion } from '@svc/contracts'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 
 const MAX_VERSIONS = 20
 const FOLDER = 'config-history'
+/** Age from which a draft is one of a killed process. */
+const DRAFT_MS = 60_000
 
 /** Previous text of the configuration file. */
 interface Kept {
@@ -54,14 +56,30 @@ export class ConfigHistory {
     // Ids sort by time, also for two changes in one millisecond and after the clock was set back.
     const stamp = String(Math.max(Date.now(), last === undefined ? 0 : Number(last) + 1)).padStart(15, '0')
     const file = this.#fileOf(stamp)
-    writeFileSync(`${file}.tmp`, JSON.stringify({ time, keys, text } satisfies Kept), { mode: 0o600 })
-    renameSync(`${file}.tmp`, file)
+    try {
+      writeFileSync(`${file}.tmp`, JSON.stringify({ time, keys, text } satisfies Kept), { mode: 0o600 })
+      renameSync(`${file}.tmp`, file)
+    } catch (error) {
+      rmSync(`${file}.tmp`, { force: true })
+      throw error
+    }
+    this.#removeDrafts()
     for (const id of this.#ids().slice(MAX_VERSIONS)) rmSync(this.#fileOf(id), { force: true })
     return stamp
   }
 
   remove(id: string): void {
     rmSync(this.#fileOf(id), { force: true })
+  }
+
+  /** Removes drafts that killed processes left: they may hold a secret. */
+  #removeDrafts(): void {
+    for (const name of readdirSync(this.#folder)) {
+      if (!name.endsWith('.tmp')) continue
+      const path = join(this.#folder, name)
+      const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+      if (modified + DRAFT_MS < Date.now()) rmSync(path, { force: true })
+    }
   }
 
   #fileOf(id: string): string {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigEditor } from '@svc/contracts'
 import { type KernelLogger, MaskedSecrets } from '@svc/kernel/testing'
@@ -268,6 +268,18 @@ t.test('previous texts are kept for the owner only, and can be restored', async 
 
   await project.admin.apply({ reload: ['one'] })
   t.equal(readFileSync(join(root, 'svc.toml'), 'utf8'), text())
+})
+
+t.test('a draft of a previous text does not stay after its process was killed', async t => {
+  const { editor, project, text } = await open(t, '[plugins.one]\nsize = 1\n')
+  await editor.write({ changes: { 'plugins.one.size': 2 } })
+  const history = join(project.kernel.stateRoot, 'config-history')
+  const draft = join(history, '000000000000001.json.tmp')
+  writeFileSync(draft, 'token = "hunter2"')
+  utimesSync(draft, 1, 1)
+  await editor.write({ changes: { 'plugins.one.size': 3 } })
+  t.notOk(readdirSync(history).some(name => name.endsWith('.tmp')))
+  t.equal(text(), '[plugins.one]\nsize = 3\n')
 })
 
 t.test('a literal secret is refused, and one that is in the file is never shown', async t => {

@@ -79,7 +79,7 @@ t.test(
   'every operation that changes the configuration, or says what a change would do, needs the scope of an administrator',
   t => {
     const ids = ['preview', 'write', 'set', 'unset', 'rollback'].map(name => `kernel.config.${name}`)
-    const { operations } = cli
+    const { operations = [] } = cli
     t.same(
       ids.map(id => operations.find(each => each.id === id)?.scopes),
       ids.map(() => ['kernel.admin'])
