@@ -367,7 +367,7 @@ t.test('a slot is released after each kind of end', async t => {
 t.test('ids, deadline and signal of a call are the same on each read', async t => {
   const { invoke } = await serve(t, (_, call) => {
     t.match(call.traceId, /^[0-9a-f]{32}$/)
-    t.match(call.requestId, /^[0-9a-f]{16}$/)
+    t.match(call.requestId, /^[0-9a-f]{12}$/)
     for (const key of ['traceId', 'requestId', 'deadline', 'signal', 'log'] as const) t.equal(call[key], call[key], key)
     t.equal(call.surface, 'http')
     t.equal(call.principal.id, 'someone')
