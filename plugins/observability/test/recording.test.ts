@@ -109,6 +109,16 @@ t.test('concurrent calls keep their own steps', async t => {
   for (const [at, id] of ids.entries()) t.same(await names(id), at % 2 === 1 ? DETAILED : PLAIN)
 })
 
+t.test('a trace of many spans shows the first 1,000, and says how many it leaves out', async t => {
+  const { kernel, spans } = await open(t)
+  const parent = { traceId: TRACE, spanId: 'b'.repeat(16), sampled: true, requestId: 't-1' }
+  for (let at = 0; at < 1_200; at++) spans().add({ parent, plugin: 'probe', name: `step ${at}`, start: at, ms: 1 })
+  const { steps, omitted, text } = (await kernel.callById('observability.trace', { id: TRACE })) as any
+  t.match({ count: steps.length, omitted }, { count: 1_000, omitted: 200 })
+  t.match(text, /step 999 .*\n200 further spans are not shown$/)
+  t.notMatch(text, /step 1000 /)
+})
+
 t.test('reads of the console are not recorded, its writes and failures are', async t => {
   const { kernel, port } = await open(t)
   const principal = { id: 'console', role: 'owner', scopes: ['*'] }
