@@ -70,8 +70,6 @@ export const ICONS = {
     ['path', { d: 'M9.09 9a3 3 0 0 1 5.83 1c0 2-3 3-3 3' }],
     ['path', { d: 'M12 17h.01' }]
   ],
-  'chevron-down': [['path', { d: 'm6 9 6 6 6-6' }]],
-  'chevron-right': [['path', { d: 'm9 18 6-6-6-6' }]],
   'circle-alert': [
     ['circle', { cx: '12', cy: '12', r: '10' }],
     ['line', { x1: '12', x2: '12', y1: '8', y2: '12' }],
@@ -105,16 +103,6 @@ export const ICONS = {
     ['ellipse', { cx: '12', cy: '5', rx: '9', ry: '3' }],
     ['path', { d: 'M3 5V19A9 3 0 0 0 21 19V5' }],
     ['path', { d: 'M3 12A9 3 0 0 0 21 12' }]
-  ],
-  ellipsis: [
-    ['circle', { cx: '12', cy: '12', r: '1' }],
-    ['circle', { cx: '19', cy: '12', r: '1' }],
-    ['circle', { cx: '5', cy: '12', r: '1' }]
-  ],
-  'external-link': [
-    ['path', { d: 'M15 3h6v6' }],
-    ['path', { d: 'M10 14 21 3' }],
-    ['path', { d: 'M18 13v6a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V8a2 2 0 0 1 2-2h6' }]
   ],
   'file-text': [
     [
@@ -168,10 +156,6 @@ export const ICONS = {
     ['path', { d: 'm3 17 2 2 4-4' }],
     ['path', { d: 'm3 7 2 2 4-4' }]
   ],
-  lock: [
-    ['rect', { width: '18', height: '11', x: '3', y: '11', rx: '2', ry: '2' }],
-    ['path', { d: 'M7 11V7a5 5 0 0 1 10 0v4' }]
-  ],
   'log-out': [
     ['path', { d: 'm16 17 5-5-5-5' }],
     ['path', { d: 'M21 12H9' }],
@@ -205,20 +189,12 @@ export const ICONS = {
     ['path', { d: 'M5 16v-3a1 1 0 0 1 1-1h12a1 1 0 0 1 1 1v3' }],
     ['path', { d: 'M12 12V8' }]
   ],
-  pause: [
-    ['rect', { x: '14', y: '3', width: '5', height: '18', rx: '1' }],
-    ['rect', { x: '5', y: '3', width: '5', height: '18', rx: '1' }]
-  ],
   play: [['path', { d: 'M5 5a2 2 0 0 1 3.008-1.728l11.997 6.998a2 2 0 0 1 .003 3.458l-12 7A2 2 0 0 1 5 19z' }]],
   plug: [
     ['path', { d: 'M12 22v-5' }],
     ['path', { d: 'M15 8V2' }],
     ['path', { d: 'M17 8a1 1 0 0 1 1 1v4a4 4 0 0 1-4 4h-4a4 4 0 0 1-4-4V9a1 1 0 0 1 1-1z' }],
     ['path', { d: 'M9 8V2' }]
-  ],
-  plus: [
-    ['path', { d: 'M5 12h14' }],
-    ['path', { d: 'M12 5v14' }]
   ],
   radio: [
     ['path', { d: 'M16.247 7.761a6 6 0 0 1 0 8.478' }],
@@ -273,7 +249,6 @@ export const ICONS = {
     ['path', { d: 'M22 4h-4' }],
     ['circle', { cx: '4', cy: '20', r: '2' }]
   ],
-  square: [['rect', { width: '18', height: '18', x: '3', y: '3', rx: '2' }]],
   sun: [
     ['circle', { cx: '12', cy: '12', r: '4' }],
     ['path', { d: 'M12 2v2' }],
