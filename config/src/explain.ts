@@ -92,7 +92,18 @@ function masked({ secret }: Declared, value: unknown): unknown {
   if (value === undefined) return null
   // An empty string is no secret, and a mask would suggest one. A reference names a secret but does not contain it.
   const open = !secret || value === '' || value === UNSET || isReference(value)
-  return open ? value : MASK
+  return open ? withoutPasswords(value) : MASK
+}
+
+/** A URL up to its password; the rest of the authority follows. */
+const BEFORE_PASSWORD = /^([a-z][a-z\d+.-]*:\/\/[^\s/?#@:]*:)[^\s/?#]*(?=@)/i
+
+/** Masks passwords in URLs, such as `http://user:password@host`, also in lists and tables. */
+function withoutPasswords(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(BEFORE_PASSWORD, `$1${MASK}`)
+  if (Array.isArray(value)) return value.map(withoutPasswords)
+  if (!isTable(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutPasswords(each)]))
 }
 
 /** True if a value consists only of references to secrets. */

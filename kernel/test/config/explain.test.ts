@@ -103,3 +103,13 @@ t.test('a prefix filters the list by whole key segments', async t => {
   t.ok(under('kernel').length > 5)
   t.strictSame(under('nothing'), [])
 })
+
+t.test('passwords in URLs are masked', async t => {
+  const here = project(t, { 'svc.toml': 'plugins.web.host = "http://user:pa@ss@host.example/path"\n' })
+  const config = here.resolve([web])
+  t.equal(config.explain('plugins.web.host').value, 'http://user:********@host.example/path')
+  t.match(
+    config.settings('plugins.web.host').map(({ value }) => value),
+    ['http://user:********@host.example/path']
+  )
+})

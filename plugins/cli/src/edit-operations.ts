@@ -83,6 +83,8 @@ export const configRead = defineOperation({
     reason: t.nullable(t.string(), { description: 'Why it may not, with line numbers' })
   }),
   effect: 'read',
+  // Masking does not find every secret in a text, such as one in a comment.
+  scopes: ADMIN,
   watch: { on: ['kernel.config'] },
   expose: { rpc: true, cli: { command: 'config read', view: { text: 'text' } } }
 })
