@@ -35,7 +35,7 @@ export function SettingInput({ settingKey, schema, secret, value, isSet, onChang
       ) : (
         <SchemaFields
           schema={{ type: 'object', properties: { [name]: { ...schema, description: '' } } }}
-          value={{ [name]: value ?? undefined } as FormValue}
+          value={{ [name]: isMasked(value) ? undefined : (value ?? undefined) } as FormValue}
           problems={{}}
           onChange={next => onChange(next[name])}
         />
@@ -49,4 +49,9 @@ export function SettingInput({ settingKey, schema, secret, value, isSet, onChang
       ) : null}
     </div>
   )
+}
+
+/** Returns whether a value contains a masked password, which must not be written back. */
+function isMasked(value: unknown): boolean {
+  return JSON.stringify(value ?? null).includes('********')
 }
