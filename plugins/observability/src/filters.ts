@@ -39,7 +39,7 @@ export function requestFilter(
   return record =>
     (request === undefined || record.request_id === request) &&
     (plugin === undefined || record.plugin === plugin) &&
-    (failed !== true || record.status >= 400) &&
+    (failed !== true || record.status >= 400 || record.error_code !== null) &&
     (from === null || record.time >= from)
 }
 

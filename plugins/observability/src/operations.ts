@@ -95,7 +95,7 @@ export const requests = defineOperation({
     plugin: t.optional(
       t.string({ minLength: 1, description: 'Only requests to this plugin', 'x-complete': 'plugins' })
     ),
-    failed: t.boolean({ default: false, description: 'Only requests with a status of 400 or above' }),
+    failed: t.boolean({ default: false, description: 'Only requests with an error code or a status of 400 or above' }),
     since,
     limit
   }),
@@ -128,7 +128,7 @@ export const requestsFeed = deltaOperation({
     ...requestRow,
     key: t.string(),
     result: t.enum(['ok', 'refused', 'failed'], {
-      description: 'ok: status below 400; refused: below 500; failed: from 500'
+      description: 'ok: status below 400; refused: below 500; failed: from 500, or below 400 with an error code'
     }),
     sender
   }),

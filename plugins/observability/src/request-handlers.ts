@@ -97,8 +97,10 @@ export function shownRequest({ time, ms, ...record }: AccessRecord) {
   return { ...record, time: new Date(time).toISOString(), ms: Math.round(ms * 10) / 10 }
 }
 
-function resultOf({ status }: Pick<AccessRecord, 'status'>): 'ok' | 'refused' | 'failed' {
-  return status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed'
+/** A stream that fails after its begin has a status below 400, and an error code. */
+function resultOf({ status, error_code }: Pick<AccessRecord, 'status' | 'error_code'>): 'ok' | 'refused' | 'failed' {
+  if (status < 400) return error_code === null ? 'ok' : 'failed'
+  return status < 500 ? 'refused' : 'failed'
 }
 
 function senderOf(path: string, result: 'ok' | 'refused' | 'failed'): 'client' | 'console' {

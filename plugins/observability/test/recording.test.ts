@@ -231,6 +231,23 @@ t.test('a feed sends new requests, then those that were added, and the keys of t
   for (const since of ['', 'x', `${'z'.repeat(8)}.0.0`, 'a.b.c']) t.equal((await read(since)).reset, true)
 })
 
+t.test('a stream that fails after its begin is a failed request, in spite of its status', async t => {
+  const { kernel, record } = await open(t)
+  record({ ...RECORD, request_id: 'good', status: 200, error_code: null })
+  record({ ...RECORD, request_id: 'late', status: 200, error_code: 'MSV_STOPPED' })
+  const { requests } = (await kernel.callById('observability.requests', { failed: true })) as any
+  t.match(requests, [{ request_id: 'late', status: 200, error_code: 'MSV_STOPPED' }])
+  t.equal(requests.length, 1)
+  const { upsert } = (await kernel.callById('observability.requests.feed', {})) as any
+  t.same(
+    upsert.map(({ request_id, result }: any) => [request_id, result]),
+    [
+      ['good', 'ok'],
+      ['late', 'failed']
+    ]
+  )
+})
+
 t.test('changes of requests and spans are announced, many at once', async t => {
   const { record, port } = await open(t)
   const woken: string[] = []
