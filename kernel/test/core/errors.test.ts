@@ -81,6 +81,17 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
     plugin: 'demo',
     provoke: t => refused(t, failing('demo', new Error('no hands')))
   },
+  KRN_ARGUMENT_INVALID: {
+    plugin: 'only',
+    message: 'only: ctx.effect needs a label and a function',
+    hint: "write: ctx.effect('label', () => { … })",
+    provoke: async t => {
+      const world = new World(t).put(
+        definePlugin({ name: 'only', activate: ctx => void (ctx as any).effect(() => {}) })
+      )
+      await world.apply({ mustSucceed: ['only'] })
+    }
+  },
   KRN_CLOSED: {
     status: 503,
     message: 'the kernel is closing; no change is accepted',
