@@ -9,7 +9,24 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const target = join(folder, '..', 'page-dist')
 const draft = `${target}.${process.pid}`
 
+// A worker has its own file, whose name the page must know.
+const worker = await build({
+  entryPoints: { 'graph-worker': join(folder, 'src', 'views', 'graph-worker.ts') },
+  outdir: draft,
+  bundle: true,
+  format: 'iife',
+  target: 'es2022',
+  minify: true,
+  entryNames: '[name]-[hash]',
+  metafile: true,
+  write: false,
+  legalComments: 'none',
+  logLevel: 'warning'
+})
+const [workerFile] = worker.outputFiles
+
 const { outputFiles, metafile } = await build({
+  define: { GRAPH_WORKER: JSON.stringify(basename(workerFile.path)) },
   entryPoints: { main: join(folder, 'src', 'main.tsx'), page: join(folder, 'src', 'page.css') },
   outdir: draft,
   bundle: true,
@@ -34,7 +51,10 @@ const named = pattern => basename(outputFiles.find(file => pattern.test(basename
 const html = (await readFile(join(folder, 'index.html'), 'utf8'))
   .replace('MAIN_JS', named(/^main-.*\.js$/))
   .replace('PAGE_CSS', named(/^page-.*\.css$/))
-const files = [...outputFiles.map(file => [basename(file.path), file.contents]), ['index.html', Buffer.from(html)]]
+const files = [
+  ...[...outputFiles, workerFile].map(file => [basename(file.path), file.contents]),
+  ['index.html', Buffer.from(html)]
+]
 for (const [name, contents] of files) {
   const bytes = Buffer.from(contents)
   await writeFile(join(draft, name), bytes)
@@ -42,6 +62,9 @@ for (const [name, contents] of files) {
   const quality = { [constants.BROTLI_PARAM_QUALITY]: 11 }
   await writeFile(join(draft, `${name}.br`), brotliCompressSync(bytes, { params: quality }))
 }
-await writeFile(join(draft, 'meta.json'), JSON.stringify(metafile))
+await writeFile(
+  join(draft, 'meta.json'),
+  JSON.stringify({ ...metafile, outputs: { ...metafile.outputs, ...worker.metafile.outputs } })
+)
 await rm(target, { recursive: true, force: true })
 await rename(draft, target)

@@ -38,6 +38,14 @@ export function isFiltered(filters: readonly Filter[] | undefined, values: URLSe
   return (filters ?? []).some(({ name }) => (values.get(name) ?? '') !== '')
 }
 
+/** Returns whether the reader restricts the rows, not only a default. */
+export function isChosen(filters: readonly Filter[] | undefined, values: URLSearchParams): boolean {
+  return (filters ?? []).some(({ name, default: initial = '' }) => {
+    const value = values.get(name) ?? ''
+    return value !== '' && value !== initial
+  })
+}
+
 /** Text instead of the rows, if the filters exclude all of them. */
 export function NoMatch({ what = 'row' }: { readonly what?: string }) {
   return <Empty>{`No ${what} matches the filters.`}</Empty>

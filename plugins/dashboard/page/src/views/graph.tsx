@@ -1,33 +1,16 @@
-import dagre from '@dagrejs/dagre'
 import type { GraphView as Graph } from '@svc/contracts'
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type BindingScope, boundInput, linkAddress, valueAt } from '../bindings.ts'
 import { toneOf } from '../format.ts'
 import { Empty, ErrorNotice, Loading } from '../parts.tsx'
 import { useSource } from '../source.ts'
+import type { GraphLayout } from './graph-layout.ts'
+import { type GraphEdgeLine, type GraphNode, HEIGHT, shortened } from './graph-node.ts'
+import { layoutInWorker } from './graph-thread.ts'
 import type { ViewProps } from './view.tsx'
 
-const MAX_NODES = 500
-const HEIGHT = 34
-const CHARACTER = 7.4
-const MAX_LABEL = 40
 /** A wide graph is drawn smaller, down to this share of its size; then it scrolls. */
 const MIN_SCALE = 0.6
-
-export interface GraphNode {
-  readonly id: string
-  readonly label: string
-  readonly state: string
-  readonly to: string | null
-}
-
-export interface GraphEdgeLine {
-  readonly from: string
-  readonly to: string
-  readonly label: string
-  /** Longer text about the edge, shown on hover and read by screen readers. */
-  readonly title?: string
-}
 
 /** Directed graph from an operation's output. */
 export function GraphView({ view, scope, label }: ViewProps<Graph>) {
@@ -76,7 +59,20 @@ interface GraphPictureProps {
 
 /** Picture of a directed graph from top to bottom. Its edges follow as text for screen readers. */
 export function GraphPicture({ nodes, edges, label }: GraphPictureProps) {
-  const drawn = useMemo(() => layout(nodes, edges), [nodes, edges])
+  const [drawn, setDrawn] = useState<GraphLayout | null>(null)
+  const [failure, setFailure] = useState<Error | null>(null)
+  useEffect(() => {
+    let isCurrent = true
+    layoutInWorker(nodes, edges).then(
+      found => isCurrent && setDrawn(found),
+      error => isCurrent && setFailure(error as Error)
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [nodes, edges])
+  if (failure !== null) return <ErrorNotice error={failure} />
+  if (drawn === null) return <Loading />
   return (
     <section class="graph" aria-label={label} tabIndex={0}>
       {drawn.left > 0 ? <p class="small dim">{`${drawn.left} more nodes are not drawn`}</p> : null}
@@ -131,52 +127,7 @@ export function GraphPicture({ nodes, edges, label }: GraphPictureProps) {
   )
 }
 
-function layout(all: readonly GraphNode[], lines: readonly GraphEdgeLine[]) {
-  const nodes = all.slice(0, MAX_NODES)
-  const graph = new dagre.graphlib.Graph({ multigraph: true })
-  graph.setGraph({ rankdir: 'TB', nodesep: 24, ranksep: 44, marginx: 16, marginy: 16 })
-  const known = new Map(nodes.map(node => [node.id, node]))
-  for (const node of nodes)
-    graph.setNode(node.id, { width: shortened(node.label).length * CHARACTER + 24, height: HEIGHT })
-  const edges = lines
-    .map((line, index) => ({ ...line, name: String(index) }))
-    .filter(edge => known.has(edge.from) && known.has(edge.to))
-  for (const edge of edges) graph.setEdge(edge.from, edge.to, {}, edge.name)
-  dagre.layout(graph)
-  const { width = 0, height = 0 } = graph.graph()
-  return {
-    width: Number.isFinite(width) ? width : 0,
-    height: Number.isFinite(height) ? height : 0,
-    left: all.length - nodes.length,
-    nodes: nodes.map(node => {
-      const { x, y, width: w } = graph.node(node.id) as { x: number; y: number; width: number }
-      return { node, x, y, width: w }
-    }),
-    edges: edges.map(edge => {
-      const { points = [] } = graph.edge({ v: edge.from, w: edge.to, name: edge.name }) as {
-        points?: { x: number; y: number }[]
-      }
-      const middle = points[Math.floor(points.length / 2)] ?? { x: 0, y: 0 }
-      const path = points.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${x} ${y}`).join('')
-      const name = (key: string): string => known.get(key)?.label ?? key
-      return {
-        path,
-        x: middle.x,
-        y: middle.y - 4,
-        label: edge.label,
-        title: edge.title ?? edge.label,
-        from: name(edge.from),
-        to: name(edge.to)
-      }
-    })
-  }
-}
-
 function arrayAt(output: unknown, path: string): readonly unknown[] {
   const found = valueAt(output, path)
   return Array.isArray(found) ? found : []
-}
-
-function shortened(text: string): string {
-  return text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text
 }

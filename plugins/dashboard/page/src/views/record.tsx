@@ -33,7 +33,12 @@ export function RecordView({ view, scope }: ViewProps<Record>) {
   return (
     <div class="card stack">
       <Fields columns={columns} row={object} scope={scope} />
-      <ActionButtons kind={view.of} row={object} onDone={() => source.refresh()} />
+      <ActionButtons
+        kind={view.of}
+        row={object}
+        name={name === '' ? nameOf(valueAt(object, columns[0]?.field)) : name}
+        onDone={() => source.refresh()}
+      />
     </div>
   )
 }

@@ -9,7 +9,8 @@ import { consoleState, mayCall } from '../state.ts'
 import { isEmpty, Value } from '../value.tsx'
 import { columnWidths } from './column-widths.ts'
 import { columnFormat, compareValues, NUMERIC, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
-import { FilterBar, filteredRows, filterValues, isFiltered, NoMatch } from './filters.tsx'
+import { FilterBar, filteredRows, filterValues, isChosen, isFiltered, NoMatch } from './filters.tsx'
+import { SortMenu } from './sort-menu.tsx'
 import { useOperation } from './use-operation.ts'
 import type { ViewProps } from './view.tsx'
 import { useVirtualRows } from './virtual.ts'
@@ -26,10 +27,12 @@ const COUNT = new Intl.NumberFormat()
 interface TableProps extends ViewProps<Table> {
   /** Address of a row's page; default: that of the view's link. */
   readonly address?: (row: unknown) => string | null
+  /** Order of the rows until the reader sorts them. */
+  readonly order?: (a: unknown, b: unknown) => number
 }
 
 /** Table with filters, sorting and only the visible rows in the document. Rows are cards on a narrow screen. */
-export function TableView({ view, scope, label, address }: TableProps) {
+export function TableView({ view, scope, label, address, order }: TableProps) {
   const filters = filterValues(view.filters)
   const source = useSource(view.operation, boundInput(view.input, { ...scope, filters }), view.key)
   const info = useOperation(view.operation)
@@ -43,7 +46,7 @@ export function TableView({ view, scope, label, address }: TableProps) {
   const columns = shownColumns(view.columns, schema, info?.expose?.cli?.view?.columns, rows[0])
   const [sort, setSort] = useState(view.sort ?? '')
   const matching = useMemo(() => filteredRows(rows, view.filters, filters), [rows, filters.toString()])
-  const sorted = useMemo(() => sortedRows(matching, sort), [matching, sort])
+  const sorted = useMemo(() => sortedRows(matching, sort, order), [matching, sort])
 
   if (source.error.value !== null && rows.length === 0)
     return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
@@ -62,6 +65,7 @@ export function TableView({ view, scope, label, address }: TableProps) {
               : `${COUNT.format(sorted.length)} of ${COUNT.format(rows.length)} rows`}
           </span>
         )}
+        {sorted.length > 1 ? <SortMenu columns={columns} sort={sort} onSort={setSort} /> : null}
         {source.live ? null : (
           <button type="button" class="compact" onClick={() => source.refresh()}>
             <Icon name="refresh-cw" />
@@ -70,10 +74,12 @@ export function TableView({ view, scope, label, address }: TableProps) {
         )}
       </div>
       {source.error.value === null ? null : <ErrorNotice error={source.error.value} />}
-      {rows.length === 0 && !hasBar ? (
-        <Empty>{view.empty ?? 'Nothing here yet.'}</Empty>
-      ) : sorted.length === 0 ? (
-        <NoMatch />
+      {sorted.length === 0 ? (
+        isChosen(view.filters, filters) ? (
+          <NoMatch />
+        ) : (
+          <Empty>{view.empty ?? 'Nothing here yet.'}</Empty>
+        )
       ) : (
         <Rows
           label={label}
@@ -196,7 +202,7 @@ function Rows({ label, rows, columns, keyField, kind, scope, sort, onSort, addre
                 ))}
                 {actions > 0 ? (
                   <div role="cell" class="cell end">
-                    <ActionButtons kind={kind} row={row} compact />
+                    <ActionButtons kind={kind} row={row} name={nameOf(row, columns[0]?.field, keyField)} compact />
                   </div>
                 ) : null}
               </div>
@@ -250,8 +256,14 @@ function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function sortedRows(rows: readonly unknown[], sort: string): readonly unknown[] {
-  if (sort === '') return rows
+/** Returns the text of a row's first column, by which a reader knows it; if that is none, the key. */
+function nameOf(row: unknown, first: string | undefined, key: string): string {
+  const text = valueAt(row, first)
+  return typeof text === 'string' && text !== '' ? text : String(valueAt(row, key) ?? '')
+}
+
+function sortedRows(rows: readonly unknown[], sort: string, order: TableProps['order']): readonly unknown[] {
+  if (sort === '') return order === undefined ? rows : [...rows].sort(order)
   const descending = sort.startsWith('-')
   const field = descending ? sort.slice(1) : sort
   const sign = descending ? -1 : 1
