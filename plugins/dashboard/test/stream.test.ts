@@ -434,6 +434,14 @@ function laterBy(t: Test, milliseconds: number): void {
   })
 }
 
+tap.test('a page that asks whether the server is there gets an answer', async t => {
+  const { world } = await open(t)
+  const page = await Page.open(world, await world.signIn('viewer'))
+  page.send({ t: 'ping' })
+  t.same(await page.until(frame => frame.t === 'pong'), { t: 'pong' })
+  page.socket.close()
+})
+
 tap.test('a hidden page gets changes rarely, and the last state as soon as it is visible', async t => {
   const { source, world } = await open(t)
   const browser = await world.signIn('viewer')

@@ -1,5 +1,5 @@
 import type { ConsoleState, ErrorInfo, OperationInfo, SessionInfo } from './protocol.ts'
-import { consoleState, session } from './state.ts'
+import { consoleState, session, unreachable } from './state.ts'
 
 const TOKEN = 'svc-token'
 
@@ -49,6 +49,7 @@ async function send(path: string, { method = 'GET', body, headers, signal }: Req
     })
   } catch (error) {
     if (signal?.aborted === true) throw error
+    unreachable.value += 1
     throw new CallError({ code: 'UNREACHABLE', message: 'svc does not answer', hint: 'check that svc serve runs' }, 0)
   }
   if (response.ok) return response

@@ -7,6 +7,8 @@ export const session = signal<SessionInfo | null>(null)
 export const consoleState = signal<ConsoleState | null>(null)
 /** State of the stream of changes. */
 export const connection = signal<'connecting' | 'open' | 'lost'>('connecting')
+/** Number of requests that could not reach svc. */
+export const unreachable = signal(0)
 /** Name of the record that the open page shows, for its title. */
 export const recordName = signal<{ readonly path: string; readonly name: string } | null>(null)
 /** Number of items in the inbox. */

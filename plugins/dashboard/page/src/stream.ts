@@ -1,6 +1,6 @@
 import { loadConsole, storedToken } from './api.ts'
 import type { ErrorInfo } from './protocol.ts'
-import { connection, consoleState, session } from './state.ts'
+import { connection, consoleState, session, unreachable } from './state.ts'
 
 /** Changes of rows that a delta operation sent. */
 export interface DeltaFrame {
@@ -37,11 +37,17 @@ type ServerFrame =
     }
   | { readonly t: 'error'; readonly id: number; readonly error: ErrorInfo }
   | { readonly t: 'gen'; readonly generation: number }
+  | { readonly t: 'pong' }
 
 const MIN_RETRY_MS = 250
 const MAX_RETRY_MS = 5_000
+/** Silence of the server after which the page asks whether it is still there, and time for the answer. */
+const PING_AFTER_MS = 20_000
+const PONG_MS = 10_000
 const RELOADED = 1012
 const SESSION_ENDED = 4401
+/** The server did not answer, so that no close code arrives. */
+const GONE = 1006
 
 /** Connection to the server's stream of changes. Reconnects by itself and continues every subscription. */
 class ChangeStream {
@@ -51,8 +57,13 @@ class ChangeStream {
   #nextId = 1
   #retryMs = MIN_RETRY_MS
   #timer: ReturnType<typeof setTimeout> | undefined
+  #silence: ReturnType<typeof setTimeout> | undefined
 
   constructor() {
+    // The address of the console may be gone while an open socket lives on.
+    unreachable.subscribe(count => {
+      if (count > 0) this.#lose()
+    })
     document.addEventListener('visibilitychange', () => {
       if (this.#ready) this.#send({ t: 'visible', visible: !document.hidden })
     })
@@ -77,19 +88,39 @@ class ChangeStream {
 
   stop(): void {
     clearTimeout(this.#timer)
+    clearTimeout(this.#silence)
     this.#socket?.close()
     this.#socket = null
+  }
+
+  /** Gives up a connection whose server does not answer. */
+  #lose(): void {
+    const socket = this.#socket
+    if (socket === null || !this.#ready) return
+    this.#closed(GONE)
+    socket.close()
+  }
+
+  /** Expects a frame of the server within a time, and otherwise asks for one. */
+  #listen(): void {
+    clearTimeout(this.#silence)
+    this.#silence = setTimeout(() => {
+      this.#send({ t: 'ping' })
+      this.#silence = setTimeout(() => this.#lose(), PONG_MS)
+    }, PING_AFTER_MS)
   }
 
   #open(): void {
     if (this.#socket !== null || session.value === null) return
     clearTimeout(this.#timer)
-    connection.value = 'connecting'
+    if (connection.value !== 'lost') connection.value = 'connecting'
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
     const socket = new WebSocket(`${scheme}://${location.host}/ui/stream`)
     this.#socket = socket
     socket.onopen = () => this.#send({ t: 'hello', token: storedToken() })
-    socket.onmessage = ({ data }) => this.#receive(JSON.parse(data as string) as ServerFrame)
+    socket.onmessage = ({ data }) => {
+      if (this.#socket === socket) this.#receive(JSON.parse(data as string) as ServerFrame)
+    }
     socket.onclose = ({ code }) => {
       if (this.#socket === socket) this.#closed(code)
     }
@@ -98,6 +129,7 @@ class ChangeStream {
   #closed(code: number): void {
     this.#socket = null
     this.#ready = false
+    clearTimeout(this.#silence)
     if (code === SESSION_ENDED) {
       session.value = null
       return
@@ -109,6 +141,8 @@ class ChangeStream {
   }
 
   #receive(frame: ServerFrame): void {
+    this.#listen()
+    if (frame.t === 'pong') return
     if (frame.t === 'ready') this.#onReady(frame.build, frame.generation)
     else if (frame.t === 'gen') void loadConsole().catch(() => {})
     else if (frame.t === 'error') this.#subscriptions.get(frame.id)?.listener.error(frame.error)

@@ -166,6 +166,7 @@ export class Connection {
     if (frame.t === 'sub') this.#subscribe(frame)
     else if (frame.t === 'unsub') this.#unsubscribe(frame.id)
     else if (frame.t === 'ack') this.#subscriptions.get(frame.id)?.acknowledge(frame.seq)
+    else if (frame.t === 'ping') this.send(serverFrame.pong())
     else if (frame.t === 'visible') {
       this.#isVisible = frame.visible
       this.#visibleSince = performance.now()

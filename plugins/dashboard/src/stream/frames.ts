@@ -15,6 +15,7 @@ export type ClientFrame =
   | { readonly t: 'unsub'; readonly id: number }
   | { readonly t: 'ack'; readonly id: number; readonly seq: number }
   | { readonly t: 'visible'; readonly visible: boolean }
+  | { readonly t: 'ping' }
 
 /** Longest id of an operation. Errors repeat it. */
 const MAX_ID_CHARS = 256
@@ -46,14 +47,18 @@ export function parseFrame(text: string): ClientFrame {
     case 'visible':
       if (typeof visible === 'boolean') return { t, visible }
       throw invalid('visible needs a boolean')
+    case 'ping':
+      return { t }
     default:
-      throw invalid('it is none of hello, sub, unsub, ack, visible')
+      throw invalid('it is none of hello, sub, unsub, ack, visible, ping')
   }
 }
 
 /** Message to a page, as JSON. */
 export const serverFrame = {
   ready: (build: string, generation: number): string => JSON.stringify({ t: 'ready', build, generation }),
+  /** Answer to a ping: pages cannot see the pings of the websocket protocol. */
+  pong: (): string => '{"t":"pong"}',
   generation: (generation: number): string => JSON.stringify({ t: 'gen', generation }),
   /** `json`: the value, already as JSON. */
   data: (id: number, seq: number, kind: 'value' | 'delta', json: string): string =>
