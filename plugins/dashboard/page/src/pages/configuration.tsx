@@ -7,6 +7,7 @@ import { query, setQuery } from '../router.ts'
 import { useSource } from '../source.ts'
 import { mayCall } from '../state.ts'
 import { DraftBar } from './config-draft.tsx'
+import { matchingSettings } from './matching-settings.ts'
 import { SettingInput } from './setting-input.tsx'
 
 const TomlPage = lazy(() => import('./toml-page.tsx').then(module => module.TomlPage))
@@ -46,13 +47,9 @@ function Settings() {
   if (source.error.value !== null) return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
   if (source.loading.value) return <Loading lines={8} />
   const { settings } = source.value.value as { settings: readonly SettingReport[] }
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
   const onlySet = query.value.get('set') === 'yes'
-  const found = settings.filter(
-    ({ key, description, layer }) =>
-      (!onlySet || layer !== 'default' || Object.hasOwn(changes, key)) &&
-      words.every(word => `${key} ${description}`.toLowerCase().includes(word))
-  )
+  const shown = settings.filter(({ key, layer }) => !onlySet || layer !== 'default' || Object.hasOwn(changes, key))
+  const found = matchingSettings(shown, filter)
   const change = (key: string, value: unknown): void => {
     const { [key]: _old, ...rest } = changes
     setChanges(value === undefined ? rest : { ...rest, [key]: value })
