@@ -1,5 +1,5 @@
 import t from 'tap'
-import { makeProject, serve } from '../served-project.ts'
+import { makeProject, pluginPackage, serve } from '../served-project.ts'
 import { accessibilityProblems, drawn, launch, noBrowser, openConsole, settled } from './browser.ts'
 import { HOSTILE, rowsPlugin } from './rows-plugin.ts'
 
@@ -67,10 +67,15 @@ t.test('every page works at both widths and in both themes', { skip: noBrowser }
 t.test('states of a table', { skip: noBrowser }, async t => {
   const server = await serve(
     t,
-    makeProject(t, { ...rowsPlugin, 'svc.toml': 'kernel.plugin_directories = ["plugins"]\n' })
+    makeProject(t, {
+      ...rowsPlugin,
+      'plugins/zebra/package.json': pluginPackage('zebra'),
+      'plugins/zebra/src/plugin.ts': 'export default definePlugin(',
+      'svc.toml': 'kernel.plugin_directories = ["plugins"]\n'
+    })
   )
   const browser = await launch(t)
-  const { page, open } = await openConsole(browser, server)
+  const { page, context, open } = await openConsole(browser, server)
 
   await t.test('a table without rows says what would appear', async t => {
     await open('/ui/p/rows/none')
@@ -122,6 +127,8 @@ t.test('states of a table', { skip: noBrowser }, async t => {
     const row = page.locator('[role=row]').filter({ hasText: 'r17' }).first()
     await row.getByRole('button', { name: 'Delete' }).click()
     const dialog = page.getByRole('dialog')
+    await dialog.getByRole('heading', { name: 'Delete: r17?' }).waitFor()
+    await dialog.getByText('Delete a row. This calls rows.wipe with id = "r17".').waitFor()
     t.equal(await dialog.getByRole('button', { name: 'Delete' }).isDisabled(), true)
     await dialog.getByRole('textbox').fill('rows.wipe')
     await dialog.getByRole('button', { name: 'Delete' }).click()
@@ -159,6 +166,35 @@ t.test('states of a table', { skip: noBrowser }, async t => {
     await page.getByRole('heading', { level: 1 }).getByRole('link', { name: 'Many' }).click()
     await page.waitForURL('**/rows/many')
     t.pass('the title links to the list')
+  })
+
+  await t.test('a table is sorted with a menu where its rows are cards', async t => {
+    await open('/ui/p/rows/many?name=row+12')
+    t.equal(await page.getByLabel('Sort by').isVisible(), false)
+    await page.setViewportSize(SIZES[1] as { width: number; height: number })
+    await page.getByLabel('Sort by').selectOption({ label: 'Sort by: Value' })
+    await page.getByRole('button', { name: 'Sort in descending order' }).click()
+    await page.getByRole('cell', { name: 'row 1299' }).waitFor()
+    t.match(await page.locator('[role=row][data-index="0"]').innerText(), 'row 1299')
+    await page.setViewportSize(SIZES[0] as { width: number; height: number })
+  })
+
+  await t.test('plugins with a problem come first', async t => {
+    await open('/ui/plugins')
+    const states = await page.locator('[role=row][data-index] [role=cell]:nth-child(2)').allInnerTexts()
+    t.equal(states[0]?.trim().endsWith('invalid'), true, states.join(', '))
+  })
+
+  await t.test('a page that cannot reach svc does not say that it is live', async t => {
+    await open('/ui/p/rows/none')
+    const state = page.locator('header').getByRole('status')
+    await state.getByText('live').waitFor()
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText('The connection to svc is lost.').waitFor()
+    t.match(await state.innerText(), 'reconnecting')
+    await context.setOffline(false)
+    await state.getByText('live').waitFor()
   })
 
   await t.test('texts of plugins stay text', async t => {

@@ -2,7 +2,7 @@ import type { DashboardAction } from '@svc/contracts'
 import { useState } from 'preact/hooks'
 import { call } from './api.ts'
 import { boundInput, valueAt } from './bindings.ts'
-import { Confirm } from './confirm.tsx'
+import { Confirm, callText } from './confirm.tsx'
 import { lazy } from './lazy.tsx'
 import { reportError } from './parts.tsx'
 import { consoleState, mayCall, operationsById, showToast } from './state.ts'
@@ -13,12 +13,14 @@ interface ActionButtonsProps {
   /** Kind of row, as its view names it. */
   readonly kind: string | undefined
   readonly row: unknown
+  /** Name of the row, for questions about it. */
+  readonly name?: string
   readonly compact?: boolean
   readonly onDone?: () => void
 }
 
 /** Buttons for the actions that plugins offer on a row. */
-export function ActionButtons({ kind, row, compact = false, onDone }: ActionButtonsProps) {
+export function ActionButtons({ kind, row, name = '', compact = false, onDone }: ActionButtonsProps) {
   if (kind === undefined) return null
   const offered = (consoleState.value?.actions ?? []).filter(
     ({ on, when, operation }) =>
@@ -32,6 +34,7 @@ export function ActionButtons({ kind, row, compact = false, onDone }: ActionButt
           key={`${action.label} ${action.operation}`}
           action={action}
           row={row}
+          name={name}
           compact={compact}
           onDone={onDone}
         />
@@ -43,11 +46,12 @@ export function ActionButtons({ kind, row, compact = false, onDone }: ActionButt
 interface ActionButtonProps {
   readonly action: DashboardAction
   readonly row: unknown
+  readonly name: string
   readonly compact: boolean
   readonly onDone: (() => void) | undefined
 }
 
-function ActionButton({ action, row, compact, onDone }: ActionButtonProps) {
+function ActionButton({ action, row, name, compact, onDone }: ActionButtonProps) {
   const { label, operation, bind, ask, tone } = action
   const [step, setStep] = useState<'closed' | 'ask' | 'confirm'>('closed')
   const [busy, setBusy] = useState(false)
@@ -98,8 +102,8 @@ function ActionButton({ action, row, compact, onDone }: ActionButtonProps) {
         />
       ) : step === 'confirm' ? (
         <Confirm
-          title={`${label}?`}
-          text={`This calls ${operation} with ${JSON.stringify(input)}.`}
+          title={name === '' ? `${label}?` : `${label}: ${name}?`}
+          text={callText(operation, input)}
           {...(isDestructive ? { word: operation } : {})}
           label={label}
           onConfirm={() => void run(true)}

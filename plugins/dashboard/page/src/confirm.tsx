@@ -1,5 +1,20 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from './parts.tsx'
+import { operationsById } from './state.ts'
+
+/** Longest shown value of an input field. */
+const MAX_VALUE = 80
+
+/** Says what a call would do, and with which input. */
+export function callText(operation: string, input: unknown): string {
+  const fields = Object.entries(Object(input) as object).map(([name, value]) => {
+    const text = JSON.stringify(value) ?? ''
+    return `${name} = ${text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1)}…` : text}`
+  })
+  const summary = operationsById.value.get(operation)?.summary
+  const call = `This calls ${operation}${fields.length === 0 ? '' : ` with ${fields.join(', ')}`}.`
+  return summary === undefined ? call : `${summary.replace(/\.$/, '')}. ${call}`
+}
 
 interface ConfirmProps {
   readonly title: string

@@ -2,7 +2,7 @@ import type { ConsoleApi, ConsoleModule, ModuleView } from '@svc/contracts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { CallError, call } from './api.ts'
 import { valueAt } from './bindings.ts'
-import { Confirm } from './confirm.tsx'
+import { Confirm, callText } from './confirm.tsx'
 import { serveFrame } from './module-frame.ts'
 import { ErrorNotice, Loading } from './parts.tsx'
 import type { PageInfo } from './protocol.ts'
@@ -32,11 +32,11 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
   const [failure, setFailure] = useState<Error | null>(null)
   const [loading, setLoading] = useState(true)
   const [asked, setAsked] = useState<Asked | null>(null)
-  const ask: Ask = operation =>
+  const ask: Ask = (operation, input) =>
     new Promise(resolve =>
       setAsked(before => {
         before?.resolve(false)
-        return { operation, resolve }
+        return { operation, input, resolve }
       })
     )
   const answer = (isConfirmed: boolean): void => {
@@ -115,7 +115,7 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
       {asked === null ? null : (
         <Confirm
           title={`Run ${asked.operation}?`}
-          text={`The page asks for this: ${operationsById.value.get(asked.operation)?.summary ?? asked.operation}.`}
+          text={`The page asks for this: ${callText(asked.operation, asked.input)}`}
           word={asked.operation}
           label="Run"
           onConfirm={() => answer(true)}
@@ -141,10 +141,11 @@ export function ModulePage({ page, view, params }: ModulePageProps) {
 }
 
 /** Asks the person to confirm a destructive operation; the module's code cannot answer. */
-type Ask = (operation: string) => Promise<boolean>
+type Ask = (operation: string, input: unknown) => Promise<boolean>
 
 interface Asked {
   readonly operation: string
+  readonly input: unknown
   readonly resolve: (isConfirmed: boolean) => void
 }
 
@@ -173,7 +174,7 @@ function apiOf(
       check(operation)
       const both = options.signal === undefined ? signal : AbortSignal.any([signal, options.signal])
       const confirmed = operationsById.value.get(operation)?.effect === 'destructive'
-      if (confirmed && !(await ask(operation)))
+      if (confirmed && !(await ask(operation, input)))
         throw new CallError({ code: 'DSH_NOT_CONFIRMED', message: `${operation} was not confirmed` }, 0)
       return call(operation, input, { signal: both, onEvent: options.onEvent, confirmed })
     },

@@ -2,7 +2,7 @@ import type { InboxAnswer, InboxItem } from '@svc/contracts'
 import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { AskDialog } from '../ask.tsx'
-import { Confirm } from '../confirm.tsx'
+import { Confirm, callText } from '../confirm.tsx'
 import { agoText, durationText } from '../format.ts'
 import { failedSources, inboxError, inboxItems } from '../inbox-source.ts'
 import { Badge, Empty, ErrorNotice, Loading, reportError } from '../parts.tsx'
@@ -80,14 +80,14 @@ function Item({ item }: { readonly item: InboxItem }) {
       {body === '' ? null : <Value value={body} format="markdown" />}
       <div class="row">
         {answers.map(answer => (
-          <Answer key={answer.label} answer={answer} />
+          <Answer key={answer.label} answer={answer} title={title} />
         ))}
       </div>
     </article>
   )
 }
 
-function Answer({ answer }: { readonly answer: InboxAnswer }) {
+function Answer({ answer, title }: { readonly answer: InboxAnswer; readonly title: string }) {
   const { label, operation, input, ask, tone } = answer
   const [step, setStep] = useState<'closed' | 'ask' | 'confirm'>('closed')
   const [busy, setBusy] = useState(false)
@@ -125,8 +125,8 @@ function Answer({ answer }: { readonly answer: InboxAnswer }) {
         />
       ) : step === 'confirm' ? (
         <Confirm
-          title={`${label}?`}
-          text={`This calls ${operation}.`}
+          title={`${label}: ${title}?`}
+          text={callText(operation, input)}
           {...(isDestructive ? { word: operation } : {})}
           label={label}
           onConfirm={() => void send()}
