@@ -224,7 +224,7 @@ function ChangeDialog({
 }) {
   const [plan, setPlan] = useState<ChangeReport | null>(null)
   const [failure, setFailure] = useState<CallError | null>(null)
-  const [persist, setPersist] = useState(false)
+  const [persist, setPersist] = useState(true)
   const [busy, setBusy] = useState(false)
   const operation = `kernel.plugins.${change}`
   const input = { names: [name], ...(change === 'reload' ? {} : { persist }) }
@@ -259,7 +259,13 @@ function ChangeDialog({
         ) : (
           <>
             <p>This would happen:</p>
-            <ul>{plan.steps.length === 0 ? <li>nothing</li> : plan.steps.map(step => <li key={step}>{step}</li>)}</ul>
+            <ul>
+              {plan.steps.length === 0 ? (
+                <li>nothing: it is so already</li>
+              ) : (
+                plan.steps.map(step => <li key={step}>{step}</li>)
+              )}
+            </ul>
           </>
         )}
         {change === 'reload' ? null : (
@@ -269,7 +275,7 @@ function ChangeDialog({
               checked={persist}
               onChange={({ currentTarget }) => setPersist(currentTarget.checked)}
             />
-            also write it to svc.toml
+            write it to svc.toml, so that it also counts after a restart
           </label>
         )}
         <div class="row">
