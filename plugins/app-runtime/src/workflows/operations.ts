@@ -2,6 +2,7 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { countExpendable, pruneRuns, type Retention } from './prune.ts'
 import { findRun, runIdField as id, type OpenRuns, RUNS, runFields as run, shownRun, timeText } from './runs.ts'
+import { apiJson } from './stored-json.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
 import { ENDED } from './workflow-store.ts'
 
@@ -157,7 +158,7 @@ export function inspectHandler(open: OpenRuns): Handler<typeof workflowInspect> 
     const text = [
       `${run_id}: ${about.workflow} of ${about.program} is ${state}`,
       ...(about.error === null ? [] : [`  ${about.error}`]),
-      ...(typeof result === 'string' ? [`  result ${result}`] : []),
+      ...(typeof result === 'string' ? [`  result ${apiJson(result)}`] : []),
       ...lines
     ].join('\n')
     return {

@@ -2,6 +2,7 @@ import type { DatabaseStore, SqlValue } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { findRun, type OpenRuns, runFields, runIdField, shownRun, timeText } from './runs.ts'
+import { apiJson } from './stored-json.ts'
 import { type TimelineBar, timelineBars } from './timeline.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
 
@@ -21,8 +22,10 @@ export const workflowTimeline = defineOperation({
   input: t.object({ run_id: runIdField }),
   output: t.object({
     run: runFields,
-    args: t.string({ description: 'Arguments as JSON, in the storage format of the runtime.' }),
-    result: t.nullable(t.string({ description: 'Result as JSON; null until the run has completed.' })),
+    args: t.string({ description: 'Arguments as JSON, in the form of the HTTP API.' }),
+    result: t.nullable(
+      t.string({ description: 'Result as JSON, in the form of the HTTP API; null until the run has completed.' })
+    ),
     bars: t.array(
       t.object({
         lane: t.string({ description: 'Activity and step, timer, signal, or workflow.' }),
@@ -90,8 +93,8 @@ export function timelineHandler(open: OpenRuns): Handler<typeof workflowTimeline
     const omitted = total - entries.length
     return {
       run,
-      args: cut(String(row[10])),
-      result: typeof row[11] === 'string' ? cut(row[11]) : null,
+      args: cut(apiJson(String(row[10]))),
+      result: typeof row[11] === 'string' ? cut(apiJson(row[11])) : null,
       bars,
       journal: entries.map(({ entry, at }, index) => shownEntry(entry, at, omitted + index + 1)),
       omitted,
