@@ -56,6 +56,7 @@ export function RowDialog({ api, app, table, columns, row, onClose, onSaved }: R
       <form
         class="edit"
         noValidate
+        onKeyDown={submitOnEnter}
         onSubmit={event => {
           event.preventDefault()
           void save()
@@ -109,10 +110,25 @@ export function RowDialog({ api, app, table, columns, row, onClose, onSaved }: R
           <span class="dim" role="status">
             {busy ? 'Saving…' : ''}
           </span>
+          <span class="grow" />
+          <span class="dim">Shift+Enter: new line</span>
         </div>
       </form>
     </dialog>
   )
+}
+
+/**
+ * Sends the form on Enter in a text area. Shift+Enter starts a new line; in a text of several lines, and in JSON, so
+ * does Enter, and Ctrl+Enter sends.
+ */
+function submitOnEnter(event: KeyboardEvent): void {
+  const { key, target, ctrlKey, metaKey, shiftKey, isComposing } = event
+  if (key !== 'Enter' || shiftKey || isComposing || !(target instanceof HTMLTextAreaElement)) return
+  const isMultiLine = target.value.includes('\n') || target.classList.contains('code')
+  if (isMultiLine && !ctrlKey && !metaKey) return
+  event.preventDefault()
+  target.form?.requestSubmit()
 }
 
 /** Value of a field that had none, before the person changes it. */

@@ -1,7 +1,7 @@
 import type { ConsoleApi } from '@svc/contracts'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { type Column, type Row, shownText } from './cell-text.ts'
-import { draw, follow } from './draw.ts'
+import { draw } from './draw.ts'
 import { RowDialog } from './row-dialog.tsx'
 
 const PAGE_SIZE = 100
@@ -85,16 +85,11 @@ function TablePage({ api }: { readonly api: ConsoleApi }) {
       if ((error as { readonly code?: string }).code !== 'DSH_NOT_CONFIRMED') setProblem((error as Error).message)
     }
   }
-  const back = `/ui/p/app-runtime/apps/${encodeURIComponent(app)}`
   const names = ['_id', ...(columns ?? []).map(({ name }) => name)]
   const start = look.pages.at(-1)?.start ?? 0
   return (
     <div class="page">
       <div class="bar">
-        <a href={back} onClick={event => follow(event, () => api.navigate(back))}>
-          {`App ${app}`}
-        </a>
-        <h2>{table}</h2>
         <span class="dim" role="status">
           {page === null ? 'Loading…' : shownCount(start, page.rows.length, total)}
         </span>

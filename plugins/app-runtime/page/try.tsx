@@ -46,7 +46,6 @@ function TryPage({ api }: { readonly api: ConsoleApi }) {
   useEffect(() => () => running.current?.abort(), [])
 
   const route = routes?.find(each => each.route === chosen) ?? routes?.[0]
-  const back = `/ui/p/app-runtime/apps/${encodeURIComponent(app)}`
   const send = async (): Promise<void> => {
     if (route === undefined) return
     const cancel = new AbortController()
@@ -65,11 +64,6 @@ function TryPage({ api }: { readonly api: ConsoleApi }) {
   }
   return (
     <div class="page">
-      <p>
-        <a href={back} onClick={event => follow(event, () => api.navigate(back))}>
-          {`App ${app}`}
-        </a>
-      </p>
       {routes?.length === 0 ? (
         <p class="empty">
           No routes. Functions with @query, @mutation or @server, and http declarations of the program appear here.
