@@ -27,8 +27,8 @@ const messages: DashboardPage = {
           of: 'message',
           columns: [
             { field: 'timestamp_ms', title: 'Sent', format: 'time' },
-            { field: 'sender', title: 'From', link: agentPage('sender') },
-            { field: 'receiver', title: 'To', link: agentPage('receiver') },
+            { field: 'sender_name', title: 'From', link: agentPage('sender') },
+            { field: 'receiver_name', title: 'To', link: agentPage('receiver') },
             { field: 'msg_type', title: 'Type' },
             { field: 'content', title: 'Content' },
             { field: 'priority', title: 'Priority', format: 'text' },
@@ -36,6 +36,7 @@ const messages: DashboardPage = {
             { field: 'acknowledged', title: 'Acknowledged' }
           ],
           filters: [
+            { name: 'from', label: 'From', field: 'sender_name' },
             { name: 'type', label: 'Type', field: 'msg_type' },
             { name: 'content', label: 'Content', field: 'content' },
             { name: 'acknowledged', label: 'Acknowledged', choices: ['true', 'false'], field: 'acknowledged' }
@@ -57,7 +58,7 @@ const messages: DashboardPage = {
             { field: 'task_id', title: 'Task' },
             { field: 'state', title: 'A2A state', format: 'state' },
             { field: 'status', title: 'Status', format: 'state' },
-            { field: 'agent_id', title: 'Agent', link: agentPage('agent_id') },
+            { field: 'agent_name', title: 'Agent', link: agentPage('agent_id') },
             { field: 'context_id', title: 'Context' },
             { field: 'description', title: 'Description' },
             { field: 'created_at_ms', title: 'Submitted', format: 'time' }

@@ -7,6 +7,7 @@ import {
   orchestrationErrors
 } from '@svc/contracts'
 import type { Handler } from '@svc/plugin-sdk'
+import { agentName } from './agent-name.ts'
 import type { PlaneBus } from './bus.ts'
 import { isClarification } from './clarification.ts'
 import type { DurableInbox } from './durable-inbox.ts'
@@ -141,13 +142,19 @@ export function historyHandler(bus: A2aBus, planes: Planes): Handler<typeof a2aH
 /** Maximum characters of a message's content, so that all messages fit into one frame of the console's stream. */
 const MAX_CONTENT = 400
 
-export function messagesHandler(bus: A2aBus, planes: Planes): Handler<typeof a2aMessages> {
+export function messagesHandler(
+  bus: A2aBus,
+  orchestrator: Pick<Orchestrator, 'agent'>,
+  planes: Planes
+): Handler<typeof a2aMessages> {
   return async ({ limit }) => ({
     messages: (await bus.history({ limit })).map(message => ({
       key: `${message.plane}-${message.id}`,
       id: message.id,
       sender: message.sender,
+      sender_name: agentName(orchestrator, message.sender),
       receiver: message.receiver,
+      receiver_name: message.receiver === null ? 'all' : agentName(orchestrator, message.receiver),
       msg_type: message.msg_type,
       content: contentOf(message).slice(0, MAX_CONTENT),
       priority: message.priority,

@@ -2,5 +2,5 @@
 export { DurableInbox, type DurableMessage } from './durable-inbox.ts'
 export { defaultIdempotencyKey, fnv1a64 } from './idempotency-key.ts'
 export { LocalBus, type LocalMessage } from './local-bus.ts'
-export { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aTasks, a2aWatch } from './operations.ts'
+export { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aMessages, a2aSend, a2aTasks, a2aWatch } from './operations.ts'
 export { Planes } from './planes.ts'

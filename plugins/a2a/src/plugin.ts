@@ -74,7 +74,7 @@ export default definePlugin({
     ctx.implement(a2aAck, ackHandler(bus, orchestrator))
     ctx.implement(a2aBroadcast, broadcastHandler(bus, orchestrator, planes))
     ctx.implement(a2aHistory, historyHandler(bus, planes))
-    ctx.implement(a2aMessages, messagesHandler(bus, planes))
+    ctx.implement(a2aMessages, messagesHandler(bus, orchestrator, planes))
     ctx.implement(a2aTasks, tasksHandler(orchestrator))
     const streams = new AbortController()
     ctx.onDrain('message streams', () => streams.abort())

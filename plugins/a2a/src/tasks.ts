@@ -1,5 +1,6 @@
 import type { Orchestrator, TaskStatusKind } from '@svc/contracts'
 import type { Handler, OutputOf } from '@svc/plugin-sdk'
+import { agentName } from './agent-name.ts'
 import type { a2aTasks } from './operations.ts'
 
 type State = OutputOf<typeof a2aTasks>['tasks'][number]['state']
@@ -18,7 +19,7 @@ const STATE_OF: Readonly<Record<TaskStatusKind, State>> = {
   Cancelled: 'canceled'
 }
 
-export function tasksHandler(orchestrator: Pick<Orchestrator, 'tasks'>): Handler<typeof a2aTasks> {
+export function tasksHandler(orchestrator: Pick<Orchestrator, 'tasks' | 'agent'>): Handler<typeof a2aTasks> {
   return ({ agent_id, state, limit }) => {
     const tasks = orchestrator
       .tasks(agent_id === undefined ? {} : { agent: agent_id })
@@ -31,6 +32,7 @@ export function tasksHandler(orchestrator: Pick<Orchestrator, 'tasks'>): Handler
           task_id: task.id,
           context_id: task.thread_id ?? task.session_id ?? null,
           agent_id: task.agent_id,
+          agent_name: agentName(orchestrator, task.agent_id),
           state: STATE_OF[task.status.kind],
           status: task.status.kind,
           // Drops half of a surrogate pair at the end.

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { CallerInputOf, OutputOf, Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
 import plugin from '#plugin'
-import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aTasks, a2aWatch } from '#root'
+import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aMessages, a2aSend, a2aTasks, a2aWatch } from '#root'
 import { openWorld } from './open-world.ts'
 
 type World = Awaited<ReturnType<typeof openWorld>>
@@ -216,6 +216,19 @@ t.test('in deep focus only errors and conflicts are returned; other messages are
   t.same(world.fake.debits.at(-1), { milliseconds: 0, kind: 'InboxSuppressed', frequency: false })
   world.fake.focus = 'Focused'
   t.equal((await inbox(world)).messages.length, 8)
+})
+
+t.test('the list of messages names the agents', async t => {
+  const world = await openWorld(t)
+  await send(world)
+  await send(world, { route: 'db', receiver_id: 77 })
+  await world.kernel.call(a2aBroadcast, { sender_id: 1, msg_type: 'broadcast_news', payload: 'news' })
+  const { messages } = await world.kernel.call(a2aMessages, {})
+  t.same(messages.map(({ sender_name, receiver_name }) => [sender_name, receiver_name]).sort(), [
+    ['agent-1', 'A-77'],
+    ['agent-1', 'agent-2'],
+    ['agent-1', 'all']
+  ])
 })
 
 t.test('a broadcast reaches every other agent, and retiring an agent deletes its inbox', async t => {

@@ -30,7 +30,7 @@ const sessions: View = {
   columns: [
     { field: 'session_id', title: 'Session' },
     { field: 'state', title: 'State', format: 'state' },
-    { field: 'agent_id', title: 'Agent', link: agentLink },
+    { field: 'agent_name', title: 'Agent', link: agentLink },
     { field: 'turns', title: 'Messages' },
     { field: 'tokens', title: 'Tokens', format: 'tokens' },
     { field: 'created_at_ms', title: 'Created', format: 'time' },
@@ -58,7 +58,7 @@ const context: View = {
   columns: [
     { field: 'key', title: 'Key' },
     { field: 'length', title: 'Characters' },
-    { field: 'agent_id', title: 'Written by agent', link: agentLink },
+    { field: 'agent_name', title: 'Written by agent', link: agentLink },
     { field: 'updated_at_ms', title: 'Changed', format: 'time' },
     { field: 'expires_at_ms', title: 'Expires', format: 'time' }
   ],
@@ -101,7 +101,7 @@ const pages: readonly DashboardPage[] = [
             columns: [
               { field: 'session_id', title: 'Session', format: 'code' },
               { field: 'state', title: 'State', format: 'state' },
-              { field: 'agent_id', title: 'Agent', link: agentLink },
+              { field: 'agent_name', title: 'Agent', link: agentLink },
               { field: 'turns', title: 'Messages' },
               { field: 'tokens', title: 'Tokens', format: 'tokens' },
               { field: 'created_at_ms', title: 'Created', format: 'time' },

@@ -103,13 +103,13 @@ export default definePlugin({
       contextSet,
       setHandler(shared, () => ctx.changed(CONTEXT_TOPIC))
     )
-    ctx.implement(contextList, listHandler(shared))
+    ctx.implement(contextList, listHandler(shared, orchestrating))
     const agents = { orchestrator: orchestrating, sessions, context, now }
     ctx.implement(contextBudget, budgetHandler(agents))
     ctx.implement(handoffContext, handoffHandler(agents))
     ctx.implement(sessionCreate, createHandler(sessions, orchestrating))
-    ctx.implement(sessionInfo, infoHandler(sessions))
-    ctx.implement(sessionList, listSessionsHandler(sessions))
+    ctx.implement(sessionInfo, infoHandler(sessions, orchestrating))
+    ctx.implement(sessionList, listSessionsHandler(sessions, orchestrating))
     ctx.implement(sessionReset, resetHandler(sessions, sessionTranscripts))
     ctx.implement(chatHistory, historyHandler(sessionTranscripts))
     ctx.implement(sessionMessages, messagesHandler(sessions, sessionTranscripts))

@@ -11,7 +11,16 @@ import { definePlugin } from '@svc/plugin-sdk'
 import { fake, testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { parseEnvelope, violationsOf } from '#context'
-import { contextBudget, handoffContext, sessionCreate, sessionReset } from '#operations'
+import {
+  contextBudget,
+  contextList,
+  contextSet,
+  handoffContext,
+  sessionCreate,
+  sessionInfo,
+  sessionList,
+  sessionReset
+} from '#operations'
 import sessions from '#plugin'
 import { envelope } from './envelopes.ts'
 
@@ -89,6 +98,23 @@ t.test('the handoff context of an agent can be passed to a handoff unchanged', a
   t.same(violationsOf(handed, { repository_id: 'test', session_id: 's', now: Date.now() }), [])
   t.equal((await context.ingest(handoffResult.context_envelope_json ?? '', from)).outcome, 'took_incoming_last_write')
   await kernel.close()
+})
+
+t.test('sessions and shared values name their agent', async t => {
+  const { kernel } = await opened()
+  const { session_id } = await kernel.call(sessionCreate, { agent_id: 2 })
+  t.match(await kernel.call(sessionInfo, { session_id }), { agent_id: 2, agent_name: 'two' })
+  t.match(await kernel.call(sessionList, {}), { sessions: [{ agent_id: 2, agent_name: 'two' }] })
+  await kernel.call(contextSet, { key: 'a', value: '1', agent_id: 9 })
+  await kernel.call(contextSet, { key: 'b', value: '2' })
+  const { entries } = await kernel.call(contextList, {})
+  t.same(
+    entries.map(({ key, agent_name }) => [key, agent_name]),
+    [
+      ['a', 'A-09'],
+      ['b', undefined]
+    ]
+  )
 })
 
 t.test('without an orchestrator, agents are unknown', async t => {

@@ -1,8 +1,9 @@
-import type { ContextEntry, Transcripts } from '@svc/contracts'
+import type { ContextEntry, Orchestrator, Transcripts } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { sessionErrors } from '../errors.ts'
 import { MAX_KEY_LENGTH, MAX_VALUE_LENGTH, type SharedContext } from '../store/shared-context.ts'
 import { CONTEXT_TOPIC } from '../topics.ts'
+import { agentName } from './agent-name.ts'
 
 const { SES_CONTEXT_FULL, SES_CONTEXT_INVALID, SES_CONTEXT_UNKNOWN } = sessionErrors.specs
 
@@ -61,7 +62,13 @@ export const contextList = defineOperation({
     prefix: t.optional(t.string({ description: 'Prefix of the keys.', maxLength: MAX_KEY_LENGTH }))
   }),
   output: t.object({
-    entries: t.array(t.object({ ...entry, length: t.integer({ description: 'Characters of the value.' }) })),
+    entries: t.array(
+      t.object({
+        ...entry,
+        agent_name: t.optional(t.string()),
+        length: t.integer({ description: 'Characters of the value.' })
+      })
+    ),
     count: t.integer()
   }),
   effect: 'read',
@@ -106,10 +113,21 @@ export function setHandler(store: SharedContext, changed: () => void): Handler<t
   }
 }
 
-export function listHandler(store: SharedContext): Handler<typeof contextList> {
+export function listHandler(
+  store: SharedContext,
+  orchestrator: () => Orchestrator | undefined
+): Handler<typeof contextList> {
   return async ({ prefix }) => {
     const entries = await store.list(prefix)
-    return { entries: entries.map(each => ({ ...shown(each), length: each.value.length })), count: entries.length }
+    const running = orchestrator()
+    return {
+      entries: entries.map(each => ({
+        ...shown(each),
+        ...agentName(running, each.agent_id),
+        length: each.value.length
+      })),
+      count: entries.length
+    }
   }
 }
 

@@ -6,6 +6,7 @@ export const agentId = t.integer({ description: 'Id of the agent.', minimum: 0 }
 export const sessionView = t.object({
   session_id: t.string(),
   agent_id: t.nullable(t.integer(), { description: 'Agent of the session.' }),
+  agent_name: t.optional(t.string({ description: 'Name of the agent, or its label if the agent is gone.' })),
   state: t.enum(['active', 'idle', 'archived', 'compacted']),
   turns: t.integer({ description: 'Turns since the last reset.' }),
   tokens: t.integer({ description: 'Tokens of those turns, as far as known.' }),

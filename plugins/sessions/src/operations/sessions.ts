@@ -4,6 +4,7 @@ import { sessionErrors } from '../errors.ts'
 import type { SessionView } from '../sessions/session-state.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { SESSIONS_TOPIC } from '../topics.ts'
+import { agentName } from './agent-name.ts'
 import { requireAgent } from './agents.ts'
 import { agentId, historyEntry, sessionName, sessionView } from './parts.ts'
 
@@ -101,14 +102,28 @@ export function createHandler(
   }
 }
 
-export function infoHandler(sessions: Sessions): Handler<typeof sessionInfo> {
-  return async ({ session_id }) => shown(await sessions.require(session_id))
+export function infoHandler(
+  sessions: Sessions,
+  orchestrator: () => Orchestrator | undefined
+): Handler<typeof sessionInfo> {
+  return async ({ session_id }) => {
+    const view = await sessions.require(session_id)
+    return { ...shown(view), ...agentName(orchestrator(), view.agent_id) }
+  }
 }
 
-export function listSessionsHandler(sessions: Sessions): Handler<typeof sessionList> {
+export function listSessionsHandler(
+  sessions: Sessions,
+  orchestrator: () => Orchestrator | undefined
+): Handler<typeof sessionList> {
   return async ({ limit }) => {
     const all = await sessions.list()
-    return { sessions: all.slice(0, limit).map(shown), count: all.length }
+    const running = orchestrator()
+    const first = all.slice(0, limit)
+    return {
+      sessions: first.map(view => ({ ...shown(view), ...agentName(running, view.agent_id) })),
+      count: all.length
+    }
   }
 }
 
