@@ -177,3 +177,18 @@ t.test('a task has a record with its dependencies, files and events, and is foun
   t.match(await kernel.callById('orchestrator.search', { text: 'a-01' }), { results: [{ kind: 'agent' }] })
   await t.rejects(kernel.callById('orchestrator.tasks.record', { task_id: 9 }), { code: 'ORC_TASK_NOT_FOUND' })
 })
+
+t.test('the record of a cancelled task says why it was cancelled', async t => {
+  const { orchestrator, kernel } = await openWorld(t)
+  await orchestrator.submit({ description: 'Write the lexer', files: [], agent_name: 'one' })
+  await orchestrator.submit({ description: 'Write the parser', files: [], agent_name: 'one', depends_on: [1] })
+  await orchestrator.cancel(1)
+  t.match(await kernel.callById('orchestrator.tasks.record', { task_id: 1 }), {
+    state: 'Cancelled',
+    reason: 'a user or an agent cancelled it'
+  })
+  t.match(await kernel.callById('orchestrator.tasks.record', { task_id: 2 }), {
+    state: 'Cancelled',
+    reason: 'its dependency T-0001 never completes'
+  })
+})

@@ -82,6 +82,7 @@ const taskRecord: View = {
     { field: 'state', title: 'State', format: 'state' },
     { field: 'waiting_for', title: 'Waits for' },
     { field: 'error', title: 'Error' },
+    { field: 'reason', title: 'Why it was cancelled' },
     { field: 'description', title: 'Description' },
     { field: 'agent', title: 'Agent', link: agentLink('agent_id') },
     { field: 'routing', title: 'Why this agent', link: { page: ROUTING, params: { id: { from: 'row', name: 'id' } } } },

@@ -1,4 +1,4 @@
-import { orchestrationErrors } from '@svc/contracts'
+import { orchestrationErrors, type TaskExplanation } from '@svc/contracts'
 import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import { TOPICS } from '../feeds/state-feeds.ts'
@@ -40,6 +40,7 @@ export const taskRecord = defineOperation({
     worked_ms: t.optional(t.integer({ description: 'Time from the last start to the end.' })),
     trace_id: t.string(),
     audit_report: t.optional(t.string()),
+    reason: t.optional(t.string({ description: 'Why the task was cancelled.' })),
     files: t.array(t.object({ path: t.string(), access: t.string() }), { description: 'The first 200.' }),
     depends_on: t.array(t.object({ id: t.integer(), state: t.string(), description: t.string() })),
     observations: t.array(t.object({ id: t.integer(), note: t.string() })),
@@ -64,11 +65,12 @@ function taskRecordHandler({ local, feeds }: Dependencies): Handler<typeof taskR
     const task = found(local, task_id)
     const { id, started_at_ms: started, ended_at_ms: ended, status } = task
     const row = taskRowOf(task, local.agent(task.agent_id)?.name ?? feeds.task(id)?.agent ?? String(task.agent_id))
-    const routing = local.explain(id)?.routing
+    const { routing, trace } = local.explain(id) ?? {}
     return defined({
       ...row,
       description: short(task.description, MAX_DESCRIPTION),
       error: status.kind === 'Failed' ? short(status.reason, MAX_MESSAGE) : undefined,
+      reason: status.kind === 'Cancelled' ? short(endingOf(trace), MAX_MESSAGE) : undefined,
       position: feeds.position(id) ?? undefined,
       routing: routing === undefined ? 'unknown' : routing.rule.replaceAll('_', ' '),
       category: task.category,
@@ -98,6 +100,13 @@ function taskRecordHandler({ local, feeds }: Dependencies): Handler<typeof taskR
       }))
     })
   }
+}
+
+/** Returns why a cancelled task ended. Its steps are known if it is one of the last 200 of this process. */
+function endingOf(trace: TaskExplanation['trace'] | undefined): string {
+  const detail = trace?.findLast(({ stage }) => stage === 'outcome')?.detail
+  if (detail === undefined) return 'its steps are no longer in memory'
+  return detail === 'cancelled' ? 'a user or an agent cancelled it' : detail.replace(/^cancelled: /, '')
 }
 
 export const taskTimeline = defineOperation({

@@ -18,11 +18,15 @@ export const approvalGate: Gate = {
     if (tier === 'Confirm')
       return checks.length > 0 || attestation?.declared_non_placeholder === true
         ? passed('the work is confirmed')
-        : missing('the tier is Confirm: name a passed check, or set declared_non_placeholder')
+        : missing(
+            'the tier is Confirm: complete the task with a check that passed in checks_passed, or with declared_non_placeholder'
+          )
     const review = checks.find(check => REVIEWS.includes(check.trim().toLowerCase()))
     return review !== undefined
       ? passed(`the work was reviewed: ${review.trim()}`)
-      : missing(`the tier is Review: checks_passed must contain one of ${REVIEWS.join(', ')}`)
+      : missing(
+          `the tier is Review: have someone review the work, then complete the task with one of ${REVIEWS.join(', ')} in checks_passed`
+        )
   }
 }
 

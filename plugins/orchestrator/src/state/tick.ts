@@ -44,11 +44,13 @@ function releaseStaleLocks(world: World, changes: StateChanges): void {
 }
 
 function expire(world: World, changes: StateChanges): void {
-  const before = world.deps.now() - world.deps.settings().task_timeout_ms
+  const { task_timeout_ms: limit } = world.deps.settings()
+  const before = world.deps.now() - limit
+  const reason = `no agent started it within ${Math.round(limit / 1_000)} s (plugins.orchestrator.task_timeout_ms); submit it again`
   for (const agent of world.agents.values()) {
     for (const task of agent.queue.waitingSince(before)) {
       // The expiry of one task also ends the tasks that depend on it.
-      if (task.status.kind === 'Queued') endTask(world, changes, task, CANCELLED, 'the task waited too long', 'expired')
+      if (task.status.kind === 'Queued') endTask(world, changes, task, CANCELLED, reason, 'expired')
     }
   }
 }

@@ -209,6 +209,10 @@ t.test('tasks that wait too long expire, except for those queued again recently'
   t.equal(service.task(1)?.status.kind, 'Queued')
   await new Promise(setImmediate)
   t.match(ends, [{ outcome: 'failed' }, { task_id: 2, outcome: 'expired' }])
+  t.match(service.explain(2)?.trace.at(-1), {
+    stage: 'outcome',
+    detail: 'expired: no agent started it within 60 s (plugins.orchestrator.task_timeout_ms); submit it again'
+  })
 })
 
 t.test('a clock that goes back causes no negative durations and changes no order', async t => {
