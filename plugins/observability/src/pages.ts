@@ -24,7 +24,7 @@ function timeline(operation: string, id: string): View {
     state: 'state',
     depth: 'depth',
     columns: [{ field: 'plugin' }, { field: 'error' }, { field: 'statement', format: 'code' }, { field: 'details' }],
-    empty: 'Its spans are no longer in memory: only the newest 20,000 are kept.'
+    empty: 'No spans in memory: the newest 20,000 are kept until svc stops. Those of an earlier run are gone.'
   }
 }
 
@@ -90,7 +90,9 @@ const REQUESTS: DashboardPage = {
     ],
     of: 'request',
     open: requestLink,
-    empty: 'No requests yet. Every HTTP request appears here when it is answered.'
+    empty:
+      'No requests since svc started; each appears here when it is answered. Requests of earlier runs that failed or ' +
+      'were slow are in the log files: svc requests --request ID and the page of the request find them by their id.'
   }
 }
 
@@ -357,7 +359,7 @@ export function contributePages(ctx: Pick<PluginContext, 'contribute'>): void {
         { field: 'error_code', title: 'Error', format: 'code' }
       ],
       open: requestLink,
-      empty: 'No request has failed.'
+      empty: 'No request has failed since svc started.'
     },
     link: { page: 'observability/requests' }
   })

@@ -46,7 +46,7 @@ export function requestsFeedHandler(records: SlotRing<StoredRequest>) {
 /** Returns the handler of `observability.request`. Throws `OBS_REQUEST_UNKNOWN`. */
 export function requestHandler(source: RequestSource, spans: SlotRing<StoredSpan>) {
   return async ({ id }: { readonly id: string }) => {
-    const { records } = await recordsOf(source, { request: id })
+    const { records, isLive } = await recordsOf(source, { request: id })
     const record = records.at(-1)
     if (record === undefined)
       throw observabilityErrors.create('OBS_REQUEST_UNKNOWN', `no recorded request has the id ${id}`, {
@@ -65,7 +65,7 @@ export function requestHandler(source: RequestSource, spans: SlotRing<StoredSpan
       lines: lines.map(entry => ({ ...entry, fields: { ...entry.fields }, details: renderDetails(entry) })),
       steps,
       statements,
-      note: noteOf(steps.length, statements.length, omitted)
+      note: noteOf(isLive, steps.length, statements.length, omitted)
     }
   }
 }
@@ -83,8 +83,9 @@ async function recordsOf(
   return { records: stored, isLive: source.records !== null && stored.length === 0 }
 }
 
-function noteOf(steps: number, statements: number, omitted: number): string {
-  if (steps === 0) return 'Its spans are no longer in memory.'
+function noteOf(isLive: boolean, steps: number, statements: number, omitted: number): string {
+  if (steps === 0 && !isLive) return 'Read from the log files; spans are kept in memory until svc stops.'
+  if (steps === 0) return 'Its spans are no longer in memory: newer ones took their place.'
   if (omitted > 0) return `${omitted} further spans are not shown.`
   if (statements > 0) return ''
   return (

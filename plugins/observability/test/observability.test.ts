@@ -256,6 +256,20 @@ t.test('if no server runs, lines and requests are read from the log file', async
   })
 })
 
+t.test('a request of an earlier run is found by its id, and says that its spans are gone', async t => {
+  const { kernel, write } = await open()
+  t.teardown(() => kernel.close())
+  const { time: _time, plugin: served_by, trace_id: _none, ...fields } = RECORD
+  write(line('request', { plugin: 'http', ...fields, served_by }))
+  await turn()
+  t.same(((await kernel.callById('observability.requests', {})) as { requests: unknown[] }).requests, [])
+  t.match(await kernel.callById('observability.request', { id: RECORD.request_id }), {
+    request: { request_id: RECORD.request_id, path: RECORD.path },
+    steps: [],
+    note: 'Read from the log files; spans are kept in memory until svc stops.'
+  })
+})
+
 t.test('a log that cannot be written is kept in memory', async t => {
   const blocker = definePlugin({
     name: 'blocker',
