@@ -181,6 +181,12 @@ t.test('ten tasks, from the start page and by what it names', { skip: noBrowser 
     await row.getByRole('cell', { name: '25' }).waitFor()
     const { body } = await callFrom(page, 'app.table.rows', { app: 'office', table: 'Expense' })
     t.match(JSON.stringify(body), '"amount":25')
+    // Enter in a text saves, and the page names the app once.
+    await row.getByRole('button', { name: 'Edit' }).click()
+    await dialog.getByLabel('person').fill('Grace H.')
+    await dialog.getByLabel('person').press('Enter')
+    await row.getByRole('cell', { name: 'Grace H.' }).waitFor()
+    t.equal(await page.getByText('App office').count(), 1)
   })
 
   await t.test('see which plugin burns CPU', async t => {

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 import { useState } from 'preact/hooks'
 import { type CallError, call } from './api.ts'
-import { type FormValue, problemsOf, SchemaFields } from './form/schema-form.tsx'
+import { type FormValue, problemsOf, SchemaFields, submitOnCtrlEnter } from './form/schema-form.tsx'
 import { Dialog, ErrorNotice, Loading } from './parts.tsx'
 import { operationsById, showToast } from './state.ts'
 import { useOperation } from './views/use-operation.ts'
@@ -41,6 +41,7 @@ export function AskDialog({ title, operation, input, ask, onClose, onDone }: Ask
       <form
         class="form"
         noValidate
+        onKeyDown={submitOnCtrlEnter}
         onSubmit={event => {
           event.preventDefault()
           void send()

@@ -4,7 +4,8 @@ const KEYS = [
   ['Ctrl K', 'search pages, plugins, operations and settings'],
   ['/', 'move to the first filter'],
   ['j, k or arrows', 'move through a table'],
-  ['Enter', 'open the selected row'],
+  ['Enter', 'open the selected row, or send a form'],
+  ['Ctrl Enter', 'send a form from a text of several lines'],
   ['Left, Right', 'move between tabs'],
   ['Esc', 'close a dialog'],
   ['?', 'show this list']

@@ -5,7 +5,7 @@ import { Confirm } from '../confirm.tsx'
 import { CopyButton, ErrorNotice, Loading } from '../parts.tsx'
 import { mayCall, operationsById, session } from '../state.ts'
 import { useOperation } from '../views/use-operation.ts'
-import { type FormValue, problemsOf, SchemaFields } from './schema-form.tsx'
+import { type FormValue, problemsOf, SchemaFields, submitOnCtrlEnter } from './schema-form.tsx'
 
 interface OperationFormProps {
   readonly operation: string
@@ -89,6 +89,7 @@ export function OperationForm(props: OperationFormProps) {
       <form
         class="form"
         noValidate
+        onKeyDown={submitOnCtrlEnter}
         onSubmit={event => {
           event.preventDefault()
           check()

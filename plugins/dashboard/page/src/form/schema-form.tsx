@@ -64,6 +64,11 @@ function fieldOf({ instanceLocation, keyword, error }: OutputUnit): string {
   return path.join('.')
 }
 
+/** Sends the form of a text area on Ctrl+Enter: Enter alone starts a new line. */
+export function submitOnCtrlEnter({ key, target, ctrlKey, metaKey }: KeyboardEvent): void {
+  if (key === 'Enter' && (ctrlKey || metaKey) && target instanceof HTMLTextAreaElement) target.form?.requestSubmit()
+}
+
 /** Fields for the properties of an object schema. */
 export function SchemaFields({ schema, value, onChange, problems, at = '', only }: FieldsProps) {
   const properties = Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
