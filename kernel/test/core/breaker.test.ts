@@ -300,7 +300,7 @@ t.test('logs faults with ids of the call, but not errors of the caller', async t
       t.match(line.fields, {
         operation: 'demo.echo',
         surface: 'http',
-        request_id: /^[0-9a-f]{16}$/,
+        request_id: /^[0-9a-f]{12}$/,
         trace_id: /^[0-9a-f]{32}$/,
         error: { code: /^OPR_/ }
       })
