@@ -64,7 +64,7 @@ function fieldOf({ instanceLocation, keyword, error }: OutputUnit): string {
   return path.join('.')
 }
 
-/** Sends the form of a text area on Ctrl+Enter: Enter alone starts a new line. */
+/** Sends the form of a text area on Ctrl+Enter; Enter only starts a new line. */
 export function submitOnCtrlEnter({ key, target, ctrlKey, metaKey }: KeyboardEvent): void {
   if (key === 'Enter' && (ctrlKey || metaKey) && target instanceof HTMLTextAreaElement) target.form?.requestSubmit()
 }
