@@ -25,6 +25,10 @@ interface HttpCase {
   readonly case: string
   readonly toFastify: Figure
   readonly toBare: Figure
+  /** With the ring of requests and spans. */
+  readonly ringToFastify: Figure
+  /** With every request in the log as well. */
+  readonly logToFastify: Figure
 }
 /** Headings of the sections that are measured separately, in order. The first section has the title of the document. */
 const SECTIONS = {
@@ -107,6 +111,18 @@ async function measureKernel(): Promise<string[]> {
       unit: 'x'
     },
     {
+      what: 'the same with the ring of requests and spans, vs. plain Fastify without a log',
+      value: worst(each => each.ringToFastify),
+      bound: 0.9,
+      unit: 'x'
+    },
+    {
+      what: 'the same with every request in the log, vs. plain Fastify without a log',
+      value: worst(each => each.logToFastify),
+      bound: 1,
+      unit: 'x'
+    },
+    {
       what: 'server CPU per HTTP JSON request, 100 routes, vs. bare node:http',
       value: worst(each => each.toBare),
       bound: 1.15,
@@ -186,9 +202,12 @@ async function measureKernel(): Promise<string[]> {
     'Server CPU per request: median of alternating rounds, with its range. 32 connections, each server in a separate process',
     '(`bench/http.ts`).',
     '',
-    '| request | vs. plain Fastify | vs. bare node:http |',
-    '|---|---|---|',
-    ...http.results.map(each => `| ${each.case} | ${withRange(each.toFastify, 'x')} | ${withRange(each.toBare, 'x')} |`)
+    '| request | vs. plain Fastify | with the ring | with every request in the log | vs. bare node:http |',
+    '|---|---|---|---|---|',
+    ...http.results.map(({ case: name, toFastify, ringToFastify, logToFastify, toBare }) => {
+      const figures = [toFastify, ringToFastify, logToFastify, toBare].map(figure => withRange(figure, 'x'))
+      return `| ${[name, ...figures].join(' | ')} |`
+    })
   ]
 }
 
