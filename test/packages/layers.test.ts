@@ -20,7 +20,7 @@ const LAYERS: Readonly<Record<string, { readonly packages: readonly string[]; re
     },
     'kernel/src/cli': { packages: ['plugin-sdk', 'contracts', 'config'], folders: ['core', 'host'] }
   }
-const MAX_CORE_LINES = 4_250
+const MAX_CORE_LINES = 4_300
 const MAX_INDEX_NAMES = 15
 /** Maximum names that a plugin's index may export. Higher than for folders: some plugins have only one folder. */
 const MAX_PLUGIN_INDEX_NAMES = 30
