@@ -49,7 +49,7 @@ const MAX_KEY_CHARS = 200
 /** Functions of the project that the editor uses. */
 export interface EditorHost {
   /** Catalog that was read last. */
-  readonly catalog: PluginCatalog
+  catalog(): PluginCatalog
   /** False for a process that runs one command: it has no plan and applies nothing. */
   readonly serves: boolean
   configOf(catalog: PluginCatalog): ResolvedConfig
@@ -169,7 +169,7 @@ export class FileEditor implements ConfigEditor {
       if (id !== '') history.remove(id)
       throw refusal(path, `it cannot be written: ${errorMessage(error)}`, {
         cause: error,
-        hint: `check the free space and the permissions of its folder and of ${this.#host.catalog.state}`
+        hint: `check the free space and the permissions of its folder and of ${this.#host.catalog().state}`
       })
     }
     return () => {
@@ -196,17 +196,17 @@ export class FileEditor implements ConfigEditor {
   }
 
   #history(): ConfigHistory {
-    return new ConfigHistory(this.#host.catalog.state)
+    return new ConfigHistory(this.#host.catalog().state)
   }
 
   #onDisk(): { readonly path: string; readonly exists: boolean; readonly text: string } {
-    const path = this.#host.catalog.sources.projectFile
+    const path = this.#host.catalog().sources.projectFile
     const exists = existsSync(path)
     return { path, exists, text: exists ? readFileSync(realpathSync(path), 'utf8') : '' }
   }
 
   #draft(text: string): Draft {
-    const catalog = this.#host.catalog.withText(text)
+    const catalog = this.#host.catalog().withText(text)
     return { text, table: tryToml(text) ?? {}, catalog, config: this.#host.configOf(catalog) }
   }
 

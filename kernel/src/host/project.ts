@@ -570,11 +570,8 @@ export class Project {
   }
 
   #editorHost(): EditorHost {
-    const project = this
     return {
-      get catalog() {
-        return project.#catalog
-      },
+      catalog: () => this.#catalog,
       serves: this.#options.serves ?? true,
       configOf,
       inTurn: work => this.#inTurn(work),

@@ -6,6 +6,7 @@ import { renderDetails } from './log-entry.ts'
 import { type LogSource, linesOf, newest, storedLines, textOfRequest } from './log-handlers.ts'
 import { mergeRecords, readRequests, recordOf } from './request-file.ts'
 import { RingFeed } from './ring-feed.ts'
+import { senderOf } from './sender.ts'
 import type { SlotRing } from './slot-ring.ts'
 import { type StoredRequest, type StoredSpan, toRecord } from './span-record.ts'
 import { stepsOf } from './trace.ts'
@@ -38,7 +39,8 @@ export function requestsHandler(source: RequestSource) {
 export function requestsFeedHandler(records: SlotRing<StoredRequest>) {
   const feed = new RingFeed(records, stored => {
     const result = resultOf(stored)
-    return { ...shownRequest(toRecord(stored)), result, sender: senderOf(stored.path, result) }
+    const record = toRecord(stored)
+    return { ...shownRequest(record), result, sender: senderOf(record.plugin, result === 'ok') }
   })
   return (input: DeltaInput) => feed.read(input)
 }
@@ -102,10 +104,6 @@ export function shownRequest({ time, ms, ...record }: AccessRecord) {
 function resultOf({ status, error_code }: Pick<AccessRecord, 'status' | 'error_code'>): 'ok' | 'refused' | 'failed' {
   if (status < 400) return error_code === null ? 'ok' : 'failed'
   return status < 500 ? 'refused' : 'failed'
-}
-
-function senderOf(path: string, result: 'ok' | 'refused' | 'failed'): 'client' | 'console' {
-  return result === 'ok' && path.startsWith('/ui/') ? 'console' : 'client'
 }
 
 function storedNote(folder: string): string {

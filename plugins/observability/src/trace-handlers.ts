@@ -2,6 +2,7 @@ import type { SpanRecord } from '@svc/contracts'
 import { traceIdOf } from '@svc/plugin-sdk'
 import { observabilityErrors } from './errors.ts'
 import { sinceMs } from './filters.ts'
+import { senderOf } from './sender.ts'
 import type { SlotRing } from './slot-ring.ts'
 import { type StoredSpan, toSpan } from './span-record.ts'
 import { largest, renderTrace, rounded, stepsOf } from './trace.ts'
@@ -60,19 +61,12 @@ export function tracesHandler({ spans }: TraceSource) {
       if (rows.length === limit) break
       const row = rowOf(stored, plugin)
       if (row === null || (failed && row.state === 'ok')) continue
-      if (sender !== undefined && sender !== senderOf(row)) continue
+      if (sender !== undefined && sender !== senderOf(row.plugin, row.state === 'ok')) continue
       if (from !== null && Date.parse(row.start) + row.ms < from) continue
       rows.push(row)
     }
     return { traces: rows }
   }
-}
-
-/** Plugin that answers the requests of the console's own pages. */
-const CONSOLE = 'dashboard'
-
-function senderOf({ plugin, state }: TraceRow): 'client' | 'console' {
-  return plugin === CONSOLE && state === 'ok' ? 'console' : 'client'
 }
 
 interface TraceRow {
