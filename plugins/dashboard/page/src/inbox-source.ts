@@ -18,6 +18,9 @@ export const inboxError = signal<CallError | null>(null)
 
 /** Keeps the inbox of a session up to date. Returns the function that ends it. */
 export function watchInbox(): () => void {
+  // Items of an earlier session of this tab may not be for the new one.
+  inboxItems.value = null
+  inboxCount.value = 0
   if (!mayCall(INBOX)) {
     inboxItems.value = []
     return () => {}
