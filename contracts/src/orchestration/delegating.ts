@@ -10,6 +10,7 @@ import type {
 } from './agent.ts'
 import type { AgentEvent, AgentEventKind } from './events.ts'
 import type { LineageRow, Orchestrator, OrchestratorStatus, TaskFilter } from './orchestrator.ts'
+import type { RemoteWork } from './remote.ts'
 import type { Admission, Completion, SubmitOrigin, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
 import type { Attestation, Priority, TaskPhase } from './task.ts'
 import type { TaskView } from './task-fields.ts'
@@ -20,9 +21,19 @@ import type { TaskView } from './task-fields.ts'
  */
 export class DelegatingOrchestrator implements Orchestrator {
   protected readonly current: () => Orchestrator
+  readonly remote: RemoteWork
 
   constructor(current: () => Orchestrator) {
     this.current = current
+    this.remote = {
+      setNodes: (source, nodes) => this.current().remote.setNodes(source, nodes),
+      nodes: () => this.current().remote.nodes(),
+      held: () => this.current().remote.held(),
+      complete: (task, key, attestation) => this.current().remote.complete(task, key, attestation),
+      fail: (task, key, error) => this.current().remote.fail(task, key, error),
+      fallBack: (task, key, reason) => this.current().remote.fallBack(task, key, reason),
+      withdrawn: listener => this.current().remote.withdrawn(listener)
+    }
   }
 
   get repositoryId() {
@@ -151,6 +162,10 @@ export class DelegatingOrchestrator implements Orchestrator {
 
   rebalance(): Promise<number> {
     return this.current().rebalance()
+  }
+
+  replayQueuedRoutes(): Promise<number> {
+    return this.current().replayQueuedRoutes()
   }
 
   emergencyStop(reason: string | null): Promise<void> {

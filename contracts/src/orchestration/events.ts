@@ -34,7 +34,20 @@ export type AgentEventKind =
       readonly agent_id: number
       readonly description: string
       readonly session_id?: string
+      /** Absent while the task is being placed on another machine; `task_placed` follows. */
       readonly placement_reason?: string
+    }
+  | {
+      /** A task was placed on another machine, or fell back to its local queue. */
+      readonly type: 'task_placed'
+      readonly task_id: number
+      readonly agent_id: number
+      readonly placement_reason: string
+      readonly lease_id?: string
+      readonly mesh_node_id?: string
+      readonly claimer_node_id?: string
+      /** Why it is queued locally. */
+      readonly reason?: string
     }
   | {
       readonly type: 'task_started'

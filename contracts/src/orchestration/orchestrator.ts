@@ -13,6 +13,7 @@ import type { Attention } from './attention.ts'
 import type { AgentEvent, AgentEventKind } from './events.ts'
 import type { Budgets, ExecutionTimes, Trust } from './ledgers.ts'
 import type { OrchestratorPolicy } from './policy.ts'
+import type { RemoteWork } from './remote.ts'
 import type { Admission, Completion, SubmitOrigin, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
 import type { Attestation, Priority, TaskPhase, TaskStatusKind } from './task.ts'
 import type { TaskView } from './task-fields.ts'
@@ -37,6 +38,8 @@ export interface Orchestrator {
   readonly budgets: Budgets
   readonly trust: Trust
   readonly executionTimes: ExecutionTimes
+  /** Work of this orchestrator's tasks on other machines. */
+  readonly remote: RemoteWork
 
   /**
    * Checks an external request: attention budget and interruption policy if attention is enabled, prompt injection, then
@@ -80,6 +83,11 @@ export interface Orchestrator {
   agent(agent: number): AgentView | null
   handoff(handoff: Handoff): Promise<HandoffOutcome>
   rebalance(): Promise<number>
+  /**
+   * Routes every queued task again, and moves it if another existing agent now suits it better. Tasks in progress, held
+   * ones included, stay. Returns the number of moved tasks.
+   */
+  replayQueuedRoutes(): Promise<number>
   /** Rejects new tasks and starts none until {@link Orchestrator.start}. */
   emergencyStop(reason: string | null): Promise<void>
   start(): Promise<void>

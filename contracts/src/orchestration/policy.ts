@@ -1,4 +1,5 @@
 import type { QgatePolicy } from './qgate.ts'
+import type { ExecutionRole } from './task.ts'
 
 /** Settings of the section `[orchestrator]` that other plugins obey, too. */
 export interface OrchestratorPolicy {
@@ -33,6 +34,7 @@ export interface OrchestratorPolicy {
   readonly account_id: string | null
   readonly unified_routing: boolean
   readonly max_agents: number
+  readonly mesh: MeshPolicy
   /** Requests that tools send to a running daemon of this repository instead of the local orchestrator. */
   readonly daemon_pilots: {
     /** Whether a daemon of another repository is logged as an error instead of a warning. */
@@ -45,4 +47,39 @@ export interface OrchestratorPolicy {
     readonly task_writes: boolean
     readonly agent_writes: boolean
   }
+}
+
+/** Settings `mesh_*` of the orchestrator. */
+export interface MeshPolicy {
+  /** Base URL of the control plane; null: the one of the section `[mesh]`. */
+  readonly control_url: string | null
+  /** 0: nodes are not queried. */
+  readonly poll_interval_secs: number
+  readonly http_timeout_ms: number
+  /** Age of a node's last heartbeat in milliseconds above which it is stale. */
+  readonly stale_threshold_ms: number
+  readonly routing_experimental: boolean
+  readonly rebalance_on_remote_schedulable_drop: boolean
+  readonly replay_queued_routes_on_remote_schedulable_drop: boolean
+  readonly training_routing_experimental: boolean
+  /** Share of the training budget in use, [0, 1]. */
+  readonly training_budget_pressure: number
+  /** Whether tasks may be relayed to other machines. */
+  readonly remote_execute_experimental: boolean
+  readonly remote_lease_gating_enabled: boolean
+  /** Roles whose tasks need an execution lease; empty: no task. */
+  readonly remote_lease_gated_roles: readonly ExecutionRole[]
+  /** Decimal agent id; null: nothing is relayed, and a worker uses 2. */
+  readonly remote_execute_receiver_agent: string | null
+  /** Decimal agent id, which is also the inbox of results. */
+  readonly remote_execute_sender_agent: string
+  /** 0: results are not polled. */
+  readonly remote_result_poll_interval_secs: number
+  /** 0: no remote work is accepted. */
+  readonly remote_worker_poll_interval_secs: number
+  readonly remote_result_max_messages_per_poll: number
+  readonly exec_lease_reconcile: boolean
+  readonly exec_lease_auto_revoke: boolean
+  /** Maximum duration of a hold in milliseconds. */
+  readonly remote_lease_timeout_ms: number
 }

@@ -1,5 +1,13 @@
 import type { Principal } from '@svc/plugin-sdk'
-import type { FileAffinity, Priority, TaskCategory, TestDecision } from './task.ts'
+import type {
+  FileAffinity,
+  PlacementReason,
+  Priority,
+  RemoteDelegate,
+  TaskCategory,
+  TaskStatusKind,
+  TestDecision
+} from './task.ts'
 import type { HintFields, RequestFields } from './task-fields.ts'
 
 /** Requirements and metadata of a task in addition to its description. Everything is optional. */
@@ -37,8 +45,11 @@ export interface GoalOptions {
 export interface Submitted {
   readonly task_id: number
   readonly agent_id: number
-  /** `BlockedOnApproval`: waits for a user's approval. `Blocked`: waits for another task. */
-  readonly status: 'Queued' | 'BlockedOnApproval' | 'Blocked'
+  /**
+   * `BlockedOnApproval`: waits for a user's approval. `Blocked`: waits for another task. `InProgress`: another machine
+   * works on it. An ended status: the task ended while it was being placed on another machine.
+   */
+  readonly status: TaskStatusKind
   /** Warnings without duplicates. */
   readonly warnings: readonly string[]
   /** Only for a request with an origin. */
@@ -90,6 +101,7 @@ export interface GateRecord {
 export interface TaskExplanation {
   readonly task_id: number
   readonly routing: RoutingExplanation
+  readonly placement: PlacementExplanation
   readonly test_decision: { readonly decision: TestDecision; readonly rationale: string }
   /** Gates of the last attempt to complete the task, in order of execution. */
   readonly gates: readonly GateRecord[]
@@ -123,4 +135,14 @@ export interface RoutingExplanation {
     readonly terms: readonly { readonly term: string; readonly value: number; readonly because: string }[]
   }[]
   readonly placement_reason: string
+}
+
+/** Where a task runs or will run, and why. */
+export interface PlacementExplanation {
+  readonly surface: 'local' | 'remote'
+  readonly reason: PlacementReason
+  /** One sentence. */
+  readonly because: string
+  /** Only for a task that another machine works on, or worked on last. */
+  readonly delegate?: RemoteDelegate
 }

@@ -131,6 +131,8 @@ export const coreHintFields = {
 const stateFields = {
   phase: internal<TaskPhase>(),
   remote: internal<RemoteDelegate>(),
+  /** Why a task was not placed on another machine, or no longer is; at most 240 characters. */
+  placement_detail: internal<string>(),
   audit_report: internal<string>(),
   /** The last 10 turns. */
   transcript: internal<readonly TaskTurn[]>(),

@@ -95,11 +95,25 @@ export interface Attestation {
   readonly observation_summary?: string
 }
 
-/** The other machine that works on a task. The task is in progress, and not claimed here. */
+/**
+ * The other machine that works on a task. While the task is in progress, no local worker gets it. After its end, the
+ * machine whose result was used.
+ */
 export interface RemoteDelegate {
+  /** Names this hold: `orch-remote-TASK-MILLISECONDS`. Results with another key are stale. */
   readonly idempotency_key: string
+  /** Name of the `RemotePlacer`. */
+  readonly placer: string
+  /** False until the placer has placed the task. Unconfirmed tasks are queued locally after a restart. */
+  readonly confirmed: boolean
+  /** Execution lease, as a decimal number. */
   readonly lease_id?: string
+  /** Node that holds the lease. */
   readonly claimer_node_id?: string
+  /** Node that executes the task, if known. */
+  readonly mesh_node_id?: string
+  /** Mailbox message that carries the task. */
+  readonly message_id?: number
 }
 
 export type PlacementReason =
