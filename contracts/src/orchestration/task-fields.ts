@@ -7,6 +7,7 @@ import type {
   Priority,
   QgateContext,
   RemoteDelegate,
+  RemoteOrigin,
   TaskCategory,
   TaskPhase,
   TaskStatus,
@@ -92,6 +93,7 @@ export const requestFields = {
   agent_name: text(256, 'Name of the agent for the task; the agent is created if it does not exist.'),
   capabilities: t.optional(capabilityHints),
   plan: internal<PlanStep>(),
+  remote_origin: internal<RemoteOrigin>(),
   execution_policy_json: internal<string>(),
   /** Names of checks that a human reviewer has already made, for example `human_review_approved`. */
   approvals: internal<readonly string[]>()

@@ -116,6 +116,18 @@ export interface RemoteDelegate {
   readonly message_id?: number
 }
 
+/** Source of a task that this machine runs for another one. Such a task is never placed on a third machine. */
+export interface RemoteOrigin {
+  /** Key of the hold at the task's owner. */
+  readonly idempotency_key: string
+  /** Id of the task at its owner. */
+  readonly task_id?: number
+  /** Repository of the task at its owner. */
+  readonly repository_id?: string
+  /** Node that delegated the task, if it names itself. */
+  readonly submitter_node_id?: string
+}
+
 export type PlacementReason =
   | 'local_queue_default'
   | 'mesh_remote_lease_hold'
