@@ -27,24 +27,39 @@ export interface Coordination {
    * move to the dead items instead.
    */
   claim(queue: string, holder: string, options: ClaimOptions): Promise<readonly ClaimedItem[]>
-  /** Removes items. True at most once an item, and only with its current fence; also after the lease has expired. */
+  /**
+   * Removes items. True at most once an item, and only with its current fence; also after the lease has expired, unless
+   * another item of its lane was claimed since.
+   */
   ack(tokens: readonly AckToken[]): Promise<readonly boolean[]>
   /** Extends leases from now on. True only with the current fence and before the lease has expired. */
   extend(tokens: readonly ItemToken[], leaseMs: number): Promise<readonly boolean[]>
-  /** Returns leased items to their queue, ready after `delayMs`. True only with the current fence. */
+  /**
+   * Returns leased items to their queue, ready after `delayMs`, or at once if they were woken while they were leased.
+   * True at most once a claim, and only with the current fence; then the token is no longer valid.
+   */
   nack(
     tokens: readonly ItemToken[],
     options: { readonly delayMs: number; readonly error?: string }
   ): Promise<readonly boolean[]>
-  /** Holds leased items back until `wake`. An item that was woken while it was leased becomes ready at once. */
+  /**
+   * Holds leased items back until `wake`. An item that was woken while it was leased becomes ready at once. True as for
+   * `nack`.
+   */
   park(tokens: readonly ItemToken[]): Promise<readonly boolean[]>
   /** Wakes parked, delayed and leased items by key. Returns the number of keys with an item. */
   wake(queue: string, keys: readonly string[]): Promise<number>
   /** Removes an item whatever its state. `leased`: it had a holder, whose next call with its fence is false. */
   withdraw(queue: string, id: number): Promise<'taken' | 'leased' | 'gone'>
-  /** Returns items by id without a claim; those that are gone are left out. */
+  /**
+   * Returns items by id without a claim; those that are gone are left out. Throws `CRD_TOO_LARGE` if their bodies have
+   * more than {@link MAX_COORDINATION_PAGE_BYTES}.
+   */
   read(queue: string, ids: readonly number[]): Promise<readonly StoredItem[]>
-  /** Returns items without a claim, the newest first. */
+  /**
+   * Returns items without a claim, the newest first. A page, as a claim, ends early when its bodies reach
+   * {@link MAX_COORDINATION_PAGE_BYTES}, but not before its first item.
+   */
   look(queue: string, page: ItemPage): Promise<readonly StoredItem[]>
   /** Counts the items of all queues whose name starts with `prefix`. */
   count(prefix: string): Promise<number>
@@ -135,6 +150,8 @@ export interface ItemToken {
 export interface AckToken extends ItemToken {
   /** Kept for 24 hours for `put` with the same key. */
   readonly result?: string
+  /** True: forgets the item's key, so that a later `put` with it adds a new item; default false. */
+  readonly freeKey?: boolean
 }
 
 export interface StoredItem {
@@ -199,7 +216,8 @@ export type LeaseOutcome = 'ok' | 'gone' | 'other'
 export interface CoordinationNodes {
   /**
    * Stores the record of a node, if its version is still `expected`; null: the node must not exist. Returns the node;
-   * null if another writer was faster. Also marks the node as seen. Keeps quarantine and maintenance.
+   * null if another writer was faster. Also marks the node as seen. Keeps quarantine and maintenance; of a node that
+   * was removed before, only the quarantine.
    */
   put(scope: string, id: string, record: string, expected: number | null): Promise<StoredNode | null>
   /** Marks nodes as seen now. Answers with the nodes that exist; the loss of the last second at a crash is accepted. */
@@ -256,5 +274,7 @@ export const MAX_COORDINATION_NAME = 512
 export const MAX_COORDINATION_KEY = 2_048
 /** Maximum number of elements of an array. */
 export const MAX_COORDINATION_BATCH = 1_000
+/** Maximum bytes of the bodies of one call, in UTF-8. */
+export const MAX_COORDINATION_PAGE_BYTES = 64 * 1024 * 1024
 /** How long the result of an acknowledged item is kept, in milliseconds. */
 export const RESULT_RETENTION_MS = 24 * 60 * 60 * 1_000
