@@ -71,7 +71,7 @@ function declare(section: Section, tops: Map<string, string>, variables: Map<str
     return false
   })
   const prefix = tables.at(-1) ?? []
-  if (prefix.length === 1) tops.set(prefix[0] ?? '', label)
+  for (const [top = '', ...rest] of tables) if (rest.length === 0) tops.set(top, label)
   for (const key of Object.keys(propertiesOf(section.schema))) {
     if (section.accepts?.(key, prefix) !== false) continue
     const message = `${label} declares the setting "${key}", which is reserved in [${keyText(prefix)}]`

@@ -15,7 +15,9 @@ export interface Group {
 
 /** Reports top-level tables that no section declares, and tables of a group whose name is not a member. */
 export function unknownKeys(sources: ConfigSources, registry: Registry, groups: readonly Group[]): ConfigProblem[] {
-  const tops = registry.sections.flatMap(({ prefix }) => (prefix.length === 1 ? [prefix[0] ?? ''] : []))
+  const tops = registry.sections.flatMap(section =>
+    section.tables.flatMap(([top = '', ...rest]) => (rest.length === 0 ? [top] : []))
+  )
   const tables = [...new Set([...tops, ...groups.map(({ table }) => table)])]
   return sources.layers.flatMap(layer =>
     Object.entries(layer.table).flatMap(([key, value]) => {

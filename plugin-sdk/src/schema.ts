@@ -103,6 +103,8 @@ export interface ObjectOptions extends Annotations {
   readonly additionalProperties?: boolean
   /** Top-level table of `svc.toml` for the plugin's settings, in addition to `[plugins.NAME]`. */
   readonly 'x-section'?: string
+  /** Older names of that table, which are still read. Their values have a lower precedence. */
+  readonly 'x-section-aliases'?: readonly string[]
 }
 
 type Optional<S> = S & { readonly '~optional': true }

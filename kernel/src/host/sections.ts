@@ -46,11 +46,12 @@ function policyOf({ name }: ConfigurablePlugin): Section {
 
 function settingsOf({ name, config, provides }: ConfigurablePlugin): Section {
   const top = config['x-section']
+  const aliases = config['x-section-aliases'] as readonly string[] | undefined
   return {
     name: settingsSection(name),
     owner: name,
     label: `plugin ${name}`,
-    tables: [['plugins', name], ...(typeof top === 'string' ? [[top]] : [])],
+    tables: [['plugins', name], ...(aliases ?? []).map(each => [each]), ...(typeof top === 'string' ? [[top]] : [])],
     schema: config,
     accepts: (key, table) => table[0] !== 'plugins' || !RESERVED_KEYS.has(key),
     // A backend needs its settings before it can resolve references.

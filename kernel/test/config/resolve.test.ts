@@ -182,6 +182,32 @@ t.test('a plugin may have a separate table, in which reserved names are free', a
   t.strictSame(plugins.get('orchestra')?.problems, [])
 })
 
+t.test('an older name of a separate table is still read, below the present name', async t => {
+  const mesh = plugin(
+    'mesh',
+    schema.object(
+      {
+        scope: schema.string({ default: '', 'x-env': 'SVC_SCOPE' }),
+        labels: schema.array(schema.string(), { default: [] })
+      },
+      { 'x-section': 'mesh', 'x-section-aliases': ['peers', 'the peers'] }
+    )
+  )
+  const text = '[peers]\nscope = "old"\nlabels = ["a"]\n["the peers"]\nlabels = ["b"]\n[mesh]\nscope = "new"\n'
+  const config = project(t, { 'svc.toml': text }).resolve([mesh])
+  t.strictSame(config.problems, [])
+  t.strictSame(config.plugins.get('mesh')?.values, { scope: 'new', labels: ['b'] })
+  t.match(config.explain('mesh.labels'), { value: ['b'], place: 'svc.toml:5:1' })
+
+  const typo = project(t, { 'svc.toml': '[peers]\nscoop = 3\n' }).resolve([mesh])
+  t.match(typo.problems, [{ code: 'CFG_KEY_UNKNOWN', line: 2, hint: 'did you mean "scope"?' }])
+  const flat = project(t, { 'svc.toml': 'peers = 3\n' }).resolve([mesh])
+  t.match(flat.problems, [{ code: 'CFG_VALUE_INVALID', message: 'peers must be a table' }])
+
+  const rival = plugin('rival', schema.object({}, { 'x-section': 'peers' }))
+  t.match(project(t).resolve([mesh, rival]).plugins.get('rival')?.problems, [{ code: 'CFG_SECTION_CONFLICT' }])
+})
+
 t.test('a manifest that declares a reserved key is invalid', async t => {
   const greedy = plugin('greedy', schema.object({ isolation: schema.string({ default: 'x' }) }))
   t.match(project(t).resolve([greedy]).plugins.get('greedy')?.problems, [
