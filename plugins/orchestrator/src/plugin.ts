@@ -3,6 +3,7 @@ import {
   type AgentEvent,
   type CompletionGate,
   completionGates,
+  coordinationStore,
   DelegatingOrchestrator,
   databaseStore,
   goalSubmitting,
@@ -11,11 +12,13 @@ import {
   observabilitySpans,
   orchestrator,
   type RoutingTerm,
+  repositoryTasks,
   routingTerms,
   sessionContext,
   taskChanged,
   taskEnded,
-  taskSubmitting
+  taskSubmitting,
+  taskViewSources
 } from '@svc/contracts'
 import { defined, definePlugin, errorMessage, isSvcError, type Logger, type PluginContext, ref } from '@svc/plugin-sdk'
 import type { UnusableDatabase } from './durable/persistence.ts'
@@ -27,6 +30,7 @@ import { closeHub, HUB_VERSION, type Hub, openHub, takeOver, tickHub, type UnitS
 import { levelledLog } from './service/levelled-log.ts'
 import { TaskSpans } from './service/task-spans.ts'
 import { checkSettings, replaceSettings, settings } from './settings.ts'
+import { attachViews } from './views/attach-views.ts'
 
 const TICK_MS = 1_000
 /** Interval of attempts to open a database that could not be opened, in milliseconds. */
@@ -37,12 +41,18 @@ export default definePlugin({
   summary: 'Tasks, agents, queues, gates and ledgers of the repository',
   config: settings,
   requires: { kernel: kernelPort },
-  optional: { store: databaseStore, admin: kernelAdmin, sessions: ref(sessionContext), spans: ref(observabilitySpans) },
-  provides: [orchestrator],
+  optional: {
+    store: databaseStore,
+    admin: kernelAdmin,
+    sessions: ref(sessionContext),
+    spans: ref(observabilitySpans),
+    coordination: ref(coordinationStore)
+  },
+  provides: [orchestrator, repositoryTasks],
   hooks: [taskSubmitting, goalSubmitting, taskEnded, taskChanged],
-  points: [completionGates, routingTerms],
+  points: [completionGates, routingTerms, taskViewSources],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
-  async activate(ctx, { kernel, store, admin, sessions, spans }) {
+  async activate(ctx, { kernel, store, admin, sessions, spans, coordination }) {
     checkSettings(ctx.config)
     // Components hold this object; live changes of settings update it in place.
     const current = { ...ctx.config }
@@ -178,6 +188,13 @@ export default definePlugin({
       return { status: 'ok' }
     })
     ctx.provide(orchestrator, service)
+    attachViews(ctx, {
+      orchestrator: service,
+      kernel,
+      coordination,
+      others: () => joined.hub.persistence.others,
+      trust: () => current
+    })
   }
 })
 

@@ -5,6 +5,7 @@ import type { IdSource, Restorable } from '../state/ports.ts'
 import type { Committer } from './committer.ts'
 import { type CommitSettings, DatabaseCommitter } from './database-committer.ts'
 import { IdBlocks } from './ids.ts'
+import { OtherSeats } from './other-seats.ts'
 import type { Persistence, Recovery } from './persistence.ts'
 import { joinRecoveries, recoverSeat } from './recovery.ts'
 import { mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
@@ -43,6 +44,7 @@ export async function openDatabasePersistence(options: DatabasePersistenceOption
 class DatabasePersistence implements Persistence {
   readonly durability: Durability
   readonly ids: IdSource
+  readonly others: OtherSeats
   readonly #options: DatabasePersistenceOptions
   readonly #seats: Seats
   readonly #seat: SeatRow
@@ -62,6 +64,7 @@ class DatabasePersistence implements Persistence {
     this.#seat = seat
     this.#blocks = ids
     this.ids = ids
+    this.others = new OtherSeats(options.store, options.repositoryId, seats, seat)
     this.durability = { kind: 'database', location: options.store.location }
     this.#renewal = setInterval(() => void this.#renew(), seats.lease / 3)
     this.#renewal.unref()

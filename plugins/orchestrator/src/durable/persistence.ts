@@ -4,6 +4,7 @@ import type { IdSource, Restorable } from '../state/ports.ts'
 import type { Committer } from './committer.ts'
 import { MemoryIds } from './ids.ts'
 import { MemoryCommitter } from './memory-committer.ts'
+import type { OtherSeats } from './other-seats.ts'
 import { RefusingCommitter } from './refusing-committer.ts'
 
 /**
@@ -18,6 +19,8 @@ export interface Persistence {
   readonly durability: Durability
   readonly ids: IdSource
   readonly committer: Committer
+  /** Records of the other processes on the same database; null without a database. */
+  readonly others: OtherSeats | null
   start(state: Restorable): Promise<Recovery>
   /** Loads the state of ended processes. Cheap: queries the database only at intervals. Does not throw. */
   tick(): Promise<Recovery | null>
@@ -39,6 +42,7 @@ export function openMemoryPersistence(bus: EventBus, because: string): Persisten
     durability: { kind: 'memory', because },
     ids: new MemoryIds(),
     committer: new MemoryCommitter(bus),
+    others: null,
     start: async () => ({ records: 0, seats: [], unreadable: [] }),
     tick: async () => null,
     close: async () => {}

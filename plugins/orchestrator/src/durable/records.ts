@@ -107,6 +107,7 @@ function isComposite(json: string): boolean {
   return (json.startsWith('{') && !json.startsWith(SCALAR)) || json.startsWith('[')
 }
 
-function originalJson(stored: string): string {
+/** Returns the JSON of a record from its stored value. */
+export function originalJson(stored: string): string {
   return stored.startsWith(SCALAR) ? stored.slice(SCALAR.length, -1) : stored
 }

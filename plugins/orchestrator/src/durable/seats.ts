@@ -88,6 +88,12 @@ export class Seats {
     return rows.filter(row => row.seat !== own && (row.owner === this.owner || this.isAbandoned(row)))
   }
 
+  /** Returns the seats of other processes. Seats that this process has claimed are left out. */
+  async others(own: number): Promise<readonly SeatRow[]> {
+    const rows = await this.#rows()
+    return rows.filter(row => row.seat !== own && row.owner !== this.owner)
+  }
+
   /** Claims a seat. Returns null if another process was faster. */
   async claim({ seat, fence }: SeatRow): Promise<SeatRow | null> {
     const { store, repositoryId } = this.#options

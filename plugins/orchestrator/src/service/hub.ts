@@ -31,7 +31,7 @@ import { TaskSignals } from './task-signals.ts'
  * Version of everything that crosses a reload: {@link Hub}, {@link Core} and `StateSnapshot`. Increment it with every
  * change to them. Code of another version opens its own hub and reads the state from the database, as after a restart.
  */
-export const HUB_VERSION = 5
+export const HUB_VERSION = 6
 
 /** Milliseconds between searches for the state of ended processes. */
 const LOOK_MS = 2_000

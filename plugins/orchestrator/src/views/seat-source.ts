@@ -1,0 +1,199 @@
+import {
+  agentLabel,
+  type ForeignAgent,
+  type ForeignTask,
+  type ForeignTaskFilter,
+  type PlacementExplanation,
+  type ProcessTasks,
+  type TaskExplanation,
+  type TaskStatusKind,
+  type TaskViewSource
+} from '@svc/contracts'
+import type { ForeignRecord, OtherSeats, SeatProcess, TaskCount } from '../durable/other-seats.ts'
+import { TrustLedger, type TrustSettings } from '../policy/trust.ts'
+import { Agent } from '../state/agent.ts'
+import { toLoad, weightOf } from '../state/priority.ts'
+import { NO_REASONS } from '../state/reasons.ts'
+import { transitions } from '../state/status.ts'
+import { restoreTask, type Task, taskView } from '../state/task.ts'
+import type { SeatVerbs } from './seat-verbs.ts'
+
+export interface SeatSourceOptions {
+  /** Returns the other seats of the serving state; null without a database. */
+  readonly others: () => OtherSeats | null
+  readonly trust: () => TrustSettings
+  readonly verbs: Pick<SeatVerbs, 'send'>
+}
+
+/** Returns the source of tasks that other processes on the same database hold. */
+export function seatSource({ others, trust, verbs }: SeatSourceOptions): TaskViewSource {
+  const seats = async (): Promise<Seats> => {
+    const reader = others()
+    return reader === null ? { reader, list: [] } : { reader, list: await reader.processes() }
+  }
+  return {
+    id: 'seats',
+    async list(filter, signal) {
+      const { reader, list } = await seats()
+      return reader === null ? [] : foreignTasks(list, await reader.tasks(numbersOf(list), filter, signal), filter)
+    },
+    async agents(signal) {
+      const { reader, list } = await seats()
+      return reader === null ? [] : foreignAgents(reader, list, new TrustLedger(trust), signal)
+    },
+    async processes(signal) {
+      const { reader, list } = await seats()
+      return reader === null ? [] : processesOf(reader, list, signal)
+    },
+    async explain(task, signal) {
+      const { reader, list } = await seats()
+      const { seat } = task.process
+      const found = list.find(each => each.seat === seat)
+      if (reader === null || found === undefined) return null
+      const [record] = await reader.tasks([found.seat], { task: task.id }, signal)
+      const restored = record === undefined ? null : readTask(record)
+      return restored === null ? null : storedExplanation(restored)
+    },
+    async version() {
+      const { list } = await seats()
+      return list.map(({ seat, pid, committed, alive }) => `${seat}:${pid}:${committed}:${alive}`).join(' ')
+    },
+    act: (task, verb, args, caller) => verbs.send(task, verb, args, caller)
+  }
+}
+
+interface Seats {
+  readonly reader: OtherSeats | null
+  readonly list: readonly SeatProcess[]
+}
+
+function numbersOf(seats: readonly SeatProcess[]): number[] {
+  return seats.map(({ seat }) => seat)
+}
+
+function foreignTasks(
+  seats: readonly SeatProcess[],
+  records: readonly ForeignRecord[],
+  { status }: ForeignTaskFilter
+): readonly ForeignTask[] {
+  const processes = new Map(seats.map(({ committed: _, ...process }) => [process.seat, process]))
+  return records.flatMap(record => {
+    const task = readTask(record)
+    const process = processes.get(record.seat)
+    if (task === null || process === undefined) return []
+    return status === undefined || task.status.kind === status ? [{ ...taskView(task), process }] : []
+  })
+}
+
+/** Returns a task from its record; null if the record is damaged, which its own process logs. */
+function readTask({ json }: ForeignRecord): Task | null {
+  try {
+    return restoreTask(json, { status: status => status })
+  } catch {
+    return null
+  }
+}
+
+async function foreignAgents(
+  reader: OtherSeats,
+  seats: readonly SeatProcess[],
+  ledger: TrustLedger,
+  signal: AbortSignal
+): Promise<readonly ForeignAgent[]> {
+  const numbers = numbersOf(seats)
+  const records = await reader.records(numbers, ['agent', 'trust', 'file_owner'], signal)
+  const counts = await reader.counts(numbers, signal)
+  const owned = new Map<number, number>()
+  for (const { kind, key, json } of records) {
+    if (kind === 'file_owner') owned.set(Number(json), (owned.get(Number(json)) ?? 0) + 1)
+    else if (kind === 'trust') attempt(() => ledger.restore(key, json))
+  }
+  return seats
+    .flatMap(({ committed: _, ...process }) =>
+      records.flatMap(({ kind, seat, json }) => {
+        if (kind !== 'agent' || seat !== process.seat) return []
+        const agent = attempt(() => Agent.restore(json, 0))
+        if (agent === null) return []
+        const { activity: _unknown, ...view } = agent.view(ledger.of(agent.id), owned.get(agent.id) ?? 0)
+        return [{ ...view, ...workOf(counts.filter(each => each.seat === seat && each.agent === agent.id)), process }]
+      })
+    )
+    .sort((one, other) => one.id - other.id)
+}
+
+/** Returns the fields of an agent that follow from its tasks. */
+function workOf(counts: readonly TaskCount[]) {
+  const sum = (matches: (count: TaskCount) => boolean): number =>
+    counts.reduce((total, each) => (matches(each) ? total + each.count : total), 0)
+  const queued = (priority: string) => sum(each => each.status === 'Queued' && each.priority === priority)
+  const running = counts.filter(({ status }) => status === 'InProgress')
+  const loaded = counts.filter(({ status }) => status === 'InProgress' || status === 'Queued')
+  return {
+    queued: sum(({ status }) => status === 'Queued'),
+    doubted: sum(({ status }) => status === 'Doubted'),
+    urgent: queued('Urgent'),
+    normal: queued('Normal'),
+    background: queued('Background'),
+    current_task: running.length === 0 ? null : Math.max(...running.map(({ last }) => last)),
+    weighted_load: toLoad(
+      loaded.reduce(
+        (load, { priority, complexity, count }) => load + weightOf(priority as Task['priority'], complexity) * count,
+        0
+      )
+    )
+  }
+}
+
+async function processesOf(
+  reader: OtherSeats,
+  seats: readonly SeatProcess[],
+  signal: AbortSignal
+): Promise<readonly ProcessTasks[]> {
+  const numbers = numbersOf(seats)
+  const counts = await reader.counts(numbers, signal)
+  const agents = await reader.records(numbers, ['agent'], signal)
+  return seats.map(({ committed: _, ...process }) => {
+    const tasks = noTasks()
+    for (const { seat, status, count } of counts) if (seat === process.seat && status in tasks) tasks[status] += count
+    return { ...process, agents: agents.filter(({ seat }) => seat === process.seat).length, tasks }
+  })
+}
+
+/** Returns a count of 0 for each status. */
+export function noTasks(): Record<TaskStatusKind, number> {
+  return Object.fromEntries(Object.keys(transitions).map(status => [status, 0])) as Record<TaskStatusKind, number>
+}
+
+/** Returns what the record of a task says about its routing and its gates. */
+function storedExplanation(task: Task): TaskExplanation {
+  const { candidates, gates } = task.reasons ?? NO_REASONS
+  return {
+    task_id: task.id,
+    routing: {
+      agent_id: task.agent,
+      rule: task.rule,
+      candidates,
+      placement_reason: `${task.placement}: ${agentLabel(task.agent)} by ${task.rule}`
+    },
+    placement: placementOf(task),
+    test_decision: { decision: task.test, rationale: 'decided by the process that holds the task' },
+    gates,
+    trace: []
+  }
+}
+
+function placementOf({ placement: reason, extra }: Task): PlacementExplanation {
+  const { remote } = extra ?? {}
+  if (remote === undefined)
+    return { surface: 'local', reason, because: 'The process that holds the task has its routing reasons.' }
+  const because = `The task was placed on ${remote.mesh_node_id ?? 'another machine'}.`
+  return { surface: 'remote', reason, because, delegate: remote }
+}
+
+function attempt<A>(run: () => A): A | null {
+  try {
+    return run()
+  } catch {
+    return null
+  }
+}
