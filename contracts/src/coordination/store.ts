@@ -61,6 +61,11 @@ export interface Coordination {
    * {@link MAX_COORDINATION_PAGE_BYTES}, but not before its first item.
    */
   look(queue: string, page: ItemPage): Promise<readonly StoredItem[]>
+  /**
+   * Returns those of the queues from which something can be claimed now, in any order: ready items, delayed items whose
+   * time has come, and items whose lease has expired. One query for many waiting consumers.
+   */
+  ready(queues: readonly string[]): Promise<readonly string[]>
   /** Counts the items of all queues whose name starts with `prefix`. */
   count(prefix: string): Promise<number>
   /** Removes the oldest items of these queues until at most `keep` remain. Returns the number of removed items. */
