@@ -4,8 +4,10 @@ const MAX_RUNNING = 2
 export interface CallBatchesOptions<In, Out> {
   /** Runs the elements of several calls in one transaction. Returns one result for each element, in their order. */
   readonly run: (items: readonly In[]) => Promise<readonly Out[]>
-  /** Maximum elements of a batch. A call with more elements is a batch of its own. */
-  readonly maxItems: number
+  /** Maximum weight of a batch. A call with more is a batch of its own. */
+  readonly maxWeight: number
+  /** Returns the weight of an element; default 1, so that `maxWeight` is a number of elements. */
+  readonly weigh?: (item: In) => number
   /**
    * True if the error means that no element took effect, so that the calls of the batch may run again, one by one. Then
    * one call cannot fail the others. Default: never.
@@ -15,6 +17,7 @@ export interface CallBatchesOptions<In, Out> {
 
 interface Waiting<In, Out> {
   readonly items: readonly In[]
+  readonly weight: number
   readonly resolve: (results: readonly Out[]) => void
   readonly reject: (error: unknown) => void
 }
@@ -36,8 +39,10 @@ export class CallBatches<In, Out> {
   /** Runs the elements together, with those of other calls. Returns their results in order. */
   call(items: readonly In[]): Promise<readonly Out[]> {
     if (items.length === 0) return Promise.resolve([])
+    const { weigh } = this.#options
+    const weight = weigh === undefined ? items.length : items.reduce((sum, item) => sum + weigh(item), 0)
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ items, resolve, reject })
+      this.#waiting.push({ items, weight, resolve, reject })
       this.#schedule()
     })
   }
@@ -52,11 +57,11 @@ export class CallBatches<In, Out> {
   }
 
   #takeBatch(): Waiting<In, Out>[] {
-    let [calls, items] = [0, 0]
-    for (const { items: more } of this.#waiting) {
-      if (calls > 0 && items + more.length > this.#options.maxItems) break
+    let [calls, total] = [0, 0]
+    for (const { weight } of this.#waiting) {
+      if (calls > 0 && total + weight > this.#options.maxWeight) break
       calls += 1
-      items += more.length
+      total += weight
     }
     return this.#waiting.splice(0, calls)
   }
