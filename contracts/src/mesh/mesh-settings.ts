@@ -32,6 +32,8 @@ export interface MeshSettings {
   readonly gpuReadinessProbe: boolean
   /** Advertised devices of this machine (SVC_MESH_ADVERTISE_*, SVC_MESH_DEVICE_CLASS). */
   readonly advertise: MeshAdvertisement
+  /** Whether an idempotency key is free again once its message was acknowledged (`[mesh] reuse_keys_after_ack`). */
+  readonly reuseKeysAfterAck: boolean
   /**
    * Returns the bearer token for a plane: `worker` for every call but those below, `submit` for `a2a/deliver`, `admin`
    * for admin routes and the list of exec leases. Null: no token is configured.
