@@ -64,7 +64,8 @@ type Start = () => Promise<{ readonly port: number; readonly stop: Stop }>
 
 const SERVERS: Record<string, Start> = {
   'bare node:http': startBare,
-  'plain Fastify': startFastify,
+  'plain Fastify': () => startFastify(null),
+  'Fastify, its log': startLoggingFastify,
   svc: () => startKernel('alone'),
   'svc, ring': () => startKernel('ring'),
   'svc, access_log=all': () => startKernel('log'),
@@ -96,8 +97,22 @@ async function startBare() {
   return { port: (server.address() as { port: number }).port, stop: () => server.close() }
 }
 
-async function startFastify() {
-  const app = fastify({ routerOptions: { maxParamLength: 8192 } })
+/** Starts Fastify with its own log of requests, two lines each, in a file. */
+async function startLoggingFastify() {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-http-'))
+  const { port, stop } = await startFastify(join(folder, 'output'))
+  return {
+    port,
+    stop: async () => {
+      await stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** `file`: that of the log; null for none. */
+async function startFastify(file: string | null) {
+  const app = fastify({ routerOptions: { maxParamLength: 8192 }, ...(file === null ? {} : { logger: { file } }) })
   for (const { plugin, at, kind } of routes()) {
     const url = pathOf(kind, plugin, at)
     const response = { 200: kind === 'ping' ? t.object({ ok: t.boolean() }) : output }
@@ -195,6 +210,8 @@ interface Result {
   readonly ringToFastify: Figure
   /** With every request in the log, against plain Fastify. */
   readonly logToFastify: Figure
+  /** With every request in the log, against Fastify with its own log. */
+  readonly logToLog: Figure
 }
 
 /** Compiles the servers, because a development loader slows every function down. */
@@ -261,9 +278,15 @@ async function load(
   throw new Error(`${server.name}: requests of "${name}" failed: ${JSON.stringify(result.statusCodeStats)}`)
 }
 
-function recorded(ratio: (peer: string, own: string) => Figure): Pick<Result, 'ringToFastify' | 'logToFastify'> {
+function recorded(
+  ratio: (peer: string, own: string) => Figure
+): Pick<Result, 'ringToFastify' | 'logToFastify' | 'logToLog'> {
   const to = (own: string): Figure => ratio('plain Fastify', own)
-  return { ringToFastify: to('svc, ring'), logToFastify: to('svc, access_log=all') }
+  return {
+    ringToFastify: to('svc, ring'),
+    logToFastify: to('svc, access_log=all'),
+    logToLog: ratio('Fastify, its log', 'svc, access_log=all')
+  }
 }
 
 async function measure(lives: number, rounds: number, requests: number): Promise<Result[]> {
@@ -299,10 +322,10 @@ else {
   const results = await measure(Number(values.lives), Number(values.rounds), Number(values.requests))
   if (values.json) console.log(JSON.stringify({ benchmark: 'http', node: process.version, results }))
   else {
-    for (const { case: name, microseconds, toFastify, toBare, ringToFastify, logToFastify } of results) {
+    for (const { case: name, microseconds, toFastify, toBare, ringToFastify, logToFastify, logToLog } of results) {
       const list = Object.entries(microseconds).map(([server, value]) => `${server} ${withRange(value, ' us')}`)
       console.log(
-        `${name}: ${list.join(', ')}; ${withRange(toFastify, 'x')} plain Fastify, ${withRange(toBare, 'x')} bare node:http; ${withRange(ringToFastify, 'x')} with the ring, ${withRange(logToFastify, 'x')} with the log`
+        `${name}: ${list.join(', ')}; ${withRange(toFastify, 'x')} plain Fastify, ${withRange(toBare, 'x')} bare node:http; ${withRange(ringToFastify, 'x')} with the ring, ${withRange(logToFastify, 'x')} with the log, ${withRange(logToLog, 'x')} Fastify with its log`
       )
     }
   }

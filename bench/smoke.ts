@@ -30,6 +30,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'orchestrator-memory': ['--rounds', '1', '--tasks', '2000'],
   routing: ['--rounds', '1'],
   'console-page': [],
+  'console-soak': [],
   playground: [],
   'mcp-calls': ['--lives', '1', '--rounds', '1', '--requests', '100'],
   gateway: ['--lives', '1', '--rounds', '1', '--requests', '100'],
