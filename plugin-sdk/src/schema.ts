@@ -53,6 +53,11 @@ export interface Annotations {
   readonly 'x-env-type'?: 'strict' | 'truthy'
   /** Meaning of an empty variable: `unset` (default) ignores it, `clear` removes the values of files. */
   readonly 'x-env-empty'?: 'unset' | 'clear'
+  /**
+   * Other names of this setting in files and overrides, in the same table, such as earlier ones. The setting's own name
+   * takes precedence.
+   */
+  readonly 'x-aliases'?: readonly string[]
   /** True for a secret: the value is never printed. */
   readonly 'x-secret'?: boolean
   /**

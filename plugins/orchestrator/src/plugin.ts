@@ -11,7 +11,9 @@ import {
   kernelPort,
   observabilitySpans,
   orchestrator,
+  type RemotePlacer,
   type RoutingTerm,
+  remotePlacers,
   repositoryTasks,
   routingTerms,
   sessionContext,
@@ -28,6 +30,7 @@ import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { BUS_VERSION, EventOutlet } from './service/event-outlet.ts'
 import { closeHub, HUB_VERSION, type Hub, openHub, takeOver, tickHub, type UnitServices } from './service/hub.ts'
 import { levelledLog } from './service/levelled-log.ts'
+import { LOG_TARGETS } from './service/remote-work.ts'
 import { TaskSpans } from './service/task-spans.ts'
 import { checkSettings, replaceSettings, settings } from './settings.ts'
 import { attachViews } from './views/attach-views.ts'
@@ -50,7 +53,7 @@ export default definePlugin({
   },
   provides: [orchestrator, repositoryTasks],
   hooks: [taskSubmitting, goalSubmitting, taskEnded, taskChanged],
-  points: [completionGates, routingTerms, taskViewSources],
+  points: [completionGates, routingTerms, taskViewSources, remotePlacers],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
   async activate(ctx, { kernel, store, admin, sessions, spans, coordination }) {
     checkSettings(ctx.config)
@@ -83,6 +86,10 @@ export default definePlugin({
     ctx.follow(routingTerms, items => {
       terms = items
     })
+    let placers: readonly RemotePlacer[] = []
+    ctx.follow(remotePlacers, items => {
+      placers = [...items].sort((one, other) => (one.name < other.name ? -1 : 1))
+    })
     const taskSpans = new TaskSpans(() => spans?.available)
     const services: UnitServices = {
       newTraceId: () => taskSpans.newTraceId(),
@@ -92,6 +99,7 @@ export default definePlugin({
       log,
       gates: () => gates,
       routingTerms: () => terms,
+      remotePlacers: () => placers,
       ended: async end => void (await ctx.trigger(taskEnded, end)),
       submitting: async submission => void (await ctx.trigger(taskSubmitting, submission)),
       goal: request => ctx.trigger(goalSubmitting, request),
@@ -139,6 +147,12 @@ export default definePlugin({
       if (serves()) taskSpans.note(event, task => joined.hub.core.service.task(task))
     }
     ctx.effect('spans of tasks', outlet.bus.subscribe(noteSpans))
+    const logPlacement = ({ kind }: AgentEvent): void => {
+      if (kind.type !== 'task_placed' || !serves()) return
+      const { type: _type, ...facts } = kind
+      log.info('a task was placed', { target: LOG_TARGETS.placement, ...facts })
+    }
+    ctx.effect('placements in the log', outlet.bus.subscribe(logPlacement))
     ctx.onDrain('attempts to open the database', () => {
       isCurrent = false
     })

@@ -1,6 +1,7 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { type Infer, t } from '@svc/plugin-sdk'
 import { gates } from './settings/gates.ts'
+import { mesh } from './settings/mesh.ts'
 import { neighbours } from './settings/neighbours.ts'
 import { policy } from './settings/policy.ts'
 import { recordKeeping } from './settings/record-keeping.ts'
@@ -8,7 +9,7 @@ import { scaling } from './settings/scaling.ts'
 import { scheduling } from './settings/scheduling.ts'
 
 export const settings = t.object(
-  { ...scheduling, ...gates, ...policy, ...scaling, ...recordKeeping, ...neighbours },
+  { ...scheduling, ...gates, ...policy, ...scaling, ...recordKeeping, ...neighbours, ...mesh },
   { 'x-section': 'orchestrator' }
 )
 

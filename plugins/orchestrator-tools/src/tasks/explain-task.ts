@@ -1,21 +1,35 @@
-import { type Orchestrator, orchestrationErrors, type TaskExplanation, type TaskView, taskLabel } from '@svc/contracts'
+import {
+  type Orchestrator,
+  orchestrationErrors,
+  type PlacementExplanation,
+  type TaskExplanation,
+  type TaskView,
+  taskLabel
+} from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import { TOPICS } from '../feeds/state-feeds.ts'
-import { taskId } from '../fields.ts'
+import { taskReference } from '../fields.ts'
 import { tool } from '../tool.ts'
-import { found } from './view-task.ts'
+import { foundAnywhere, holderFields, holderOf } from './holder.ts'
 
 export const explainTask = defineOperation({
   id: 'orchestrator.explainTask',
   summary: 'Explain the routing and the gates of a task',
-  input: t.object({ task_id: taskId }),
+  input: t.object({ task_id: taskReference }),
   output: t.object({
     task_id: t.integer(),
     routing: t.record(t.unknown()),
+    placement: t.object({
+      surface: t.enum(['local', 'remote']),
+      reason: t.string(),
+      because: t.string(),
+      delegate: t.optional(t.record(t.unknown()))
+    }),
     test_decision: t.object({ decision: t.string(), rationale: t.string() }),
     gates: t.array(t.record(t.unknown())),
     trace: t.array(t.record(t.unknown())),
+    ...holderFields,
     text: t.string({ description: 'The explanation as readable text.' })
   }),
   errors: orchestrationErrors.specs,
@@ -29,23 +43,25 @@ export const explainTask = defineOperation({
   }
 })
 
-function explainTaskHandler({ orchestrator }: Dependencies): Handler<typeof explainTask> {
-  return ({ task_id }) => {
-    const task = found(orchestrator, task_id)
-    const explanation = orchestrator.explain(task.id)
+function explainTaskHandler({ tasks, local }: Dependencies): Handler<typeof explainTask> {
+  return async ({ task_id }, { signal }) => {
+    const task = await foundAnywhere({ tasks }, task_id, signal)
+    const explanation = await tasks.current.explain(task, signal)
     if (explanation === null)
       throw orchestrationErrors.create(
         'ORC_TASK_NOT_FOUND',
         `task ${taskLabel(task.id)} not found: its routing reasons are no longer stored`
       )
-    const { routing, test_decision, gates, trace } = explanation
+    const { routing, placement, test_decision, gates, trace } = explanation
     return {
       task_id: task.id,
       routing: { ...routing },
+      placement: placementOf(placement),
       test_decision,
       gates: gates.map(gate => ({ ...gate })),
       trace: trace.map(step => ({ ...step })),
-      text: explanationText(task, explanation, orchestrator)
+      ...holderOf(task.process),
+      text: explanationText(task, explanation, local)
     }
   }
 }
@@ -63,25 +79,32 @@ const RULES: Readonly<Record<TaskExplanation['routing']['rule'], string>> = {
   rebalance: 'moved to balance the load'
 }
 
-function explanationText(task: TaskView, explanation: TaskExplanation, orchestrator: Orchestrator): string {
-  const { routing, gates, trace, test_decision } = explanation
-  const agent = orchestrator.agent(routing.agent_id)
+function explanationText(task: RepositoryTask, explanation: TaskExplanation, orchestrator: Orchestrator): string {
+  const { routing, placement, gates, trace, test_decision } = explanation
+  const { holder, process } = holderOf(task.process)
+  const agent = process.own ? orchestrator.agent(routing.agent_id) : null
   const lines = [
     `${taskLabel(task.id)}  ${task.status.kind}  ${task.priority}  ${routing.placement_reason}`,
     '',
-    `Agent ${agent?.name ?? routing.agent_id}: ${RULES[routing.rule]}.`
+    `Agent ${agent?.name ?? agentLabel(routing.agent_id)}: ${RULES[routing.rule]}.`
   ]
   for (const { agent_name, agent_id, score, terms } of routing.candidates) {
     lines.push('', `  ${agent_name} (${agent_id})  ${signed(score)}`)
     for (const { term, value, because } of terms) lines.push(`    ${signed(value).padStart(10)}  ${term}: ${because}`)
   }
+  lines.push('', `Runs: ${placement.surface === 'local' ? 'locally' : 'on another machine'}. ${placement.because}`)
   lines.push('', `Tests: ${test_decision.decision}. ${test_decision.rationale}`)
   lines.push('', gates.length === 0 ? 'Gates: no attempt to complete the task yet.' : 'Gates, at the last attempt:')
   for (const { gate, verdict, detail } of gates) lines.push(`  ${gate.padEnd(11)} ${verdict.padEnd(13)} ${detail}`)
+  if (!process.own) return [...lines, '', `Process ${holder} holds the task, and has its history.`].join('\n')
   lines.push('', 'History:')
   for (const { stage, timestamp_ms, detail } of trace)
     lines.push(`  ${new Date(timestamp_ms).toISOString()}  ${stage}  ${detail}`.trimEnd())
   return lines.join('\n')
+}
+
+function placementOf({ surface, reason, because, delegate }: PlacementExplanation) {
+  return { surface, reason, because, ...(delegate === undefined ? null : { delegate: { ...delegate } }) }
 }
 
 function signed(value: number): string {

@@ -7,7 +7,8 @@ import {
   orchestrationErrors,
   requestFields,
   type SessionContext,
-  type SubmitRequest
+  type SubmitRequest,
+  type TaskStatusKind
 } from '@svc/contracts'
 import { defined, defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
@@ -71,7 +72,18 @@ export const submitTask = defineOperation({
     agent_id: t.optional(
       t.integer({ description: 'Agent of the task; absent if a daemon accepted the task and does not report it.' })
     ),
-    status: t.optional(t.enum(['Queued', 'Blocked', 'BlockedOnApproval'])),
+    status: t.optional(
+      t.enum([
+        'Queued',
+        'Blocked',
+        'BlockedOnApproval',
+        'InProgress',
+        'Completed',
+        'Failed',
+        'Cancelled',
+        'Doubted'
+      ] satisfies readonly TaskStatusKind[])
+    ),
     persisted: t.optional(
       t.boolean({
         description:

@@ -13,8 +13,7 @@ import type { ContributedTerms } from './contributed-terms.ts'
 import { penaltyOf, signatureOf } from './fitness.ts'
 import type { AffinityGroups } from './groups.ts'
 import { type AgentEntry, LoadHeap } from './load-heap.ts'
-import { isSchedulable, type RemoteNode } from './remote-nodes.ts'
-import { type MeshRoutingSettings, NO_MESH, type RoutingSettings } from './routing-settings.ts'
+import type { RoutingSettings } from './routing-settings.ts'
 import { type ScoreWorld, scoreOf, type Term } from './score.ts'
 import { SkillLedger } from './skill-ledger.ts'
 import { type TaskTraits, traitsOf } from './task-traits.ts'
@@ -28,11 +27,10 @@ export interface RouterDependencies {
   readonly random: Random
   /** Capabilities of a new agent. */
   readonly newAgent: CapabilityHints
-  readonly mesh?: MeshRoutingSettings
   /** Terms contributed by plugins; default: none. */
   readonly terms?: ContributedTerms
-  /** Returns the mesh nodes of the last query. */
-  readonly remoteNodes?: () => readonly RemoteNode[]
+  /** Returns the number of schedulable mesh nodes; default: 0. */
+  readonly remoteNodes?: () => number
 }
 
 /** A task that is being routed. */
@@ -181,8 +179,7 @@ export class Router implements RouterPort, Transferable {
   }
 
   #contextOf(settings: RoutingSettings): ScoreWorld {
-    const { world, mesh = NO_MESH } = this.#deps
-    return { settings, mesh, world, skills: this.#skills }
+    return { settings, world: this.#deps.world, skills: this.#skills }
   }
 
   #named(name: string, group: string | null): RouteDecision {
@@ -271,7 +268,7 @@ export class Router implements RouterPort, Transferable {
       this.#context = this.#contextOf(settings)
     }
     if (this.#linked.length > 0) this.#linked = []
-    const { world, groups, mesh = NO_MESH, remoteNodes, terms: scorer } = this.#deps
+    const { world, groups, remoteNodes, terms: scorer } = this.#deps
     let first: string | null = null
     let last: string | null = null
     for (const { path } of task.files) {
@@ -285,11 +282,11 @@ export class Router implements RouterPort, Transferable {
       first ??= group
       this.#linkGroup(group)
     }
-    const nodes = mesh.routing_experimental ? (remoteNodes?.().filter(isSchedulable).length ?? 0) : 0
+    const nodes = settings.mesh_routing_experimental ? (remoteNodes?.() ?? 0) : 0
     const contributed = scorer === undefined || scorer.isEmpty ? null : contributedTo(task, scorer)
     this.#contributed = contributed
     // A contributed term may apply to any agent, so all are compared.
-    return { traits: traitsOf(this.#settings, mesh, nodes, contributed !== null, task), group: first }
+    return { traits: traitsOf(this.#settings, nodes, contributed !== null, task), group: first }
   }
 
   #linkGroup(group: string): void {

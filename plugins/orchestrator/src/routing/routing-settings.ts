@@ -15,19 +15,7 @@ export type RoutingSettings = Pick<
   | 'routing_exploration_epsilon'
   | 'trust_task_completion_floor'
   | 'trust_task_completion_weight'
+  | 'mesh_routing_experimental'
+  | 'mesh_training_routing_experimental'
+  | 'mesh_training_budget_pressure'
 >
-
-/** Settings of the mesh that change scores. */
-export interface MeshRoutingSettings {
-  readonly routing_experimental: boolean
-  readonly training_routing_experimental: boolean
-  /** Share of the training budget in use, [0, 1]. */
-  readonly training_budget_pressure: number
-}
-
-/** Mesh settings without a mesh. */
-export const NO_MESH: MeshRoutingSettings = {
-  routing_experimental: false,
-  training_routing_experimental: false,
-  training_budget_pressure: 0
-}

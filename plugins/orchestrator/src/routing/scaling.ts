@@ -19,6 +19,7 @@ export type ScalingSettings = Pick<
   | 'resource_exponent'
   | 'max_agents'
   | 'min_agents'
+  | 'mesh_routing_experimental'
 >
 
 interface ScalerMemory {
@@ -33,7 +34,7 @@ export interface ScalerDependencies {
   readonly pressure: () => HostPressure
   /** Returns eight random hexadecimal digits. */
   readonly suffix: () => string
-  /** Returns the number of available GPU nodes in the mesh; 0 if the mesh is disabled. */
+  /** Returns the number of schedulable GPU nodes of the mesh; default: 0. */
   readonly remoteGpuNodes?: () => number
 }
 
@@ -123,7 +124,8 @@ export class Scaler implements ScalerPort, Transferable {
     const threshold = this.effectiveThreshold
     const queued = agents.reduce((sum, agent) => sum + agent.queued, 0)
     const load = Math.max(total, this.predictedLoad) + (queued > threshold ? BACKLOG : 0)
-    const relief = 1 / (1 + RELIEF_PER_NODE * (this.#deps.remoteGpuNodes?.() ?? 0))
+    const nodes = this.#deps.settings().mesh_routing_experimental ? (this.#deps.remoteGpuNodes?.() ?? 0) : 0
+    const relief = 1 / (1 + RELIEF_PER_NODE * nodes)
     if ((load / Math.max(agents.length, 1)) * relief < threshold) return []
     const missing = Math.ceil((load - agents.length * threshold) / threshold)
     this.#lastGrowth = now

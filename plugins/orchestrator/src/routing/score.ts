@@ -1,7 +1,7 @@
 import type { CapabilityHints, RoutingExplanation } from '@svc/contracts'
 import type { RoutingWorld } from '../state/ports.ts'
 import { hasGpu, type Lack, penaltyOf } from './fitness.ts'
-import type { MeshRoutingSettings, RoutingSettings } from './routing-settings.ts'
+import type { RoutingSettings } from './routing-settings.ts'
 import { type SkillLedger, UNKNOWN_RELIABILITY } from './skill-ledger.ts'
 import { isTrainingLabel, type TaskTraits } from './task-traits.ts'
 
@@ -36,7 +36,6 @@ export interface AgentCandidate {
 
 export interface ScoreWorld {
   readonly settings: RoutingSettings
-  readonly mesh: MeshRoutingSettings
   readonly world: RoutingWorld
   readonly skills: SkillLedger
 }
@@ -56,7 +55,7 @@ export function scoreOf(context: ScoreWorld, traits: TaskTraits, agent: AgentCan
   if (traits.requirements !== null) score += capabilityScore(traits.requirements, agent, terms)
   if (!traits.everyAgentScores) return score
   if (traits.hasRemoteNodes) score += remoteScore(traits, agent, terms)
-  if (traits.isTraining) score += trainingScore(traits, agent, context.mesh, terms)
+  if (traits.isTraining) score += trainingScore(traits, agent, context.settings, terms)
   if (traits.phase !== null) score += shardScore(traits.phase, agent, context, terms)
   if (context.settings.qgate_reputation_routing) score += reputationScore(traits, agent, context, terms)
   if (context.settings.attention_enabled) score += attentionScore(agent, context, terms)
@@ -104,7 +103,7 @@ function remoteScore({ labels }: TaskTraits, agent: AgentCandidate, terms: Term[
 function trainingScore(
   { labels, requirements }: TaskTraits,
   agent: AgentCandidate,
-  mesh: MeshRoutingSettings,
+  settings: RoutingSettings,
   terms: Term[] | undefined
 ): number {
   let score = 0
@@ -124,7 +123,7 @@ function trainingScore(
     const because = `the training requires ${required} MiB; the agent has ${has} MiB`
     terms?.push({ term: 'training_vram', value, because })
   }
-  const pressure = mesh.training_budget_pressure
+  const pressure = Math.min(Math.max(settings.mesh_training_budget_pressure, 0), 1)
   if (required >= LARGE_TRAINING_MB && pressure > 0) {
     const value = POINTS.trainingPressure * pressure
     score += value

@@ -1,7 +1,7 @@
 import type { CapabilityHints } from '@svc/contracts'
 import type { TaskToRoute } from '../state/ports.ts'
 import { requiresSomething } from './fitness.ts'
-import type { MeshRoutingSettings, RoutingSettings } from './routing-settings.ts'
+import type { RoutingSettings } from './routing-settings.ts'
 import { type ShardPhase, shardPhaseOf } from './skill-ledger.ts'
 
 /** Traits of a task that affect its score. */
@@ -28,7 +28,6 @@ export function isTrainingLabel(label: string): boolean {
 
 export function traitsOf(
   settings: RoutingSettings,
-  mesh: MeshRoutingSettings,
   remoteNodes: number,
   hasContributedTerms: boolean,
   task: TaskToRoute
@@ -37,8 +36,8 @@ export function traitsOf(
   const requirements = capabilities !== undefined && requiresSomething(capabilities) ? capabilities : null
   const labels = labelsOf(task)
   const phase = shardPhaseOf(task.description)
-  const isTraining = mesh.training_routing_experimental && labels.some(isTrainingLabel)
-  const hasRemoteNodes = mesh.routing_experimental && remoteNodes > 0
+  const isTraining = settings.mesh_training_routing_experimental && labels.some(isTrainingLabel)
+  const hasRemoteNodes = settings.mesh_routing_experimental && remoteNodes > 0
   const everyAgentScores =
     hasContributedTerms ||
     (task.files.length > 0 &&

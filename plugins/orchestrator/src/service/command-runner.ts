@@ -1,6 +1,7 @@
 import { orchestrationErrors, type TaskEnd } from '@svc/contracts'
 import type { Committer } from '../durable/committer.ts'
 import { StateChanges } from '../state/changes.ts'
+import type { Withdrawal } from '../state/holds.ts'
 import type { IdSource } from '../state/ports.ts'
 import type { World } from '../state/world.ts'
 import type { StartStep } from '../steps.ts'
@@ -17,6 +18,8 @@ export interface RunnerDependencies {
   readonly onEnded: (end: TaskEnd) => Promise<void>
   /** Starts a step of the recorded call that runs now; default: nothing is recorded. */
   readonly step?: StartStep
+  /** Called for each withdrawal of remote work, once it is durable. */
+  readonly onWithdrawn?: (withdrawal: Withdrawal) => void
   /** Receives errors that no caller waits for. */
   readonly report: (operation: string, error: unknown) => void
 }
@@ -25,7 +28,7 @@ export interface RunnerDependencies {
 const NO_LIMIT_MS = 2 ** 31 - 1
 
 /** Public interface of {@link CommandRunner}. */
-export type Runner = Pick<CommandRunner, 'run' | 'runAhead' | 'runWithIds' | 'note' | 'apply'>
+export type Runner = Pick<CommandRunner, 'run' | 'runAhead' | 'runWithIds' | 'runWithoutLimit' | 'note' | 'apply'>
 
 /**
  * Runs commands. Each changes the state atomically; its promise resolves once the changes are durable. After the state
@@ -45,7 +48,16 @@ export class CommandRunner {
   /** Runs a command. Rejects with its error, or with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` or `ORC_CLOSED`. */
   run<A>(command: Command<A>): Promise<A> {
     if (this.#successor !== null) return this.#successor.run(command)
-    return this.#run(command, false)
+    return this.#run(command, 'usual')
+  }
+
+  /**
+   * Runs a command that finishes earlier work: it is not rejected if too many changes wait. Rejects with
+   * `ORC_NOT_DURABLE`, after which the change still waits, or with `ORC_CLOSED`.
+   */
+  runWithoutLimit<A>(command: Command<A>): Promise<A> {
+    if (this.#successor !== null) return this.#successor.runWithoutLimit(command)
+    return this.#run(command, 'without limit')
   }
 
   /**
@@ -54,15 +66,15 @@ export class CommandRunner {
    */
   runAhead<A>(command: Command<A>): Promise<A> {
     if (this.#successor !== null) return this.#successor.runAhead(command)
-    return this.#run(command, true)
+    return this.#run(command, 'ahead')
   }
 
-  #run<A>(command: Command<A>, isAhead: boolean): Promise<A> {
+  #run<A>(command: Command<A>, how: 'usual' | 'ahead' | 'without limit'): Promise<A> {
     const changes = new StateChanges()
     let result: A
     try {
       this.#assertOpen()
-      this.#deps.committer().assertRoom()
+      if (how !== 'without limit') this.#deps.committer().assertRoom()
       result = command(this.#deps.world, changes)
     } catch (error) {
       // A rejected command may still emit events.
@@ -70,7 +82,7 @@ export class CommandRunner {
       return Promise.reject(error)
     }
     const step = this.#deps.step?.('commit') ?? null
-    const done = isAhead ? this.#deps.committer().commitAhead(changes) : this.#commit(changes)
+    const done = how === 'ahead' ? this.#deps.committer().commitAhead(changes) : this.#commit(changes)
     if (step === null) return done.then(() => result)
     return done.then(
       () => {
@@ -104,7 +116,7 @@ export class CommandRunner {
 
   /** Persists changes that were already made; no caller waits. */
   apply(changes: StateChanges, operation: string): void {
-    if (changes.isEmpty && changes.ended.length === 0) return
+    if (changes.isEmpty && changes.ended.length === 0 && changes.withdrawn === null) return
     this.#commit(changes).catch(error => this.#deps.report(operation, error))
   }
 
@@ -136,12 +148,23 @@ export class CommandRunner {
   #commit(changes: StateChanges): Promise<void> {
     const committer = this.#deps.committer()
     const done = committer.commit(changes)
-    if (changes.ended.length > 0) {
+    const { ended, withdrawn } = changes
+    if (ended.length > 0 || withdrawn !== null) {
       // If the caller times out, the change still waits; report the ends once it is durable.
       const durable = done.catch(() => committer.commit(changes, { waitMs: NO_LIMIT_MS }))
-      this.#notify(changes.ended, durable)
+      if (ended.length > 0) this.#notify(ended, durable)
+      if (withdrawn !== null) this.#notifyWithdrawn(withdrawn, durable)
     }
     return done
+  }
+
+  #notifyWithdrawn(withdrawn: readonly Withdrawal[], durable: Promise<void>): void {
+    durable.then(
+      () => {
+        for (const each of withdrawn) this.#deps.onWithdrawn?.(each)
+      },
+      error => this.#deps.report('withdrawing remote work', error)
+    )
   }
 
   #notify(ends: readonly TaskEnd[], durable: Promise<void>): void {

@@ -17,8 +17,10 @@ import { hostPressure } from '../routing/host-pressure.ts'
 import { hostFacts, probeHost } from '../routing/host-probe.ts'
 import { advertisedOf } from '../routing/host-settings.ts'
 import { rebalancer } from '../routing/rebalance.ts'
+import { RemoteNodes } from '../routing/remote-nodes.ts'
 import { Router } from '../routing/router.ts'
 import { Scaler } from '../routing/scaling.ts'
+import { gatedRoles } from '../settings/mesh.ts'
 import type { Settings } from '../settings.ts'
 import type { StateChanges } from '../state/changes.ts'
 import type { Random, Transferable } from '../state/ports.ts'
@@ -32,7 +34,9 @@ import type { HubContext } from './hub.ts'
 import { attentionService, budgetService, PendingEvents, trustService } from './ledgers.ts'
 import { isLogged } from './levelled-log.ts'
 import { OrchestratorService } from './orchestrator-service.ts'
+import { Placing } from './placing.ts'
 import { policyView } from './policy-view.ts'
+import { LOG_TARGETS, RemoteWorkService } from './remote-work.ts'
 import { type StateSnapshot, snapshotState } from './state-snapshot.ts'
 
 export interface CoreOptions {
@@ -73,11 +77,14 @@ export async function makeCore(hub: HubContext, options: CoreOptions): Promise<C
     committer: () => hub.persistence.committer,
     ids: hub.persistence.ids,
     onEnded: end => hub.services.ended(end),
+    onWithdrawn: withdrawal => hub.withdrawals.publish(withdrawal),
     step: stepOf(hub),
     report
   })
   let policy = policyView(settings(), hub.persistence.durability.kind)
-  const service = makeService(hub, options, { ledgers, gates, report, world, runner, policy: () => policy })
+  warnOfRoles(hub, settings())
+  const { nodes } = state
+  const service = makeService(hub, options, { ledgers, gates, report, world, runner, nodes, policy: () => policy })
   const { budgets, attention, executionTimes } = ledgers
   return {
     service,
@@ -86,9 +93,17 @@ export async function makeCore(hub: HubContext, options: CoreOptions): Promise<C
     runner,
     reconfigured() {
       policy = policyView(settings(), hub.persistence.durability.kind)
+      warnOfRoles(hub, settings())
       hub.bus.emit({ type: 'attention_config_reloaded' })
     },
-    ...transfer(world, records, { budgets, attention, executionTimes, scaler: state.scaler, router: state.router })
+    ...transfer(world, records, {
+      budgets,
+      attention,
+      executionTimes,
+      scaler: state.scaler,
+      router: state.router,
+      nodes
+    })
   }
 }
 
@@ -138,6 +153,7 @@ interface State {
   readonly world: World
   readonly router: Router
   readonly scaler: Scaler
+  readonly nodes: RemoteNodes
 }
 
 async function makeState(
@@ -155,7 +171,13 @@ async function makeState(
   const groups = await groupsOf(current, root)
   const probe = probeHost({ ...advertisedOf(current), ...gpu }, hostFacts())
   const configured = current.default_agent_capabilities ?? {}
-  const scaler = new Scaler({ settings, pressure: hostPressure, suffix: () => randomBytes(4).toString('hex') })
+  const nodes = new RemoteNodes()
+  const scaler = new Scaler({
+    settings,
+    pressure: hostPressure,
+    suffix: () => randomBytes(4).toString('hex'),
+    remoteGpuNodes: () => nodes.withGpu
+  })
   const terms = new ContributedTerms(() => hub.services.routingTerms?.() ?? NO_TERMS, now, report)
   const newAgent = mergeCapabilities(configured, probe)
   let router: Router | undefined
@@ -165,7 +187,16 @@ async function makeState(
     ids: hub.persistence.ids,
     traceId: () => hub.services.newTraceId?.() ?? randomUUID({ disableEntropyCache: false }),
     step: stepOf(hub),
-    router: routing => (router = new Router({ world: routing, groups, settings, random, newAgent, terms })),
+    router: routing =>
+      (router = new Router({
+        world: routing,
+        groups,
+        settings,
+        random,
+        newAgent,
+        terms,
+        remoteNodes: () => nodes.schedulable
+      })),
     scaler,
     planRebalance: rebalancer(settings),
     trust,
@@ -183,7 +214,7 @@ async function makeState(
       stopped: (task, because) => signals.stopped(task, because)
     }
   })
-  return { world, router: router as unknown as Router, scaler }
+  return { world, router: router as unknown as Router, scaler, nodes }
 }
 
 interface ServiceParts {
@@ -192,12 +223,13 @@ interface ServiceParts {
   readonly report: ReportError
   readonly world: World
   readonly runner: CommandRunner
+  readonly nodes: RemoteNodes
   readonly policy: () => OrchestratorPolicy
 }
 
 function makeService(hub: HubContext, { settings, root }: CoreOptions, parts: ServiceParts): OrchestratorService {
-  const { ledgers, gates, report, world, runner, policy } = parts
-  const { repositoryId, bus, readySignals, signals, now } = hub
+  const { ledgers, gates, report, world, runner, nodes, policy } = parts
+  const { repositoryId, bus, readySignals, signals, withdrawals, now } = hub
   const { trust, budgets, attention, executionTimes, pendingEvents } = ledgers
   const assertAgent = (agent: number) => void world.agent(agent)
   const reportsCosts = () => policy().llm_cost_events
@@ -214,6 +246,27 @@ function makeService(hub: HubContext, { settings, root }: CoreOptions, parts: Se
     budgets: budgetService({ ledger: budgets, runner, assertAgent, database: () => hub.store, now, reportsCosts }),
     trust: trustService(trust, assertAgent, runner),
     executionTimes,
+    placing: new Placing({
+      placers: () => hub.services.remotePlacers?.() ?? [],
+      maxVramMb: () => nodes.maxVramMb,
+      runner,
+      signals,
+      report
+    }),
+    remote: service =>
+      new RemoteWorkService({
+        world,
+        runner,
+        gates,
+        nodes,
+        withdrawals,
+        policy: () => policy().mesh,
+        log: hub.log,
+        report,
+        withRealPaths: attestation => service.withRealPaths(attestation),
+        rebalance: () => service.rebalance(),
+        replayQueuedRoutes: () => service.replayQueuedRoutes()
+      }),
     policy,
     confine: confineTo(root),
     submitting: async submission => hub.services.submitting?.(submission),
@@ -228,12 +281,29 @@ function makeService(hub: HubContext, { settings, root }: CoreOptions, parts: Se
     },
     placed: ({ id, agent, placement, rule }) => {
       if (!isLogged('debug', settings.log_level)) return
-      hub.log.debug('a task was routed', { task_id: id, agent_id: agent, placement_reason: placement, rule })
+      const target = LOG_TARGETS.placement
+      hub.log.debug('a task was routed', { target, task_id: id, agent_id: agent, placement_reason: placement, rule })
+    },
+    rerouted: moves => {
+      for (const { task: task_id, from, to } of moves) {
+        const decision = 'queued_route_replay_move'
+        hub.log.debug('a queued task was moved', { target: LOG_TARGETS.placement, decision, task_id, from, to })
+      }
     },
     outbox: () => hub.persistence.committer.status(),
     scalingProfile: () => settings.scaling_profile,
     report
   })
+}
+
+/** Logs the gated roles that do not exist; they have no effect. */
+function warnOfRoles(hub: HubContext, settings: Settings): void {
+  const { unknown } = gatedRoles(settings)
+  if (unknown.length === 0) return
+  hub.log.warn(
+    `[orchestrator] mesh_remote_lease_gated_roles: ${unknown.join(', ')} ${unknown.length === 1 ? 'is not a role' : 'are not roles'}; it is ignored`,
+    { hint: 'use planner, builder, verifier, reproducer and researcher' }
+  )
 }
 
 /** Checks an external request, and publishes the events of the checks. */

@@ -4,6 +4,7 @@ import type {
   DatabaseStore,
   GoalOutcome,
   GoalRequest,
+  RemotePlacer,
   RoutingTerm,
   TaskEnd,
   TaskSubmission
@@ -26,12 +27,13 @@ import type { Core } from './core.ts'
 import { currentLog } from './levelled-log.ts'
 import { ReadySignals } from './ready-signals.ts'
 import { TaskSignals } from './task-signals.ts'
+import { WithdrawalFeed } from './withdrawals.ts'
 
 /**
  * Version of everything that crosses a reload: {@link Hub}, {@link Core} and `StateSnapshot`. Increment it with every
  * change to them. Code of another version opens its own hub and reads the state from the database, as after a restart.
  */
-export const HUB_VERSION = 6
+export const HUB_VERSION = 7
 
 /** Milliseconds between searches for the state of ended processes. */
 const LOOK_MS = 2_000
@@ -49,6 +51,8 @@ export interface UnitServices {
   readonly gates?: (() => readonly CompletionGate[]) | undefined
   /** Contributed terms of the routing score; default: none. */
   readonly routingTerms?: (() => readonly RoutingTerm[]) | undefined
+  /** Plugins that place tasks on other machines, in the order in which they are asked; default: none. */
+  readonly remotePlacers?: (() => readonly RemotePlacer[]) | undefined
   /** Returns the trace id of a new task; default: a new one. */
   readonly newTraceId?: (() => string) | undefined
   /** Starts a step of the recorded call that runs now; default: nothing is recorded. */
@@ -82,6 +86,7 @@ export interface HubContext {
   readonly bus: EventBus
   readonly readySignals: ReadySignals
   readonly signals: TaskSignals
+  readonly withdrawals: WithdrawalFeed
   /** Services of the serving unit. */
   services: UnitServices
   /** Database of the serving unit. */
@@ -93,7 +98,7 @@ export interface HubContext {
 
 /**
  * State that outlives reloads of this plugin and of the database plugin: the seat with its ids, waiting changes, waiting
- * workers, abort signals of running tasks, and the serving core.
+ * workers, abort signals of running tasks, listeners of withdrawn tasks, and the serving core.
  *
  * 1. The first unit opens the hub. Its core restores the stored state.
  * 2. A later unit creates a separate core, which is simply dropped if the reload is cancelled.
@@ -171,6 +176,9 @@ async function openContext(options: HubOptions): Promise<HubContext> {
     bus,
     readySignals: new ReadySignals(),
     signals: new TaskSignals(),
+    withdrawals: new WithdrawalFeed(error =>
+      held.services.log.error(`a listener of withdrawn tasks failed: ${errorMessage(error)}`)
+    ),
     services,
     store: services.store === null ? null : new CurrentStore(() => held.services.store as StateStore),
     log: currentLog(() => held.services.log)

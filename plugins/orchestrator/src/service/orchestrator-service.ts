@@ -1,3 +1,4 @@
+import { setImmediate as turnEnds } from 'node:timers/promises'
 import {
   type Admission,
   type AgentActivity,
@@ -20,7 +21,9 @@ import {
   type OrchestratorPolicy,
   type OrchestratorStatus,
   orchestrationErrors,
+  type PlacingTask,
   type Priority,
+  type RemoteWork,
   type RetiredAgent,
   type SpawnRequest,
   type SubmitOrigin,
@@ -43,7 +46,8 @@ import { explain } from '../state/explain.ts'
 import { claimFile, transferFile } from '../state/files.ts'
 import { handoff, rebalance } from '../state/moves.ts'
 import { addObservation, addTurn, enterPhase } from '../state/notes.ts'
-import type { GatePort } from '../state/ports.ts'
+import type { GatePort, Move } from '../state/ports.ts'
+import { replayRoutes, runnableTasks } from '../state/replay.ts'
 import { retry } from '../state/retry.ts'
 import { submit } from '../state/submit.ts'
 import { type Task, taskView } from '../state/task.ts'
@@ -52,6 +56,7 @@ import { agentView, agentViews, statusView, taskViews } from '../state/views.ts'
 import { approve, reorder } from '../state/waiting.ts'
 import type { World } from '../state/world.ts'
 import type { CommandRunner } from './command-runner.ts'
+import type { Placing } from './placing.ts'
 import type { ReadySignals } from './ready-signals.ts'
 import type { TaskSignals } from './task-signals.ts'
 
@@ -68,6 +73,9 @@ export interface ServiceDependencies {
   readonly budgets: Budgets
   readonly trust: Trust
   readonly executionTimes: ExecutionTimes
+  readonly placing: Placing
+  /** Creates the service for remote work, with the service it belongs to. */
+  readonly remote: (service: OrchestratorService) => RemoteWork
   readonly policy: () => OrchestratorPolicy
   /** Resolves symbolic links. Throws `ORC_SCOPE_DENIED` for a path that leaves the repository. */
   readonly confine: (path: string) => string
@@ -85,8 +93,13 @@ export interface ServiceDependencies {
   readonly scalingProfile: () => OrchestratorStatus['scaling_profile']
   /** Called when a task has been routed to an agent. */
   readonly placed: (task: Task) => void
+  /** Called when queued tasks have been routed again and moved. */
+  readonly rerouted: (moves: readonly Move[]) => void
   readonly report: (operation: string, error: unknown) => void
 }
+
+/** Tasks that one command routes again. */
+const REPLAY_SLICE = 250
 
 /** Implementation of the service: runs commands of the state, and resolves each once its changes are durable. */
 export class OrchestratorService implements Orchestrator {
@@ -96,6 +109,7 @@ export class OrchestratorService implements Orchestrator {
   readonly budgets: Budgets
   readonly trust: Trust
   readonly executionTimes: ExecutionTimes
+  readonly remote: RemoteWork
   readonly #deps: ServiceDependencies
   readonly #world: World
   readonly #runner: CommandRunner
@@ -110,6 +124,7 @@ export class OrchestratorService implements Orchestrator {
     this.budgets = deps.budgets
     this.trust = deps.trust
     this.executionTimes = deps.executionTimes
+    this.remote = deps.remote(this)
   }
 
   get policy(): OrchestratorPolicy {
@@ -141,6 +156,8 @@ export class OrchestratorService implements Orchestrator {
 
   #submit(request: SubmitRequest, admission: Admission | null): Promise<Submitted> {
     const files = request.files.map(({ path, access }) => ({ path: this.#deps.confine(path), access }))
+    const { placing } = this.#deps
+    if (placing.isPossible) return this.#submitAndPlace({ ...request, files }, admission)
     return this.#runner.runWithIds((world, changes) => {
       const submitted = submit(world, changes, { ...request, files }, admission)
       this.#deps.placed(world.task(submitted.task_id))
@@ -148,8 +165,25 @@ export class OrchestratorService implements Orchestrator {
     })
   }
 
+  /** Submits a task. If a placer wants it, also places it on another machine, or queues it locally if that fails. */
+  async #submitAndPlace(request: SubmitRequest, admission: Admission | null): Promise<Submitted> {
+    const { placing } = this.#deps
+    let held: PlacingTask | undefined
+    const submitted = await this.#runner.runWithIds((world, changes) => {
+      const submitted = submit(world, changes, request, admission, placing)
+      const task = world.task(submitted.task_id)
+      if (world.holds.has(task.id)) held = taskView(task) as PlacingTask
+      else this.#deps.placed(task)
+      return submitted
+    })
+    if (held === undefined) return submitted
+    await placing.place(held)
+    const status = await this.#runner.runWithoutLimit(world => world.tasks.get(submitted.task_id)?.status.kind)
+    return { ...submitted, status: status ?? submitted.status }
+  }
+
   async complete(id: number, named?: Attestation): Promise<Completion> {
-    const attestation = this.#withRealPaths(named)
+    const attestation = this.withRealPaths(named)
     const task = assertWorkable(this.#world, id, 'completed')
     // Evidence is gathered before the command runs, since commands are synchronous.
     const gathering = this.#deps.gates.gather(taskView(task), attestation)
@@ -256,6 +290,20 @@ export class OrchestratorService implements Orchestrator {
     return this.#runner.run((world, changes) => rebalance(world, changes))
   }
 
+  async replayQueuedRoutes(): Promise<number> {
+    const queued = await this.#runner.run(world => runnableTasks(world))
+    let moved = 0
+    // In slices, so that many tasks do not block the event loop.
+    for (let at = 0; at < queued.length; at += REPLAY_SLICE) {
+      const slice = queued.slice(at, at + REPLAY_SLICE)
+      const moves = await this.#runner.run((world, changes) => replayRoutes(world, changes, slice))
+      this.#deps.rerouted(moves)
+      moved += moves.length
+      await turnEnds()
+    }
+    return moved
+  }
+
   emergencyStop(reason: string | null): Promise<void> {
     return this.#runner.run((world, changes) => {
       world.stopped = { reason }
@@ -312,7 +360,7 @@ export class OrchestratorService implements Orchestrator {
   }
 
   /** Adds the real paths of artifacts that are named through symbolic links. */
-  #withRealPaths(attestation: Attestation | undefined): Attestation | undefined {
+  withRealPaths<A extends Attestation | undefined>(attestation: A): A {
     const named = attestation?.artifact_paths ?? []
     const real = named.map(path => this.#resolved(path))
     if (real.every((path, at) => path === named[at])) return attestation

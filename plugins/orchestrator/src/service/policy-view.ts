@@ -1,5 +1,6 @@
 import type { Durability, OrchestratorPolicy } from '@svc/contracts'
 import { qgatePolicy } from '../policy/judge.ts'
+import { meshPolicy } from '../settings/mesh.ts'
 import type { Settings } from '../settings.ts'
 
 /** Returns the settings in the form that other plugins read. */
@@ -34,6 +35,7 @@ export function policyView(settings: Settings, durability: Durability['kind']): 
     account_id: settings.account_id ?? null,
     unified_routing: settings.unified_routing,
     max_agents: settings.max_agents,
+    mesh: meshPolicy(settings),
     daemon_pilots: settings.daemon_pilots
   }
 }

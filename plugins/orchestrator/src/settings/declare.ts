@@ -7,11 +7,14 @@ interface SettingOptions {
   readonly env?: string
   /** True if a change takes effect without a restart of the plugin. */
   readonly live?: boolean
+  /** Other names of the setting in files. */
+  readonly aliases?: readonly string[]
 }
 
-const annotations = ({ env, live }: SettingOptions) => ({
+export const annotations = ({ env, live, aliases }: SettingOptions) => ({
   ...(env === undefined ? {} : { 'x-env': `${PREFIX}${env}` }),
-  ...(live === true ? ({ 'x-reload': 'live' } as const) : {})
+  ...(live === true ? ({ 'x-reload': 'live' } as const) : {}),
+  ...(aliases === undefined ? {} : { 'x-aliases': aliases })
 })
 
 /** Declares a boolean whose environment variable accepts only `true` and `false`. */

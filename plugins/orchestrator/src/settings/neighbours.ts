@@ -78,6 +78,7 @@ export const neighbours = {
       'x-env': 'SVC_ORCHESTRATOR_INFERENCE_BASE_URL',
       'x-env-empty': 'clear',
       'x-reload': 'live',
+      'x-aliases': ['populi_inference_base_url'],
       description: 'Base URL of the model server for tasks. Default: the project’s model server.'
     })
   ),

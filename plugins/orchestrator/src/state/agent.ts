@@ -39,7 +39,7 @@ export class Agent {
   readonly parked = new Set<Task>()
   /** Tasks in progress. */
   readonly working = new Set<Task>()
-  /** Task in progress that the worker has claimed. */
+  /** Task in progress that the worker has claimed, or that another machine works on. */
   current: Task | null = null
   paused = false
   session: string | null = null
@@ -59,6 +59,8 @@ export class Agent {
   idleSince: number | null
   continuations = 0
   continuedAt = 0
+  /** True if the agent is dead, and leaves once no other machine works on its tasks. */
+  leavesLater = false
 
   constructor(made: {
     readonly id: number

@@ -92,14 +92,14 @@ export function admit(world: World, agent: Agent): void {
 }
 
 /**
- * Removes an agent with all its state, and cancels its tasks. Returns their views from before, so that the caller can
+ * Removes an agent with all its state, and cancels its tasks, also those on other machines. Returns their views from before, so that the caller can
  * submit them again. Tasks in progress come first, with the status `Queued`.
  */
 export function retire(world: World, changes: StateChanges, id: number): readonly TaskView[] {
   const agent = world.agent(id)
   const tasks = agent.tasks()
   const left = tasks.map((task): TaskView => {
-    const view = taskView(task)
+    const { remote: _ended, ...view } = taskView(task)
     return view.status.kind === 'InProgress' ? { ...view, status: { kind: 'Queued' } } : view
   })
   for (const task of tasks) {

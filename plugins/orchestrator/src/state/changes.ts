@@ -1,4 +1,5 @@
 import type { AgentEventKind, LineageRow, TaskEnd } from '@svc/contracts'
+import type { Withdrawal } from './holds.ts'
 
 /** Kind of a state record. Records are stored under `kind/key`. */
 export type RecordKind =
@@ -32,6 +33,8 @@ export class StateChanges {
   readonly rows: TableRow[] = []
   /** Ended tasks, reported to listeners once the change is durable. */
   readonly ended: TaskEnd[] = []
+  /** Remote work that is no longer wanted, reported to its placers once the change is durable; null if there is none. */
+  withdrawn: Withdrawal[] | null = null
 
   touch(kind: RecordKind, key: string | number): void {
     this.records.add(`${kind}/${key}`)
@@ -39,6 +42,11 @@ export class StateChanges {
 
   event(kind: AgentEventKind): void {
     this.events.push(kind)
+  }
+
+  withdraw(withdrawal: Withdrawal): void {
+    this.withdrawn ??= []
+    this.withdrawn.push(withdrawal)
   }
 
   /** True if there is something to persist. */

@@ -137,6 +137,7 @@ export function requeue(world: World, changes: StateChanges, task: Task, because
   const extra = extraFields(task)
   extra.queued_at_ms = world.deps.now()
   extra.phase = undefined
+  extra.remote = undefined
 }
 
 /** Queues a task again that its worker gives up. */

@@ -1,6 +1,7 @@
-import { agentLabel, type TaskExplanation } from '@svc/contracts'
+import { agentLabel, type PlacementExplanation, type TaskExplanation } from '@svc/contracts'
 import { SHOWN_CANDIDATES } from './limits.ts'
 import { NO_REASONS } from './reasons.ts'
+import type { Task } from './task.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
@@ -18,6 +19,7 @@ export function explain(world: World, id: number): TaskExplanation | null {
       candidates: isQueued ? world.router.explain(routeAgain(task), SHOWN_CANDIDATES) : reasons.candidates,
       placement_reason: `${task.placement}: ${agentLabel(task.agent)} by ${task.rule}`
     },
+    placement: placementOf(world, task),
     test_decision: world.deps.judge.test({
       description: task.description,
       files: task.files,
@@ -27,4 +29,25 @@ export function explain(world: World, id: number): TaskExplanation | null {
     gates: reasons.gates,
     trace: [...(world.traces.read(id)?.stages ?? [])]
   }
+}
+
+function placementOf(world: World, task: Task): PlacementExplanation {
+  const { placement: reason, extra } = task
+  const { remote, placement_detail } = extra ?? {}
+  if (remote === undefined) {
+    const because =
+      placement_detail ?? 'the task is placed locally, since no plugin asked to place it on another machine'
+    return { surface: 'local', reason, because: sentence(because) }
+  }
+  const node = remote.mesh_node_id ?? 'another machine'
+  const lease = remote.lease_id === undefined ? '' : ` with lease ${remote.lease_id}`
+  const verb = world.holds.has(task.id) ? 'runs' : 'ran'
+  const because = remote.confirmed
+    ? `the task ${verb} on ${node}${lease}, placed by ${remote.placer}`
+    : `${remote.placer} is placing the task on another machine`
+  return { surface: 'remote', reason, because: sentence(because), delegate: remote }
+}
+
+function sentence(clause: string): string {
+  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}${/[.!?]$/.test(clause) ? '' : '.'}`
 }

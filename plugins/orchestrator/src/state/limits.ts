@@ -23,6 +23,7 @@ export type StateSettings = Pick<
   | 'trust_gate_relax_min_reliability'
   | 'scaling_enabled'
   | 'account_id'
+  | 'mesh_remote_lease_timeout_ms'
 >
 
 export const PRIORITY_OF: Readonly<Record<StateSettings['default_priority'], Priority>> = {
@@ -37,6 +38,8 @@ export const MAX_DESCRIPTION_BYTES = 131_072
 export const MAX_ENDED = 1_000
 /** Maximum handoffs of a task; more count as an infinite loop. */
 export const MAX_HANDOFFS = 5
+/** Maximum characters of the reason why a task is not on another machine. */
+export const MAX_PLACEMENT_DETAIL = 240
 export const MAX_TURNS = 10
 export const MAX_OBSERVATIONS = 20
 /** Maximum candidates in an explanation of a queued task. */

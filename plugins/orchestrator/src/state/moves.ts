@@ -6,6 +6,7 @@ import type { StateChanges } from './changes.ts'
 import { endTask, requeue } from './endings.ts'
 import { dropLock, moveFiles, own, releaseFiles, repositoryPath } from './files.ts'
 import { assertHandoff } from './handoff-rules.ts'
+import { describeHold, heldTaskOf } from './holds.ts'
 import { MAX_HANDOFFS } from './limits.ts'
 import type { AgentLoad, MovableTask } from './ports.ts'
 import { hasEnded, refuseTransition } from './status.ts'
@@ -14,7 +15,7 @@ import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
 /** Moves a task with its files to another agent. */
-function moveTask(world: World, changes: StateChanges, task: Task, to: Agent, because: string): void {
+export function moveTask(world: World, changes: StateChanges, task: Task, to: Agent, because: string): void {
   releaseFiles(world, changes, task)
   world.reassign(changes, task, to, because)
   moveFiles(world, changes, task, to.id)
@@ -36,11 +37,13 @@ export function rehome(world: World, changes: StateChanges, task: Task): Agent {
 }
 
 /**
- * Moves all tasks of a leaving agent to suitable agents. Returns false without any change if there is no other agent.
+ * Moves all tasks of a leaving agent to suitable agents. Returns false without any change if there is no other agent, or
+ * while another machine works on one of the tasks.
  */
 export function evacuate(world: World, changes: StateChanges, agent: Agent): boolean {
   const tasks = agent.tasks()
   if (tasks.length > 0 && world.agents.size < 2) return false
+  if (heldTaskOf(world, agent) !== null) return false
   world.router.agentRemoved(agent.id)
   try {
     for (const task of tasks) {
@@ -111,6 +114,7 @@ export function handoff(world: World, changes: StateChanges, payload: Handoff): 
   const from = world.agent(payload.from_agent)
   const pending = (payload.pending_tasks ?? []).map(id => pendingTask(world, id, from))
   const files = (payload.owned_files ?? []).map(repositoryPath)
+  assertNotHeld(world, files, from)
   try {
     assertHandoff(payload, world.deps.now())
   } catch (error) {
@@ -150,7 +154,28 @@ function pendingTask(world: World, id: number, from: Agent): Task {
       { hint: 'name only tasks of the agent that hands over' }
     )
   if (hasEnded(task.status.kind)) refuseTransition(id, task.status, 'handed over')
+  if (world.holds.has(id))
+    throw orchestrationErrors.create(
+      'ORC_HANDOFF_INVALID',
+      `Handoff invariant: ${describeHold(task)}, cannot be handed over`,
+      { hint: 'wait for its result, or cancel it' }
+    )
   return task
+}
+
+/** Throws `ORC_HANDOFF_INVALID` if another machine works on a task of the agent with one of the files. */
+function assertNotHeld(world: World, files: readonly string[], from: Agent): void {
+  if (world.holds.size === 0 || files.length === 0) return
+  for (const task of from.working) {
+    if (!world.holds.has(task.id)) continue
+    const used = task.files.find(({ path }) => files.includes(path))
+    if (used === undefined) continue
+    throw orchestrationErrors.create(
+      'ORC_HANDOFF_INVALID',
+      `Handoff invariant: ${used.path} belongs to ${describeHold(task)}`,
+      { hint: 'wait for its result, or cancel it' }
+    )
+  }
 }
 
 /** Hands one task over. Returns false if it has been handed over too often. */

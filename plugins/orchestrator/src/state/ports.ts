@@ -147,6 +147,16 @@ export interface ScalerPort {
   readonly effectiveThreshold: number
 }
 
+// Placement on other machines ----------------------------------------------------------------------------------------
+
+/** Decides where a new task runs. */
+export interface PlacementPort {
+  /** Returns the name of the first placer that wants a task; null if none does. */
+  placerFor(task: TaskView): string | null
+  /** Largest GPU memory of one schedulable node in MiB; null if no node is known. */
+  readonly maxVramMb: number | null
+}
+
 // Policy -------------------------------------------------------------------------------------------------------------
 
 /** Policy state that is stored in records. `restore` is the inverse of `serialise`. */

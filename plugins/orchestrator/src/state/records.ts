@@ -4,6 +4,7 @@ import { admit } from './agents.ts'
 import { type RecordKind, StateChanges } from './changes.ts'
 import { blockedOn } from './endings.ts'
 import { dropLock } from './files.ts'
+import { markFallback } from './holds.ts'
 import type { Restorable } from './ports.ts'
 import { BLOCKED_ON_APPROVAL, CANCELLED, COMPLETED, hasEnded, IN_PROGRESS, QUEUED } from './status.ts'
 import { countOf, countUp, extraFields, restoreTask, serialiseTask, type Task } from './task.ts'
@@ -100,8 +101,14 @@ export class Records implements Restorable {
     for (const task of restored) {
       if (!hasEnded(task.status.kind) && !world.agents.has(task.agent)) task.agent = this.#newAgentFor(changes, task)
       const { kind } = task.status
-      if (hasProcessEnded && kind === 'InProgress' && task.extra?.remote === undefined) {
+      const remote = task.extra?.remote
+      if (hasProcessEnded && kind === 'InProgress' && remote?.confirmed !== true) {
         // Its worker has ended with the process.
+        const reason =
+          remote === undefined
+            ? 'the process of its worker has ended'
+            : 'its process ended before another machine had confirmed the task'
+        if (remote !== undefined) markFallback(task, reason)
         task.status = QUEUED
         task.startedAt = 0
         countUp(task, 'recoveries')
@@ -112,7 +119,7 @@ export class Records implements Restorable {
           task_id: task.id,
           agent_id: task.agent,
           gate: 'recovery',
-          reason: 'the process of its worker has ended',
+          reason,
           iteration: countOf(task, 'recoveries')
         })
       }

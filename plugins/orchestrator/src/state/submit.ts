@@ -11,11 +11,12 @@ import { inStep } from '../steps.ts'
 import type { Agent } from './agent.ts'
 import { assertAgentsLeft, type NewAgent, spawnAs } from './agents.ts'
 import type { StateChanges } from './changes.ts'
-import { assertUnlocked, checkScope, manifest, takeFiles } from './files.ts'
+import { assertUnlocked, checkScope, lockToWork, manifest, takeFiles } from './files.ts'
+import { newDelegate } from './holds.ts'
 import { PRIORITY_OF } from './limits.ts'
-import type { Judgement, RouteDecision, RoutingRule } from './ports.ts'
-import { BLOCKED_ON_APPROVAL, QUEUED } from './status.ts'
-import { DEFAULT_TASK, type Task } from './task.ts'
+import type { Judgement, PlacementPort, RouteDecision, RoutingRule } from './ports.ts'
+import { BLOCKED_ON_APPROVAL, IN_PROGRESS, QUEUED } from './status.ts'
+import { DEFAULT_TASK, extraFields, type Task, taskView } from './task.ts'
 import { inlineHints } from './task-hints.ts'
 import { assertDescription, complexityOf, extraOf, openDependencies, ROLES, toRoute } from './task-request.ts'
 import type { World } from './world.ts'
@@ -47,12 +48,15 @@ export function assertOpen(world: World): void {
  * 3. Chooses the agent.
  * 4. Checks approval tier, budget, evidence, locks and scope.
  * 5. Creates the agent, if it is new, and the task.
+ *
+ * With `placement`, a task that could run is held for a placer that wants it: it is in progress, and not confirmed yet.
  */
 export function submit(
   world: World,
   changes: StateChanges,
   request: SubmitRequest,
-  admission: Admission | null = null
+  admission: Admission | null = null,
+  placement: PlacementPort | null = null
 ): Submitted {
   assertOpen(world)
   assertRoom(world)
@@ -113,14 +117,38 @@ export function submit(
     waiting: open.length,
     extra
   }
+  if (placement !== null && task.status === QUEUED) holdIfWanted(task, agent, placement)
   for (const on of open) world.taskDependencies.add(task.id, on)
   if (signal === 'HighLoad') changes.event({ type: 'budget_alert', agent_id, signal })
   takeFiles(world, changes, task, agent_id)
+  // Files that are only read are locked as well, as for a task that starts here.
+  if (task.status === IN_PROGRESS) lockToWork(world, changes, task, agent)
   world.add(changes, task)
   agent.continuations = 0
   announce(world, changes, task, judgement)
   const admitted = admission === null ? undefined : { admission }
-  return { task_id: task.id, agent_id, status: task.status.kind as Submitted['status'], warnings, ...admitted }
+  return { task_id: task.id, agent_id, status: task.status.kind, warnings, ...admitted }
+}
+
+/** Holds a new task for a placer, or records why not. Only a free agent can answer for a task on another machine. */
+function holdIfWanted(task: Task, agent: Agent, placement: PlacementPort): void {
+  const placer = placement.placerFor(taskView(task))
+  if (placer === null) return
+  const extra = extraFields(task)
+  const vram = extra.capabilities?.min_vram_mb ?? 0
+  const { maxVramMb } = placement
+  if (agent.paused || agent.working.size > 0) {
+    extra.placement_detail = `${agentLabel(agent.id)} ${agent.paused ? 'was paused' : 'was busy'}`
+    return
+  }
+  if (vram > 0 && maxVramMb !== null && maxVramMb < vram) {
+    task.placement = 'local_queue_fallback_insufficient_vram'
+    extra.placement_detail = `it requires ${vram} MiB of GPU memory; the available nodes have up to ${maxVramMb} MiB`
+    return
+  }
+  task.status = IN_PROGRESS
+  task.startedAt = task.createdAt
+  extra.remote = newDelegate(task.id, placer, task.createdAt)
 }
 
 function assertRoom(world: World): void {
@@ -170,13 +198,14 @@ function assertAllowed({ tier, because }: Judgement, isEnforced: boolean, isPark
 
 function announce(world: World, changes: StateChanges, task: Task, { because }: Judgement): void {
   const session_id = task.extra?.session_id
-  const placement_reason = task.placement
+  // While the task is being placed, the reason is not known yet.
+  const placement = task.status === IN_PROGRESS ? undefined : { placement_reason: task.placement }
   changes.event({
     type: 'task_submitted',
     task_id: task.id,
     agent_id: task.agent,
     description: task.description,
-    placement_reason,
+    ...placement,
     ...(session_id === undefined ? undefined : { session_id })
   })
   changes.lineage.push({
@@ -184,7 +213,7 @@ function announce(world: World, changes: StateChanges, task: Task, { because }: 
     task_id: task.id,
     agent_id: task.agent,
     ...(session_id === undefined ? undefined : { session_id }),
-    payload: { placement_reason, priority: task.priority }
+    payload: { ...placement, priority: task.priority }
   })
   world.traces.note(task.id, 'ingress', because, task.createdAt)
   world.traces.note(task.id, 'routed', `${agentLabel(task.agent)} by ${task.rule}`, task.createdAt)

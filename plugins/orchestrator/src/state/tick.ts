@@ -3,6 +3,7 @@ import { retire, spawnAs } from './agents.ts'
 import type { StateChanges } from './changes.ts'
 import { endTask } from './endings.ts'
 import { dropLock } from './files.ts'
+import { heldTaskOf, watchHolds } from './holds.ts'
 import { agentLoads, evacuate, rebalance } from './moves.ts'
 import { CANCELLED } from './status.ts'
 import { submit } from './submit.ts'
@@ -20,6 +21,7 @@ const ORDER: readonly Staleness[] = ['fresh', 'warn', 'alert', 'critical', 'dead
 /** Runs the periodic work, called once a second. An error of one part goes to `report`; the other parts still run. */
 export function tick(world: World, changes: StateChanges, report: (duty: string, error: unknown) => void): void {
   const duties: Readonly<Record<string, () => void>> = {
+    'results of other machines': () => watchHolds(world, changes),
     'release of stale locks': () => releaseStaleLocks(world, changes),
     'expiry of waiting tasks': () => expire(world, changes),
     'heartbeat check': () => checkHeartbeats(world, changes),
@@ -65,9 +67,11 @@ function checkHeartbeats(world: World, changes: StateChanges): void {
     const level = STALE.find(([min]) => missed >= min)?.[1] ?? 'fresh'
     const isWorse = ORDER.indexOf(level) > ORDER.indexOf(agent.staleness)
     agent.staleness = level
-    if (!isWorse) continue
-    changes.event({ type: 'agent_idle', agent_id: agent.id, level })
-    if (level === 'dead' && agent.dynamic && evacuate(world, changes, agent)) retire(world, changes, agent.id)
+    if (isWorse) changes.event({ type: 'agent_idle', agent_id: agent.id, level })
+    if (level !== 'dead' || !agent.dynamic || !(isWorse || agent.leavesLater)) continue
+    // Tasks on other machines must not move, so the agent stays until they have ended.
+    agent.leavesLater = heldTaskOf(world, agent) !== null
+    if (!agent.leavesLater && evacuate(world, changes, agent)) retire(world, changes, agent.id)
   }
 }
 

@@ -24,6 +24,7 @@ interface VolatileAgentState {
   readonly staleness: Staleness
   readonly idleSince: number | null
   readonly continuedAt: number
+  readonly leavesLater: boolean
   /** Task that the worker has claimed; null if there is none. */
   readonly current: number | null
 }
@@ -40,8 +41,9 @@ export function exportVolatileState(world: World): VolatileState {
       Array.from(world.tasks.values()).flatMap(({ id, reasons }) => (reasons === null ? [] : [[id, reasons]]))
     ),
     agents: Array.from(agents.values(), agent => {
-      const { id, activity, heardAt, isAttended, staleness, idleSince, continuedAt, current } = agent
-      return { id, activity, heardAt, isAttended, staleness, idleSince, continuedAt, current: current?.id ?? null }
+      const { id, activity, heardAt, isAttended, staleness, idleSince, continuedAt, leavesLater, current } = agent
+      const facts = { id, activity, heardAt, isAttended, staleness, idleSince, continuedAt, leavesLater }
+      return { ...facts, current: current?.id ?? null }
     })
   }
 }

@@ -4,12 +4,13 @@ import {
   orchestrationErrors,
   type TaskStatus,
   type TaskStatusKind,
-  taskLabel
+  taskLabel,
+  type WithdrawalReason
 } from '@svc/contracts'
 import type { StartStep } from '../steps.ts'
 import type { Agent } from './agent.ts'
 import type { StateChanges } from './changes.ts'
-import { MAX_ENDED, type StateSettings } from './limits.ts'
+import { MAX_ENDED, MAX_PLACEMENT_DETAIL, type StateSettings } from './limits.ts'
 import { LockTable } from './locks.ts'
 import { OwnedFiles } from './owned-files.ts'
 import type {
@@ -25,8 +26,9 @@ import type {
   ScalerPort,
   TrustPort
 } from './ports.ts'
+import { toLoad } from './priority.ts'
 import { allows, hasEnded, QUEUED, refuseTransition } from './status.ts'
-import { countOf, type Task, taskWeight } from './task.ts'
+import { countOf, extraFields, type Task, taskWeight } from './task.ts'
 import { TaskDependencies } from './task-dependencies.ts'
 import { TraceBook } from './trace-book.ts'
 
@@ -81,6 +83,8 @@ export class World {
   readonly taskDependencies = new TaskDependencies()
   readonly traces = new TraceBook()
   readonly groupAgents = new Map<string, number>()
+  /** Tasks in progress on other machines, by id. */
+  readonly holds = new Map<number, Task>()
   readonly counts: Record<TaskStatusKind, number> = {
     Queued: 0,
     InProgress: 0,
@@ -169,6 +173,7 @@ export class World {
     const agent = this.agents.get(task.agent)
     const before = agent?.load
     this.#leave(task, because)
+    if (this.holds.size > 0) this.#endHold(changes, task, because, to.kind === 'Cancelled' ? 'cancelled' : 'moved')
     task.status = to
     this.#enter(task)
     changes.touch('task', task.id)
@@ -182,6 +187,7 @@ export class World {
   reassign(changes: StateChanges, task: Task, to: Agent, because: string): void {
     const from = this.agents.get(task.agent)
     this.#leave(task, because)
+    if (this.holds.size > 0) this.#endHold(changes, task, because, 'moved')
     if (task.status.kind === 'InProgress') {
       task.status = QUEUED
       task.startedAt = 0
@@ -201,6 +207,19 @@ export class World {
     changes.touch('task', task.id)
     const agent = this.agents.get(task.agent)
     if (agent !== undefined) this.router.loadChanged(agent.id, agent.weightedLoad)
+  }
+
+  /** Runs a query of the router as if a task had no load. */
+  withoutLoad<A>(task: Task, query: () => A): A {
+    const agent = this.agents.get(task.agent)
+    if (agent === undefined) return query()
+    const { load, id } = agent
+    this.router.loadChanged(id, toLoad(load - taskWeight(task)))
+    try {
+      return query()
+    } finally {
+      this.router.loadChanged(id, agent.weightedLoad)
+    }
   }
 
   /** Parks a queued task until a file is unlocked. */
@@ -246,6 +265,17 @@ export class World {
       this.tasks.delete(oldest)
       changes.touch('task', oldest)
     }
+  }
+
+  /** Withdraws the remote work of a task that leaves its hold by a local command. */
+  #endHold(changes: StateChanges, task: Task, because: string, why: WithdrawalReason): void {
+    if (!this.holds.delete(task.id)) return
+    const extra = extraFields(task)
+    if (extra.remote !== undefined) changes.withdraw({ task: task.id, delegate: extra.remote, why })
+    extra.remote = undefined
+    task.placement = 'local_queue_default'
+    const detail = `its hold on another machine was ended${because === '' ? '' : `: ${because}`}`
+    extra.placement_detail = detail.slice(0, MAX_PLACEMENT_DETAIL)
   }
 
   #leave(task: Task, because: string): void {
@@ -302,6 +332,10 @@ export class World {
       case 'InProgress':
         agent.working.add(task)
         this.#weigh(agent, taskWeight(task))
+        if (task.extra?.remote === undefined) break
+        this.holds.set(task.id, task)
+        // No local worker gets another task meanwhile.
+        agent.current ??= task
         break
       case 'Doubted':
         agent.doubted += 1

@@ -1,5 +1,5 @@
 import type { CapabilityHints, TrustView } from '@svc/contracts'
-import type { MeshRoutingSettings, RoutingSettings } from '#routing'
+import type { RoutingSettings } from '#routing'
 import type { RoutableAgent, RouteDecision, TaskToRoute } from '#state'
 
 /** All inputs of a routing decision. */
@@ -16,7 +16,6 @@ export interface NaiveWorld {
   readonly inCooldown: (agent: number) => boolean
   readonly hasRoom: boolean
   readonly settings: RoutingSettings
-  readonly mesh: MeshRoutingSettings
   readonly schedulableNodes: number
   readonly newAgent: CapabilityHints
   readonly random: () => number
@@ -38,8 +37,8 @@ export function naiveRoute(task: TaskToRoute, world: NaiveWorld): Decision {
   const phase = /\[PHASE:(SHARD_GEN|SHARD_VALIDATE|REDUCE)\]/.exec(task.description)?.[1]?.toLowerCase()
   const labels = [...(task.capabilities?.labels ?? []), ...(task.required_labels ?? [])]
   const trainingLabels = labels.filter(label => /^(workload|pool)=/.test(label))
-  const isTraining = world.mesh.training_routing_experimental && trainingLabels.length > 0
-  const hasNodes = world.mesh.routing_experimental && world.schedulableNodes > 0
+  const isTraining = settings.mesh_training_routing_experimental && trainingLabels.length > 0
+  const hasNodes = settings.mesh_routing_experimental && world.schedulableNodes > 0
   const common =
     phase !== undefined || isTraining || hasNodes || settings.qgate_reputation_routing || settings.attention_enabled
   const covers = (agent: RoutableAgent, some: readonly string[]) =>
@@ -63,7 +62,7 @@ export function naiveRoute(task: TaskToRoute, world: NaiveWorld): Decision {
       const asked = task.capabilities?.min_vram_mb ?? 0
       let training = gpu(capabilities) ? 0.75 : 0
       if (asked > 0) training += (capabilities.min_vram_mb ?? 0) >= asked ? 0.75 : -0.5
-      if (asked >= 12_288) training += -2 * world.mesh.training_budget_pressure
+      if (asked >= 12_288) training += -2 * settings.mesh_training_budget_pressure
       if (covers(agent, trainingLabels)) training += 0.25
       sum += training
     }

@@ -79,17 +79,15 @@ const settings = fc
     qgate_reputation_routing: fc.integer({ min: 0, max: 3 }).map(n => n === 0),
     qgate_reputation_weight: fc.constantFrom(0.5, 1, 4),
     attention_enabled: fc.integer({ min: 0, max: 3 }).map(n => n === 0),
-    routing_exploration_epsilon: fc.constantFrom(0, 0.5)
+    routing_exploration_epsilon: fc.constantFrom(0, 0.5),
+    mesh_routing_experimental: fc.integer({ min: 0, max: 3 }).map(n => n === 0),
+    mesh_training_routing_experimental: fc.boolean(),
+    mesh_training_budget_pressure: fc.constantFrom(0, 0.5)
   })
   .map(over => ({ ...DEFAULTS, ...over }))
 
 const worlds = fc.record({
   settings,
-  mesh: fc.record({
-    routing_experimental: fc.integer({ min: 0, max: 3 }).map(n => n === 0),
-    training_routing_experimental: fc.boolean(),
-    training_budget_pressure: fc.constantFrom(0, 0.5)
-  }),
   nodes: fc.array(
     fc.record({ quarantined: fc.boolean(), heartbeat_stale: fc.boolean() }).map(over => node(over)),
     { maxLength: 2 }

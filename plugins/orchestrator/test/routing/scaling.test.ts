@@ -17,7 +17,8 @@ const DEFAULTS: ScalingSettings = {
   resource_mem_multiplier: 0.3,
   resource_exponent: 1,
   max_agents: 8,
-  min_agents: 1
+  min_agents: 1,
+  mesh_routing_experimental: false
 }
 
 interface Options {
@@ -101,8 +102,10 @@ t.test('queued tasks count if there are more than the threshold', async t => {
 t.test('GPU nodes of the mesh reduce the load', async t => {
   // 1 / (1 + 0.15 × 2) = 0.769; 6 × 0.769 = 4.6
   t.equal(grown([6]), 1)
-  t.equal(grown([6], { gpuNodes: 2 }), 0)
-  t.equal(grown([6.5], { gpuNodes: 2 }), 1)
+  const settings = { mesh_routing_experimental: true }
+  t.equal(grown([6], { settings, gpuNodes: 2 }), 0)
+  t.equal(grown([6.5], { settings, gpuNodes: 2 }), 1)
+  t.equal(grown([6], { gpuNodes: 2 }), 1, 'only with mesh_routing_experimental')
 })
 
 t.test('predicts the load from the last ticks', async t => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { TaskToRoute } from '#state'
 import { agent, node, type Opened, openRouter, task } from './world.ts'
 
-const TRAINING = { routing_experimental: false, training_routing_experimental: true, training_budget_pressure: 0.5 }
+const TRAINING = { mesh_training_routing_experimental: true, mesh_training_budget_pressure: 0.5 }
 
 /** Returns the terms of the only agent for a task, by name. */
 function terms({ router }: Opened, route: TaskToRoute): Record<string, number> {
@@ -66,31 +66,35 @@ t.test('−1,500 points without a GPU if one is preferred', async t => {
 })
 
 t.test('0.25 points if mesh nodes are available and the agent has the labels', async t => {
-  const mesh = { routing_experimental: true, training_routing_experimental: false, training_budget_pressure: 0 }
+  const settings = { mesh_routing_experimental: true }
   const route = task(['c/1'], { capabilities: { labels: ['fast'] }, required_labels: ['near'] })
   const capabilities = { labels: ['near', 'fast'] }
-  t.same(terms(one({ mesh, nodes: [node()] }, { capabilities }), route), { load: 0, remote_nodes: 0.25 })
-  t.same(terms(one({ mesh, nodes: [node()] }, { capabilities: { labels: ['fast'] } }), route), { load: 0 })
+  t.same(terms(one({ settings, nodes: [node()] }, { capabilities }), route), { load: 0, remote_nodes: 0.25 })
+  t.same(terms(one({ settings, nodes: [node()] }, { capabilities: { labels: ['fast'] } }), route), { load: 0 })
   for (const over of [{ maintenance: true }, { quarantined: true }, { heartbeat_stale: true }])
-    t.same(terms(one({ mesh, nodes: [node(over)] }, { capabilities }), route), { load: 0 }, JSON.stringify(over))
-  t.same(terms(one({ nodes: [node()] }, { capabilities }), route), { load: 0 }, 'the term needs routing_experimental')
+    t.same(terms(one({ settings, nodes: [node(over)] }, { capabilities }), route), { load: 0 }, JSON.stringify(over))
+  t.same(
+    terms(one({ nodes: [node()] }, { capabilities }), route),
+    { load: 0 },
+    'the term needs mesh_routing_experimental'
+  )
 })
 
 t.test('training terms: GPU, memory, pressure on the budget, labels', async t => {
   const route = task(['c/1'], { capabilities: { min_vram_mb: 12_288, labels: ['workload=train', 'quiet'] } })
   const fit = { gpu_cuda: true, min_vram_mb: 16_000, labels: ['workload=train'] }
   const all = { training_gpu: 0.75, training_vram: 0.75, training_pressure: -1, training_label: 0.25 }
-  t.same(terms(one({ mesh: TRAINING }, { capabilities: fit }), route), { load: 0, ...all })
+  t.same(terms(one({ settings: TRAINING }, { capabilities: fit }), route), { load: 0, ...all })
   const poor = { load: 0, missing_min_vram_mb: -5_000, training_vram: -0.5, training_pressure: -1 }
-  t.same(terms(one({ mesh: TRAINING }), route), poor)
+  t.same(terms(one({ settings: TRAINING }), route), poor)
   const small = task(['c/1'], { capabilities: { min_vram_mb: 12_287 }, required_labels: ['pool=x'] })
-  t.same(terms(one({ mesh: TRAINING }, { capabilities: fit }), small), {
+  t.same(terms(one({ settings: TRAINING }, { capabilities: fit }), small), {
     load: 0,
     training_gpu: 0.75,
     training_vram: 0.75
   })
   const plain = task(['c/1'], { capabilities: { min_vram_mb: 12_288 } })
-  t.same(terms(one({ mesh: TRAINING }, { capabilities: fit }), plain), { load: 0 }, 'the task is not a training')
+  t.same(terms(one({ settings: TRAINING }, { capabilities: fit }), plain), { load: 0 }, 'the task is not a training')
 })
 
 t.test('shard terms: reliability at the phase, failed shards, recent conflicts', async t => {
@@ -144,8 +148,8 @@ t.test('attention term: an upper confidence bound of the trust', async t => {
 })
 
 t.test('terms add up to the score, and each has a reason', async t => {
-  const settings = { attention_enabled: true, qgate_reputation_routing: true }
-  const opened = one({ settings, mesh: TRAINING }, { name: 'a', weighted_load: 3.2, paused: true })
+  const settings = { attention_enabled: true, qgate_reputation_routing: true, ...TRAINING }
+  const opened = one({ settings }, { name: 'a', weighted_load: 3.2, paused: true })
   opened.world.owners.set('a/1', 1)
   const route = task(['a/1'], {
     description: '[PHASE:REDUCE]',

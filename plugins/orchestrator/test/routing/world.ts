@@ -1,5 +1,5 @@
-import type { CapabilityHints, TrustView } from '@svc/contracts'
-import { AffinityGroups, type MeshRoutingSettings, type RemoteNode, Router, type RoutingSettings } from '#routing'
+import type { CapabilityHints, RemoteNode, TrustView } from '@svc/contracts'
+import { AffinityGroups, RemoteNodes, Router, type RoutingSettings } from '#routing'
 import type { RoutableAgent, TaskToRoute } from '#state'
 
 export const DEFAULTS: RoutingSettings = {
@@ -14,7 +14,10 @@ export const DEFAULTS: RoutingSettings = {
   attention_trust_routing_weight: 2,
   routing_exploration_epsilon: 0.05,
   trust_task_completion_floor: 0.25,
-  trust_task_completion_weight: 1.5
+  trust_task_completion_weight: 1.5,
+  mesh_routing_experimental: false,
+  mesh_training_routing_experimental: false,
+  mesh_training_budget_pressure: 0
 }
 
 /** Groups `a` and `b`, of the files below `a/` and `b/`; other files have none. */
@@ -72,7 +75,6 @@ type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 export function openRouter(
   options: {
     readonly settings?: Partial<RoutingSettings>
-    readonly mesh?: MeshRoutingSettings
     readonly nodes?: readonly RemoteNode[]
     readonly random?: () => number
     readonly newAgent?: CapabilityHints
@@ -81,14 +83,15 @@ export function openRouter(
 ): Opened {
   const world = options.world ?? new World()
   const settings = { ...DEFAULTS, ...options.settings }
+  const nodes = new RemoteNodes()
+  nodes.set('test', options.nodes ?? [])
   const router = new Router({
     world,
     groups: new AffinityGroups(GROUPS),
     settings: () => settings,
     random: options.random ?? (() => 0.99),
     newAgent: options.newAgent ?? {},
-    ...(options.mesh === undefined ? {} : { mesh: options.mesh }),
-    remoteNodes: () => options.nodes ?? []
+    remoteNodes: () => nodes.schedulable
   })
   return { world, router, settings }
 }
@@ -113,6 +116,7 @@ export function task(files: readonly string[], over: Partial<TaskToRoute> = {}):
 export function node(over: Partial<RemoteNode> = {}): RemoteNode {
   return {
     node_id: 'n1',
+    capabilities: {},
     labels: [],
     has_gpu: false,
     maintenance: false,
