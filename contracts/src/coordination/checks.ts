@@ -9,7 +9,8 @@ import {
   MAX_COORDINATION_NAME,
   MAX_COORDINATION_PAGE_BYTES,
   MAX_ITEM_BODY_BYTES,
-  type NewItem
+  type NewItem,
+  type NodeFlags
 } from './store.ts'
 
 /** Default priority of an item. */
@@ -28,6 +29,8 @@ export const MAX_ITEM_ERROR = 65_536
 /** Control characters. Names are part of hashed keys, in which U+001F separates them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are refused.
 const CONTROL = /[\u0000-\u001f\u007f]/
+
+const LONE_SURROGATE = /\p{Surrogate}/u
 
 /**
  * Checks of the parameters of a coordination store; every implementation uses them. `where` is the path of the
@@ -115,6 +118,16 @@ export const coordinationChecks = {
     integer('takeTokens: limit.wanted', limit.wanted, 1, 1e9)
   },
 
+  flags(where: string, flags: NodeFlags): void {
+    object(where, flags)
+    for (const flag of ['quarantined', 'maintenance'] as const)
+      if (flags[flag] !== undefined && typeof flags[flag] !== 'boolean')
+        throw invalid(`${where}.${flag}`, 'true or false', flags[flag])
+    const { maintenanceUntil } = flags
+    if (maintenanceUntil !== undefined && maintenanceUntil !== null)
+      integer(`${where}.maintenanceUntil`, maintenanceUntil, 0, Number.MAX_SAFE_INTEGER)
+  },
+
   /** Checks a queue, holder, lane, scope, bucket, node id or name of a shared text. */
   name,
   /** Checks a prefix of queue names, which may be empty. */
@@ -183,7 +196,6 @@ function plainText(where: string, value: unknown, limit: number): void {
 
 function text(where: string, value: unknown, limitBytes: number): number {
   if (typeof value !== 'string') throw invalid(where, 'text', value)
-  // Most texts are far below the limit: their size need not be computed to compare it.
   const bytes = Buffer.byteLength(value)
   if (bytes > limitBytes) throw tooLarge(`${where} has ${bytes} bytes; the limit is ${limitBytes}`)
   storable(where, value)
@@ -192,7 +204,7 @@ function text(where: string, value: unknown, limitBytes: number): number {
 
 /** Databases store neither U+0000 nor half of a surrogate pair. JSON writes both as escapes. */
 function storable(where: string, value: string): void {
-  if (value.includes('\u0000') || !value.isWellFormed())
+  if (value.includes('\u0000') || LONE_SURROGATE.test(value))
     throw invalid(where, 'text without U+0000 and without lone surrogates', value)
 }
 

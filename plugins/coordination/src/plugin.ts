@@ -1,0 +1,27 @@
+import { coordinationBackend, coordinationStore, databaseStore } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { DatabaseCoordination } from './database-coordination.ts'
+import { settings } from './settings.ts'
+
+export default definePlugin({
+  name: 'coordination',
+  summary: 'Queues and leases with one holder, in the primary database or on a server',
+  config: settings,
+  requires: { database: databaseStore },
+  optional: { backend: coordinationBackend },
+  provides: [coordinationStore],
+  async activate(ctx, { database, backend }) {
+    if (backend !== undefined && backend.store !== null) {
+      ctx.provide(coordinationStore, backend.store)
+      return
+    }
+    const { file } = ctx.config
+    const own = file === undefined ? null : await database.open({ file })
+    const store = new DatabaseCoordination(own ?? database)
+    ctx.provide(coordinationStore, store)
+    return async () => {
+      await store.close()
+      await own?.close()
+    }
+  }
+})
