@@ -136,6 +136,8 @@ const stateFields = {
   /** Why a task was not placed on another machine, or no longer is; at most 240 characters. */
   placement_detail: internal<string>(),
   audit_report: internal<string>(),
+  /** Summary of the completion, at most 16,000 characters. Only for work of another machine, which gets it as result. */
+  completion_summary: internal<string>(),
   /** The last 10 turns. */
   transcript: internal<readonly TaskTurn[]>(),
   /** The last 20 observations. */

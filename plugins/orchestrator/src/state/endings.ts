@@ -3,7 +3,7 @@ import { shardPhaseOf } from '../routing/skill-ledger.ts'
 import type { Agent } from './agent.ts'
 import type { StateChanges } from './changes.ts'
 import { lockToWork, releaseFiles } from './files.ts'
-import { KEPT_CANDIDATES, MAX_DESCRIPTION_BYTES } from './limits.ts'
+import { KEPT_CANDIDATES, MAX_DESCRIPTION_BYTES, MAX_SUMMARY_CHARS } from './limits.ts'
 import type { GateEvidence } from './ports.ts'
 import { NO_REASONS, type Reasons } from './reasons.ts'
 import { CANCELLED, COMPLETED, hasEnded, IN_PROGRESS, QUEUED, refuseTransition } from './status.ts'
@@ -113,6 +113,9 @@ export function complete(
   changes.touch('trust', task.agent)
   for (const key of deps.budgets.completed(task.agent)) changes.touch('budget', key)
   noteSkills(world, task, null)
+  const summary = attestation?.completion_summary
+  if (summary !== undefined && task.extra?.remote_origin !== undefined)
+    extraFields(task).completion_summary = summary.slice(0, MAX_SUMMARY_CHARS)
   endTask(world, changes, task, COMPLETED, null)
   return { completed: true }
 }

@@ -46,3 +46,5 @@ export const MAX_OBSERVATIONS = 20
 export const SHOWN_CANDIDATES = 10
 /** Maximum candidates stored with a task that has left its queue. */
 export const KEPT_CANDIDATES = 3
+/** Maximum characters of a task's completion summary. */
+export const MAX_SUMMARY_CHARS = 16_000
