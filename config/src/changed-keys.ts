@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { aliasPaths } from './aliases.ts'
 import { parseKey } from './edit-toml.ts'
 import { fromText } from './env.ts'
 import { configErrors } from './errors.ts'
@@ -36,30 +37,42 @@ export function settingAt(sections: readonly ResolvedSection[], path: Path): Set
       const rest = path.slice(base.length)
       const isInTable = rest.length > 0 && base.every((key, index) => path[index] === key)
       if (!isInTable || section.accepts?.(rest[0] ?? '', base) === false) continue
-      const setting = section.declared.find(each => each.path.every((key, index) => rest[index] === key))
-      if (setting !== undefined) return { section, setting, path: rest }
+      const found = settingNamed(section, rest)
+      if (found !== undefined) return found
     }
+  }
+  return undefined
+}
+
+/** Returns the setting at a path of a section, where it may have the name of an alias. */
+function settingNamed(section: ResolvedSection, path: Path): SettingOfKey | undefined {
+  for (const setting of section.declared) {
+    const name = [setting.path, ...aliasPaths(setting)].find(each => each.every((key, index) => path[index] === key))
+    if (name !== undefined) return { section, setting, path: [...setting.path, ...path.slice(name.length)] }
   }
   return undefined
 }
 
 /**
  * Returns the path in a file for the key of a setting: a documented key, a key of another table of its section, or
- * `OWNER.key`. If the file already sets it in another table, that one. A key of no setting is used as it is.
+ * `OWNER.key`. If the file already sets it in another table or under an alias, that one. A key of no setting is used as it is.
  */
 export function pathOfKey(sections: readonly ResolvedSection[], key: string, file: Table): Path {
   const path = parseKey(key)
   const found = settingAt(sections, path) ?? ownersSetting(sections, path)
   if (found === undefined) return path
-  const paths = found.section.tables.map(base => [...base, ...found.path])
+  const { section, setting } = found
+  const rest = found.path.slice(setting.path.length)
+  const names = [...aliasPaths(setting), setting.path]
+  const paths = names.flatMap(name => section.tables.map(base => [...base, ...name, ...rest]))
   return paths.findLast(each => lookup(file, each) !== undefined) ?? paths.at(-1) ?? path
 }
 
 function ownersSetting(sections: readonly ResolvedSection[], [owner, ...rest]: Path): SettingOfKey | undefined {
   for (const section of sections) {
     if (section.owner !== owner || section.accepts?.(rest[0] ?? '', section.prefix) === false) continue
-    const setting = section.declared.find(each => each.path.every((key, index) => rest[index] === key))
-    if (setting !== undefined) return { section, setting, path: rest }
+    const found = settingNamed(section, rest)
+    if (found !== undefined) return found
   }
   return undefined
 }

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
+import { aliasesOf } from './aliases.ts'
 import { isTable } from './layers.ts'
 import { propertiesOf } from './schema.ts'
 import type { Registry } from './section.ts'
@@ -46,6 +47,10 @@ function merged(first: JsonSchema | undefined, second: JsonSchema): JsonSchema {
 function relaxed(schema: JsonSchema): JsonSchema {
   const { required: _required, ...rest } = schema
   if (!isTable(schema.properties)) return rest
-  const properties = Object.entries(propertiesOf(schema)).map(([key, property]) => [key, relaxed(property)])
+  const properties = Object.entries(propertiesOf(schema)).flatMap(([key, property]) => {
+    const own = relaxed(property)
+    const aliases = aliasesOf(property).map(alias => [alias, { ...own, deprecated: true }])
+    return [[key, own], ...aliases]
+  })
   return { ...rest, properties: Object.fromEntries(properties) }
 }

@@ -2,6 +2,7 @@ import { errorTable } from '@svc/plugin-sdk'
 
 /** Errors of configuration files, keys, values and environment variables. */
 export const configErrors = errorTable({
+  CFG_ALIAS_IGNORED: { message: 'A configuration file sets a setting under two of its names.' },
   CFG_EDIT_FAILED: { message: 'A configuration file has a layout that svc cannot edit.', status: 409 },
   CFG_ENV_CONFLICT: { message: 'Two settings declare the same environment variable.' },
   CFG_ENV_INVALID: { message: 'The value of an environment variable is not valid for its setting.' },

@@ -1,4 +1,5 @@
 import { type ConfigProblem, parseSecretReference, type SettingExplanation, type SettingReport } from '@svc/plugin-sdk'
+import { aliasPaths } from './aliases.ts'
 import { configErrors } from './errors.ts'
 import { isTable, lookup, mentions, UNSET } from './layers.ts'
 import { didYouMean } from './problem.ts'
@@ -42,7 +43,8 @@ function namesOf({ tables, owner }: ResolvedSection, setting: Declared): readonl
   const known = names.get(setting)
   if (known !== undefined) return known
   const bases = [...[...tables].reverse(), [owner]]
-  const keys = [...new Set(bases.map(base => keyText([...base, ...setting.path])))]
+  const paths = [setting.path, ...aliasPaths(setting)]
+  const keys = [...new Set(paths.flatMap(path => bases.map(base => keyText([...base, ...path]))))]
   names.set(setting, keys)
   return keys
 }

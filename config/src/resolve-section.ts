@@ -1,7 +1,9 @@
 import { type ConfigProblem, errorMessage, parseSecretReference, type SecretReference } from '@svc/plugin-sdk'
+import { type AliasUse, underOwnNames } from './aliases.ts'
 import { fromText } from './env.ts'
 import {
   isTable,
+  lookup,
   merge,
   nest,
   originOf,
@@ -44,7 +46,11 @@ interface EnvEntry {
 /** Merges the layers and the environment, validates the result and fills in defaults. */
 export function resolveSection(section: DeclaredSection, sources: ConfigSources): ResolvedSection {
   const problems: ConfigProblem[] = []
-  const own = sources.layers.map(layer => viewOf(layer, section))
+  const own = sources.layers.map(layer => {
+    const { view, ignored } = underOwnNames(viewOf(layer, section), section.declared)
+    for (const use of ignored) problems.push(ignoredAlias(section, use, layer, view))
+    return view
+  })
   const files = own.filter(({ layer }) => layer !== 'set')
   const overrides = own.filter(({ layer }) => layer === 'set')
   const { env } = sources
@@ -80,6 +86,14 @@ export function resolveSection(section: DeclaredSection, sources: ConfigSources)
     for (const [entry, issue] of rejected) problems.push(envProblem(section, entry, issue.expected))
     entries = entries.filter(entry => !rejected.has(entry))
   }
+}
+
+function ignoredAlias(section: DeclaredSection, { setting, alias }: AliasUse, layer: View, own: View): ConfigProblem {
+  const [key, other] = [setting.path, alias].map(path => keyText([...section.prefix, ...path])) as [string, string]
+  const base = section.tables.findLast(table => lookup(layer.table, [...table, ...alias]) !== undefined)
+  const place = layer.place([...(base ?? section.prefix), ...alias])
+  const message = `${other} is another name of ${key}, which is set at ${own.place(setting.path).text}; it is ignored`
+  return problem('warning', 'CFG_ALIAS_IGNORED', message, place, other, 'remove one of the two')
 }
 
 function readVariable(

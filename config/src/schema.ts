@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
+import { aliasesOf } from './aliases.ts'
 import { isTable, type Path } from './layers.ts'
 
 export type ReloadClass = 'live' | 'plugin' | 'restart'
@@ -6,6 +7,8 @@ export type ReloadClass = 'live' | 'plugin' | 'restart'
 /** One setting that a schema declares. A table with declared keys is no setting; a table with free keys is one. */
 export interface Declared {
   readonly path: Path
+  /** Other names in the same table. */
+  readonly aliases: readonly string[]
   readonly schema: JsonSchema
   /** Environment variables in order of precedence. */
   readonly env: readonly string[]
@@ -21,6 +24,13 @@ export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSc
   return isTable(schema.properties) ? (schema.properties as Record<string, JsonSchema>) : {}
 }
 
+/** Returns the property with a name or an alias. */
+function propertyNamed(schema: JsonSchema, name: string): JsonSchema | undefined {
+  const properties = propertiesOf(schema)
+  if (Object.hasOwn(properties, name)) return properties[name]
+  return Object.values(properties).find(property => aliasesOf(property).includes(name))
+}
+
 /** Returns every setting of a schema in declaration order. `x-reload`, `x-secret` and `x-guards` apply to all nested settings. */
 export function declaredSettings(schema: JsonSchema, path: Path = [], outer: JsonSchema = {}): readonly Declared[] {
   return Object.entries(propertiesOf(schema)).flatMap(([key, own]) => {
@@ -33,6 +43,7 @@ export function declaredSettings(schema: JsonSchema, path: Path = [], outer: Jso
     const secret = marks['x-secret'] === true || holdsSecret(own)
     return {
       path: here,
+      aliases: aliasesOf(own),
       schema: own,
       env: typeof env === 'string' ? [env] : (env ?? []),
       reload: (marks['x-reload'] as ReloadClass | undefined) ?? 'plugin',
@@ -60,7 +71,7 @@ export function isSecretAt(schema: JsonSchema, path: Path): boolean {
   let current = schema
   for (const key of path) {
     if (current['x-secret'] === true) return true
-    const next = propertiesOf(current)[key] ?? current.additionalProperties ?? current.items
+    const next = propertyNamed(current, key) ?? current.additionalProperties ?? current.items
     // Unions and references are not followed: one secret anywhere inside is enough.
     if (!isTable(next)) break
     current = next

@@ -1,4 +1,5 @@
 import type { ConfigProblem, JsonSchema } from '@svc/plugin-sdk'
+import { aliasPaths } from './aliases.ts'
 import type { Path } from './layers.ts'
 import { problem } from './problem.ts'
 import { type Declared, declaredSettings, propertiesOf } from './schema.ts'
@@ -78,8 +79,17 @@ function declare(section: Section, tops: Map<string, string>, variables: Map<str
     const hint = 'rename the setting, or give the schema an x-section'
     conflicts.push(problem('error', 'CFG_KEY_RESERVED', message, undefined, keyText([...prefix, key]), hint))
   }
-  const declared = declaredSettings(section.schema).map(setting => {
+  const settings = declaredSettings(section.schema)
+  const names = new Set(settings.map(({ path }) => keyText(path)))
+  const declared = settings.map(setting => {
     const key = keyText([...prefix, ...setting.path])
+    for (const alias of aliasPaths(setting).map(keyText)) {
+      if (names.has(alias)) {
+        const message = `${label} declares "${alias}" as another name of ${key}, but another setting has this name`
+        conflicts.push(problem('error', 'CFG_KEY_RESERVED', message, undefined, key, 'remove the name from x-aliases'))
+      }
+      names.add(alias)
+    }
     const free = setting.env.filter(variable => {
       const other = variables.get(variable)
       if (other === undefined) variables.set(variable, key)

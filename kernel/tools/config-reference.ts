@@ -27,7 +27,7 @@ function part(title: string, table: string, settings: readonly Declared[]): stri
       setting.secret || setting.schema.default === undefined ? '' : code(JSON.stringify(setting.schema.default)),
       setting.env.map(code).join(', '),
       setting.reload,
-      descriptionOf(setting)
+      [descriptionOf(setting), aliasesText(setting)].filter(text => text !== '').join(' ')
     ]
     return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
   })
@@ -37,6 +37,10 @@ function part(title: string, table: string, settings: readonly Declared[]): stri
 
 function code(text: string): string {
   return `\`${text}\``
+}
+
+function aliasesText({ aliases }: Declared): string {
+  return aliases.length === 0 ? '' : `Also named ${aliases.map(code).join(', ')}.`
 }
 
 function descriptionOf({ schema }: Declared): string {
