@@ -2,7 +2,6 @@ import { type Principal, point, service } from '@svc/plugin-sdk'
 import type { AgentView } from './agent.ts'
 import type { TaskFilter } from './orchestrator.ts'
 import type { TaskExplanation } from './submit.ts'
-import type { TaskStatusKind } from './task.ts'
 import type { TaskView } from './task-fields.ts'
 
 /**
@@ -70,10 +69,23 @@ export interface RepositoryAgent extends Omit<AgentView, 'activity'>, Partial<Pi
 
 export type ForeignAgent = RepositoryAgent
 
-/** Process with its number of agents, and of its tasks by status. */
+/** Process with its number of agents and tasks. */
 export interface ProcessTasks extends TaskProcess {
   readonly agents: number
-  readonly tasks: Readonly<Record<TaskStatusKind, number>>
+  /** Unfinished tasks by status. */
+  readonly open: Readonly<Record<OpenStatus, number>>
+  /** All tasks that have ended, also those that are no longer known. */
+  readonly ended: EndedTasks
+}
+
+/** Statuses of a task that has not ended. */
+export const OPEN_STATUSES = ['Queued', 'InProgress', 'Blocked', 'BlockedOnApproval', 'Doubted'] as const
+export type OpenStatus = (typeof OPEN_STATUSES)[number]
+
+export interface EndedTasks {
+  readonly completed: number
+  readonly failed: number
+  readonly cancelled: number
 }
 
 /** Operation that the holder of a task runs for each verb. */

@@ -1,13 +1,15 @@
-import type {
-  A2aBus,
-  AgentFleet,
-  ContextStore,
-  DatabaseStore,
-  KernelAdmin,
-  KernelPort,
-  Orchestrator,
-  SessionContext,
-  StatusSection
+import {
+  type A2aBus,
+  type AgentFleet,
+  type ContextStore,
+  type DatabaseStore,
+  type KernelAdmin,
+  type KernelPort,
+  type Orchestrator,
+  type RepositoryTasks,
+  SEAT_SURFACE,
+  type SessionContext,
+  type StatusSection
 } from '@svc/contracts'
 import type { Call, Handler, Operation, PluginContext, Ref } from '@svc/plugin-sdk'
 import type { StateFeeds } from './feeds/state-feeds.ts'
@@ -19,9 +21,11 @@ export interface Dependencies {
   readonly orchestrator: Orchestrator
   /** The orchestrator of this process, for the daemon's own methods. */
   readonly local: Orchestrator
+  /** Tasks of all processes of the repository. */
+  readonly tasks: Ref<RepositoryTasks>
   readonly port: KernelPort
   readonly pilot: DaemonPilot
-  /** Rows of tasks and agents of this process. */
+  /** Rows of tasks and agents of all processes. */
   readonly feeds: StateFeeds
   /** Contributed sections of the status. */
   readonly sections: () => readonly StatusSection[]
@@ -34,14 +38,14 @@ export interface Dependencies {
 }
 
 /**
- * Returns the orchestrator for a call. A call over RPC has already reached the daemon, so it runs in this process; other
- * calls may go to the daemon.
+ * Returns the orchestrator for a call. A call over RPC has already reached the daemon, and a call of another process the
+ * holder of the task, so they run in this process; other calls may go to the daemon.
  */
 export function orchestratorOf(
   { orchestrator, local }: Dependencies,
   { surface }: Pick<Call, 'surface'>
 ): Orchestrator {
-  return surface === 'rpc' ? local : orchestrator
+  return surface === 'rpc' || surface === SEAT_SURFACE ? local : orchestrator
 }
 
 /** An operation and the factory of its handler. */

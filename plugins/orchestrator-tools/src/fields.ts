@@ -1,5 +1,5 @@
-import type { AgentActivity, FileAffinity, Priority, TaskCategory, TrustTier } from '@svc/contracts'
-import { type Infer, t } from '@svc/plugin-sdk'
+import type { AgentActivity, FileAffinity, Priority, TaskCategory, TaskReference, TrustTier } from '@svc/contracts'
+import { defined, type Infer, t } from '@svc/plugin-sdk'
 
 /** Fields and outputs shared by many operations. */
 
@@ -8,13 +8,27 @@ const MAX_PATH = 4_096
 export const taskId = t.union([t.integer({ minimum: 1 }), t.string({ pattern: '^(T-)?[0-9]{1,15}$' })], {
   description: 'Id of a task, for example 42 or T-0042.'
 })
+/** A task of any process. */
+export const taskReference = t.union(
+  [t.integer({ minimum: 1 }), t.string({ pattern: '^(T-)?[0-9]{1,15}(@[A-Za-z0-9._:-]{1,253})?$' })],
+  {
+    description:
+      'Id of a task, for example 42 or T-0042. T-0042@HOST if hosts with separate databases have this number.'
+  }
+)
 export const agentId = t.union([t.integer({ minimum: 1 }), t.string({ pattern: '^(A-)?[0-9]{1,15}$' })], {
   description: 'Id of an agent, for example 3 or A-03.'
 })
 
-/** Returns the number of a {@link taskId} or {@link agentId} in any spelling. */
+/** Returns the number of a {@link taskId}, {@link taskReference} or {@link agentId} in any spelling. */
 export function numberOf(id: number | string): number {
-  return typeof id === 'number' ? id : Number(id.replace(/^[TA]-/, ''))
+  return typeof id === 'number' ? id : Number(id.replace(/^[TA]-/, '').replace(/@.*$/, ''))
+}
+
+/** Parses a {@link taskReference}. */
+export function referenceOf(id: number | string): TaskReference {
+  const [, host] = String(id).split('@', 2)
+  return { id: numberOf(id), ...defined({ host }) }
 }
 
 export const filePath = (description: string) => t.string({ minLength: 1, maxLength: MAX_PATH, description })

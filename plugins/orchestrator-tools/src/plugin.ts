@@ -8,6 +8,7 @@ import {
   kernelAdmin,
   kernelPort,
   orchestrator as orchestratorService,
+  repositoryTasks,
   type StatusSection,
   sessionContext,
   statusSections
@@ -24,7 +25,7 @@ import { inboxOperations } from './console/inbox.ts'
 import { contributeConsole } from './console/pages.ts'
 import { taskOperations } from './console/task-operations.ts'
 import { feedOperations } from './feeds/feeds.ts'
-import { StateFeeds } from './feeds/state-feeds.ts'
+import { StateFeeds, TOPICS } from './feeds/state-feeds.ts'
 import { files } from './files/files.ts'
 import { attentionOperations } from './ledgers/attention.ts'
 import { budgets } from './ledgers/budgets.ts'
@@ -45,6 +46,9 @@ import { submission } from './tasks/submit-task.ts'
 import { views } from './tasks/view-task.ts'
 import { topCommand, topDescriptor } from './top/command.ts'
 
+/** Interval in milliseconds in which a shown list follows the other processes. */
+const FOREIGN_MS = 2_000
+
 const SOCKET = 'plugins.daemon.socket'
 
 const all = [
@@ -60,7 +64,7 @@ export default definePlugin({
   name: 'orchestrator-tools',
   summary: 'The orchestrator as tools, methods of the daemon and commands',
   // By reference: followers of events survive a reload of the orchestrator.
-  requires: { orchestrator: ref(orchestratorService), port: kernelPort },
+  requires: { orchestrator: ref(orchestratorService), repository: ref(repositoryTasks), port: kernelPort },
   optional: {
     sessions: sessionContext,
     context: contextStore,
@@ -72,7 +76,7 @@ export default definePlugin({
   operations: all.map(({ operation }) => operation),
   commands: [topDescriptor],
   points: [statusSections],
-  activate(ctx, { orchestrator: reference, ...others }) {
+  activate(ctx, { orchestrator: reference, repository, ...others }) {
     const local = new DelegatingOrchestrator(() => reference.current)
     const socket = others.admin?.settings(SOCKET).find(({ key }) => key === SOCKET)?.value
     const pilot = new DaemonPilot(typeof socket === 'string' ? socket : '', ctx.projectRoot, local, ctx.log)
@@ -85,14 +89,25 @@ export default definePlugin({
     const sections = () => contributed
     const feeds = new StateFeeds(
       () => reference.available,
+      () => repository.available,
       topic => ctx.changed(topic)
     )
     ctx.onServe('follow the orchestrator', () => feeds.attach())
     ctx.on(generationFlipped, () => feeds.attach(), { label: 'follow the orchestrator' })
     ctx.effect('feeds', () => feeds.close())
+    const { topics } = others.port
+    const timer = setInterval(() => {
+      if (!topics.watched(TOPICS.tasks) && !topics.watched(TOPICS.agents)) return
+      feeds.refreshForeign(AbortSignal.timeout(FOREIGN_MS)).catch(() => {})
+    }, FOREIGN_MS).unref()
+    ctx.effect('tasks of other processes', () => clearInterval(timer))
     contributeConsole(ctx)
-    for (const each of all) each.implement(ctx, { ...others, orchestrator, local, pilot, feeds, sections })
-    ctx.command(topDescriptor.command, topCommand({ projectRoot: ctx.projectRoot, orchestrator: local }))
+    for (const each of all)
+      each.implement(ctx, { ...others, orchestrator, local, tasks: repository, pilot, feeds, sections })
+    ctx.command(
+      topDescriptor.command,
+      topCommand({ projectRoot: ctx.projectRoot, orchestrator: local, tasks: repository })
+    )
     // A serving process may become the daemon itself, so it checks only at the first call.
     if (others.admin?.serves !== false) return
     ctx.on(generationFlipped, async () => {

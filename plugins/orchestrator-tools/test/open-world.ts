@@ -4,11 +4,13 @@ import {
   type McpToolset,
   mcpToolset,
   type Orchestrator,
-  orchestrator as orchestratorToken
+  orchestrator as orchestratorToken,
+  type RepositoryTasks,
+  repositoryTasks
 } from '@svc/contracts'
 import a2a from '@svc/plugin-a2a'
 import database from '@svc/plugin-database'
-import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
+import { definePlugin, type Plugin, type Ref, ref } from '@svc/plugin-sdk'
 import { fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import '../../database/test/built-worker.ts'
 import mcp from '@svc/plugin-mcp'
@@ -31,6 +33,7 @@ export interface Envelope {
 export interface World {
   readonly kernel: TestKernel
   readonly orchestrator: Orchestrator
+  readonly tasks: Ref<RepositoryTasks>
   /** Calls a tool, and returns the result that an MCP client gets. The prefix `svc_` may be omitted. */
   tool(name: string, args?: object, role?: string): Promise<Envelope>
   readonly toolset: McpToolset
@@ -51,10 +54,14 @@ export async function openWorld(
     readonly daemon?: string
   } = {}
 ): Promise<World> {
-  let held: { readonly tasks: { readonly current: Orchestrator }; readonly tools: { readonly current: McpToolset } }
+  let held: {
+    readonly tasks: Ref<Orchestrator>
+    readonly tools: Ref<McpToolset>
+    readonly repository: Ref<RepositoryTasks>
+  }
   const probe = definePlugin({
     name: 'probe',
-    requires: { tasks: ref(orchestratorToken), tools: ref(mcpToolset) },
+    requires: { tasks: ref(orchestratorToken), tools: ref(mcpToolset), repository: ref(repositoryTasks) },
     activate: (_ctx, deps) => {
       held = deps
     }
@@ -72,6 +79,9 @@ export async function openWorld(
     kernel,
     get orchestrator() {
       return held.tasks.current
+    },
+    get tasks() {
+      return held.repository
     },
     get toolset() {
       return held.tools.current

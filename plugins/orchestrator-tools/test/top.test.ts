@@ -67,10 +67,10 @@ function pipe() {
 const task = { description: 'Do it', files: [] }
 
 t.test('shows its own orchestrator, with a note, if no daemon runs', async t => {
-  const { orchestrator, kernel } = await openWorld(t)
+  const { orchestrator, tasks, kernel } = await openWorld(t)
   await orchestrator.submit({ ...task, agent_name: 'builder' })
   const { stream, lines } = pipe()
-  const code = await topCommand({ projectRoot: kernel.root, orchestrator })({}, ioOf(stream))
+  const code = await topCommand({ projectRoot: kernel.root, orchestrator, tasks })({}, ioOf(stream))
   t.equal(code, 0)
   const text = lines().join('\n')
   t.match(text, /no daemon runs; this is the orchestrator of this process only/)
@@ -81,8 +81,8 @@ t.test('shows its own orchestrator, with a note, if no daemon runs', async t => 
 })
 
 t.test('--json prints one object per line, up to the requested count or until interrupted', async t => {
-  const { orchestrator, kernel } = await openWorld(t)
-  const top = topCommand({ projectRoot: kernel.root, orchestrator })
+  const { orchestrator, tasks, kernel } = await openWorld(t)
+  const top = topCommand({ projectRoot: kernel.root, orchestrator, tasks })
   const some = pipe()
   await top({ count: 2, interval: 100 }, ioOf(some.stream, true))
   t.equal(some.lines().length, 2)
@@ -104,10 +104,10 @@ t.test('--json prints one object per line, up to the requested count or until in
 })
 
 t.test('the live view draws, pauses, continues, resizes, and restores the terminal', async t => {
-  const { orchestrator, kernel } = await openWorld(t)
+  const { orchestrator, tasks, kernel } = await openWorld(t)
   const terminal = new FakeTerminal()
   const listeners = process.listenerCount('exit')
-  const running = topCommand({ projectRoot: kernel.root, orchestrator })({ interval: 100 }, ioOf(terminal))
+  const running = topCommand({ projectRoot: kernel.root, orchestrator, tasks })({ interval: 100 }, ioOf(terminal))
   const shows = (pattern: RegExp) => until(() => terminal.lines.some(line => pattern.test(line)))
   await shows(/queued 0/)
   t.ok(terminal.raw)
@@ -138,8 +138,8 @@ t.test('the live view draws, pauses, continues, resizes, and restores the termin
 })
 
 t.test('Ctrl-C ends the view, as a key and as a signal', async t => {
-  const { orchestrator, kernel } = await openWorld(t)
-  const top = topCommand({ projectRoot: kernel.root, orchestrator })
+  const { orchestrator, tasks, kernel } = await openWorld(t)
+  const top = topCommand({ projectRoot: kernel.root, orchestrator, tasks })
   for (const end of ['key', 'signal']) {
     const terminal = new FakeTerminal()
     const io = ioOf(terminal)
@@ -154,10 +154,10 @@ t.test('Ctrl-C ends the view, as a key and as a signal', async t => {
 
 t.test('follows the daemon, reports its loss, and finds the next one', async t => {
   const first = await secondDaemon(t)
-  const { orchestrator } = await openWorld(t)
+  const { orchestrator, tasks } = await openWorld(t)
   const { stream, lines } = pipe()
   const io = ioOf(stream, true)
-  const running = topCommand({ projectRoot: first.root, orchestrator })({ interval: 100 }, io)
+  const running = topCommand({ projectRoot: first.root, orchestrator, tasks })({ interval: 100 }, io)
   const snapshots = () => lines().map(line => JSON.parse(line) as Snapshot)
   const { callDaemon } = await import('@svc/contracts')
   await until(() => snapshots().length > 0)
@@ -198,10 +198,10 @@ t.test('follows the daemon, reports its loss, and finds the next one', async t =
 })
 
 t.test('waits for a slow reader', async t => {
-  const { orchestrator, kernel } = await openWorld(t)
+  const { orchestrator, tasks, kernel } = await openWorld(t)
   const stream = new PassThrough({ highWaterMark: 1 })
   const io = ioOf(stream, true)
-  const running = topCommand({ projectRoot: kernel.root, orchestrator })({ interval: 100, count: 3 }, io)
+  const running = topCommand({ projectRoot: kernel.root, orchestrator, tasks })({ interval: 100, count: 3 }, io)
   await once(stream, 'readable')
   t.ok(stream.readableLength < 2_000, 'only one line is buffered')
   stream.resume()

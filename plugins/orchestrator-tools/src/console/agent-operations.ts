@@ -5,7 +5,7 @@ import { agentOf } from '../agents/lifecycle.ts'
 import { bound, type Dependencies } from '../dependencies.ts'
 import { agentRow, agentRowOf } from '../feeds/agent-row.ts'
 import { TOPICS } from '../feeds/state-feeds.ts'
-import { agentId } from '../fields.ts'
+import { agentId, numberOf } from '../fields.ts'
 import { eventRow, shownEvent } from './event-row.ts'
 
 const { ORC_AGENT_NOT_FOUND } = orchestrationErrors.specs
@@ -25,10 +25,13 @@ export const agentRecord = defineOperation({
   expose: { rpc: true }
 })
 
-function agentRecordHandler({ local }: Dependencies): Handler<typeof agentRecord> {
-  return ({ agent_id }) => {
+function agentRecordHandler({ local, tasks }: Dependencies): Handler<typeof agentRecord> {
+  return async ({ agent_id }, { signal }) => {
+    const { items } = await tasks.current.agents({}, signal)
+    const found = items.find(({ id }) => id === numberOf(agent_id))
+    if (found !== undefined && !found.process.own) return agentRowOf(found, null)
     const agent = agentOf(local, agent_id)
-    return agentRowOf(agent, local.budgets.of(agent.id))
+    return agentRowOf({ ...agent, process: tasks.current.process }, local.budgets.of(agent.id))
   }
 }
 
@@ -47,7 +50,8 @@ export const agentEventList = defineOperation({
 
 function agentEventListHandler({ local }: Dependencies): Handler<typeof agentEventList> {
   return ({ agent_id }) => {
-    const { id } = agentOf(local, agent_id)
+    // An agent of another process has its events there.
+    const id = numberOf(agent_id)
     const own = local.recentEvents().filter(event => isOf(event, id))
     return { events: own.slice(-MAX_EVENTS).map(shownEvent) }
   }

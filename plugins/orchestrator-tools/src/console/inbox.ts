@@ -1,4 +1,5 @@
 import {
+  type AgentView,
   agentLabel,
   dashboardInboxOutput,
   dashboardSearchOutput,
@@ -29,7 +30,8 @@ export const inbox = defineOperation({
 
 function inboxHandler({ local, feeds, port, bus }: Dependencies): Handler<typeof inbox> {
   const questions = new OpenQuestions(() => bus?.available, port.topics)
-  return async () => {
+  return async (_, { signal }) => {
+    await feeds.refreshForeign(signal)
     const waiting = feeds.needingAttention()
     const approvals = oldest(waiting, 'BlockedOnApproval', MAX_ITEMS)
     const doubts = oldest(waiting, 'Doubted', MAX_ITEMS)
@@ -58,39 +60,39 @@ function since({ ended_at_ms, started_at_ms, submitted_at_ms }: TaskRow): number
   return ended_at_ms ?? started_at_ms ?? submitted_at_ms
 }
 
-function taskLink(id: number): string {
-  return `/ui/p/orchestrator-tools/tasks/${id}`
+function taskLink(key: string): string {
+  return `/ui/p/orchestrator-tools/tasks/${encodeURIComponent(key)}`
 }
 
 function approvalItem(row: TaskRow, orchestrator: Orchestrator): InboxItem {
-  const task = orchestrator.task(row.id)
+  const task = row.own ? orchestrator.task(row.id) : null
   const files =
     task === null || task.files.length === 0 ? '' : `\n\nFiles: ${task.files.map(({ path }) => path).join(', ')}`
   return {
-    id: `approval-${row.id}`,
+    id: `approval-${row.key}`,
     kind: 'approval',
     title: `${row.task} waits for approval`,
     body: short(`${task?.description ?? row.description}${files}`, MAX_BODY),
     since: since(row),
-    link: taskLink(row.id),
+    link: taskLink(row.key),
     answers: [
-      { label: 'Approve', operation: 'orchestrator.approveTask', input: { task_id: row.id }, tone: 'primary' },
-      { label: 'Cancel task', operation: 'orchestrator.cancelTask', input: { task_id: row.id }, tone: 'danger' }
+      { label: 'Approve', operation: 'orchestrator.approveTask', input: { task_id: row.key }, tone: 'primary' },
+      { label: 'Cancel task', operation: 'orchestrator.cancelTask', input: { task_id: row.key }, tone: 'danger' }
     ]
   }
 }
 
 function doubtItem(row: TaskRow, orchestrator: Orchestrator): InboxItem {
-  const task = orchestrator.task(row.id)
+  const task = row.own ? orchestrator.task(row.id) : null
   const reason = task?.status.kind === 'Doubted' ? task.status.reason : null
-  const resolve = (outcome: string, report: string) => ({ task_id: row.id, outcome, report })
+  const resolve = (outcome: string, report: string) => ({ task_id: row.key, outcome, report })
   return {
-    id: `doubt-${row.id}`,
+    id: `doubt-${row.key}`,
     kind: 'doubt',
     title: `${row.task} is doubted: ${short(reason ?? 'no reason stated', 120)}`,
     body: short(task?.description ?? row.description, MAX_BODY),
     since: since(row),
-    link: taskLink(row.id),
+    link: taskLink(row.key),
     answers: [
       {
         label: 'Doubt is right: queue again',
@@ -106,7 +108,7 @@ function doubtItem(row: TaskRow, orchestrator: Orchestrator): InboxItem {
       {
         label: 'Write a report',
         operation: 'orchestrator.resolveDoubt',
-        input: { task_id: row.id },
+        input: { task_id: row.key },
         ask: ['outcome', 'report']
       }
     ]
@@ -115,15 +117,15 @@ function doubtItem(row: TaskRow, orchestrator: Orchestrator): InboxItem {
 
 function failureItem(row: TaskRow): InboxItem {
   return {
-    id: `failure-${row.id}`,
+    id: `failure-${row.key}`,
     kind: 'failure',
     title: `${row.task} failed: ${row.description}`,
     body: row.error ?? '',
     since: since(row),
-    link: taskLink(row.id),
+    link: taskLink(row.key),
     answers: [
-      { label: 'Retry', operation: 'orchestrator.retryTask', input: { task_id: row.id }, tone: 'primary' },
-      { label: 'Cancel task', operation: 'orchestrator.cancelTask', input: { task_id: row.id }, tone: 'danger' }
+      { label: 'Retry', operation: 'orchestrator.retryTask', input: { task_id: row.key }, tone: 'primary' },
+      { label: 'Cancel task', operation: 'orchestrator.cancelTask', input: { task_id: row.key }, tone: 'danger' }
     ]
   }
 }
@@ -168,27 +170,27 @@ export const search = defineOperation({
 })
 
 function searchHandler({ local, feeds }: Dependencies): Handler<typeof search> {
-  return ({ text, limit }) => ({
-    results: [...agentResults(local, text), ...taskResults(feeds, text, limit)].slice(0, limit)
-  })
+  return async ({ text, limit }, { signal }) => {
+    await feeds.refreshForeign(signal)
+    const agents = [...local.agents(), ...feeds.foreignAgents]
+    return { results: [...agentResults(agents, text), ...taskResults(feeds, text, limit)].slice(0, limit) }
+  }
 }
 
-function agentResults(orchestrator: Orchestrator, text: string) {
+function agentResults(agents: readonly Pick<AgentView, 'id' | 'name'>[], text: string) {
   const wanted = text.toLowerCase()
-  return orchestrator
-    .agents()
-    .flatMap(({ id, name }) =>
-      `${agentLabel(id)} ${name}`.toLowerCase().includes(wanted)
-        ? [{ title: `${agentLabel(id)}  ${name}`, kind: 'agent', link: `/ui/p/orchestrator-tools/agents/${id}` }]
-        : []
-    )
+  return agents.flatMap(({ id, name }) =>
+    `${agentLabel(id)} ${name}`.toLowerCase().includes(wanted)
+      ? [{ title: `${agentLabel(id)}  ${name}`, kind: 'agent', link: `/ui/p/orchestrator-tools/agents/${id}` }]
+      : []
+  )
 }
 
 function taskResults(feeds: StateFeeds, text: string, limit: number) {
-  return feeds.search(text, limit).map(({ id, description }) => ({
+  return feeds.search(text, limit).map(({ key, id, description }) => ({
     title: `${taskLabel(id)}  ${description}`,
     kind: 'task',
-    link: taskLink(id)
+    link: taskLink(key)
   }))
 }
 

@@ -34,6 +34,7 @@ const taskColumns: readonly Column[] = [
   { field: 'state', title: 'State', format: 'state' },
   { field: 'description', title: 'Description' },
   { field: 'agent', title: 'Agent', link: agentLink('agent_id') },
+  { field: 'process', title: 'Process' },
   { field: 'priority', title: 'Priority', format: 'text' },
   { field: 'waiting_for', title: 'Waits for' },
   { field: 'position', title: 'Place' },
@@ -43,14 +44,15 @@ const taskColumns: readonly Column[] = [
 const tasks: View = {
   kind: 'table',
   operation: 'orchestrator.tasks.feed',
-  key: 'id',
+  key: 'key',
   columns: taskColumns,
   filters: [
     { name: 'state', label: 'State', choices: TASK_STATES, field: 'state' },
     { name: 'agent', label: 'Agent', field: 'agent' },
+    { name: 'process', label: 'Process', field: 'process' },
     { name: 'text', label: 'Description', field: 'description' }
   ],
-  open: taskLink('id'),
+  open: taskLink('key'),
   sort: '-id',
   empty: `Tasks for agents appear here: queued, in progress, and the last 1,000 that ended. ${SUBMIT_HINT}`
 }
@@ -85,7 +87,12 @@ const taskRecord: View = {
     { field: 'reason', title: 'Why it was cancelled' },
     { field: 'description', title: 'Description' },
     { field: 'agent', title: 'Agent', link: agentLink('agent_id') },
-    { field: 'routing', title: 'Why this agent', link: { page: ROUTING, params: { id: { from: 'row', name: 'id' } } } },
+    { field: 'process', title: 'Process' },
+    {
+      field: 'routing',
+      title: 'Why this agent',
+      link: { page: ROUTING, params: { id: { from: 'row', name: 'key' } } }
+    },
     { field: 'priority', title: 'Priority', format: 'text' },
     { field: 'position', title: 'Place in the queue' },
     { field: 'phase', title: 'Phase' },
@@ -261,6 +268,7 @@ const agents: View = {
   columns: [
     { field: 'name', title: 'Agent' },
     { field: 'state', title: 'State', format: 'state' },
+    { field: 'process', title: 'Process' },
     { field: 'task', title: 'Works on', link: taskLink('task_id') },
     { field: 'queued', title: 'Queued' },
     { field: 'load', title: 'Load' },
@@ -382,6 +390,7 @@ export const pages: readonly DashboardPage[] = [
             columns: [
               { field: 'name', title: 'Agent' },
               { field: 'agent', title: 'Label' },
+              { field: 'process', title: 'Process' },
               { field: 'state', title: 'State', format: 'state' },
               { field: 'activity', title: 'Activity', format: 'text' },
               { field: 'task', title: 'Works on', link: taskLink('task_id') },
@@ -509,7 +518,7 @@ export const cards: readonly DashboardCard[] = [
 ]
 
 const row = (name: string) => ({ from: 'row', name }) as const
-const task = { task_id: row('id') }
+const task = { task_id: row('key') }
 const agent = { agent_id: row('id') }
 const inState = (...states: readonly string[]) => ({ field: 'state', in: states })
 
@@ -569,18 +578,33 @@ export const actions: readonly DashboardAction[] = [
     label: 'Pause',
     operation: 'orchestrator.pauseAgent',
     bind: agent,
-    when: inState('working', 'waiting', 'idle')
+    when: { field: 'control', in: ['pause'] }
   },
-  { on: 'agent', label: 'Resume', operation: 'orchestrator.resumeAgent', bind: agent, when: inState('paused') },
+  {
+    on: 'agent',
+    label: 'Resume',
+    operation: 'orchestrator.resumeAgent',
+    bind: agent,
+    when: { field: 'control', in: ['resume'] }
+  },
   {
     on: 'agent',
     label: 'Empty queue',
     operation: 'orchestrator.drainAgent',
     bind: agent,
+    when: { field: 'own', in: [true] },
     role: 'owner',
     tone: 'danger'
   },
-  { on: 'agent', label: 'Retire', operation: 'orchestrator.retireAgent', bind: agent, role: 'owner', tone: 'danger' },
+  {
+    on: 'agent',
+    label: 'Retire',
+    operation: 'orchestrator.retireAgent',
+    bind: agent,
+    when: { field: 'own', in: [true] },
+    role: 'owner',
+    tone: 'danger'
+  },
   { on: 'orchestrator', label: 'Rebalance queues', operation: 'orchestrator.rebalance', bind: {} },
   {
     on: 'orchestrator',

@@ -1,16 +1,16 @@
-import { orchestrationErrors, type TaskExplanation } from '@svc/contracts'
+import { agentLabel, orchestrationErrors, type TaskExplanation } from '@svc/contracts'
 import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import { TOPICS } from '../feeds/state-feeds.ts'
-import { short, TASK_STATES, taskRowFields, taskRowOf } from '../feeds/task-row.ts'
-import { taskId } from '../fields.ts'
-import { found } from '../tasks/view-task.ts'
+import { firstLine, short, TASK_STATES, taskRowFields, taskRowOf } from '../feeds/task-row.ts'
+import { taskReference } from '../fields.ts'
+import { foundAnywhere } from '../tasks/holder.ts'
 import { eventRow, shownEvent } from './event-row.ts'
 import { timelineBar, timelineOf } from './task-timeline.ts'
 
 const { ORC_TASK_NOT_FOUND } = orchestrationErrors.specs
 const errors = { ORC_TASK_NOT_FOUND }
-const input = t.object({ task_id: taskId })
+const input = t.object({ task_id: taskReference })
 const watch = { on: [TOPICS.tasks], minMs: 1_000 }
 /** Maximum events of a task that are listed. */
 const MAX_EVENTS = 200
@@ -60,18 +60,18 @@ export const taskRecord = defineOperation({
   expose: { rpc: true }
 })
 
-function taskRecordHandler({ local, feeds }: Dependencies): Handler<typeof taskRecord> {
-  return ({ task_id }) => {
-    const task = found(local, task_id)
+function taskRecordHandler({ tasks, local, feeds }: Dependencies): Handler<typeof taskRecord> {
+  return async ({ task_id }, { signal }) => {
+    const task = await foundAnywhere({ tasks }, task_id, signal)
     const { id, started_at_ms: started, ended_at_ms: ended, status } = task
-    const row = taskRowOf(task, local.agent(task.agent_id)?.name ?? feeds.task(id)?.agent ?? String(task.agent_id))
-    const { routing, trace } = local.explain(id) ?? {}
+    const row = taskRowOf(task, feeds.nameOf(task.agent_id) ?? agentLabel(task.agent_id))
+    const { routing, trace } = (await tasks.current.explain(task, signal)) ?? {}
     return defined({
       ...row,
       description: short(task.description, MAX_DESCRIPTION),
       error: status.kind === 'Failed' ? short(status.reason, MAX_MESSAGE) : undefined,
       reason: status.kind === 'Cancelled' ? short(endingOf(trace), MAX_MESSAGE) : undefined,
-      position: feeds.position(id) ?? undefined,
+      position: (task.process.own ? feeds.position(id) : null) ?? undefined,
       routing: routing === undefined ? 'unknown' : routing.rule.replaceAll('_', ' '),
       category: task.category,
       role: task.role,
@@ -85,11 +85,11 @@ function taskRecordHandler({ local, feeds }: Dependencies): Handler<typeof taskR
       audit_report: task.audit_report === undefined ? undefined : short(task.audit_report, MAX_MESSAGE),
       files: task.files.slice(0, MAX_LISTED).map(file => ({ ...file })),
       depends_on: task.depends_on.slice(0, MAX_LISTED).map(on => {
-        const other = local.task(on)
+        const other = task.process.own ? local.task(on) : null
         return {
           id: on,
-          state: other?.status.kind ?? 'Completed',
-          description: other === null ? 'ended long ago' : taskRowOf(other, '').description
+          state: other?.status.kind ?? (task.process.own ? 'Completed' : 'unknown'),
+          description: other === null ? (task.process.own ? 'ended long ago' : '') : firstLine(other.description)
         }
       }),
       observations: (task.observations ?? []).map((note, id) => ({ id, note: short(note, MAX_NOTE) })),
@@ -125,12 +125,12 @@ export const taskTimeline = defineOperation({
   expose: { rpc: true }
 })
 
-function taskTimelineHandler({ local }: Dependencies): Handler<typeof taskTimeline> {
-  return ({ task_id }) => {
-    const task = found(local, task_id)
-    const stages = local.explain(task.id)?.trace ?? []
+function taskTimelineHandler({ tasks, local }: Dependencies): Handler<typeof taskTimeline> {
+  return async ({ task_id }, { signal }) => {
+    const task = await foundAnywhere({ tasks }, task_id, signal)
+    const stages = task.process.own ? (local.explain(task.id)?.trace ?? []) : []
     return {
-      bars: timelineOf(task, stages, local.recentEvents()),
+      bars: timelineOf(task, stages, task.process.own ? local.recentEvents() : []),
       stages: stages.map((stage, id) => ({ id, ...stage, detail: short(stage.detail, MAX_NOTE) }))
     }
   }
@@ -151,9 +151,10 @@ export const taskEvents = defineOperation({
   expose: { rpc: true }
 })
 
-function taskEventsHandler({ local }: Dependencies): Handler<typeof taskEvents> {
-  return ({ task_id }) => {
-    const { id } = found(local, task_id)
+function taskEventsHandler({ tasks, local }: Dependencies): Handler<typeof taskEvents> {
+  return async ({ task_id }, { signal }) => {
+    const { id, process } = await foundAnywhere({ tasks }, task_id, signal)
+    if (!process.own) return { events: [] }
     const own = local.recentEvents().filter(({ kind }) => 'task_id' in kind && kind.task_id === id)
     return { events: own.slice(-MAX_EVENTS).map(shownEvent) }
   }
@@ -216,7 +217,8 @@ export const summary = defineOperation({
 })
 
 function summaryHandler({ local, feeds }: Dependencies): Handler<typeof summary> {
-  return () => {
+  return async (_, { signal }) => {
+    await feeds.refreshForeign(signal)
     const counts = feeds.counts()
     const count = (state: (typeof TASK_STATES)[number]): number => counts.get(state) ?? 0
     const status = local.status()
@@ -227,8 +229,8 @@ function summaryHandler({ local, feeds }: Dependencies): Handler<typeof summary>
       approvals: count('BlockedOnApproval'),
       doubts: count('Doubted'),
       failed: count('Failed'),
-      agents: status.agent_count,
-      working: status.agents.filter(({ current_task }) => current_task !== null).length,
+      agents: status.agent_count + feeds.foreignAgents.length,
+      working: [...status.agents, ...feeds.foreignAgents].filter(({ current_task }) => current_task !== null).length,
       durable: durability.kind === 'database' ? `in ${durability.location}` : `in memory only: ${durability.because}`,
       states: TASK_STATES.map(state => ({ state, tasks: count(state) }))
     }

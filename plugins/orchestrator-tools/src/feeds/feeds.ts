@@ -13,7 +13,10 @@ export const tasksFeed = deltaOperation({
 })
 
 function tasksFeedHandler({ feeds }: Dependencies): Handler<typeof tasksFeed> {
-  return ({ since, limit }) => copied(feeds.readTasks(since, limit))
+  return async ({ since, limit }, { signal }) => {
+    await feeds.refreshForeign(signal)
+    return copied(feeds.readTasks(since, limit))
+  }
 }
 
 export const agentsFeed = deltaOperation({
@@ -25,7 +28,10 @@ export const agentsFeed = deltaOperation({
 })
 
 function agentsFeedHandler({ feeds }: Dependencies): Handler<typeof agentsFeed> {
-  return ({ since, limit }) => copied(feeds.readAgents(since, limit))
+  return async ({ since, limit }, { signal }) => {
+    await feeds.refreshForeign(signal)
+    return copied(feeds.readAgents(since, limit))
+  }
 }
 
 function copied<Row>({ upsert, remove, ...delta }: Delta<Row>) {

@@ -1,6 +1,13 @@
-import { type AgentEvent, agentLabel, type Orchestrator } from '@svc/contracts'
+import {
+  type AgentEvent,
+  agentLabel,
+  type Orchestrator,
+  type RepositoryAgent,
+  type RepositoryTasks
+} from '@svc/contracts'
 import type { Delta } from '@svc/plugin-sdk'
 import { type AgentRow, agentRowOf } from './agent-row.ts'
+import { ForeignRows } from './foreign-rows.ts'
 import { LiveRows } from './live-rows.ts'
 import { byQueueOrder, type TaskRow, taskRowOf } from './task-row.ts'
 
@@ -20,12 +27,14 @@ const SHOWN_POSITIONS = 10
 const MAX_NAMES = 10_000
 
 /**
- * Rows of all tasks and agents, and the announcements of their changes. Follows the orchestrator that serves, over its
- * reloads.
+ * Rows of all tasks and agents of the repository, and the announcements of their changes. Follows the orchestrator that
+ * serves, over its reloads. Rows of other processes are those of the last {@link StateFeeds.refreshForeign}.
  */
 export class StateFeeds {
   readonly #current: () => Orchestrator | undefined
   readonly #announce: (topic: string) => void
+  readonly #repository: () => RepositoryTasks | undefined
+  readonly #foreign: ForeignRows
   readonly #tasks: LiveRows<TaskRow>
   readonly #agents: LiveRows<AgentRow>
   /** Rows of the queued tasks by id, by agent. */
@@ -34,8 +43,8 @@ export class StateFeeds {
   readonly #requeued = new Set<number>()
   /** Tasks with a position, by agent. */
   readonly #positions = new Map<number, readonly number[]>()
-  /** Tasks that wait for a person, or that failed. */
-  readonly #attention = new Set<number>()
+  /** Keys of the tasks that wait for a person, or that failed. */
+  readonly #attention = new Set<string>()
   /** Number of tasks by state. */
   readonly #counts = new Map<TaskRow['state'], number>()
   readonly #names = new Map<number, string>()
@@ -43,21 +52,37 @@ export class StateFeeds {
   #stop: () => void = () => {}
 
   /**
-   * `current`: returns the orchestrator that serves; undefined while there is none. `announce`: announces the change of
-   * a topic.
+   * `current`: returns the orchestrator that serves; undefined while there is none. `repository`: returns the tasks of
+   * all processes. `announce`: announces the change of a topic.
    */
-  constructor(current: () => Orchestrator | undefined, announce: (topic: string) => void) {
+  constructor(
+    current: () => Orchestrator | undefined,
+    repository: () => RepositoryTasks | undefined,
+    announce: (topic: string) => void
+  ) {
     this.#current = current
+    this.#repository = repository
     this.#announce = announce
+    this.#foreign = new ForeignRows(repository, keys => this.#foreignChanged(keys))
     this.#tasks = new LiveRows<TaskRow>({
-      keys: () => (this.#followed?.tasks() ?? []).map(({ id }) => String(id)),
-      row: key => this.#taskRow(Number(key)),
-      changed: (_key, before, after) => this.#taskChanged(before, after)
+      keys: () => [...(this.#followed?.tasks() ?? []).map(({ id }) => String(id)), ...this.#foreign.rows.keys()],
+      row: key => this.#taskRow(key),
+      changed: (key, before, after) => this.#taskChanged(key, before, after)
     })
     this.#agents = new LiveRows<AgentRow>({
-      keys: () => (this.#followed?.agents() ?? []).map(({ id }) => String(id)),
+      keys: () => [...(this.#followed?.agents() ?? []), ...this.#foreign.agents].map(({ id }) => String(id)),
       row: key => this.#agentRow(Number(key))
     })
+  }
+
+  /** Reads the tasks and agents of other processes, at most once a second. */
+  refreshForeign(signal: AbortSignal): Promise<void> {
+    return this.#foreign.refresh(signal)
+  }
+
+  /** Agents of other processes. */
+  get foreignAgents(): readonly RepositoryAgent[] {
+    return this.#foreign.agents
   }
 
   /** Follows the orchestrator that serves now. Cheap if it is the same as before. */
@@ -108,7 +133,7 @@ export class StateFeeds {
   /** Returns the tasks that wait for a person, and those that failed, in no order. */
   needingAttention(): readonly TaskRow[] {
     this.#refresh()
-    return [...this.#attention].flatMap(id => this.#tasks.get(String(id)) ?? [])
+    return [...this.#attention].flatMap(key => this.#tasks.get(key) ?? [])
   }
 
   /** Returns the tasks whose label or text contains a text in any case, newest first. */
@@ -130,7 +155,7 @@ export class StateFeeds {
   /** Returns the position of a queued task, from 1; null if it is not queued. */
   position(id: number): number | null {
     const row = this.task(id)
-    if (row?.state !== 'Queued') return null
+    if (row?.state !== 'Queued' || !row.own) return null
     let before = 0
     for (const other of this.#queues.get(row.agent_id)?.values() ?? []) if (byQueueOrder(other, row) < 0) before += 1
     return before + 1
@@ -193,10 +218,18 @@ export class StateFeeds {
     this.#requeued.clear()
   }
 
-  #taskRow(id: number): TaskRow | null {
+  #foreignChanged(keys: Iterable<string>): void {
+    for (const key of keys) this.#tasks.mark(key)
+    this.#agents.markAll()
+    for (const topic of [TOPICS.tasks, TOPICS.agents]) this.#announce(topic)
+  }
+
+  #taskRow(key: string): TaskRow | null {
+    const id = Number(key)
     const task = this.#followed?.task(id) ?? null
-    if (task === null) return null
-    const row = taskRowOf(task, this.#nameOf(task.agent_id))
+    const process = this.#repository()?.process
+    if (task === null || process === undefined) return this.#foreign.rows.get(key) ?? null
+    const row = taskRowOf({ ...task, process }, this.nameOf(task.agent_id) ?? agentLabel(task.agent_id))
     // The position is computed after all changed rows are known; until then the old one stays.
     const before = this.#tasks.get(String(id))
     if (row.state === 'Queued' && before?.agent_id === row.agent_id && before.position !== undefined)
@@ -206,28 +239,33 @@ export class StateFeeds {
 
   #agentRow(id: number): AgentRow | null {
     const agent = this.#followed?.agent(id) ?? null
-    return agent === null || this.#followed === undefined ? null : agentRowOf(agent, this.#followed.budgets.of(id))
+    const process = this.#repository()?.process
+    if (agent !== null && process !== undefined && this.#followed !== undefined)
+      return agentRowOf({ ...agent, process }, this.#followed.budgets.of(id))
+    const foreign = this.#foreign.agents.find(each => each.id === id)
+    return foreign === undefined ? null : agentRowOf(foreign, null)
   }
 
-  #nameOf(agent: number): string {
+  /** Returns the name of an agent of any process; undefined if it is unknown. */
+  nameOf(agent: number): string | undefined {
     const known = this.#names.get(agent)
     if (known !== undefined) return known
     const name = this.#followed?.agent(agent)?.name
-    if (name === undefined) return agentLabel(agent)
+    if (name === undefined) return this.#foreign.agents.find(({ id }) => id === agent)?.name
     if (this.#names.size >= MAX_NAMES) this.#names.clear()
     this.#names.set(agent, name)
     return name
   }
 
-  #taskChanged(before: TaskRow | undefined, after: TaskRow | undefined): void {
+  #taskChanged(key: string, before: TaskRow | undefined, after: TaskRow | undefined): void {
     for (const row of [before, after]) {
       if (row === undefined) continue
       this.#agents.mark(String(row.agent_id))
       this.#counts.set(row.state, (this.#counts.get(row.state) ?? 0) + (row === before ? -1 : 1))
     }
     const id = (after ?? before)?.id as number
-    if (after !== undefined && needsAttention(after)) this.#attention.add(id)
-    else this.#attention.delete(id)
+    if (after !== undefined && needsAttention(after)) this.#attention.add(key)
+    else this.#attention.delete(key)
     const [from, to] = [queueOf(before), queueOf(after)]
     if (from !== null && from !== to) this.#queues.get(from)?.delete(id)
     if (to !== null) {
@@ -282,7 +320,7 @@ export class StateFeeds {
 }
 
 function queueOf(row: TaskRow | undefined): number | null {
-  return row?.state === 'Queued' ? row.agent_id : null
+  return row?.state === 'Queued' && row.own ? row.agent_id : null
 }
 
 function needsAttention({ state }: TaskRow): boolean {

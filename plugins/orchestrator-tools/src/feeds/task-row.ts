@@ -1,4 +1,11 @@
-import { type TaskStatus, type TaskStatusKind, type TaskView, taskLabel } from '@svc/contracts'
+import {
+  processLabel,
+  type RepositoryTask,
+  type TaskStatus,
+  type TaskStatusKind,
+  type TaskView,
+  taskLabel
+} from '@svc/contracts'
 import { defined, type Infer, t } from '@svc/plugin-sdk'
 
 export const TASK_STATES: readonly TaskStatusKind[] = [
@@ -14,6 +21,7 @@ export const TASK_STATES: readonly TaskStatusKind[] = [
 
 /** Fields of a task in a table. Times are Unix milliseconds. */
 export const taskRowFields = {
+  key: t.string({ description: 'Reference of the task: its id, with the host for a host with another database.' }),
   id: t.integer(),
   task: t.string({ description: 'Label of the task, such as T-0042.' }),
   description: t.string({ description: 'First line of the description, at most 120 characters.' }),
@@ -23,6 +31,8 @@ export const taskRowFields = {
   ),
   agent_id: t.integer(),
   agent: t.string({ description: 'Name of the agent.' }),
+  process: t.string({ description: 'Process that holds the task, for example 4711 on box.' }),
+  own: t.boolean({ description: 'True if the answering process holds the task.' }),
   priority: t.enum(['Urgent', 'Normal', 'Background']),
   position: t.optional(
     t.integer({ description: 'Position in the queue of its agent, from 1; only for the first ten of each queue.' })
@@ -42,17 +52,25 @@ export type TaskRow = Infer<typeof taskRow>
 const LINE = 120
 const ERROR = 200
 
+/** Returns the key of a task's row. */
+export function keyOf({ id, process }: Pick<RepositoryTask, 'id' | 'process'>): string {
+  return process.own || process.seat !== null ? String(id) : `${id}@${process.host}`
+}
+
 /** Returns the row of a task, without its position. */
-export function taskRowOf(task: TaskView, agent: string): TaskRow {
+export function taskRowOf(task: RepositoryTask, agent: string): TaskRow {
   const { id, status, session_id, plan, started_at_ms, ended_at_ms } = task
   return defined({
+    key: keyOf(task),
     id,
     task: taskLabel(id),
-    description: short(task.description.split('\n', 1)[0] ?? '', LINE),
+    description: firstLine(task.description),
     state: status.kind,
     waiting_for: waitingFor(status),
     agent_id: task.agent_id,
     agent,
+    process: processLabel(task.process),
+    own: task.process.own,
     priority: task.priority,
     attempts: attemptsOf(task),
     error: status.kind === 'Failed' ? short(status.reason, ERROR) : undefined,
@@ -62,6 +80,11 @@ export function taskRowOf(task: TaskView, agent: string): TaskRow {
     started_at_ms,
     ended_at_ms
   }) as TaskRow
+}
+
+/** Returns the first line of a description, at most 120 characters. */
+export function firstLine(description: string): string {
+  return short(description.split('\n', 1)[0] ?? '', LINE)
 }
 
 /** Shortens a text to a number of characters. */

@@ -1,7 +1,15 @@
-import { type AgentFleet, agentLabel, type OrchestratorStatus, orchestrationErrors } from '@svc/contracts'
-import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import {
+  type AgentFleet,
+  agentLabel,
+  type OrchestratorStatus,
+  orchestrationErrors,
+  type ProcessTasks,
+  processLabel
+} from '@svc/contracts'
+import { defined, defineOperation, type Handler, type Infer, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import type { DaemonPilot } from '../pilot/daemon-pilot.ts'
+import { holderFields, holderOf, incomplete, own, processFields } from '../tasks/holder.ts'
 import { method, tool } from '../tool.ts'
 import { readSections } from './sections.ts'
 
@@ -18,17 +26,34 @@ const agentRow = t.object(
   { additionalProperties: true }
 )
 
+const processRow = t.object({
+  ...processFields,
+  label: t.string({ description: 'For example 4711 on box.' }),
+  agents: t.integer(),
+  queued: t.integer(),
+  in_progress: t.integer(),
+  blocked: t.integer(),
+  blocked_on_approval: t.integer(),
+  doubted: t.integer(),
+  completed: t.integer(),
+  failed: t.integer(),
+  cancelled: t.integer()
+})
+export type ProcessReport = Infer<typeof processRow>
+
 const orchestratorStatus = defineOperation({
   id: 'orchestrator.status',
-  summary: 'Show agents, queues, locks and durability',
-  input: t.object({}),
+  summary: 'Show agents, queues, locks, durability and the other processes',
+  input: t.object({ own }),
   output: t.object(
     {
       enabled: t.boolean(),
       agent_count: t.integer(),
       in_progress: t.integer(),
       completed: t.integer(),
-      agents: t.array(agentRow),
+      agents: t.array(agentRow, { description: 'Agents of the answering process.' }),
+      processes: t.array(processRow, { description: 'All processes of the repository, the answering one first.' }),
+      incomplete: t.optional(t.string({ description: 'Processes that could not be read, and why.' })),
       markdown_summary: t.string(),
       text: t.string({ description: 'Plain-text summary in two lines.' })
     },
@@ -52,17 +77,23 @@ const orchestratorStatus = defineOperation({
 
 function orchestratorStatusHandler({
   local,
+  tasks,
   pilot,
   fleet,
   sections,
   context
 }: Dependencies): Handler<typeof orchestratorStatus> {
-  return async (_, { signal, surface }) => {
+  return async ({ own }, { signal, surface }) => {
     const status = local.status()
     const { running, workers } = fleetState(fleet)
+    const { items, failed } = await tasks.current.processes(signal)
+    const processes = items.filter(process => process.own || !own).map(processReport)
+    const others = otherLines(processes)
     return {
       ...(await readSections(sections(), signal)),
       ...reportOf(status),
+      processes,
+      ...incomplete(failed),
       in_progress: status.total_in_progress,
       completed: status.total_completed,
       context_entries: context?.size ?? 0,
@@ -72,10 +103,37 @@ function orchestratorStatusHandler({
       db_configured: status.durability.kind === 'database',
       event_feed_mode: status.durability.kind === 'database' ? 'codex_and_transient' : 'transient_only',
       ...(surface === 'rpc' ? {} : await daemonStatus(pilot, signal)),
-      markdown_summary: markdownSummary(status, running),
-      text: summaryLines(status, running).join('\n')
+      markdown_summary: [markdownSummary(status, running), ...others].join('\n\n'),
+      text: [...summaryLines(status, running), ...others].join('\n')
     }
   }
+}
+
+export function processReport({ open, ended, agents, ...process }: ProcessTasks): ProcessReport {
+  return {
+    ...holderOf(process).process,
+    label: processLabel(process),
+    agents,
+    queued: open.Queued,
+    in_progress: open.InProgress,
+    blocked: open.Blocked,
+    blocked_on_approval: open.BlockedOnApproval,
+    doubted: open.Doubted,
+    ...ended
+  }
+}
+
+/** Returns one line for each other process. */
+export function otherLines(processes: readonly ProcessReport[]): string[] {
+  return processes.flatMap(process => {
+    const { own, label, agents, queued, in_progress, blocked, blocked_on_approval, doubted, completed, failed } =
+      process
+    if (own) return []
+    return [
+      `Process ${label}: ${agents} agents, ${queued} queued, ${in_progress} in progress, ${blocked} blocked, ` +
+        `${blocked_on_approval} wait for approval, ${doubted} doubted, ${completed} completed, ${failed} failed.`
+    ]
+  })
 }
 
 /** Returns the status with the field names of the daemon's protocol added. */
@@ -176,9 +234,12 @@ function emergencyStopHandler({ orchestrator }: Dependencies): Handler<typeof em
 
 const agentStatus = defineOperation({
   id: 'orchestrator.agentStatus',
-  summary: 'List the agents',
-  input: t.object({}),
-  output: t.object({ agents: t.array(t.record(t.unknown())) }),
+  summary: 'List the agents of all processes',
+  input: t.object({ own }),
+  output: t.object({
+    agents: t.array(t.object({ ...holderFields }, { additionalProperties: true })),
+    incomplete: t.optional(t.string({ description: 'Agents that could not be read, and why.' }))
+  }),
   effect: 'read',
   expose: {
     mcp: tool('agent_status'),
@@ -186,13 +247,20 @@ const agentStatus = defineOperation({
     rpc: true,
     cli: {
       command: 'orch agents list',
-      view: { rows: 'agents', columns: ['id', 'name', 'queued', 'current_task', 'completed', 'paused', 'trust_tier'] }
+      view: {
+        rows: 'agents',
+        columns: ['id', 'name', 'queued', 'current_task', 'completed', 'paused', 'trust_tier', 'holder'],
+        note: 'incomplete'
+      }
     }
   }
 })
 
-function agentStatusHandler({ orchestrator }: Dependencies): Handler<typeof agentStatus> {
-  return () => ({ agents: orchestrator.agents().map(agent => ({ ...agent })) })
+function agentStatusHandler({ tasks }: Dependencies): Handler<typeof agentStatus> {
+  return async ({ own }, { signal }) => {
+    const { items, failed } = await tasks.current.agents({ own }, signal)
+    return { agents: items.map(({ process, ...agent }) => ({ ...agent, ...holderOf(process) })), ...incomplete(failed) }
+  }
 }
 
 export const statusOperations = [

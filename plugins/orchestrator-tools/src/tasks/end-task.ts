@@ -1,8 +1,9 @@
 import { type Attestation, orchestrationErrors, taskLabel } from '@svc/contracts'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
-import { attestationFields, done, numberOf, taskId } from '../fields.ts'
+import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
+import { attestationFields, done, taskReference } from '../fields.ts'
 import { method, tool } from '../tool.ts'
+import { change } from './holder.ts'
 
 const errors = orchestrationErrors.specs
 const resultText = t.string({ description: 'Result.' })
@@ -14,7 +15,7 @@ export const completeTask = defineOperation({
   id: 'orchestrator.completeTask',
   summary: 'Complete a task with evidence; its gates may send it back',
   input: t.object({
-    task_id: taskId,
+    task_id: taskReference,
     ...attestationFields,
     attestation: t.optional(
       t.nullable(
@@ -40,21 +41,23 @@ export const completeTask = defineOperation({
 })
 
 function completeTaskHandler(dependencies: Dependencies): Handler<typeof completeTask> {
-  return async ({ task_id, attestation, ...fields }, call) => {
-    const orchestrator = orchestratorOf(dependencies, call)
+  return ({ task_id, attestation, ...fields }, call) => {
     const merged = { ...fields, ...attestation } as Attestation
     const evidence = Object.keys(merged).length === 0 ? undefined : merged
-    const { completed, requeued } = await orchestrator.complete(numberOf(task_id), evidence)
-    if (completed || requeued === undefined) return { ok: true, message: 'task completed' }
-    const { gate, reason, iteration } = requeued
-    return { ok: true, message: `task queued again by the ${gate} gate (attempt ${iteration}): ${reason}` }
+    const args = { ...fields, ...defined({ attestation }) }
+    return change(dependencies, call, { task: task_id, verb: 'complete', args }, async (orchestrator, id) => {
+      const { completed, requeued } = await orchestrator.complete(id, evidence)
+      if (completed || requeued === undefined) return { ok: true, message: 'task completed' }
+      const { gate, reason, iteration } = requeued
+      return { ok: true, message: `task queued again by the ${gate} gate (attempt ${iteration}): ${reason}` }
+    })
   }
 }
 
 export const failTask = defineOperation({
   id: 'orchestrator.failTask',
   summary: 'Fail a task with a reason',
-  input: t.object({ task_id: taskId, reason: t.string({ minLength: 1, maxLength: 131_072 }) }),
+  input: t.object({ task_id: taskReference, reason: t.string({ minLength: 1, maxLength: 131_072 }) }),
   output: done,
   errors,
   expose: {
@@ -66,16 +69,17 @@ export const failTask = defineOperation({
 })
 
 function failTaskHandler(dependencies: Dependencies): Handler<typeof failTask> {
-  return async ({ task_id, reason }, call) => {
-    await orchestratorOf(dependencies, call).fail(numberOf(task_id), reason)
-    return { ok: true, message: 'task failed' }
-  }
+  return ({ task_id, reason }, call) =>
+    change(dependencies, call, { task: task_id, verb: 'fail', args: { reason } }, async (orchestrator, id) => {
+      await orchestrator.fail(id, reason)
+      return { ok: true, message: 'task failed' }
+    })
 }
 
 export const cancelTask = defineOperation({
   id: 'orchestrator.cancelTask',
   summary: 'Cancel a task, queued or in progress',
-  input: t.object({ task_id: taskId }),
+  input: t.object({ task_id: taskReference }),
   output: done,
   errors,
   effect: 'destructive',
@@ -88,16 +92,17 @@ export const cancelTask = defineOperation({
 })
 
 function cancelTaskHandler(dependencies: Dependencies): Handler<typeof cancelTask> {
-  return async ({ task_id }, call) => {
-    await orchestratorOf(dependencies, call).cancel(numberOf(task_id))
-    return { ok: true, message: 'task cancelled' }
-  }
+  return ({ task_id }, call) =>
+    change(dependencies, call, { task: task_id, verb: 'cancel', args: {} }, async (orchestrator, id) => {
+      await orchestrator.cancel(id)
+      return { ok: true, message: 'task cancelled' }
+    })
 }
 
 const retryTask = defineOperation({
   id: 'orchestrator.retryTask',
   summary: 'Retry a failed task',
-  input: t.object({ task_id: taskId }),
+  input: t.object({ task_id: taskReference }),
   output: resultText,
   errors,
   expose: {
@@ -108,17 +113,18 @@ const retryTask = defineOperation({
   }
 })
 
-function retryTaskHandler({ orchestrator }: Dependencies): Handler<typeof retryTask> {
-  return async ({ task_id }) => {
-    await orchestrator.retry(numberOf(task_id))
-    return 'task queued again'
-  }
+function retryTaskHandler(dependencies: Dependencies): Handler<typeof retryTask> {
+  return ({ task_id }, call) =>
+    change(dependencies, call, { task: task_id, verb: 'retry', args: {} }, async (orchestrator, id) => {
+      await orchestrator.retry(id)
+      return 'task queued again'
+    })
 }
 
 const approveTask = defineOperation({
   id: 'orchestrator.approveTask',
   summary: 'Approve a task that waits for approval',
-  input: t.object({ task_id: taskId }),
+  input: t.object({ task_id: taskReference }),
   output: message,
   errors,
   expose: {
@@ -129,18 +135,18 @@ const approveTask = defineOperation({
   }
 })
 
-function approveTaskHandler({ orchestrator }: Dependencies): Handler<typeof approveTask> {
-  return async ({ task_id }, { principal }) => {
-    const task = numberOf(task_id)
-    await orchestrator.approve(task, principal.id)
-    return { message: `task ${taskLabel(task)} approved` }
-  }
+function approveTaskHandler(dependencies: Dependencies): Handler<typeof approveTask> {
+  return ({ task_id }, call) =>
+    change(dependencies, call, { task: task_id, verb: 'approve', args: {} }, async (orchestrator, id) => {
+      await orchestrator.approve(id, call.principal.id)
+      return { message: `task ${taskLabel(id)} approved` }
+    })
 }
 
 export const doubtTask = defineOperation({
   id: 'orchestrator.doubtTask',
   summary: 'Flag a task or its result as doubtful until a human resolves it',
-  input: t.object({ task_id: taskId, reason: t.optional(t.string({ minLength: 1, maxLength: 4_096 })) }),
+  input: t.object({ task_id: taskReference, reason: t.optional(t.string({ minLength: 1, maxLength: 4_096 })) }),
   output: resultText,
   errors,
   expose: {
@@ -151,10 +157,13 @@ export const doubtTask = defineOperation({
   }
 })
 
-function doubtTaskHandler({ orchestrator }: Dependencies): Handler<typeof doubtTask> {
-  return async ({ task_id, reason }) => {
-    await orchestrator.doubt(numberOf(task_id), reason ?? null)
-    return 'task flagged as suspect; resolution agent escalated'
+function doubtTaskHandler(dependencies: Dependencies): Handler<typeof doubtTask> {
+  return ({ task_id, reason }, call) => {
+    const args = defined({ reason })
+    return change(dependencies, call, { task: task_id, verb: 'doubt', args }, async (orchestrator, id) => {
+      await orchestrator.doubt(id, reason ?? null)
+      return 'task flagged as suspect; resolution agent escalated'
+    })
   }
 }
 
@@ -162,7 +171,7 @@ export const resolveDoubt = defineOperation({
   id: 'orchestrator.resolveDoubt',
   summary: 'Resolve a doubt: the task continues, or counts as complete',
   input: t.object({
-    task_id: taskId,
+    task_id: taskReference,
     outcome: t.enum(['validated', 'overruled'], {
       description:
         'validated: the doubt was right; the task is queued again. overruled: it was wrong; the task is complete.'
@@ -179,13 +188,14 @@ export const resolveDoubt = defineOperation({
   }
 })
 
-function resolveDoubtHandler({ orchestrator }: Dependencies): Handler<typeof resolveDoubt> {
-  return async ({ task_id, outcome, report }) => {
-    const task = numberOf(task_id)
-    await orchestrator.resolveDoubt(task, outcome, report)
-    return {
-      message: `task ${taskLabel(task)} is ${outcome === 'validated' ? 'queued again' : 'complete: the doubt was overruled'}`
-    }
+function resolveDoubtHandler(dependencies: Dependencies): Handler<typeof resolveDoubt> {
+  return ({ task_id, outcome, report }, call) => {
+    const args = { outcome, report }
+    return change(dependencies, call, { task: task_id, verb: 'resolve', args }, async (orchestrator, id) => {
+      await orchestrator.resolveDoubt(id, outcome, report)
+      const result = outcome === 'validated' ? 'queued again' : 'complete: the doubt was overruled'
+      return { message: `task ${taskLabel(id)} is ${result}` }
+    })
   }
 }
 

@@ -1,9 +1,10 @@
 import {
+  agentLabel,
   type Orchestrator,
   orchestrationErrors,
   type PlacementExplanation,
+  type RepositoryTask,
   type TaskExplanation,
-  type TaskView,
   taskLabel
 } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'

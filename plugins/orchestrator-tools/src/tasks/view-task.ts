@@ -1,15 +1,17 @@
 import {
   type Orchestrator,
   orchestrationErrors,
+  type ProcessTasks,
+  type RepositoryTask,
   type TaskStatusKind,
-  type TaskView,
   taskLabel,
   taskStatusToWire
 } from '@svc/contracts'
-import { defineOperation, type Handler, type OutputOf, t } from '@svc/plugin-sdk'
-import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
-import { agentId, done, numberOf, priority, priorityOf, taskId } from '../fields.ts'
+import { defined, defineOperation, type Handler, type OutputOf, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
+import { agentId, done, numberOf, priority, priorityOf, taskReference } from '../fields.ts'
 import { method, tool } from '../tool.ts'
+import { change, foundAnywhere, holderFields, holderOf, incomplete, own } from './holder.ts'
 
 const errors = orchestrationErrors.specs
 const STATUSES: readonly TaskStatusKind[] = [
@@ -26,7 +28,7 @@ const STATUSES: readonly TaskStatusKind[] = [
 export const taskStatus = defineOperation({
   id: 'orchestrator.taskStatus',
   summary: 'Show the state of a task',
-  input: t.object({ task_id: taskId }),
+  input: t.object({ task_id: taskReference }),
   output: t.object({
     status: t.enum(STATUSES),
     detail: t.unknown({ description: 'Status, with its reason or the blocking task.' })
@@ -41,11 +43,11 @@ export const taskStatus = defineOperation({
   }
 })
 
-function taskStatusHandler({ local, pilot }: Dependencies): Handler<typeof taskStatus> {
+function taskStatusHandler({ pilot, tasks }: Dependencies): Handler<typeof taskStatus> {
   return async ({ task_id }, { signal, surface }) => {
     const reported = surface === 'rpc' ? undefined : await askStatus(pilot, numberOf(task_id), signal)
     if (reported !== undefined) return reported
-    const { status } = found(local, task_id)
+    const { status } = await foundAnywhere({ tasks }, task_id, signal)
     return { status: status.kind, detail: taskStatusToWire(status) }
   }
 }
@@ -66,22 +68,14 @@ async function askStatus(
   }
 }
 
-/** Returns a task. Throws `ORC_TASK_NOT_FOUND` with the message that clients of the protocol expect. */
-export function found(orchestrator: Orchestrator, id: number | string): TaskView {
-  const task = orchestrator.task(numberOf(id))
-  if (task !== null) return task
-  throw orchestrationErrors.create('ORC_TASK_NOT_FOUND', `task ${numberOf(id)} not found`, {
-    hint: 'list the tasks to see their ids; only the last 1,000 ended tasks are remembered'
-  })
-}
-
 const taskRow = t.object(
   {
     id: t.integer(),
     status: t.union([t.enum(STATUSES), t.record(t.unknown())]),
     description: t.string(),
     agent_id: t.integer(),
-    priority: t.string()
+    priority: t.string(),
+    ...holderFields
   },
   { additionalProperties: true }
 )
@@ -89,7 +83,7 @@ const taskRow = t.object(
 export const showTask = defineOperation({
   id: 'orchestrator.showTask',
   summary: 'Show all details of a task',
-  input: t.object({ task_id: taskId }),
+  input: t.object({ task_id: taskReference }),
   output: taskRow,
   errors,
   effect: 'read',
@@ -107,6 +101,7 @@ export const showTask = defineOperation({
           'description',
           'priority',
           'agent_id',
+          'holder',
           'files',
           'depends_on',
           'session_id',
@@ -125,10 +120,10 @@ export const showTask = defineOperation({
   }
 })
 
-function showTaskHandler({ orchestrator }: Dependencies): Handler<typeof showTask> {
-  return ({ task_id }) => {
-    const task = found(orchestrator, task_id)
-    return { ...task, status: taskStatusToWire(task.status) }
+function showTaskHandler({ tasks }: Dependencies): Handler<typeof showTask> {
+  return async ({ task_id }, { signal }) => {
+    const { process, ...task } = await foundAnywhere({ tasks }, task_id, signal)
+    return { ...task, status: taskStatusToWire(task.status), ...holderOf(process) }
   }
 }
 
@@ -139,13 +134,15 @@ const listTasks = defineOperation({
     agent_id: t.optional(agentId),
     status: t.optional(t.enum(STATUSES)),
     session_id: t.optional(t.string({ maxLength: 2_048 })),
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }),
+    own
   }),
   output: t.object({
     total_queued: t.integer(),
     total_in_progress: t.integer(),
     total_completed: t.integer(),
     total_doubted: t.integer(),
+    incomplete: t.optional(t.string({ description: 'Tasks that could not be read, and why.' })),
     tasks: t.array(
       t.object({
         task: t.string(),
@@ -154,6 +151,7 @@ const listTasks = defineOperation({
         priority: t.string(),
         agent_id: t.integer(),
         created_at_ms: t.integer(),
+        ...holderFields,
         description: t.string({ description: 'First line of the description, at most 120 characters.' })
       })
     )
@@ -166,27 +164,47 @@ const listTasks = defineOperation({
     cli: {
       command: 'orch tasks',
       aliases: { status: 's' },
-      view: { rows: 'tasks', columns: ['task', 'status', 'priority', 'agent_id', 'description'] }
+      view: {
+        rows: 'tasks',
+        columns: ['task', 'status', 'priority', 'agent_id', 'holder', 'description'],
+        note: 'incomplete'
+      }
     }
   }
 })
 
-function listTasksHandler({ orchestrator }: Dependencies): Handler<typeof listTasks> {
-  return ({ agent_id, status, session_id, limit }) => {
-    const { total_queued, total_in_progress, total_completed, total_doubted } = orchestrator.status()
-    const tasks = orchestrator.tasks({
-      limit,
-      ...(agent_id === undefined ? {} : { agent: numberOf(agent_id) }),
-      ...(status === undefined ? {} : { status }),
-      ...(session_id === undefined ? {} : { session: session_id })
-    })
-    return { total_queued, total_in_progress, total_completed, total_doubted, tasks: tasks.map(rowOf) }
+function listTasksHandler({ tasks, local }: Dependencies): Handler<typeof listTasks> {
+  return async ({ agent_id, status, session_id, limit, own }, { signal }) => {
+    const agent = agent_id === undefined ? undefined : numberOf(agent_id)
+    const filter = { limit, own, ...defined({ agent, status, session: session_id }) }
+    const { items, failed } = await tasks.current.list(filter, signal)
+    return {
+      ...(own ? totalsOfProcess(local) : totalsOf((await tasks.current.processes(signal)).items)),
+      ...incomplete(failed),
+      tasks: items.map(rowOf)
+    }
+  }
+}
+
+function totalsOfProcess(orchestrator: Orchestrator) {
+  const { total_queued, total_in_progress, total_completed, total_doubted } = orchestrator.status()
+  return { total_queued, total_in_progress, total_completed, total_doubted }
+}
+
+function totalsOf(processes: readonly ProcessTasks[]) {
+  const sum = (count: (process: ProcessTasks) => number): number =>
+    processes.reduce((total, process) => total + count(process), 0)
+  return {
+    total_queued: sum(({ open }) => open.Queued),
+    total_in_progress: sum(({ open }) => open.InProgress),
+    total_completed: sum(({ ended }) => ended.completed),
+    total_doubted: sum(({ open }) => open.Doubted)
   }
 }
 
 const LINE = 120
 
-function rowOf(task: TaskView) {
+function rowOf(task: RepositoryTask) {
   const line = task.description.split('\n', 1)[0] ?? ''
   return {
     task: taskLabel(task.id),
@@ -195,6 +213,7 @@ function rowOf(task: TaskView) {
     priority: task.priority,
     agent_id: task.agent_id,
     created_at_ms: task.created_at_ms,
+    ...holderOf(task.process),
     description: line.length > LINE ? `${line.slice(0, LINE - 1)}…` : line
   }
 }
@@ -202,7 +221,7 @@ function rowOf(task: TaskView) {
 const reorderTask = defineOperation({
   id: 'orchestrator.reorderTask',
   summary: 'Change the priority of a queued task',
-  input: t.object({ task_id: taskId, priority }),
+  input: t.object({ task_id: taskReference, priority }),
   output: done,
   errors,
   expose: {
@@ -214,16 +233,17 @@ const reorderTask = defineOperation({
 })
 
 function reorderTaskHandler(dependencies: Dependencies): Handler<typeof reorderTask> {
-  return async ({ task_id, priority }, call) => {
-    await orchestratorOf(dependencies, call).reorder(numberOf(task_id), priorityOf(priority))
-    return { ok: true, message: 'task reordered' }
-  }
+  return ({ task_id, priority }, call) =>
+    change(dependencies, call, { task: task_id, verb: 'reorder', args: { priority } }, async (orchestrator, id) => {
+      await orchestrator.reorder(id, priorityOf(priority))
+      return { ok: true, message: 'task reordered' }
+    })
 }
 
 const testDecision = defineOperation({
   id: 'orchestrator.testDecision',
   summary: 'Decide whether a task should be tested, with the reason',
-  input: t.object({ task_id: taskId }),
+  input: t.object({ task_id: taskReference }),
   output: t.object({
     decision: t.enum(['Required', 'Deferred', 'Skip', 'Optional', 'Unknown']),
     rationale: t.string()
@@ -242,10 +262,11 @@ const testDecision = defineOperation({
   }
 })
 
-function testDecisionHandler({ orchestrator }: Dependencies): Handler<typeof testDecision> {
-  return ({ task_id }) => {
-    const { id } = found(orchestrator, task_id)
-    return orchestrator.explain(id)?.test_decision ?? { decision: 'Unknown', rationale: 'the task is not known' }
+function testDecisionHandler({ tasks }: Dependencies): Handler<typeof testDecision> {
+  return async ({ task_id }, { signal }) => {
+    const task = await foundAnywhere({ tasks }, task_id, signal)
+    const explanation = await tasks.current.explain(task, signal)
+    return explanation?.test_decision ?? { decision: 'Unknown', rationale: 'the task is not known' }
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Orchestrator } from '@svc/contracts'
-import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
+import type { Orchestrator, RepositoryTasks } from '@svc/contracts'
+import { type CommandDescriptor, type CommandHandler, type CommandIo, type Ref, t } from '@svc/plugin-sdk'
 import { frame } from './frame.ts'
 import { Screen } from './screen.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -21,6 +21,7 @@ export const topDescriptor: CommandDescriptor = {
         description: 'Number of updates; default: unlimited, or one without a terminal and --json'
       })
     ),
+    own: t.boolean({ default: false, description: 'Leaves out other processes' }),
     interval: t.integer({ default: INTERVAL_MS, minimum: 100, description: 'Milliseconds between two updates' }),
     token_variable: t.optional(
       t.string({ minLength: 1, description: 'Environment variable with the token, if the daemon requires one' })
@@ -32,13 +33,14 @@ export const topDescriptor: CommandDescriptor = {
 export interface TopPlace {
   readonly projectRoot: string
   readonly orchestrator: Orchestrator
+  readonly tasks: Ref<RepositoryTasks>
 }
 
-export function topCommand({ projectRoot, orchestrator }: TopPlace): CommandHandler {
-  return async ({ count, interval = INTERVAL_MS, token_variable }, io) => {
+export function topCommand({ projectRoot, orchestrator, tasks }: TopPlace): CommandHandler {
+  return async ({ count, interval = INTERVAL_MS, own, token_variable }, io) => {
     const token = typeof token_variable === 'string' ? process.env[token_variable] : undefined
-    const find = () => daemonSource(projectRoot, token)
-    const source = (await find()) ?? localSource(orchestrator)
+    const find = () => daemonSource(projectRoot, token, own === true)
+    const source = (await find()) ?? localSource(orchestrator, tasks, own === true)
     const isLive = io.stdout.isTTY === true && !io.json
     const looks = (count as number | undefined) ?? (isLive || io.json ? Number.POSITIVE_INFINITY : 1)
     const ended = new AbortController()

@@ -1,4 +1,5 @@
 import { agentLabel, taskLabel } from '@svc/contracts'
+import { otherLines } from '../status/orchestrator-status.ts'
 import { eventLine } from './event-line.ts'
 import { fit } from './fit.ts'
 import type { AgentReport, Origin, Snapshot, StatusReport } from './snapshot.ts'
@@ -13,6 +14,8 @@ export type FrameMode = 'plain' | 'live' | 'paused'
 
 const AGENT_COLUMNS = ['agent', 'name', 'queued', 'works on', 'does', 'done', 'files', 'load'] as const
 const WIDTHS = [6, 16, 7, 8, 17, 7, 6, 6] as const
+/** Maximum number of other processes that are shown. */
+const MAX_PROCESSES = 8
 /** Number of lines above the agents, including their heading. */
 const HEAD = 8
 
@@ -21,7 +24,9 @@ export function frame(snapshot: Snapshot, size: FrameSize, mode: FrameMode = 'pl
   const { status, events } = snapshot
   const lines = [headLine(snapshot, mode), ...stateLines(snapshot)]
   if (status !== null) {
-    const room = Math.max(1, size.rows - HEAD - Math.min(events.length, 5) - 2)
+    const others = otherLines(status.processes ?? []).slice(0, MAX_PROCESSES)
+    lines.push(...others)
+    const room = Math.max(1, size.rows - HEAD - others.length - Math.min(events.length, 5) - 2)
     lines.push('', agentHeading(), ...agentLines(status.agents, room))
   }
   const left = size.rows - lines.length - 2

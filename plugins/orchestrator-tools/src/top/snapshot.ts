@@ -1,4 +1,5 @@
 import type { AgentEvent, Durability } from '@svc/contracts'
+import type { ProcessReport } from '../status/orchestrator-status.ts'
 import type { Rates } from './rates.ts'
 
 /** Fields of `orch.status` that the view shows. */
@@ -17,6 +18,8 @@ export interface StatusReport {
   readonly total_cancelled: number
   readonly locked_files: number
   readonly agents: readonly AgentReport[]
+  /** Processes of the repository; absent from a daemon of an earlier version. */
+  readonly processes?: readonly ProcessReport[]
 }
 
 export interface AgentReport {

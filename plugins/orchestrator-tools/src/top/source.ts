@@ -4,10 +4,11 @@ import {
   type DaemonState,
   type Orchestrator,
   orchPing,
+  type RepositoryTasks,
   readDaemonState
 } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
-import { reportOf } from '../status/orchestrator-status.ts'
+import { isSvcError, type Ref } from '@svc/plugin-sdk'
+import { processReport, reportOf } from '../status/orchestrator-status.ts'
 import type { Origin, StatusReport } from './snapshot.ts'
 
 /** Number of past events to show. */
@@ -25,10 +26,14 @@ export interface Source {
 }
 
 /** Returns the daemon of the project; null if none runs. */
-export async function daemonSource(projectRoot: string, token: string | undefined): Promise<Source | null> {
+export async function daemonSource(
+  projectRoot: string,
+  token: string | undefined,
+  own: boolean
+): Promise<Source | null> {
   const state = await readDaemonState(projectRoot)
   if (state === null) return null
-  const source = new DaemonSource(state, token)
+  const source = new DaemonSource(state, token, own)
   return (await source.isAvailable()) ? source : null
 }
 
@@ -37,10 +42,12 @@ const CALL_MS = 5_000
 class DaemonSource implements Source {
   readonly origin: Origin
   readonly #state: DaemonState
+  readonly #own: boolean
   readonly #token: { readonly token?: string }
 
-  constructor(state: DaemonState, token: string | undefined) {
+  constructor(state: DaemonState, token: string | undefined, own: boolean) {
     this.#state = state
+    this.#own = own
     this.#token = token === undefined ? {} : { token }
     this.origin = { kind: 'daemon', address: state.socket, pid: state.pid }
   }
@@ -58,7 +65,7 @@ class DaemonSource implements Source {
 
   async status(signal: AbortSignal): Promise<StatusReport> {
     const options = { signal, timeoutMs: CALL_MS, ...this.#token }
-    return (await callDaemon(this.#state, 'orch.status', {}, options)) as StatusReport
+    return (await callDaemon(this.#state, 'orch.status', { own: this.#own }, options)) as StatusReport
   }
 
   async follow(onEvent: (event: AgentEvent) => void, signal: AbortSignal): Promise<void> {
@@ -76,10 +83,14 @@ class DaemonSource implements Source {
 }
 
 /** Returns the orchestrator of this process as a source. */
-export function localSource(orchestrator: Orchestrator): Source {
+export function localSource(orchestrator: Orchestrator, tasks: Ref<RepositoryTasks>, own: boolean): Source {
   return {
     origin: { kind: 'in_process' },
-    status: async () => reportOf(orchestrator.status()),
+    async status(signal) {
+      const { items } = await tasks.current.processes(signal)
+      const processes = items.filter(process => process.own || !own).map(processReport)
+      return { ...reportOf(orchestrator.status()), processes }
+    },
     async follow(onEvent, signal) {
       for (const event of orchestrator.recentEvents(MAX_EVENTS)) onEvent(event)
       const end = orchestrator.subscribe(onEvent)

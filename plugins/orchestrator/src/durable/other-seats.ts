@@ -150,7 +150,7 @@ export class OtherSeats {
   /** Reads all records of some kinds, for kinds with few records. */
   async records(
     seats: readonly number[],
-    kinds: readonly ('agent' | 'trust' | 'file_owner')[],
+    kinds: readonly ('agent' | 'trust' | 'file_owner' | 'meta')[],
     signal: AbortSignal
   ): Promise<readonly (ForeignRecord & { readonly kind: string; readonly key: string })[]> {
     const found: (ForeignRecord & { readonly kind: string; readonly key: string })[] = []

@@ -23,7 +23,6 @@ import {
   type VerbCaller
 } from '@svc/contracts'
 import { errorMessage, type Logger, withTimeout } from '@svc/plugin-sdk'
-import { noTasks } from './seat-source.ts'
 
 /** Time limit of a source in milliseconds. */
 const READ_MS = 5_000
@@ -81,9 +80,20 @@ export class JoinedTasks implements RepositoryTasks {
       async (source, limited) => (await source.processes?.(limited)) ?? [],
       signal
     )
-    const tasks = noTasks()
-    for (const { status } of this.#options.orchestrator.tasks()) tasks[status.kind] += 1
-    const mine: ProcessTasks = { ...this.process, agents: this.#options.orchestrator.agents().length, tasks }
+    const { orchestrator } = this.#options
+    const { agent_count: agents, ...totals } = orchestrator.status()
+    const mine: ProcessTasks = {
+      ...this.process,
+      agents,
+      open: {
+        Queued: totals.total_queued,
+        InProgress: totals.total_in_progress,
+        Blocked: totals.total_blocked,
+        BlockedOnApproval: totals.total_blocked_on_approval,
+        Doubted: totals.total_doubted
+      },
+      ended: { completed: totals.total_completed, failed: totals.total_failed, cancelled: totals.total_cancelled }
+    }
     return { items: [mine, ...items], failed }
   }
 

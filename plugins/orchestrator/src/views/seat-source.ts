@@ -1,12 +1,14 @@
 import {
   agentLabel,
+  type EndedTasks,
   type ForeignAgent,
   type ForeignTask,
   type ForeignTaskFilter,
+  OPEN_STATUSES,
+  type OpenStatus,
   type PlacementExplanation,
   type ProcessTasks,
   type TaskExplanation,
-  type TaskStatusKind,
   type TaskViewSource
 } from '@svc/contracts'
 import type { ForeignRecord, OtherSeats, SeatProcess, TaskCount } from '../durable/other-seats.ts'
@@ -14,7 +16,6 @@ import { TrustLedger, type TrustSettings } from '../policy/trust.ts'
 import { Agent } from '../state/agent.ts'
 import { toLoad, weightOf } from '../state/priority.ts'
 import { NO_REASONS } from '../state/reasons.ts'
-import { transitions } from '../state/status.ts'
 import { restoreTask, type Task, taskView } from '../state/task.ts'
 import type { SeatVerbs } from './seat-verbs.ts'
 
@@ -27,6 +28,7 @@ export interface SeatSourceOptions {
 
 /** Returns the source of tasks that other processes on the same database hold. */
 export function seatSource({ others, trust, verbs }: SeatSourceOptions): TaskViewSource {
+  const counts = new SeatCounts()
   const seats = async (): Promise<Seats> => {
     const reader = others()
     return reader === null ? { reader, list: [] } : { reader, list: await reader.processes() }
@@ -43,7 +45,7 @@ export function seatSource({ others, trust, verbs }: SeatSourceOptions): TaskVie
     },
     async processes(signal) {
       const { reader, list } = await seats()
-      return reader === null ? [] : processesOf(reader, list, signal)
+      return reader === null ? [] : counts.of(reader, list, signal)
     },
     async explain(task, signal) {
       const { reader, list } = await seats()
@@ -144,24 +146,50 @@ function workOf(counts: readonly TaskCount[]) {
   }
 }
 
-async function processesOf(
-  reader: OtherSeats,
-  seats: readonly SeatProcess[],
-  signal: AbortSignal
-): Promise<readonly ProcessTasks[]> {
-  const numbers = numbersOf(seats)
-  const counts = await reader.counts(numbers, signal)
-  const agents = await reader.records(numbers, ['agent'], signal)
-  return seats.map(({ committed: _, ...process }) => {
-    const tasks = noTasks()
-    for (const { seat, status, count } of counts) if (seat === process.seat && status in tasks) tasks[status] += count
-    return { ...process, agents: agents.filter(({ seat }) => seat === process.seat).length, tasks }
-  })
+/** Number of agents and tasks of each seat, counted again only after the seat has committed a transaction. */
+class SeatCounts {
+  readonly #counted = new Map<number, SeatCount>()
+  #reader: OtherSeats | null = null
+
+  async of(reader: OtherSeats, seats: readonly SeatProcess[], signal: AbortSignal): Promise<readonly ProcessTasks[]> {
+    if (reader !== this.#reader) this.#counted.clear()
+    this.#reader = reader
+    const stale = seats.filter(({ seat, committed }) => this.#counted.get(seat)?.committed !== committed)
+    const numbers = numbersOf(stale)
+    const counts = await reader.counts(numbers, signal)
+    const records = await reader.records(numbers, ['agent', 'meta'], signal)
+    for (const { seat, committed } of stale) {
+      const open = noOpenTasks()
+      for (const { status, count, ...of } of counts) if (of.seat === seat && isOpen(status)) open[status] += count
+      const own = records.filter(record => record.seat === seat)
+      const totals = own.find(({ kind, key }) => kind === 'meta' && key === 'totals')
+      const agents = own.filter(({ kind }) => kind === 'agent').length
+      this.#counted.set(seat, { committed, agents, open, ended: endedTasks(totals?.json) })
+    }
+    const known = new Set(numbersOf(seats))
+    for (const seat of this.#counted.keys()) if (!known.has(seat)) this.#counted.delete(seat)
+    return seats.flatMap(({ committed: _, ...process }) => {
+      const found = this.#counted.get(process.seat)
+      return found === undefined ? [] : [{ ...process, agents: found.agents, open: found.open, ended: found.ended }]
+    })
+  }
 }
 
-/** Returns a count of 0 for each status. */
-export function noTasks(): Record<TaskStatusKind, number> {
-  return Object.fromEntries(Object.keys(transitions).map(status => [status, 0])) as Record<TaskStatusKind, number>
+interface SeatCount extends Pick<ProcessTasks, 'agents' | 'open' | 'ended'> {
+  readonly committed: number
+}
+
+function endedTasks(json: string | undefined): EndedTasks {
+  const { completed, failed, cancelled } = (attempt(() => JSON.parse(json ?? '{}')) ?? {}) as Partial<EndedTasks>
+  return { completed: Number(completed ?? 0), failed: Number(failed ?? 0), cancelled: Number(cancelled ?? 0) }
+}
+
+function noOpenTasks(): Record<OpenStatus, number> {
+  return { Queued: 0, InProgress: 0, Blocked: 0, BlockedOnApproval: 0, Doubted: 0 }
+}
+
+function isOpen(status: string): status is OpenStatus {
+  return (OPEN_STATUSES as readonly string[]).includes(status)
 }
 
 /** Returns what the record of a task says about its routing and its gates. */
