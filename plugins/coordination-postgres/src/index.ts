@@ -1,0 +1,3 @@
+export { fromPayload, toPayloads } from './hints.ts'
+export { PostgresCoordination, type PostgresCoordinationOptions } from './postgres-coordination.ts'
+export { type AddressOptions, parseServerAddress, type ServerAddress } from './server-address.ts'

@@ -1,0 +1,451 @@
+/**
+ * Functions of queues. Each is one round trip and one transaction. Functions with arrays lock rows in the order of the
+ * ids, so that two calls with the same items in opposite order cannot deadlock.
+ *
+ * A token is accepted if its fence is that of the item, and the item is still held. So it is also accepted after the lease
+ * has expired, until this item or another one of its lane is claimed.
+ */
+export const items = `
+-- The key is inserted first and read in a second statement: that statement also sees keys that another transaction
+-- inserted while the first one waited for it.
+create or replace function svc_coord.put_v1(
+  p_queues text[], p_keys bytea[], p_bodies text[], p_priorities smallint[], p_delays bigint[], p_max_attempts integer[],
+  p_lanes text[], p_privacy integer[]
+) returns table (id bigint, fresh boolean, result text)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now bigint := svc_coord.now_v1();
+  v_ids bigint[] := array(select nextval('svc_coord.item_ids') from generate_series(1, cardinality(p_queues)));
+begin
+  if array_length(array_remove(p_keys, null), 1) > 0 then
+    insert into svc_coord.keys (queue, key_hash, id)
+      select distinct on (t.queue, t.key_hash) t.queue, t.key_hash, t.id
+      from unnest(p_queues, p_keys, v_ids) with ordinality as t (queue, key_hash, id, ord)
+      where t.key_hash is not null
+      order by t.queue, t.key_hash, t.ord
+      on conflict do nothing;
+  end if;
+  return query
+    with t as materialized (
+      select t.*, k.id as known, case when k.done_at > v_now - 86400000 then k.result end as result
+      from unnest(p_queues, p_keys, p_bodies, p_priorities, p_delays, p_max_attempts, p_lanes, p_privacy, v_ids)
+        with ordinality
+        as t (queue, key_hash, body, priority, delay, max_attempts, lane, privacy, new_id, ord)
+      left join svc_coord.keys k on k.queue = t.queue and k.key_hash = t.key_hash
+    ), added as (
+      insert into svc_coord.items
+        (id, queue, key_hash, priority, state, visible_at, max_attempts, lane, privacy, created_at, body)
+      select new_id, queue, key_hash, priority, case when delay > 0 then 2 else 0 end, v_now + delay, max_attempts, lane,
+        privacy, v_now, body
+      from t where known is null or known = new_id
+    )
+    select coalesce(t.known, t.new_id), t.known is null or t.known = t.new_id, t.result from t order by t.ord;
+end
+$$;
+
+-- Selects and locks ready items, and with p_own also those that the holder has leased already. In a lane, only the first
+-- ready item may be claimed, and only if none is leased. An array, because a plain "in (subquery)" may be evaluated again
+-- and then claim more than the limit.
+create or replace function svc_coord.claimable_v1(
+  p_queue text, p_holder text, p_limit integer, p_privacy integer[], p_own boolean
+) returns bigint[]
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_ids bigint[];
+  v_own bigint[];
+  v_lanes boolean;
+begin
+  v_ids := array(
+    select i.id from svc_coord.items i
+    where i.queue = p_queue and i.state = 0
+      and (p_privacy is null or i.privacy = any(p_privacy))
+      and (i.lane is null or (
+        not exists (
+          select from svc_coord.items l where l.queue = i.queue and l.lane = i.lane and l.state = 1 and l.lane is not null
+        )
+        and not exists (
+          select from svc_coord.items e
+          where e.queue = i.queue and e.lane = i.lane and e.lane is not null and e.state = 0
+            and (e.priority > i.priority or (e.priority = i.priority and e.id < i.id))
+            and (p_privacy is null or e.privacy = any(p_privacy))
+        )
+      ))
+    order by i.priority desc, i.id
+    limit p_limit
+    for update of i skip locked
+  );
+  select coalesce(bool_or(i.lane is not null), false) into v_lanes from svc_coord.items i where i.id = any(v_ids);
+  if v_lanes then
+    -- Two callers can see different first items of one lane. The caller that gets the lock of the lane looks again. The
+    -- number of locks of a transaction is limited.
+    v_ids := v_ids[1:256];
+    v_ids := array(
+      select i.id from svc_coord.items i
+      where i.id = any(v_ids)
+        and (i.lane is null or pg_try_advisory_xact_lock(hashtextextended(i.queue || chr(31) || i.lane, 0)))
+    );
+    v_ids := array(
+      select i.id from svc_coord.items i
+      where i.id = any(v_ids)
+        and (i.lane is null or not exists (
+          select from svc_coord.items l where l.queue = i.queue and l.lane = i.lane and l.state = 1 and l.lane is not null
+        ))
+    );
+  end if;
+  if p_own then
+    v_own := array(
+      select i.id from svc_coord.items i
+      where i.queue = p_queue and i.state in (1, 2) and i.state = 1 and i.holder = p_holder
+        and (p_privacy is null or i.privacy = any(p_privacy))
+      order by i.priority desc, i.id
+      limit p_limit
+      for update of i skip locked
+    );
+    v_ids := v_ids || v_own;
+  end if;
+  -- Bodies of one claim have at most 64 MiB, except for a single one.
+  return array(
+    select c.id from (
+      select i.id, i.priority, sum(octet_length(i.body)) over (order by i.priority desc, i.id) as bytes,
+        row_number() over (order by i.priority desc, i.id) as place
+      from svc_coord.items i where i.id = any(v_ids)
+    ) c
+    where c.place = 1 or (c.bytes <= 67108864 and c.place <= p_limit)
+    order by c.priority desc, c.id
+  );
+end
+$$;
+
+create or replace function svc_coord.claim_v1(
+  p_queue text, p_holder text, p_max integer, p_lease bigint, p_privacy integer[], p_own boolean
+) returns table (
+  id bigint, queue text, body text, priority smallint, lane text, privacy integer, attempts integer,
+  max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint
+)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now bigint := svc_coord.now_v1();
+  v_floor bigint := svc_coord.fence_floor_v1();
+  v_left integer := p_max;
+  v_ids bigint[];
+  v_dead bigint[];
+  v_count integer;
+begin
+  if exists (
+    select from svc_coord.items where queue = p_queue and state in (1, 2) and visible_at <= v_now
+  ) then
+    update svc_coord.items set state = 0
+      where id = any(array(
+        select id from svc_coord.items
+        where queue = p_queue and state in (1, 2) and visible_at <= v_now
+        order by visible_at limit 500
+        for update skip locked
+      ));
+  end if;
+  -- Dead items make room for others. At most ten thousand are moved in one call.
+  for v_round in 1..10 loop
+    v_ids := svc_coord.claimable_v1(p_queue, p_holder, v_left, p_privacy, p_own);
+    exit when cardinality(v_ids) = 0;
+    v_dead := array(select id from svc_coord.items where id = any(v_ids) and attempts >= max_attempts);
+    if cardinality(v_dead) > 0 then
+      with gone as (delete from svc_coord.items where id = any(v_dead) returning *)
+      insert into svc_coord.dead
+        (id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, died_at,
+          visible_at, body)
+      select id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, v_now,
+        visible_at, body
+      from gone;
+    end if;
+    return query
+      with claimed as (
+        update svc_coord.items i
+        set state = 1, fence = greatest(i.fence + 1, v_floor), attempts = i.attempts + 1, holder = p_holder,
+          visible_at = v_now + p_lease, held = true, woken = false, error = null
+        where i.id = any(v_ids)
+        returning i.*
+      ), lapsed as (
+        update svc_coord.items e set held = false
+        from claimed c
+        where c.lane is not null and e.lane is not null and e.queue = c.queue and e.lane = c.lane
+          and e.state = 0 and e.held and e.id <> c.id
+      )
+      select id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at
+      from claimed order by priority desc, id;
+    get diagnostics v_count = row_count;
+    v_left := v_left - v_count;
+    exit when v_left <= 0 or cardinality(v_dead) = 0;
+    p_own := false;
+  end loop;
+end
+$$;
+
+-- Runs several claims. Each request: {queue, holder, max, lease_ms, privacy?, own}. Once the bodies have 64 MiB, further
+-- requests get nothing.
+create or replace function svc_coord.claims_v1(p_requests jsonb) returns table (
+  request integer, id bigint, queue text, body text, priority smallint, lane text, privacy integer, attempts integer,
+  max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint
+)
+language plpgsql as $$
+declare
+  v_request jsonb;
+  v_index integer := 0;
+  v_privacy integer[];
+  v_bytes bigint := 0;
+begin
+  for v_request in select value from jsonb_array_elements(p_requests) loop
+    v_privacy := case when v_request ? 'privacy'
+      then array(select value::integer from jsonb_array_elements_text(v_request -> 'privacy')) end;
+    for request, id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at in
+      select v_index, c.* from svc_coord.claim_v1(
+        v_request ->> 'queue', v_request ->> 'holder', (v_request ->> 'max')::integer, (v_request ->> 'lease_ms')::bigint,
+        v_privacy, (v_request ->> 'own')::boolean
+      ) c
+    loop
+      v_bytes := v_bytes + octet_length(body);
+      return next;
+    end loop;
+    exit when v_bytes > 67108864;
+    v_index := v_index + 1;
+  end loop;
+end
+$$;
+
+-- ready: queue whose waiting items may now be claimed
+create or replace function svc_coord.ack_v1(p_ids bigint[], p_fences bigint[], p_results text[], p_free boolean[])
+returns table (done boolean, ready text)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now bigint := svc_coord.now_v1();
+begin
+  perform from svc_coord.items where id = any(p_ids) order by id for update;
+  return query
+    with t as materialized (
+      select t.ord, t.id, t.fence, t.result, t.free
+      from unnest(p_ids, p_fences, p_results, p_free) with ordinality as t (id, fence, result, free, ord)
+    ), hit as materialized (
+      select distinct on (i.id) t.ord, i.id, i.queue, i.key_hash, i.lane, t.result, t.free
+      from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
+      where i.held
+      order by i.id, t.ord
+    ), gone as (
+      delete from svc_coord.items where id = any(array(select id from hit))
+    ), noted as (
+      update svc_coord.keys k set done_at = v_now, result = hit.result
+      from hit where not hit.free and k.queue = hit.queue and k.key_hash = hit.key_hash
+    ), freed as (
+      delete from svc_coord.keys k using hit
+      where hit.free and k.queue = hit.queue and k.key_hash = hit.key_hash
+    )
+    select hit.id is not null, case when hit.lane is not null then hit.queue end
+    from t left join hit on hit.ord = t.ord order by t.ord;
+end
+$$;
+
+create or replace function svc_coord.extend_v1(p_ids bigint[], p_fences bigint[], p_leases bigint[])
+returns table (done boolean)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now bigint;
+begin
+  perform from svc_coord.items where id = any(p_ids) order by id for update;
+  -- The time after the wait for the locks: a lease that expired meanwhile is over.
+  v_now := svc_coord.now_v1();
+  return query
+    with t as materialized (
+      select t.ord, t.id, t.fence, t.lease
+      from unnest(p_ids, p_fences, p_leases) with ordinality as t (id, fence, lease, ord)
+    ), hit as materialized (
+      select i.id, t.ord, max(t.lease) over (partition by i.id) as lease
+      from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
+      where i.state = 1 and i.visible_at > v_now
+    ), changed as (
+      update svc_coord.items i set visible_at = v_now + hit.lease
+      from (select distinct id, lease from hit) hit where i.id = hit.id
+    )
+    select hit.id is not null from t left join hit on hit.ord = t.ord order by t.ord;
+end
+$$;
+
+-- p_delays: milliseconds; null parks the item until it is woken
+create or replace function svc_coord.return_v1(p_ids bigint[], p_fences bigint[], p_delays bigint[], p_errors text[])
+returns table (done boolean, ready text)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now bigint := svc_coord.now_v1();
+begin
+  perform from svc_coord.items where id = any(p_ids) order by id for update;
+  return query
+    with t as materialized (
+      select t.ord, t.id, t.fence, t.delay, t.error
+      from unnest(p_ids, p_fences, p_delays, p_errors) with ordinality as t (id, fence, delay, error, ord)
+    ), hit as materialized (
+      select distinct on (i.id) t.ord, i.id, i.queue, i.lane, t.delay, t.error,
+        case when i.woken or t.delay = 0 then 0 when t.delay is null then 3 else 2 end as state
+      from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
+      where i.held
+      order by i.id, t.ord
+    ), changed as (
+      update svc_coord.items i
+      set state = hit.state, held = false, woken = false, error = hit.error,
+        visible_at = v_now + case when hit.state = 2 then hit.delay else 0 end
+      from hit where i.id = hit.id
+    )
+    select hit.id is not null, case when hit.state = 0 or hit.lane is not null then hit.queue end
+    from t left join hit on hit.ord = t.ord order by t.ord;
+end
+$$;
+
+-- Returns items of a queue without a claim, the newest first, with at most 64 MiB of bodies except for a single item.
+create or replace function svc_coord.look_v1(p_queue text, p_before bigint, p_limit integer) returns table (
+  id bigint, queue text, body text, priority smallint, lane text, privacy integer, state smallint, attempts integer,
+  max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint
+)
+language sql stable as $$
+  select id, queue, body, priority, lane, privacy, state, attempts, max_attempts, fence, holder, visible_at, created_at
+  from (
+    select i.*, sum(octet_length(i.body)) over (order by i.id desc) as bytes, row_number() over (order by i.id desc) as place
+    from (
+      select * from svc_coord.items where queue = p_queue and (p_before is null or id < p_before)
+      order by id desc limit p_limit
+    ) i
+  ) p
+  where place = 1 or bytes <= 67108864
+  order by id desc
+$$;
+
+create or replace function svc_coord.dead_v1(p_queue text, p_before bigint, p_limit integer) returns table (
+  id bigint, queue text, body text, priority smallint, lane text, privacy integer, attempts integer,
+  max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint, error text, died_at bigint
+)
+language sql stable as $$
+  select id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at, error,
+    died_at
+  from (
+    select d.*, sum(octet_length(d.body)) over (order by d.id desc) as bytes, row_number() over (order by d.id desc) as place
+    from (
+      select * from svc_coord.dead where queue = p_queue and (p_before is null or id < p_before)
+      order by id desc limit p_limit
+    ) d
+  ) p
+  where place = 1 or bytes <= 67108864
+  order by id desc
+$$;
+
+-- Returns items by id. If their bodies have more than 64 MiB, returns only the sum of their bytes, in a row without id.
+create or replace function svc_coord.read_v1(p_queue text, p_ids bigint[]) returns table (
+  id bigint, queue text, body text, priority smallint, lane text, privacy integer, state smallint, attempts integer,
+  max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint, bytes bigint
+)
+language plpgsql stable as $$
+#variable_conflict use_column
+declare
+  v_bytes bigint := (select sum(octet_length(body)) from svc_coord.items where id = any(p_ids) and queue = p_queue);
+begin
+  if v_bytes > 67108864 then
+    bytes := v_bytes;
+    return next;
+    return;
+  end if;
+  return query
+    select i.id, i.queue::text, i.body, i.priority, i.lane::text, i.privacy, i.state, i.attempts, i.max_attempts, i.fence,
+      i.holder::text, i.visible_at, i.created_at, v_bytes
+    from svc_coord.items i where i.id = any(p_ids) and i.queue = p_queue order by i.id;
+end
+$$;
+
+-- Returns those of the queues that have ready items, or items whose delay or lease has ended. In a lane with a leased item,
+-- no other item is ready.
+create or replace function svc_coord.ready_v1(p_queues text[]) returns setof text
+language sql stable as $$
+  select distinct q.queue from unnest(p_queues) as q (queue)
+  where exists (
+      select from svc_coord.items i where i.queue = q.queue and i.state in (1, 2) and i.visible_at <= svc_coord.now_v1()
+    ) or exists (
+      select from svc_coord.items i where i.queue = q.queue and i.state = 0 and (i.lane is null or not exists (
+        select from svc_coord.items l where l.queue = i.queue and l.lane = i.lane and l.state = 1 and l.lane is not null
+      ))
+    )
+$$;
+
+create or replace function svc_coord.wake_v1(p_queue text, p_keys bytea[])
+returns table (found integer, ready integer)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_ids bigint[];
+begin
+  v_ids := array(select id from svc_coord.keys where queue = p_queue and key_hash = any(p_keys));
+  perform from svc_coord.items where id = any(v_ids) order by id for update;
+  return query
+    with changed as (
+      update svc_coord.items
+      set woken = state = 1, state = case when state = 1 then 1 else 0 end
+      where id = any(v_ids)
+      returning state
+    )
+    select count(*)::integer, (count(*) filter (where state = 0))::integer from changed;
+end
+$$;
+
+create or replace function svc_coord.withdraw_v1(p_queue text, p_id bigint) returns table (outcome text, lane text)
+language plpgsql as $$
+#variable_conflict use_column
+begin
+  return query
+    with gone as (delete from svc_coord.items where id = p_id and queue = p_queue returning *)
+    select case when held then 'leased' else 'taken' end, lane from gone;
+end
+$$;
+
+-- Deletes the oldest items of a range of queues until at most p_keep remain, but at most 5,000 in one call. Returns the
+-- number of deleted items, and of those that remain to be deleted.
+create or replace function svc_coord.trim_v1(p_from text, p_to text, p_keep bigint)
+returns table (deleted bigint, remaining bigint)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_count bigint;
+  v_deleted bigint;
+begin
+  select count(*) into v_count from svc_coord.items where queue >= p_from and queue < p_to;
+  if v_count <= p_keep then
+    return query select 0::bigint, 0::bigint;
+    return;
+  end if;
+  with gone as (
+    delete from svc_coord.items where id = any(array(
+      select id from svc_coord.items
+      where queue >= p_from and queue < p_to
+      order by id limit least(v_count - p_keep, 5000)
+      for update
+    )) returning 1
+  )
+  select count(*) into v_deleted from gone;
+  return query select v_deleted, greatest(v_count - p_keep - v_deleted, 0);
+end
+$$;
+
+create or replace function svc_coord.revive_v1(p_queue text, p_ids bigint[]) returns integer
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now bigint := svc_coord.now_v1();
+  v_count integer;
+begin
+  perform from svc_coord.dead where id = any(p_ids) and queue = p_queue order by id for update;
+  with back as (delete from svc_coord.dead where id = any(p_ids) and queue = p_queue returning *)
+  insert into svc_coord.items
+    (id, queue, key_hash, priority, state, visible_at, fence, max_attempts, privacy, holder, lane, created_at, body)
+  select id, queue, key_hash, priority, 0, v_now, fence, max_attempts, privacy, holder, lane, created_at, body
+  from back;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+`

@@ -1,0 +1,217 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+
+const PROGRAMS = process.env.SVC_TEST_POSTGRES_BIN ?? '/usr/lib/postgresql/15/bin'
+const USER = 'svc'
+const PASSWORD = 'a secret: %/@?#'
+
+/**
+ * Reason to skip the tests of this file; false if PostgreSQL is installed. With `SVC_TEST_POSTGRES=required`, the tests
+ * fail instead of being skipped.
+ */
+export const noPostgres: string | false =
+  existsSync(join(PROGRAMS, 'initdb')) || process.env.SVC_TEST_POSTGRES === 'required'
+    ? false
+    : `PostgreSQL is not installed in ${PROGRAMS}`
+
+/** A PostgreSQL server for tests, with its own folder, port and password. It syncs each commit to disk. */
+export class PostgresServer {
+  readonly port: number
+  readonly #folder: string
+  #process: ChildProcess | null = null
+
+  private constructor(folder: string, port: number) {
+    this.#folder = folder
+    this.port = port
+  }
+
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+    const folder = makeFolder()
+    const password = join(folder, 'password')
+    writeFileSync(password, PASSWORD)
+    own(password)
+    run('initdb', [
+      '-D',
+      join(folder, 'data'),
+      '-U',
+      USER,
+      '-A',
+      'scram-sha-256',
+      `--pwfile=${password}`,
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync'
+    ])
+    const server = new PostgresServer(folder, await freePort())
+    await server.up(settings)
+    return server
+  }
+
+  /** Copies a running server as its standby, with streaming replication. */
+  static async standbyOf(primary: PostgresServer): Promise<PostgresServer> {
+    const folder = makeFolder()
+    const data = join(folder, 'data')
+    const source = `host=127.0.0.1 port=${primary.port} user=${USER} password='${PASSWORD}'`
+    run('pg_basebackup', ['-D', data, '-d', source, '-R', '-c', 'fast', '--no-sync'])
+    const server = new PostgresServer(folder, await freePort())
+    await server.up()
+    return server
+  }
+
+  /** URL with the password, of a database of this server. */
+  url(database = 'postgres'): string {
+    return `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** URL that leads through a proxy. */
+  urlThrough(port: number, database = 'postgres'): string {
+    return this.url(database).replace(`:${this.port}/`, `:${port}/`)
+  }
+
+  get password(): string {
+    return PASSWORD
+  }
+
+  /** Starts the server again, after {@link stop} or {@link kill}. Resolves when it accepts connections. */
+  async up(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    const all = {
+      port: this.port,
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: this.#folder,
+      wal_level: 'replica',
+      max_wal_senders: '4',
+      shared_buffers: '32MB',
+      logging_collector: 'off',
+      ...settings
+    }
+    const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const data = join(this.#folder, 'data')
+    this.#process = spawn(join(PROGRAMS, 'postgres'), ['-D', data, ...args], { stdio: 'ignore', ...otherUser() })
+    const child = this.#process
+    for (;;) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`the server ended with ${child.exitCode ?? child.signalCode}`)
+      try {
+        await this.query('select 1')
+        return
+      } catch {
+        await sleep(50)
+      }
+    }
+  }
+
+  /** Runs statements as the superuser. */
+  async query(text: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client(this.url(database))
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return (await client.query(text)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  /** Creates an empty database and returns its URL. */
+  async createDatabase(): Promise<string> {
+    const name = `t${randomUUID().replaceAll('-', '')}`
+    await this.query(`create database ${name}`)
+    return this.url(name)
+  }
+
+  /** Ends all client connections, as an administrator or a crash of their processes would. */
+  async killClients(): Promise<void> {
+    await this.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'"
+    )
+  }
+
+  /** Process ids of the server and its backends. */
+  #pids(): number[] {
+    const pid = this.#process?.pid as number
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).filter(Boolean)
+    return [pid, ...children.map(Number)]
+  }
+
+  /** Stops all processes of the server without ending them. */
+  pause(): void {
+    for (const pid of this.#pids()) process.kill(pid, 'SIGSTOP')
+  }
+
+  resume(): void {
+    for (const pid of this.#pids()) process.kill(pid, 'SIGCONT')
+  }
+
+  /** Ends the server without a shutdown checkpoint, as a crash would. */
+  async crash(): Promise<void> {
+    await this.#end('SIGQUIT')
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGINT')
+  }
+
+  /** Makes a standby the primary server. */
+  async promote(): Promise<void> {
+    await this.query('select pg_promote(true, 30)')
+  }
+
+  /** Stops the server and deletes its folder. */
+  async remove(): Promise<void> {
+    if (this.#process !== null) {
+      if (this.#process.exitCode === null && this.#process.signalCode === null) this.resume()
+      await this.#end('SIGINT')
+    }
+    rmSync(dirname(this.#folder), { recursive: true, force: true })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+}
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-postgres-'))
+  chmodSync(folder, 0o755)
+  const inner = join(folder, 'server')
+  mkdirSync(inner, { mode: 0o700 })
+  own(inner)
+  return inner
+}
+
+function run(program: string, args: readonly string[]): void {
+  execFileSync(join(PROGRAMS, program), args, { stdio: ['ignore', 'ignore', 'pipe'], ...otherUser() })
+}
+
+function own(path: string): void {
+  const user = otherUser()
+  if ('uid' in user) chownSync(path, user.uid, user.gid)
+}
+
+/** Another user if this process is root, because PostgreSQL refuses to run as root. */
+function otherUser(): { uid: number; gid: number } | Record<string, never> {
+  if (process.getuid?.() !== 0) return {}
+  const id = (what: string): number => Number(execFileSync('id', [what, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
