@@ -6,7 +6,9 @@ import type { Coordination } from './store.ts'
  * store.
  *
  * The backend is a service of its own, because two providers of `coordination.store@1` would be a conflict, and
- * because a setting decides which of the two stores is used.
+ * because a setting decides which of the two stores is used. The plugin `coordination` requires it: if the configured
+ * server cannot be used, there is no store, instead of another one. Tests without the plugin `coordination-postgres`
+ * use `fake(coordinationBackend, { store: null })`.
  */
 export const coordinationBackend = service<CoordinationBackend>('coordination.backend@1')
 

@@ -7,11 +7,11 @@ export default definePlugin({
   name: 'coordination',
   summary: 'Queues and leases with one holder, in the primary database or on a server',
   config: settings,
-  requires: { database: databaseStore },
-  optional: { backend: coordinationBackend },
+  // Required: with a server that is configured but cannot be used, the embedded store must not replace it.
+  requires: { database: databaseStore, backend: coordinationBackend },
   provides: [coordinationStore],
   async activate(ctx, { database, backend }) {
-    if (backend !== undefined && backend.store !== null) {
+    if (backend.store !== null) {
       ctx.provide(coordinationStore, backend.store)
       return
     }
