@@ -1,0 +1,2 @@
+// Exports for tests of other plugins.
+export { DatabaseCoordination } from './database-coordination.ts'
