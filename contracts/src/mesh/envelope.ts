@@ -14,6 +14,12 @@ const taskId = t.integer({ minimum: 0, description: 'Id of the task at its owner
 const word = (description: string) => t.optional(t.string({ maxLength: 2_048, description }))
 const json = (description: string) => t.optional(t.string({ maxLength: 4_194_304, description }))
 
+/** Extension: the machine that delegates a task. Acknowledgements and results repeat it, since inboxes are shared. */
+const submitter = {
+  submitter_node_id: word('Node that delegates the task.'),
+  submitter_repository_id: word('Repository of the task at that node.')
+}
+
 /** Payload of a `remote_task_envelope`: a task for another machine. */
 export const remoteTaskEnvelope = t.object(
   {
@@ -35,7 +41,8 @@ export const remoteTaskEnvelope = t.object(
     parent_task_id: t.optional(taskId),
     caller_agent_id: t.optional(t.integer({ minimum: 0, description: 'Agent that submitted the task.' })),
     trace_id: word('Trace of the task.'),
-    span_depth: t.optional(t.integer({ minimum: 0, description: 'Number of delegations so far.' }))
+    span_depth: t.optional(t.integer({ minimum: 0, description: 'Number of delegations so far.' })),
+    ...submitter
   },
   { additionalProperties: true, description: 'A task for another machine.' }
 )
@@ -55,7 +62,14 @@ export const remoteTaskPayload = t.object(
 
 /** Payload of a `remote_task_ack`. */
 export const remoteTaskAck = t.object(
-  { idempotency_key: key, accepted: t.boolean({ description: 'Whether it will be run.' }), detail: word('Reason.') },
+  {
+    idempotency_key: key,
+    accepted: t.boolean({ description: 'Whether it will be run.' }),
+    detail: word('Reason.'),
+    task_id: t.optional(taskId),
+    claimer_node_id: word('Node that answers.'),
+    ...submitter
+  },
   { additionalProperties: true, description: 'Acceptance of a remote task.' }
 )
 
@@ -72,7 +86,9 @@ export const remoteTaskResult = t.object(
     task_id: t.optional(taskId),
     success: t.boolean({ description: 'Whether the task was completed.' }),
     result: t.optional(t.string({ description: 'Result.' })),
-    error: t.optional(t.string({ description: 'Error.' }))
+    error: t.optional(t.string({ description: 'Error.' })),
+    claimer_node_id: word('Node that ran the task.'),
+    ...submitter
   },
   { additionalProperties: true, description: 'Result of a remote task.' }
 )

@@ -19,7 +19,9 @@ const agentId = (description: string) => text(64, `${description}: decimal digit
 const messageId = t.integer({ minimum: 1, description: 'Id of the message.' })
 const fence = t.optional(t.integer({ minimum: 0, description: 'Fence of the claim, from a2a/inbox.' }))
 
-/** Body of `POST a2a/deliver`. `delay_ms` and `max_attempts` are extensions. */
+/**
+ * Body of `POST a2a/deliver`. `correlation_id`, `thread_id`, `delay_ms` and `max_attempts` are extensions.
+ */
 export const deliverBody = t.object(
   {
     sender_agent_id: agentId('Sending agent'),
@@ -37,6 +39,8 @@ export const deliverBody = t.object(
     task_kind: t.optional(text(256, 'Kind of the task.')),
     model_id: t.optional(text(512, 'Model for the task.')),
     traceparent: t.optional(text(256, 'W3C trace context of the sender.')),
+    correlation_id: t.optional(text(256, 'Id of the request that the message answers.')),
+    thread_id: t.optional(text(256, 'Conversation of the message.')),
     delay_ms: t.optional(
       t.integer({ minimum: 0, maximum: 604_800_000, description: 'Milliseconds until it can be claimed.' })
     ),
@@ -47,7 +51,7 @@ export const deliverBody = t.object(
   { additionalProperties: true, description: 'A message for an agent.' }
 )
 
-/** Body of `POST a2a/inbox`. `wait_ms` is an extension. */
+/** Body of `POST a2a/inbox`. `wait_ms` and `own` are extensions. */
 export const inboxBody = t.object(
   {
     receiver_agent_id: agentId('Receiving agent'),
@@ -56,6 +60,9 @@ export const inboxBody = t.object(
     before_message_id: t.optional(t.integer({ minimum: 0, description: 'Only messages with a lower id.' })),
     wait_ms: t.optional(
       t.integer({ minimum: 0, maximum: MAX_INBOX_WAIT_MS, description: 'Milliseconds to wait for a message.' })
+    ),
+    own: t.optional(
+      t.boolean({ description: 'Whether messages that the claimer has leased already are returned; default true.' })
     )
   },
   { additionalProperties: true, description: 'A request for messages. With claimer_node_id, one message is leased.' }
