@@ -1,0 +1,9 @@
+// Exports of this folder for tests. Sources import the files directly.
+export { callbackAddresses, isPublicAddress } from './push/callback-address.ts'
+export { sendCallback } from './push/send-callback.ts'
+export { decodeEvent, END, encodeEvent, type KeyedEvent, type LoggedEvent, type TaskEvent } from './tasks/event.ts'
+export { taskIdOf } from './tasks/ids.ts'
+export { snapshotOf, streamed, taskOf } from './tasks/snapshot.ts'
+export { hasEnded, isInterrupted } from './tasks/states.ts'
+export { TaskStore } from './tasks/task-store.ts'
+export { MeshMailboxes, meshResultOf } from './work/mesh-mailbox.ts'

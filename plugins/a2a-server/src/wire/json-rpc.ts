@@ -1,0 +1,159 @@
+import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
+import { A2A_ERROR_CODE, type A2AError, ContentTypeNotSupportedError, toJsonRpcError } from '@a2a-js/sdk/errors'
+import { JsonRpcTransportHandler, validateVersion } from '@a2a-js/sdk/server'
+import { type HttpExchange, parseJsonBody } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import type { Identify } from './access.ts'
+import type { A2aCall } from './call.ts'
+import { type StreamedEvent, writeEvents } from './event-stream.ts'
+import type { A2aRequestHandler } from './request-handler.ts'
+import { callOf, extensionHeaders, isJsonBody, MAX_REQUEST_BYTES } from './request-parts.ts'
+import { codeOf, httpStatusOf, toA2aError } from './wire-errors.ts'
+
+const JSON_TYPE = 'application/json'
+const LEGACY_VERSION = '0.3'
+
+export interface JsonRpcParts {
+  readonly handler: A2aRequestHandler
+  readonly identify: Identify
+  readonly log: Logger
+  /** Whether version 0.3 is served as well. */
+  readonly v0_3: boolean
+}
+
+type Envelope = { readonly error?: unknown }
+type RequestId = string | number | null
+
+/** The JSON-RPC binding: one route for all methods. */
+export class JsonRpcBinding {
+  readonly #parts: JsonRpcParts
+  readonly #current: JsonRpcTransportHandler
+  readonly #legacy: LegacyJsonRpcTransportHandler
+
+  constructor(parts: JsonRpcParts) {
+    this.#parts = parts
+    this.#current = new JsonRpcTransportHandler(parts.handler)
+    this.#legacy = new LegacyJsonRpcTransportHandler(parts.handler)
+  }
+
+  handle(exchange: HttpExchange): void {
+    let call: A2aCall
+    try {
+      call = callOf(exchange, this.#parts.identify(exchange))
+      if (!isJsonBody(exchange.request, false)) throw notJson(exchange)
+    } catch (error) {
+      this.#refuse(exchange, error)
+      return
+    }
+    exchange.body(bytes => {
+      this.#answer(exchange, call, bytes).catch(error => exchange.fail(error))
+    }, MAX_REQUEST_BYTES)
+  }
+
+  async #answer(exchange: HttpExchange, call: A2aCall, bytes: Buffer): Promise<void> {
+    let body: unknown
+    try {
+      body = parseJsonBody(bytes)
+    } catch (error) {
+      exchange.caller.recordError?.('A2A_PARSE_ERROR')
+      const message = error instanceof Error ? error.message : 'the body is not JSON'
+      send(exchange, 200, { jsonrpc: '2.0', id: null, error: { code: A2A_ERROR_CODE.PARSE_ERROR, message } })
+      return
+    }
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      exchange.caller.recordError?.('A2A_INVALID_REQUEST')
+      const message = 'the body is not one request object; batches are not part of the protocol'
+      send(exchange, 200, { jsonrpc: '2.0', id: null, error: { code: A2A_ERROR_CODE.INVALID_REQUEST, message } })
+      return
+    }
+    const request = body as Record<string, unknown>
+    const legacy = this.#parts.v0_3 && call.requestedVersion === LEGACY_VERSION
+    try {
+      validateVersion(call.requestedVersion, await this.#parts.handler.getAgentCard(), 'JSONRPC')
+    } catch (error) {
+      this.#refuse(exchange, error, idOf(request))
+      return
+    }
+    const answer = await (legacy ? this.#legacy : this.#current).handle(request, call)
+    if (!(Symbol.asyncIterator in answer)) {
+      this.#record(exchange, answer)
+      send(exchange, 200, answer, extensionHeaders(call))
+      return
+    }
+    // An error before the first event is answered without a stream.
+    const events: AsyncIterator<object> = answer[Symbol.asyncIterator]()
+    let first: IteratorResult<object>
+    try {
+      first = await events.next()
+    } catch (error) {
+      this.#refuse(exchange, error, idOf(request))
+      return
+    }
+    await writeEvents(exchange, extensionHeaders(call), this.#events(first, events, call, idOf(request), exchange))
+  }
+
+  async *#events(
+    first: IteratorResult<object>,
+    rest: AsyncIterator<object>,
+    call: A2aCall,
+    id: RequestId,
+    exchange: HttpExchange
+  ): AsyncGenerator<StreamedEvent> {
+    try {
+      for (let next = first; next.done !== true; next = await rest.next())
+        yield { data: JSON.stringify(next.value), id: call.streamed, type: null }
+    } catch (error) {
+      const converted = toA2aError(error, this.#parts.log)
+      exchange.caller.recordError?.(codeOf(converted))
+      const data = JSON.stringify({ jsonrpc: '2.0', id, error: toJsonRpcError(converted) })
+      yield { data, id: null, type: 'error' }
+    } finally {
+      // The client may have disconnected.
+      await rest.return?.()
+    }
+  }
+
+  #refuse(exchange: HttpExchange, error: unknown, id: RequestId = null): void {
+    const converted = toA2aError(error, this.#parts.log)
+    exchange.caller.recordError?.(codeOf(converted))
+    send(
+      exchange,
+      statusOf(converted),
+      { jsonrpc: '2.0', id, error: toJsonRpcError(converted) },
+      retryHeaders(converted)
+    )
+  }
+
+  #record(exchange: HttpExchange, answer: Envelope): void {
+    const { error } = answer
+    if (typeof error !== 'object' || error === null) return
+    const { data, code } = error as { readonly data?: unknown; readonly code: number }
+    const [detail] = Array.isArray(data) ? (data as { readonly reason?: string }[]) : []
+    exchange.caller.recordError?.(detail?.reason === undefined ? `A2A_${code}` : `A2A_${detail.reason}`)
+  }
+}
+
+/** Errors of calls are sent with status 200; those of the transport, such as a missing token, have their own status. */
+function statusOf(error: A2AError): number {
+  const status = httpStatusOf(error)
+  return status === 401 || status === 403 || status === 429 || status === 503 ? status : 200
+}
+
+export function retryHeaders({ cause }: Error): Record<string, string> {
+  const { data, status } = (cause ?? {}) as { readonly data?: { retryAfterMs?: number }; readonly status?: number }
+  if (status === 401) return { 'www-authenticate': 'Bearer' }
+  return data?.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(data.retryAfterMs / 1000)) }
+}
+
+function notJson({ request }: HttpExchange): Error {
+  const type = String(request.headers['content-type']).slice(0, 200)
+  return new ContentTypeNotSupportedError(`the body has the content type ${type}; send application/json`)
+}
+
+function idOf({ id }: Readonly<Record<string, unknown>>): RequestId {
+  return typeof id === 'string' || (typeof id === 'number' && Number.isInteger(id)) ? id : null
+}
+
+function send(exchange: HttpExchange, status: number, body: object, headers: Record<string, string> = {}): void {
+  exchange.send(status, JSON_TYPE, JSON.stringify(body), headers)
+}
