@@ -1,4 +1,5 @@
 import {
+  coordinationBackend,
   type KernelAdmin,
   kernelAdmin,
   type McpToolset,
@@ -52,6 +53,8 @@ export async function openWorld(
     readonly socket?: string
     /** Address of the plugin daemon, if it is in {@link more}. */
     readonly daemon?: string
+    /** File of the database; default: in the project. */
+    readonly databaseFile?: string
   } = {}
 ): Promise<World> {
   let held: {
@@ -70,9 +73,13 @@ export async function openWorld(
   const plugins = [...all.filter(({ name }) => !options.without?.includes(name)), ...(options.more ?? [])]
   const settings = {
     orchestrator: { stubcheck_gate: false, auto_continue_enabled: false, ...options.settings },
-    ...(options.daemon === undefined ? {} : { daemon: { socket: options.daemon } })
+    ...(options.daemon === undefined ? {} : { daemon: { socket: options.daemon } }),
+    ...(options.databaseFile === undefined ? {} : { database: { path: options.databaseFile } })
   }
-  const services = [fake(kernelAdmin, adminOf(options.socket, options.daemon !== undefined))]
+  const services = [
+    fake(kernelAdmin, adminOf(options.socket, options.daemon !== undefined)),
+    fake(coordinationBackend, { store: null })
+  ]
   const kernel = await testKernel(plugins, { settings, services })
   t.teardown(() => kernel.close())
   return {
