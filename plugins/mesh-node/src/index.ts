@@ -1,0 +1,12 @@
+// Exports of this folder for tests. Sources import the files directly.
+export { MeshClient } from './client.ts'
+export { envelopeOf, scopeKeyOf } from './envelope.ts'
+export { probeGpus, type RunProgram } from './gpu-probe.ts'
+export { hasReadyGpu, hintOf, isNodeRecord, remoteNodeOf } from './hints.ts'
+export { isHttpStatus } from './http-status.ts'
+export { Loop, MAX_BACKOFF_MS, pauseMs } from './loop.ts'
+export { keepLease, renewalInterval } from './message-lease.ts'
+export { takeNodeSeat } from './node-seat.ts'
+export { meshPlane } from './plane.ts'
+export { reconcileLeases, unfitness } from './reconcile.ts'
+export { holderId, nodeReportOf } from './record.ts'

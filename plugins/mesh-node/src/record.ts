@@ -1,0 +1,91 @@
+import { availableParallelism, freemem, hostname } from 'node:os'
+import type { MeshSettings, NodeReport } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
+import type { GpuFacts, GpuReadiness } from './gpu-probe.ts'
+
+/** Class of work in the record of a node that only delegates tasks. Such a node receives none. */
+export const ORCHESTRATOR_CLASS = 'orchestrator'
+
+/** Architecture names of the mesh, by the different names of Node.js. */
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  x64: 'x86_64',
+  ia32: 'x86',
+  arm64: 'aarch64',
+  loong64: 'loongarch64',
+  ppc64: 'powerpc64'
+}
+
+export interface RecordFacts {
+  readonly id: string
+  readonly version: string
+  readonly settings: Pick<MeshSettings, 'scopeId' | 'labels' | 'advertise'>
+  readonly listenAddress: string | null
+  readonly visibility: string | null
+  readonly gpus: GpuFacts & GpuReadiness
+  /** Models in the memory of this machine's model server; null if unknown. */
+  readonly loadedModels: readonly string[] | null
+  /** Only `HOSTNAME`, `COMPUTERNAME`, `SVC_GPU_MODEL` and `SVC_GPU_VRAM_MB` are read. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Returns the record with which a node joins, and its heartbeat. Absent facts are left out. */
+export function nodeReportOf(facts: RecordFacts): NodeReport {
+  const { settings, environment, loadedModels } = facts
+  const { advertise, labels } = settings
+  const name = [environment.HOSTNAME, environment.COMPUTERNAME, hostname()].find(text => text?.trim())
+  const cores = availableParallelism()
+  return {
+    id: facts.id,
+    version: facts.version,
+    capabilities: {
+      ...defined({
+        hostname: name,
+        device_class: advertise.deviceClass ?? undefined,
+        min_vram_mb: declaredVram(environment)
+      }),
+      cpu_cores: cores,
+      min_cpu_cores: cores,
+      arch: ARCHITECTURES[process.arch] ?? process.arch,
+      ...(advertise.gpu ? { gpu_cuda: true } : null),
+      ...(advertise.vulkan ? { gpu_vulkan: true } : null),
+      ...(advertise.webgpu ? { gpu_webgpu: true } : null),
+      ...(advertise.npu ? { npu: true } : null),
+      ...(labels.length > 0 ? { labels: [...labels] } : null)
+    },
+    ...defined({
+      listen_addr: facts.listenAddress ?? undefined,
+      scope_id: settings.scopeId ?? undefined,
+      visibility: facts.visibility ?? undefined
+    }),
+    ...facts.gpus,
+    memory_free_bytes: freemem(),
+    ...(loadedModels === null ? null : { loaded_llm_models: [...loadedModels] })
+  }
+}
+
+/** Returns the record of a node that holds the leases of delegated tasks. */
+export function holderReport(id: string, version: string, settings: Pick<MeshSettings, 'scopeId'>): NodeReport {
+  return {
+    id,
+    version,
+    capabilities: {},
+    workload_classes: [ORCHESTRATOR_CLASS],
+    ...defined({ scope_id: settings.scopeId ?? undefined })
+  }
+}
+
+/** Returns the id of the node that holds the leases of delegated tasks. */
+export function holderId(nodeId: string | null, scope: string | null): string {
+  return `orch-${nodeId || scope || 'orchestrator-host'}`
+}
+
+/** Whether SVC_GPU_MODEL and SVC_GPU_VRAM_MB declare a GPU. */
+export function isGpuDeclared(environment: Readonly<Record<string, string | undefined>>): boolean {
+  return declaredVram(environment) !== undefined
+}
+
+function declaredVram(environment: Readonly<Record<string, string | undefined>>): number | undefined {
+  const { SVC_GPU_MODEL: model, SVC_GPU_VRAM_MB: memory } = environment
+  const megabytes = Number(memory)
+  return model && Number.isSafeInteger(megabytes) && megabytes > 0 ? megabytes : undefined
+}
