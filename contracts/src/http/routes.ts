@@ -55,6 +55,11 @@ export interface HttpListener {
    * routes. Default false; `main` always has it.
    */
   readonly apiPage?: boolean
+  /**
+   * Milliseconds for which the listener still accepts connections after svc began to stop. In that time, a route of the
+   * plugin can answer 503 on `/ready`, so that a load balancer sends no more requests. Default 0.
+   */
+  readonly closeDelayMs?: number
 }
 
 /**

@@ -38,7 +38,7 @@ export function planListeners(generation: GenerationView, settings: Settings): L
   const plans = new Map<string, ListenerPlan>()
   if (settings.main) {
     const { host, port } = settings
-    const shared = { guard: 'shared', errors: 'envelope', apiPage: true } as const
+    const shared = { guard: 'shared', errors: 'envelope', apiPage: true, closeDelayMs: 0 } as const
     open(plans, { name: 'main', host, port, setting: 'plugins.http.port', ...shared }, 'http')
   }
   for (const { item, unit } of generation.items(httpListeners)) {
@@ -46,7 +46,7 @@ export function planListeners(generation: GenerationView, settings: Settings): L
       const message = `${unit.name} contributes the listener "${item.name}", but another plugin has a listener with that name`
       throw httpErrors.create('HTTP_ROUTE_CONFLICT', message, { plugin: unit.name, data: { listener: item.name } })
     }
-    open(plans, { guard: 'shared', errors: 'envelope', apiPage: false, ...item }, unit.name)
+    open(plans, { guard: 'shared', errors: 'envelope', apiPage: false, closeDelayMs: 0, ...item }, unit.name)
   }
   for (const contribution of generation.items(httpRoutes)) addRaw(plans, contribution, settings)
   for (const contribution of generation.items(httpHandlers)) addHandlers(plans, contribution, settings)

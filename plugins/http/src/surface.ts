@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type FinishedRequest,
   type GenerationView,
@@ -109,7 +110,12 @@ export class HttpSurface implements Surface, HttpServer {
   /** Stops accepting connections and waits for requests in flight, as the first step of a shutdown. */
   async quiesce(): Promise<void> {
     const { drain_ms } = this.#parts.settings
-    await Promise.all([...this.#listeners.values()].map(({ held }) => drain(held, drain_ms)))
+    const close = async ({ held, plan }: OpenListener): Promise<void> => {
+      const { closeDelayMs } = plan.listener
+      if (closeDelayMs > 0) await delay(closeDelayMs)
+      await drain(held, drain_ms)
+    }
+    await Promise.all([...this.#listeners.values()].map(close))
   }
 
   health(): Health {

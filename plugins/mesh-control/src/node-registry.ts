@@ -1,0 +1,142 @@
+import type { Coordination, NodeFlags, NodeRecord, NodeReport, StoredNode } from '@svc/contracts'
+import { refuse } from './refusal.ts'
+import type { MeshScope } from './scope.ts'
+
+/** Attempts to store a record while other control planes store the same node. */
+const MAX_ATTEMPTS = 20
+
+/** Fields of a record that the server decides. */
+type Decided = 'last_seen_unix_ms' | 'quarantined' | 'maintenance' | 'maintenance_until_unix_ms'
+
+/** Nodes of one scope. */
+export class NodeRegistry {
+  readonly #store: () => Coordination
+  readonly #scope: MeshScope
+
+  constructor(store: () => Coordination, scope: MeshScope) {
+    this.#store = store
+    this.#scope = scope
+  }
+
+  /**
+   * Stores a node that joins. Quarantine and maintenance of a known node stay. Throws `MSC_FORBIDDEN` for another scope.
+   */
+  async join(report: NodeReport): Promise<NodeRecord> {
+    return this.#upsert(report, () => ownFields(report))
+  }
+
+  /** Merges the fields of a heartbeat into the record; an unknown node is added. Throws `MSC_FORBIDDEN` as for `join`. */
+  async heartbeat(report: NodeReport): Promise<NodeRecord> {
+    return this.#upsert(report, known => ({ ...(known === null ? null : parse(known)), ...ownFields(report) }), {
+      setsMaintenance: true
+    })
+  }
+
+  /** Returns whether the node existed. */
+  leave(id: string): Promise<boolean> {
+    return this.#store().nodes.remove(this.#scope.stored, id)
+  }
+
+  find(id: string): Promise<StoredNode | null> {
+    return this.#store().nodes.find(this.#scope.stored, id)
+  }
+
+  /** Throws `MSC_FORBIDDEN` unless the node has joined. */
+  async requireJoined(id: string): Promise<StoredNode> {
+    const node = await this.find(id)
+    if (node === null) throw refuse('MSC_FORBIDDEN', 'the claimer node has not joined')
+    return node
+  }
+
+  /** Throws `MSC_FORBIDDEN` unless the node has joined, and is neither in quarantine nor in maintenance. */
+  async requireActive(id: string): Promise<StoredNode> {
+    const node = await this.requireJoined(id)
+    if (node.quarantined) throw refuse('MSC_FORBIDDEN', 'the claimer node is in quarantine')
+    if (node.maintenance) throw refuse('MSC_FORBIDDEN', 'the claimer node is in maintenance')
+    return node
+  }
+
+  /** Throws `MSC_NOT_FOUND`. */
+  async flag(id: string, flags: NodeFlags): Promise<void> {
+    if (!(await this.#store().nodes.flag(this.#scope.stored, id, flags)))
+      throw refuse('MSC_NOT_FOUND', 'there is no such node')
+  }
+
+  async #upsert(
+    report: NodeReport,
+    recordOf: (known: StoredNode | null) => Readonly<Record<string, unknown>>,
+    options: { readonly setsMaintenance?: boolean } = {}
+  ): Promise<NodeRecord> {
+    const { id, scope_id } = report
+    const scope = this.#scope.id
+    if (scope !== null && scope_id !== scope) throw refuse('MSC_FORBIDDEN', 'the node belongs to another scope')
+    const { nodes } = this.#store()
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const known = await this.find(id)
+      const record = JSON.stringify(recordOf(known))
+      const stored =
+        known?.record === record ? await this.#seen(known) : await this.#put(id, record, known?.version ?? null)
+      if (stored === null) continue
+      const sets = report.maintenance !== undefined && (known === null || options.setsMaintenance === true)
+      const flags = sets ? maintenanceOf(report) : null
+      if (flags === null || isFlagged(stored, flags)) return wireRecord(stored)
+      await nodes.flag(this.#scope.stored, id, flags)
+      return wireRecord((await this.find(id)) ?? stored)
+    }
+    throw refuse('MSC_UNAVAILABLE', 'too many changes of the same node at once; try again', 1_000)
+  }
+
+  /** Marks a node as seen. Null if it was removed meanwhile. */
+  async #seen(known: StoredNode): Promise<StoredNode | null> {
+    const store = this.#store()
+    const [found] = await store.nodes.seen(this.#scope.stored, [known.id])
+    return found === undefined ? null : this.find(known.id)
+  }
+
+  #put(id: string, record: string, expected: number | null): Promise<StoredNode | null> {
+    return this.#store().nodes.put(this.#scope.stored, id, record, expected)
+  }
+}
+
+/** Returns a node as the wire has it: the record with what the server decides. */
+export function wireRecord(node: StoredNode): NodeRecord {
+  const decided: Pick<NodeRecord, Decided> = {
+    last_seen_unix_ms: Math.floor(node.seenAt),
+    ...(node.quarantined ? { quarantined: true } : null),
+    ...(node.maintenance ? { maintenance: true } : null),
+    ...(node.maintenance && node.maintenanceUntil !== null
+      ? { maintenance_until_unix_ms: node.maintenanceUntil }
+      : null)
+  }
+  return { ...parse(node), ...decided }
+}
+
+/** Parses a stored record. Only this plugin writes records, so the text is JSON of a record. */
+export function parse({ record }: StoredNode): NodeRecord {
+  return JSON.parse(record) as NodeRecord
+}
+
+/** Returns the fields of a report that are stored, in the order of their names so that equal records have equal text. */
+function ownFields(report: NodeReport): Record<string, unknown> {
+  const decided: readonly string[] = [
+    'last_seen_unix_ms',
+    'quarantined',
+    'maintenance',
+    'maintenance_until_unix_ms'
+  ] satisfies Decided[]
+  // Absent fields are left out on the wire, so null means absent.
+  const fields = Object.entries(report).filter(([key, value]) => !decided.includes(key) && value !== null)
+  return Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function maintenanceOf({ maintenance, maintenance_until_unix_ms: until }: NodeReport): NodeFlags {
+  return maintenance === true
+    ? { maintenance: true, maintenanceUntil: until ?? null }
+    : { maintenance: false, maintenanceUntil: null }
+}
+
+function isFlagged(node: StoredNode, flags: NodeFlags): boolean {
+  return (
+    node.maintenance === flags.maintenance && (!node.maintenance || node.maintenanceUntil === flags.maintenanceUntil)
+  )
+}
