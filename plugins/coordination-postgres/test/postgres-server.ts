@@ -1,7 +1,17 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -59,8 +69,7 @@ export class PostgresServer {
   static async standbyOf(primary: PostgresServer): Promise<PostgresServer> {
     const folder = makeFolder()
     const data = join(folder, 'data')
-    const source = `host=127.0.0.1 port=${primary.port} user=${USER} password='${PASSWORD}'`
-    run('pg_basebackup', ['-D', data, '-d', source, '-R', '-c', 'fast', '--no-sync'])
+    run('pg_basebackup', ['-D', data, '-d', primary.#source(), '-R', '-c', 'fast', '--no-sync'])
     const server = new PostgresServer(folder, await freePort())
     await server.up()
     return server
@@ -120,11 +129,32 @@ export class PostgresServer {
     }
   }
 
-  /** Creates an empty database and returns its URL. */
-  async createDatabase(): Promise<string> {
+  /** Creates an empty database, or a copy of another one without connections. Returns its URL. */
+  async createDatabase(template = 'template1'): Promise<string> {
     const name = `t${randomUUID().replaceAll('-', '')}`
-    await this.query(`create database ${name}`)
+    await this.query(`create database ${name} template ${template}`)
     return this.url(name)
+  }
+
+  /** Copies the data of the running server into a new folder, as a backup. Returns the folder. */
+  backup(): string {
+    const folder = join(makeFolder(), 'data')
+    run('pg_basebackup', ['-D', folder, '-d', this.#source(), '-c', 'fast', '--no-sync'])
+    return folder
+  }
+
+  /** Replaces all data by a backup, and starts the server. */
+  async restore(backup: string): Promise<void> {
+    await this.stop()
+    const data = join(this.#folder, 'data')
+    rmSync(data, { recursive: true })
+    cpSync(backup, data, { recursive: true })
+    ownAll(data)
+    await this.up()
+  }
+
+  #source(): string {
+    return `host=127.0.0.1 port=${this.port} user=${USER} password='${PASSWORD}'`
   }
 
   /** Ends all client connections, as an administrator or a crash of their processes would. */
@@ -198,6 +228,11 @@ function run(program: string, args: readonly string[]): void {
 function own(path: string): void {
   const user = otherUser()
   if ('uid' in user) chownSync(path, user.uid, user.gid)
+}
+
+function ownAll(folder: string): void {
+  const user = otherUser()
+  if ('uid' in user) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, folder])
 }
 
 /** Another user if this process is root, because PostgreSQL refuses to run as root. */

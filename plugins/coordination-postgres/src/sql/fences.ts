@@ -3,7 +3,8 @@
  * svc share a database while they are updated.
  *
  * The fence of a grant is at least `epoch * 2^40`. The epoch is the timeline of the server, which grows when a standby is
- * promoted, plus the text `epoch` of the table meta, which an operator raises after the restore of a backup.
+ * promoted, plus the text `epoch` of the table meta, which an operator raises after the restore of a backup. A token of an
+ * earlier epoch is refused: what happened to it since may be lost, for example that another holder got the item.
  * `pg_control_checkpoint()` still has the old timeline immediately after a promotion, and the name of the current WAL file
  * has the new one.
  */
@@ -21,16 +22,23 @@ language sql volatile as $$
   ) << 40
 $$;
 
--- Raises the epoch after the restore of a backup, so that no fence is granted twice. Returns the new epoch.
-create or replace function svc_coord.new_epoch_v1(p_steps integer default 16) returns bigint
+-- Begins an epoch after the restore of a backup: no fence is granted twice, no earlier token is valid, and leased items
+-- are ready. The epoch is at least p_epoch; by default, it is above that of all restores of earlier days. Returns it.
+create or replace function svc_coord.new_epoch_v1(p_epoch integer default null) returns bigint
 language plpgsql as $$
+declare
+  v_now bigint := svc_coord.fence_floor_v1() >> 40;
+  v_next bigint := greatest(v_now + 1, coalesce(p_epoch, current_date - date '2026-01-01'));
 begin
-  if p_steps < 1 or p_steps > 1000 then
-    raise exception 'the number of steps must be from 1 to 1000, not %', p_steps using errcode = '22023';
+  if v_next > 8190 then
+    raise exception 'the epoch % is above the limit of 8190', v_next using errcode = '22023';
   end if;
-  insert into svc_coord.meta (name, value) values ('epoch', p_steps::text)
-    on conflict (name) do update set value = (svc_coord.meta.value::bigint + p_steps)::text;
-  return svc_coord.fence_floor_v1() >> 40;
+  insert into svc_coord.meta (name, value) values ('epoch', (v_next - v_now)::text)
+    on conflict (name) do update set value = (svc_coord.meta.value::bigint + v_next - v_now)::text;
+  update svc_coord.items set held = false where held;
+  update svc_coord.items set state = 0 where state = 1;
+  delete from svc_coord.distributed_locks;
+  return v_next;
 end
 $$;
 `

@@ -2,8 +2,8 @@
  * Functions of queues. Each is one round trip and one transaction. Functions with arrays lock rows in the order of the
  * ids, so that two calls with the same items in opposite order cannot deadlock.
  *
- * A token is accepted if its fence is that of the item, and the item is still held. So it is also accepted after the lease
- * has expired, until this item or another one of its lane is claimed.
+ * A token is accepted if its fence is that of the item and of the current epoch, and the item is still held. So it is also
+ * accepted after the lease has expired, until this item or another one of its lane is claimed.
  */
 export const items = `
 -- The key is inserted first and read in a second statement: that statement also sees keys that another transaction
@@ -220,6 +220,7 @@ language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now bigint := svc_coord.now_v1();
+  v_floor bigint := svc_coord.fence_floor_v1();
 begin
   perform from svc_coord.items where id = any(p_ids) order by id for update;
   return query
@@ -229,7 +230,7 @@ begin
     ), hit as materialized (
       select distinct on (i.id) t.ord, i.id, i.queue, i.key_hash, i.lane, t.result, t.free
       from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
-      where i.held
+      where i.held and i.fence >= v_floor
       order by i.id, t.ord
     ), gone as (
       delete from svc_coord.items where id = any(array(select id from hit))
@@ -250,6 +251,7 @@ returns table (done boolean)
 language plpgsql as $$
 #variable_conflict use_column
 declare
+  v_floor bigint := svc_coord.fence_floor_v1();
   v_now bigint;
 begin
   perform from svc_coord.items where id = any(p_ids) order by id for update;
@@ -262,7 +264,7 @@ begin
     ), hit as materialized (
       select i.id, t.ord, max(t.lease) over (partition by i.id) as lease
       from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
-      where i.state = 1 and i.visible_at > v_now
+      where i.state = 1 and i.held and i.fence >= v_floor and i.visible_at > v_now
     ), changed as (
       update svc_coord.items i set visible_at = v_now + hit.lease
       from (select distinct id, lease from hit) hit where i.id = hit.id
@@ -278,6 +280,7 @@ language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now bigint := svc_coord.now_v1();
+  v_floor bigint := svc_coord.fence_floor_v1();
 begin
   perform from svc_coord.items where id = any(p_ids) order by id for update;
   return query
@@ -288,7 +291,7 @@ begin
       select distinct on (i.id) t.ord, i.id, i.queue, i.lane, t.delay, t.error,
         case when i.woken or t.delay = 0 then 0 when t.delay is null then 3 else 2 end as state
       from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
-      where i.held
+      where i.held and i.fence >= v_floor
       order by i.id, t.ord
     ), changed as (
       update svc_coord.items i

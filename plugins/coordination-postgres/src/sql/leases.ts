@@ -27,7 +27,7 @@ begin
       continue;
     end if;
     v_fence := v_held.fence_token;
-    if v_fence is null or v_held.expires_at <= v_now then
+    if v_fence is null or v_held.expires_at <= v_now or v_fence < v_floor then
       v_fence := greatest(v_fence + 1, v_floor + nextval('svc_coord.lease_numbers'));
     end if;
     insert into svc_coord.distributed_locks (scope, lock_key, holder_node, fence_token, expires_at)
@@ -45,6 +45,7 @@ returns table (outcome text)
 language plpgsql as $$
 #variable_conflict use_column
 declare
+  v_floor bigint := svc_coord.fence_floor_v1();
   v_now bigint;
 begin
   perform from svc_coord.distributed_locks l
@@ -60,7 +61,7 @@ begin
       select t.ord, t.lease, l.scope, l.lock_key, l.holder_node = t.holder as own,
         row_number() over (partition by l.scope, l.lock_key, l.holder_node = t.holder order by t.ord) as repeat
       from t join svc_coord.distributed_locks l on l.scope = t.scope and l.fence_token = t.fence
-      where l.expires_at > v_now
+      where l.expires_at > v_now and l.fence_token >= v_floor
     ), renewed as (
       update svc_coord.distributed_locks l set expires_at = v_now + hit.lease
       from (
