@@ -135,7 +135,7 @@ export class JoinedTasks implements RepositoryTasks {
     }
   }
 
-  act(task: ForeignTask, verb: TaskVerb, args: TaskVerbArguments, caller: VerbCaller): Promise<unknown> {
+  async act(task: ForeignTask, verb: TaskVerb, args: TaskVerbArguments, caller: VerbCaller): Promise<unknown> {
     const act = this.#source(task)?.act
     if (act !== undefined) return act(task, verb, args, caller)
     const { host, pid, seat } = task.process

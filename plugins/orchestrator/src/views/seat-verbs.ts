@@ -8,6 +8,7 @@ import {
   orchestrationErrors,
   processLabel,
   SEAT_SURFACE,
+  type StoredItem,
   TASK_VERBS,
   type TaskVerb,
   type TaskVerbArguments,
@@ -149,7 +150,7 @@ export class SeatVerbs {
         const effect = withdrawn === 'taken' ? NOTHING_CHANGED : MAYBE_CHANGED
         throw elsewhere(task, `it did not respond within ${BEGIN_MS / 1_000} s`, effect)
       }
-      if (item.attempts > 0 && (item.state !== 'leased' || item.visibleAt < (await store.now()))) {
+      if (item.attempts > 0 && !(await this.#isRunning(store, item, task))) {
         await store.withdraw(queue, id)
         throw elsewhere(task, 'it stopped while it carried out the request', MAYBE_CHANGED)
       }
@@ -160,6 +161,15 @@ export class SeatVerbs {
     const [done] = await store.put([{ queue, key, body, maxAttempts: 1 }])
     if (done?.result !== undefined) return JSON.parse(done.result) as VerbResult
     throw elsewhere(task, 'it ended while it carried out the request', MAYBE_CHANGED)
+  }
+
+  /** Returns false if the holder has ended, or its lease of the verb has expired. */
+  async #isRunning(store: Coordination, { state, visibleAt }: StoredItem, { process }: ForeignTask): Promise<boolean> {
+    if (state !== 'leased' || visibleAt < (await store.now())) return false
+    const seats = await this.#options.others()?.processes()
+    return (
+      seats === undefined || seats.some(({ seat, pid, alive }) => seat === process.seat && pid === process.pid && alive)
+    )
   }
 
   async #tick(): Promise<void> {
