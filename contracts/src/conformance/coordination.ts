@@ -775,17 +775,17 @@ export function coordinationSuite({ open }: CoordinationSubject): ConformanceSui
       await bed.goBack.remember()
       // All of this is lost.
       assert.deepEqual(await first.nack(before.map(token), { delayMs: 0 }), [true])
-      const lost = await claim(first, 'q', 'b', 1)
+      const lost = [...(await claim(first, 'q', 'b', 1))]
       assert.equal(lost[0]?.id, before[0]?.id)
       const [added] = await first.put([{ queue: 'q', body: '3', priority: 255 }])
-      const addedClaim = await claim(first, 'q', 'b', 1)
+      const addedClaim = [...(await claim(first, 'q', 'b', 1))]
       assert.equal(addedClaim[0]?.id, added?.id)
       const lostLease = await grant(first, 's', 'lost', 'b', LONG_MS)
       await first.nodes.flag('s', 'n', { quarantined: true })
       const { version } = await first.nodes.list('s')
 
       for (let round = 0; round < 2; round += 1) {
-        const store = await bed.goBack.restore()
+        const store: Coordination = await bed.goBack.restore()
         const tokens = [...before, ...lost, ...addedClaim].map(token)
         assert.deepEqual(await store.ack(tokens), [false, false, false], 'tokens of the lost time are refused')
         assert.deepEqual([await store.renew(kept, LONG_MS), await store.renew(lostLease, LONG_MS)], ['gone', 'gone'])

@@ -1,10 +1,11 @@
 import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type DatabaseStore, databaseErrors } from '@svc/contracts'
+import { coordinationSql, type DatabaseStore, databaseErrors } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { readSchema } from './baseline/apply.ts'
 import { BASELINE_VERSION } from './baseline/schema.ts'
 import { pluginErrors } from './errors.ts'
+import { beginRestoredEpoch, readReplacedEpoch } from './restored-epoch.ts'
 import { openFile } from './store/local-store.ts'
 import { WorkerConnection } from './store/worker-connection.ts'
 import { PRIVATE_MODE } from './worker/engine.ts'
@@ -18,12 +19,13 @@ export interface Restored {
 
 /**
  * Checks a backup and replaces a closed database with it; the replaced file is kept. Throws `DBP_BACKUP_INVALID` before
- * any change, and `DBS_BUSY` if another process has the database open.
+ * any change, and `DBS_BUSY` if another process has the database open. A new epoch of the coordination store begins, so
+ * that no fence repeats.
  */
 export async function restore(copy: string, file: string, now: Date): Promise<Restored> {
   const staged = `${file}.restoring-${process.pid}`
   try {
-    await stage(copy, staged)
+    await stage(copy, staged, await readReplacedEpoch(file))
     const kept = await moveAside(file, now)
     await rename(staged, file)
     return { kept }
@@ -33,7 +35,7 @@ export async function restore(copy: string, file: string, now: Date): Promise<Re
 }
 
 /** Copies the backup to a staged file and checks that, so that the backup itself is not written to. */
-async function stage(copy: string, staged: string): Promise<void> {
+async function stage(copy: string, staged: string, replacedEpoch: number | null): Promise<void> {
   const invalid = (why: string, cause?: unknown): Error =>
     pluginErrors.create('DBP_BACKUP_INVALID', `${copy} cannot be restored: ${why}`, {
       hint: 'name a file that svc db backup has written; the database was not changed',
@@ -46,6 +48,8 @@ async function stage(copy: string, staged: string): Promise<void> {
     const store = await openFile(staged, OPTIONS)
     try {
       await check(store, invalid)
+      if (!(await beginRestoredEpoch(store, replacedEpoch)))
+        throw invalid(`its coordination store has reached the last epoch, ${coordinationSql.MAX_EPOCH}`)
     } finally {
       await store.close()
     }
