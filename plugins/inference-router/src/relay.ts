@@ -182,7 +182,7 @@ export class Relay {
     }
     const status = answer.message.statusCode ?? 0
     const pauseMs = retryAfterMs(answer.message.headers['retry-after'])
-    if (status === 429 || (status === 503 && pauseMs !== null)) {
+    if (isBusy(answer)) {
       server.hold(Math.min(MAX_HOLD_MS, pauseMs ?? DEFAULT_HOLD_MS))
       sent.neutral()
     } else if (FAULTS.has(status)) sent.failed()
@@ -232,7 +232,7 @@ export class Relay {
     else if (status < 300 && request.isGeneration) server.speed(request.model).answered(sent.ms)
     job.call = null
     if (end === 'complete') sent.succeeded()
-    sent.end(end === 'complete' ? outcomeOf(status) : end === 'cut' ? 'cut' : 'client_gone')
+    sent.end(end === 'complete' ? outcomeOf(answer) : end === 'cut' ? 'cut' : 'client_gone')
   }
 
   #send({ model, prompt }: RoutedRequest, placement: Placement): Sent {
@@ -301,7 +301,14 @@ class Sent {
   }
 }
 
-function outcomeOf(status: number): string {
+/** True if a response means that the server has too much to do. */
+function isBusy({ message: { statusCode, headers } }: UpstreamResponse): boolean {
+  return statusCode === 429 || (statusCode === 503 && retryAfterMs(headers['retry-after']) !== null)
+}
+
+function outcomeOf(answer: UpstreamResponse): string {
+  const status = answer.message.statusCode ?? 0
+  if (isBusy(answer)) return 'busy'
   return status < 400 ? 'ok' : status < 500 ? 'client_error' : 'server_error'
 }
 
