@@ -1,4 +1,4 @@
-import { agentLabel, type PlacementExplanation, type TaskExplanation } from '@svc/contracts'
+import { agentLabel, type PlacementExplanation, type PlacementReason, type TaskExplanation } from '@svc/contracts'
 import { SHOWN_CANDIDATES } from './limits.ts'
 import { NO_REASONS } from './reasons.ts'
 import type { Task } from './task.ts'
@@ -35,9 +35,7 @@ function placementOf(world: World, task: Task): PlacementExplanation {
   const { placement: reason, extra } = task
   const { remote, placement_detail } = extra ?? {}
   if (remote === undefined) {
-    const because =
-      placement_detail ?? 'the task is placed locally, since no plugin asked to place it on another machine'
-    return { surface: 'local', reason, because: sentence(because) }
+    return { surface: 'local', reason, because: sentence(localReason(reason, placement_detail)) }
   }
   const node = remote.mesh_node_id ?? 'another machine'
   const lease = remote.lease_id === undefined ? '' : ` with lease ${remote.lease_id}`
@@ -46,6 +44,13 @@ function placementOf(world: World, task: Task): PlacementExplanation {
     ? `the task ${verb} on ${node}${lease}, placed by ${remote.placer}`
     : `${remote.placer} is placing the task on another machine`
   return { surface: 'remote', reason, because: sentence(because), delegate: remote }
+}
+
+function localReason(reason: PlacementReason, detail: string | undefined): string {
+  if (detail === undefined) return 'no plugin asked to place the task on another machine'
+  return reason === 'local_queue_fallback_after_remote_relay_error'
+    ? `another machine did not do the task: ${detail}`
+    : detail
 }
 
 function sentence(clause: string): string {

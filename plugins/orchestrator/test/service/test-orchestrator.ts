@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AgentEvent, DatabaseStore, TaskEnd } from '@svc/contracts'
+import type { AgentEvent, DatabaseStore, RemotePlacer, TaskEnd } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import type { Settings } from '#root'
 import { type OpenOrchestrator, openOrchestrator } from '#service'
@@ -12,6 +12,8 @@ export interface TestOrchestrator extends OpenOrchestrator {
   readonly events: AgentEvent[]
   readonly ends: TaskEnd[]
   readonly warnings: string[]
+  /** Fields of all other lines of the log that have a `target`. */
+  readonly decisions: object[]
   /** Operating modes that were set in sessions. */
   readonly modes: (readonly [session: string, mode: object | null])[]
   /** Returns the types of the events so far, except for locks and heartbeats. */
@@ -32,6 +34,7 @@ export async function openTestOrchestrator(
     readonly store?: DatabaseStore
     readonly root?: string
     readonly at?: number
+    readonly placers?: readonly RemotePlacer[]
   } = {}
 ): Promise<TestOrchestrator> {
   const root = options.root ?? mkdtempSync(join(tmpdir(), 'svc-orchestrator-'))
@@ -41,9 +44,13 @@ export async function openTestOrchestrator(
   const ends: TaskEnd[] = []
   const warnings: string[] = []
   const modes: [string, object | null][] = []
+  const decisions: object[] = []
   const settings = defaultSettings({ stubcheck_gate: false, auto_continue_enabled: false, ...options.settings })
   const warn = (message: string, fields?: object) => warnings.push(`${message} ${JSON.stringify(fields ?? {})}`)
-  const log: Logger = { debug: () => {}, info: () => {}, warn, error: warn }
+  const decide = (_message: string, fields: object = {}) => {
+    if ('target' in fields) decisions.push(fields)
+  }
+  const log: Logger = { debug: decide, info: decide, warn, error: warn }
   const open = await openOrchestrator({
     settings,
     repositoryId: 'test',
@@ -52,6 +59,7 @@ export async function openTestOrchestrator(
     log,
     ended: async end => void ends.push(end),
     envelope: async () => null,
+    remotePlacers: () => options.placers ?? [],
     setMode: async (session, mode) => void modes.push([session, mode]),
     now: () => time,
     random: () => 0.5
@@ -64,6 +72,7 @@ export async function openTestOrchestrator(
     events,
     ends,
     warnings,
+    decisions,
     modes,
     emitted: () =>
       events.map(({ kind }) => kind.type).filter(type => !type.startsWith('lock_') && type !== 'agent_heartbeat'),

@@ -31,6 +31,10 @@ export function assertInvariants(world: World): void {
       )
       ok(isLocked, `T-${task.id} is parked, but could run`)
     }
+    const isHeld = kind === 'InProgress' && task.extra?.remote !== undefined
+    strictEqual(world.holds.get(task.id), isHeld ? task : undefined, `T-${task.id} is ${isHeld ? '' : 'not '}held`)
+    if (isHeld) ok(agent.current !== null, `A-${agent.id} is busy while another machine works on T-${task.id}`)
+    ok(isHeld || task.extra?.remote === undefined, `T-${task.id} is ${kind} and has no delegate`)
     const open = task.dependsOn.filter(on => {
       const other = world.tasks.get(on)
       return other !== undefined && other.status.kind !== 'Completed'
@@ -55,6 +59,7 @@ export function assertInvariants(world: World): void {
     strictEqual(agent.doubted, doubted, `the count of doubted tasks of A-${agent.id} is correct`)
     for (const path of world.files.filesOf(agent.id)) strictEqual(world.files.owner(path), agent.id, path)
   }
+  for (const id of world.holds.keys()) ok(world.tasks.has(id), `the held T-${id} exists`)
   strictEqual(world.load, total, 'the total load is correct')
   for (const lock of world.locks.views()) {
     ok(lock.task_id !== undefined, `${lock.path} is locked without a task`)
