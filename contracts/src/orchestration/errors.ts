@@ -11,9 +11,12 @@ export const orchestrationErrors = errorTable({
   ORC_AGENT_NOT_FOUND: { message: '"Agent A-NN not found".', status: 404 },
   ORC_PARENT_NOT_FOUND: { message: '"Delegation parent agent A-NN not found".', status: 404 },
   ORC_TASK_NOT_FOUND: { message: '"Task T-NNNN not found": no such task, or one that ended long ago.', status: 404 },
-  ORC_TASK_AMBIGUOUS: { message: '"Task T-NNNN is ambiguous": several hosts have a task with this number.', status: 409 },
+  ORC_TASK_AMBIGUOUS: {
+    message: '"Task T-NNNN is ambiguous": several hosts have a task with this number.',
+    status: 409
+  },
   ORC_ELSEWHERE: {
-    message: '"Task T-NNNN is held by" another process, which did not carry out the request.',
+    message: '"Task T-NNNN is": another process holds the task, and cannot be read or did not carry out the request.',
     status: 503
   },
   ORC_TRANSITION: { message: '"Task T-NNNN is S": this status does not allow the change.', status: 409 },

@@ -132,7 +132,7 @@ export interface RepositoryTasks {
   processes(signal: AbortSignal): Promise<Gathered<ProcessTasks>>
   /**
    * Returns a task with its whole texts; null if no process has it. A task of this process takes precedence. Throws
-   * `ORC_TASK_AMBIGUOUS` if tasks of several hosts match.
+   * `ORC_TASK_AMBIGUOUS` if tasks of several hosts match, and `ORC_ELSEWHERE` if it is not found and a source failed.
    */
   find(task: TaskReference, signal: AbortSignal): Promise<RepositoryTask | null>
   explain(task: RepositoryTask, signal: AbortSignal): Promise<TaskExplanation | null>

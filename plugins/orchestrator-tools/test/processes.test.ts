@@ -56,7 +56,9 @@ async function otherProcess(t: Test, file: string, mode = ''): Promise<Other> {
     pid,
     kill,
     tool: async (tool, args = {}) => (await ask({ tool, args })) as Envelope,
-    submit: async count => t.same(await ask({ submit: count }), { submitted: count })
+    submit: async count => {
+      t.same(await ask({ submit: count }), { submitted: count })
+    }
   }
 }
 
@@ -135,7 +137,10 @@ t.test('lists, shows and explains the tasks of both processes, with the holder o
   )
   const missing = Math.max(...rows.map(({ task_id }) => task_id)) + 100
   t.match(await tool('task_details', { task_id: missing }), { success: false, error: `task ${missing} not found` })
-  t.match(await tool('task_details', { task_id: `T-${id}@elsewhere` }), { success: false, error: /not found on elsewhere/ })
+  t.match(await tool('task_details', { task_id: `T-${id}@elsewhere` }), {
+    success: false,
+    error: /not found on elsewhere/
+  })
 })
 
 t.test('the process that holds a task runs the verbs of others, and refuses them as its own', async t => {
@@ -248,55 +253,58 @@ t.test('clients of the daemon see and change the tasks of an editor’s process'
   t.match(await call('orch.status'), { processes: [{ own: true }, { pid: editor.pid, queued: 1, cancelled: 1 }] })
 })
 
-t.test('the feeds of the console have the rows of other processes, follow them, and drop those that are gone', async t => {
-  const file = freshFile(t)
-  const other = await otherProcess(t, file)
-  await other.submit(3_000)
-  const world = await here(t, file)
-  await world.orchestrator.submit({ description: 'Mine', files: [], agent_name: 'near' })
-  const rows = new Map<string, TaskRow>()
-  let since: string | undefined
-  const read = async (): Promise<void> => {
-    for (let more = true; more; ) {
-      const delta = (await world.kernel.call(tasksFeed, { since, limit: 1_000 })) as Delta<TaskRow>
-      if (delta.reset) rows.clear()
-      for (const row of delta.upsert) rows.set(row.key, row)
-      for (const key of delta.remove) rows.delete(key)
-      since = delta.cursor
-      more = delta.more
+t.test(
+  'the feeds of the console have the rows of other processes, follow them, and drop those that are gone',
+  async t => {
+    const file = freshFile(t)
+    const other = await otherProcess(t, file)
+    await other.submit(3_000)
+    const world = await here(t, file)
+    await world.orchestrator.submit({ description: 'Mine', files: [], agent_name: 'near' })
+    const rows = new Map<string, TaskRow>()
+    let since: string | undefined
+    const read = async (): Promise<void> => {
+      for (let more = true; more; ) {
+        const delta = (await world.kernel.call(tasksFeed, { since, limit: 1_000 })) as Delta<TaskRow>
+        if (delta.reset) rows.clear()
+        for (const row of delta.upsert) rows.set(row.key, row)
+        for (const key of delta.remove) rows.delete(key)
+        since = delta.cursor
+        more = delta.more
+      }
     }
+    await read()
+    t.equal(rows.size, 3_001)
+    const holder = `${other.pid} on ${hostname()}`
+    t.equal([...rows.values()].filter(({ process, own }) => process === holder && !own).length, 3_000)
+    t.match([...rows.values()].find(({ own }) => own)?.position, 1, 'positions are those of own queues')
+    t.match(await world.kernel.callById('orchestrator.summary', {}), { tasks: 3_001, agents: 2 })
+    const [first] = [...rows.values()].filter(({ own }) => !own)
+    t.match(await world.kernel.callById('orchestrator.tasks.record', { task_id: first?.key }), {
+      process: holder,
+      agent: 'far',
+      state: 'Queued'
+    })
+    await other.tool('doubt_task', { task_id: first?.id, reason: 'looks wrong' })
+    await until(async () => {
+      await read()
+      return rows.get(first?.key as string)?.state === 'Doubted'
+    })
+    const inbox = (await world.kernel.callById('orchestrator.inbox', {})) as { readonly items: readonly InboxItem[] }
+    t.match(inbox.items, [{ id: `doubt-${first?.key}`, kind: 'doubt' }])
+    const [answer] = inbox.items[0]?.answers ?? []
+    await world.kernel.callById(answer?.operation as string, answer?.input)
+    t.match(await other.tool('task_status', { task_id: first?.id }), { data: 'Queued' })
+    const found = await world.kernel.callById('orchestrator.search', { text: 'far' })
+    t.match(found, { results: [{ kind: 'agent', title: /far/ }] })
+    await other.kill()
+    await until(async () => {
+      await read()
+      return [...rows.values()].every(({ own }) => own)
+    })
+    t.equal(rows.size, 3_001, 'the tasks are now those of this process')
   }
-  await read()
-  t.equal(rows.size, 3_001)
-  const holder = `${other.pid} on ${hostname()}`
-  t.equal([...rows.values()].filter(({ process, own }) => process === holder && !own).length, 3_000)
-  t.match([...rows.values()].find(({ own }) => own)?.position, 1, 'positions are those of own queues')
-  t.match(await world.kernel.callById('orchestrator.summary', {}), { tasks: 3_001, agents: 2 })
-  const [first] = [...rows.values()].filter(({ own }) => !own)
-  t.match(await world.kernel.callById('orchestrator.tasks.record', { task_id: first?.key }), {
-    process: holder,
-    agent: 'far',
-    state: 'Queued'
-  })
-  await other.tool('doubt_task', { task_id: first?.id, reason: 'looks wrong' })
-  await until(async () => {
-    await read()
-    return rows.get(first?.key as string)?.state === 'Doubted'
-  })
-  const inbox = (await world.kernel.callById('orchestrator.inbox', {})) as { readonly items: readonly InboxItem[] }
-  t.match(inbox.items, [{ id: `doubt-${first?.key}`, kind: 'doubt' }])
-  const [answer] = inbox.items[0]?.answers ?? []
-  await world.kernel.callById(answer?.operation as string, answer?.input)
-  t.match(await other.tool('task_status', { task_id: first?.id }), { data: 'Queued' })
-  const found = await world.kernel.callById('orchestrator.search', { text: 'far' })
-  t.match(found, { results: [{ kind: 'agent', title: /far/ }] })
-  await other.kill()
-  await until(async () => {
-    await read()
-    return [...rows.values()].every(({ own }) => own)
-  })
-  t.equal(rows.size, 3_001, 'the tasks are now those of this process')
-})
+)
 
 t.test('two processes change the tasks of each other at the same time', async t => {
   const file = freshFile(t)

@@ -49,7 +49,7 @@ export default definePlugin({
     admin: kernelAdmin,
     sessions: ref(sessionContext),
     spans: ref(observabilitySpans),
-    coordination: ref(coordinationStore)
+    coordination: coordinationStore
   },
   provides: [orchestrator, repositoryTasks],
   hooks: [taskSubmitting, goalSubmitting, taskEnded, taskChanged],

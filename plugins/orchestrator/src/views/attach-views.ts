@@ -6,7 +6,7 @@ import {
   type TaskViewSource,
   taskViewSources
 } from '@svc/contracts'
-import type { PluginContext, Ref } from '@svc/plugin-sdk'
+import type { PluginContext } from '@svc/plugin-sdk'
 import type { OtherSeats } from '../durable/other-seats.ts'
 import type { TrustSettings } from '../policy/trust.ts'
 import { JoinedTasks } from './repository-tasks.ts'
@@ -16,7 +16,7 @@ import { SeatVerbs } from './seat-verbs.ts'
 export interface ViewsOptions {
   readonly orchestrator: Orchestrator
   readonly kernel: KernelPort
-  readonly coordination: Ref<Coordination> | undefined
+  readonly coordination: Coordination | undefined
   /** Returns the other seats of the serving state; null without a database. */
   readonly others: () => OtherSeats | null
   readonly trust: () => TrustSettings
@@ -31,7 +31,7 @@ export function attachViews(ctx: PluginContext, options: ViewsOptions): void {
   const verbs = new SeatVerbs({
     repositoryId: kernel.repositoryId,
     others,
-    store: () => coordination?.available,
+    store: coordination ?? null,
     kernel,
     log: ctx.log
   })

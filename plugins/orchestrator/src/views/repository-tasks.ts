@@ -101,13 +101,20 @@ export class JoinedTasks implements RepositoryTasks {
     const { id, host } = reference
     const mine = host === undefined || host === hostname() ? this.#options.orchestrator.task(id) : null
     if (mine !== null) return { ...mine, process: this.process }
-    const { items } = await this.#foreign({ task: id }, signal)
+    const { items, failed } = await this.#foreign({ task: id }, signal)
     const found = items.filter(({ process }) => host === undefined || process.host === host)
     const [first] = found
     if (first === undefined) {
       // This process may have taken over the task meanwhile.
       const late = host === undefined || host === hostname() ? this.#options.orchestrator.task(id) : null
-      return late === null ? null : { ...late, process: this.process }
+      if (late !== null) return { ...late, process: this.process }
+      if (failed.length === 0) return null
+      const reasons = failed.map(({ source, error }) => `${source}: ${error}`)
+      throw orchestrationErrors.create(
+        'ORC_ELSEWHERE',
+        `Task ${taskLabel(id)} is not of this process, and other processes could not be read: ${reasons.join('; ')}`,
+        { data: { task_id: id }, hint: 'try again later; svc db status shows whether the database responds' }
+      )
     }
     if (new Set(found.map(({ process }) => process.host)).size === 1) return first
     throw orchestrationErrors.create(

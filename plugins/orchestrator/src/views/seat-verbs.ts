@@ -42,8 +42,8 @@ export interface SeatVerbsOptions {
   readonly repositoryId: string
   /** Returns the other seats of the serving state; null without a database. */
   readonly others: () => OtherSeats | null
-  /** Returns the coordination store; undefined if no plugin provides one. */
-  readonly store: () => Coordination | undefined
+  /** Null if no plugin provides a store: verbs of this process are refused, and those of others do not arrive. */
+  readonly store: Coordination | null
   readonly kernel: Pick<KernelPort, 'invoke'>
   readonly log: Pick<Logger, 'warn'>
 }
@@ -101,9 +101,9 @@ export class SeatVerbs {
    * `ORC_ELSEWHERE` if the holder does not begin within 5 s, or ends before the result.
    */
   async send(task: ForeignTask, verb: TaskVerb, args: TaskVerbArguments, caller: VerbCaller): Promise<unknown> {
-    const store = this.#options.store()
+    const { store } = this.#options
     const { seat } = task.process
-    if (store === undefined || seat === null)
+    if (store === null || seat === null)
       throw elsewhere(task, 'requests are not passed on: no plugin provides a coordination store', NOTHING_CHANGED)
     const queue = seatQueue(this.#options.repositoryId, seat)
     const key = randomUUID()
@@ -191,10 +191,9 @@ export class SeatVerbs {
 
   /** Claims the verbs in the queue of this process's seat, if another process lives. */
   async #look(): Promise<void> {
-    const { others, store: current, repositoryId } = this.#options
+    const { others, store, repositoryId } = this.#options
     const seats = others()
-    const store = current()
-    if (seats === null || store === undefined) return
+    if (seats === null || store === null) return
     if (performance.now() - this.#seatsAt >= SEATS_MS) {
       this.#hasOthers = (await seats.processes()).some(({ alive }) => alive)
       this.#seatsAt = performance.now()

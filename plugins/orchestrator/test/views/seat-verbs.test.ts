@@ -79,7 +79,7 @@ async function openVerbs(t: Test): Promise<Verbs> {
     const verbs = new SeatVerbs({
       repositoryId: 'repo',
       others: () => seatsOf(own),
-      store: () => store,
+      store,
       kernel,
       log,
       ...options
@@ -237,7 +237,7 @@ t.test('a holder that ends while it runs a request leaves an unknown outcome', a
   const caller = new SeatVerbs({
     repositoryId: 'repo',
     others: () => ({ ...seatsOf(1), processes }) as unknown as OtherSeats,
-    store: () => store,
+    store,
     kernel: { invoke: async () => null },
     log: { warn: () => {} }
   })
@@ -259,7 +259,7 @@ t.test('the queue is not read while no other process lives', async t => {
   const verbs = new SeatVerbs({
     repositoryId: 'repo',
     others: () => ({ ...seatsOf(2), processes: async () => [{ alive }] }) as unknown as OtherSeats,
-    store: () => store,
+    store,
     kernel: { invoke: async () => null },
     log: { warn: () => {} }
   })
