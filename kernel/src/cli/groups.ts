@@ -8,6 +8,8 @@ export const GROUPS: Readonly<Record<string, string>> = {
   daemon: 'Start, stop and watch the daemon of this project',
   db: 'Back up, restore and migrate databases',
   gpu: 'Install support for the graphics card',
+  mesh: 'Run a control plane, join machines to it and manage them',
+  'mesh admin': 'Exclude nodes, switch their maintenance and revoke leases',
   model: 'Chat with models, serve them and manage adapters',
   'model adapters': 'List, add and remove adapters of the served model',
   openclaw: 'Connect to OpenClaw',

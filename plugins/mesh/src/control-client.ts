@@ -1,0 +1,134 @@
+import { MESH_PATH, type MeshPlane, type MeshSettings } from '@svc/contracts'
+import { errorMessage, parseStrictJson, type SvcError, withTimeout } from '@svc/plugin-sdk'
+import { meshPluginErrors } from './errors.ts'
+
+const TIMEOUT_MS = 10_000
+/** Maximum size of an answer in bytes. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+/** Characters of a refusal that an error repeats. */
+const SHOWN_CHARS = 240
+
+export interface ControlCall {
+  readonly method: 'GET' | 'POST'
+  /** Path below `/v1/mesh`. */
+  readonly path: string
+  readonly body?: object
+  /** Bearer; null: none. */
+  readonly token: string | null
+  readonly signal: AbortSignal
+}
+
+export interface ControlAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Calls a control plane for the commands. Several URLs are tried in turn until one responds. */
+export class ControlClient {
+  readonly #settings: Pick<MeshSettings, 'controlUrls' | 'token'>
+
+  constructor(settings: Pick<MeshSettings, 'controlUrls' | 'token'>) {
+    this.#settings = settings
+  }
+
+  /**
+   * Calls a route of the configured control planes. Resolves to the JSON of the answer; null for one without a body. Throws
+   * `MSP_NOT_JOINED`, `MSP_UNREACHABLE`, `MSP_REFUSED` or `MSP_ANSWER_INVALID`.
+   */
+  async call(
+    plane: MeshPlane,
+    method: 'GET' | 'POST',
+    path: string,
+    body: object | undefined,
+    signal: AbortSignal
+  ): Promise<unknown> {
+    const urls = this.#settings.controlUrls
+    if (urls.length === 0) {
+      throw meshPluginErrors.create('MSP_NOT_JOINED', 'this project has joined no mesh', {
+        hint: 'svc mesh join URL --bootstrap TOKEN; svc mesh up makes a control plane'
+      })
+    }
+    const token = this.#settings.token(plane)
+    return callControl(urls, { method, path, token, signal, ...(body === undefined ? null : { body }) })
+  }
+}
+
+/** Calls the first of the control planes that responds; see {@link ControlClient.call}. */
+export async function callControl(urls: readonly string[], call: ControlCall): Promise<unknown> {
+  let reason: unknown
+  for (const url of urls) {
+    let answer: ControlAnswer
+    try {
+      answer = await send(url, call)
+    } catch (error) {
+      call.signal.throwIfAborted()
+      reason = error
+      continue
+    }
+    if (answer.status < 200 || answer.status > 299) throw refused(url, call.path, answer)
+    return answer.text === '' ? null : parse(url, answer.text)
+  }
+  const shown = urls.join(', ')
+  throw meshPluginErrors.create('MSP_UNREACHABLE', `no control plane responds at ${shown}: ${causeOf(reason)}`, {
+    data: { urls },
+    hint: 'check the URL, and that svc mesh serve runs there',
+    cause: reason
+  })
+}
+
+function send(url: string, { method, path, body, token, signal }: ControlCall): Promise<ControlAnswer> {
+  return withTimeout(
+    TIMEOUT_MS,
+    async limited => {
+      const response = await fetch(`${url}${MESH_PATH}${path}`, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(token === null ? {} : { authorization: `Bearer ${token}` })
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        // A redirect would send the token to another server.
+        redirect: 'manual',
+        signal: limited
+      })
+      return { status: response.status, text: await textOf(response) }
+    },
+    { signal }
+  )
+}
+
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parse(url: string, text: string): unknown {
+  try {
+    return parseStrictJson(text)
+  } catch (cause) {
+    throw meshPluginErrors.create('MSP_ANSWER_INVALID', `${url} sent an answer that is not JSON`, {
+      hint: 'check that the URL is that of a control plane',
+      cause
+    })
+  }
+}
+
+function refused(url: string, path: string, { status, text }: ControlAnswer): SvcError {
+  const reason = text.slice(0, SHOWN_CHARS).replaceAll(/\s+/g, ' ').trim()
+  return meshPluginErrors.create('MSP_REFUSED', `${url} refused ${path} with status ${status}: ${reason}`, {
+    data: { status, path },
+    ...(status === 401 || status === 403 ? { hint: 'check the token: SVC_MESH_TOKEN, or join the mesh again' } : {})
+  })
+}
+
+/** Returns the reason of a failed request. That of `fetch` is in its cause. */
+function causeOf(error: unknown): string {
+  const { cause } = (error ?? {}) as { readonly cause?: unknown }
+  return errorMessage(cause ?? error)
+}
