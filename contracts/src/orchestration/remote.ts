@@ -41,7 +41,7 @@ export type WithdrawalReason = 'cancelled' | 'expired' | 'moved'
 /** Another machine, for routing and scaling. Flags are those of the last query. */
 export interface RemoteNode {
   readonly node_id: string
-  /** What the node offers; `min_vram_mb` and `min_cpu_cores` are its resources. */
+  /** Resources of the node: memory of its GPU in `min_vram_mb`, and cores in `cpu_cores`. */
   readonly capabilities: CapabilityHints
   readonly labels: readonly string[]
   /** True if the node has a GPU that is ready. */

@@ -33,7 +33,7 @@ interface Stranger {
   readonly placed: PlacingTask[]
 }
 
-/** Serves the orchestrator with a plugin of somebody else that places tasks through the open point. */
+/** Serves the orchestrator with a foreign plugin that places tasks through the open point. */
 async function served(t: { teardown(run: () => unknown): unknown }, more: object = {}): Promise<Stranger> {
   const withdrawn: string[] = []
   const answers: ((placement: RemotePlacement) => void)[] = []

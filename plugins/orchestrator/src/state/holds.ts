@@ -164,7 +164,7 @@ export function completeHeld(
 ): Completion | null {
   const task = heldWith(world, id, key)
   if (task === null) return null
-  // The placer knows of its own result, so no withdrawal is needed.
+  // The placer has sent this result itself, so no withdrawal is needed.
   world.holds.delete(id)
   let completion: Completion
   try {

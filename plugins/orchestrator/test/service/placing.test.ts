@@ -74,7 +74,7 @@ t.test('a task that a placer wants is held from its creation, placed, and then c
   t.match(service.task(1), { status: { kind: 'Completed' }, remote: delegate })
   t.match(service.explain(1)?.placement.because, /^The task ran on gpu-1/)
   t.match(service.agent(1), { current_task: null, completed: 1 })
-  t.same(opened.withdrawn, [], 'the placer knows of its own result')
+  t.same(opened.withdrawn, [], 'the placer has sent this result itself')
 })
 
 t.test('without a placer, a task is queued locally, and the explanation says so', async t => {
