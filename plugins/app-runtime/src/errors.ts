@@ -51,6 +51,10 @@ export const runErrors = errorTable({
     message: 'A workflow run exceeds the time limit of its caller, and continues without it.',
     status: 503
   },
+  RUN_WORKFLOW_TOO_LONG: {
+    message: 'A run has too many steps; workflow.continue_as_new begins again without them.',
+    status: 413
+  },
   RUN_WORKFLOW_TRANSACTION: { message: 'A transaction cannot wait for a workflow.', status: 409 },
   RUN_WORKFLOW_UNKNOWN: { message: 'There is no such workflow, or no such run.', status: 404 },
   RUN_WORKFLOW_UNREPEATABLE: {

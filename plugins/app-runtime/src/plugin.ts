@@ -52,6 +52,7 @@ import {
 } from './workflows/operations.ts'
 import { contributeWorkflowPages } from './workflows/pages.ts'
 import { replayHandler, workflowReplay } from './workflows/replay.ts'
+import { resetHandler, workflowReset } from './workflows/reset.ts'
 import { openRuns } from './workflows/runs.ts'
 import { timelineHandler, workflowTimeline } from './workflows/timeline-operation.ts'
 import { WORKFLOWS_TOPIC } from './workflows/topic.ts'
@@ -89,6 +90,7 @@ export default definePlugin({
     workflowReplay,
     workflowSignal,
     workflowCancel,
+    workflowReset,
     workflowPrune,
     workflowInbox,
     workflowSearch,
@@ -151,6 +153,7 @@ export default definePlugin({
     const changed = (): void => ctx.changed(WORKFLOWS_TOPIC)
     ctx.implement(workflowSignal, signalHandler(runs, changed))
     ctx.implement(workflowCancel, cancelHandler(runs, changed))
+    ctx.implement(workflowReset, resetHandler(runs, changed))
     ctx.implement(
       workflowPrune,
       pruneHandler(runs, () => retentionOf(ctx.config), changed)

@@ -87,6 +87,11 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
     const [id, oldest, newest] = [textArg(args, 0), intArg(args, 1), intArg(args, 2)]
     return workflow?.version(id, oldest, newest) ?? newest
   }),
+  'workflow.continue_as_new': native(0, Number.MAX_SAFE_INTEGER, (args, { workflow }) =>
+    workflow === null
+      ? fail('RUN_UNSUPPORTED', 'only a workflow can continue as new')
+      : workflow.continueAsNew(args.map(each => each ?? null))
+  ),
   state_load: native(1, 1, (args, { actors }) => actors?.load(textArg(args, 0)) ?? NONE),
   state_save: native(2, 2, (args, { actors }) => actors?.save(textArg(args, 0), args[1] ?? null) ?? null),
   'std.time.now_ms': unrepeatable(0, 0, (_, { host }) => host.now()),

@@ -2,9 +2,10 @@ import type { StoredAddress } from '../actors/actor-store.ts'
 import type { Interpreter } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import { type EndpointResponse, failureOf } from '../serving/endpoint-runner.ts'
+import type { ScheduledClaim } from './workflow-store.ts'
 
 /** Due work for a thread, as JSON. */
-export type DueWork = { readonly run: string; readonly owner: string } | { readonly mailbox: StoredAddress }
+export type DueWork = { readonly claim: ScheduledClaim } | { readonly mailbox: StoredAddress }
 
 /** Result of due work, as JSON. */
 export interface DueEnd {
@@ -30,13 +31,14 @@ export class DurableRunner {
         const more = this.#interpreter.deliver(work.mailbox, this.#limits)
         return answer({ kind: 'handled', more }, null)
       }
-      const end = this.#interpreter.turn(work.run, this.#limits, { owner: work.owner })
+      const { claim } = work
+      const end = this.#interpreter.turn(claim.run, this.#limits, { claim })
       if (end.kind !== 'failed') return answer({ kind: end.kind, more: false }, null)
       // There is no caller, so the error is logged.
       const { code, message } = end.failure
       return answer(
         { kind: 'failed', more: false },
-        { code, message: `the run ${work.run} failed: ${message}`, calls: [] }
+        { code, message: `the run ${claim.run} failed: ${message}`, calls: [] }
       )
     } catch (thrown) {
       const failure = failureOf(thrown)

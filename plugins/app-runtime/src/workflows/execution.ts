@@ -1,3 +1,4 @@
+import { coordinationSql } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { display } from '../interpreter/display.ts'
 import type { Durable } from '../interpreter/durable.ts'
@@ -7,7 +8,7 @@ import { error, Tagged, type Value } from '../interpreter/value.ts'
 import { losslessText, losslessValue, type MakeHandle } from '../wire/lossless.ts'
 import { type CallOptions, callOptions, delayAfter } from './call-options.ts'
 import { entry, type JournalEntry } from './journal.ts'
-import { Suspension } from './suspension.ts'
+import { Continuation, Suspension } from './suspension.ts'
 import type { RunChange, RunHistory, StepRecord } from './workflow-store.ts'
 
 /** Maximum wait that blocks the thread, in milliseconds. A longer one ends the turn. */
@@ -15,12 +16,18 @@ const SHORT_WAIT = 250
 
 const MAX_ERROR_LENGTH = 2000
 
+/** Steps of a run after which a warning is logged, and its maximum. A turn reads and repeats all of them. */
+const MANY_STEPS = 5_000
+const MAX_STEPS = 50_000
+
 const NO_OPTIONS = callOptions('activity', 'side_effect', [])
 
 export interface RunOf {
   readonly runId: string
   readonly owner: string
   readonly workflow: string
+  /** Number of the workflow's parameters. */
+  readonly params: number
   readonly history: RunHistory
   /** True to record replayed steps in the journal: the run was interrupted, or is retried. */
   readonly journalsReplays: boolean
@@ -29,10 +36,19 @@ export interface RunOf {
 export interface ActivityCall {
   readonly name: string
   readonly options: CallOptions
+  readonly params: readonly string[]
+  readonly args: readonly Value[]
   /** True if the activity is declared to return a Result. */
   readonly isResult: boolean
   /** Runs the body of the activity. */
   readonly run: () => Value
+}
+
+/** A completed step, announced when it is committed. */
+interface StepDone {
+  readonly step: string
+  readonly activity: string
+  readonly event: string
 }
 
 interface Attempt {
@@ -58,6 +74,9 @@ export class WorkflowExecution {
   hasProgressed = false
   /** Journal entries, written with the next change. */
   #entries: JournalEntry[] = []
+  /** Completed steps, written with the next change, which precedes the next effect: one commit fewer for each step. */
+  #held: RunChange[] = []
+  #completed: StepDone[] = []
   #calls = 0
 
   constructor(run: RunOf, machine: Machine, durable: Durable, handle: MakeHandle) {
@@ -74,7 +93,13 @@ export class WorkflowExecution {
 
   /** Returns the id of the next step. Steps are numbered in call order. */
   nextId(): string {
-    return `${this.run.workflow}-${this.#calls++}`
+    return this.#stepId(`${this.run.workflow}-${this.#calls++}`)
+  }
+
+  /** Steps of later generations have ids that differ from those of earlier ones. */
+  #stepId(id: string): string {
+    const { generation } = this.run.history
+    return generation === 0 ? id : `g${generation}:${id}`
   }
 
   begin(steps: number): void {
@@ -97,16 +122,45 @@ export class WorkflowExecution {
     this.#record({ turn })
   }
 
-  activity({ name, options, isResult, run }: ActivityCall): Value {
+  /** Implements `workflow.continue_as_new`: ends the turn, and begins the run again without its steps. */
+  continueAsNew(args: readonly Value[]): never {
+    const { workflow, params } = this.run
+    if (args.length !== params) {
+      fail(
+        'RUN_ARGUMENTS',
+        `workflow.continue_as_new has ${args.length} arguments; the workflow ${workflow} has ${params} parameters`
+      )
+    }
+    throw new Continuation(args)
+  }
+
+  /** Records that the run continues as a new one. */
+  endGeneration({ args }: Continuation): void {
+    const { workflow, history } = this.run
+    const details = { event: 'WorkflowContinued', workflow, generation: history.generation + 1 } as const
+    this.#entries.push(entry({ ...details, steps: history.completed.size }))
+    this.#record({ turn: { status: 'continued', args: losslessText(args) } })
+  }
+
+  /** Commits the completed steps, before code outside of this run has an effect or waits. */
+  flush(): void {
+    if (this.#held.length > 0) this.#commit([])
+  }
+
+  activity({ name, options, params, args, isResult, run }: ActivityCall): Value {
     const counted = this.nextId()
-    const id = options.id ?? counted
+    const id = options.id === null ? counted : this.#stepId(options.id)
+    const hashes = args.map(each => coordinationSql.hashText(losslessText(each)))
+    this.#assertSameArguments(id, name, params, hashes)
     const done = this.#done(id, name)
     if (done !== null) return this.#value(done)
     const max = (options.retries ?? 0) + 1
     const step = this.#step(name, id)
     let attempt = this.#resumed(id, name, max, options)
     for (; ; attempt++) {
-      this.#record({ attempt: { activityId: id, attempt, status: 'started', error: null } })
+      this.#record({
+        attempt: { activityId: id, attempt, status: 'started', error: null, ...(hashes.length > 0 && { args: hashes }) }
+      })
       const outcome = this.#attempt(run, options)
       const failed = { event: 'ActivityAttemptFailed', ...step, attempt, max_attempts: max } as const
       if (!outcome.ok) this.#entries.push(entry({ ...failed, error: outcome.message.slice(0, MAX_ERROR_LENGTH) }))
@@ -174,7 +228,7 @@ export class WorkflowExecution {
    * before. Throws `RUN_WORKFLOW_CHANGED` if the recorded version is no longer supported.
    */
   version(id: string, oldest: number, newest: number): number {
-    const [step, name] = [`version:${id}`, 'workflow.version']
+    const [step, name] = [this.#stepId(`version:${id}`), 'workflow.version']
     const done = this.#done(step, name)
     if (done !== null) {
       const recorded = this.#value(done)
@@ -276,7 +330,24 @@ export class WorkflowExecution {
     const left = due - this.#durable.now()
     if (left <= 0) return
     if (left > SHORT_WAIT || left > this.#machine.timeLeft()) throw new Suspension(due, null)
+    this.flush()
     this.#durable.sleep(left)
+  }
+
+  /** Throws `RUN_WORKFLOW_CHANGED` if the step was recorded with other arguments. A run without hashes is not checked. */
+  #assertSameArguments(id: string, name: string, params: readonly string[], hashes: readonly string[]): void {
+    const recorded = this.run.history.args.get(id)
+    if (recorded === undefined) {
+      if (hashes.length > 0 && !this.run.history.completed.has(id)) this.run.history.args.set(id, hashes)
+      return
+    }
+    const at = hashes.findIndex((hash, index) => hash !== recorded[index])
+    if (at < 0 && recorded.length === hashes.length) return
+    const changed = at < 0 ? `number of arguments of ${name}` : `argument ${params[at] ?? at + 1} of ${name}`
+    fail(
+      'RUN_WORKFLOW_CHANGED',
+      `the ${changed} in the step ${id} of the run ${this.run.runId} differs from the recorded one`
+    )
   }
 
   /** Returns the recorded step; null if it was not completed. Throws `RUN_WORKFLOW_CHANGED` if it was another step. */
@@ -329,23 +400,45 @@ export class WorkflowExecution {
     this.#storeStep(id, { activity: name, event: details.event, result }, signal)
   }
 
-  /** Stores a completed step. A later call with the same id returns its result. */
+  /**
+   * Stores a completed step with the next change. A later call with the same id returns its result. Throws
+   * `RUN_WORKFLOW_TOO_LONG`.
+   */
   #storeStep(id: string, step: StepRecord, signal?: number): void {
-    this.#record({ completed: { activityId: id, ...step }, ...defined({ signal }) })
-    const { runId, workflow } = this.run
-    // The step was committed by `record`.
-    this.#machine.host.stepped?.({ runId, workflow, step: id, activity: step.activity, event: step.event })
+    const { history, runId, workflow } = this.run
+    const entries = this.#entries
+    this.#entries = []
+    this.#held.push({ entries, completed: { activityId: id, ...step }, ...defined({ signal }) })
+    this.#completed.push({ step: id, activity: step.activity, event: step.event })
     this.hasProgressed = true
     this.#replayed.add(id)
-    this.run.history.completed.set(id, step)
+    history.completed.set(id, step)
+    const count = history.completed.size
+    if (count === MANY_STEPS) {
+      const advice = 'call workflow.continue_as_new to begin again without them'
+      this.#machine.host.log('warn', `the run ${runId} of ${workflow} has ${MANY_STEPS} steps; ${advice}`)
+    }
+    if (count < MAX_STEPS) return
+    fail('RUN_WORKFLOW_TOO_LONG', `the run ${runId} of ${workflow} has ${count} steps, which is the limit`)
   }
 
   #record(change: RunChange): void {
     const entries = this.#entries
     this.#entries = []
-    this.#durable.workflows.record(this.run.runId, this.run.owner, { ...change, entries }, this.#durable.now())
+    this.#commit([{ ...change, entries }])
+  }
+
+  /** Writes the held steps and further changes, and announces them. */
+  #commit(changes: readonly RunChange[]): void {
+    const { runId, owner, workflow } = this.run
+    const [held, completed] = [this.#held, this.#completed]
+    this.#held = []
+    this.#completed = []
+    this.#durable.workflows.record(runId, owner, [...held, ...changes], this.#durable.now())
+    for (const { step, activity, event } of completed)
+      this.#machine.host.stepped?.({ runId, workflow, step, activity, event })
     // A completed step is announced by itself.
-    if (change.completed === undefined) this.#machine.host.runChanged?.()
+    if (completed.length === 0) this.#machine.host.runChanged?.()
   }
 }
 
@@ -361,5 +454,6 @@ const FINAL: ReadonlySet<string> = new Set([
   'RUN_STEP_LIMIT',
   'RUN_UNDEFINED',
   'RUN_UNSUPPORTED',
-  'RUN_WORKFLOW_LOST'
+  'RUN_WORKFLOW_LOST',
+  'RUN_WORKFLOW_TOO_LONG'
 ])

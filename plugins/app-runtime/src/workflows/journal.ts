@@ -1,6 +1,20 @@
-/** History of workflow runs, as in `contracts/workflow/workflow-journal.v1.schema.json`. */
-export type JournalEntry = { readonly journal_version: 1 } & (
+/** History of workflow runs, as in `contracts/workflow/workflow-journal.v2.schema.json`. */
+export type JournalEntry = { readonly journal_version: 1 | 2 } & (
   | { readonly event: 'WorkflowStarted'; readonly workflow: string; readonly steps: number }
+  | {
+      readonly event: 'WorkflowContinued'
+      readonly workflow: string
+      /** Number of the generation that begins. */
+      readonly generation: number
+      /** Steps of the generation that ends. */
+      readonly steps: number
+    }
+  | {
+      readonly event: 'WorkflowReset'
+      readonly workflow: string
+      /** Recorded steps that run again. */
+      readonly steps: number
+    }
   | (Step & {
       readonly event: 'ActivityTask'
       readonly execution_boundary: 'local' | 'mesh'
@@ -58,7 +72,10 @@ interface Step {
 
 type Content<E> = E extends unknown ? Omit<E, 'journal_version'> : never
 
+/** Events that version 1 of the journal lacks. */
+const OF_VERSION_2: ReadonlySet<string> = new Set(['WorkflowContinued', 'WorkflowReset'])
+
 /** Creates a journal entry, with the event first. */
 export function entry({ event, ...rest }: Content<JournalEntry>): JournalEntry {
-  return { event, journal_version: 1, ...rest } as JournalEntry
+  return { event, journal_version: OF_VERSION_2.has(event) ? 2 : 1, ...rest } as JournalEntry
 }

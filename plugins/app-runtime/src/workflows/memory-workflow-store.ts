@@ -17,11 +17,15 @@ import {
 
 interface KeptRun {
   record: RunRecord
+  generation: number
+  /** Journal entries of earlier generations. */
+  earlier: number
   owner: string | null
   leaseUntil: number
   readonly completed: Map<string, StepRecord>
   readonly scheduled: Map<string, number>
   readonly attempts: Map<string, AttemptRecord>
+  readonly args: Map<string, readonly string[]>
   readonly journal: JournalEntry[]
 }
 
@@ -43,6 +47,9 @@ export class MemoryWorkflowStore implements WorkflowStore {
       completed: new Map(),
       scheduled: new Map(),
       attempts: new Map(),
+      args: new Map(),
+      generation: 0,
+      earlier: 0,
       journal: []
     })
     return true
@@ -68,19 +75,29 @@ export class MemoryWorkflowStore implements WorkflowStore {
   history(runId: string): RunHistory {
     const run = this.#runs.get(runId)
     return {
-      hasBegun: run !== undefined && run.journal.length > 0,
+      generation: run?.generation ?? 0,
+      hasBegun: run !== undefined && run.journal.length > run.earlier,
       completed: new Map(run?.completed),
       scheduled: new Map(run?.scheduled),
-      attempts: new Map(run?.attempts)
+      attempts: new Map(run?.attempts),
+      args: new Map(run?.args)
     }
   }
 
-  record(runId: string, owner: string, change: RunChange): void {
+  /** No scheduler claims runs in memory. */
+  adopt(): null {
+    return null
+  }
+
+  record(runId: string, owner: string, changes: readonly RunChange[]): void {
     const run = this.#runs.get(runId)
     if (run === undefined || run.owner !== owner || run.record.status !== 'running') {
       fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
     }
-    const { entries = [], completed, scheduled, attempt, signal, turn } = change
+    for (const change of changes) this.#store(run, change)
+  }
+
+  #store(run: KeptRun, { entries = [], completed, scheduled, attempt, signal, turn }: RunChange): void {
     run.journal.push(...entries)
     if (completed !== undefined) {
       const { activityId, ...step } = completed
@@ -89,6 +106,8 @@ export class MemoryWorkflowStore implements WorkflowStore {
     if (scheduled !== undefined) run.scheduled.set(scheduled.activityId, scheduled.at)
     if (attempt !== undefined) {
       run.attempts.set(attempt.activityId, { attempt: attempt.attempt, status: attempt.status })
+      if (attempt.args !== undefined && !run.args.has(attempt.activityId))
+        run.args.set(attempt.activityId, attempt.args)
     }
     if (signal !== undefined) {
       this.#signals.splice(
@@ -98,31 +117,18 @@ export class MemoryWorkflowStore implements WorkflowStore {
     }
     if (turn === undefined) return
     run.owner = null
-    run.record = { ...run.record, ...turn }
+    if (turn.status !== 'continued') {
+      run.record = { ...run.record, ...turn }
+      return
+    }
+    for (const steps of [run.completed, run.scheduled, run.attempts, run.args]) steps.clear()
+    run.generation += 1
+    run.earlier = run.journal.length
+    run.record = { ...run.record, status: 'pending', args: turn.args }
   }
 
   signal(runId: string, key: string): SignalRecord | null {
     return this.#signals.find(each => each.run === runId && each.key === key)?.record ?? null
-  }
-
-  due(now: number): readonly string[] {
-    return [...this.#runs.values()].flatMap(({ record, owner, leaseUntil }) => {
-      const { runId, status, wakeAt, waitingFor, parent } = record
-      if (parent !== null) return []
-      const isDue =
-        status === 'pending' ||
-        (status === 'running' && (owner === null || leaseUntil <= now)) ||
-        (status === 'waiting' &&
-          ((wakeAt !== null && wakeAt <= now) || (waitingFor !== null && this.signal(runId, waitingFor) !== null)))
-      return isDue ? [runId] : []
-    })
-  }
-
-  nextWake(): number | null {
-    const times = [...this.#runs.values()].flatMap(({ record: { status, wakeAt, parent } }) => {
-      return status === 'waiting' && wakeAt !== null && parent === null ? [wakeAt] : []
-    })
-    return times.length === 0 ? null : Math.min(...times)
   }
 
   /** Sends a signal to a run. Returns false if the run does not exist or has ended. */

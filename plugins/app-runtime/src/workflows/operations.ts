@@ -1,6 +1,8 @@
+import { coordinationSql as crd } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { countExpendable, pruneRuns, type Retention } from './prune.ts'
+import { childQueue, runQueue } from './run-queue.ts'
 import { findRun, runIdField as id, type OpenRuns, RUNS, runFields as run, shownRun, timeText } from './runs.ts'
 import { apiJson } from './stored-json.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
@@ -42,7 +44,7 @@ export const workflowInspect = defineOperation({
     result: t.unknown({
       description: 'Result in the storage format of the runtime; null until the run has completed.'
     }),
-    journal: t.array(t.unknown(), { description: 'contracts/workflow/workflow-journal.v1.schema.json' }),
+    journal: t.array(t.unknown(), { description: 'contracts/workflow/workflow-journal.v2.schema.json' }),
     text: t.string()
   }),
   errors: { RUN_WORKFLOW_UNKNOWN },
@@ -174,14 +176,20 @@ export function inspectHandler(open: OpenRuns): Handler<typeof workflowInspect> 
 export function signalHandler(open: OpenRuns, changed: () => void): Handler<typeof workflowSignal> {
   return async ({ run_id, key, payload }) => {
     const store = await open()
-    const { status } = shownRun(await findRun(store, run_id))
+    const row = await findRun(store, run_id)
+    const { status, waits_for } = shownRun(row)
     if (ENDED.includes(status)) {
       throw runErrors.create('RUN_WORKFLOW_FAILED', `the run ${run_id} accepts no signal: it is ${status}`)
     }
-    await store.execute(
-      'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, ?)',
-      [run_id, key, payload === undefined ? null : losslessJson(payload), Date.now()]
-    )
+    const program = String(row[2])
+    await store.batch([
+      {
+        sql: 'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, ?)',
+        parameters: [run_id, key, payload === undefined ? null : losslessJson(payload), Date.now()]
+      },
+      // A running turn finds the signal itself, or is woken when it ends.
+      ...(waits_for === null || waits_for === key ? crd.wakeItems(runQueue(program), [run_id]).statements : [])
+    ])
     changed()
     return { run_id, status, text: `${run_id} was signalled: ${key}` }
   }
@@ -190,13 +198,17 @@ export function signalHandler(open: OpenRuns, changed: () => void): Handler<type
 export function cancelHandler(open: OpenRuns, changed: () => void): Handler<typeof workflowCancel> {
   return async ({ run_id }) => {
     const store = await open()
-    await findRun(store, run_id)
-    // The process that runs it notices at its next write.
-    await store.execute(
-      `UPDATE workflow_run_log SET status = 'cancelled', lease_owner = NULL, lease_until_ms = NULL, completed_at_ms = ?
-        WHERE run_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')`,
-      [Date.now(), run_id]
-    )
+    const program = String((await findRun(store, run_id))[2])
+    // The process that runs it notices at its next write, because the item of the run is gone.
+    await store.batch([
+      {
+        sql: `UPDATE workflow_run_log SET status = 'cancelled', lease_owner = NULL, lease_until_ms = NULL, completed_at_ms = ?
+          WHERE run_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')`,
+        parameters: [Date.now(), run_id]
+      },
+      ...crd.removeKeyedItem(runQueue(program), run_id).statements,
+      ...crd.removeKeyedItem(childQueue(program), run_id).statements
+    ])
     changed()
     const { status } = shownRun(await findRun(store, run_id))
     return { run_id, status, text: `${run_id} is ${status}` }

@@ -151,6 +151,16 @@ const actions: readonly DashboardAction[] = [
   },
   {
     on: RUN,
+    label: 'Run again from a step',
+    operation: 'workflow.reset',
+    bind: { run_id: { from: 'row', name: 'run_id' } },
+    ask: ['step'],
+    when: { field: 'status', in: ['waiting', 'completed', 'failed', 'cancelled'] },
+    role: 'owner',
+    tone: 'danger'
+  },
+  {
+    on: RUN,
     label: 'Cancel run',
     operation: 'workflow.cancel',
     bind: { run_id: { from: 'row', name: 'run_id' } },

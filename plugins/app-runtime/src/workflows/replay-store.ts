@@ -20,6 +20,8 @@ export interface RecordedRun {
   readonly completed: readonly (readonly [step: string, StepRecord])[]
   readonly scheduled: readonly (readonly [step: string, at: number])[]
   readonly attempts: readonly (readonly [step: string, AttemptRecord])[]
+  readonly args: readonly (readonly [step: string, hashes: readonly string[]])[]
+  readonly generation: number
 }
 
 /** Thrown where a replayed run leaves its history: it would begin a step that was not recorded. */
@@ -83,18 +85,24 @@ export class ReplayStore implements WorkflowStore {
   }
 
   history(runId: string): RunHistory {
-    const { completed = [], scheduled = [], attempts = [] } = this.#runs.get(runId) ?? {}
+    const { completed = [], scheduled = [], attempts = [], args = [], generation = 0 } = this.#runs.get(runId) ?? {}
     const visited = this.#visited.get(runId) ?? new Set<string>()
     this.#visited.set(runId, visited)
     return {
+      generation,
       hasBegun: true,
       completed: new VisitedSteps(completed, visited),
       scheduled: new Map(scheduled),
-      attempts: new Map(attempts)
+      attempts: new Map(attempts),
+      args: new Map(args)
     }
   }
 
-  record(runId: string, _: string, { turn, completed, attempt, scheduled }: RunChange): void {
+  record(runId: string, _: string, changes: readonly RunChange[]): void {
+    for (const change of changes) this.#record(runId, change)
+  }
+
+  #record(runId: string, { turn, completed, attempt, scheduled }: RunChange): void {
     // A version that was added later is decided without a recorded step.
     if (completed?.event === 'BranchDecision') return
     if (attempt !== undefined && this.#isWait(runId, attempt.activityId)) {
@@ -118,11 +126,7 @@ export class ReplayStore implements WorkflowStore {
     return null
   }
 
-  due(): readonly string[] {
-    return []
-  }
-
-  nextWake(): number | null {
+  adopt(): null {
     return null
   }
 }

@@ -7,7 +7,7 @@ import { runInThread } from '../worker/run-in-thread.ts'
 import { FAMILY } from './prune.ts'
 import type { RecordedRun } from './replay-store.ts'
 import { findRun, type OpenRuns, runIdField, shownRun } from './runs.ts'
-import { ATTEMPTS, attemptOf, RUN, recordOf, STEPS, stepOf } from './sql-workflow-store.ts'
+import { ARGS, ATTEMPTS, attemptOf, GENERATION, hashesOf, RUN, recordOf, STEPS, stepOf } from './sql-workflow-store.ts'
 
 const { RUN_WORKFLOW_UNKNOWN, RUN_PROGRAM_INVALID, RUN_TIME_LIMIT, RUN_MEMORY_LIMIT, RUN_CRASHED } = runErrors.specs
 
@@ -116,10 +116,12 @@ async function recordedRuns(store: DatabaseStore, runId: string): Promise<Record
 }
 
 async function recordedRun(store: DatabaseStore, runId: string): Promise<RecordedRun | null> {
-  const [run, steps, attempts] = await Promise.all([
+  const [run, steps, attempts, args, generation] = await Promise.all([
     store.query(RUN, [runId]),
     store.query(STEPS, [runId]),
-    store.query(ATTEMPTS, [runId])
+    store.query(ATTEMPTS, [runId]),
+    store.query(ARGS, [runId]),
+    store.query(GENERATION, [runId])
   ])
   const [row] = run.rows
   if (row === undefined) return null
@@ -128,6 +130,8 @@ async function recordedRun(store: DatabaseStore, runId: string): Promise<Recorde
     record: recordOf(row),
     completed: inStatus('completed').map(([id, activity, , text]) => [String(id), stepOf(activity, text)]),
     scheduled: inStatus('scheduled').map(([id, , , at]) => [String(id), Number(at)]),
-    attempts: attempts.rows.map(([id, attempt, status]) => [String(id), attemptOf(attempt, status)])
+    attempts: attempts.rows.map(([id, attempt, status]) => [String(id), attemptOf(attempt, status)]),
+    args: args.rows.map(([id, hashes]) => [String(id), hashesOf(hashes)]),
+    generation: Number(generation.rows[0]?.[0] ?? 0)
   }
 }

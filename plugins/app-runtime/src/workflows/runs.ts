@@ -42,11 +42,14 @@ export const RUNS = `SELECT r.run_id, r.workflow_name, s.program, r.status, r.co
   FROM workflow_run_log r JOIN workflow_run_state s ON s.run_id = r.run_id`
 
 /** Returns the row of a run. Throws `RUN_WORKFLOW_UNKNOWN`. */
-export async function findRun(store: DatabaseStore, runId: string): Promise<readonly SqlValue[]> {
+export async function findRun(
+  store: Pick<DatabaseStore, 'query'> & { readonly location?: string },
+  runId: string
+): Promise<readonly SqlValue[]> {
   const { rows } = await store.query(`${RUNS} WHERE r.run_id = ?`, [runId])
   const [row] = rows
   if (row !== undefined) return row
-  throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `${store.location} has no run ${runId}`, {
+  throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `${store.location ?? 'the database'} has no run ${runId}`, {
     hint: 'svc workflow list shows the runs'
   })
 }

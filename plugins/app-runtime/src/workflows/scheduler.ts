@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { DatabaseStore } from '@svc/contracts'
+import { coordinationSql as crd, type DatabaseStore, type ItemToken, type SqlResult } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { nextAttempt, type StoredAddress } from '../actors/actor-store.ts'
 import { FIRST_MESSAGES } from '../actors/sql-actor-store.ts'
 import type { DueEnd, DueWork } from './durable-runner.ts'
-import { ownerOf } from './owner.ts'
-import { DUE_RUNS, isFree, NEXT_WAKE } from './sql-workflow-store.ts'
+import { hasEnded, ownerOf } from './owner.ts'
+import { queueEarlierRuns } from './queue-earlier-runs.ts'
+import { runQueue } from './run-queue.ts'
 import { DURABLE_TABLES } from './tables.ts'
+import type { ScheduledClaim } from './workflow-store.ts'
 
 /** Interval in milliseconds at which the database is checked for work from other processes. */
 const POLL_MS = 500
@@ -16,6 +18,13 @@ const COMMIT_MS = 20
 
 /** Maximum messages of one mailbox that are handled in a row. */
 const MAX_MESSAGES_IN_A_ROW = 100
+
+/** Lease of a claimed run, and the interval at which the leases of all claimed runs are extended, in milliseconds. */
+const LEASE_MS = 30_000
+const EXTEND_MS = 10_000
+
+/** Runs that are claimed ahead for each concurrent turn, so that one transaction claims several. */
+const CLAIMED_AHEAD = 8
 
 const ENDED_BY_LIMITS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_MEMORY_LIMIT'])
 
@@ -34,25 +43,34 @@ export interface SchedulerOptions {
 
 /**
  * Resumes due runs and handles pending messages while a program is served. All work is stored in the database, so the
- * next process continues it.
+ * next process continues it. Runs are items of a queue: a claim reads ready items by an index, and not the runs that wait.
  */
 export class DurableScheduler {
   readonly #options: SchedulerOptions
+  readonly #queue: string
+  /** Names of mailboxes that are handled. */
   readonly #busy = new Set<string>()
-  /** Owners of the running turns. */
-  readonly #owners = new Set<string>()
+  /** Claimed runs, in a thread or waiting for one. */
+  readonly #claims = new Set<ScheduledClaim>()
+  /** Claimed runs that wait for a thread, in order. */
+  readonly #ahead: ScheduledClaim[] = []
+  #turns = 0
   #timer: NodeJS.Timeout | null = null
   #polling: Promise<void> | null = null
+  #extending: NodeJS.Timeout
   #isWanted = false
   #isClosed = false
 
   private constructor(options: SchedulerOptions) {
     this.#options = options
+    this.#queue = runQueue(options.program)
+    this.#extending = setInterval(() => void this.#extend(), EXTEND_MS).unref()
   }
 
   /** Creates missing tables, and starts a scheduler. Throws the errors of the store. */
   static async start(options: SchedulerOptions): Promise<DurableScheduler> {
     await prepareStore(options.store)
+    await queueEarlierRuns(options.store, options.program)
     const scheduler = new DurableScheduler(options)
     scheduler.#plan(0)
     return scheduler
@@ -66,16 +84,15 @@ export class DurableScheduler {
   /** Starts no more work. Running work ends with its thread. */
   async close(): Promise<void> {
     this.#isClosed = true
+    clearInterval(this.#extending)
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#polling
   }
 
-  /** Releases the leases of unfinished turns. Call it when all threads have ended. */
+  /** Returns unfinished runs to the queue. Call it when all threads have ended. */
   async release(): Promise<void> {
-    const { store } = this.#options
-    for (const owner of this.#owners) {
-      await store.execute('UPDATE workflow_run_log SET lease_until_ms = 0 WHERE lease_owner = ?', [owner])
-    }
+    await this.#giveBack([...this.#claims])
+    this.#claims.clear()
   }
 
   #plan(milliseconds: number): void {
@@ -101,26 +118,67 @@ export class DurableScheduler {
       })
   }
 
-  /** Starts due work; returns the milliseconds until the next check. */
+  get #isFull(): boolean {
+    return this.#turns + this.#busy.size >= this.#options.atOnce
+  }
+
+  /** Claims and starts due work; returns the milliseconds until the next check. */
   async #poll(): Promise<number> {
-    const { store, program } = this.#options
-    const now = Date.now()
-    const runs = await store.query(DUE_RUNS, { program, now })
-    for (const [run, holder, until] of runs.rows) {
-      if (this.#busy.size >= this.#options.atOnce) return POLL_MS
-      if (isFree(holder, until, now)) this.#begin(`run ${run}`, () => this.#turn(String(run)))
+    const { store, program, atOnce } = this.#options
+    const begun = Date.now()
+    let next = begun + POLL_MS
+    if (this.#ahead.length < atOnce) {
+      const { isReady, nextAt, leased } = await readFrom(store, crd.outlookOf(this.#queue))
+      await this.#returnLost(leased)
+      if (isReady) await this.#claim(atOnce * CLAIMED_AHEAD - this.#ahead.length)
+      else if (nextAt !== null) next = Math.min(next, nextAt)
     }
+    this.#startTurns()
     const messages = await store.query(FIRST_MESSAGES, { program })
-    let next = now + POLL_MS
     for (const [actor, id, args, notBefore] of messages.rows) {
-      if (this.#busy.size >= this.#options.atOnce) return POLL_MS
+      if (this.#isFull) return POLL_MS
       const address = { actor: String(actor), id: String(id), args: String(args) }
-      if (Number(notBefore) <= now) this.#begin(`mailbox ${actor}/${id}`, () => this.#deliver(address))
+      if (Number(notBefore) <= Date.now()) this.#begin(`mailbox ${actor}/${id}`, () => this.#deliver(address))
       else next = Math.min(next, Number(notBefore))
     }
-    const wake = (await store.query(NEXT_WAKE, { program })).rows[0]?.[0]
-    if (typeof wake === 'number') next = Math.min(next, wake)
     return Math.max(1, next - Date.now())
+  }
+
+  /** Claims runs: one transaction for all of them, which also marks them as running. */
+  async #claim(max: number): Promise<void> {
+    const owner = ownerOf(randomUUID())
+    const claim = crd.claimItems(this.#queue, owner, { max, leaseMs: LEASE_MS })
+    const held = [this.#queue, owner]
+    const results = await this.#options.store.batch([
+      ...claim.statements,
+      { sql: STATUSES_OF_CLAIMED, parameters: held },
+      { sql: MARK_CLAIMED, parameters: [...held, Date.now(), LEASE_MS] },
+      { sql: CLEAR_WAITS, parameters: held }
+    ])
+    const items = claim.read(results)
+    const statuses = new Map(results[claim.statements.length]?.rows.map(([run, status]) => [String(run), status]))
+    for (const { id, fence, body: run } of items) {
+      const claimed = { run, owner, token: { id, fence }, wasInterrupted: statuses.get(run) === 'running' }
+      this.#claims.add(claimed)
+      this.#ahead.push(claimed)
+    }
+  }
+
+  #startTurns(): void {
+    while (!this.#isClosed && !this.#isFull) {
+      const claim = this.#ahead.shift()
+      if (claim === undefined) return
+      this.#turns += 1
+      this.#turn(claim)
+        .catch((error: unknown) => this.#options.log.warn(`run ${claim.run} was not processed`, { error }))
+        .finally(() => {
+          this.#turns -= 1
+          this.#claims.delete(claim)
+          this.#options.onChange?.()
+          this.#startTurns()
+          if (this.#ahead.length < this.#options.atOnce) this.#plan(0)
+        })
+    }
   }
 
   #begin(name: string, work: () => Promise<void>): void {
@@ -135,26 +193,55 @@ export class DurableScheduler {
       })
   }
 
-  async #turn(run: string): Promise<void> {
-    const owner = ownerOf(randomUUID())
+  async #turn(claim: ScheduledClaim): Promise<void> {
     const { store } = this.#options
+    const { run, token } = claim
     const before = await store.query('SELECT completed_steps FROM workflow_run_log WHERE run_id = ?', [run])
-    this.#owners.add(owner)
-    const { status, body } = await this.#options.perform({ run, owner })
-    this.#owners.delete(owner)
+    const { status, body } = await this.#options.perform({ claim })
     if (status === 200) return
     const { code = '' } = JSON.parse(body) as { readonly code?: string }
-    // The thread has ended, so its lease is released. A run that exceeded a limit without completing a step fails,
-    // because it would exceed the limit again.
-    const isFinal = ENDED_BY_LIMITS.has(code)
-    await store.execute(
-      isFinal
-        ? `UPDATE workflow_run_log SET last_error = ?, lease_owner = NULL, completed_at_ms = ?,
-            status = CASE WHEN completed_steps > ? THEN 'pending' ELSE 'failed' END WHERE run_id = ? AND lease_owner = ?`
-        : `UPDATE workflow_run_log SET last_error = ?, lease_until_ms = 0, updated_at_ms = max(updated_at_ms, ?)
-            WHERE completed_steps >= ? AND run_id = ? AND lease_owner = ?`,
-      [body.slice(0, 2000), Date.now(), before.rows[0]?.[0] ?? 0, run, owner]
-    )
+    await store.transaction(async tx => {
+      const held = await tx.query(HELD, [token.id, token.fence])
+      if (held.rows.length === 0) return
+      const steps = await tx.query('SELECT completed_steps FROM workflow_run_log WHERE run_id = ?', [run])
+      const hasProgressed = Number(steps.rows[0]?.[0]) > Number(before.rows[0]?.[0] ?? 0)
+      // A run that exceeded a limit without completing a step fails, because it would exceed the limit again.
+      const hasFailed = ENDED_BY_LIMITS.has(code) && !hasProgressed
+      const end = hasFailed
+        ? crd.ackItems([{ ...token, freeKey: true }])
+        : crd.nackItems([{ ...token, delayMs: 0, error: code }])
+      for (const { sql, parameters } of end.statements) await tx.execute(sql, parameters)
+      await tx.execute(hasFailed ? FAIL_RUN : RETURN_RUN, [body.slice(0, 2000), Date.now(), run])
+    })
+  }
+
+  /** Returns runs of processes that have certainly ended: those of this machine are resumed before their lease ends. */
+  async #returnLost(leased: crd.QueueOutlook['leased']): Promise<void> {
+    const holders = new Map<string, boolean>()
+    const isLost = (holder: string): boolean => {
+      const known = holders.get(holder) ?? hasEnded(holder)
+      holders.set(holder, known)
+      return known
+    }
+    await this.#giveBack(leased.filter(({ holder }) => isLost(holder)).map(token => ({ token })))
+  }
+
+  async #giveBack(claims: readonly { readonly token: ItemToken }[]): Promise<void> {
+    if (claims.length === 0) return
+    const { statements } = crd.nackItems(claims.map(({ token }) => ({ ...token, delayMs: 0 })))
+    await this.#options.store.batch(statements)
+  }
+
+  async #extend(): Promise<void> {
+    const claims = [...this.#claims]
+    if (claims.length === 0) return
+    const { statements } = crd.extendItems(claims.map(({ token }) => ({ ...token, leaseMs: LEASE_MS })))
+    const runs = JSON.stringify(claims.map(({ run }) => run))
+    try {
+      await this.#options.store.batch([...statements, { sql: SHOW_LEASES, parameters: [Date.now() + LEASE_MS, runs] }])
+    } catch (error) {
+      this.#options.log.warn('the leases of runs were not extended', { error })
+    }
   }
 
   async #deliver(mailbox: StoredAddress): Promise<void> {
@@ -187,6 +274,28 @@ export class DurableScheduler {
       )
     })
   }
+}
+
+/** The ids of the runs whose items a claim has leased. Parameters: the queue and the owner of the claim. */
+const CLAIMED = `SELECT body FROM coord_items WHERE queue = ?1 AND state IN (1, 2) AND state = 1 AND holder = ?2`
+const STATUSES_OF_CLAIMED = `SELECT run_id, status FROM workflow_run_log WHERE run_id IN (${CLAIMED})`
+const MARK_CLAIMED = `UPDATE workflow_run_log SET status = 'running', lease_owner = ?2, lease_until_ms = ?3 + ?4,
+  updated_at_ms = max(updated_at_ms, ?3), last_error = NULL WHERE run_id IN (${CLAIMED})`
+const CLEAR_WAITS = `UPDATE workflow_run_state SET wake_at_ms = NULL, waiting_for = NULL WHERE run_id IN (${CLAIMED})`
+const SHOW_LEASES = `UPDATE workflow_run_log SET lease_until_ms = ? WHERE status = 'running'
+  AND run_id IN (SELECT value FROM json_each(?))`
+const HELD = 'SELECT 1 FROM coord_items WHERE id = ? AND fence = ? AND granted = 1'
+const FAIL_RUN = `UPDATE workflow_run_log SET status = 'failed', last_error = ?, completed_at_ms = ?, lease_owner = NULL,
+  lease_until_ms = NULL WHERE run_id = ?`
+/** The run stays in the status running, so that its next turn knows that this one was interrupted. */
+const RETURN_RUN = `UPDATE workflow_run_log SET last_error = ?, updated_at_ms = max(updated_at_ms, ?), lease_owner = NULL,
+  lease_until_ms = 0 WHERE run_id = ?`
+
+/** Runs a query of the coordination store. */
+async function readFrom<A>(store: DatabaseStore, { statements, read }: crd.SqlOperation<A>): Promise<A> {
+  const results: SqlResult[] = []
+  for (const { sql, parameters } of statements) results.push(await store.query(sql, parameters))
+  return read(results)
 }
 
 /** Creates missing tables of runs and actors. */

@@ -1,7 +1,8 @@
-import type { SqlValue, ThreadConnection } from '@svc/contracts'
+import { coordinationSql as crd, type ItemToken, type SqlValue, type ThreadConnection } from '@svc/contracts'
 import { fail } from '../interpreter/failure.ts'
 import type { JournalEntry } from './journal.ts'
 import { hasEnded } from './owner.ts'
+import { childQueue, readInThread, runQueue } from './run-queue.ts'
 import { prepareTables, written } from './sql-transaction.ts'
 import {
   type AttemptRecord,
@@ -13,6 +14,7 @@ import {
   type RunHistory,
   type RunRecord,
   type RunStatus,
+  type ScheduledClaim,
   type SignalRecord,
   type StepRecord,
   type WorkflowStore
@@ -35,14 +37,23 @@ export interface PlanProvenance {
 
 /** SQL of a run, for {@link recordOf}. */
 export const RUN = `SELECT r.run_id, r.workflow_name, r.status, s.args_json, s.result_json, r.last_error, s.wake_at_ms,
-  s.waiting_for, s.parent_run_id, r.lease_owner, r.lease_until_ms
+  s.waiting_for, s.parent_run_id
   FROM workflow_run_log r JOIN workflow_run_state s ON s.run_id = r.run_id WHERE r.run_id = ?`
 
-/** Runs in a database. Each change is a separate transaction. */
+/** Delay before the scheduler takes a run that its caller wants to run at once, in milliseconds. */
+const CALLED_DELAY_MS = 1_000
+
+/** A claimed run. */
+interface Claim {
+  readonly workflow: string
+  readonly token: ItemToken
+}
+
+/** Runs in a database. Each change is a separate transaction, which the fence of the run's item guards. */
 export class SqlWorkflowStore implements WorkflowStore {
   readonly #connection: ThreadConnection
   readonly #options: SqlStoreOptions
-  readonly #workflows = new Map<string, string>()
+  readonly #claims = new Map<string, Claim>()
   #metrics: boolean | null = null
 
   constructor(connection: ThreadConnection, options: SqlStoreOptions) {
@@ -54,7 +65,7 @@ export class SqlWorkflowStore implements WorkflowStore {
     return this.#connection.inTransaction
   }
 
-  create({ runId, workflow, args, parent, plannedSteps }: NewRun, now: number): boolean {
+  create({ runId, workflow, args, parent, plannedSteps, isCalled }: NewRun, now: number): boolean {
     prepareTables(this.#connection)
     const { session = null, node = null, version = null } = this.#options.plan ?? {}
     return written(this.#connection, () => {
@@ -68,6 +79,7 @@ export class SqlWorkflowStore implements WorkflowStore {
         'INSERT INTO workflow_run_state (run_id, program, parent_run_id, args_json) VALUES (?, ?, ?, ?)',
         [runId, this.#options.program, parent, args]
       )
+      this.#put(runId, parent, isCalled ? CALLED_DELAY_MS : 0)
       return true
     })
   }
@@ -85,8 +97,8 @@ export class SqlWorkflowStore implements WorkflowStore {
       if (row === null) return null
       const record = recordOf(row)
       if (ENDED.includes(record.status) && !(again && record.status === 'failed')) return null
-      const [holder, leaseUntil] = [row[9], Number(row[10] ?? 0)]
-      if (typeof holder === 'string' && leaseUntil > now && !hasEnded(holder)) return null
+      const token = this.#lease(record, owner, until - now)
+      if (token === null) return null
       this.#connection.execute(
         `UPDATE workflow_run_log SET status = 'running', lease_owner = ?, lease_until_ms = ?, updated_at_ms = ?,
           completed_at_ms = NULL, last_error = NULL WHERE run_id = ?`,
@@ -95,10 +107,15 @@ export class SqlWorkflowStore implements WorkflowStore {
       this.#connection.execute('UPDATE workflow_run_state SET wake_at_ms = NULL, waiting_for = NULL WHERE run_id = ?', [
         runId
       ])
-      this.#workflows.set(runId, record.workflow)
-      const open = { status: 'running' as const, error: null, wakeAt: null, waitingFor: null }
-      return { ...record, ...open, wasInterrupted: record.status === 'running' }
+      return this.#claimed(record, token, record.status === 'running')
     })
+  }
+
+  adopt({ run, token, wasInterrupted }: ScheduledClaim): ClaimedRun | null {
+    prepareTables(this.#connection)
+    const row = this.#connection.row(RUN, [run])
+    if (row === null || !crd.holdsItem(this.#connection, token)) return null
+    return this.#claimed(recordOf(row), token, wasInterrupted)
   }
 
   history(runId: string): RunHistory {
@@ -112,44 +129,94 @@ export class SqlWorkflowStore implements WorkflowStore {
     const attempts = new Map<string, AttemptRecord>()
     const rows = this.#connection.rows(ATTEMPTS, [runId])
     for (const [id, attempt, status] of rows) attempts.set(String(id), attemptOf(attempt, status))
-    const hasBegun = this.#connection.row('SELECT 1 FROM workflow_journal WHERE run_id = ? LIMIT 1', [runId]) !== null
-    return { hasBegun, completed, scheduled, attempts }
+    const args = new Map(this.#connection.rows(ARGS, [runId]).map(([id, hashes]) => [String(id), hashesOf(hashes)]))
+    const begun = this.#connection.row(BEGUN, [runId])
+    return { generation: Number(begun?.[0]), hasBegun: begun?.[1] === 1, completed, scheduled, attempts, args }
   }
 
-  record(runId: string, owner: string, change: RunChange, now: number): void {
+  record(runId: string, owner: string, changes: readonly RunChange[], now: number): void {
     const connection = this.#connection
+    const claim = this.#claims.get(runId)
     written(connection, () => {
-      const steps = change.completed === undefined ? 0 : 1
-      const { changes } = connection.execute(
-        `UPDATE workflow_run_log SET updated_at_ms = ?, completed_steps = completed_steps + ?
-          WHERE run_id = ? AND lease_owner = ? AND status = 'running'`,
-        [now, steps, runId, owner]
+      if (claim === undefined || !crd.holdsItem(connection, claim.token)) {
+        this.#claims.delete(runId)
+        fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
+      }
+      const steps = changes.filter(({ completed }) => completed !== undefined).length
+      connection.execute(
+        'UPDATE workflow_run_log SET updated_at_ms = ?, completed_steps = completed_steps + ? WHERE run_id = ?',
+        [now, steps, runId]
       )
-      if (changes === 0) fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
-      const workflow = this.#workflows.get(runId) ?? ''
-      for (const each of change.entries ?? []) this.#journal(runId, workflow, each, now)
-      const { completed, scheduled, attempt, signal, turn } = change
-      if (completed !== undefined) {
-        const { activityId, activity, event, result } = completed
-        this.#step([runId, workflow, activity, activityId, 'completed', `${event} ${result}`, now])
-      }
-      if (scheduled !== undefined) {
-        const { activityId, activity, at } = scheduled
-        this.#step([runId, workflow, activity, activityId, 'scheduled', String(at), now])
-      }
-      if (attempt !== undefined) {
-        connection.execute(
-          `INSERT OR REPLACE INTO workflow_activity_attempt_log
-            (run_id, workflow_name, activity_id, attempt_no, status, worker_owner, error, recorded_at_ms)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-          [runId, workflow, attempt.activityId, attempt.attempt, attempt.status, owner, attempt.error, now]
-        )
-      }
-      if (signal !== undefined) {
-        connection.execute('UPDATE workflow_signal_log SET consumed_at_ms = ? WHERE id = ?', [now, signal])
-      }
-      if (turn !== undefined) this.#end(runId, turn, now)
+      for (const change of changes) this.#store(runId, claim, owner, change, now)
     })
+    if (changes.some(({ turn }) => turn !== undefined)) this.#claims.delete(runId)
+  }
+
+  #store(runId: string, claim: Claim, owner: string, change: RunChange, now: number): void {
+    const { workflow } = claim
+    const { completed, scheduled, attempt, signal, turn } = change
+    for (const each of change.entries ?? []) this.#journal(runId, workflow, each, now)
+    if (completed !== undefined) {
+      const { activityId, activity, event, result } = completed
+      this.#step([runId, workflow, activity, activityId, 'completed', `${event} ${result}`, now])
+    }
+    if (scheduled !== undefined) {
+      const { activityId, activity, at } = scheduled
+      this.#step([runId, workflow, activity, activityId, 'scheduled', String(at), now])
+    }
+    if (attempt !== undefined) this.#attempt(runId, workflow, owner, attempt, now)
+    if (signal !== undefined) {
+      this.#connection.execute('UPDATE workflow_signal_log SET consumed_at_ms = ? WHERE id = ?', [now, signal])
+    }
+    if (turn?.status === 'continued') this.#continue(runId, claim, turn.args, now)
+    else if (turn !== undefined) this.#end(runId, claim, turn, now)
+  }
+
+  #attempt(
+    runId: string,
+    workflow: string,
+    owner: string,
+    { activityId, attempt, status, error, args }: NonNullable<RunChange['attempt']>,
+    now: number
+  ): void {
+    this.#connection.execute(
+      `INSERT OR REPLACE INTO workflow_activity_attempt_log
+        (run_id, workflow_name, activity_id, attempt_no, status, worker_owner, error, recorded_at_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      [runId, workflow, activityId, attempt, status, owner, error, now]
+    )
+    if (args === undefined) return
+    this.#connection.execute(
+      'INSERT OR IGNORE INTO workflow_step_state (run_id, activity_id, args_hashes) VALUES (?, ?, ?)',
+      [runId, activityId, JSON.stringify(args)]
+    )
+  }
+
+  /** Adds the item of a run. That of a child run is not claimed by the scheduler. */
+  #put(runId: string, parent: string | null, delayMs: number): void {
+    const { program } = this.#options
+    const queue = parent === null ? runQueue(program) : childQueue(program)
+    crd.runInThread(this.#connection, crd.putItems([{ queue, key: runId, body: runId, delayMs }]))
+  }
+
+  /** Leases the item of a run; null if another owner has it. */
+  #lease({ runId, parent }: RunRecord, owner: string, leaseMs: number): ItemToken | null {
+    const queue = parent === null ? runQueue(this.#options.program) : childQueue(this.#options.program)
+    const find = () => readInThread(this.#connection, crd.findKeyedItem(queue, runId))
+    let item = find()
+    if (item === null) {
+      // The run has failed before, or is of a version that had no items.
+      crd.runInThread(this.#connection, crd.removeKeyedItem(queue, runId))
+      this.#put(runId, parent, CALLED_DELAY_MS)
+      item = find()
+    }
+    if (item === null || (item.isLeased && item.holder !== null && !hasEnded(item.holder))) return null
+    return crd.runInThread(this.#connection, crd.leaseItem(item.id, owner, Math.max(1, Math.ceil(leaseMs))))
+  }
+
+  #claimed(record: RunRecord, token: ItemToken, wasInterrupted: boolean): ClaimedRun {
+    this.#claims.set(record.runId, { workflow: record.workflow, token })
+    return { ...record, status: 'running', error: null, wakeAt: null, waitingFor: null, wasInterrupted }
   }
 
   signal(runId: string, key: string): SignalRecord | null {
@@ -159,17 +226,6 @@ export class SqlWorkflowStore implements WorkflowStore {
       [runId, key]
     )
     return row === null ? null : { id: Number(row[0]), payload: textOrNull(row[1]) }
-  }
-
-  due(now: number): readonly string[] {
-    prepareTables(this.#connection)
-    const rows = this.#connection.rows(DUE_RUNS, { program: this.#options.program, now })
-    return rows.flatMap(([runId, holder, until]) => (isFree(holder, until, now) ? [String(runId)] : []))
-  }
-
-  nextWake(): number | null {
-    const row = this.#connection.row(NEXT_WAKE, { program: this.#options.program })
-    return row === null || row[0] === null ? null : Number(row[0])
   }
 
   #journal(runId: string, workflow: string, entry: JournalEntry, now: number): void {
@@ -203,20 +259,61 @@ export class SqlWorkflowStore implements WorkflowStore {
     )
   }
 
-  #end(runId: string, turn: NonNullable<RunChange['turn']>, now: number): void {
-    this.#workflows.delete(runId)
+  #end(
+    runId: string,
+    { token }: Claim,
+    turn: Exclude<NonNullable<RunChange['turn']>, { readonly status: 'continued' }>,
+    now: number
+  ): void {
     const { status } = turn
-    const endedAt = status === 'completed' || status === 'failed' ? now : null
+    const hasEnded = status === 'completed' || status === 'failed'
     this.#connection.execute(
       `UPDATE workflow_run_log SET status = ?, lease_owner = NULL, lease_until_ms = NULL, completed_at_ms = ?, last_error = ?
         WHERE run_id = ?`,
-      [status, endedAt, status === 'failed' ? turn.error : null, runId]
+      [status, hasEnded ? now : null, status === 'failed' ? turn.error : null, runId]
     )
     const [wakeAt, waitingFor] = status === 'waiting' ? [turn.wakeAt, turn.waitingFor] : [null, null]
     this.#connection.execute(
       'UPDATE workflow_run_state SET wake_at_ms = ?, waiting_for = ?, result_json = ? WHERE run_id = ?',
       [wakeAt, waitingFor, status === 'completed' ? turn.result : null, runId]
     )
+    if (hasEnded) {
+      crd.runInThread(this.#connection, crd.ackItems([{ ...token, freeKey: true }]))
+      return
+    }
+    // A signal that arrives from now on wakes the item.
+    if (waitingFor !== null && this.signal(runId, waitingFor) === null) {
+      crd.runInThread(this.#connection, crd.parkItems([token]))
+      return
+    }
+    const delayMs = status === 'pending' ? (turn.delayMs ?? 0) : wakeAt === null ? 0 : Math.max(0, wakeAt - now)
+    crd.runInThread(this.#connection, crd.nackItems([{ ...token, delayMs }]))
+  }
+
+  /** Begins the next generation of a run: without steps, with other arguments. Signals that were not consumed stay. */
+  #continue(runId: string, { token }: Claim, args: string, now: number): void {
+    const connection = this.#connection
+    for (const table of ['workflow_activity_log', 'workflow_activity_attempt_log', 'workflow_step_state'])
+      connection.execute(`DELETE FROM ${table} WHERE run_id = ?`, [runId])
+    // Of the journal, the generation that ends now is kept.
+    connection.execute(
+      `DELETE FROM workflow_journal WHERE run_id = :run
+        AND id <= (SELECT journal_id FROM workflow_run_generation WHERE run_id = :run)`,
+      { run: runId }
+    )
+    connection.execute(
+      `INSERT INTO workflow_run_generation (run_id, generation, journal_id)
+        SELECT :run, 1, coalesce(max(id), 0) FROM workflow_journal WHERE run_id = :run
+        ON CONFLICT (run_id) DO UPDATE SET generation = generation + 1, journal_id = excluded.journal_id`,
+      { run: runId }
+    )
+    connection.execute(
+      `UPDATE workflow_run_log SET status = 'pending', lease_owner = NULL, lease_until_ms = NULL, updated_at_ms = ?
+        WHERE run_id = ?`,
+      [now, runId]
+    )
+    connection.execute('UPDATE workflow_run_state SET args_json = ? WHERE run_id = ?', [args, runId])
+    crd.runInThread(connection, crd.nackItems([{ ...token, delayMs: 0 }]))
   }
 }
 
@@ -239,22 +336,20 @@ export function attemptOf(attempt: SqlValue | undefined, status: SqlValue | unde
   return { attempt: Number(attempt), status: status === 'failed' ? 'failed' : 'started' }
 }
 
-/** SQL of due runs. Parameters: `program`, `now`. A leased run is due only if {@link isFree}. */
-export const DUE_RUNS = `SELECT r.run_id, r.lease_owner, r.lease_until_ms
-  FROM workflow_run_state s JOIN workflow_run_log r ON r.run_id = s.run_id
-  WHERE s.program = :program AND s.parent_run_id IS NULL AND (
-    r.status IN ('pending', 'running') OR (r.status = 'waiting' AND (s.wake_at_ms <= :now OR EXISTS (
-      SELECT 1 FROM workflow_signal_log g
-        WHERE g.run_id = r.run_id AND g.signal_key = s.waiting_for AND g.consumed_at_ms IS NULL))))
-  ORDER BY r.started_at_ms, r.run_id`
+/** SQL of the argument hashes of a run's steps. */
+export const ARGS = 'SELECT activity_id, args_hashes FROM workflow_step_state WHERE run_id = ?'
 
-export const NEXT_WAKE = `SELECT min(s.wake_at_ms)
-  FROM workflow_run_state s JOIN workflow_run_log r ON r.run_id = s.run_id
-  WHERE s.program = :program AND s.parent_run_id IS NULL AND r.status = 'waiting'`
-
-export function isFree(holder: SqlValue | undefined, until: SqlValue | undefined, now: number): boolean {
-  return typeof holder !== 'string' || Number(until ?? 0) <= now || hasEnded(holder)
+export function hashesOf(text: SqlValue | undefined): readonly string[] {
+  return JSON.parse(String(text)) as readonly string[]
 }
+
+/** SQL of the generation of a run; no row for the first one. */
+export const GENERATION = 'SELECT generation FROM workflow_run_generation WHERE run_id = ?'
+
+/** SQL of the generation of a run, and of whether the generation has begun. */
+const BEGUN = `SELECT coalesce((SELECT generation FROM workflow_run_generation WHERE run_id = ?1), 0), EXISTS (
+  SELECT 1 FROM workflow_journal WHERE run_id = ?1
+    AND id > coalesce((SELECT journal_id FROM workflow_run_generation WHERE run_id = ?1), 0))`
 
 export function recordOf(row: readonly SqlValue[]): RunRecord {
   const [runId, workflow, status, args, result, error, wakeAt, waitingFor, parent] = row

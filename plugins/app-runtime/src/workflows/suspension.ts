@@ -1,3 +1,5 @@
+import type { Value } from '../interpreter/value.ts'
+
 /** Thrown to end the turn of a waiting workflow, which runs again from its start after the wait. */
 export class Suspension {
   /** Milliseconds since 1970; null if the run waits for a signal. */
@@ -7,5 +9,14 @@ export class Suspension {
   constructor(wakeAt: number | null, signal: string | null) {
     this.wakeAt = wakeAt
     this.signal = signal
+  }
+}
+
+/** Thrown to end a turn with `workflow.continue_as_new`: the run begins again, with these arguments. */
+export class Continuation {
+  readonly args: readonly Value[]
+
+  constructor(args: readonly Value[]) {
+    this.args = args
   }
 }

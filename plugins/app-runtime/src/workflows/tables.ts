@@ -1,7 +1,9 @@
-import { DURABLE_BASELINE_TABLES } from '@svc/contracts'
+import { coordinationSql, DURABLE_BASELINE_TABLES } from '@svc/contracts'
 
-/** Tables of runs and actors: those of the baseline schema, and additional ones of the runtime. */
+/** Statements for the tables of runs and actors: those of the baseline schema, and additional ones of the runtime. */
 export const DURABLE_TABLES: readonly string[] = [
+  // A run is an item of a queue, whose fence refuses the writes of an earlier owner.
+  ...coordinationSql.COORDINATION_TABLES,
   ...Object.values(DURABLE_BASELINE_TABLES),
   // State that the runtime needs to resume a run.
   `CREATE TABLE IF NOT EXISTS workflow_run_state (
@@ -13,6 +15,19 @@ export const DURABLE_TABLES: readonly string[] = [
   wake_at_ms INTEGER,
   waiting_for TEXT
 )`,
+  // Generation of runs that called workflow.continue_as_new, and the last journal entry of the one before it.
+  `CREATE TABLE IF NOT EXISTS workflow_run_generation (
+  run_id TEXT PRIMARY KEY,
+  generation INTEGER NOT NULL,
+  journal_id INTEGER NOT NULL
+)`,
+  // Hashes of the arguments of steps, as a JSON list: a changed argument is an error instead of an old result.
+  `CREATE TABLE IF NOT EXISTS workflow_step_state (
+  run_id TEXT NOT NULL,
+  activity_id TEXT NOT NULL,
+  args_hashes TEXT NOT NULL,
+  PRIMARY KEY (run_id, activity_id)
+) WITHOUT ROWID`,
   'CREATE INDEX IF NOT EXISTS workflow_run_state_program ON workflow_run_state (program, wake_at_ms)',
   'CREATE INDEX IF NOT EXISTS workflow_run_state_parent ON workflow_run_state (parent_run_id)',
   `CREATE TABLE IF NOT EXISTS workflow_journal (

@@ -7,21 +7,23 @@ import { losslessText, losslessValue, type MakeHandle } from '../wire/lossless.t
 import type { CallOptions } from './call-options.ts'
 import { WorkflowExecution } from './execution.ts'
 import { ownerOf } from './owner.ts'
-import { Suspension } from './suspension.ts'
-import { ENDED, type RunRecord } from './workflow-store.ts'
+import { Continuation, Suspension } from './suspension.ts'
+import { ENDED, type RunRecord, type ScheduledClaim } from './workflow-store.ts'
 
 export interface WorkflowDefinition {
   readonly name: string
   /** Number of activity calls and waits in the source. */
   readonly plannedSteps: number
+  /** Number of parameters. */
+  readonly params: number
   readonly run: (args: readonly Value[]) => Value
 }
 
 export interface TurnOptions {
   /** True to retry a failed run. */
   readonly again?: boolean
-  /** Owner of the current turn, globally unique. */
-  readonly owner?: string
+  /** The claim of a scheduler. Without it, the turn claims the run. */
+  readonly claim?: ScheduledClaim
 }
 
 /** Outcome of a turn of a run. */
@@ -37,6 +39,9 @@ const SIGNAL_POLL_MS = 25
 
 /** Delay before a run of another process is checked again, in milliseconds. */
 const OTHER_PROCESS_MS = 250
+
+/** Delay before a run is tried again whose workflow the program lacks, in milliseconds. */
+const UNKNOWN_WORKFLOW_MS = 5_000
 
 const LIMITS_OF_TURNS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_STEP_LIMIT', 'RUN_WORKFLOW_PENDING'])
 
@@ -89,7 +94,16 @@ export class WorkflowRuntime {
     }
     const isDetached = options.detach
     const plannedSteps = this.#definitions.get(name)?.plannedSteps ?? 0
-    const run = { runId, workflow: name, args: losslessText(args), parent: isDetached ? null : parent, plannedSteps }
+    // The steps of the calling workflow are committed before those of the called one.
+    outer?.flush()
+    const run = {
+      runId,
+      workflow: name,
+      args: losslessText(args),
+      parent: isDetached ? null : parent,
+      plannedSteps,
+      isCalled: !isDetached
+    }
     const isNew = workflows.create(run, this.#durable.now())
     if (!isNew) this.#assertSame(runId, name)
     if (isDetached) {
@@ -101,19 +115,24 @@ export class WorkflowRuntime {
   }
 
   /** Executes a run until it ends or must wait. */
-  turn(runId: string, { again = false, owner = ownerOf(randomUUID()) }: TurnOptions = {}): TurnEnd {
+  turn(runId: string, { again = false, claim }: TurnOptions = {}): TurnEnd {
     const { workflows } = this.#durable
     const machine = this.#machine
     const now = this.#durable.now()
-    const run = workflows.claim(runId, { owner, now, until: now + machine.timeLeft() + LEASE_MARGIN }, again)
+    const owner = claim?.owner ?? ownerOf(randomUUID())
+    const run =
+      claim === undefined
+        ? workflows.claim(runId, { owner, now, until: now + machine.timeLeft() + LEASE_MARGIN }, again)
+        : workflows.adopt(claim)
     if (run === null) return { kind: 'taken', run: workflows.find(runId) }
     const definition = this.#definitions.get(run.workflow)
     if (definition === undefined) {
-      workflows.record(runId, owner, { turn: { status: 'pending' } }, now)
+      workflows.record(runId, owner, [{ turn: { status: 'pending', delayMs: UNKNOWN_WORKFLOW_MS } }], now)
       return fail('RUN_WORKFLOW_UNKNOWN', `the program has no workflow ${run.workflow} of the run ${runId}`)
     }
     const history = workflows.history(runId)
-    const of = { runId, owner, workflow: run.workflow, history, journalsReplays: run.wasInterrupted || again }
+    const { params } = definition
+    const of = { runId, owner, workflow: run.workflow, params, history, journalsReplays: run.wasInterrupted || again }
     const execution = new WorkflowExecution(of, machine, this.#durable, this.#handle)
     if (!history.hasBegun) execution.begin(definition.plannedSteps)
     return this.#performed(execution, definition, run)
@@ -151,6 +170,10 @@ export class WorkflowRuntime {
       if (thrown instanceof Suspension) {
         execution.end({ status: 'waiting', wakeAt: thrown.wakeAt, waitingFor: thrown.signal })
         return { kind: 'waiting', wakeAt: thrown.wakeAt, signal: thrown.signal }
+      }
+      if (thrown instanceof Continuation) {
+        execution.endGeneration(thrown)
+        return { kind: 'waiting', wakeAt: this.#durable.now(), signal: null }
       }
       if (thrown instanceof RunError && thrown.code === 'RUN_WORKFLOW_LOST') throw thrown
       if (thrown instanceof RunError && this.#hasNextTurn(thrown, execution)) {

@@ -1,3 +1,4 @@
+import type { ItemToken } from '@svc/contracts'
 import type { JournalEntry } from './journal.ts'
 
 export type RunStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
@@ -25,6 +26,8 @@ export interface RunRecord {
 
 export interface NewRun extends Pick<RunRecord, 'runId' | 'workflow' | 'args' | 'parent'> {
   readonly plannedSteps: number
+  /** True if the caller runs it at once: the scheduler takes it only if the caller does not. */
+  readonly isCalled: boolean
 }
 
 export interface ClaimedRun extends RunRecord {
@@ -34,6 +37,8 @@ export interface ClaimedRun extends RunRecord {
 
 /** History of a run. */
 export interface RunHistory {
+  /** Number of `workflow.continue_as_new` calls so far. */
+  readonly generation: number
   /** True if the journal has entries. */
   readonly hasBegun: boolean
   /** Completed steps by step id. */
@@ -41,6 +46,8 @@ export interface RunHistory {
   /** Due times of timers and retries, by step id. */
   readonly scheduled: ReadonlyMap<string, number>
   readonly attempts: ReadonlyMap<string, AttemptRecord>
+  /** Hashes of the arguments of each step that has any, by step id. */
+  readonly args: Map<string, readonly string[]>
 }
 
 export interface StepRecord {
@@ -62,7 +69,12 @@ export interface RunChange {
   readonly entries?: readonly JournalEntry[]
   readonly completed?: StepRecord & { readonly activityId: string }
   readonly scheduled?: { readonly activityId: string; readonly activity: string; readonly at: number }
-  readonly attempt?: AttemptRecord & { readonly activityId: string; readonly error: string | null }
+  readonly attempt?: AttemptRecord & {
+    readonly activityId: string
+    readonly error: string | null
+    /** Hashes of the arguments, stored with the first attempt. */
+    readonly args?: readonly string[]
+  }
   /** Id of the consumed signal. */
   readonly signal?: number
   /** Ends the owner's turn. */
@@ -70,7 +82,9 @@ export interface RunChange {
     | { readonly status: 'completed'; readonly result: string }
     | { readonly status: 'failed'; readonly error: string }
     | { readonly status: 'waiting'; readonly wakeAt: number | null; readonly waitingFor: string | null }
-    | { readonly status: 'pending' }
+    | { readonly status: 'pending'; readonly delayMs?: number }
+    /** The run begins again with other arguments, and without its steps. */
+    | { readonly status: 'continued'; readonly args: string }
 }
 
 export interface SignalRecord {
@@ -80,8 +94,8 @@ export interface SignalRecord {
 }
 
 /**
- * Stores workflow runs. A run has one owner at a time, assigned by `claim` until the lease ends. Once another process
- * has claimed the run, or it was cancelled, writes of the former owner throw `RUN_WORKFLOW_LOST`.
+ * Stores workflow runs. A run has one owner at a time, assigned by `claim`. Once another owner has claimed the run, or it
+ * was cancelled, writes of the former owner throw `RUN_WORKFLOW_LOST`. The end of a lease alone does not refuse a write.
  */
 export interface WorkflowStore {
   /** True if a transaction is open, so that nothing is stored before it ends. */
@@ -91,18 +105,26 @@ export interface WorkflowStore {
   find(runId: string): RunRecord | null
   /** Claims a run; null if it does not exist, has ended, or is leased. `again` also claims a failed run. */
   claim(runId: string, lease: Lease, again?: boolean): ClaimedRun | null
+  /** Returns a run that a scheduler has claimed for the caller; null if it was lost since. */
+  adopt(claim: ScheduledClaim): ClaimedRun | null
   history(runId: string): RunHistory
-  record(runId: string, owner: string, change: RunChange, now: number): void
+  /** Stores changes in one transaction, and durably unless a transaction is open. */
+  record(runId: string, owner: string, changes: readonly RunChange[], now: number): void
   /** Returns the oldest unconsumed signal with this key; null if there is none. */
   signal(runId: string, key: string): SignalRecord | null
-  /** Returns the runs that can continue, without child runs. */
-  due(now: number): readonly string[]
-  /** Returns the time at which the next run resumes; null if there is none. */
-  nextWake(): number | null
 }
 
 export interface Lease {
   readonly owner: string
   readonly now: number
   readonly until: number
+}
+
+/** A run that the scheduler has claimed, with the token of its item. */
+export interface ScheduledClaim {
+  readonly run: string
+  readonly owner: string
+  readonly token: ItemToken
+  /** True if an earlier turn did not end normally. */
+  readonly wasInterrupted: boolean
 }

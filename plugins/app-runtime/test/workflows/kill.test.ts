@@ -77,7 +77,10 @@ t.test('a killed process loses only the running attempt', async t => {
   let [kills, recovered, runs] = [0, 0, 0]
   while (kills < KILLS) {
     const run = `run-${runs++}`
-    workflows.create({ runId: run, workflow: 'all', args: '[]', parent: null, plannedSteps: 6 }, Date.now())
+    workflows.create(
+      { runId: run, workflow: 'all', args: '[]', parent: null, plannedSteps: 6, isCalled: false },
+      Date.now()
+    )
     const before = linesOf(world).length
     let completed = new Set<string>()
     let seen = before
@@ -123,7 +126,10 @@ t.test('two processes take turns at a run, and never run it concurrently', async
   const world = await openWorld(t)
   const { workflows } = databaseDurable(world.connection, { program: 'p', metricSession: null }, () => undefined, null)
   for (const run of ['r1', 'r2', 'r3']) {
-    workflows.create({ runId: run, workflow: 'all', args: '[]', parent: null, plannedSteps: 6 }, Date.now())
+    workflows.create(
+      { runId: run, workflow: 'all', args: '[]', parent: null, plannedSteps: 6, isCalled: false },
+      Date.now()
+    )
     const before = linesOf(world).length
     const both = [start(world, run), start(world, run)]
     for (const child of both) child.stdout?.resume()

@@ -50,20 +50,20 @@ async function open(t: Test): Promise<World> {
 
 /** Starts a run with one step. */
 function begin(runs: WorkflowStore, runId: string, at: number, parent: string | null = null): void {
-  runs.create({ runId, workflow: 'w', args: '[]', parent, plannedSteps: 1 }, at)
+  runs.create({ runId, workflow: 'w', args: '[]', parent, plannedSteps: 1, isCalled: false }, at)
   runs.claim(runId, { owner: runId, now: at, until: NOW + DAY })
   const completed = { activityId: 'a', activity: 'act', event: 'LocalActivity', result: '1' }
   const attempt = { activityId: 'a', attempt: 1, status: 'started' as const, error: null }
   runs.record(
     runId,
     runId,
-    { entries: [entry({ event: 'WorkflowStarted', workflow: 'w', steps: 1 })], completed, attempt },
+    [{ entries: [entry({ event: 'WorkflowStarted', workflow: 'w', steps: 1 })], completed, attempt }],
     at
   )
 }
 
 function complete(runs: WorkflowStore, runId: string, at: number): void {
-  runs.record(runId, runId, { turn: { status: 'completed', result: '1' } }, at)
+  runs.record(runId, runId, [{ turn: { status: 'completed', result: '1' } }], at)
 }
 
 t.test('runs are deleted by number and by age, with all their rows', async t => {
@@ -89,21 +89,21 @@ t.test('runs are deleted by number and by age, with all their rows', async t => 
   t.same(await ids('workflow_run_log'), ['r8', 'r9'])
   t.equal(runs.find('r6'), null)
   t.ok(
-    runs.create({ runId: 'r6', workflow: 'w', args: '[]', parent: null, plannedSteps: 1 }, NOW),
+    runs.create({ runId: 'r6', workflow: 'w', args: '[]', parent: null, plannedSteps: 1, isCalled: false }, NOW),
     'the id of a deleted run can be used again'
   )
 })
 
 t.test('active runs and their rows are kept', async t => {
   const { store, runs, ids } = await open(t)
-  runs.create({ runId: 'pending', workflow: 'w', args: '[]', parent: null, plannedSteps: 1 }, 1)
+  runs.create({ runId: 'pending', workflow: 'w', args: '[]', parent: null, plannedSteps: 1, isCalled: false }, 1)
   begin(runs, 'running', 1)
   begin(runs, 'waiting', 1)
-  runs.record('waiting', 'waiting', { turn: { status: 'waiting', wakeAt: null, waitingFor: 'k' } }, 1)
+  runs.record('waiting', 'waiting', [{ turn: { status: 'waiting', wakeAt: null, waitingFor: 'k' } }], 1)
   begin(runs, 'waiting/child', 1, 'waiting')
   complete(runs, 'waiting/child', 1)
   begin(runs, 'failed', 1)
-  runs.record('failed', 'failed', { turn: { status: 'failed', error: 'RUN_PANIC: no' } }, 1)
+  runs.record('failed', 'failed', [{ turn: { status: 'failed', error: 'RUN_PANIC: no' } }], 1)
   begin(runs, 'parent', 1)
   begin(runs, 'parent/child', 1, 'parent')
   complete(runs, 'parent/child', 1)

@@ -129,9 +129,8 @@ function outcome(text: string, kills: readonly number[]): Outcome {
       workflows.record(...args)
       maybeKill()
     },
-    signal: (...args) => workflows.signal(...args),
-    due: now => workflows.due(now),
-    nextWake: () => workflows.nextWake()
+    adopt: () => workflows.adopt(),
+    signal: (...args) => workflows.signal(...args)
   }
   const durable: Durable = { ...memory, now: () => Date.now() + ahead, workflows: killing }
   const open = () =>
@@ -141,7 +140,7 @@ function outcome(text: string, kills: readonly number[]): Outcome {
         maybeKill()
       }
     }).interpreter
-  workflows.create({ runId: 'r', workflow: 'main_flow', args: '[]', parent: null, plannedSteps: 0 })
+  workflows.create({ runId: 'r', workflow: 'main_flow', args: '[]', parent: null, plannedSteps: 0, isCalled: false })
   let interpreter = open()
   for (;;) {
     try {

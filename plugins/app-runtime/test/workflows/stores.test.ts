@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import { ownIdentity } from '@svc/contracts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { coordinationSql as crd, ownIdentity } from '@svc/contracts'
 import { FileConnection } from '@svc/plugin-database/testing'
 import t, { type Test } from 'tap'
 import type { Durable } from '#interpreter'
-import { databaseDurable, entry, memoryDurable, ownerOf } from '#workflows'
+import { databaseDurable, entry, memoryDurable, ownerOf, runQueue } from '#workflows'
 
 const ADDRESS = { actor: 'A', id: '1', args: '[]' }
 
@@ -41,82 +42,107 @@ const run = (runId: string, parent: string | null = null) => ({
   workflow: 'w',
   args: '[1]',
   parent,
-  plannedSteps: 2
+  plannedSteps: 2,
+  isCalled: false
 })
+
+/** A lease of an owner for milliseconds from now. */
+const lease = (owner: string, milliseconds = 60_000) => {
+  const now = Date.now()
+  return { owner, now, until: now + milliseconds }
+}
+
+/** Waits until a lease of one millisecond has expired. */
+const expired = () => sleep(20)
 
 for (const [name, open] of Object.entries(STORES)) {
   t.test(`runs in ${name}: one owner at a time`, async t => {
     const { workflows } = open(t).durable
     t.equal(workflows.find('r'), null)
-    t.equal(workflows.claim('r', { owner: 'a', now: 1, until: 9 }), null)
+    t.equal(workflows.claim('r', lease('a')), null)
     t.ok(workflows.create(run('r'), 1))
     t.notOk(workflows.create(run('r'), 1))
     t.match(workflows.find('r'), { runId: 'r', workflow: 'w', args: '[1]', status: 'pending', result: null })
-    t.match(workflows.claim('r', { owner: 'a', now: 1, until: 100 }), { status: 'running', wasInterrupted: false })
-    t.equal(workflows.claim('r', { owner: 'b', now: 50, until: 150 }), null)
-    t.match(workflows.claim('r', { owner: 'b', now: 101, until: 200 }), { wasInterrupted: true })
-    t.throws(() => workflows.record('r', 'a', {}, 102), { code: 'RUN_WORKFLOW_LOST' })
-    workflows.record('r', 'b', { turn: { status: 'completed', result: '7' } }, 103)
+    t.match(workflows.claim('r', lease('a')), { status: 'running', wasInterrupted: false })
+    t.equal(workflows.claim('r', lease('b')), null)
+    workflows.record('r', 'a', [{ turn: { status: 'pending' } }], 2)
+    t.match(workflows.claim('r', lease('a', 1)), { wasInterrupted: false })
+    await expired()
+    t.match(workflows.claim('r', lease('b')), { wasInterrupted: true })
+    workflows.record('r', 'b', [{ turn: { status: 'completed', result: '7' } }], 103)
     t.match(workflows.find('r'), { status: 'completed', result: '7' })
-    t.equal(workflows.claim('r', { owner: 'c', now: 300, until: 400 }, true), null)
-    t.throws(() => workflows.record('r', 'b', {}, 104), { code: 'RUN_WORKFLOW_LOST' })
+    t.equal(workflows.claim('r', lease('c'), true), null)
+    t.throws(() => workflows.record('r', 'b', [], 104), { code: 'RUN_WORKFLOW_LOST' })
   })
 
   t.test(`runs in ${name}: a failed run is resumed only on request`, async t => {
     const { workflows } = open(t).durable
     workflows.create(run('r'), 1)
-    workflows.claim('r', { owner: 'a', now: 1, until: 100 })
-    workflows.record('r', 'a', { turn: { status: 'failed', error: 'RUN_PANIC: x' } }, 2)
+    workflows.claim('r', lease('a'))
+    workflows.record('r', 'a', [{ turn: { status: 'failed', error: 'RUN_PANIC: x' } }], 2)
     t.match(workflows.find('r'), { status: 'failed', error: 'RUN_PANIC: x' })
-    t.equal(workflows.claim('r', { owner: 'b', now: 3, until: 100 }), null)
-    t.match(workflows.claim('r', { owner: 'b', now: 3, until: 100 }, true), { error: null, wasInterrupted: false })
+    t.equal(workflows.claim('r', lease('b')), null)
+    t.match(workflows.claim('r', lease('b'), true), { error: null, wasInterrupted: false })
   })
 
   t.test(`runs in ${name}: the next owner finds completed steps`, async t => {
     const { workflows } = open(t).durable
     workflows.create(run('r'), 1)
-    workflows.claim('r', { owner: 'a', now: 1, until: 100 })
+    workflows.claim('r', lease('a'))
     const entries = [entry({ event: 'WorkflowStarted', workflow: 'w', steps: 2 })]
     const attempt = { activityId: 'w-0', attempt: 1, error: null }
-    workflows.record('r', 'a', { entries, attempt: { ...attempt, status: 'started' } }, 2)
+    workflows.record('r', 'a', [{ entries, attempt: { ...attempt, status: 'started' } }], 2)
     t.match(workflows.history('r').attempts.get('w-0'), { attempt: 1, status: 'started' })
     const failed = { ...attempt, status: 'failed', error: 'no' } as const
-    workflows.record('r', 'a', { attempt: failed, scheduled: { activityId: 'w-0', activity: 'x', at: 77 } }, 3)
+    workflows.record('r', 'a', [{ attempt: failed, scheduled: { activityId: 'w-0', activity: 'x', at: 77 } }], 3)
     t.match(workflows.history('r').attempts.get('w-0'), { attempt: 1, status: 'failed' })
     t.equal(workflows.history('r').scheduled.get('w-0'), 77)
-    workflows.record('r', 'a', { attempt: { ...attempt, attempt: 2, status: 'started' } }, 3)
+    workflows.record('r', 'a', [{ attempt: { ...attempt, attempt: 2, status: 'started' } }], 3)
     t.match(workflows.history('r').attempts.get('w-0'), { attempt: 2, status: 'started' })
     const completed = { activityId: 'w-0', activity: 'x', event: 'LocalActivity', result: '{"$tag":["Ok",["a b"]]}' }
-    workflows.record('r', 'a', { completed }, 4)
+    workflows.record('r', 'a', [{ completed }], 4)
     const { activityId, ...step } = completed
     t.same(workflows.history('r').completed.get(activityId), step)
     t.equal(workflows.history('other').completed.size, 0)
   })
 
-  t.test(`runs in ${name}: waiting runs are due at their time, or with their signal`, async t => {
+  t.test(`runs in ${name}: each signal is consumed once`, async t => {
     const { durable, signal } = open(t)
     const { workflows } = durable
-    for (const id of ['timer', 'signal', 'begun']) workflows.create(run(id), 1)
-    workflows.create(run('child', 'timer'), 1)
-    t.same(new Set(workflows.due(2)), new Set(['timer', 'signal', 'begun']), 'a run with an owner is not due')
-    for (const id of ['timer', 'signal', 'begun']) workflows.claim(id, { owner: 'a', now: 1, until: 100 })
-    t.same(workflows.due(2), [])
-    t.same(workflows.due(101).length, 3, 'runs are due when their lease has expired')
-    workflows.record('timer', 'a', { turn: { status: 'waiting', wakeAt: 50, waitingFor: null } }, 3)
-    workflows.record('signal', 'a', { turn: { status: 'waiting', wakeAt: null, waitingFor: 'go' } }, 3)
-    workflows.record('begun', 'a', { turn: { status: 'completed', result: 'null' } }, 3)
-    t.same(workflows.due(49), [])
-    t.same(workflows.due(50), ['timer'])
-    t.equal(workflows.nextWake(), 50)
+    workflows.create(run('signal'), 1)
     signal('signal', 'other', null)
-    t.same(workflows.due(4), [])
     signal('signal', 'go', '1')
     signal('signal', 'go', '2')
-    t.same(workflows.due(4), ['signal'])
     t.match(workflows.signal('signal', 'go'), { payload: '1' })
-    workflows.claim('signal', { owner: 'a', now: 1, until: 100 })
-    workflows.record('signal', 'a', { signal: workflows.signal('signal', 'go')?.id ?? 0 }, 5)
-    t.match(workflows.signal('signal', 'go'), { payload: '2' }, 'each signal is consumed once')
+    workflows.claim('signal', lease('a'))
+    workflows.record('signal', 'a', [{ signal: workflows.signal('signal', 'go')?.id ?? 0 }], 5)
+    t.match(workflows.signal('signal', 'go'), { payload: '2' })
+  })
+
+  t.test(`runs in ${name}: a run that continues as new has no steps, and keeps its signals`, async t => {
+    const { durable, signal } = open(t)
+    const { workflows } = durable
+    workflows.create(run('r'), 1)
+    workflows.claim('r', lease('a'))
+    t.match(workflows.history('r'), { generation: 0, hasBegun: false })
+    const entries = [entry({ event: 'WorkflowStarted', workflow: 'w', steps: 2 })]
+    const attempt = { activityId: 'w-0', attempt: 1, status: 'started', error: null, args: ['h'] } as const
+    const completed = { activityId: 'w-0', activity: 'x', event: 'LocalActivity', result: '1' }
+    workflows.record('r', 'a', [{ entries, attempt }, { completed }], 2)
+    t.match(workflows.history('r'), { generation: 0, hasBegun: true, args: new Map([['w-0', ['h']]]) })
+    signal('r', 'go', '1')
+    for (const generation of [1, 2]) {
+      const continued = [entry({ event: 'WorkflowContinued', workflow: 'w', generation, steps: 1 })]
+      workflows.record('r', 'a', [{ entries: continued, turn: { status: 'continued', args: `[${generation}]` } }], 3)
+      t.match(workflows.find('r'), { status: 'pending', args: `[${generation}]` })
+      workflows.claim('r', lease('a'))
+      const { completed: steps, attempts, args, ...rest } = workflows.history('r')
+      t.match(rest, { generation, hasBegun: false })
+      t.same([steps.size, attempts.size, args.size], [0, 0, 0])
+      workflows.record('r', 'a', [{ entries }], 4)
+      t.match(workflows.history('r'), { generation, hasBegun: true })
+    }
+    t.match(workflows.signal('r', 'go'), { payload: '1' })
   })
 
   t.test(`actors in ${name}: a transaction is atomic`, async t => {
@@ -171,14 +197,94 @@ for (const [name, open] of Object.entries(STORES)) {
   })
 }
 
+/** A store in a database, with the items that its scheduler can claim. */
+function openQueue(t: Test) {
+  const connection = new FileConnection({
+    file: join(t.testdir(), 'runs.db'),
+    busyTimeoutMs: 1000,
+    synchronous: 'normal'
+  })
+  t.teardown(() => connection.close())
+  const { workflows } = databaseDurable(connection, { program: 'p', metricSession: null }, () => undefined, null)
+  const claim = () =>
+    crd.runInThread(connection, crd.claimItems(runQueue('p'), 'scheduler', { max: 9, leaseMs: 60_000 }))
+  const outlook = () => {
+    const { statements, read } = crd.outlookOf(runQueue('p'))
+    return read(statements.map(({ sql, parameters }) => connection.query(sql, parameters)))
+  }
+  return { connection, workflows, claim, outlook }
+}
+
+t.test('a scheduler claims runs that are pending or due, and no child runs', async t => {
+  const { connection, workflows, claim, outlook } = openQueue(t)
+  for (const id of ['timer', 'signal', 'ended', 'called'])
+    workflows.create({ ...run(id), isCalled: id === 'called' }, 1)
+  workflows.create(run('child', 'timer'), 1)
+  t.match(outlook(), { isReady: true, leased: [] })
+  t.same(
+    claim().map(({ body }) => body),
+    ['timer', 'signal', 'ended'],
+    'a caller has a second to run what it calls'
+  )
+  const now = Date.now()
+  for (const { id, fence, body } of outlook().leased.map((token, at) => ({
+    ...token,
+    body: ['timer', 'signal', 'ended'][at] ?? ''
+  })))
+    t.match(workflows.adopt({ run: body, owner: 'scheduler', token: { id, fence }, wasInterrupted: false }), {
+      runId: body
+    })
+  workflows.record(
+    'timer',
+    'scheduler',
+    [{ turn: { status: 'waiting', wakeAt: now + 3_600_000, waitingFor: null } }],
+    now
+  )
+  workflows.record('signal', 'scheduler', [{ turn: { status: 'waiting', wakeAt: null, waitingFor: 'go' } }], now)
+  workflows.record('ended', 'scheduler', [{ turn: { status: 'completed', result: 'null' } }], now)
+  t.same(outlook().leased, [])
+  connection.execute(
+    "INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES ('signal', 'go', '1', 0)"
+  )
+  crd.runInThread(connection, crd.wakeItems(runQueue('p'), ['signal']))
+  t.same(
+    claim().map(({ body }) => body),
+    ['signal']
+  )
+  t.match(workflows.claim('child', lease('a')), { runId: 'child' })
+})
+
+t.test('a signal that arrives while a turn ends is not lost', async t => {
+  const { connection, workflows, claim } = openQueue(t)
+  workflows.create(run('r'), 1)
+  const [item] = claim()
+  const token = { id: item?.id ?? 0, fence: item?.fence ?? 0 }
+  workflows.adopt({ run: 'r', owner: 'scheduler', token, wasInterrupted: false })
+  connection.execute(
+    "INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES ('r', 'go', '1', 0)"
+  )
+  crd.runInThread(connection, crd.wakeItems(runQueue('p'), ['r']))
+  workflows.record('r', 'scheduler', [{ turn: { status: 'waiting', wakeAt: null, waitingFor: 'go' } }], 2)
+  t.match(claim(), [{ body: 'r' }])
+})
+
+t.test('a claim of a scheduler that another owner has taken is refused', async t => {
+  const { workflows, claim } = openQueue(t)
+  workflows.create(run('r'), 1)
+  const [item] = claim()
+  const token = { id: item?.id ?? 0, fence: item?.fence ?? 0 }
+  t.equal(workflows.claim('r', lease('b')), null, 'it is leased')
+  t.equal(workflows.adopt({ run: 'r', owner: 'x', token: { ...token, fence: 0 }, wasInterrupted: false }), null)
+  t.match(workflows.adopt({ run: 'r', owner: 'x', token, wasInterrupted: true }), { wasInterrupted: true })
+})
+
 t.test('the lease of a process that has ended does not block others', async t => {
   const { workflows } = (STORES.database as (t: Test) => Opened)(t).durable
   workflows.create(run('r'), 1)
   const dead = ownerOf('x').replace(/^\d+/, '4194999')
-  workflows.claim('r', { owner: dead, now: 1, until: 1e15 })
-  t.same(workflows.due(2), ['r'])
-  t.match(workflows.claim('r', { owner: ownerOf('y'), now: 2, until: 1e15 }), { wasInterrupted: true })
-  t.same(workflows.due(3), [])
+  workflows.claim('r', lease(dead, 1e9))
+  t.match(workflows.claim('r', lease(ownerOf('y'))), { wasInterrupted: true })
+  t.equal(workflows.claim('r', lease(ownerOf('z'))), null)
 })
 
 t.test(
@@ -199,12 +305,12 @@ t.test(
     ] as const
     for (const [name, owner] of owners) {
       const { workflows } = (STORES.database as (t: Test) => Opened)(t).durable
-      workflows.create(run('r'), 1)
-      workflows.claim('r', { owner, now: 1, until: 1000 })
-      t.same(workflows.due(999), [], name)
-      t.equal(workflows.claim('r', { owner: ownerOf('y'), now: 999, until: 1e15 }), null, name)
-      t.same(workflows.due(1000), ['r'], name)
-      t.match(workflows.claim('r', { owner: ownerOf('y'), now: 1000, until: 1e15 }), { wasInterrupted: true }, name)
+      for (const id of ['long', 'short']) workflows.create(run(id), 1)
+      workflows.claim('long', lease(owner))
+      workflows.claim('short', lease(owner, 1))
+      await expired()
+      t.equal(workflows.claim('long', lease(ownerOf('y'))), null, name)
+      t.match(workflows.claim('short', lease(ownerOf('y'))), { wasInterrupted: true }, name)
     }
   }
 )
@@ -234,11 +340,15 @@ t.test("programs in one database do not see each other's runs and actors", async
   })
   t.teardown(() => connection.close())
   const of = (program: string) => databaseDurable(connection, { program, metricSession: null }, () => undefined, null)
+  const readyIn = (queue: string): boolean => {
+    const { statements, read } = crd.outlookOf(queue)
+    return read(statements.map(({ sql, parameters }) => connection.query(sql, parameters))).isReady
+  }
   of('a').workflows.create(run('r'), 1)
   of('a').actors.save('k', '1')
   of('a').actors.post(ADDRESS, 'e', '[]', 1)
-  t.same(of('b').workflows.due(5), [])
+  t.equal(readyIn(runQueue('b')), false)
   t.equal(of('b').actors.load('k'), null)
   t.same(of('b').actors.waiting(5), [])
-  t.same(of('a').workflows.due(5), ['r'])
+  t.equal(readyIn(runQueue('a')), true)
 })

@@ -7,7 +7,7 @@ import { drivenDurable, durableProgram } from '../durable-program.ts'
 import { LIMITS, run } from '../run-program.ts'
 
 const schema = JSON.parse(
-  readFileSync(new URL('../../../../contracts/workflow/workflow-journal.v1.schema.json', import.meta.url), 'utf8')
+  readFileSync(new URL('../../../../contracts/workflow/workflow-journal.v2.schema.json', import.meta.url), 'utf8')
 )
 const isJournal = new Ajv2020({ allErrors: true }).compile(schema)
 
@@ -240,15 +240,13 @@ t.test('waits and signals suspend and resume a run', async t => {
   const { lines, call, interpreter } = durableProgram(SIGNALLED, durable)
   t.throws(() => interpreter.call('main', [], { ...LIMITS, milliseconds: 300 }), { code: 'RUN_WORKFLOW_PENDING' })
   t.same(lines, ['asked'])
-  t.same(durable.workflows.due(durable.now()), [])
-  const wake = durable.workflows.nextWake() ?? 0
-  t.ok(wake > Date.now() + 7_100_000)
-  t.same(durable.workflows.due(wake), ['a'])
+  const { status, wakeAt, waitingFor } = durable.workflows.find('a') ?? {}
+  t.match({ status, waitingFor }, { status: 'waiting', waitingFor: null })
+  t.ok((wakeAt ?? 0) > Date.now() + 7_100_000)
   durable.advance(7_200_000)
   t.match(interpreter.turn('a', LIMITS), { kind: 'waiting', signal: 'approved' })
-  t.same(durable.workflows.due(durable.now()), [])
+  t.match(durable.workflows.find('a'), { status: 'waiting', wakeAt: null, waitingFor: 'approved' })
   t.ok(durable.workflows.send('a', 'approved', '"me"'))
-  t.same(durable.workflows.due(durable.now()), ['a'])
   t.match(interpreter.turn('a', LIMITS), { kind: 'completed' })
   t.same(lines, ['asked', 'approved by me'])
   call('main')
@@ -295,7 +293,7 @@ t.test('a detached workflow starts without a waiting caller', async t => {
   call('main')
   t.same(lines, ['Ok(run-1)'])
   t.equal(durable.notified(), 1)
-  t.same(durable.workflows.due(durable.now()), ['run-1'])
+  t.match(durable.workflows.find('run-1'), { status: 'pending' })
   t.match(interpreter.turn('run-1', LIMITS), { kind: 'completed' })
   const alone = durableProgram(text, skippingDurable())
   alone.call('main')
@@ -345,15 +343,75 @@ t.test('code that differs from the recorded steps is reported', async t => {
   })
 })
 
+t.test('a changed argument of a recorded step is reported, and names the step and the argument', async t => {
+  const durable = drivenDurable()
+  const text = `
+activity book(city: str, nights: int) to Result[str] { Ok(city) }
+workflow trip() to Result[str] {
+    book("Rome", 2)?
+    workflow_wait("1h")
+    book("Oslo", 1)
+}
+fn main() { print(trip() with { id: "a" }) }
+`
+  const before = durableProgram(text, durable)
+  t.throws(() => before.interpreter.call('main', [], { ...LIMITS, milliseconds: 300 }), {
+    code: 'RUN_WORKFLOW_PENDING'
+  })
+  durable.advance(7_200_000)
+  const after = durableProgram(text.replace('"Rome", 2', '"Rome", 3'), durable)
+  t.match(after.interpreter.turn('a', LIMITS), {
+    kind: 'failed',
+    failure: { code: 'RUN_WORKFLOW_CHANGED', message: /argument nights of book in the step trip-0 of the run a/ }
+  })
+})
+
+const COUNTING = `
+activity note(n: int) to Result[int] {
+    print("round", n)
+    Ok(n)
+}
+workflow rounds(n: int, until: int) to Result[int] {
+    note(n)?
+    if n >= until { return Ok(n) }
+    workflow.continue_as_new(n + 1, until)
+}
+fn main() { print(rounds(0, 4) with { id: "c" }) }
+`
+
+t.test('a run continues as new with other arguments, and without its steps', async t => {
+  const durable = skippingDurable()
+  const { lines, call } = durableProgram(COUNTING, durable)
+  call('main')
+  t.same(lines, ['round 0', 'round 1', 'round 2', 'round 3', 'round 4', 'Ok(4)'])
+  const history = durable.workflows.history('c')
+  t.equal(history.generation, 4)
+  t.same([...history.completed.keys()], ['g4:rounds-0'], 'ids of steps differ in each generation')
+  const journal = durable.workflows.journal('c')
+  t.ok(isJournal(journal), JSON.stringify(isJournal.errors))
+  t.match(
+    journal.filter(({ event }) => event === 'WorkflowContinued'),
+    [1, 2, 3, 4].map(generation => ({ workflow: 'rounds', generation, steps: 1 }))
+  )
+  t.equal(journal.filter(({ event }) => event === 'WorkflowStarted').length, 5)
+})
+
+t.test('continue_as_new needs the arguments of the workflow, and a workflow', async t => {
+  const few = durableProgram(COUNTING.replace('(n + 1, until)', '(n + 1)'), skippingDurable())
+  t.throws(() => few.call('main'), { code: 'RUN_ARGUMENTS', message: /has 1 arguments; .* rounds has 2 parameters/ })
+  const outside = durableProgram('fn main() { workflow.continue_as_new() }', skippingDurable())
+  t.throws(() => outside.call('main'), { code: 'RUN_UNSUPPORTED' })
+})
+
 t.test('a run has one owner at a time, and a cancelled run accepts no writes', async t => {
   const { workflows } = skippingDurable()
-  workflows.create({ runId: 'r', workflow: 'w', args: '[]', parent: null, plannedSteps: 0 }, 1)
+  workflows.create({ runId: 'r', workflow: 'w', args: '[]', parent: null, plannedSteps: 0, isCalled: false }, 1)
   const first = workflows.claim('r', { owner: 'a', now: 1, until: 100 })
   t.match(first, { runId: 'r', wasInterrupted: false })
   t.equal(workflows.claim('r', { owner: 'b', now: 50, until: 150 }), null)
   t.match(workflows.claim('r', { owner: 'b', now: 101, until: 200 }), { wasInterrupted: true })
-  t.throws(() => workflows.record('r', 'a', {}, 102), { code: 'RUN_WORKFLOW_LOST' })
-  workflows.record('r', 'b', { turn: { status: 'completed', result: 'null' } }, 103)
+  t.throws(() => workflows.record('r', 'a', [], 102), { code: 'RUN_WORKFLOW_LOST' })
+  workflows.record('r', 'b', [{ turn: { status: 'completed', result: 'null' } }], 103)
   t.equal(workflows.claim('r', { owner: 'c', now: 300, until: 400 }), null)
 })
 

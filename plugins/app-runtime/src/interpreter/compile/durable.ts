@@ -24,7 +24,14 @@ export function makeActivity(
     if (workflow === null) return run(frame)
     const options = callOptions(kind, name, [declared === null ? null : declared(frame), callerOptions])
     const args = frame.slice(0, params.length)
-    return workflow.activity({ name, options, isResult, run: () => runBody(machine, unit, run, args) })
+    return workflow.activity({
+      name,
+      options,
+      params,
+      args: args as Value[],
+      isResult,
+      run: () => runBody(machine, unit, run, args)
+    })
   }
 }
 
@@ -34,6 +41,7 @@ export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body 
   machine.workflows?.define({
     name,
     plannedSteps: countSteps(body, steps),
+    params: params.length,
     run: args => runBody(machine, unit, run, args)
   })
   unit.run = frame => {
