@@ -6,16 +6,11 @@ import {
   nodeRecord,
   normalizeControlUrl,
   normalizeControlUrls,
+  parseMeshKey,
   remoteTaskEnvelope,
   taskScopeKey
 } from '@svc/contracts'
-import {
-  meshPublicKey,
-  parseMeshKey,
-  parseMeshPublicKey,
-  signResult,
-  verifyResult
-} from '@svc/contracts/mesh-signature'
+import { meshPublicKey, parseMeshPublicKey, signResult, verifyResult } from '@svc/contracts/mesh-signature'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import fc from 'fast-check'
 import t from 'tap'

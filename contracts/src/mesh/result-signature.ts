@@ -2,6 +2,7 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { blake3 } from '@noble/hashes/blake3.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { meshErrors } from './errors.ts'
+import { decodeBase64, parseMeshKey } from './keys.ts'
 
 /** Fields of a signed message, for `a2a/deliver`. */
 export interface ResultSignature {
@@ -29,7 +30,7 @@ export function signResult(payload: string, privateKey: Uint8Array): ResultSigna
 export function verifyResult(payload: string, signed: ResultSignature, publicKey: Uint8Array): SignatureCheck {
   const digest = digestOf(payload)
   if (bytesToHex(digest) !== signed.payload_blake3_hex) return 'digest'
-  const signature = fromBase64(signed.worker_ed25519_sig_b64)
+  const signature = decodeBase64(signed.worker_ed25519_sig_b64)
   if (signature?.length !== 64) return 'signature'
   try {
     const isSmall = ed25519.Point.fromBytes(signature.subarray(0, 32)).isSmallOrder()
@@ -37,16 +38,6 @@ export function verifyResult(payload: string, signed: ResultSignature, publicKey
   } catch {
     return 'signature'
   }
-}
-
-/** Parses a key of 32 bytes from 64 hex digits or standard base64. Throws `MSH_KEY_INVALID`, without the text. */
-export function parseMeshKey(text: string, name: string): Uint8Array {
-  const trimmed = text.trim()
-  const bytes = /^[0-9a-f]{64}$/i.test(trimmed) ? new Uint8Array(Buffer.from(trimmed, 'hex')) : fromBase64(trimmed)
-  if (bytes?.length === 32) return bytes
-  throw meshErrors.create('MSH_KEY_INVALID', `${name} is not a key of 32 bytes`, {
-    hint: 'write 64 hex digits, or standard base64 with 44 characters'
-  })
 }
 
 /** Like {@link parseMeshKey}, for a public key. Throws `MSH_KEY_INVALID` also for a point that is not on the curve. */
@@ -65,10 +56,4 @@ export function meshPublicKey(privateKey: Uint8Array): Uint8Array {
 
 function digestOf(payload: string): Uint8Array {
   return blake3(Buffer.from(payload, 'utf8'))
-}
-
-/** Decodes standard base64 with padding; null if the text is anything else. */
-function fromBase64(text: string): Uint8Array | null {
-  const bytes = Buffer.from(text, 'base64')
-  return bytes.toString('base64') === text ? new Uint8Array(bytes) : null
 }

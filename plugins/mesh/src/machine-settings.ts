@@ -4,7 +4,8 @@ import {
   type MeshPlane,
   type MeshRole,
   type MeshSettings,
-  normalizeControlUrls
+  normalizeControlUrls,
+  parseMeshKey
 } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import type { MembershipFile } from './membership.ts'
@@ -17,8 +18,6 @@ export interface MachineSettingsParts {
   /** File with the generated id of this machine. */
   readonly nodeIdFile: string
   readonly admin: Pick<KernelAdmin, 'settings'> | undefined
-  /** Parses the private key for results; throws `MSH_KEY_INVALID`. */
-  readonly parseKey: (text: string) => Uint8Array
 }
 
 /** Tokens that open a plane, the first one that is set. */
@@ -121,7 +120,7 @@ export class MachineSettings implements MeshSettings {
 
   resultSigningKey(): Uint8Array | null {
     const { result_signing_key } = this.#settings
-    return result_signing_key === undefined ? null : this.#parts.parseKey(result_signing_key)
+    return result_signing_key === undefined ? null : parseMeshKey(result_signing_key, 'result_signing_key of [mesh]')
   }
 
   /** Returns the value of a setting of another plugin; undefined if that plugin does not exist. */

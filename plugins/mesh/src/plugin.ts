@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { kernelAdmin, kernelPort, meshSettings, meshStatus } from '@svc/contracts'
-import { parseMeshKey } from '@svc/contracts/mesh-signature'
 import { definePlugin } from '@svc/plugin-sdk'
 import { ControlClient } from './control-client.ts'
 import {
@@ -44,8 +43,7 @@ export default definePlugin({
       settings: () => ctx.config as Settings,
       membership,
       nodeIdFile: join(folder, 'node-id'),
-      admin,
-      parseKey: text => parseMeshKey(text, 'result_signing_key of [mesh]')
+      admin
     })
     ctx.provide(meshSettings, machine)
     ctx.provide(meshStatus, { enabled: () => machine.enabled })
