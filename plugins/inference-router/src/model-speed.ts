@@ -28,7 +28,7 @@ export class ModelSpeed {
     return this.#load.value ?? FIRST_LOAD_MS
   }
 
-  /** Bytes of the prompt that are read per millisecond. */
+  /** Bytes of the prompt that are read per millisecond while no other request runs. */
   get prefillBytesPerMs(): number {
     return this.#prefill.value ?? FIRST_PREFILL_BYTES_PER_MS
   }
@@ -37,13 +37,20 @@ export class ModelSpeed {
     this.#service.add(ms)
   }
 
-  /**
-   * Records the time to the first byte of a streamed answer. `isLoaded`: whether the model was loaded when the request
-   * was sent. `newBytes`: bytes of the prompt that the server had probably not read before. Call this only for
-   * requests that found a free slot.
-   */
-  began(ms: number, { isLoaded, newBytes }: { readonly isLoaded: boolean; readonly newBytes: number }): void {
-    if (!isLoaded) this.#load.add(Math.max(0, ms - newBytes / this.prefillBytesPerMs))
-    else if (newBytes >= MIN_PREFILL_BYTES) this.#prefill.add(newBytes / Math.max(MIN_MS, ms))
+  /** Records the time to the first byte of a streamed answer. Call this only for requests that found a free slot. */
+  began(ms: number, { isLoaded, newBytes, utilisation }: Beginning): void {
+    const prefillMs = newBytes / this.prefillBytesPerMs
+    if (!isLoaded) this.#load.add(Math.max(0, ms - prefillMs))
+    else if (newBytes >= MIN_PREFILL_BYTES) this.#prefill.add((newBytes / Math.max(MIN_MS, ms)) * (1 + utilisation))
   }
+}
+
+/** How a request was sent whose answer began. */
+export interface Beginning {
+  /** Whether the model was loaded. */
+  readonly isLoaded: boolean
+  /** Bytes of the prompt that the server had probably not read before. */
+  readonly newBytes: number
+  /** Load of the server by its slots; the requests of a batch share the device. */
+  readonly utilisation: number
 }

@@ -3,7 +3,10 @@ import type { PrefixIndex } from './prefix-index.ts'
 import { BLOCK_BYTES, type PromptBlocks } from './prompt-blocks.ts'
 import { rendezvousScore } from './rendezvous.ts'
 
-/** Servers above this multiple of the mean load, plus one request, receive no further request. */
+/**
+ * Servers above this multiple of the mean load, plus one request, receive no further request. Servers that have loaded
+ * the model and servers that have not have a mean each: a queue may be shorter than the time to load.
+ */
 const LOAD_BOUND = 1.25
 const ADAPTER_LOAD_MS = 500
 /** Differences below this are noise of the estimates. */
@@ -27,8 +30,8 @@ export interface Placement {
   /** Bytes of the prompt that the server has probably read before. */
   readonly matchedBytes: number
   readonly isLoaded: boolean
-  /** True if the server had a free slot. */
-  readonly hasFreeSlot: boolean
+  /** Load of the server by its slots when it was chosen; below 1 it had a free slot. */
+  readonly utilisation: number
 }
 
 /** Why no server can receive a request. */
@@ -86,7 +89,7 @@ export class Placer {
       reason: isLastResort ? 'last-resort' : chosen.matchedBytes > 0 ? 'prefix' : 'hash',
       matchedBytes: chosen.matchedBytes,
       isLoaded: chosen.isLoaded,
-      hasFreeSlot: chosen.server.load < chosen.server.slots
+      utilisation: chosen.server.load / chosen.server.slots
     }
   }
 
@@ -113,7 +116,9 @@ export class Placer {
       const queueMs = (Math.max(0, load - slots + 1) / slots) * (speed.measuredServiceMs ?? usualMs ?? speed.serviceMs)
       const adapterMs = (facts?.parent ?? null) === null || server.hasAdapter(model) ? 0 : ADAPTER_LOAD_MS
       const waitMs = queueMs + (isLoaded ? adapterMs : speed.loadMs)
-      const costMs = waitMs + (prompt.bytes - matchedBytes) / speed.prefillBytesPerMs
+      // The requests of a batch share the device.
+      const prefillMs = ((prompt.bytes - matchedBytes) / speed.prefillBytesPerMs) * (1 + load / slots)
+      const costMs = waitMs + prefillMs
       return { server, load: load / server.weight, isLoaded, matchedBytes, waitMs, costMs }
     })
   }
@@ -121,9 +126,7 @@ export class Placer {
 
 /** Returns the best of at least one candidate. */
 function choose(candidates: readonly Candidate[], prompt: PromptBlocks): Candidate {
-  const mean = candidates.reduce((sum, { load }) => sum + load, 0) / candidates.length
-  // The server with the least load is always within the bound.
-  const within = candidates.filter(({ load }) => load < LOAD_BOUND * mean + 1)
+  const within = [true, false].flatMap(loaded => withinBound(candidates.filter(({ isLoaded }) => isLoaded === loaded)))
   if (within.some(({ matchedBytes }) => matchedBytes > 0)) {
     const least = Math.min(...within.map(({ costMs }) => costMs))
     // Conversations with the same beginning spread by their ends.
@@ -131,6 +134,12 @@ function choose(candidates: readonly Candidate[], prompt: PromptBlocks): Candida
   }
   const least = Math.min(...within.map(({ waitMs }) => waitMs))
   return best(lessLoadedHalf(within.filter(({ waitMs }) => waitMs <= least + SAME_COST_MS)), prompt.first)
+}
+
+/** Returns the candidates below the bound. The one with the least load always is. */
+function withinBound(candidates: readonly Candidate[]): readonly Candidate[] {
+  const mean = candidates.reduce((sum, { load }) => sum + load, 0) / candidates.length
+  return candidates.filter(({ load }) => load < LOAD_BOUND * mean + 1)
 }
 
 function leastLoaded(candidates: readonly Candidate[]): readonly Candidate[] {

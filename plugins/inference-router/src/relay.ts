@@ -198,16 +198,16 @@ export class Relay {
   /** Sends the answer of a server to the client. */
   async #answer(
     job: Job,
-    { server, isLoaded, hasFreeSlot, matchedBytes }: Placement,
+    { server, isLoaded, utilisation, matchedBytes }: Placement,
     answer: UpstreamResponse,
     sent: Sent
   ) {
     const { exchange, request } = job
     const { message } = answer
     const status = message.statusCode ?? 502
-    if (status < 300 && request.isStream && (hasFreeSlot || !isLoaded)) {
+    if (status < 300 && request.isStream && (utilisation < 1 || !isLoaded)) {
       const newBytes = Math.max(0, request.prompt.bytes - matchedBytes)
-      server.speed(request.model).began(sent.ms, { isLoaded, newBytes })
+      server.speed(request.model).began(sent.ms, { isLoaded, newBytes, utilisation })
     }
     this.#parts.metrics.began(server.name, sent.ms)
     if (job.isGone) {
