@@ -139,8 +139,10 @@ function stateOf(name: string, model: LoadedModel): Promise<string> {
   const statistics = model.statistics()
   const { decodeRuns, decodedSequences } = statistics
   add(Gauge, 'slots', 'Answers that can be generated concurrently.', slots)
-  add(Gauge, 'active_sequences', 'Answers that are being generated.', active)
-  add(Gauge, 'queue_length', 'Requests that wait for a slot.', waiting)
+  add(Gauge, 'running', 'Answers that are being generated.', active)
+  add(Gauge, 'waiting', 'Requests that wait for a slot.', waiting)
+  add(Gauge, 'active_sequences', 'Same as svc_model_running.', active)
+  add(Gauge, 'queue_length', 'Same as svc_model_waiting.', waiting)
   add(Gauge, 'cache_positions', 'Cache positions of all slots.', statistics.cachePositions)
   add(Gauge, 'cache_positions_used', 'Cache positions that hold a token.', statistics.cachePositionsUsed)
   add(Gauge, 'weight_bytes', 'Memory of the weights.', statistics.weightBytes)

@@ -56,6 +56,8 @@ t.test('counts completions by model and adapter, and keeps the counts across a r
     `svc_model_queue_seconds_count{${labels}} 2`,
     `svc_model_request_seconds_count{${labels}} 3`,
     'svc_model_slots{model="run"} 1',
+    'svc_model_running{model="run"} 0',
+    'svc_model_waiting{model="run"} 0',
     'svc_model_queue_length{model="run"} 0',
     'svc_model_active_sequences{model="run"} 0',
     'svc_model_batch_size{model="run"} 1',
