@@ -179,22 +179,25 @@ export class MeshNodeService {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
+    // Delegation needs no node id of its own, and must not miss a task.
+    await Promise.all([this.#delegate(signal), this.#belong(signal)])
+  }
+
+  /** Joins the mesh once it is configured, reads its nodes, and works for it. */
+  async #belong(signal: AbortSignal): Promise<void> {
     const { settings, seat } = this.#parts
-    if (this.#client.configured || settings.enabled) {
-      const { number } = await seat()
-      this.#id = number === 1 ? settings.nodeId : `${settings.nodeId}-${number}`
-      this.#own.add(this.#id)
-    } else {
-      await this.#whenConfigured(signal)
-      if (!signal.aborted) await this.#run(signal)
-      return
-    }
+    if (!settings.enabled) await this.#whenConfigured(signal)
+    if (signal.aborted) return
+    const { number } = await seat()
+    this.#id = number === 1 ? settings.nodeId : `${settings.nodeId}-${number}`
+    this.#own.add(this.#id)
     if (settings.enabled) await this.#publish(signal)
-    await Promise.all([this.#join(signal), this.#pollNodes(signal), this.#delegate(signal), this.#work(signal)])
+    await Promise.all([this.#join(signal), this.#pollNodes(signal), this.#work(signal)])
   }
 
   /** Resolves when a control URL is set. */
   async #whenConfigured(signal: AbortSignal): Promise<void> {
+    if (this.#client.configured) return
     const stop = new AbortController()
     const { log } = this.#parts
     const loop = new Loop({ label: 'mesh settings', intervalMs: UNCONFIGURED_MS, log }, async () => {

@@ -47,6 +47,8 @@ export interface ResultPollOptions {
 interface Lost {
   readonly held: HeldTask
   readonly reason: string
+  /** Whether a result may still arrive. */
+  readonly mayEnd: boolean
 }
 
 /** Keeps the leases of held tasks, and uses the results that other machines deliver. */
@@ -103,7 +105,7 @@ export class ResultPoll {
           await holder.renew(lease_id, claimer_node_id, signal)
         } catch (error) {
           if (isHttpStatus(error, 403, 404, 409))
-            lost.push({ held: each, reason: `the execution lease was lost: ${error.message}` })
+            lost.push({ held: each, reason: `the execution lease was lost: ${error.message}`, mayEnd: true })
           else log.debug('a lease could not be renewed', { lease_id, reason: errorMessage(error) })
         }
       }
@@ -197,7 +199,7 @@ export class ResultPoll {
   #refusedOf(keys: readonly string[]): readonly Lost[] {
     return this.held()
       .filter(({ delegate }) => keys.includes(delegate.idempotency_key))
-      .map(held => ({ held, reason: 'the worker did not accept the task' }))
+      .map(held => ({ held, reason: 'the worker did not accept the task', mayEnd: false }))
   }
 
   /** Returns held tasks that no worker has accepted, if the mesh has no node that could. */
@@ -208,17 +210,17 @@ export class ResultPoll {
       .filter(({ delegate, since_ms }) => {
         return !this.#accepted.has(delegate.idempotency_key) && now() - since_ms > UNCLAIMED_AFTER_MS
       })
-      .map(held => ({ held, reason: 'no node of the mesh can take the task' }))
+      .map(held => ({ held, reason: 'no node of the mesh can take the task', mayEnd: true }))
   }
 
-  async #fallBack({ held, reason }: Lost, signal: AbortSignal): Promise<void> {
+  async #fallBack({ held, reason, mayEnd }: Lost, signal: AbortSignal): Promise<void> {
     const { delegation, orchestrator, log } = this.#options
     const { task_id, delegate } = held
     const key = delegate.idempotency_key
     if (!this.held().some(each => each.delegate.idempotency_key === key)) return
     const wasThere = await delegation.takeBack(task_id, delegate, reason, signal)
     signal.throwIfAborted()
-    if (!wasThere && !this.#gone.has(key)) {
+    if (mayEnd && !wasThere && !this.#gone.has(key)) {
       this.#gone.add(key)
       return
     }

@@ -17,13 +17,12 @@ export interface SectionOptions {
   readonly now?: () => number
 }
 
-/** Returns the section `mesh_snapshot`: the nodes of the mesh, read when the status is requested. */
+/** Returns the section `mesh_snapshot`: the nodes of the mesh, read when the status is requested. Absent without a mesh. */
 export function snapshotSection({ client, settings, telemetry, now = Date.now }: SectionOptions): StatusSection {
   return {
     key: 'mesh_snapshot',
     async read(signal) {
-      if (!client.configured)
-        return { ok: false, schema_version: SCHEMA_VERSION, node_count: 0, error: 'no control URL' }
+      if (!client.configured) return
       try {
         const { list } = await client.nodes(null, signal)
         const { maxStaleMs } = settings
@@ -51,6 +50,7 @@ export function federationSection({ client, poll }: SectionOptions): StatusSecti
   return {
     key: 'mesh_federation_cache',
     read() {
+      if (!client.configured) return
       const { last } = poll
       if (last === null) return { ok: false, control_url: client.url, polled_unix_ms: null, node_count: 0, nodes: [] }
       const { error, hints, ...facts } = last
