@@ -8,6 +8,11 @@ import { rendezvousScore } from './rendezvous.ts'
  * the model and servers that have not have a mean each: a queue may be shorter than the time to load.
  */
 const LOAD_BOUND = 1.25
+/**
+ * Part of a prompt that a server must have read for its prefix to decide. With less, the request begins a conversation,
+ * whose later turns follow it: servers with little load are better, even if others know the system prompt.
+ */
+const MIN_MATCHED_SHARE = 0.5
 const ADAPTER_LOAD_MS = 500
 /** Differences below this are noise of the estimates. */
 const SAME_COST_MS = 100
@@ -127,7 +132,7 @@ export class Placer {
 /** Returns the best of at least one candidate. */
 function choose(candidates: readonly Candidate[], prompt: PromptBlocks): Candidate {
   const within = [true, false].flatMap(loaded => withinBound(candidates.filter(({ isLoaded }) => isLoaded === loaded)))
-  if (within.some(({ matchedBytes }) => matchedBytes > 0)) {
+  if (within.some(({ matchedBytes }) => matchedBytes >= MIN_MATCHED_SHARE * prompt.bytes && matchedBytes > 0)) {
     const least = Math.min(...within.map(({ costMs }) => costMs))
     // Conversations with the same beginning spread by their ends.
     return best(leastLoaded(within.filter(({ costMs }) => costMs <= least + 1)), prompt.last)
