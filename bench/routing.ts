@@ -6,10 +6,12 @@
  *
  * Tasks name three files, mostly of their group; each queued task owns one file. `least_loaded`: a task without files.
  * `required`: a task that requires a GPU, which no owner of its files has. `every_agent`: reputation is enabled, and
- * every agent gets a score.
+ * every agent gets a score. The second table has the cost with 8 agents, 100,000 queued tasks and several numbers of
+ * mesh nodes, which then count in the score of every agent.
  */
 import { parseArgs } from 'node:util'
 import { AffinityGroups } from '../plugins/orchestrator/src/routing/groups.ts'
+import { RemoteNodes } from '../plugins/orchestrator/src/routing/remote-nodes.ts'
 import { Router } from '../plugins/orchestrator/src/routing/router.ts'
 import type { RoutingSettings } from '../plugins/orchestrator/src/routing/routing-settings.ts'
 import type { TaskToRoute } from '../plugins/orchestrator/src/state/ports.ts'
@@ -18,6 +20,9 @@ import { DEFAULTS as SETTINGS } from '../plugins/orchestrator/test/routing/world
 const AGENTS = [10, 100, 1_000]
 const QUEUED = [100, 10_000, 100_000]
 const GROUPS = 40
+const NODES = [0, 10, 1_000]
+const AGENTS_OF_MESH = 8
+const QUEUED_OF_MESH = 100_000
 
 /** CPU time to spend on each figure. */
 const MEASURED_MS = 150
@@ -36,12 +41,33 @@ const { values } = parseArgs({ options: { json: { type: 'boolean' }, rounds: { t
 measure(10, 100, 1)
 const results: Result[] = []
 for (const agents of AGENTS) for (const queued of QUEUED) results.push(measure(agents, queued, Number(values.rounds)))
-if (values.json) console.log(JSON.stringify({ benchmark: 'routing', node: process.version, results }))
-else console.table(results)
+const nodes = NODES.map(count => measureNodes(count, Number(values.rounds)))
+if (values.json) console.log(JSON.stringify({ benchmark: 'routing', node: process.version, results, nodes }))
+else {
+  console.table(results)
+  console.table(nodes)
+}
+
+function medianOf(rounds: number, run: () => number): number {
+  return Array.from({ length: rounds }, run).sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN
+}
+
+/** Measures a decision with a number of schedulable nodes. */
+function measureNodes(count: number, rounds: number): { readonly nodes: number; readonly files_us: number } {
+  const remote = new RemoteNodes()
+  const flags = { maintenance: false, quarantined: false, heartbeat_stale: false }
+  const node = { capabilities: { min_vram_mb: 24_000 }, labels: ['pool=a'], has_gpu: true, ...flags }
+  remote.set(
+    'poll',
+    Array.from({ length: count }, (_, index) => ({ ...node, node_id: `node-${index}` }))
+  )
+  const settings = { ...SETTINGS, mesh_routing_experimental: true }
+  const router = world(AGENTS_OF_MESH, QUEUED_OF_MESH, settings, () => remote.schedulable)
+  return { nodes: count, files_us: medianOf(rounds, () => cost(router, tasks(QUEUED_OF_MESH))) }
+}
 
 function measure(agents: number, queued: number, rounds: number): Result {
-  const median = (run: () => number) =>
-    Array.from({ length: rounds }, run).sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN
+  const median = (run: () => number) => medianOf(rounds, run)
   const plain = world(agents, queued, SETTINGS)
   const reputation = world(agents, queued, { ...SETTINGS, qgate_reputation_routing: true })
   const required = { capabilities: { gpu_cuda: true } }
@@ -55,7 +81,7 @@ function measure(agents: number, queued: number, rounds: number): Result {
   }
 }
 
-function world(agents: number, queued: number, settings: RoutingSettings): Router {
+function world(agents: number, queued: number, settings: RoutingSettings, remoteNodes = () => 0): Router {
   const owners = new Map<string, number>()
   const loads = new Float64Array(agents)
   for (let index = 0; index < queued; index++) {
@@ -86,7 +112,8 @@ function world(agents: number, queued: number, settings: RoutingSettings): Route
     groups: new AffinityGroups(groups),
     settings: () => settings,
     random: Math.random,
-    newAgent: {}
+    newAgent: {},
+    remoteNodes
   })
   for (let id = 0; id < agents; id++)
     router.agentAdded({
