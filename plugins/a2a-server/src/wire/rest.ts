@@ -15,6 +15,7 @@ import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors'
 import { validateVersion } from '@a2a-js/sdk/server'
 import { type HttpExchange, type HttpHandlerRoute, parseJsonBody } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import { a2aServerErrors } from '../errors.ts'
 import type { Identify } from './access.ts'
 import { A2A_PATH } from './agent-card.ts'
 import type { A2aCall } from './call.ts'
@@ -59,13 +60,20 @@ export function restRoutes(parts: RestParts): readonly HttpHandlerRoute[] {
     stream: handler.resubscribe({ id, tenant: TENANT }, call)[Symbol.asyncIterator]()
   })
   return [
-    route('POST', '/message::send', 'Send a message to the agent (A2A)', async ({ call, body }) => {
-      const task = await handler.sendMessage(SendMessageRequest.fromJSON(body), call)
-      return { status: 200, json: SendMessageResponse.toJSON({ payload: { $case: 'task', value: task } }) }
-    }),
-    route('POST', '/message::stream', 'Send a message and stream its task (A2A)', async ({ call, body }) => ({
-      stream: handler.sendMessageStream(SendMessageRequest.fromJSON(body), call)[Symbol.asyncIterator]()
-    })),
+    // The parameter is the rest of the path with its colon: a path with an escaped colon would be taken for a parameter.
+    route(
+      'POST',
+      '/message:action',
+      'Send a message with :send, or with :stream to follow its task (A2A)',
+      async request => {
+        const { call, params, body } = request
+        if (params.action === ':stream')
+          return { stream: handler.sendMessageStream(SendMessageRequest.fromJSON(body), call)[Symbol.asyncIterator]() }
+        if (params.action !== ':send') throw noSuchPath('/message:send and /message:stream')
+        const task = await handler.sendMessage(SendMessageRequest.fromJSON(body), call)
+        return { status: 200, json: SendMessageResponse.toJSON({ payload: { $case: 'task', value: task } }) }
+      }
+    ),
     route('GET', '/tasks', 'List tasks (A2A)', async ({ call, query }) => {
       const includeArtifacts = flag(query, 'includeArtifacts')
       const request = {
@@ -107,7 +115,7 @@ export function restRoutes(parts: RestParts): readonly HttpHandlerRoute[] {
       async request => {
         const { call, params, body } = request
         const [, id, action] = ACTION.exec(params.task ?? '') ?? []
-        if (id === undefined) throw malformed('the path must end with :cancel or :subscribe')
+        if (id === undefined) throw noSuchPath('/tasks/ID:cancel and /tasks/ID:subscribe')
         if (action === 'subscribe') return subscribe(id, call)
         const metadata = typeof body.metadata === 'object' && body.metadata !== null ? { ...body.metadata } : undefined
         return {
@@ -234,6 +242,10 @@ function bodyOf(bytes: Buffer): RestRequest['body'] {
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as RestRequest['body']
   throw malformed('the body is not a JSON object')
+}
+
+function noSuchPath(paths: string): Error {
+  return a2aServerErrors.create('A2S_NOT_FOUND', `there is no such path; there are ${paths}`)
 }
 
 function tenantOf({ tenant }: RestRequest['body']): string {
