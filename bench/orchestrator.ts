@@ -32,6 +32,12 @@ interface Memory {
   readonly bytesPerQueuedTask: number
 }
 
+/** Cost of routing a task with a number of mesh nodes, in microseconds. */
+interface Nodes {
+  readonly nodes: number
+  readonly files_us: number
+}
+
 /** Row of the table. */
 interface Row {
   readonly what: string
@@ -50,13 +56,14 @@ export async function measureOrchestrator(): Promise<string[]> {
     ...['--only', QUEUES.join(',')]
   )
   const memory = await runBenchmark<Memory>('orchestrator-memory')
-  const routing = await runBenchmark<{ results: readonly Routing[] }>('routing')
+  const routing = await runBenchmark<{ results: readonly Routing[]; nodes: readonly Nodes[] }>('routing')
   const mcp = await runBenchmark<{ HTTP: Summary; stdio: Summary }>('mcp-calls')
   const gateway = await runBenchmark<Summary>('gateway')
   const [own, ...peers] = durable.results as readonly [Queue, ...Queue[]]
   const best = peers.toSorted((one, other) => other.tasks_per_second - one.tasks_per_second)[0]
   const tail = own.latency_p99_ms - own.latency_p50_ms
   const [smallest, largest] = [routing.results[0], routing.results.at(-1)] as [Routing, Routing]
+  const [few, many] = routing.nodes.filter(({ nodes }) => nodes > 0) as [Nodes, Nodes]
   const growth = Math.max(...KINDS.map(kind => largest[kind] / smallest[kind]))
   const rows: Row[] = [
     best === undefined
@@ -93,6 +100,12 @@ export async function measureOrchestrator(): Promise<string[]> {
       measured: `${growth.toFixed(1)}x`,
       goal: `< ${largest.agents / smallest.agents}x`,
       isReached: growth < largest.agents / smallest.agents
+    },
+    {
+      what: `time to route a task with ${many.nodes.toLocaleString('en')} mesh nodes, vs. ${few.nodes}, with 100,000 queued`,
+      measured: `${(many.files_us / few.files_us).toFixed(1)}x`,
+      goal: '≤ 2x',
+      isReached: many.files_us <= 2 * few.files_us
     },
     ratioRow('tool calls per CPU second over Streamable HTTP, vs. the bare SDK', mcp.HTTP.cpu, 0.9),
     ratioRow('tool calls per CPU second over standard streams, vs. the bare SDK', mcp.stdio.cpu, 0.9),
