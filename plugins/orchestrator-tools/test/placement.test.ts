@@ -25,6 +25,9 @@ t.test('the submit tool, the status and the explanation show where a task runs, 
   t.match(await submit('Remote'), { data: { task_id: 1, status: 'InProgress' } })
   t.match(await submit('Remote, unreachable'), { data: { task_id: 2, status: 'Queued' } })
   t.match(await submit('Local'), { data: { task_id: 3, status: 'Queued' } })
+  t.match(await tool('task_details', { task_id: 1 }), {
+    data: { id: 1, placement_reason: 'mesh_remote_lease_hold', remote: { lease_id: '12', mesh_node_id: 'gpu-1' } }
+  })
   t.match(await tool('explain_task', { task_id: 1 }), {
     data: {
       placement: {
