@@ -16,6 +16,7 @@ import { NodeRegistry } from './node-registry.ts'
 import { RateLimit } from './rate-limit.ts'
 import { MeshScope } from './scope.ts'
 import type { Settings } from './settings.ts'
+import { viewRoutes } from './views-routes.ts'
 
 export interface BuildParts {
   readonly config: Settings
@@ -62,22 +63,25 @@ export function buildControl({ config, mesh, store, wrong, ready, log }: BuildPa
   })
   const leases = new ExecLeases({ store: current, scope, nodes, leaseMs })
   const waiters = new InboxWaiters(current)
-  const routes = controlRoutes({
-    nodes,
-    lists: new NodeLists({ store: current, scope, pruneMs: config.server_stale_prune_ms }),
-    mailbox,
-    waiters,
-    leases,
-    bootstrap: new Bootstrap({
-      store: current,
-      scope,
-      token: config.bootstrap_token ?? null,
-      expiresAt: config.bootstrap_expires_unix_ms ?? null,
-      meshToken: tokens.mesh ?? null
+  const routes = [
+    ...controlRoutes({
+      nodes,
+      lists: new NodeLists({ store: current, scope, pruneMs: config.server_stale_prune_ms }),
+      mailbox,
+      waiters,
+      leases,
+      bootstrap: new Bootstrap({
+        store: current,
+        scope,
+        token: config.bootstrap_token ?? null,
+        expiresAt: config.bootstrap_expires_unix_ms ?? null,
+        meshToken: tokens.mesh ?? null
+      }),
+      wrong: wrong.another(),
+      now: () => store.now()
     }),
-    wrong: wrong.another(),
-    now: () => store.now()
-  })
+    ...viewRoutes({ store: current, scope, nodes })
+  ]
   const perSecond = config.http_rate_limit_per_sec
   const handlers = controlServer({
     routes,

@@ -12,6 +12,8 @@ type Decided = 'last_seen_unix_ms' | 'quarantined' | 'maintenance' | 'maintenanc
 export class NodeRegistry {
   readonly #store: () => Coordination
   readonly #scope: MeshScope
+  /** Last write of each node that is under way here. Writes of one node run one after the other. */
+  readonly #writes = new Map<string, Promise<unknown>>()
 
   constructor(store: () => Coordination, scope: MeshScope) {
     this.#store = store
@@ -22,14 +24,13 @@ export class NodeRegistry {
    * Stores a node that joins. Quarantine and maintenance of a known node stay. Throws `MSC_FORBIDDEN` for another scope.
    */
   async join(report: NodeReport): Promise<NodeRecord> {
-    return this.#upsert(report, () => ownFields(report))
+    return this.#inTurn(report.id, () => this.#upsert(report, () => ownFields(report)))
   }
 
   /** Merges the fields of a heartbeat into the record; an unknown node is added. Throws `MSC_FORBIDDEN` as for `join`. */
   async heartbeat(report: NodeReport): Promise<NodeRecord> {
-    return this.#upsert(report, known => ({ ...(known === null ? null : parse(known)), ...ownFields(report) }), {
-      setsMaintenance: true
-    })
+    const merged = (known: StoredNode | null) => ({ ...(known === null ? null : parse(known)), ...ownFields(report) })
+    return this.#inTurn(report.id, () => this.#upsert(report, merged, { setsMaintenance: true }))
   }
 
   /** Returns whether the node existed. */
@@ -60,6 +61,17 @@ export class NodeRegistry {
   async flag(id: string, flags: NodeFlags): Promise<void> {
     if (!(await this.#store().nodes.flag(this.#scope.stored, id, flags)))
       throw refuse('MSC_NOT_FOUND', 'there is no such node')
+  }
+
+  async #inTurn<A>(id: string, write: () => Promise<A>): Promise<A> {
+    const before = this.#writes.get(id) ?? Promise.resolve()
+    const own = before.then(write, write)
+    this.#writes.set(id, own)
+    try {
+      return await own
+    } finally {
+      if (this.#writes.get(id) === own) this.#writes.delete(id)
+    }
   }
 
   async #upsert(

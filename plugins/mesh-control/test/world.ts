@@ -78,8 +78,21 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
       settings = deps.mesh
     }
   })
+  const { wrap } = options
+  // The wrapped store takes the place of the real one, which it uses.
+  const wrapped = definePlugin({
+    ...coordination,
+    activate(ctx, deps) {
+      const provide: typeof ctx.provide = (token, value) =>
+        ctx.provide(token, wrap === undefined ? value : (wrap(value as Coordination) as never))
+      return coordination.activate(
+        new Proxy(ctx, { get: (on, key) => (key === 'provide' ? provide : Reflect.get(on, key)) }),
+        deps
+      )
+    }
+  })
   const kernel = await testKernel(
-    [http, database, coordination, mesh, control, probe].map(each => definePlugin({ ...each }) as Plugin),
+    [http, database, wrapped, mesh, control, probe].map(each => definePlugin({ ...each }) as Plugin),
     {
       services: [fake(coordinationBackend, { store: null })],
       settings: {
