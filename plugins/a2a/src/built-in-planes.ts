@@ -35,7 +35,9 @@ export function localPlane(local: LocalBus): A2aPlane {
       const { messages } = local.inbox(agent)
       return messages.filter(({ id }) => before === undefined || id < before).slice(0, limit)
     },
-    ack: async (agent, message) => typeof message === 'number' && local.ack(agent, message),
+    // Local messages have no fence, so none is current.
+    ack: async (agent, message, fence) =>
+      typeof message === 'number' && fence === undefined && local.ack(agent, message),
     health: () => ({ ok: true })
   }
 }
@@ -57,12 +59,15 @@ export function durablePlane(durable: DurableInbox): A2aPlane {
         correlation_id: more.correlation_id,
         tenant_id: more.tenant_id,
         key: more.idempotency_key,
+        delayMs: more.delay_ms,
+        maxAttempts: more.max_attempts,
         clarification
       })
       return { ...sent, dropped: 0 }
     },
     inbox: (agent, options) => durable.claim(agent, options),
-    ack: (agent, message) => durable.ack(agent, message),
+    ack: (agent, message, fence) => durable.ack(agent, message, fence),
+    leases: durable,
     health: () => ({ ok: true })
   }
 }

@@ -5,6 +5,10 @@ import {
   type A2aSend,
   type A2aSent,
   agentLabel,
+  type ClaimedMessage,
+  type DeadLetter,
+  type DeliveryLeases,
+  type NackOptions,
   type Orchestrator,
   orchestrationErrors,
   type PlaneMessage,
@@ -14,7 +18,7 @@ import {
 import { defined, type Logger } from '@svc/plugin-sdk'
 import { DEFAULT_TTL_MS, effectivePriority } from './built-in-planes.ts'
 import type { DurableInbox, MessageCandidate } from './durable-inbox.ts'
-import { a2aErrors } from './errors.ts'
+import { a2aErrors, leasesMissing } from './errors.ts'
 import { defaultIdempotencyKey } from './idempotency-key.ts'
 import type { LocalBus } from './local-bus.ts'
 import { type Planes, priorityRank, URGENT_TYPES } from './planes.ts'
@@ -60,6 +64,10 @@ export class PlaneBus implements A2aBus {
     const { sender, receiver, msg_type, payload, correlation_id, idempotency_key } = rest
     this.#assertAgent(sender)
     const plane = this.#planes.at(route)
+    if (plane.leases === undefined) {
+      if (message.delay_ms !== undefined) throw leasesMissing(route, 'delay_ms')
+      if (message.max_attempts !== undefined) throw leasesMissing(route, 'max_attempts')
+    }
     if (route === 'local') this.#assertAgent(receiver)
     const receipt = await plane.send(rest)
     if (!receipt.repeated) {
@@ -116,17 +124,24 @@ export class PlaneBus implements A2aBus {
     if (named !== null && source !== 'local' && source !== 'db') {
       const unread = await named.inbox(agent, { limit, before })
       const shown = unread.filter(passes)
-      return { messages: shown, unread: unread.length, dropped: 0, suppressed: unread.length - shown.length }
+      return {
+        messages: shown,
+        unread: unread.length,
+        dropped: 0,
+        suppressed: unread.length - shown.length,
+        failed: []
+      }
     }
     const { messages, dropped } = source === 'db' ? { messages: [], dropped: 0 } : this.#local.inbox(agent)
     const local = messages.filter(each => passes(each) && (before === undefined || each.id < before))
     const durable = source === 'local' ? null : this.#durable
     const counts = (await durable?.unread(agent, URGENT)) ?? { all: 0, others: 0 }
     const suppressed = deep ? counts.others + messages.filter(each => !passes(each)).length : 0
-    const head = { unread: messages.length + counts.all, dropped, suppressed }
+    const failed: RouteToken[] = []
+    const head = { unread: messages.length + counts.all, dropped, suppressed, failed }
     if (suppressed > 0) this.#orchestrator.attention.debit(0, 'InboxSuppressed', { frequency: false })
     const more = (found: readonly A2aMessage[]) =>
-      source === 'merged' ? this.#withContributed(agent, found, limit, passes) : found
+      source === 'merged' ? this.#withContributed(agent, found, limit, passes, failed) : found
     if (durable === null) return { messages: await more(local.slice(0, limit)), ...head }
     // Messages that are not returned are not claimed, so that another consumer can get them.
     let order: readonly RankedMessage[] = []
@@ -142,12 +157,13 @@ export class PlaneBus implements A2aBus {
     return { messages: await more(order.flatMap(({ plane, id }) => found[plane].get(id) ?? [])), ...head }
   }
 
-  /** Adds messages of contributed planes up to the limit. A plane that fails is skipped. */
+  /** Adds messages of contributed planes up to the limit. A plane that fails is skipped, and added to `failed`. */
   async #withContributed(
     agent: number,
     found: readonly A2aMessage[],
     limit: number,
-    passes: (message: A2aMessage) => boolean
+    passes: (message: A2aMessage) => boolean,
+    failed: RouteToken[]
   ): Promise<readonly A2aMessage[]> {
     const all = [...found]
     for (const plane of this.#planes.contributed) {
@@ -156,23 +172,31 @@ export class PlaneBus implements A2aBus {
         all.push(...(await plane.inbox(agent, { limit: limit - all.length })).filter(passes))
       } catch (error) {
         this.#log.warn('messages of a plane could not be read', { route: plane.route, error })
+        failed.push(plane.route)
       }
     }
     return all
   }
 
   /**
-   * Acknowledges a message; false if the agent has no such message. Throws `MSG_MESSAGE_AMBIGUOUS` if both planes have
-   * the id and `route` is missing.
+   * Acknowledges a message; false if the agent has no such message, or if `fence` is not current. Throws
+   * `MSG_MESSAGE_AMBIGUOUS` if both planes have the id, and `route` and `fence` are missing.
    */
-  async ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean> {
-    const acknowledged = await this.#ack(agent, message, route)
+  async ack(agent: number, message: number | string, route?: RouteToken, fence?: number): Promise<boolean> {
+    const acknowledged = await this.#ack(agent, message, route, fence)
     if (acknowledged) this.#changed()
     return acknowledged
   }
 
-  async #ack(agent: number, message: number | string, route: RouteToken | undefined): Promise<boolean> {
-    if (route !== undefined) return this.#planes.at(route).ack(agent, message)
+  async #ack(
+    agent: number,
+    message: number | string,
+    route: RouteToken | undefined,
+    fence: number | undefined
+  ): Promise<boolean> {
+    if (route !== undefined) return this.#planes.at(route).ack(agent, message, fence)
+    // Only durable messages have a fence.
+    if (fence !== undefined) return this.#planes.at('db').ack(agent, message, fence)
     if (typeof message === 'number' && this.#local.has(agent, message)) {
       if ((await this.#durable?.has(agent, message)) === true)
         throw a2aErrors.create(
@@ -186,6 +210,38 @@ export class PlaneBus implements A2aBus {
       return this.#local.ack(agent, message)
     }
     return this.#durable === null ? false : this.#durable.ack(agent, message)
+  }
+
+  /** Throws `MSG_PLANE_UNSUITED` for a plane without leases, and like `inbox`. The same holds for the next methods. */
+  async extend(agent: number, { message, fence, route = 'db' }: ClaimedMessage, leaseMs?: number): Promise<boolean> {
+    return this.#leases(route, 'an extension').extend(agent, message, fence, leaseMs)
+  }
+
+  async nack(
+    agent: number,
+    { message, fence, route = 'db' }: ClaimedMessage,
+    options: NackOptions = {}
+  ): Promise<boolean> {
+    const returned = await this.#leases(route, 'a return').nack(agent, message, fence, options)
+    if (returned) this.#changed()
+    return returned
+  }
+
+  async dead(agent: number | null, options: Parameters<A2aBus['dead']>[1] = {}): Promise<readonly DeadLetter[]> {
+    const { route = 'db', limit = DEFAULT_LIMIT, before } = options
+    return this.#leases(route, 'a list of dead letters').dead(agent, { limit, before })
+  }
+
+  async revive(agent: number, messages: readonly number[], route: RouteToken = 'db'): Promise<number> {
+    const revived = await this.#leases(route, 'a revival').revive(agent, messages)
+    if (revived > 0) this.#changed()
+    return revived
+  }
+
+  #leases(route: RouteToken, what: string): DeliveryLeases {
+    const { leases } = this.#planes.at(route)
+    if (leases === undefined) throw leasesMissing(route, what)
+    return leases
   }
 
   async history({ since = 0, limit = 100 }: Parameters<A2aBus['history']>[0] = {}): Promise<readonly A2aMessage[]> {

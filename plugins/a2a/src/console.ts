@@ -46,6 +46,26 @@ const messages: DashboardPage = {
             'The last messages between agents appear here. Agents send them with the tool svc_a2a_send; you can with: svc a2a send FROM TO TYPE TEXT'
         }
       },
+      {
+        title: 'Dead letters',
+        view: {
+          kind: 'table',
+          operation: 'a2a.dead',
+          rows: 'messages',
+          key: 'id',
+          of: 'dead-letter',
+          columns: [
+            { field: 'died_at_ms', title: 'Given up', format: 'time' },
+            { field: 'receiver', title: 'To', link: agentPage('receiver') },
+            { field: 'msg_type', title: 'Type' },
+            { field: 'payload', title: 'Content' },
+            { field: 'attempts', title: 'Deliveries' },
+            { field: 'error', title: 'Why' }
+          ],
+          empty:
+            'Durable messages appear here that a reader rejected, or that were delivered max_attempts times without acknowledgement.'
+        }
+      },
       { title: 'Send', view: { kind: 'form', operation: 'a2a.send', submit: 'Send' } },
       {
         title: 'Tasks as A2A',
@@ -85,5 +105,15 @@ export function contributeConsole(ctx: Pick<PluginContext, 'contribute'>): void 
       route: { from: 'row', name: 'route' }
     },
     when: { field: 'acknowledged', in: [false] }
+  })
+  ctx.contribute(dashboardActions, {
+    on: 'dead-letter',
+    label: 'Deliver again',
+    operation: 'a2a.revive',
+    bind: {
+      agent_id: { from: 'row', name: 'receiver' },
+      message_id: { from: 'row', name: 'id' },
+      route: { from: 'row', name: 'route' }
+    }
   })
 }

@@ -6,7 +6,10 @@ export const a2aErrors = errorTable({
     message: 'A message is addressed to another machine, and the mesh plugin is off.',
     status: 501
   },
-  MSG_PLANE_UNSUITED: { message: 'The plane does not carry messages of this type.', status: 422 },
+  MSG_PLANE_UNSUITED: {
+    message: 'The plane does not carry messages of this type, or has no leases, delays and dead letters.',
+    status: 422
+  },
   MSG_CLARIFICATION_INVALID: { message: 'The payload of a clarification is invalid.', status: 422 },
   MSG_PLANE_UNKNOWN: { message: 'No plugin carries messages of this route.', status: 422 },
   MSG_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message with this id.', status: 409 }
@@ -19,6 +22,18 @@ export function meshOff(): SvcError {
     {
       data: { route: 'mesh', delivery_plane: 'remote_mesh' },
       hint: 'enable the mesh plugin, or send with route db to an agent of this machine'
+    }
+  )
+}
+
+/** `what`: subject of the sentence, for example `delay_ms`. */
+export function leasesMissing(route: string, what: string): SvcError {
+  return a2aErrors.create(
+    'MSG_PLANE_UNSUITED',
+    `route ${route}: its messages have no leases, so ${what} has no effect`,
+    {
+      data: { route },
+      hint: 'use route db'
     }
   )
 }

@@ -13,7 +13,19 @@ import { isClarification } from './clarification.ts'
 import type { DurableInbox } from './durable-inbox.ts'
 import { weighInterruption } from './escalation.ts'
 import { streamMessages } from './message-stream.ts'
-import type { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aMessages, a2aSend, a2aWatch } from './operations.ts'
+import type {
+  a2aAck,
+  a2aBroadcast,
+  a2aDead,
+  a2aExtend,
+  a2aHistory,
+  a2aInbox,
+  a2aMessages,
+  a2aNack,
+  a2aRevive,
+  a2aSend,
+  a2aWatch
+} from './operations.ts'
 import type { Planes } from './planes.ts'
 import { checkBinding } from './session-binding.ts'
 import { toWire } from './wire.ts'
@@ -61,10 +73,13 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator, planes: Pla
       ...(tenant === null ? {} : { tenant_id: tenant })
     })
     if (costMs !== null) orchestrator.attention.debit(costMs, 'Interrupted')
+    const isRelayed = !planes.isBuiltIn(route)
     return {
       message_id,
       ...(db_message_uuid === null ? {} : { db_message_uuid }),
       ...head,
+      relay_attempted: isRelayed,
+      relay_ok: isRelayed,
       route_ok: true,
       idempotency_key,
       dropped_messages: dropped
@@ -75,20 +90,21 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator, planes: Pla
 export function inboxHandler(bus: PlaneBus, orchestrator: Orchestrator, planes: Planes): Handler<typeof a2aInbox> {
   return async ({ agent_id, source, max_messages, before_message_id, agent_session_id }) => {
     const binding = checkBinding(requireAgent(orchestrator, agent_id), agent_session_id, 'agent_session_id')
-    const { messages, unread, dropped, suppressed } = await bus.inbox(agent_id, {
+    const { messages, unread, dropped, suppressed, failed } = await bus.inbox(agent_id, {
       source,
       limit: max_messages,
       ...(before_message_id === undefined ? {} : { before: before_message_id })
     })
     const read = planesRead(source, planes)
+    const remote = source === 'merged' ? planes.contributed : planes.contributed.filter(({ route }) => route === source)
     return {
       agent_id,
       source,
       delivery_planes: [...read],
       routes: read.flatMap(plane => planes.routeOf(plane) ?? []),
       unread_count: unread,
-      remote_attempted: false,
-      remote_ok: false,
+      remote_attempted: remote.length > 0,
+      remote_ok: remote.length > 0 && failed.length === 0,
       dropped_messages: dropped,
       suppressed_count: suppressed,
       focus_depth_filter_active: bus.inDeepFocus(),
@@ -105,11 +121,41 @@ function planesRead(source: string, planes: Planes): readonly string[] {
 }
 
 export function ackHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<typeof a2aAck> {
-  return async ({ agent_id, message_id, route, agent_session_id }) => {
-    const view = orchestrator.agent(agent_id)
-    if (view !== null && agent_session_id !== undefined) checkBinding(view, agent_session_id, 'agent_session_id')
-    return { agent_id, message_id, acknowledged: await bus.ack(agent_id, message_id, route) }
+  return async ({ agent_id, message_id, route, fence, agent_session_id }) => {
+    checkSession(orchestrator, agent_id, agent_session_id)
+    return { agent_id, message_id, acknowledged: await bus.ack(agent_id, message_id, route, fence) }
   }
+}
+
+function checkSession(orchestrator: Orchestrator, agent: number, session: string | undefined): void {
+  const view = orchestrator.agent(agent)
+  if (view !== null && session !== undefined) checkBinding(view, session, 'agent_session_id')
+}
+
+export function extendHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<typeof a2aExtend> {
+  return async ({ agent_id, message_id, fence, lease_ms, route, agent_session_id }) => {
+    checkSession(orchestrator, agent_id, agent_session_id)
+    return { extended: await bus.extend(agent_id, { message: message_id, fence, route }, lease_ms) }
+  }
+}
+
+export function nackHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<typeof a2aNack> {
+  return async ({ agent_id, message_id, fence, delay_ms, error, reject, route, agent_session_id }) => {
+    checkSession(orchestrator, agent_id, agent_session_id)
+    const options = { delay_ms, reject, ...(error === undefined ? {} : { error }) }
+    return { returned: await bus.nack(agent_id, { message: message_id, fence, route }, options) }
+  }
+}
+
+export function deadHandler(bus: A2aBus, planes: Planes): Handler<typeof a2aDead> {
+  return async ({ agent_id, limit, before_message_id: before, route }) => {
+    const dead = await bus.dead(agent_id ?? null, { route, limit, ...(before === undefined ? {} : { before }) })
+    return { messages: dead.map(message => toWire(message, planes)) }
+  }
+}
+
+export function reviveHandler(bus: A2aBus): Handler<typeof a2aRevive> {
+  return async ({ agent_id, message_id, route }) => ({ revived: (await bus.revive(agent_id, [message_id], route)) > 0 })
 }
 
 export function broadcastHandler(

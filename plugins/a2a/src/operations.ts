@@ -2,11 +2,14 @@ import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { MESSAGES_TOPIC } from './console.ts'
 import { a2aErrors } from './errors.ts'
-import { messageSchema, planeSchema, routeSchema } from './wire.ts'
+import { deadLetterSchema, messageSchema, planeSchema, routeSchema } from './wire.ts'
 
 const { ORC_AGENT_NOT_FOUND, ORC_HUMAN_REQUIRED, ORC_NO_DATABASE, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
 const { MSG_CLARIFICATION_INVALID, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNKNOWN, MSG_PLANE_UNSUITED } =
   a2aErrors.specs
+
+/** Maximum delay of a message: 30 days. */
+const MAX_DELAY_MS = 2_592_000_000
 
 const agent = (description: string) => t.integer({ minimum: 0, description })
 const text = (maxLength: number, description: string) => t.optional(t.string({ minLength: 1, maxLength, description }))
@@ -47,7 +50,17 @@ export const a2aSend = defineOperation({
     idempotency_key: text(256, 'A second message with the same key, sender and receiver is not delivered.'),
     thread_id: text(256, 'Conversation of the message.'),
     priority,
-    ttl_ms: t.optional(t.integer({ minimum: 1, description: 'Time to live of a local message in milliseconds.' }))
+    ttl_ms: t.optional(t.integer({ minimum: 1, description: 'Time to live of a local message in milliseconds.' })),
+    delay_ms: t.optional(
+      t.integer({ minimum: 0, maximum: MAX_DELAY_MS, description: 'Milliseconds until a durable message can be read.' })
+    ),
+    max_attempts: t.optional(
+      t.integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'Deliveries after which an unacknowledged durable message becomes a dead letter.'
+      })
+    )
   }),
   output: t.object({
     message_id: t.optional(t.integer({ description: 'Absent if the message was not sent.' })),
@@ -60,8 +73,8 @@ export const a2aSend = defineOperation({
     idempotency_key: t.optional(t.string()),
     correlation_id: t.nullable(t.string()),
     tenant_id: t.nullable(t.string()),
-    relay_attempted: t.boolean(),
-    relay_ok: t.boolean(),
+    relay_attempted: t.boolean({ description: 'Whether the message was sent over a contributed plane, such as mesh.' }),
+    relay_ok: t.boolean({ description: 'Whether that plane accepted it.' }),
     dropped_messages: t.integer({ description: 'Number of older messages that the full inbox dropped.' }),
     sender_identity_binding: t.enum(['verified', 'unbound']),
     binding_advisory: t.optional(t.string()),
@@ -112,8 +125,8 @@ export const a2aInbox = defineOperation({
     delivery_planes: t.array(planeSchema, { description: 'Planes that were read.' }),
     routes: t.array(t.string(), { description: 'Routes of these planes.' }),
     unread_count: t.integer(),
-    remote_attempted: t.boolean(),
-    remote_ok: t.boolean(),
+    remote_attempted: t.boolean({ description: 'Whether contributed planes, such as mesh, were read.' }),
+    remote_ok: t.boolean({ description: 'Whether all of them could be read.' }),
     dropped_messages: t.integer(),
     suppressed_count: t.integer({ description: 'Number of messages not returned because the user is in deep focus.' }),
     focus_depth_filter_active: t.boolean(),
@@ -150,12 +163,20 @@ export const a2aAck = defineOperation({
         description: 'Route of the plane; required if two planes have a message with the id.'
       })
     ),
+    fence: t.optional(
+      t.integer({
+        minimum: 1,
+        description: 'Fence of the delivery: acknowledges only if nobody else has received the message since.'
+      })
+    ),
     agent_session_id: text(2_048, 'Session of the caller; checked if present.')
   }),
   output: t.object({
     agent_id: t.integer(),
     message_id: t.union([t.integer(), t.string()]),
-    acknowledged: t.boolean({ description: 'False if the agent has no such unacknowledged message.' })
+    acknowledged: t.boolean({
+      description: 'False if the agent has no such unacknowledged message, or if the fence is not current.'
+    })
   }),
   errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNKNOWN },
   idempotent: true,
@@ -163,6 +184,115 @@ export const a2aAck = defineOperation({
     mcp: { name: 'svc_a2a_ack', result: 'tool-result', lane: 'ai' },
     rpc: true,
     cli: { command: 'a2a ack', args: ['agent_id', 'message_id'] }
+  }
+})
+
+const messageId = t.union([t.integer({ minimum: 1 }), t.string({ minLength: 1, maxLength: 64 })], {
+  description: 'Id of the message, or UUID of a durable message.'
+})
+const fence = t.integer({ minimum: 1, description: 'Fence of the delivery, from the inbox.' })
+const leasedRoute = t.string({
+  default: 'db',
+  minLength: 1,
+  maxLength: 64,
+  description: 'Route of a plane with leases: db, or a contributed one.'
+})
+const claimErrors = { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF, MSG_PLANE_UNKNOWN, MSG_PLANE_UNSUITED }
+const checkedSession = text(2_048, 'Session of the caller; checked if present.')
+
+export const a2aExtend = defineOperation({
+  id: 'a2a.extend',
+  summary: 'Extend the lease of a message that takes longer to process',
+  input: t.object({
+    agent_id: agent('Receiving agent.'),
+    message_id: messageId,
+    fence,
+    lease_ms: t.optional(
+      t.integer({
+        minimum: 1_000,
+        maximum: 3_600_000,
+        description: 'Milliseconds from now on; default: the setting lease_ms.'
+      })
+    ),
+    route: leasedRoute,
+    agent_session_id: checkedSession
+  }),
+  output: t.object({
+    extended: t.boolean({ description: 'False if the lease has expired or the fence is not current.' })
+  }),
+  errors: claimErrors,
+  expose: {
+    mcp: { name: 'svc_a2a_extend', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: { command: 'a2a extend', args: ['agent_id', 'message_id', 'fence'] }
+  }
+})
+
+export const a2aNack = defineOperation({
+  id: 'a2a.nack',
+  summary: 'Return a message that was not processed, at once or after a delay',
+  input: t.object({
+    agent_id: agent('Receiving agent.'),
+    message_id: messageId,
+    fence,
+    delay_ms: t.integer({
+      default: 0,
+      minimum: 0,
+      maximum: MAX_DELAY_MS,
+      description: 'Milliseconds until the message can be read again.'
+    }),
+    error: text(4_096, 'Why the message was not processed.'),
+    reject: t.boolean({ default: false, description: 'Makes the message a dead letter at once.' }),
+    route: leasedRoute,
+    agent_session_id: checkedSession
+  }),
+  output: t.object({ returned: t.boolean({ description: 'False if the fence is not current.' }) }),
+  errors: claimErrors,
+  expose: {
+    mcp: { name: 'svc_a2a_nack', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: { command: 'a2a nack', args: ['agent_id', 'message_id', 'fence'] }
+  }
+})
+
+export const a2aDead = defineOperation({
+  id: 'a2a.dead',
+  summary: 'List messages that were delivered too often or rejected, newest first',
+  input: t.object({
+    agent_id: t.optional(agent('Receiving agent; default: all agents.')),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }),
+    before_message_id: t.optional(t.integer({ minimum: 1, description: 'Lists only messages with smaller ids.' })),
+    route: leasedRoute
+  }),
+  output: t.object({ messages: t.array(deadLetterSchema) }),
+  errors: claimErrors,
+  effect: 'read',
+  watch: { on: [MESSAGES_TOPIC], minMs: 1_000 },
+  expose: {
+    mcp: { name: 'svc_a2a_dead', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: {
+      command: 'a2a dead',
+      args: ['agent_id'],
+      view: { rows: 'messages', columns: ['id', 'sender', 'msg_type', 'attempts', 'error', 'payload'] }
+    }
+  }
+})
+
+export const a2aRevive = defineOperation({
+  id: 'a2a.revive',
+  summary: 'Deliver a dead letter again',
+  input: t.object({
+    agent_id: agent('Receiving agent.'),
+    message_id: t.integer({ minimum: 1, description: 'Id of the dead letter.' }),
+    route: leasedRoute
+  }),
+  output: t.object({ revived: t.boolean({ description: 'False if the agent has no such dead letter.' }) }),
+  errors: claimErrors,
+  expose: {
+    mcp: { name: 'svc_a2a_revive', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: { command: 'a2a revive', args: ['agent_id', 'message_id'] }
   }
 })
 
@@ -289,4 +419,17 @@ export const a2aWatch = defineOperation({
   expose: { rpc: true, cli: { command: 'a2a watch' } }
 })
 
-export const operations = [a2aSend, a2aInbox, a2aAck, a2aBroadcast, a2aHistory, a2aMessages, a2aTasks, a2aWatch]
+export const operations = [
+  a2aSend,
+  a2aInbox,
+  a2aAck,
+  a2aExtend,
+  a2aNack,
+  a2aDead,
+  a2aRevive,
+  a2aBroadcast,
+  a2aHistory,
+  a2aMessages,
+  a2aTasks,
+  a2aWatch
+]

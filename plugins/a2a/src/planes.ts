@@ -30,7 +30,11 @@ export class Planes {
 
   /** Planes that other plugins contribute. */
   get contributed(): readonly A2aPlane[] {
-    return this.#planes().filter(({ route }) => route !== 'local' && route !== 'db')
+    return this.#planes().filter(({ route }) => !this.isBuiltIn(route))
+  }
+
+  isBuiltIn(route: RouteToken): boolean {
+    return route === 'local' || route === 'db'
   }
 
   /** Returns the route of a plane; null if it has none, such as broadcast. */

@@ -7,9 +7,13 @@ import { DurableInbox } from './durable-inbox.ts'
 import {
   ackHandler,
   broadcastHandler,
+  deadHandler,
+  extendHandler,
   historyHandler,
   inboxHandler,
   messagesHandler,
+  nackHandler,
+  reviveHandler,
   sendHandler,
   watchHandler
 } from './handlers.ts'
@@ -17,9 +21,13 @@ import { LocalBus } from './local-bus.ts'
 import {
   a2aAck,
   a2aBroadcast,
+  a2aDead,
+  a2aExtend,
   a2aHistory,
   a2aInbox,
   a2aMessages,
+  a2aNack,
+  a2aRevive,
   a2aSend,
   a2aTasks,
   a2aWatch,
@@ -39,7 +47,7 @@ export default definePlugin({
   operations,
   points: [a2aPlanes],
   async activate(ctx, { kernel, orchestrator, database }) {
-    const { consumer_id = `pid:${process.pid}`, lease_ms, retention_days } = ctx.config
+    const { consumer_id = `pid:${process.pid}`, lease_ms, max_attempts, retention_days } = ctx.config
     const local = await ctx.keep(
       'local messages',
       () => new LocalBus(),
@@ -51,7 +59,8 @@ export default definePlugin({
         : new DurableInbox(database, kernel.repositoryId, {
             consumer: consumer_id,
             leaseMs: lease_ms,
-            retentionDays: retention_days
+            retentionDays: retention_days,
+            maxAttempts: max_attempts
           })
     const own = [localPlane(local), ...(durable === null ? [] : [durablePlane(durable)])]
     for (const plane of own) ctx.contribute(a2aPlanes, plane, `plane ${plane.route}`)
@@ -72,6 +81,10 @@ export default definePlugin({
     ctx.implement(a2aSend, sendHandler(bus, orchestrator, planes))
     ctx.implement(a2aInbox, inboxHandler(bus, orchestrator, planes))
     ctx.implement(a2aAck, ackHandler(bus, orchestrator))
+    ctx.implement(a2aExtend, extendHandler(bus, orchestrator))
+    ctx.implement(a2aNack, nackHandler(bus, orchestrator))
+    ctx.implement(a2aDead, deadHandler(bus, planes))
+    ctx.implement(a2aRevive, reviveHandler(bus))
     ctx.implement(a2aBroadcast, broadcastHandler(bus, orchestrator, planes))
     ctx.implement(a2aHistory, historyHandler(bus, planes))
     ctx.implement(a2aMessages, messagesHandler(bus, orchestrator, planes))

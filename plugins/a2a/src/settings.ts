@@ -15,6 +15,13 @@ export const settings = t.object({
     maximum: 3_600_000,
     description: 'Milliseconds for which a durable message stays claimed by its reader.'
   }),
+  max_attempts: t.optional(
+    t.integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Deliveries after which an unacknowledged durable message becomes a dead letter. Default: unlimited.'
+    })
+  ),
   retention_days: t.integer({
     default: 30,
     minimum: 1,

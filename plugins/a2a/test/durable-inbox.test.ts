@@ -203,3 +203,151 @@ t.test('the fields of a clarification are stored in a2a_message_details', async 
     }
   ])
 })
+
+t.test('an acknowledgement with a fence is refused once another consumer has received the message', async t => {
+  const { consumers, clock } = await openConsumers(t, 'a', 'b')
+  const [a, b] = consumers as [DurableInbox, DurableInbox]
+  const { id } = await a.send(note())
+  const [first] = await a.claim(2, all)
+  t.match(first, { fence: 1, leased_until_ms: clock.now + LEASE_MS })
+  t.match(await a.claim(2, all), [{ fence: 1 }], 'reading again keeps the fence')
+  clock.now += LEASE_MS
+  t.notOk(await a.extend(2, id, 1), 'an expired lease cannot be extended')
+  const [second] = await b.claim(2, all)
+  t.equal(second?.fence, 2)
+  t.notOk(await a.ack(2, id, 1))
+  t.notOk(await a.extend(2, id, 1))
+  t.notOk(await a.nack(2, id, 1))
+  t.notOk(await b.extend(3, id, 2), 'the message is for another agent')
+  t.ok(await b.extend(2, id, 2, 5_000))
+  clock.now += 4_999
+  t.same(await a.claim(2, all), [])
+  clock.now += 2
+  t.ok(await b.ack(2, id, 2), 'after its lease, while nobody else has claimed it')
+  t.notOk(await b.ack(2, id, 2), 'once')
+})
+
+t.test('a returned message is delivered again after its delay, with a new fence', async t => {
+  const { consumers, clock } = await openConsumers(t, 'a', 'b')
+  const [a, b] = consumers as [DurableInbox, DurableInbox]
+  const { id, uuid } = await a.send(note({ delayMs: 1_000 }))
+  t.same(await a.claim(2, all), [], 'a delayed message is not delivered before its time')
+  t.same(await a.unread(2, []), { all: 0, others: 0 })
+  clock.now += 1_000
+  t.match(await a.claim(2, all), [{ id, fence: 1 }])
+  t.ok(await a.nack(2, uuid, 1, { delay_ms: 5_000, error: 'the disk is full' }))
+  t.notOk(await a.nack(2, uuid, 1), 'once')
+  t.notOk(await a.ack(2, id, 1), 'a returned claim has ended')
+  clock.now += 4_999
+  t.same(await b.claim(2, all), [])
+  clock.now += 1
+  t.match(await b.claim(2, all), [{ id, fence: 2 }])
+  t.ok(await b.ack(2, id, 2))
+})
+
+t.test('a repeated key does not delay the first message', async t => {
+  const { consumers } = await openConsumers(t, 'a')
+  const [a] = consumers as [DurableInbox]
+  const { id } = await a.send(note({ key: 'k' }))
+  t.match(await a.send(note({ key: 'k', delayMs: 60_000, maxAttempts: 1 })), { id, repeated: true })
+  t.match(await a.claim(2, all), [{ id }])
+})
+
+t.test('a message with too many deliveries, or a rejected one, is a dead letter until it is revived', async t => {
+  const { consumers, clock, stores } = await openConsumers(t, 'a', 'b')
+  const [a, b] = consumers as [DurableInbox, DurableInbox]
+  const { id } = await a.send(note({ maxAttempts: 2 }))
+  const { id: other } = await a.send(note({ payload: 'other' }))
+  for (const [consumer, fence] of [
+    [a, 1],
+    [b, 2]
+  ] as const) {
+    t.equal((await consumer.claim(2, all)).find(message => message.id === id)?.fence, fence)
+    clock.now += LEASE_MS
+  }
+  t.same(
+    (await a.claim(2, all)).map(message => message.id),
+    [other]
+  )
+  t.match(await a.dead(2, { limit: 10 }), [{ id, attempts: 2, died_at_ms: clock.now, error: 'the lease of b expired' }])
+  t.same(await a.dead(3, { limit: 10 }), [])
+  t.same(await a.unread(2, []), { all: 1, others: 1 })
+  t.notOk(await b.nack(2, id, 2), 'a late reader does not revive it')
+  t.ok(await a.nack(2, other, 3, { reject: true, error: 'not for me' }))
+  t.match(await a.dead(null, { limit: 10 }), [{ id: other, error: 'not for me' }, { id }])
+  t.match(await a.dead(2, { limit: 1, before: other }), [{ id }])
+  t.same(await a.claim(2, all), [])
+  t.equal(await a.revive(3, [id, other]), 0)
+  t.equal(await a.revive(2, [id, 99]), 1)
+  t.equal(await a.revive(2, [id]), 0)
+  t.match(await a.claim(2, all), [{ id, fence: 3 }], 'the fence grows over a revival')
+  clock.now += LEASE_MS
+  t.match(await b.claim(2, all), [{ id, fence: 4 }], 'earlier deliveries no longer count')
+  clock.now += LEASE_MS
+  t.same(await b.claim(2, all), [])
+  t.ok(await b.ack(2, other), 'an acknowledged dead letter is discarded')
+  t.match(await a.dead(2, { limit: 10 }), [{ id }])
+  t.equal((await stores[0]?.query('SELECT count(*) FROM a2a_message_delivery'))?.rows[0]?.[0], 2)
+})
+
+t.test('at most one token is current, whatever readers do with claims, extensions, returns and revivals', async t => {
+  const { consumers, clock, stores } = await openConsumers(t, 'a', 'b', 'c')
+  const who = fc.nat(2)
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('claim' as const), who }),
+    fc.record({ do: fc.constantFrom('ack' as const, 'extend' as const, 'nack' as const, 'reject' as const), who }),
+    fc.record({ do: fc.constant('revive' as const), who }),
+    fc.record({ do: fc.constant('wait' as const), who, ms: fc.constantFrom(1, LEASE_MS / 2, LEASE_MS) })
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async steps => {
+      await stores[0]?.execute('DELETE FROM a2a_messages')
+      const { id } = (await consumers[0]?.send(note({ maxAttempts: 3 }))) ?? { id: -1 }
+      const message = { holder: -1, until: 0, fence: 0, forgiven: 0, dead: false, done: false }
+      const tokens = new Map<number, number>()
+      for (const each of steps) {
+        const inbox = consumers[each.who] as DurableInbox
+        const token = tokens.get(each.who) ?? 0
+        const isCurrent = !message.done && message.holder !== -1 && token === message.fence
+        if (each.do === 'wait') clock.now += each.ms
+        if (each.do === 'claim') {
+          const isLive = message.until > clock.now
+          const isOwn = message.holder === each.who && isLive
+          const isFree = message.holder === -1 || message.holder === each.who || !isLive
+          if (!message.done && !message.dead && isFree && !isOwn && message.fence - message.forgiven >= 3)
+            message.dead = true
+          const [claimed] = await inbox.claim(2, all)
+          if (message.done || message.dead || !isFree) {
+            if (claimed !== undefined) return false
+          } else {
+            if (!isOwn) message.fence += 1
+            Object.assign(message, { holder: each.who, until: clock.now + LEASE_MS })
+            if (claimed?.fence !== message.fence) return false
+            tokens.set(each.who, message.fence)
+          }
+        }
+        if (each.do === 'ack') {
+          if ((await inbox.ack(2, id, token)) !== isCurrent) return false
+          if (isCurrent) message.done = true
+        }
+        if (each.do === 'extend') {
+          const expected = isCurrent && message.until > clock.now
+          if ((await inbox.extend(2, id, token)) !== expected) return false
+          if (expected) message.until = clock.now + LEASE_MS
+        }
+        if (each.do === 'nack' || each.do === 'reject') {
+          const expected = isCurrent && !message.dead
+          if ((await inbox.nack(2, id, token, { reject: each.do === 'reject' })) !== expected) return false
+          if (expected) Object.assign(message, { holder: -1, dead: each.do === 'reject' })
+        }
+        if (each.do === 'revive') {
+          const expected = message.dead && !message.done ? 1 : 0
+          if ((await inbox.revive(2, [id])) !== expected) return false
+          if (expected === 1) Object.assign(message, { dead: false, forgiven: message.fence })
+        }
+      }
+      return (await consumers[0]?.dead(2, { limit: 5 }))?.length === (message.dead && !message.done ? 1 : 0)
+    }),
+    { numRuns: 60 }
+  )
+})
