@@ -55,6 +55,14 @@ export function toFailure(error: unknown, location: string): Failure {
     )
     return { error: problem, broken: true, repeat: true }
   }
+  if (error.constraint === 'meta_epoch') {
+    const problem = coordinationErrors.create(
+      'CRD_VALUE_INVALID',
+      'meta.swap: the text epoch must be a number of 1 to 4 digits, because it is part of every fence',
+      { hint: 'use another name', data: none }
+    )
+    return { error: problem, broken: false, repeat: false }
+  }
   // Insufficient resources, for example a full disk.
   if (code.startsWith('53'))
     return {

@@ -1,3 +1,5 @@
 export { fromPayload, toPayloads } from './hints.ts'
 export { PostgresCoordination, type PostgresCoordinationOptions } from './postgres-coordination.ts'
 export { type AddressOptions, parseServerAddress, type ServerAddress } from './server-address.ts'
+export { noPostgres, PostgresServer } from './testing/postgres-server.ts'
+export { TcpProxy } from './testing/tcp-proxy.ts'

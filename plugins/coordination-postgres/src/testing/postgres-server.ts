@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -35,14 +36,19 @@ export const noPostgres: string | false =
 export class PostgresServer {
   readonly port: number
   readonly #folder: string
+  readonly #settings: Readonly<Record<string, string>>
   #process: ChildProcess | null = null
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, settings: Readonly<Record<string, string>> = {}) {
     this.#folder = folder
+    this.#settings = settings
     this.port = port
   }
 
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+  static async start(
+    settings: Readonly<Record<string, string>> = {},
+    tls?: { readonly certificate: string; readonly key: string }
+  ): Promise<PostgresServer> {
     const folder = makeFolder()
     const password = join(folder, 'password')
     writeFileSync(password, PASSWORD)
@@ -60,8 +66,8 @@ export class PostgresServer {
       '--locale=C',
       '--no-sync'
     ])
-    const server = new PostgresServer(folder, await freePort())
-    await server.up(settings)
+    const server = new PostgresServer(folder, await freePort(), { ...settings, ...enableTls(folder, tls) })
+    await server.up()
     return server
   }
 
@@ -90,7 +96,7 @@ export class PostgresServer {
   }
 
   /** Starts the server again, after {@link stop} or {@link kill}. Resolves when it accepts connections. */
-  async up(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  async up(): Promise<void> {
     const all = {
       port: this.port,
       listen_addresses: '127.0.0.1',
@@ -99,7 +105,7 @@ export class PostgresServer {
       max_wal_senders: '4',
       shared_buffers: '32MB',
       logging_collector: 'off',
-      ...settings
+      ...this.#settings
     }
     const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const data = join(this.#folder, 'data')
@@ -153,6 +159,11 @@ export class PostgresServer {
     await this.up()
   }
 
+  /** Deletes a backup. */
+  forget(backup: string): void {
+    rmSync(dirname(dirname(backup)), { recursive: true, force: true })
+  }
+
   #source(): string {
     return `host=127.0.0.1 port=${this.port} user=${USER} password='${PASSWORD}'`
   }
@@ -187,6 +198,16 @@ export class PostgresServer {
 
   async stop(): Promise<void> {
     await this.#end('SIGINT')
+  }
+
+  /** Resolves when this standby has replayed all that its primary server has written. */
+  async caughtUp(primary: PostgresServer): Promise<void> {
+    const [row] = await primary.query('select pg_current_wal_lsn() as lsn')
+    for (;;) {
+      const [state] = await this.query(`select pg_last_wal_replay_lsn() >= '${row?.lsn}'::pg_lsn as done`)
+      if (state?.done === true) return
+      await sleep(20)
+    }
   }
 
   /** Makes a standby the primary server. */
@@ -228,6 +249,21 @@ function run(program: string, args: readonly string[]): void {
 function own(path: string): void {
   const user = otherUser()
   if ('uid' in user) chownSync(path, user.uid, user.gid)
+}
+
+/** Copies a certificate to where the server may read it. Returns the settings that use it. */
+function enableTls(
+  folder: string,
+  tls: { readonly certificate: string; readonly key: string } | undefined
+): Readonly<Record<string, string>> {
+  if (tls === undefined) return {}
+  const [certificate, key] = [join(folder, 'server.crt'), join(folder, 'server.key')]
+  copyFileSync(tls.certificate, certificate)
+  copyFileSync(tls.key, key)
+  chmodSync(key, 0o600)
+  own(certificate)
+  own(key)
+  return { ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key }
 }
 
 function ownAll(folder: string): void {
