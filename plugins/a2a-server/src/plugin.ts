@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import {
@@ -29,6 +27,7 @@ import { type Identify, listenerPrincipal, MeshAccess } from './wire/access.ts'
 import { agentCard, extendedAgentCard } from './wire/agent-card.ts'
 import { A2aRequestHandler } from './wire/request-handler.ts'
 import { a2aRoutes } from './wire/routes.ts'
+import { newHolder } from './work/holder.ts'
 import { MeshFollower } from './work/mesh-follower.ts'
 import { MeshMailboxes } from './work/mesh-mailbox.ts'
 import { MeshTarget } from './work/mesh-target.ts'
@@ -50,7 +49,7 @@ export default definePlugin({
   async activate(ctx, deps) {
     const config = ctx.config as Settings
     const { store, kernel, mesh } = deps
-    const holder = `a2a:${hostname()}:${process.pid}:${randomUUID()}`
+    const holder = newHolder()
     const mailboxes = new MeshMailboxes(mesh?.scopeId ?? null)
     const scope = config.target === 'mesh' ? `mesh:${mailboxes.scope}` : kernel.repositoryId
     const tasks = new TaskStore(store, scope, config.push_attempts)

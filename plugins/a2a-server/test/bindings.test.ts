@@ -145,7 +145,7 @@ for (const transport of TRANSPORTS) {
       const { metadata } = await get(id)
       await cancel(id)
       const { task_id } = (metadata as Record<string, { task_id: number }>)[URN] as { task_id: number }
-      await until(() => orchestrator.task(task_id)?.status.kind === 'Cancelled')
+      t.ok(await until(() => orchestrator.task(task_id)?.status.kind === 'Cancelled'))
     })
 
     t.test('an ended task cannot be cancelled, continued or subscribed to', async t => {

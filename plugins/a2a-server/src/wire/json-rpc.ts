@@ -60,13 +60,14 @@ export class JsonRpcBinding {
       send(exchange, 200, { jsonrpc: '2.0', id: null, error: { code: A2A_ERROR_CODE.PARSE_ERROR, message } })
       return
     }
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    const problem = problemOf(body)
+    const request = body as Record<string, unknown>
+    if (problem !== null) {
       exchange.caller.recordError?.('A2A_INVALID_REQUEST')
-      const message = 'the body is not one request object; batches are not part of the protocol'
-      send(exchange, 200, { jsonrpc: '2.0', id: null, error: { code: A2A_ERROR_CODE.INVALID_REQUEST, message } })
+      const error = { code: A2A_ERROR_CODE.INVALID_REQUEST, message: problem }
+      send(exchange, 200, { jsonrpc: '2.0', id: idOf(request ?? {}), error })
       return
     }
-    const request = body as Record<string, unknown>
     const legacy = this.#parts.v0_3 && call.requestedVersion === LEGACY_VERSION
     try {
       validateVersion(call.requestedVersion, await this.#parts.handler.getAgentCard(), 'JSONRPC')
@@ -148,6 +149,17 @@ export function retryHeaders({ cause }: Error): Record<string, string> {
 function notJson({ request }: HttpExchange): Error {
   const type = String(request.headers['content-type']).slice(0, 200)
   return new ContentTypeNotSupportedError(`the body has the content type ${type}; send application/json`)
+}
+
+/** Returns why a body is not a request of JSON-RPC; null if it is one. */
+function problemOf(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return 'the body is not one request object; batches are not part of the protocol'
+  const { jsonrpc, id = null, method } = body as Readonly<Record<string, unknown>>
+  if (jsonrpc !== '2.0') return 'the field jsonrpc must be "2.0"'
+  if (id !== null && typeof id !== 'string' && !Number.isInteger(id))
+    return 'the field id must be a string or a whole number'
+  return typeof method === 'string' && method !== '' ? null : 'the field method must be the name of a method'
 }
 
 function idOf({ id }: Readonly<Record<string, unknown>>): RequestId {

@@ -5,6 +5,7 @@ import type { TaskSnapshot } from '../tasks/snapshot.ts'
 import { hasEnded } from '../tasks/states.ts'
 import type { TaskStore } from '../tasks/task-store.ts'
 import { WakeUp } from '../wake-up.ts'
+import { releaseEnded } from './holder.ts'
 import { type Work, workQueueOf } from './orchestrator-target.ts'
 import { endedBy, eventsOf } from './orchestrator-task.ts'
 import { submitTask, taskInOrchestrator } from './submit-task.ts'
@@ -71,6 +72,7 @@ export class Runner {
     const extending = setInterval(() => void this.#extend(), EXTEND_MS)
     const running = new Set<Promise<void>>()
     try {
+      await this.#releaseEnded()
       while (!signal.aborted) {
         const claimed = await this.#claim()
         for (const item of claimed) {
@@ -84,6 +86,15 @@ export class Runner {
       endHints()
       endRecords()
       clearInterval(extending)
+    }
+  }
+
+  /** Gets the tasks of a process that was killed before its leases expire. */
+  async #releaseEnded(): Promise<void> {
+    try {
+      await releaseEnded(this.#parts.store, this.#queue)
+    } catch (error) {
+      this.#parts.log.warn('A2A tasks of ended processes wait for their leases', { reason: errorMessage(error) })
     }
   }
 
