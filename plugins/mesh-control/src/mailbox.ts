@@ -11,6 +11,8 @@ import {
   type MessageExtendBody,
   type MessageNackBody,
   type MessageRenewBody,
+  type NewItem,
+  type PutResult,
   type ReviveMessagesBody,
   SIGNED_MESSAGE_TYPES,
   type StoredItem
@@ -25,6 +27,8 @@ import type { MeshScope } from './scope.ts'
 
 /** Separates the parts of an idempotency key. */
 const SEPARATOR = '\u001f'
+/** Maximum number of times that a key is used again. */
+const MAX_REUSES = 1_000
 /** Messages that one query reads. */
 const PAGE = 64
 /** Maximum bytes of messages in one answer; the first message always fits. */
@@ -63,18 +67,15 @@ export class Mailbox {
     this.#checkSignature(body)
     const { delay_ms, max_attempts, priority, idempotency_key } = body
     const key = idempotency_key?.trim() ? [sender, receiver, idempotency_key.trim()].join(SEPARATOR) : undefined
-    const [stored] = await this.#store.put([
-      {
-        queue: this.#options.scope.mailbox(receiver),
-        body: JSON.stringify(storedFields(body, sender, receiver, key)),
-        privacy: privacyNumber(body.privacy_class),
-        ...(key === undefined ? null : { key }),
-        ...(priority === undefined ? null : { priority }),
-        ...(delay_ms === undefined ? null : { delayMs: delay_ms }),
-        ...(max_attempts === undefined ? null : { maxAttempts: max_attempts })
-      }
-    ])
-    if (stored === undefined) throw new Error('the store answered no result for a message')
+    const stored = await this.#put({
+      queue: this.#options.scope.mailbox(receiver),
+      body: JSON.stringify(storedFields(body, sender, receiver, key)),
+      privacy: privacyNumber(body.privacy_class),
+      ...(key === undefined ? null : { key }),
+      ...(priority === undefined ? null : { priority }),
+      ...(delay_ms === undefined ? null : { delayMs: delay_ms }),
+      ...(max_attempts === undefined ? null : { maxAttempts: max_attempts })
+    })
     if (stored.fresh) await this.#limit.added()
     return stored.id
   }
@@ -179,6 +180,21 @@ export class Mailbox {
   /** Returns the name of a mailbox in the store. Throws `MSC_BODY_INVALID`. */
   queueOf(receiver: string): string {
     return this.#options.scope.mailbox(agentId(receiver, 'receiver_agent_id'))
+  }
+
+  /**
+   * Stores an item. If keys may be reused, one whose message is gone is replaced by a key that names that message, so that
+   * racing callers agree on the new one.
+   */
+  async #put(item: NewItem): Promise<PutResult> {
+    let key = item.key
+    for (let reuse = 0; ; reuse += 1) {
+      const [stored] = await this.#store.put([key === undefined ? item : { ...item, key }])
+      if (stored === undefined) throw new Error('the store answered no result for a message')
+      if (stored.fresh || !this.#options.reuseKeys || reuse === MAX_REUSES) return stored
+      if ((await this.#store.read(item.queue, [stored.id])).length > 0) return stored
+      key = `${item.key}${SEPARATOR}${stored.id}`
+    }
   }
 
   async #find(queue: string, id: number): Promise<StoredItem> {
