@@ -29,8 +29,8 @@ export class DelegatingOrchestrator implements Orchestrator {
       setNodes: (source, nodes) => this.current().remote.setNodes(source, nodes),
       nodes: () => this.current().remote.nodes(),
       held: () => this.current().remote.held(),
-      complete: (task, key, attestation) => this.current().remote.complete(task, key, attestation),
-      fail: (task, key, error) => this.current().remote.fail(task, key, error),
+      complete: (...args) => this.current().remote.complete(...args),
+      fail: (...args) => this.current().remote.fail(...args),
       fallBack: (task, key, reason) => this.current().remote.fallBack(task, key, reason),
       withdrawn: listener => this.current().remote.withdrawn(listener)
     }

@@ -18,7 +18,10 @@ export const remotePlacers = point<RemotePlacer>('orchestrator.remote-placers', 
 export interface RemotePlacer {
   /** Unique name, at most 64 characters; `RemoteDelegate.placer` of its tasks. */
   readonly name: string
-  /** Decides whether this placer wants a new task. Synchronous, without I/O. A throw counts as false. */
+  /**
+   * Decides whether this placer wants a new task. Not asked for tasks that came from another machine. Synchronous,
+   * without I/O. A throw counts as false.
+   */
   wants(task: TaskView): boolean
   /**
    * Places a task whose `remote.idempotency_key` names this hold. A rejection queues the task locally, with the error's
@@ -86,11 +89,12 @@ export interface RemoteWork {
   held(): readonly HeldTask[]
   /**
    * Completes a held task with a remote result. `done`: the result was used; a gate may have sent the task back to its
-   * local queue. Rejects with the error of a gate that refuses the completion; the task then stays held.
+   * local queue. Rejects with the error of a gate that refuses the completion; the task then stays held. `node`: the node
+   * that executed the task, if `place` did not know it; the delegate names it from then on.
    */
-  complete(task: number, key: string, attestation: Attestation): Promise<'done' | 'stale'>
-  /** Fails a held task with a remote error. */
-  fail(task: number, key: string, error: string): Promise<'done' | 'stale'>
+  complete(task: number, key: string, attestation: Attestation, node?: string): Promise<'done' | 'stale'>
+  /** Fails a held task with a remote error. `node`: as for {@link RemoteWork.complete}. */
+  fail(task: number, key: string, error: string, node?: string): Promise<'done' | 'stale'>
   /**
    * Ends a hold: the task is queued locally, with the placement `local_queue_fallback_after_remote_relay_error`. The
    * caller withdraws its work first; listeners of `withdrawn` are not called.

@@ -47,6 +47,8 @@ export interface CoreOptions {
   /** Model and memory (MiB) of the host's GPU, if configured. */
   readonly gpu?: { readonly gpu_model: string; readonly gpu_vram_mb: number } | undefined
   readonly random?: Random | undefined
+  /** Maximum duration of a placement on another machine in milliseconds; default 60,000. */
+  readonly placeTimeoutMs?: number | undefined
 }
 
 /** The state, and the objects that one version of the code creates for it. */
@@ -227,7 +229,11 @@ interface ServiceParts {
   readonly policy: () => OrchestratorPolicy
 }
 
-function makeService(hub: HubContext, { settings, root }: CoreOptions, parts: ServiceParts): OrchestratorService {
+function makeService(
+  hub: HubContext,
+  { settings, root, placeTimeoutMs }: CoreOptions,
+  parts: ServiceParts
+): OrchestratorService {
   const { ledgers, gates, report, world, runner, nodes, policy } = parts
   const { repositoryId, bus, readySignals, signals, withdrawals, now } = hub
   const { trust, budgets, attention, executionTimes, pendingEvents } = ledgers
@@ -251,6 +257,7 @@ function makeService(hub: HubContext, { settings, root }: CoreOptions, parts: Se
       maxVramMb: () => nodes.maxVramMb,
       runner,
       signals,
+      timeoutMs: placeTimeoutMs,
       report
     }),
     remote: service =>

@@ -15,7 +15,7 @@ export interface PlacingDependencies {
   readonly runner: CommandRunner
   readonly signals: TaskSignals
   /** Maximum duration of one placement in milliseconds; default 60,000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   readonly report: (operation: string, error: unknown) => void
 }
 

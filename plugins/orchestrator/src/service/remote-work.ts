@@ -79,7 +79,7 @@ export class RemoteWorkService implements RemoteWork {
     return held.sort((one, other) => one.task_id - other.task_id)
   }
 
-  async complete(task: number, key: string, given: Attestation): Promise<'done' | 'stale'> {
+  async complete(task: number, key: string, given: Attestation, node?: string): Promise<'done' | 'stale'> {
     const { world, runner, gates, withRealPaths } = this.#deps
     const held = heldWith(world, task, key)
     if (held === null) return 'stale'
@@ -88,13 +88,13 @@ export class RemoteWorkService implements RemoteWork {
     const gathering = gates.gather(taskView(held), attestation)
     const evidence = gathering === null ? null : await gathering
     const completion = await runner.run((world, changes) =>
-      completeHeld(world, changes, task, key, attestation, evidence)
+      completeHeld(world, changes, task, key, { attestation, evidence, node })
     )
     return completion === null ? 'stale' : 'done'
   }
 
-  async fail(task: number, key: string, error: string): Promise<'done' | 'stale'> {
-    const isFailed = await this.#deps.runner.run((world, changes) => failHeld(world, changes, task, key, error))
+  async fail(task: number, key: string, error: string, node?: string): Promise<'done' | 'stale'> {
+    const isFailed = await this.#deps.runner.run((world, changes) => failHeld(world, changes, task, key, error, node))
     return isFailed ? 'done' : 'stale'
   }
 

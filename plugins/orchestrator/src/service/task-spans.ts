@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import {
   type AgentEvent,
+  type AgentEventKind,
   type ObservabilitySpans,
   type Span,
+  type SpanAttributes,
   type SpanParent,
   type TaskView,
   taskLabel
 } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 
 const PLUGIN = 'orchestrator'
 /** Maximum tasks whose spans are open. The spans of further tasks begin when others have ended. */
@@ -32,6 +35,14 @@ const ENDS: Readonly<Record<string, string | null>> = {
   task_failed: 'failed',
   task_cancelled: 'cancelled',
   task_expired: 'expired'
+}
+
+function placementOf(event: Extract<AgentEventKind, { type: 'task_placed' }>): SpanAttributes {
+  const { placement_reason, lease_id, mesh_node_id, claimer_node_id } = event
+  return {
+    'svc.placement_reason': placement_reason,
+    ...defined({ 'svc.lease_id': lease_id, 'svc.mesh_node_id': mesh_node_id, 'svc.claimer_node_id': claimer_node_id })
+  }
 }
 
 /** Records the life of each task as a trace: a span for the task, and one for each wait and phase. */
@@ -63,6 +74,7 @@ export class TaskSpans {
     const outcome = ENDS[type]
     const known = this.#open.get(id) ?? (outcome === undefined ? this.#begin(spans, id, view(id)) : null)
     if (known === null) return
+    if (kind.type === 'task_placed') known.task.set(placementOf(kind))
     if (outcome !== undefined) {
       this.#open.delete(id)
       known.part.end(outcome ?? undefined)
@@ -81,7 +93,8 @@ export class TaskSpans {
       return null
     const call = this.#calls.get(traceId)
     this.#calls.delete(traceId)
-    const span = spans.step(PLUGIN, `task ${taskLabel(id)}`, { 'svc.task': taskLabel(id) }, call ?? { traceId })
+    const attributes = { 'svc.task': taskLabel(id), 'svc.placement_reason': task.placement_reason }
+    const span = spans.step(PLUGIN, `task ${taskLabel(id)}`, attributes, call ?? { traceId })
     if (span === null) return null
     const open = { task: span, part: this.#part(spans, span, 'queued', {}) }
     this.#open.set(id, open)

@@ -21,7 +21,15 @@ export interface Withdrawal {
   readonly why: WithdrawalReason
 }
 
-/** A task whose hold is not confirmed yet. */
+/** Result of a task that another machine has completed. */
+export interface RemoteResult {
+  readonly attestation: Attestation
+  readonly evidence: GateEvidence | null
+  /** Node that executed the task, if known. */
+  readonly node: string | undefined
+}
+
+/** Fields of a held task. */
 type PlacingFields = TaskExtra & { remote: RemoteDelegate }
 
 /** Returns the delegate of a new hold; its key is not used again. */
@@ -59,7 +67,7 @@ export function confirmHold(
     const ended = world.tasks.get(id)?.extra?.remote
     // The remote result was faster than the confirmation.
     if (ended?.idempotency_key === begun.idempotency_key) {
-      extraFields(world.task(id)).remote = delegate
+      extraFields(world.task(id)).remote = { ...delegate, ...ended }
       changes.touch('task', id)
     }
     changes.withdraw({ task: id, delegate, why: 'moved' })
@@ -159,8 +167,7 @@ export function completeHeld(
   changes: StateChanges,
   id: number,
   key: string,
-  attestation: Attestation,
-  evidence: GateEvidence | null
+  { attestation, evidence, node }: RemoteResult
 ): Completion | null {
   const task = heldWith(world, id, key)
   if (task === null) return null
@@ -174,7 +181,7 @@ export function completeHeld(
     throw error
   }
   const { requeued } = completion
-  if (requeued === undefined) markExecuted(task)
+  if (requeued === undefined) markExecuted(task, node)
   else {
     task.placement = 'local_queue_default'
     const detail = `the gate ${requeued.gate} sent the remote result back`
@@ -184,19 +191,26 @@ export function completeHeld(
 }
 
 /** Fails a held task with a remote error. False if the key is stale. */
-export function failHeld(world: World, changes: StateChanges, id: number, key: string, error: string): boolean {
+export function failHeld(
+  world: World,
+  changes: StateChanges,
+  id: number,
+  key: string,
+  error: string,
+  node: string | undefined
+): boolean {
   const task = heldWith(world, id, key)
   if (task === null) return false
   world.holds.delete(id)
   fail(world, changes, id, error)
-  markExecuted(task)
+  markExecuted(task, node)
   return true
 }
 
-/** Records that a remote result was used, even if its hold was not confirmed yet. */
-function markExecuted(task: Task): void {
+/** Records that the result of a node was used, even if its hold was not confirmed yet. */
+function markExecuted(task: Task, node: string | undefined): void {
   const extra = extraFields(task) as PlacingFields
-  extra.remote = { ...extra.remote, confirmed: true }
+  extra.remote = { ...extra.remote, confirmed: true, ...(node === undefined ? null : { mesh_node_id: node }) }
   task.placement = 'mesh_remote_lease_hold'
 }
 

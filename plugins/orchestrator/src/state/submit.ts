@@ -132,6 +132,8 @@ export function submit(
 
 /** Holds a new task for a placer, or records why not. Only a free agent can answer for a task on another machine. */
 function holdIfWanted(task: Task, agent: Agent, placement: PlacementPort): void {
+  // A task of another machine would only come back.
+  if (task.extra?.remote_origin !== undefined) return
   const placer = placement.placerFor(taskView(task))
   if (placer === null) return
   const extra = extraFields(task)

@@ -296,7 +296,7 @@ export class World {
         break
       case 'InProgress':
         agent.working.delete(task)
-        if (agent.current === task) agent.current = null
+        if (agent.current === task) agent.current = this.#otherHeld(agent)
         this.#weigh(agent, -taskWeight(task))
         this.deps.observer.stopped(task.id, because)
         // Its agent may start the next task.
@@ -345,6 +345,12 @@ export class World {
         agent.parked.add(task)
     }
     if (agent.hasWork) agent.idleSince = null
+  }
+
+  /** Returns a held task of an agent. After a recovery, an agent may have several. */
+  #otherHeld(agent: Agent): Task | null {
+    if (this.holds.size > 0) for (const task of agent.working) if (this.holds.has(task.id)) return task
+    return null
   }
 
   #weigh(agent: Agent, fiftieths: number): void {

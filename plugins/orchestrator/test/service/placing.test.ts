@@ -425,6 +425,95 @@ t.test('after a restart, confirmed holds continue, and unconfirmed ones are queu
   t.equal(second.placer.pending.length, 0, 'nothing is placed again')
 })
 
+t.test('a placement that takes too long fails; if it succeeds later, it is withdrawn', async t => {
+  const opened = await open(t, { placeTimeoutMs: 20 })
+  const { service, placer, withdrawn, delegates } = opened
+  const submitting = service.submit(task)
+  const { signal, resolve, task: placing } = await placer.next()
+  t.match(await submitting, { status: 'Queued' })
+  t.ok(signal.aborted)
+  t.match(service.explain(1)?.placement.because, /the task was not placed within 0\.02 s/)
+  t.match(await service.next(1), { id: 1 })
+  resolve()
+  await turn()
+  await turn()
+  t.same(withdrawn, [[1, placing.remote.idempotency_key, 'moved']])
+  t.match(delegates, [PLACED])
+  t.match(service.task(1), { status: { kind: 'InProgress' }, remote: undefined }, 'the local worker continues')
+})
+
+t.test('a result names the node that executed the task', async t => {
+  const opened = await open(t)
+  opened.placer.answer = () => ({ lease_id: '7' })
+  const { service, remote, placer } = opened
+  await service.submit({ ...task, agent_name: 'one' })
+  await service.submit({ ...task, agent_name: 'two' })
+  const [one, two] = placer.pending.map(each => each.task.remote.idempotency_key) as [string, string]
+  t.equal(await remote.complete(1, one, DONE, 'gpu-3'), 'done')
+  t.equal(await remote.fail(2, two, 'no memory', 'gpu-4'), 'done')
+  t.match(service.tasks(), [
+    { remote: { lease_id: '7', mesh_node_id: 'gpu-3' } },
+    { remote: { lease_id: '7', mesh_node_id: 'gpu-4' } }
+  ])
+  t.match(service.explain(1)?.placement.because, 'The task ran on gpu-3 with lease 7, placed by fake.')
+})
+
+t.test('a task that came from another machine is not placed', async t => {
+  const { service, placer } = await open(t)
+  const remote_origin = { idempotency_key: 'orch-remote-9-1' } as never
+  t.match(await service.submit({ ...task, remote_origin }), { status: 'Queued' })
+  t.equal(placer.pending.length, 0)
+})
+
+t.test('while the database is away, a placed task stays held, and is so after a restart', async t => {
+  const [{ openStore }, { faulty }] = await Promise.all([
+    import('../durable/test-persistence.ts'),
+    import('../durable/faulty-store.ts')
+  ])
+  const store = faulty(await openStore())
+  const first = await open(t, { store, settings: { commit_timeout_ms: 100, commit_queue_limit: 1 } })
+  const submitting = first.service.submit(task)
+  const { resolve, task: placing } = await first.placer.next()
+  store.away = true
+  // Fills the queue of changes, so that further commands are rejected.
+  await t.rejects(first.service.spawnAgent({ name: 'two' }), { code: 'ORC_NOT_DURABLE' })
+  await t.rejects(first.service.spawnAgent({ name: 'three' }), { code: /^ORC_/ })
+  resolve()
+  await t.rejects(submitting, { code: 'ORC_NOT_DURABLE' })
+  const held = [{ task_id: 1, delegate: { confirmed: true, ...PLACED } }]
+  t.match(first.remote.held(), held)
+  store.away = false
+  await first.close()
+  const second = await open(t, { store })
+  t.match(second.remote.held(), held)
+  t.equal(await second.remote.complete(1, placing.remote.idempotency_key, DONE), 'done')
+})
+
+t.test(
+  'two held tasks of one agent after a restart with fewer agents: the agent is busy until both have ended',
+  async t => {
+    const { openStore } = await import('../durable/test-persistence.ts')
+    const store = await openStore()
+    const first = await open(t, { store })
+    const one = await held(first, { ...task, agent_name: 'one' } as never)
+    const two = await held(first, { ...task, agent_name: 'two' } as never)
+    await first.close()
+    const second = await open(t, { store, settings: { max_agents: 1 } })
+    const { service, remote, placer } = second
+    t.match(remote.held(), [
+      { task_id: 1, agent_id: 1 },
+      { task_id: 2, agent_id: 1 }
+    ])
+    placer.wants = () => false
+    await service.submit(task)
+    t.equal(await remote.complete(1, one.key, DONE), 'done')
+    t.equal(await service.next(1), null)
+    t.match(service.agent(1), { current_task: 2 })
+    t.equal(await remote.complete(2, two.key, DONE), 'done')
+    t.match(await service.next(1), { id: 3 })
+  }
+)
+
 t.test('an error of a listener does not keep others from hearing of withdrawn work', async t => {
   const opened = await open(t)
   const { service, remote, warnings } = opened

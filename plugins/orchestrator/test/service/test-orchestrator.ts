@@ -35,6 +35,7 @@ export async function openTestOrchestrator(
     readonly root?: string
     readonly at?: number
     readonly placers?: readonly RemotePlacer[]
+    readonly placeTimeoutMs?: number
   } = {}
 ): Promise<TestOrchestrator> {
   const root = options.root ?? mkdtempSync(join(tmpdir(), 'svc-orchestrator-'))
@@ -62,7 +63,8 @@ export async function openTestOrchestrator(
     remotePlacers: () => options.placers ?? [],
     setMode: async (session, mode) => void modes.push([session, mode]),
     now: () => time,
-    random: () => 0.5
+    random: () => 0.5,
+    placeTimeoutMs: options.placeTimeoutMs
   })
   open.service.subscribe(event => events.push(event))
   t.teardown(() => open.close())
