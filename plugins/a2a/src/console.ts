@@ -79,6 +79,7 @@ const messages: DashboardPage = {
             { field: 'state', title: 'A2A state', format: 'state' },
             { field: 'status', title: 'Status', format: 'state' },
             { field: 'agent_name', title: 'Agent', link: agentPage('agent_id') },
+            { field: 'holder', title: 'Process' },
             { field: 'context_id', title: 'Context' },
             { field: 'description', title: 'Description' },
             { field: 'created_at_ms', title: 'Submitted', format: 'time' }

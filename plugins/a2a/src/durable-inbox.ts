@@ -209,7 +209,7 @@ export class DurableInbox {
 
   /**
    * Acknowledges a message; false if there is none to acknowledge. With `fence`, only the claim with that fence can do so,
-   * also after its lease, while nobody else has claimed the message. Without it, anybody can, also for a dead letter.
+   * also after its lease, while no other consumer has claimed the message. Without it, anybody can, also for a dead letter.
    */
   async ack(agent: number, message: number | string, fence?: number): Promise<boolean> {
     const now = this.#now()

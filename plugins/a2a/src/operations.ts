@@ -166,7 +166,7 @@ export const a2aAck = defineOperation({
     fence: t.optional(
       t.integer({
         minimum: 1,
-        description: 'Fence of the delivery: acknowledges only if nobody else has received the message since.'
+        description: 'Fence of the delivery: acknowledges only if no other consumer has received the message since.'
       })
     ),
     agent_session_id: text(2_048, 'Session of the caller; checked if present.')
@@ -380,6 +380,7 @@ export const a2aTasks = defineOperation({
   input: t.object({
     agent_id: t.optional(agent('Only tasks of this agent.')),
     state: t.optional(t.enum(STATES)),
+    own: t.boolean({ default: false, description: 'Only tasks that the answering process holds.' }),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
   }),
   output: t.object({
@@ -392,7 +393,8 @@ export const a2aTasks = defineOperation({
         state: t.enum(STATES),
         status: t.string({ description: 'Status in the orchestrator.' }),
         description: t.string({ description: 'The first 200 characters.' }),
-        created_at_ms: t.integer()
+        created_at_ms: t.integer(),
+        holder: t.optional(t.string({ description: 'Process that holds the task, for example 4711 on box.' }))
       })
     )
   }),
@@ -402,7 +404,7 @@ export const a2aTasks = defineOperation({
     rpc: true,
     cli: {
       command: 'a2a tasks',
-      view: { rows: 'tasks', columns: ['task_id', 'agent_id', 'state', 'status', 'description'] }
+      view: { rows: 'tasks', columns: ['task_id', 'agent_id', 'state', 'status', 'holder', 'description'] }
     }
   }
 })

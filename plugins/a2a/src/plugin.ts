@@ -1,5 +1,13 @@
-import { type A2aPlane, a2aBus, a2aPlanes, databaseStore, kernelPort, orchestrator } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import {
+  type A2aPlane,
+  a2aBus,
+  a2aPlanes,
+  databaseStore,
+  kernelPort,
+  orchestrator,
+  repositoryTasks
+} from '@svc/contracts'
+import { definePlugin, ref } from '@svc/plugin-sdk'
 import { durablePlane, localPlane } from './built-in-planes.ts'
 import { PlaneBus } from './bus.ts'
 import { contributeConsole, MESSAGES_TOPIC } from './console.ts'
@@ -42,11 +50,11 @@ export default definePlugin({
   summary: 'Messages between agents over five planes',
   config: settings,
   requires: { kernel: kernelPort, orchestrator },
-  optional: { database: databaseStore },
+  optional: { database: databaseStore, repository: ref(repositoryTasks) },
   provides: [a2aBus],
   operations,
   points: [a2aPlanes],
-  async activate(ctx, { kernel, orchestrator, database }) {
+  async activate(ctx, { kernel, orchestrator, database, repository }) {
     const { consumer_id = `pid:${process.pid}`, lease_ms, max_attempts, retention_days } = ctx.config
     const local = await ctx.keep(
       'local messages',
@@ -88,7 +96,7 @@ export default definePlugin({
     ctx.implement(a2aBroadcast, broadcastHandler(bus, orchestrator, planes))
     ctx.implement(a2aHistory, historyHandler(bus, planes))
     ctx.implement(a2aMessages, messagesHandler(bus, orchestrator, planes))
-    ctx.implement(a2aTasks, tasksHandler(orchestrator))
+    ctx.implement(a2aTasks, tasksHandler(orchestrator, repository))
     const streams = new AbortController()
     ctx.onDrain('message streams', () => streams.abort())
     ctx.implement(a2aWatch, watchHandler(bus, durable, planes, streams.signal))

@@ -1,9 +1,18 @@
-import type { Orchestrator, TaskStatusKind } from '@svc/contracts'
-import type { Handler, OutputOf } from '@svc/plugin-sdk'
+import {
+  type Orchestrator,
+  processLabel,
+  type RepositoryTasks,
+  type TaskProcess,
+  type TaskStatusKind,
+  type TaskView
+} from '@svc/contracts'
+import type { Handler, OutputOf, Ref } from '@svc/plugin-sdk'
 import { agentName } from './agent-name.ts'
 import type { a2aTasks } from './operations.ts'
 
 type State = OutputOf<typeof a2aTasks>['tasks'][number]['state']
+
+type ListedTask = TaskView & { readonly process?: TaskProcess }
 
 const SHOWN_CHARACTERS = 200
 
@@ -19,13 +28,18 @@ const STATE_OF: Readonly<Record<TaskStatusKind, State>> = {
   Cancelled: 'canceled'
 }
 
-export function tasksHandler(orchestrator: Pick<Orchestrator, 'tasks' | 'agent'>): Handler<typeof a2aTasks> {
-  return ({ agent_id, state, limit }) => {
-    const tasks = orchestrator
-      .tasks(agent_id === undefined ? {} : { agent: agent_id })
-      .filter(({ status }) => state === undefined || STATE_OF[status.kind] === state)
+/** `repository`: tasks of all processes; without it, only those of this process are listed. */
+export function tasksHandler(
+  orchestrator: Pick<Orchestrator, 'tasks' | 'agent'>,
+  repository: Ref<RepositoryTasks> | undefined
+): Handler<typeof a2aTasks> {
+  return async ({ agent_id, state, limit, own }, { signal }) => {
+    const filter = agent_id === undefined ? {} : { agent: agent_id }
+    const all = await repository?.available?.list({ ...filter, own }, signal)
+    const tasks: readonly ListedTask[] = all?.items ?? orchestrator.tasks(filter)
     return {
       tasks: tasks
+        .filter(({ status }) => state === undefined || STATE_OF[status.kind] === state)
         .slice(-limit)
         .reverse()
         .map(task => ({
@@ -37,7 +51,8 @@ export function tasksHandler(orchestrator: Pick<Orchestrator, 'tasks' | 'agent'>
           status: task.status.kind,
           // Drops half of a surrogate pair at the end.
           description: task.description.slice(0, SHOWN_CHARACTERS).replace(/[\uD800-\uDBFF]$/, ''),
-          created_at_ms: task.created_at_ms
+          created_at_ms: task.created_at_ms,
+          ...(task.process === undefined ? {} : { holder: processLabel(task.process) })
         }))
     }
   }

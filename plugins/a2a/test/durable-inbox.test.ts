@@ -223,7 +223,7 @@ t.test('an acknowledgement with a fence is refused once another consumer has rec
   clock.now += 4_999
   t.same(await a.claim(2, all), [])
   clock.now += 2
-  t.ok(await b.ack(2, id, 2), 'after its lease, while nobody else has claimed it')
+  t.ok(await b.ack(2, id, 2), 'after its lease, while no other consumer has claimed it')
   t.notOk(await b.ack(2, id, 2), 'once')
 })
 

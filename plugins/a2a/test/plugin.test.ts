@@ -2,10 +2,24 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CallerInputOf, OutputOf, Plugin } from '@svc/plugin-sdk'
+import { type A2aMessage, type A2aPlane, a2aPlanes, type PlaneMessage } from '@svc/contracts'
+import { type CallerInputOf, definePlugin, type OutputOf, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
 import plugin from '#plugin'
-import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aMessages, a2aSend, a2aTasks, a2aWatch } from '#root'
+import {
+  a2aAck,
+  a2aBroadcast,
+  a2aDead,
+  a2aExtend,
+  a2aHistory,
+  a2aInbox,
+  a2aMessages,
+  a2aNack,
+  a2aRevive,
+  a2aSend,
+  a2aTasks,
+  a2aWatch
+} from '#root'
 import { openWorld } from './open-world.ts'
 
 type World = Awaited<ReturnType<typeof openWorld>>
@@ -159,6 +173,103 @@ t.test('route mesh throws MSG_MESH_OFF with a hint, and an unknown route throws 
   for (const call of calls)
     await t.rejects(call, { code: 'MSG_MESH_OFF', message: /mesh plugin is off/, hint: /enable the mesh plugin/ })
   await t.rejects(send(world, { route: 'pigeon' as never }), { code: 'MSG_PLANE_UNKNOWN' })
+})
+
+t.test('route mesh is carried by a contributed plane, and a plane that fails is reported', async t => {
+  const world = await openWorld(t)
+  const sent: PlaneMessage[] = []
+  const acked: unknown[] = []
+  let broken = false
+  const message = (id: number): A2aMessage => ({
+    id,
+    sender: 9,
+    receiver: 2,
+    msg_type: 'free_form',
+    payload: 'from afar',
+    plane: 'remote_mesh',
+    priority: 'normal',
+    timestamp_ms: 1,
+    acknowledged: false
+  })
+  const mesh: A2aPlane = {
+    route: 'mesh',
+    plane: 'remote_mesh',
+    async send(message) {
+      sent.push(message)
+      return { id: 77, uuid: null, dropped: 0, repeated: false, timestamp_ms: 1 }
+    },
+    async inbox() {
+      if (broken) throw new Error('the control plane does not respond')
+      return [message(5)]
+    },
+    ack: async (agent, id, fence) => acked.push([agent, id, fence]) > 0,
+    health: () => ({ ok: true })
+  }
+  const carrier = definePlugin({ name: 'carrier', activate: ctx => ctx.contribute(a2aPlanes, mesh, 'plane mesh') })
+  await world.kernel.replace(carrier as Plugin)
+  t.match(await send(world, { route: 'mesh', receiver_id: 9 }), {
+    message_id: 77,
+    delivery_plane: 'remote_mesh',
+    route_ok: true,
+    relay_attempted: true,
+    relay_ok: true
+  })
+  t.match(sent, [{ sender: 1, receiver: 9, payload: 'hello' }])
+  t.match(await inbox(world, { source: 'mesh' }), { remote_attempted: true, remote_ok: true, unread_count: 1 })
+  await send(world)
+  t.match(await inbox(world), {
+    remote_attempted: true,
+    remote_ok: true,
+    delivery_planes: ['local_ephemeral', 'broadcast', 'local_durable', 'remote_mesh'],
+    messages: [{ route: 'local' }, { id: 5, route: 'mesh', payload: 'from afar' }]
+  })
+  t.match(await world.kernel.call(a2aAck, { agent_id: 2, message_id: 5, route: 'mesh', fence: 3 }), {
+    acknowledged: true
+  })
+  t.same(acked, [[2, 5, 3]])
+  broken = true
+  t.match(await inbox(world), { remote_attempted: true, remote_ok: false, messages: [{ route: 'local' }] })
+  for (const change of [{ delay_ms: 5 }, { max_attempts: 2 }])
+    await t.rejects(send(world, { route: 'mesh', ...change }), { code: 'MSG_PLANE_UNSUITED', message: /no leases/ })
+  await t.rejects(world.kernel.call(a2aNack, { agent_id: 2, message_id: 5, fence: 1, route: 'mesh' }), {
+    code: 'MSG_PLANE_UNSUITED'
+  })
+  t.equal(sent.length, 1, 'nothing was sent without its delay')
+})
+
+t.test('the tools extend, return, bury, list and revive durable messages', async t => {
+  const world = await openWorld(t, { settings: { max_attempts: 5 } })
+  const { kernel } = world
+  const { message_id: id = 0 } = await send(world, { route: 'db', delay_ms: 0 })
+  const token = async () => ({
+    agent_id: 2,
+    message_id: id,
+    fence: (await inbox(world)).messages[0]?.fence ?? 0
+  })
+  const first = await token()
+  t.equal(first.fence, 1)
+  t.same(await kernel.call(a2aExtend, { ...first, lease_ms: 60_000 }), { extended: true })
+  t.same(await kernel.call(a2aExtend, { ...first, fence: 2 }), { extended: false })
+  t.same(await kernel.call(a2aNack, { ...first, error: 'busy' }), { returned: true })
+  t.match(await kernel.call(a2aAck, first), { acknowledged: false }, 'the claim has ended')
+  const second = await token()
+  t.equal(second.fence, 2)
+  t.same(await kernel.call(a2aNack, { ...second, reject: true, error: 'not for me' }), { returned: true })
+  t.match(await inbox(world), { unread_count: 0, messages: [] })
+  t.match(await kernel.call(a2aDead, {}), {
+    messages: [{ id, receiver: 2, attempts: 2, error: 'not for me', route: 'db' }]
+  })
+  t.same(await kernel.call(a2aDead, { agent_id: 3 }), { messages: [] })
+  t.same(await kernel.call(a2aRevive, { agent_id: 2, message_id: id }), { revived: true })
+  t.same(await kernel.call(a2aRevive, { agent_id: 2, message_id: id }), { revived: false })
+  t.match(await kernel.call(a2aAck, await token()), { acknowledged: true })
+  for (const route of ['local', 'mesh', 'pigeon'])
+    await t.rejects(kernel.call(a2aExtend, { ...second, route }), {
+      code: { local: 'MSG_PLANE_UNSUITED', mesh: 'MSG_MESH_OFF', pigeon: 'MSG_PLANE_UNKNOWN' }[route]
+    })
+  await t.rejects(send(world, { route: 'local', delay_ms: 5 }), { code: 'MSG_PLANE_UNSUITED' })
+  for (const wrong of [{ fence: 0 }, { fence: '1' }, { lease_ms: 10 }, { lease_ms: 10_000_000 }])
+    await t.rejects(kernel.callById('a2a.extend', { ...second, ...wrong }), { code: 'OPR_INPUT_INVALID' })
 })
 
 t.test('without a database only local messages and broadcasts work', async t => {

@@ -62,7 +62,7 @@ async function openHosts(t: Test, change: Partial<TaskViewSource> = {}): Promise
 
 const submit = (world: World) => world.orchestrator.submit({ description: 'Mine', files: [], agent_name: 'near' })
 
-t.test('tasks that a plugin shows of other hosts are listed beside those of this process', async t => {
+t.test('tasks that a plugin shows of other hosts are listed with those of this process', async t => {
   const world = await openHosts(t)
   await submit(world)
   t.match(await world.tool('queue_status'), {
@@ -121,7 +121,7 @@ t.test('a change goes to the host that the reference names, and never to the loc
   t.equal(world.orchestrator.task(1)?.status.kind, 'Cancelled')
 })
 
-t.test('a source that fails is reported beside the tasks of the others', async t => {
+t.test('a source that fails is reported with the tasks of the others', async t => {
   const world = await openHosts(t, {
     list: async () => {
       throw new Error('the control plane does not respond')

@@ -277,7 +277,7 @@ function elsewhere({ id, process }: ForeignTask, problem: string, effect: string
   )
 }
 
-/** Returns the message of an item, or why it is invalid. Whoever writes the database can write it. */
+/** Returns the message of an item, or why it is invalid. Any program with access to the database can write it. */
 export function parseMessage(body: string): VerbMessage | string {
   if (body.length > MAX_BYTES) return `it is larger than ${MAX_BYTES} bytes`
   let value: unknown
