@@ -1,15 +1,18 @@
+import { createHash } from 'node:crypto'
 import {
   type A2aPlane,
   type AgentFleet,
   type Coordination,
-  type DatabaseStore,
   type InferenceClient,
+  type KernelPort,
   type MeshPolicy,
   type MeshSettings,
   type NodeReport,
   type Orchestrator,
+  type PrimaryDatabase,
   type RemoteProcessor,
   type StatusSection,
+  type TaskViewSource,
   taskLabel
 } from '@svc/contracts'
 import { errorMessage, type Health, type Logger, settlesWithin, withTimeout } from '@svc/plugin-sdk'
@@ -27,10 +30,13 @@ import { PlainRelay } from './plain-relay.ts'
 import { meshPlane } from './plane.ts'
 import { reconcileLeases } from './reconcile.ts'
 import { holderId, holderReport, isGpuDeclared, nodeReportOf } from './record.ts'
+import { RemoteVerbs } from './remote-verbs.ts'
 import { ResultPoll } from './result-poll.ts'
 import { federationSection, snapshotSection } from './sections.ts'
 import type { Settings } from './settings.ts'
 import { Telemetry } from './telemetry.ts'
+import { PUBLISH_MS, ViewPublisher } from './view-publisher.ts'
+import { ViewSource } from './view-source.ts'
 import { Worker } from './worker.ts'
 
 /** Inbox of work if no receiving agent is set. */
@@ -53,7 +59,8 @@ export interface NodeParts {
   readonly repositoryId: string
   readonly settings: MeshSettings
   readonly orchestrator: Orchestrator
-  readonly database: Pick<DatabaseStore, 'execute'> | null
+  readonly kernel: Pick<KernelPort, 'invoke'>
+  readonly database: PrimaryDatabase | null
   readonly coordination: () => Coordination | undefined
   readonly fleet: () => AgentFleet | undefined
   readonly processor: () => RemoteProcessor | undefined
@@ -67,6 +74,7 @@ export class MeshNodeService {
   readonly delegation: Delegation
   readonly plane: A2aPlane
   readonly sections: readonly StatusSection[]
+  readonly views: TaskViewSource
   readonly #parts: NodeParts
   readonly #client: MeshClient
   readonly #holder: LeaseHolder
@@ -74,6 +82,7 @@ export class MeshNodeService {
   readonly #poll: NodesPoll
   readonly #relay: PlainRelay
   readonly #results: ResultPoll
+  readonly #verbs: RemoteVerbs
   /** Ids of this process in the mesh. */
   readonly #own = new Set<string>()
   readonly #withdrawals = new Set<Promise<void>>()
@@ -113,6 +122,10 @@ export class MeshNodeService {
       log
     })
     this.plane = meshPlane(client)
+    const { kernel } = parts
+    const accepts = parts.config.accept_verbs
+    this.#verbs = new RemoteVerbs({ client, orchestrator, kernel, node: () => this.#id, accepts, log })
+    this.views = new ViewSource({ client, repositoryId, storeId: () => this.#storeId(), verbs: this.#verbs })
     const options = { client, settings, poll: this.#poll, telemetry: this.#telemetry }
     this.sections = [snapshotSection(options), federationSection(options)]
   }
@@ -192,7 +205,8 @@ export class MeshNodeService {
     this.#id = number === 1 ? settings.nodeId : `${settings.nodeId}-${number}`
     this.#own.add(this.#id)
     if (settings.enabled) await this.#publish(signal)
-    await Promise.all([this.#join(signal), this.#pollNodes(signal), this.#work(signal)])
+    const tasks = [this.#join(signal), this.#pollNodes(signal), this.#work(signal), this.#showTasks(signal)]
+    await Promise.all(tasks)
   }
 
   /** Resolves when a control URL is set. */
@@ -298,6 +312,37 @@ export class MeshNodeService {
       return result
     })
     await loop.run(signal)
+  }
+
+  /** Publishes the open tasks of this process, and runs the verbs of other hosts on them. */
+  async #showTasks(signal: AbortSignal): Promise<void> {
+    const { config, settings, orchestrator, repositoryId, log } = this.#parts
+    if (!config.publish_tasks || !settings.httpJoin) return
+    await this.#membership?.whenJoined(signal)
+    const publisher = new ViewPublisher({
+      client: this.#client,
+      orchestrator,
+      node: this.#id,
+      repositoryId,
+      storeId: await this.#storeId(),
+      mailbox: this.#verbs.mailbox
+    })
+    const publish = new Loop({ label: 'publication of tasks', intervalMs: PUBLISH_MS, log }, async signal => {
+      if (this.#client.configured) await publisher.publish(signal)
+      return 'pause'
+    })
+    const receive = new Loop({ label: 'requests of other hosts', intervalMs: PUBLISH_MS, log }, async signal =>
+      this.#client.configured ? this.#verbs.step(signal) : 'pause'
+    )
+    await Promise.all([publish.run(signal), receive.run(signal)])
+    await this.#verbs.ended()
+  }
+
+  /** Names the database of this process: processes of several hosts may share a remote one. */
+  async #storeId(): Promise<string> {
+    const { database, settings } = this.#parts
+    if (database === null || database.mode === 'file' || database.mode === 'memory') return `node ${settings.nodeId}`
+    return `database ${createHash('sha256').update(database.location).digest('hex')}`
   }
 
   async #signer() {

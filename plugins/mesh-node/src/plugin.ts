@@ -12,7 +12,8 @@ import {
   orchestrator,
   remotePlacers,
   remoteProcessor,
-  statusSections
+  statusSections,
+  taskViewSources
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { MeshNodeService } from './node.ts'
@@ -47,6 +48,7 @@ export default definePlugin({
       version: kernel.version,
       repositoryId: kernel.repositoryId,
       settings: deps.mesh,
+      kernel,
       orchestrator: deps.orchestrator,
       database: deps.database ?? null,
       coordination: () => deps.coordination?.available,
@@ -60,6 +62,7 @@ export default definePlugin({
     })
     ctx.contribute(remotePlacers, node.delegation)
     ctx.contribute(a2aPlanes, node.plane)
+    ctx.contribute(taskViewSources, node.views)
     for (const section of node.sections) ctx.contribute(statusSections, section)
     ctx.effect('withdrawals', node.followWithdrawals())
     ctx.onServe('mesh node', () => {

@@ -19,6 +19,8 @@ import {
   meshNode,
   type Orchestrator,
   orchestrator as orchestratorToken,
+  type RepositoryTasks,
+  repositoryTasks,
   type StatusSection,
   type SubmitRequest,
   statusSections,
@@ -115,6 +117,7 @@ export interface Host {
   readonly node: MeshNode
   readonly bus: A2aBus
   readonly database: DatabaseStore
+  readonly repository: RepositoryTasks
   readonly events: readonly AgentEvent[]
   /** Reads a section of the status. */
   section(key: string): Promise<any>
@@ -153,6 +156,7 @@ export async function openHost(t: Test, options: HostOptions): Promise<Host> {
         readonly database: { readonly current: DatabaseStore }
         readonly fleet: { readonly current: { start(): void } }
         readonly kernel: KernelPort
+        readonly repository: { readonly current: RepositoryTasks }
       }
     | undefined
   let sections: readonly StatusSection[] = []
@@ -164,6 +168,7 @@ export async function openHost(t: Test, options: HostOptions): Promise<Host> {
       bus: ref(a2aBus),
       fleet: ref(agentFleet),
       database: ref(databaseStore),
+      repository: ref(repositoryTasks),
       kernel: kernelPort
     },
     points: [statusSections],
@@ -197,7 +202,7 @@ export async function openHost(t: Test, options: HostOptions): Promise<Host> {
   const close = once(() => kernel.close())
   t.teardown(close)
   if (held === undefined) throw new Error(`the probe of ${name} is not active`)
-  const { tasks, node, bus, database: store, fleet: agents, kernel: port } = held
+  const { tasks, node, bus, database: store, fleet: agents, kernel: port, repository } = held
   const events: AgentEvent[] = []
   tasks.current.subscribe(event => events.push(event))
   if (works) agents.current.start()
@@ -216,6 +221,9 @@ export async function openHost(t: Test, options: HostOptions): Promise<Host> {
     },
     get database() {
       return store.current
+    },
+    get repository() {
+      return repository.current
     },
     joinMesh(url) {
       const folder = join(port.stateRoot, 'plugins', 'mesh')

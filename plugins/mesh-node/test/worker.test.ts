@@ -92,7 +92,9 @@ t.test('a plugin can process remote work instead of the agent fleet', async t =>
 t.test('the result of a job is signed, and the control plane accepts it with the public key', async t => {
   const key = randomBytes(32)
   const publicKey = meshPublicKey(key)
-  const control = await openControl(t, { settings: { worker_result_verify_key: Buffer.from(publicKey).toString('hex') } })
+  const control = await openControl(t, {
+    settings: { worker_result_verify_key: Buffer.from(publicKey).toString('hex') }
+  })
   const { plugin } = processorPlugin(async ({ payload }) => {
     if (payload.task_description === 'fail') throw new Error('no luck')
     return { result: 'done' }
@@ -111,10 +113,10 @@ t.test('the result of a job is signed, and the control plane accepts it with the
   const [good] = await replies(client, 'job_result')
   const failed = await replies(client, 'job_fail', 2)
   t.match(JSON.parse(good?.payload ?? ''), { success: true, result: 'done' })
-  t.same(
-    failed.map(({ payload }) => JSON.parse(payload).error).sort(),
-    ['no luck', 'the payload of a task: it is not JSON']
-  )
+  t.same(failed.map(({ payload }) => JSON.parse(payload).error).sort(), [
+    'no luck',
+    'the payload of a task: it is not JSON'
+  ])
   for (const { payload, payload_blake3_hex, worker_ed25519_sig_b64 } of [good, ...failed].flatMap(each => each ?? [])) {
     const proof = { payload_blake3_hex: payload_blake3_hex ?? '', worker_ed25519_sig_b64: worker_ed25519_sig_b64 ?? '' }
     t.equal(verifyResult(payload, proof, publicKey), 'ok')

@@ -1,0 +1,102 @@
+import { operationStarting } from '@svc/contracts'
+import tools from '@svc/plugin-orchestrator-tools'
+import { definePlugin, type Principal, SvcError } from '@svc/plugin-sdk'
+import t from 'tap'
+import { eventually, type Host, openControl, openHost, WORKS } from './bed.ts'
+
+const QUIET = { ...WORKS, mesh_remote_worker_poll_interval_secs: 0 }
+const OWNER: Principal = { id: 'local', role: 'admin', scopes: ['*'] }
+const signal = new AbortController().signal
+const caller = (principal = OWNER) => ({ principal, requestId: 'r-1', signal })
+
+/** Waits until a host sees a task of another one. */
+const seen = (host: Host, task: number) =>
+  eventually(async () => {
+    const { items } = await host.repository.list({}, signal)
+    return items.find(({ id, process }) => id === task && !process.own) ?? null
+  })
+
+t.test('open tasks of a host are listed on the others, with the process that holds them', async t => {
+  const control = await openControl(t)
+  const one = await openHost(t, { name: 'one', url: control.url, orchestrator: QUIET })
+  const two = await openHost(t, { name: 'two', url: control.url, orchestrator: QUIET })
+  const description = `Describe ${'very '.repeat(100)}long`
+  const task = await one.submit({ description, priority: 'Urgent', session_id: 's-1' })
+  const view = await seen(two, task)
+  t.match(view, {
+    status: { kind: 'Queued' },
+    priority: 'Urgent',
+    session_id: 's-1',
+    placement_reason: 'local_queue_default',
+    process: { pid: process.pid, seat: null, alive: true, own: false }
+  })
+  t.equal(view.description.length, 120)
+  const { items } = await two.repository.processes(signal)
+  t.match(items[1], { open: { Queued: 1, InProgress: 0 }, own: false })
+  const own = await one.repository.list({}, signal)
+  t.equal(own.items.length, 1, 'the host does not see its own tasks twice')
+  const whole = await two.repository.find({ id: task }, signal)
+  t.equal(whole?.description, description, 'a task that is named has its whole texts')
+  await one.tasks.complete(task, { checks_passed: ['peer_review_approved'] })
+  await eventually(async () => ((await two.repository.list({}, signal)).items.length === 0 ? true : null))
+})
+
+t.test('verbs on a task of another host are run by its process, with the principal of the caller', async t => {
+  const control = await openControl(t)
+  const guard = definePlugin({
+    name: 'guard',
+    activate(ctx) {
+      ctx.on(operationStarting, ({ principal, surface, operation }) => {
+        if (principal.role === 'reader') throw new SvcError('GRD_NO', `${operation} by ${principal.id} over ${surface}`)
+      })
+    }
+  })
+  const one = await openHost(t, { name: 'one', url: control.url, orchestrator: QUIET, more: [tools, guard] })
+  const two = await openHost(t, { name: 'two', url: control.url, orchestrator: QUIET })
+  const first = await one.submit()
+  const second = await one.submit()
+  const view = await seen(two, second)
+  await two.repository.act(view, 'reorder', { priority: 'urgent' }, caller())
+  t.equal(one.tasks.task(second)?.priority, 'Urgent')
+  await t.rejects(two.repository.act(view, 'reorder', { priority: 7 }, caller()), { code: 'OPR_INPUT_INVALID' })
+  await t.rejects(two.repository.act(view, 'cancel', {}, caller({ id: 'eve', role: 'reader', scopes: [] })), {
+    code: 'GRD_NO',
+    message: 'orchestrator.cancelTask by mesh:eve over seat'
+  })
+  t.equal(one.tasks.task(second)?.status.kind, 'Queued')
+  await two.repository.act(view, 'cancel', {}, caller())
+  t.equal(one.tasks.task(second)?.status.kind, 'Cancelled')
+  t.equal(one.tasks.task(first)?.status.kind, 'Queued')
+})
+
+t.test('a host that is gone does not answer verbs, and its tasks are no longer listed', async t => {
+  const control = await openControl(t)
+  const one = await openHost(t, { name: 'one', url: control.url, orchestrator: QUIET, more: [tools] })
+  const two = await openHost(t, { name: 'two', url: control.url, orchestrator: QUIET })
+  const task = await one.submit()
+  const view = await seen(two, task)
+  await one.close()
+  await t.rejects(two.repository.act(view, 'cancel', {}, caller()), {
+    code: 'ORC_ELSEWHERE',
+    message: /nothing changed/
+  })
+})
+
+t.test('a host may refuse verbs, and may publish nothing', async t => {
+  const control = await openControl(t)
+  const one = await openHost(t, {
+    name: 'one',
+    url: control.url,
+    orchestrator: QUIET,
+    node: { accept_verbs: false },
+    more: [tools]
+  })
+  const two = await openHost(t, { name: 'two', url: control.url, orchestrator: QUIET, node: { publish_tasks: false } })
+  const task = await one.submit()
+  await two.submit()
+  const view = await seen(two, task)
+  await t.rejects(two.repository.act(view, 'cancel', {}, caller()), { code: 'ORC_ELSEWHERE', message: /accept_verbs/ })
+  t.equal(one.tasks.task(task)?.status.kind, 'Queued')
+  const { items } = await one.repository.list({}, signal)
+  t.equal(items.length, 1)
+})
