@@ -6,6 +6,8 @@ export interface ServerCandidate {
   /** Without a trailing slash. */
   readonly url: string
   readonly setting: string
+  /** Format that every model of the server supports, if the setting `api` is `auto`. */
+  readonly api?: 'openai'
 }
 
 /** Default address of svc's own model server; Ollama's default port is tried next. */
@@ -16,19 +18,29 @@ const DEFAULT_PORT = '11434'
 
 type Addresses = Pick<Settings, 'url' | 'alternate_url' | 'alternate_host'>
 
+export interface KnownServers {
+  /** Path of the setting with `url`, if it belongs to another plugin. */
+  readonly named?: string | undefined
+  /** Returns the address of svc's own model server. */
+  readonly own?: (() => string) | undefined
+  /** Returns the address of the router; null if the router is disabled. */
+  readonly router?: (() => string | null) | undefined
+}
+
 /**
- * Returns the addresses to try, in order. A configured address is the only one: another server may not be trusted.
- * `named`: path of the setting with `url`, if it belongs to another plugin. `own`: returns the address of
- * svc's own model server. Throws `ICL_ADDRESS_INVALID`.
+ * Returns the addresses to try, in order. A configured address, or that of an enabled router, is the only one: another
+ * server may not be trusted. Throws `ICL_ADDRESS_INVALID`.
  */
 export function candidates(
   addresses: Addresses,
-  { named, own }: { readonly named?: string | undefined; readonly own?: (() => string) | undefined } = {}
+  { named, own, router }: KnownServers = {}
 ): readonly ServerCandidate[] {
   const { url, alternate_url, alternate_host } = addresses
   if (url !== undefined) return [fromUrl('url', url, named)]
   if (alternate_url !== undefined) return [fromUrl('alternate_url', alternate_url)]
   if (alternate_host !== undefined) return [fromHost('alternate_host', alternate_host)]
+  const routed = router?.() ?? null
+  if (routed !== null) return [{ url: routed, setting: 'default', api: 'openai' }]
   return [{ url: own?.() ?? DEFAULT_OWN_URL, setting: 'default' }, OLLAMA]
 }
 

@@ -22,6 +22,8 @@ interface ClientOptions {
   readonly named?: string
   /** Returns the address of svc's own model server; default: port 11435 on this machine. */
   readonly own?: () => string
+  /** Returns the address of the router; null if the router is disabled. */
+  readonly router?: () => string | null
   readonly hooks?: ModelHooks
   readonly passFor?: WireOptions['passFor']
 }
@@ -34,15 +36,17 @@ export class ModelServerClient implements InferenceClient {
   readonly #connector: Connector
   readonly #hooks: ModelHooks
   readonly #own: (() => string) | undefined
+  readonly #router: (() => string | null) | undefined
   readonly #passFor: WireOptions['passFor']
 
   /** `settings` is called on each use, because some settings change at run time. */
-  constructor(settings: () => Settings, { named, own, hooks = NO_MODEL_HOOKS, passFor }: ClientOptions = {}) {
+  constructor(settings: () => Settings, { named, own, router, hooks = NO_MODEL_HOOKS, passFor }: ClientOptions = {}) {
     this.#hooks = hooks
     this.#settings = settings
     this.#own = own
+    this.#router = router
     this.#passFor = passFor
-    this.#connector = new Connector(settings, defined({ named, own, passFor }))
+    this.#connector = new Connector(settings, defined({ named, own, router, passFor }))
   }
 
   get model(): string {
@@ -63,7 +67,7 @@ export class ModelServerClient implements InferenceClient {
   }
 
   #candidates(): readonly ServerCandidate[] {
-    return candidates(this.#settings(), { own: this.#own })
+    return candidates(this.#settings(), { own: this.#own, router: this.#router })
   }
 
   async endpoint(signal?: AbortSignal): Promise<InferenceEndpoint> {

@@ -26,6 +26,8 @@ export interface ConnectorOptions {
   readonly named?: string
   /** Returns the address of svc's own model server. */
   readonly own?: () => string
+  /** Returns the address of the router; null if the router is disabled. */
+  readonly router?: () => string | null
   readonly passFor?: WireOptions['passFor']
 }
 
@@ -34,14 +36,16 @@ export class Connector {
   readonly #settings: () => Settings
   readonly #named: string | undefined
   readonly #own: (() => string) | undefined
+  readonly #router: (() => string | null) | undefined
   readonly #passFor: WireOptions['passFor']
   #found: CachedConnection | undefined
   #looking: Promise<CachedConnection> | undefined
 
-  constructor(settings: () => Settings, { named, own, passFor }: ConnectorOptions = {}) {
+  constructor(settings: () => Settings, { named, own, router, passFor }: ConnectorOptions = {}) {
     this.#settings = settings
     this.#named = named
     this.#own = own
+    this.#router = router
     this.#passFor = passFor
   }
 
@@ -78,7 +82,8 @@ export class Connector {
   async #search(): Promise<CachedConnection> {
     const settings = this.#settings()
     const failures: string[] = []
-    for (const candidate of candidates(settings, { named: this.#named, own: this.#own })) {
+    const known = { named: this.#named, own: this.#own, router: this.#router }
+    for (const candidate of candidates(settings, known)) {
       try {
         return await this.#probe(candidate, settings)
       } catch (error) {
@@ -94,10 +99,14 @@ export class Connector {
     })
   }
 
-  async #probe({ url, setting }: ServerCandidate, settings: Settings): Promise<CachedConnection> {
+  async #probe(
+    { url, setting, api: supported = 'auto' }: ServerCandidate,
+    settings: Settings
+  ): Promise<CachedConnection> {
     const options = { url, apiKey: settings.api_key, passFor: this.#passFor }
+    const chosen = settings.api === 'auto' ? (supported ?? 'auto') : settings.api
     const wires: readonly Wire[] = [new OllamaWire(options), new OpenAiWire(options)].filter(
-      ({ api }) => settings.api === 'auto' || settings.api === api
+      ({ api }) => chosen === 'auto' || chosen === api
     )
     let failure: unknown
     for (const wire of wires) {

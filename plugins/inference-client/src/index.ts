@@ -1,5 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { candidates } from './address.ts'
 export { ModelServerClient } from './client.ts'
-export { ownServer } from './own-server.ts'
+export { configuredRouter, ownServer } from './own-server.ts'
 export { NO_MODEL, type Settings } from './settings.ts'

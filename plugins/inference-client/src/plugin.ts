@@ -1,5 +1,6 @@
 import {
   inferenceClient,
+  inferenceRouter,
   kernelAdmin,
   kernelPort,
   modelAnswer,
@@ -24,23 +25,33 @@ import {
   showHandler,
   showModel
 } from './operations.ts'
-import { ownServer } from './own-server.ts'
+import { configuredRouter, ownServer, reachable } from './own-server.ts'
 import { settings } from './settings.ts'
 
 export default definePlugin({
   name: 'inference-client',
   summary: 'Client for the configured model server, for other plugins and the command line',
   config: settings,
-  optional: { admin: kernelAdmin, kernel: kernelPort, server: ref(ownModelServer) },
+  optional: {
+    admin: kernelAdmin,
+    kernel: kernelPort,
+    server: ref(ownModelServer),
+    router: ref(inferenceRouter)
+  },
   provides: [inferenceClient],
   hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
   operations: [listModels, listRunning, showModel, checkModel, askModel],
   commands: [chatCommand],
-  activate(ctx, { admin, kernel, server }) {
+  activate(ctx, { admin, kernel, server, router }) {
+    const routerUrl = () => router?.available?.url
     const client = new ModelServerClient(() => ctx.config, {
       own: () => ownServer(admin, kernel?.stateRoot),
       hooks: modelHooks(ctx),
-      passFor: url => server?.available?.passFor(url) ?? {}
+      router: () => {
+        const url = routerUrl()
+        return url === undefined ? configuredRouter(admin) : reachable(url)
+      },
+      passFor: url => ({ ...server?.available?.passFor(url), ...router?.available?.passFor(url) })
     })
     ctx.provide(inferenceClient, client)
     ctx.implement(listModels, listHandler(client))

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { type KernelAdmin, ownServerPath, ownServerText } from '@svc/contracts'
 import t from 'tap'
-import { candidates, ownServer } from '#root'
+import { candidates, configuredRouter, ownServer } from '#root'
 
 const urls = (settings: Parameters<typeof candidates>[0]) => candidates(settings).map(({ url }) => url)
 
@@ -68,4 +68,26 @@ t.test('finds the running server of a project whose port is 0, until its process
     writeFileSync(ownServerPath(root), text)
     t.equal(ownServer(admin(0), root), 'http://127.0.0.1:11435', text)
   }
+})
+
+t.test('an enabled router is the only default address; a configured address has precedence', async t => {
+  const router = () => 'http://127.0.0.1:11436'
+  t.same(candidates({}, { router }), [{ url: 'http://127.0.0.1:11436', setting: 'default', api: 'openai' }])
+  t.match(candidates({ url: 'http://a:1' }, { router }), [{ url: 'http://a:1', setting: 'url' }])
+  t.equal(candidates({}, { router: () => null }).length, 2)
+})
+
+t.test('reads the address of the router from its settings, if it is enabled', async t => {
+  const router = (values: Readonly<Record<string, unknown>>) =>
+    configuredRouter({ settings: (key: string) => [{ key, value: values[key] }] } as unknown as KernelAdmin)
+  const values = {
+    'plugins.inference-router.enabled': true,
+    'inference_router.host': '0.0.0.0',
+    'inference_router.port': 11436
+  }
+  t.equal(router(values), 'http://127.0.0.1:11436')
+  t.equal(router({ ...values, 'inference_router.host': '::1' }), 'http://[::1]:11436')
+  t.equal(router({ ...values, 'plugins.inference-router.enabled': false }), null)
+  t.equal(router({ ...values, 'inference_router.port': 0 }), null)
+  t.equal(configuredRouter(undefined), null)
 })

@@ -36,7 +36,7 @@ export class Guard {
     const name = hostName(host)
     if (!this.#isLoopback || isLoopback(name)) return
     throw routerErrors.create('IRT_HOST', `this router accepts the host names localhost and 127.0.0.1, not '${name}'`, {
-      hint: 'to serve other names, set plugins.inference-router.host to an address that is not loopback'
+      hint: 'to serve other names, set inference_router.host to an address that is not loopback'
     })
   }
 }

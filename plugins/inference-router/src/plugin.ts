@@ -16,7 +16,7 @@ import { Placer } from './placement.ts'
 import { PrefixIndex } from './prefix-index.ts'
 import { Prober } from './prober.ts'
 import { Relay } from './relay.ts'
-import { RoutedPass } from './routed-pass.ts'
+import { RoutedPass, reaches } from './routed-pass.ts'
 import { routerHealth } from './router-health.ts'
 import { RouterMetrics } from './router-metrics.ts'
 import { routerRoutes } from './routes.ts'
@@ -79,20 +79,23 @@ export default definePlugin({
 
     if (api_key === undefined && !isLoopback(host)) {
       ctx.log.warn(
-        `anyone who can reach ${host}:${port} can use the models; set plugins.inference-router.api_key or a loopback host`
+        `anyone who can reach ${host}:${port} can use the models; set inference_router.api_key or a loopback host`
       )
     }
     ctx.provide(inferenceRouter, {
       get url() {
         return url()
       },
-      passFor: target => (target === url() ? pass.headers() : {})
+      passFor: target => {
+        const own = url()
+        return own !== undefined && reaches(target, own, host) ? pass.headers() : {}
+      }
     })
     ctx.contribute(httpListeners, {
       name: LISTENER,
       host,
       port,
-      setting: 'plugins.inference-router.port',
+      setting: 'inference_router.port',
       guard: 'own',
       // Ollama's format, except for the routes of the OpenAI API.
       errors: { '/': 'plain', '/v1': 'openai' }

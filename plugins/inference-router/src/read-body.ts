@@ -53,6 +53,6 @@ export function readBody(
 function tooLarge(maxBytes: number): Error {
   return routerErrors.create('IRT_BODY_TOO_LARGE', `the request body is larger than the limit of ${maxBytes} bytes`, {
     data: { limit: maxBytes },
-    hint: 'send a smaller body, or raise the setting plugins.inference-router.max_body_bytes'
+    hint: 'send a smaller body, or raise the setting inference_router.max_body_bytes'
   })
 }

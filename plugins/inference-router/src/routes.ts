@@ -50,8 +50,8 @@ export function routerRoutes(parts: RouteParts): HttpHandlers {
       },
       get('/v1/models', 'Models of all servers in the OpenAI format', () => openAiList(servers)),
       get('/v1/models/*', 'A model in the OpenAI format', ({ params }) => known(servers, params['*'] ?? '')),
-      get('/api/tags', 'Models of the servers with the Ollama API', () => tagList(servers)),
-      get('/api/ps', 'Loaded models of the servers with the Ollama API', () => runningList(servers)),
+      get('/api/tags', 'Models of the servers with the Ollama API', () => tagList(withOllama(servers))),
+      get('/api/ps', 'Loaded models of the servers with the Ollama API', () => runningList(withOllama(servers))),
       get('/api/version', 'Version of the router', () => ({ version })),
       ...ROUTED_PATHS.map(path => routed(path, parts))
     ],
@@ -94,6 +94,16 @@ function routed(path: RoutedPath, { guard, relay, maxBodyBytes }: RouteParts): H
       )
     }
   }
+}
+
+/**
+ * Throws `IRT_API_UNSUPPORTED` if no server has routes of the Ollama API: clients that detect the API by `/api/tags` then
+ * use the OpenAI API.
+ */
+function withOllama(servers: Iterable<ModelServer>): Iterable<ModelServer> {
+  const all = [...servers]
+  if (all.length === 0 || all.some(({ hasOllamaRoutes }) => hasOllamaRoutes)) return all
+  throw routerErrors.create('IRT_API_UNSUPPORTED', 'no server has routes of the Ollama API; use the routes below /v1')
 }
 
 function known(servers: Iterable<ModelServer>, id: string): unknown {
