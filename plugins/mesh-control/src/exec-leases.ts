@@ -65,7 +65,7 @@ export class ExecLeases {
     check(await this.#store.release({ scope: this.#options.scope.stored, fence, holder: claimer_node_id }))
   }
 
-  /** Ends a lease, whoever holds it. Throws `MSC_BODY_INVALID` or `MSC_NOT_FOUND`. */
+  /** Ends a lease of any node. Throws `MSC_BODY_INVALID` or `MSC_NOT_FOUND`. */
   async revoke(leaseId: string): Promise<void> {
     if (!(await this.#store.revoke(this.#options.scope.stored, fenceOf(leaseId))))
       throw refuse('MSC_NOT_FOUND', 'there is no such lease')

@@ -138,7 +138,7 @@ export class Mailbox {
     const token = { id: message_id, fence: fence ?? item.fence, freeKey: this.#options.reuseKeys }
     const [done] = await this.#store.ack([token])
     if (done === true) return
-    // A message that nobody has claimed has no fence to acknowledge with.
+    // A message that was never claimed has no fence to acknowledge with.
     if (fence === undefined) {
       if ((await this.#store.withdraw(queue, message_id)) === 'gone') throw noMessage()
       return
@@ -183,7 +183,7 @@ export class Mailbox {
   }
 
   /**
-   * Stores an item. If keys may be reused, one whose message is gone is replaced by a key that names that message, so that
+   * Stores an item. If keys may be reused, one whose message was removed is replaced by a key that names that message, so that
    * racing callers agree on the new one.
    */
   async #put(item: NewItem): Promise<PutResult> {

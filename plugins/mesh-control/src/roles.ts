@@ -1,6 +1,6 @@
 import type { MeshRole } from '@svc/contracts'
 
-/** What a route does; decides which roles may call it. */
+/** Kind of a route, which decides the roles that may call it. */
 export type Access =
   /** Everything but deliver and admin. */
   'worker' | 'deliver' | 'admin'

@@ -111,9 +111,9 @@ export const settings = t.object({
     description: 'Milliseconds for which /ready answers 503 before the control plane closes its port.'
   }),
   registry_path: path('SVC_MESH_REGISTRY_PATH', '~/.svc/cache/mesh/local-registry.json'),
-  a2a_store_path: path('SVC_MESH_A2A_STORE_PATH', 'a2a-store.json beside it'),
-  exec_lease_store_path: path('SVC_MESH_EXEC_LEASE_STORE_PATH', 'exec-lease-store.json beside it'),
-  replay_state_path: path('SVC_MESH_REPLAY_STATE_PATH', 'mesh-replay-state.json beside it')
+  a2a_store_path: path('SVC_MESH_A2A_STORE_PATH', 'a2a-store.json next to it'),
+  exec_lease_store_path: path('SVC_MESH_EXEC_LEASE_STORE_PATH', 'exec-lease-store.json next to it'),
+  replay_state_path: path('SVC_MESH_REPLAY_STATE_PATH', 'mesh-replay-state.json next to it')
 })
 
 export type Settings = Infer<typeof settings>

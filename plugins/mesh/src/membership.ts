@@ -5,7 +5,7 @@ import { schemaCheck } from '@svc/plugin-sdk/check'
 import { meshPluginErrors } from './errors.ts'
 import { readPrivateFile, stampOf, writePrivateFile } from './private-file.ts'
 
-/** What `svc mesh join` and `svc mesh up` keep: how this project reaches its mesh. */
+/** Access of a project to its mesh, which `svc mesh join` and `svc mesh up` store. */
 export interface Membership {
   readonly controlUrls: readonly string[]
   readonly token: string | null
