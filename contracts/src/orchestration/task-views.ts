@@ -145,7 +145,7 @@ export interface RepositoryTasks {
   act(task: ForeignTask, verb: TaskVerb, args: TaskVerbArguments, caller: VerbCaller): Promise<unknown>
   /**
    * Returns all tasks of other processes if they may have changed since the last call with that version; null if they
-   * have not.
+   * have not, or if a source failed meanwhile.
    */
   foreign(
     since: string | undefined,

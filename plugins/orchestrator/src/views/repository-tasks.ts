@@ -143,8 +143,8 @@ export class JoinedTasks implements RepositoryTasks {
   }
 
   async act(task: ForeignTask, verb: TaskVerb, args: TaskVerbArguments, caller: VerbCaller): Promise<unknown> {
-    const act = this.#source(task)?.act
-    if (act !== undefined) return act(task, verb, args, caller)
+    const source = this.#source(task)
+    if (source?.act !== undefined) return source.act(task, verb, args, caller)
     const { host, pid, seat } = task.process
     throw orchestrationErrors.create(
       'ORC_ELSEWHERE',
@@ -162,7 +162,9 @@ export class JoinedTasks implements RepositoryTasks {
     const version = versions.items.join('\n')
     const isKnown = sources().every(source => source.version !== undefined)
     if (isKnown && version === since) return null
-    const { items } = await this.#foreign({}, signal)
+    const { items, failed } = await this.#foreign({}, signal)
+    // Without the tasks of a source that fails for a moment, its rows would be removed and added again.
+    if (failed.length > 0 && since !== undefined) return null
     return { version, tasks: items }
   }
 

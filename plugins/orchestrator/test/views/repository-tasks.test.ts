@@ -88,9 +88,11 @@ t.test('a number of several hosts needs the host, and a task of this process tak
 t.test('unchanged sources are not listed again', async t => {
   let version = 'a'
   let lists = 0
+  let broken = false
   const seats = sourceOf('seats', [], {
     version: async () => version,
     async list() {
+      if (broken) throw new Error('the database is busy')
       lists += 1
       return [foreign(3, 'box', 2)]
     }
@@ -102,6 +104,9 @@ t.test('unchanged sources are not listed again', async t => {
   t.equal(lists, 1)
   version = 'b'
   t.equal((await tasks.foreign(first?.version, signal))?.tasks.length, 1)
+  broken = true
+  version = 'c'
+  t.equal(await tasks.foreign(first?.version, signal), null, 'the earlier tasks stay while a source fails')
   const plain = join([], [sourceOf('mesh', [foreign(3, 'far')])])
   const { version: of } = (await plain.foreign(undefined, signal)) ?? {}
   t.equal((await plain.foreign(of, signal))?.tasks.length, 1, 'a source without versions is always listed')
