@@ -197,7 +197,7 @@ export class MeshClient {
     return leases
   }
 
-  /** Ends a lease, whoever holds it. Needs the role mesh or admin. */
+  /** Ends a lease of any holder. Needs the role mesh or admin. */
   async revoke(lease: string, signal?: AbortSignal): Promise<void> {
     const path = '/admin/exec-lease/revoke'
     await this.#post('admin', path, { lease_id: lease }, this.#timeout(MIN_TIMEOUT_MS), { signal })

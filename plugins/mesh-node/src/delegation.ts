@@ -105,7 +105,7 @@ export class Delegation implements RemotePlacer {
   }
 
   /**
-   * Withdraws the envelope, tells the worker, and releases the lease. Each step is attempted, whatever the others do; a
+   * Withdraws the envelope, notifies the worker, and releases the lease. Each step is attempted, whatever the others do; a
    * lease that cannot be released expires. Returns false if the envelope was gone: a worker has delivered its result.
    */
   async takeBack(

@@ -7,7 +7,7 @@ import { ownIdentity, type ProcessIdentity, presenceOf } from '@svc/contracts'
 const MAX_SEATS = 64
 
 const TOUCH_MS = 10_000
-/** Age of a file above which its seat is free, if the process cannot be checked: it is of another container or boot. */
+/** Age of a file above which its seat is free, if the process cannot be checked, since its container or boot differs. */
 const MAX_AGE_MS = 60_000
 
 /** Number by which a process of this machine differs from the others, from 1; kept until {@link NodeSeat.release}. */

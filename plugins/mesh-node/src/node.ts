@@ -192,7 +192,7 @@ export class MeshNodeService {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    // Delegation needs no node id of its own, and must not miss a task.
+    // Delegation does not need the node id, and must not miss a task.
     await Promise.all([this.#delegate(signal), this.#belong(signal)])
   }
 
@@ -307,7 +307,7 @@ export class MeshNodeService {
       if (!cleaned && worker.resumed) {
         cleaned = true
         const count = await cancelOrphans(orchestrator, worker.keys)
-        if (count > 0) log.info('tasks of other machines that nobody waits for were cancelled', { count })
+        if (count > 0) log.info('abandoned tasks of other machines were cancelled', { count })
       }
       return result
     })

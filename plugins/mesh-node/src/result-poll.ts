@@ -56,7 +56,7 @@ export class ResultPoll {
   readonly #options: ResultPollOptions
   /** Keys that a worker has accepted. */
   readonly #accepted = new Set<string>()
-  /** Keys whose envelope was gone when it was withdrawn: the result may be on its way. */
+  /** Keys whose envelope could not be withdrawn any more: the result may be on its way. */
   readonly #gone = new Set<string>()
 
   constructor(options: ResultPollOptions) {

@@ -27,7 +27,7 @@ export interface ViewSourceOptions {
   readonly verbs: RemoteVerbs
 }
 
-/** Tasks of the repository on other hosts with databases of their own. */
+/** Tasks of the repository on hosts with other databases. */
 export class ViewSource implements TaskViewSource {
   readonly id = 'mesh'
   readonly #options: ViewSourceOptions

@@ -61,7 +61,7 @@ interface RunningJob {
 /** A job of which the payload need not be readable. */
 type NamedJob = Omit<RemoteJob, 'payload'>
 
-/** What is delivered to the sender of a message. */
+/** Message to the sender of a message. */
 type Reply = Pick<DeliverBody, 'message_type' | 'payload'> & {
   readonly idempotency_key: string
   readonly signed: boolean
@@ -245,7 +245,7 @@ export class Worker {
     log.info('the result of remote work was delivered', { message_id: message.id, key: job.key, success })
   }
 
-  /** Tells the sender that the work is not done here, so that it need not wait. */
+  /** Notifies the sender that the work is not done here, so that it need not wait. */
   async #refuse(message: MeshMessage, job: NamedJob, why: string, signal: AbortSignal): Promise<void> {
     this.#options.log.warn('remote work was refused', { message_id: message.id, key: job.key, reason: why })
     if (job.envelope === null)

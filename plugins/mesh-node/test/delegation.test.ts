@@ -5,7 +5,7 @@ import { type Control, DELEGATES, eventually, type Host, openControl, openHost, 
 
 const SHORT_LEASE = { a2a_lease_ms: 1_000 }
 
-/** A processor that works until it is told to finish, or its task is cancelled. */
+/** A processor that works until the test finishes it, or its task is cancelled. */
 function slow() {
   let finish = (_text: string): void => {}
   const aborted: unknown[] = []

@@ -141,7 +141,7 @@ t.test('a node has a ready GPU unless its probe says otherwise', async t => {
   t.ok(remoteNodeOf(hintOf({ ...node, capabilities: {}, gpu_allocatable_count: 1 }, NOW, 0)).has_gpu)
 })
 
-t.test('each process of a machine gets a number of its own, and releases it', async t => {
+t.test('each process of a machine gets a separate number, and releases it', async t => {
   const folder = join(t.testdir({}), 'processes')
   const seats = await Promise.all([takeNodeSeat(folder), takeNodeSeat(folder), takeNodeSeat(folder)])
   t.same(seats.map(({ number }) => number).sort(), [1, 2, 3])

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { eventually, openControl, openHost, WORKS } from './bed.ts'
+import { openControl, openHost, WORKS } from './bed.ts'
 
 const QUIET = { ...WORKS, mesh_remote_worker_poll_interval_secs: 0 }
 
