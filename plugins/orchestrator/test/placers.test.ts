@@ -1,6 +1,8 @@
 import {
   type AgentEvent,
+  type ObservabilitySpans,
   type Orchestrator,
+  observabilitySpans,
   orchestrator as orchestratorToken,
   type PlacingTask,
   type RemoteNode,
@@ -8,7 +10,7 @@ import {
   remotePlacers
 } from '@svc/contracts'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
-import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import { fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import plugin from '#plugin'
 
@@ -31,6 +33,8 @@ interface Stranger {
   /** Answers of the placements that wait. */
   readonly answers: ((placement: RemotePlacement) => void)[]
   readonly placed: PlacingTask[]
+  /** Attributes of the recorded spans, by name. */
+  readonly spans: Map<string, object>
 }
 
 /** Serves the orchestrator with a foreign plugin that places tasks through the open point. */
@@ -57,11 +61,29 @@ async function served(t: { teardown(run: () => unknown): unknown }, more: object
       })
     }
   })
+  const spans = new Map<string, object>()
   const kernel = await testKernel([plugin, stranger] as Plugin[], {
+    services: [fake(observabilitySpans, recorder(spans))],
     settings: { orchestrator: { ...settings.orchestrator, mesh_remote_lease_gated_roles: ['Builder'], ...more } }
   })
   t.teardown(() => kernel.close())
-  return { kernel, orchestrator: () => tasks?.current as Orchestrator, withdrawn, answers, placed }
+  return { kernel, orchestrator: () => tasks?.current as Orchestrator, withdrawn, answers, placed, spans }
+}
+
+/** Records the names and attributes of spans. */
+function recorder(spans: Map<string, object>): ObservabilitySpans {
+  const step: ObservabilitySpans['step'] = (_plugin, name, attributes = {}) => {
+    const own = { ...attributes }
+    spans.set(name, own)
+    return {
+      traceId: '0',
+      spanId: '0',
+      requestId: null,
+      set: (more: object) => Object.assign(own, more),
+      end: () => {}
+    } as never
+  }
+  return { current: () => undefined, step } as Partial<ObservabilitySpans> as ObservabilitySpans
 }
 
 async function until<A>(look: () => A | undefined): Promise<A> {
@@ -76,12 +98,20 @@ async function until<A>(look: () => A | undefined): Promise<A> {
 const builder = { description: 'Build it', files: [], hints: { execution_role: 'builder' } } as const
 
 t.test('a plugin that the orchestrator does not know places tasks, and hears of withdrawn ones', async t => {
-  const { orchestrator, answers, withdrawn, placed } = await served(t)
+  const { kernel, orchestrator, answers, withdrawn, placed, spans } = await served(t)
   t.match(await orchestrator().submit({ ...builder, hints: { execution_role: 'verifier' } }), { status: 'Queued' })
   const submitting = orchestrator().submit({ ...builder, agent_name: 'two' })
   ;(await until(() => answers.pop()))({ lease_id: '3' })
   t.match(await submitting, { task_id: 2, status: 'InProgress' })
   t.match(placed, [{ id: 2, description: 'Build it' }])
+  const facts = { placement_reason: 'mesh_remote_lease_hold', lease_id: '3' }
+  const target = 'vox.orchestrator.placement'
+  t.match(
+    kernel.log.filter(({ message }) => message === 'a task was placed').map(({ fields }) => fields),
+    [{ target, task_id: 2, agent_id: 2, ...facts }]
+  )
+  t.match(spans.get('task T-0001'), { 'svc.placement_reason': 'local_queue_default' })
+  t.match(spans.get('task T-0002'), { 'svc.placement_reason': facts.placement_reason, 'svc.lease_id': '3' })
   await orchestrator().cancel(2)
   await until(() => withdrawn[0])
   t.same(withdrawn, ['2 cancelled'])
