@@ -19,7 +19,7 @@ export interface RemotePlacer {
   /** Unique name, at most 64 characters; `RemoteDelegate.placer` of its tasks. */
   readonly name: string
   /**
-   * Decides whether this placer wants a new task. Not asked for tasks that came from another machine. Synchronous,
+   * Decides whether this placer wants a new task. Not called for tasks that came from another machine. Synchronous,
    * without I/O. A throw counts as false.
    */
   wants(task: TaskView): boolean
