@@ -94,7 +94,7 @@ t.test('a server with an older timeline is refused after a promotion', { skip: n
   t.equal(await store.count('q'), 1)
 })
 
-t.test('a standby alone is refused with an error that says so', { skip: noPostgres }, async t => {
+t.test('a standby is refused with an error that says so', { skip: noPostgres }, async t => {
   const [primary, standby] = await startPair(t)
   const store = open(t, primary.url())
   await store.now()

@@ -44,7 +44,7 @@ async function certain<A>(call: () => Promise<A>): Promise<A> {
   }
 }
 
-/** What workers of one queue saw. */
+/** Observations of the workers of one queue. */
 interface History {
   /** Ids of acknowledged puts by key. */
   readonly put: Map<string, number>
