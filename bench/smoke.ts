@@ -25,6 +25,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'quantisation-quality': ['--rows', '2'],
   clients: ['--rounds', '1', '--threads', '1'],
   serving: ['--rounds', '1'],
+  'inference-router': ['--rounds', '1', '--requests', '50', '--users', '4', '--turns', '2'],
   constraints: [],
   'orchestrator-durable': ['--rounds', '1', '--seconds', '0.2', '--concurrency', '8'],
   'orchestrator-memory': ['--rounds', '1', '--tasks', '2000'],

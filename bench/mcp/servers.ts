@@ -147,7 +147,6 @@ export function overStreams(line: (id: number) => string): Plan['load'] {
 
 const NEWLINE = 10
 
-/** Compiles the servers, because a development loader slows every function down. */
 /** Keeps the URL of each module in the bundle: plugins resolve their pages relative to it. */
 const ownUrls: Plugin = {
   name: 'own-urls',
@@ -160,7 +159,8 @@ const ownUrls: Plugin = {
     }))
 }
 
-async function compile(file: string): Promise<string> {
+/** Compiles a benchmark with its servers, because a development loader slows every function down. Returns the file. */
+export async function compile(file: string): Promise<string> {
   const outfile = join(import.meta.dirname, `../../node_modules/.cache/svc-bench-${basename(file, '.ts')}.mjs`)
   await build({
     entryPoints: [file],

@@ -99,10 +99,7 @@ export class Connector {
     })
   }
 
-  async #probe(
-    { url, setting, api: supported = 'auto' }: ServerCandidate,
-    settings: Settings
-  ): Promise<CachedConnection> {
+  async #probe({ url, setting, api: supported }: ServerCandidate, settings: Settings): Promise<CachedConnection> {
     const options = { url, apiKey: settings.api_key, passFor: this.#passFor }
     const chosen = settings.api === 'auto' ? (supported ?? 'auto') : settings.api
     const wires: readonly Wire[] = [new OllamaWire(options), new OpenAiWire(options)].filter(

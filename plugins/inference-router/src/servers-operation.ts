@@ -21,7 +21,7 @@ const server = t.object({
   source: t.string({ description: 'settings, or the source that contributes the server, such as mesh.' }),
   status: t.enum(['ready', 'paused', 'open', 'stale', 'unknown', 'drained'], {
     description:
-      'ready: receives requests. paused: asked for a pause with Retry-After. open: failed three times, and is tried again later. stale: its facts are old, so it is the last resort. unknown: has not reported anything. drained: has weight 0.'
+      'ready: receives requests. paused: requested a pause with Retry-After. open: failed three times, and is tried again later. stale: its facts are old, so it is the last resort. unknown: has not reported anything. drained: has weight 0.'
   }),
   detail: t.string({ description: 'State of the server in one sentence.' }),
   load: t.integer({ description: 'Running and waiting requests.' }),

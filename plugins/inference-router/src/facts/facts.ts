@@ -1,4 +1,4 @@
-/** What a server reported about itself at one moment. */
+/** State of a server at one moment, as it reported it. */
 export interface ServerFacts {
   /** When the request for the facts began, on the clock of `performance.now()`. */
   readonly at: number
