@@ -86,8 +86,10 @@ function post(agent: Agent, url: string, body: unknown): Promise<any> {
         text += chunk
       })
       response.on('end', () => {
-        if (response.statusCode === 200 || response.statusCode === 201) resolve(JSON.parse(text))
-        else reject(new Error(`${url}: ${response.statusCode} ${text}`))
+        const { statusCode } = response
+        // A task that waited for half an hour is cancelled, and cannot be changed.
+        if (statusCode === 200 || statusCode === 201 || statusCode === 409) resolve(JSON.parse(text))
+        else reject(new Error(`${url}: ${statusCode} ${text}`))
       })
     })
     sent.on('error', reject)

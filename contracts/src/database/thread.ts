@@ -39,8 +39,11 @@ export interface ThreadConnection {
   /**
    * Begins a transaction. `read` sees one snapshot until its end; `write` takes the write lock immediately. Throws
    * `DBS_NESTED` within a transaction.
+   *
+   * `isDurable`: false for a change that may be lost if the machine loses power, until a later transaction is committed.
+   * It survives the end of the process. Not all databases use it.
    */
-  begin(kind: 'read' | 'write'): void
+  begin(kind: 'read' | 'write', options?: { readonly isDurable?: boolean }): void
   commit(): void
   /** Does nothing without an open transaction. */
   rollback(): void

@@ -91,6 +91,35 @@ t.test(
   }
 )
 
+t.test('a transaction that need not be durable is one until its end, also after a failure', async t => {
+  const file = freshFile()
+  const [one, two] = [table(new FileConnection({ file, busyTimeoutMs: 20, synchronous: 'full' })), connect(file)]
+  t.teardown(() => [one, two].map(each => each.close()))
+  const synchronous = (begin: () => void, end: () => void): unknown => {
+    begin()
+    const found = one.query('PRAGMA synchronous').rows[0]?.[0]
+    end()
+    return found
+  }
+  const relaxed = (): void => one.begin('write', { isDurable: false })
+  const durable = (): void => one.begin('write')
+  for (const end of [() => one.commit(), () => one.rollback()]) {
+    t.equal(synchronous(relaxed, end), 1)
+    t.equal(synchronous(durable, end), 2)
+  }
+  two.begin('write')
+  t.throws(relaxed, { code: 'DBS_BUSY' })
+  two.rollback()
+  t.equal(
+    synchronous(durable, () => one.rollback()),
+    2
+  )
+  relaxed()
+  one.execute('INSERT INTO t (a) VALUES (1)')
+  one.commit()
+  t.equal(two.row('SELECT count(*) FROM t')?.[0], 1)
+})
+
 t.test('a writer waits for the lock, and fails at the time limit', async t => {
   const file = freshFile()
   const holder = table(connect(file))

@@ -172,10 +172,10 @@ export class LazyConnection implements ThreadConnection {
     }
   }
 
-  begin(kind: Kind): void {
+  begin(kind: Kind, options?: Parameters<ThreadConnection['begin']>[1]): void {
     if (this.#kind !== null) throw databaseErrors.create('DBS_NESTED', 'this thread already has an open transaction')
     this.#isOutOfProcess = this.#outOfProcess?.isInActors ?? false
-    this.#connection.begin(kind)
+    this.#connection.begin(kind, options)
     this.#kind = kind
   }
 

@@ -120,9 +120,13 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     },
     onStep(step) {
       ctx.changed(WORKFLOWS_TOPIC)
+      scheduler?.noteChange()
       void ctx.trigger(workflowStep, step).catch(() => {})
     },
-    onRun: () => ctx.changed(WORKFLOWS_TOPIC),
+    onRun() {
+      ctx.changed(WORKFLOWS_TOPIC)
+      scheduler?.noteChange()
+    },
     onFailure(endpoint, failure, requestId) {
       if (requestId !== undefined) channel?.fail(failedCall(program, endpoint, failure, requestId))
     },

@@ -22,7 +22,12 @@ export function databaseDurable(
   notify: (() => void) | null
 ): Durable {
   return {
-    workflows: new SqlWorkflowStore(connection, { program, metricSession, ...defined({ plan }) }),
+    workflows: new SqlWorkflowStore(connection, {
+      program,
+      metricSession,
+      copiesMetrics: notify !== null,
+      ...defined({ plan })
+    }),
     actors: new SqlActorStore(connection, program),
     now: Date.now,
     sleep,

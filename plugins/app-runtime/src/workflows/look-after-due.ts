@@ -51,10 +51,11 @@ export async function lookAfterDue(
 ): Promise<DurableScheduler | null> {
   const due = endpoints.findIndex(({ kind }) => kind === 'due')
   if (options === null || due < 0) return null
-  const { program } = options
+  const { program, metricSession } = options
   const scheduler = await DurableScheduler.start({
     store,
     program,
+    metricSession,
     log: ctx.log,
     onChange: () => ctx.changed(WORKFLOWS_TOPIC),
     // The other threads remain free for callers.

@@ -3,6 +3,7 @@ import { coordinationSql as crd, type DatabaseStore, type ItemToken, type SqlRes
 import type { Logger } from '@svc/plugin-sdk'
 import { nextAttempt, type StoredAddress } from '../actors/actor-store.ts'
 import { FIRST_MESSAGES } from '../actors/sql-actor-store.ts'
+import { copyMetrics } from './copy-metrics.ts'
 import type { DueEnd, DueWork } from './durable-runner.ts'
 import { hasEnded, ownerOf } from './owner.ts'
 import { queueEarlierRuns } from './queue-earlier-runs.ts'
@@ -23,6 +24,9 @@ const MAX_MESSAGES_IN_A_ROW = 100
 const LEASE_MS = 30_000
 const EXTEND_MS = 10_000
 
+/** Interval at which the journal is copied to research_metrics, in milliseconds. */
+const COPY_MS = 1_000
+
 /** Runs that are claimed ahead for each concurrent turn, so that one transaction claims several. */
 const CLAIMED_AHEAD = 8
 
@@ -32,6 +36,8 @@ export interface SchedulerOptions {
   readonly store: DatabaseStore
   /** The program that owns the runs and actors. */
   readonly program: string
+  /** Session of the rows in research_metrics; null to write none. */
+  readonly metricSession: string | null
   readonly log: Logger
   /** Maximum concurrent runs and mailboxes. */
   readonly atOnce: number
@@ -57,7 +63,11 @@ export class DurableScheduler {
   #turns = 0
   #timer: NodeJS.Timeout | null = null
   #polling: Promise<void> | null = null
-  #extending: NodeJS.Timeout
+  readonly #extending: NodeJS.Timeout
+  readonly #copying: NodeJS.Timeout
+  #copies: Promise<void> | null = null
+  /** True if runs have changed since the last copy. */
+  #hasChanged = true
   #isWanted = false
   #isClosed = false
 
@@ -65,6 +75,7 @@ export class DurableScheduler {
     this.#options = options
     this.#queue = runQueue(options.program)
     this.#extending = setInterval(() => void this.#extend(), EXTEND_MS).unref()
+    this.#copying = setInterval(() => void this.#copy(), COPY_MS).unref()
   }
 
   /** Creates missing tables, and starts a scheduler. Throws the errors of the store. */
@@ -78,13 +89,20 @@ export class DurableScheduler {
 
   /** Looks for due work soon; called when work was announced. */
   poke(): void {
+    this.#hasChanged = true
     this.#plan(COMMIT_MS)
+  }
+
+  /** Called when a run of a caller has changed. */
+  noteChange(): void {
+    this.#hasChanged = true
   }
 
   /** Starts no more work. Running work ends with its thread. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#extending)
+    clearInterval(this.#copying)
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#polling
   }
@@ -93,6 +111,8 @@ export class DurableScheduler {
   async release(): Promise<void> {
     await this.#giveBack([...this.#claims])
     this.#claims.clear()
+    await this.#copies
+    await this.#copy()
   }
 
   #plan(milliseconds: number): void {
@@ -173,6 +193,7 @@ export class DurableScheduler {
         .catch((error: unknown) => this.#options.log.warn(`run ${claim.run} was not processed`, { error }))
         .finally(() => {
           this.#turns -= 1
+          this.#hasChanged = true
           this.#claims.delete(claim)
           this.#options.onChange?.()
           this.#startTurns()
@@ -242,6 +263,22 @@ export class DurableScheduler {
     } catch (error) {
       this.#options.log.warn('the leases of runs were not extended', { error })
     }
+  }
+
+  #copy(): Promise<void> {
+    const { store, program, metricSession, log } = this.#options
+    if (metricSession === null || !this.#hasChanged || this.#copies !== null) return this.#copies ?? Promise.resolve()
+    this.#hasChanged = false
+    this.#copies = copyMetrics(store, program, metricSession)
+      .then(() => undefined)
+      .catch((error: unknown) => {
+        this.#hasChanged = true
+        log.warn(`the journal of ${program} was not copied to research_metrics`, { error })
+      })
+      .finally(() => {
+        this.#copies = null
+      })
+    return this.#copies
   }
 
   async #deliver(mailbox: StoredAddress): Promise<void> {

@@ -1,10 +1,10 @@
 import type { ThreadConnection } from '@svc/contracts'
 import { DURABLE_TABLES } from './tables.ts'
 
-/** Runs in the open transaction, or in a new one, which an exception rolls back. */
-export function written<A>(connection: ThreadConnection, run: () => A): A {
+/** Runs in the open transaction, or in a new one, which an exception rolls back; see `ThreadConnection.begin`. */
+export function written<A>(connection: ThreadConnection, run: () => A, isDurable = true): A {
   if (connection.inTransaction) return run()
-  connection.begin('write')
+  connection.begin('write', { isDurable })
   try {
     const result = run()
     connection.commit()

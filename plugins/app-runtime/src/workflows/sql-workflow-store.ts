@@ -25,6 +25,8 @@ export interface SqlStoreOptions {
   readonly program: string
   /** Session of the rows in research_metrics; null to write none. */
   readonly metricSession: string | null
+  /** True if a scheduler copies the journal to research_metrics. */
+  readonly copiesMetrics?: boolean
   readonly plan?: PlanProvenance
 }
 
@@ -40,6 +42,20 @@ export const RUN = `SELECT r.run_id, r.workflow_name, r.status, s.args_json, s.r
   s.waiting_for, s.parent_run_id
   FROM workflow_run_log r JOIN workflow_run_state s ON s.run_id = r.run_id WHERE r.run_id = ?`
 
+const ADD_TO_JOURNAL = `INSERT INTO workflow_journal (run_id, entry_json, recorded_at_ms)
+  SELECT ?1, value, ?3 FROM json_each(?2) ORDER BY key`
+
+/** SQL of the metadata of a journal row in research_metrics. Needs the columns run, workflow and entry. */
+export const METRIC_OF_ENTRY = `CASE WHEN json_extract(entry, '$.activity_id') IS NULL
+  THEN json_object('workflow', workflow, 'run_id', run, 'entry', json(entry))
+  ELSE json_object('workflow', workflow, 'run_id', run, 'activity_id', json_extract(entry, '$.activity_id'),
+    'entry', json(entry)) END`
+
+const ADD_METRICS = `INSERT INTO research_metrics (session_id, metric_type, metadata_json)
+  SELECT :session, 'workflow_journal_entry', ${METRIC_OF_ENTRY} FROM (
+    SELECT :run AS run, (SELECT workflow_name FROM workflow_run_log WHERE run_id = :run) AS workflow, value AS entry, key
+    FROM json_each(:texts)) ORDER BY key`
+
 /** Delay before the scheduler takes a run that its caller wants to run at once, in milliseconds. */
 const CALLED_DELAY_MS = 1_000
 
@@ -47,6 +63,11 @@ const CALLED_DELAY_MS = 1_000
 interface Claim {
   readonly workflow: string
   readonly token: ItemToken
+}
+
+/** Name under which the database remembers the last journal entry of a program that is in research_metrics. */
+export function copiedMark(program: string): string {
+  return `workflow metrics of ${program}`
 }
 
 /** Runs in a database. Each change is a separate transaction, which the fence of the run's item guards. */
@@ -121,23 +142,25 @@ export class SqlWorkflowStore implements WorkflowStore {
   history(runId: string): RunHistory {
     const completed = new Map<string, StepRecord>()
     const scheduled = new Map<string, number>()
-    const steps = this.#connection.rows(STEPS, [runId])
-    for (const [id, activity, status, text] of steps) {
+    const attempts = new Map<string, AttemptRecord>()
+    const args = new Map<string, readonly string[]>()
+    const begun = this.#connection.row(BEGUN, [runId])
+    const history = { generation: Number(begun?.[0]), hasBegun: begun?.[1] === 1, completed, scheduled, attempts, args }
+    if (!history.hasBegun) return history
+    for (const [id, activity, status, text] of this.#connection.rows(STEPS, [runId])) {
       if (status === 'scheduled') scheduled.set(String(id), Number(text))
       if (status === 'completed') completed.set(String(id), stepOf(activity, text))
     }
-    const attempts = new Map<string, AttemptRecord>()
     const rows = this.#connection.rows(ATTEMPTS, [runId])
     for (const [id, attempt, status] of rows) attempts.set(String(id), attemptOf(attempt, status))
-    const args = new Map(this.#connection.rows(ARGS, [runId]).map(([id, hashes]) => [String(id), hashesOf(hashes)]))
-    const begun = this.#connection.row(BEGUN, [runId])
-    return { generation: Number(begun?.[0]), hasBegun: begun?.[1] === 1, completed, scheduled, attempts, args }
+    for (const [id, hashes] of this.#connection.rows(ARGS, [runId])) args.set(String(id), hashesOf(hashes))
+    return history
   }
 
   record(runId: string, owner: string, changes: readonly RunChange[], now: number): void {
     const connection = this.#connection
     const claim = this.#claims.get(runId)
-    written(connection, () => {
+    const record = (): void => {
       if (claim === undefined || !crd.holdsItem(connection, claim.token)) {
         this.#claims.delete(runId)
         fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
@@ -147,15 +170,21 @@ export class SqlWorkflowStore implements WorkflowStore {
         'UPDATE workflow_run_log SET updated_at_ms = ?, completed_steps = completed_steps + ? WHERE run_id = ?',
         [now, steps, runId]
       )
+      // The entries come first: a run that continues as new keeps them, but not its steps.
+      this.#journal(
+        runId,
+        changes.flatMap(({ entries = [] }) => entries),
+        now
+      )
       for (const change of changes) this.#store(runId, claim, owner, change, now)
-    })
+    }
+    written(connection, record, !changes.every(isOnlyBegun))
     if (changes.some(({ turn }) => turn !== undefined)) this.#claims.delete(runId)
   }
 
   #store(runId: string, claim: Claim, owner: string, change: RunChange, now: number): void {
     const { workflow } = claim
     const { completed, scheduled, attempt, signal, turn } = change
-    for (const each of change.entries ?? []) this.#journal(runId, workflow, each, now)
     if (completed !== undefined) {
       const { activityId, activity, event, result } = completed
       this.#step([runId, workflow, activity, activityId, 'completed', `${event} ${result}`, now])
@@ -228,20 +257,14 @@ export class SqlWorkflowStore implements WorkflowStore {
     return row === null ? null : { id: Number(row[0]), payload: textOrNull(row[1]) }
   }
 
-  #journal(runId: string, workflow: string, entry: JournalEntry, now: number): void {
-    const text = JSON.stringify(entry)
-    this.#connection.execute('INSERT INTO workflow_journal (run_id, entry_json, recorded_at_ms) VALUES (?, ?, ?)', [
-      runId,
-      text,
-      now
-    ])
-    const { metricSession } = this.#options
-    if (metricSession === null || !this.#hasMetrics()) return
-    const activity = 'activity_id' in entry ? { activity_id: entry.activity_id } : {}
-    this.#connection.execute(
-      `INSERT INTO research_metrics (session_id, metric_type, metadata_json) VALUES (?, 'workflow_journal_entry', ?)`,
-      [metricSession, JSON.stringify({ workflow, run_id: runId, ...activity, entry })]
-    )
+  #journal(runId: string, entries: readonly JournalEntry[], now: number): void {
+    if (entries.length === 0) return
+    // One statement for all: each entry is a text within the list.
+    const texts = JSON.stringify(entries.map(each => JSON.stringify(each)))
+    this.#connection.execute(ADD_TO_JOURNAL, [runId, texts, now])
+    const { metricSession, copiesMetrics } = this.#options
+    if (metricSession !== null && !copiesMetrics && this.#hasMetrics())
+      this.#connection.execute(ADD_METRICS, { run: runId, session: metricSession, texts })
   }
 
   /** True if the database has the table research_metrics: only the primary one does. */
@@ -298,8 +321,9 @@ export class SqlWorkflowStore implements WorkflowStore {
     // Of the journal, the generation that ends now is kept.
     connection.execute(
       `DELETE FROM workflow_journal WHERE run_id = :run
-        AND id <= (SELECT journal_id FROM workflow_run_generation WHERE run_id = :run)`,
-      { run: runId }
+        AND id <= (SELECT journal_id FROM workflow_run_generation WHERE run_id = :run)
+        AND (:copied IS NULL OR id <= coalesce((SELECT CAST(value AS INTEGER) FROM coord_meta WHERE name = :copied), 0))`,
+      { run: runId, copied: this.#options.copiesMetrics ? copiedMark(this.#options.program) : null }
     )
     connection.execute(
       `INSERT INTO workflow_run_generation (run_id, generation, journal_id)
@@ -315,6 +339,15 @@ export class SqlWorkflowStore implements WorkflowStore {
     connection.execute('UPDATE workflow_run_state SET args_json = ? WHERE run_id = ?', [args, runId])
     crd.runInThread(connection, crd.nackItems([{ ...token, delayMs: 0 }]))
   }
+}
+
+/**
+ * True for a change that only says that an attempt has begun. If the machine loses power, the attempt runs again, and the
+ * journal does not say so. Without an fsync for it, a step costs one instead of two.
+ */
+function isOnlyBegun({ completed, scheduled, attempt, signal, turn }: RunChange): boolean {
+  const hasMore = [completed, scheduled, signal, turn].some(each => each !== undefined)
+  return !hasMore && (attempt === undefined || attempt.status === 'started')
 }
 
 /** SQL of the steps of a run: id, activity, status, and what {@link stepOf} reads. */

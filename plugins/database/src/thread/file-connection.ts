@@ -35,6 +35,8 @@ export class FileConnection implements ThreadConnection {
   #open: 'read' | 'write' | null = null
   /** True after a failure ended the open transaction; later statements must fail, since each would be committed. */
   #isLost = false
+  /** True while the open transaction is not durable. */
+  #isRelaxed = false
   #isClosed = false
 
   /** Opens the file. Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`. */
@@ -98,14 +100,14 @@ export class FileConnection implements ThreadConnection {
     return result
   }
 
-  begin(kind: 'read' | 'write'): void {
+  begin(kind: 'read' | 'write', { isDurable = true }: { readonly isDurable?: boolean } = {}): void {
     this.#assertUsable()
     if (this.#open !== null) {
       throw databaseErrors.create('DBS_NESTED', `${this.#place.file}: this thread already has an open transaction`)
     }
     // The write lock is taken first, so that no later statement fails because of it.
     if (kind === 'read') this.#mapErrors(() => this.#reader.exec('BEGIN'))
-    else this.#mapErrors(() => retryWhileBusy(this.#place.busyTimeoutMs, () => this.#write.exec('BEGIN IMMEDIATE')))
+    else this.#beginWrite(isDurable)
     this.#open = kind
     this.#isLost = false
     if (kind === 'read') return
@@ -130,6 +132,7 @@ export class FileConnection implements ThreadConnection {
       throw error
     }
     this.#open = null
+    this.#sync()
   }
 
   rollback(): void {
@@ -137,6 +140,29 @@ export class FileConnection implements ThreadConnection {
     const engine = this.#engine()
     this.#open = null
     if (engine.inTransaction) this.#mapErrors(() => engine.exec('ROLLBACK'))
+    this.#sync()
+  }
+
+  #beginWrite(isDurable: boolean): void {
+    this.#mapErrors(() => {
+      if (!isDurable && this.#place.synchronous === 'full') {
+        this.#write.exec('PRAGMA synchronous = normal')
+        this.#isRelaxed = true
+      }
+      try {
+        retryWhileBusy(this.#place.busyTimeoutMs, () => this.#write.exec('BEGIN IMMEDIATE'))
+      } catch (error) {
+        this.#sync()
+        throw error
+      }
+    })
+  }
+
+  /** Makes further commits durable again. The setting cannot be changed within a transaction. */
+  #sync(): void {
+    if (!this.#isRelaxed) return
+    this.#isRelaxed = false
+    this.#mapErrors(() => this.#write.exec('PRAGMA synchronous = full'))
   }
 
   savepoint<A>(run: () => A, keeps: (result: A) => boolean): A {
