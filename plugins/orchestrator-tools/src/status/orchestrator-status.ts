@@ -123,12 +123,12 @@ export function processReport({ open, ended, agents, ...process }: ProcessTasks)
   }
 }
 
-/** Returns one line for each other process. */
+/** Returns one line for each other process that has agents or had tasks; commands have neither. */
 export function otherLines(processes: readonly ProcessReport[]): string[] {
   return processes.flatMap(process => {
     const { own, label, agents, queued, in_progress, blocked, blocked_on_approval, doubted, completed, failed } =
       process
-    if (own) return []
+    if (own || agents + queued + in_progress + completed + failed === 0) return []
     return [
       `Process ${label}: ${agents} agents, ${queued} queued, ${in_progress} in progress, ${blocked} blocked, ` +
         `${blocked_on_approval} wait for approval, ${doubted} doubted, ${completed} completed, ${failed} failed.`

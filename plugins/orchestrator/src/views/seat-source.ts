@@ -204,7 +204,7 @@ function storedExplanation(task: Task): TaskExplanation {
       placement_reason: `${task.placement}: ${agentLabel(task.agent)} by ${task.rule}`
     },
     placement: placementOf(task),
-    test_decision: { decision: task.test, rationale: 'decided by the process that holds the task' },
+    test_decision: { decision: task.test, rationale: 'The process that holds the task has the reason.' },
     gates,
     trace: []
   }
