@@ -8,6 +8,7 @@ import {
   coordinationStore,
   type HttpServer,
   httpServer,
+  kernelPort,
   type Orchestrator,
   orchestrator as orchestratorToken
 } from '@svc/contracts'
@@ -29,6 +30,7 @@ export interface WorldOptions {
   /** Database file; worlds with the same file share their tasks. Default: a new file. */
   readonly file?: string
   readonly more?: readonly Plugin[]
+  readonly replaced?: { readonly coordination?: Plugin }
   /** False: this process has no orchestrator. */
   readonly orchestrator?: boolean
 }
@@ -38,6 +40,8 @@ export interface World {
   readonly url: string
   readonly orchestrator: Orchestrator
   readonly store: Coordination
+  /** Scope of the tasks in the store. */
+  readonly scope: string
   readonly worker: Worker
   client(transport: Transport, fetchImpl?: typeof fetch): Promise<Client>
   /** Calls a JSON-RPC method, and returns status and body. */
@@ -66,16 +70,19 @@ export function freshFile(t: Test): string {
 /** Opens the server with the real orchestrator, database and coordination store. Closes it at the end of the test. */
 export async function openWorld(t: Test, options: WorldOptions = {}): Promise<World> {
   const { settings = {}, others = {}, file = freshFile(t), more = [], orchestrator: hasOrchestrator = true } = options
+  let scope = ''
   let held: { server?: { readonly current: HttpServer }; store?: Coordination; tasks?: Orchestrator | undefined } = {}
   const probe = definePlugin({
     name: 'probe',
-    requires: { server: ref(httpServer), store: coordinationStore },
+    requires: { server: ref(httpServer), store: coordinationStore, kernel: kernelPort },
     optional: { tasks: orchestratorToken },
     activate(_ctx, deps) {
       held = deps
+      scope = deps.kernel.repositoryId
     }
   })
-  const plugins = [http, database, coordination, plugin, probe, ...(hasOrchestrator ? [orchestrator] : []), ...more]
+  const store = options.replaced?.coordination ?? coordination
+  const plugins = [http, database, store, plugin, probe, ...(hasOrchestrator ? [orchestrator] : []), ...more]
   const kernel = await testKernel(plugins as Plugin[], {
     services: [fake(coordinationBackend, { store: null })],
     settings: {
@@ -117,6 +124,7 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
     url,
     orchestrator: held.tasks as Orchestrator,
     store: held.store,
+    scope,
     worker,
     close,
     client(transport, fetchImpl = fetch) {

@@ -49,9 +49,9 @@ export class Worker {
     if (orchestrator === undefined || this.#isPaused) return
     try {
       for (const { id } of orchestrator.agents()) {
-        const task = await orchestrator.next(id)
+        const task: TaskView | null = await orchestrator.next(id)
         if (task === null) continue
-        const [word = ''] = /^\w+/.exec(task.description) ?? []
+        const [word = '']: readonly string[] = /^\w+/.exec(task.description) ?? []
         await this.#scripts[word]?.(task, orchestrator)
       }
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns'
-import { lookup } from 'node:dns/promises'
+import { lookup, Resolver } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
+import { isLoopback } from '@svc/contracts'
 import { a2aServerErrors } from '../errors.ts'
 
 /** Addresses that are not on the public internet (IANA's registries of special-purpose addresses). */
@@ -48,11 +49,26 @@ export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 export interface CallbackRules {
   /** Hosts, as HOST or HOST:PORT, that may have a private or local address. */
   readonly privateHosts: readonly string[]
-  /** Default: the resolver of the operating system. */
+  /** Default: DNS; for private hosts, the operating system, which also knows names outside of DNS. */
   readonly resolve?: Resolve
 }
 
-const resolveAll: Resolve = host => lookup(host, { all: true, verbatim: true })
+const DNS_TIMEOUT_MS = 2_000
+
+/**
+ * Asks the name servers with a time limit. The look-up of the operating system would occupy a thread that file access
+ * needs, for as long as a client's name server takes.
+ */
+async function resolvePublic(host: string): Promise<readonly LookupAddress[]> {
+  const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason
+  const of = (found: typeof v4, family: number): LookupAddress[] =>
+    found.status === 'rejected' ? [] : found.value.map(address => ({ address, family }))
+  return [...of(v4, 4), ...of(v6, 6)]
+}
+
+const resolvePrivate: Resolve = host => lookup(host, { all: true, verbatim: true })
 
 /**
  * Returns the addresses to which a webhook may be sent. The connection must be made to one of them: a second look-up may
@@ -61,7 +77,7 @@ const resolveAll: Resolve = host => lookup(host, { all: true, verbatim: true })
  */
 export async function callbackAddresses(
   text: string,
-  { privateHosts, resolve = resolveAll }: CallbackRules
+  { privateHosts, resolve }: CallbackRules
 ): Promise<{ readonly url: URL; readonly addresses: readonly LookupAddress[] }> {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null) throw denied('the URL for push notifications is not a URL')
@@ -69,15 +85,21 @@ export async function callbackAddresses(
   if (url.username !== '' || url.password !== '')
     throw denied('the URL for push notifications contains credentials; send them as authentication')
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const addresses = isIP(host) === 0 ? await resolved(host, resolve) : [{ address: host, family: isIP(host) }]
   const isAllowed = privateHosts.some(each => each === url.host || each === url.hostname)
-  if (!isAllowed && addresses.some(({ address }) => !isPublicAddress(address))) {
-    throw denied(
-      `the host ${url.host} has an address that is not public`,
-      'to allow it, add the host to push_private_hosts in [plugins.a2a-server]'
-    )
-  }
+  if (!isAllowed && isLoopback(host)) throw notPublic(url)
+  const addresses =
+    isIP(host) === 0
+      ? await resolved(host, resolve ?? (isAllowed ? resolvePrivate : resolvePublic))
+      : [{ address: host, family: isIP(host) }]
+  if (!isAllowed && addresses.some(({ address }) => !isPublicAddress(address))) throw notPublic(url)
   return { url, addresses }
+}
+
+function notPublic({ host }: URL): Error {
+  return denied(
+    `the host ${host} has an address that is not public`,
+    'to allow it, add the host to push_private_hosts in [plugins.a2a-server]'
+  )
 }
 
 async function resolved(host: string, resolve: Resolve): Promise<readonly LookupAddress[]> {

@@ -21,7 +21,8 @@ const ROLE_SCOPES: Readonly<Record<MeshRole, readonly string[]>> = {
   submitter: SEND,
   worker: READ
 }
-const ORDER: readonly MeshRole[] = ['mesh', 'worker', 'submitter', 'admin']
+/** In the order of comparison from last to first: of two equal tokens, the last one of {@link AccessTokens} counts. */
+const ORDER: readonly MeshRole[] = ['admin', 'submitter', 'worker', 'mesh']
 
 /**
  * Identifies callers by the tokens of a control plane. Without any token, callers that name this machine have the role

@@ -1,17 +1,20 @@
 import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import { A2A_ERROR_CODE, type A2AError, ContentTypeNotSupportedError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import { JsonRpcTransportHandler, validateVersion } from '@a2a-js/sdk/server'
-import { type HttpExchange, parseJsonBody } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
+import { coordinationErrors, type HttpExchange, parseJsonBody } from '@svc/contracts'
+import type { ErrorSpec, Logger } from '@svc/plugin-sdk'
+import { a2aServerErrors } from '../errors.ts'
 import type { Identify } from './access.ts'
 import type { A2aCall } from './call.ts'
 import { type StreamedEvent, writeEvents } from './event-stream.ts'
 import type { A2aRequestHandler } from './request-handler.ts'
 import { callOf, extensionHeaders, isJsonBody, MAX_REQUEST_BYTES } from './request-parts.ts'
-import { codeOf, httpStatusOf, toA2aError } from './wire-errors.ts'
+import { codeOf, toA2aError } from './wire-errors.ts'
 
 const JSON_TYPE = 'application/json'
 const LEGACY_VERSION = '0.3'
+/** Errors of svc that calls may fail with. */
+const ALL_ERRORS = { ...a2aServerErrors.specs, ...coordinationErrors.specs }
 
 export interface JsonRpcParts {
   readonly handler: A2aRequestHandler
@@ -77,8 +80,9 @@ export class JsonRpcBinding {
     }
     const answer = await (legacy ? this.#legacy : this.#current).handle(request, call)
     if (!(Symbol.asyncIterator in answer)) {
-      this.#record(exchange, answer)
-      send(exchange, 200, answer, extensionHeaders(call))
+      const code = codeOfAnswer(answer)
+      if (code !== null) exchange.caller.recordError?.(code)
+      send(exchange, transportStatus(code), answer, extensionHeaders(call))
       return
     }
     // An error before the first event is answered without a stream.
@@ -124,20 +128,24 @@ export class JsonRpcBinding {
       retryHeaders(converted)
     )
   }
-
-  #record(exchange: HttpExchange, answer: Envelope): void {
-    const { error } = answer
-    if (typeof error !== 'object' || error === null) return
-    const { data, code } = error as { readonly data?: unknown; readonly code: number }
-    const [detail] = Array.isArray(data) ? (data as { readonly reason?: string }[]) : []
-    exchange.caller.recordError?.(detail?.reason === undefined ? `A2A_${code}` : `A2A_${detail.reason}`)
-  }
 }
 
-/** Errors of calls are sent with status 200; those of the transport, such as a missing token, have their own status. */
+/** Errors of calls are sent with status 200; those of access and load have their own status. */
 function statusOf(error: A2AError): number {
-  const status = httpStatusOf(error)
+  return transportStatus(codeOf(error))
+}
+
+function transportStatus(code: string | null): number {
+  const status = (ALL_ERRORS as Readonly<Record<string, ErrorSpec>>)[code ?? '']?.status ?? 200
   return status === 401 || status === 403 || status === 429 || status === 503 ? status : 200
+}
+
+/** Returns the code of the error in an answer of the SDK; null if it has none. */
+function codeOfAnswer({ error }: Envelope): string | null {
+  if (typeof error !== 'object' || error === null) return null
+  const { data, code } = error as { readonly data?: unknown; readonly code: number }
+  const [detail] = Array.isArray(data) ? (data as { reason?: string; metadata?: { code?: string } }[]) : []
+  return detail?.metadata?.code ?? `A2A_${detail?.reason ?? code}`
 }
 
 export function retryHeaders({ cause }: Error): Record<string, string> {

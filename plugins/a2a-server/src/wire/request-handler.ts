@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   type AgentCard,
+  Artifact,
   type CancelTaskRequest,
   type DeleteTaskPushNotificationConfigRequest,
   type GetExtendedAgentCardRequest,
@@ -10,6 +11,7 @@ import {
   type ListTaskPushNotificationConfigsResponse,
   type ListTasksRequest,
   type ListTasksResponse,
+  Message,
   type SendMessageRequest,
   type StreamResponse,
   type SubscribeToTaskRequest,
@@ -44,6 +46,10 @@ const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 100
 /** Replies of a client to one task. */
 const MAX_REPLIES = 100
+/** Messages of one task, as JSON. */
+const MAX_HISTORY_BYTES = 4 * 1024 * 1024
+/** Messages and results in one answer of ListTasks; the first task always fits. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024
 const MAX_WEBHOOKS = 10
 /** Events of a task above which its webhooks can no longer be changed. */
 const MAX_CONFIG_EVENTS = 500
@@ -104,8 +110,11 @@ export class A2aRequestHandler implements A2ARequestHandler {
   sendMessage(params: SendMessageRequest, context: ServerCallContext): Promise<Task> {
     return this.#call(context, 'a2a.send', params.tenant, async call => {
       const { configuration } = params
+      const waits = configuration?.returnImmediately !== true
+      // Before the message is stored: a refused caller then sends it again without waiting.
+      if (waits) this.#assertRoom()
       let task = await this.#accept(params, call)
-      if (configuration?.returnImmediately !== true) {
+      if (waits) {
         for await (const each of this.#follow(task, call, isSettled)) task = each
       }
       return taskOf(task, { historyLength: configuration?.historyLength })
@@ -117,6 +126,7 @@ export class A2aRequestHandler implements A2ARequestHandler {
     context: ServerCallContext
   ): AsyncGenerator<StreamResponse, void, undefined> {
     const accept = async (call: A2aCall) => {
+      this.#assertRoom()
       const task = await this.#accept(params, call)
       return { task, from: task.last, until: isSettled, historyLength: params.configuration?.historyLength }
     }
@@ -149,13 +159,23 @@ export class A2aRequestHandler implements A2ARequestHandler {
         limit: pageSize,
         ...(after === undefined ? null : { after })
       })
-      const found = await Promise.all(page.entries.map(({ id }) => this.#parts.tasks.find(id)))
-      const last = page.entries.at(-1)
+      const view = { historyLength, artifacts: includeArtifacts }
+      const tasks: Task[] = []
+      let bytes = 0
+      let last: Position | undefined
+      for (const entry of page.entries) {
+        // Read one after the other, since a task may have megabytes of history.
+        const task = await this.#parts.tasks.find(entry.id)
+        const shown = task === null ? null : taskOf(task, view)
+        bytes += shown === null ? 0 : sizeOf(shown)
+        if (tasks.length > 0 && bytes > MAX_PAGE_BYTES) break
+        if (shown !== null) tasks.push(shown)
+        last = entry
+      }
+      const isWhole = last === page.entries.at(-1)
       return {
-        tasks: found.flatMap(task =>
-          task === null ? [] : [taskOf(task, { historyLength, artifacts: includeArtifacts })]
-        ),
-        nextPageToken: page.hasMore && last !== undefined ? tokenOf(last) : '',
+        tasks,
+        nextPageToken: (page.hasMore || !isWhole) && last !== undefined ? tokenOf(last) : '',
         pageSize,
         totalSize: page.total
       }
@@ -294,6 +314,8 @@ export class A2aRequestHandler implements A2ARequestHandler {
     if (found.state !== TaskState.TASK_STATE_INPUT_REQUIRED) throw takesNoMessage(found)
     if (found.inputs > MAX_REPLIES)
       throw new UnsupportedOperationError(`the task ${found.id} received ${MAX_REPLIES} replies, which is the maximum`)
+    if (sizeOf({ history: [...found.history, message] }) > MAX_HISTORY_BYTES)
+      throw new UnsupportedOperationError(`the history of the task ${found.id} would exceed ${MAX_HISTORY_BYTES} bytes`)
     // One reply for each request of input: of two clients that reply at once, one is first.
     const reply = {
       key: `reply:${found.inputs}`,
@@ -378,9 +400,13 @@ export class A2aRequestHandler implements A2ARequestHandler {
       const { task: first, from, until, historyLength } = await open(call)
       const begin = snapshotOf(first.id, first.events, from) ?? first
       let last = begin.last
-      call.streamed = last
-      yield { payload: { $case: 'task', value: taskOf(begin, { historyLength }) } }
+      let isBegun = false
       for await (const task of this.#follow(first, call, until)) {
+        if (!isBegun) {
+          isBegun = true
+          call.streamed = last
+          yield { payload: { $case: 'task', value: taskOf(begin, { historyLength }) } }
+        }
         for (const logged of task.events.filter(({ number }) => number > last)) {
           last = logged.number
           const event = streamed(task, logged)
@@ -394,19 +420,23 @@ export class A2aRequestHandler implements A2ARequestHandler {
     }
   }
 
+  /** Throws `A2S_BUSY` if too many streams and waiting requests are open. */
+  #assertRoom(): void {
+    const { maxStreams } = this.#parts.limits()
+    if (this.#streams < maxStreams) return
+    throw a2aServerErrors.create('A2S_BUSY', `${maxStreams} streams and waiting requests are open, the maximum`, {
+      hint: 'set returnImmediately, or raise max_streams in [plugins.a2a-server]'
+    })
+  }
+
   /** Yields a task, and its later states until a condition holds, the client disconnects, or the server stops. */
   async *#follow(
     first: TaskSnapshot,
     call: A2aCall,
     until: (task: TaskSnapshot) => boolean
   ): AsyncGenerator<TaskSnapshot, void, undefined> {
-    const { tasks, limits, stopping } = this.#parts
-    const { maxStreams } = limits()
-    if (this.#streams >= maxStreams) {
-      throw a2aServerErrors.create('A2S_BUSY', `${maxStreams} streams and waiting requests are open, the maximum`, {
-        hint: 'set returnImmediately, or raise max_streams in [plugins.a2a-server]'
-      })
-    }
+    const { tasks, stopping } = this.#parts
+    this.#assertRoom()
     this.#streams += 1
     const changed = new WakeUp()
     const endWatch = tasks.watch(first.id, () => changed.set())
@@ -454,6 +484,12 @@ function isSettled({ state }: TaskSnapshot): boolean {
 
 function hasEndedTask({ state }: TaskSnapshot): boolean {
   return hasEnded(state)
+}
+
+/** Returns the size of messages and results as JSON, in bytes. */
+function sizeOf({ history, artifacts = [] }: Pick<Task, 'history'> & Partial<Pick<Task, 'artifacts'>>): number {
+  const texts = [...history.map(each => Message.toJSON(each)), ...artifacts.map(each => Artifact.toJSON(each))]
+  return Buffer.byteLength(JSON.stringify(texts))
 }
 
 function stateName({ state }: TaskSnapshot): string {

@@ -1,4 +1,10 @@
-import { A2AError, ContentTypeNotSupportedError, restStatusFor, toRestErrorBody } from '@a2a-js/sdk/errors'
+import {
+  A2AError,
+  ContentTypeNotSupportedError,
+  RequestMalformedError,
+  restStatusFor,
+  toRestErrorBody
+} from '@a2a-js/sdk/errors'
 import { errorMessage, isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
 
 /** Errors whose text clients may see: they name what the client can change, or what it can repeat. */
@@ -10,6 +16,9 @@ const SHOWN = /^(?:A2S|CRD)_/
  */
 export function toA2aError(error: unknown, log: Pick<Logger, 'error'>): A2AError {
   if (error instanceof A2AError) return error
+  // The client chose the webhook.
+  if (isSvcError(error) && error.code.startsWith('A2S_CALLBACK_'))
+    return new RequestMalformedError({ message: error.message, cause: error })
   if (isSvcError(error) && SHOWN.test(error.code)) {
     const hint = error.code === 'CRD_UNAVAILABLE' ? '; send the message again with the same messageId' : ''
     return new A2AError({ message: `${error.message}${hint}`, cause: error, metadata: { code: error.code } })
@@ -25,7 +34,7 @@ export function codeOf(error: A2AError): string {
 
 /** Returns the HTTP status of an error in the REST binding. */
 export function httpStatusOf(error: A2AError): number {
-  const cause = causeOf(error)
+  const cause = error instanceof RequestMalformedError ? undefined : causeOf(error)
   if (cause !== undefined) return cause.status
   // The SDK answers 400; version 1.0.1 of the protocol says 415.
   return error instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(error)

@@ -1,7 +1,8 @@
 import { TaskState } from '@a2a-js/sdk'
 import { type ClaimedItem, type Coordination, MAX_COORDINATION_BATCH, type StoredItem } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
-import { END, type KeyedEvent } from '../tasks/event.ts'
+import { END, type KeyedEvent, type TaskFacts } from '../tasks/event.ts'
+import { taskNumberOf } from '../tasks/ids.ts'
 import { textArtifact } from '../tasks/messages.ts'
 import type { TaskSnapshot } from '../tasks/snapshot.ts'
 import { hasEnded } from '../tasks/states.ts'
@@ -78,7 +79,9 @@ export class MeshFollower {
     // A result of a task that has ended, for example by its cancellation, is dropped.
     if (result !== null && task !== null && !hasEnded(task.state)) {
       const text = result.text.slice(0, MAX_RESULT_CHARS)
-      await tasks.end(task, result.success ? completed(text) : [endedBy(task, TaskState.TASK_STATE_FAILED, text)])
+      const facts = factsOf(task)
+      const failed = endedBy(task, TaskState.TASK_STATE_FAILED, text, facts)
+      await tasks.end(task, result.success ? completed(text, facts) : [failed])
     }
     await store.ack([item])
   }
@@ -115,7 +118,7 @@ export class MeshFollower {
   async #isClaimed(id: string, { holder, fence }: StoredItem): Promise<void> {
     const task = await this.#parts.tasks.find(id)
     if (task === null || task.state !== TaskState.TASK_STATE_SUBMITTED) return
-    const facts = { placement_reason: 'mesh_remote_mailbox', lease_id: String(fence), claimer_node_id: holder ?? '' }
+    const facts = { ...factsOf(task), lease_id: String(fence), claimer_node_id: holder ?? '' }
     const event = { type: 'status', state: TaskState.TASK_STATE_WORKING, message: null, facts } as const
     await this.#parts.tasks.append(task, [{ key: 'working', event }])
   }
@@ -137,8 +140,16 @@ export class MeshFollower {
   }
 }
 
-function completed(text: string): readonly KeyedEvent[] {
-  const event = { type: 'status', state: TaskState.TASK_STATE_COMPLETED, message: null, facts: {} } as const
+function factsOf({ id, created: { hints } }: TaskSnapshot): TaskFacts {
+  return {
+    task_id: taskNumberOf(id),
+    placement_reason: 'mesh_remote_lease_hold',
+    ...(hints.campaign_id === undefined ? null : { campaign_id: hints.campaign_id })
+  }
+}
+
+function completed(text: string, facts: TaskFacts): readonly KeyedEvent[] {
+  const event = { type: 'status', state: TaskState.TASK_STATE_COMPLETED, message: null, facts } as const
   return [
     { key: 'result', event: { type: 'artifact', artifact: textArtifact('result', 'Result', text) } },
     { key: END, event }
