@@ -4,10 +4,12 @@ import { BLOCK_BYTES, type PromptBlocks } from './prompt-blocks.ts'
 import { rendezvousScore } from './rendezvous.ts'
 
 /**
- * Servers above this multiple of the mean load, plus one request, receive no further request. Servers that have loaded
+ * Servers above this multiple of the mean load, plus two requests, receive no further request. With one request, a
+ * conversation leaves its server too often at low load, and its whole prompt is read again. Servers that have loaded
  * the model and servers that have not have a mean each: a queue may be shorter than the time to load.
  */
 const LOAD_BOUND = 1.25
+const LOAD_MARGIN = 2
 /**
  * Part of a prompt that a server must have read for its prefix to decide. With less, the request begins a conversation,
  * whose later turns follow it: servers with little load are better, even if others know the system prompt.
@@ -144,7 +146,7 @@ function choose(candidates: readonly Candidate[], prompt: PromptBlocks): Candida
 /** Returns the candidates below the bound. The one with the least load always is. */
 function withinBound(candidates: readonly Candidate[]): readonly Candidate[] {
   const mean = candidates.reduce((sum, { load }) => sum + load, 0) / candidates.length
-  return candidates.filter(({ load }) => load < LOAD_BOUND * mean + 1)
+  return candidates.filter(({ load }) => load < LOAD_BOUND * mean + LOAD_MARGIN)
 }
 
 function leastLoaded(candidates: readonly Candidate[]): readonly Candidate[] {
