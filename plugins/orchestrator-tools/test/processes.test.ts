@@ -306,6 +306,27 @@ t.test(
   }
 )
 
+t.test('every answer about a change is true, also if the holder is killed meanwhile', async t => {
+  const file = freshFile(t)
+  const other = await otherProcess(t, file)
+  await other.submit(24)
+  const { tool } = await here(t, file)
+  const ids = rowsOf(await tool('queue_status')).map(({ task_id }) => task_id)
+  const changes = ids.map(task_id => tool('cancel_task', { task_id }))
+  await Promise.any(changes)
+  await other.kill()
+  const answers = await Promise.all(changes)
+  const states = new Map(rowsOf(await tool('queue_status')).map(({ task_id, status }) => [task_id, status]))
+  t.equal(states.size, 24, 'no task is lost')
+  for (const [at, id] of ids.entries()) {
+    const { success, error = '' } = answers[at] as Envelope
+    const status = states.get(id)
+    if (success) t.equal(status, 'Cancelled', `task ${id} was cancelled`)
+    else if (/nothing changed/.test(error)) t.equal(status, 'Queued', `task ${id}: ${error}`)
+    else t.match(error, /may have been carried out|is Cancelled/, `task ${id} is ${status}`)
+  }
+})
+
 t.test('two processes change the tasks of each other at the same time', async t => {
   const file = freshFile(t)
   const other = await otherProcess(t, file)
