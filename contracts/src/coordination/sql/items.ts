@@ -149,9 +149,10 @@ export function ackItems(tokens: readonly AckToken[]): SqlOperation<AppliedToken
   return { statements, read: results => appliedOnce(tokens, results.at(-1), row => row[3] !== null) }
 }
 
-const STORE_RESULTS = `update coord_keys set done_at = ${NOW_MS}, result = held.extra
-from (select i.key_hash as hash, t.extra as extra ${HELD} and t.extra is not null) held
-where coord_keys.key_hash = held.hash`
+/** The keys exist. An update from a subquery would scan all of them. */
+const STORE_RESULTS = `insert into coord_keys (key_hash, id, done_at, result)
+select i.key_hash, i.id, ${NOW_MS}, t.extra ${HELD} and t.extra is not null and i.key_hash is not null
+on conflict (key_hash) do update set done_at = excluded.done_at, result = excluded.result`
 const FREE_KEYS = `delete from coord_keys where key_hash in (select i.key_hash ${HELD} and t.more = 1)`
 const ACK = `delete from coord_items where id in (select i.id ${HELD}) returning id, fence, queue, lane`
 
