@@ -30,6 +30,8 @@ export interface MeshRoute {
   readonly summary: string
   /** Null: every caller may call it. */
   readonly access: Access | null
+  /** Schema of the body; undefined for GET. */
+  readonly schema?: JsonSchema
   /** Validates the body and runs the route. Throws refusals. `body` is undefined for GET. */
   run(body: unknown, request: MeshRequest): Promise<MeshAnswer>
 }
@@ -58,6 +60,7 @@ export function postRoute<S extends JsonSchema>(
     path,
     summary,
     access,
+    schema,
     run: async (body, request) => {
       const checked = check(body)
       if (!checked.ok) throw refuse('MSC_BODY_INVALID', `the body is invalid: ${checked.text}`)
