@@ -1,11 +1,17 @@
-import type { ThreadConnection } from '@svc/contracts'
+import { coordinationSql as crd, type NewItem, type ThreadConnection } from '@svc/contracts'
+import { mailboxQueue } from '../workflows/run-queue.ts'
 import { prepareTables, written } from '../workflows/sql-transaction.ts'
 import type { ActorMessage, ActorStore, StoredAddress } from './actor-store.ts'
 
 /** SQL of the oldest message of each instance that is not abandoned. */
-export const FIRST_MESSAGES = `SELECT m.actor, m.instance, m.spawned_json, m.not_before_ms FROM actor_mailbox m
+const FIRST_MESSAGES = `SELECT m.actor, m.instance, m.spawned_json, m.not_before_ms FROM actor_mailbox m
   WHERE m.id IN (SELECT min(id) FROM actor_mailbox WHERE program = :program AND given_up_at_ms IS NULL
     GROUP BY actor, instance)`
+
+/** Returns the item of a mailbox that has messages. */
+export function mailboxItem(program: string, { actor, id, args }: StoredAddress): NewItem & { readonly key: string } {
+  return { queue: mailboxQueue(program), key: `${actor}/${id}`, body: JSON.stringify({ actor, id, args }) }
+}
 
 /** Actors in a database, whose write lock serialises handlers. */
 export class SqlActorStore implements ActorStore {
@@ -41,13 +47,18 @@ export class SqlActorStore implements ActorStore {
     )
   }
 
-  post({ actor, id, args: spawned }: StoredAddress, event: string, args: string, now: number): void {
+  post(mailbox: StoredAddress, event: string, args: string, now: number): void {
     prepareTables(this.#connection)
-    this.#connection.execute(
-      `INSERT INTO actor_mailbox (program, actor, instance, spawned_json, event, args_json, not_before_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      [this.#program, actor, id, spawned, event, args, now]
-    )
+    const { actor, id, args: spawned } = mailbox
+    written(this.#connection, () => {
+      this.#connection.execute(
+        `INSERT INTO actor_mailbox (program, actor, instance, spawned_json, event, args_json, not_before_ms)
+          VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        [this.#program, actor, id, spawned, event, args, now]
+      )
+      // A mailbox with messages has an item already; while that waits for a retry, later messages wait, too.
+      crd.runInThread(this.#connection, crd.putItems([mailboxItem(this.#program, mailbox)]))
+    })
   }
 
   next(actor: string, id: string, now: number): ActorMessage | null {

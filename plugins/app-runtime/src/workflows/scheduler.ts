@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { coordinationSql as crd, type DatabaseStore, type ItemToken, type SqlResult } from '@svc/contracts'
+import { coordinationSql as crd, type DatabaseStore } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { nextAttempt, type StoredAddress } from '../actors/actor-store.ts'
-import { FIRST_MESSAGES } from '../actors/sql-actor-store.ts'
+import { type ClaimedEntry, ClaimedQueue } from './claimed-queue.ts'
 import { copyMetrics } from './copy-metrics.ts'
 import type { DueEnd, DueWork } from './durable-runner.ts'
-import { hasEnded, ownerOf } from './owner.ts'
-import { queueEarlierRuns } from './queue-earlier-runs.ts'
-import { runQueue } from './run-queue.ts'
+import { queueEarlierWork } from './queue-earlier-work.ts'
+import { mailboxQueue, runQueue } from './run-queue.ts'
 import { DURABLE_TABLES } from './tables.ts'
 import type { ScheduledClaim } from './workflow-store.ts'
 
@@ -20,14 +18,13 @@ const COMMIT_MS = 20
 /** Maximum messages of one mailbox that are handled in a row. */
 const MAX_MESSAGES_IN_A_ROW = 100
 
-/** Lease of a claimed run, and the interval at which the leases of all claimed runs are extended, in milliseconds. */
-const LEASE_MS = 30_000
+/** Interval at which the leases of all claimed items are extended, in milliseconds. */
 const EXTEND_MS = 10_000
 
 /** Interval at which the journal is copied to research_metrics, in milliseconds. */
 const COPY_MS = 1_000
 
-/** Runs that are claimed ahead for each concurrent turn, so that one transaction claims several. */
+/** Items that are claimed ahead for each concurrent turn, so that one transaction claims several. */
 const CLAIMED_AHEAD = 8
 
 const ENDED_BY_LIMITS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_MEMORY_LIMIT'])
@@ -47,20 +44,21 @@ export interface SchedulerOptions {
   perform(work: DueWork): Promise<{ readonly status: number; readonly body: string }>
 }
 
+interface ClaimedRun extends ClaimedEntry {
+  readonly wasInterrupted: boolean
+}
+
 /**
  * Resumes due runs and handles pending messages while a program is served. All work is stored in the database, so the
- * next process continues it. Runs are items of a queue: a claim reads ready items by an index, and not the runs that wait.
+ * next process continues it. Runs, and mailboxes with messages, are items of queues: a claim reads ready items by an
+ * index, and not those that wait.
  */
 export class DurableScheduler {
   readonly #options: SchedulerOptions
-  readonly #queue: string
-  /** Names of mailboxes that are handled. */
-  readonly #busy = new Set<string>()
-  /** Claimed runs, in a thread or waiting for one. */
-  readonly #claims = new Set<ScheduledClaim>()
-  /** Claimed runs that wait for a thread, in order. */
-  readonly #ahead: ScheduledClaim[] = []
-  #turns = 0
+  readonly #runs: ClaimedQueue<ClaimedRun>
+  readonly #mailboxes: ClaimedQueue<ClaimedEntry>
+  /** Runs and mailboxes that are in a thread. */
+  #busy = 0
   #timer: NodeJS.Timeout | null = null
   #polling: Promise<void> | null = null
   readonly #extending: NodeJS.Timeout
@@ -72,8 +70,21 @@ export class DurableScheduler {
   #isClosed = false
 
   private constructor(options: SchedulerOptions) {
+    const { store, program } = options
+    const queue = runQueue(program)
     this.#options = options
-    this.#queue = runQueue(options.program)
+    this.#runs = new ClaimedQueue(store, queue, {
+      alongside: (owner, leaseMs) => [
+        { sql: STATUSES_OF_CLAIMED, parameters: [queue, owner] },
+        { sql: MARK_CLAIMED, parameters: [queue, owner, Date.now(), leaseMs] },
+        { sql: CLEAR_WAITS, parameters: [queue, owner] }
+      ],
+      entry: (claimed, [statuses]) => {
+        const wasInterrupted = statuses?.rows.some(([run, status]) => run === claimed.body && status === 'running')
+        return { ...claimed, wasInterrupted: wasInterrupted === true }
+      }
+    })
+    this.#mailboxes = new ClaimedQueue(store, mailboxQueue(program), { alongside: () => [], entry: claimed => claimed })
     this.#extending = setInterval(() => void this.#extend(), EXTEND_MS).unref()
     this.#copying = setInterval(() => void this.#copy(), COPY_MS).unref()
   }
@@ -81,7 +92,7 @@ export class DurableScheduler {
   /** Creates missing tables, and starts a scheduler. Throws the errors of the store. */
   static async start(options: SchedulerOptions): Promise<DurableScheduler> {
     await prepareStore(options.store)
-    await queueEarlierRuns(options.store, options.program)
+    await queueEarlierWork(options.store, options.program)
     const scheduler = new DurableScheduler(options)
     scheduler.#plan(0)
     return scheduler
@@ -107,10 +118,10 @@ export class DurableScheduler {
     await this.#polling
   }
 
-  /** Returns unfinished runs to the queue. Call it when all threads have ended. */
+  /** Returns unfinished work to the queues. Call it when all threads have ended. */
   async release(): Promise<void> {
-    await this.#giveBack([...this.#claims])
-    this.#claims.clear()
+    await this.#runs.release()
+    await this.#mailboxes.release()
     await this.#copies
     await this.#copy()
   }
@@ -138,85 +149,63 @@ export class DurableScheduler {
       })
   }
 
-  get #isFull(): boolean {
-    return this.#turns + this.#busy.size >= this.#options.atOnce
-  }
-
   /** Claims and starts due work; returns the milliseconds until the next check. */
   async #poll(): Promise<number> {
-    const { store, program, atOnce } = this.#options
-    const begun = Date.now()
-    let next = begun + POLL_MS
-    if (this.#ahead.length < atOnce) {
-      const { isReady, nextAt, leased } = await readFrom(store, crd.outlookOf(this.#queue))
-      await this.#returnLost(leased)
-      if (isReady) await this.#claim(atOnce * CLAIMED_AHEAD - this.#ahead.length)
+    const { atOnce } = this.#options
+    let next = Date.now() + POLL_MS
+    for (const queue of [this.#runs, this.#mailboxes]) {
+      if (queue.ahead.length >= atOnce) continue
+      const { isReady, nextAt } = await queue.look()
+      if (isReady) await queue.claim(atOnce * CLAIMED_AHEAD - queue.ahead.length)
       else if (nextAt !== null) next = Math.min(next, nextAt)
     }
-    this.#startTurns()
-    const messages = await store.query(FIRST_MESSAGES, { program })
-    for (const [actor, id, args, notBefore] of messages.rows) {
-      if (this.#isFull) return POLL_MS
-      const address = { actor: String(actor), id: String(id), args: String(args) }
-      if (Number(notBefore) <= Date.now()) this.#begin(`mailbox ${actor}/${id}`, () => this.#deliver(address))
-      else next = Math.min(next, Number(notBefore))
-    }
+    this.#startWork()
     return Math.max(1, next - Date.now())
   }
 
-  /** Claims runs: one transaction for all of them, which also marks them as running. */
-  async #claim(max: number): Promise<void> {
-    const owner = ownerOf(randomUUID())
-    const claim = crd.claimItems(this.#queue, owner, { max, leaseMs: LEASE_MS })
-    const held = [this.#queue, owner]
-    const results = await this.#options.store.batch([
-      ...claim.statements,
-      { sql: STATUSES_OF_CLAIMED, parameters: held },
-      { sql: MARK_CLAIMED, parameters: [...held, Date.now(), LEASE_MS] },
-      { sql: CLEAR_WAITS, parameters: held }
-    ])
-    const items = claim.read(results)
-    const statuses = new Map(results[claim.statements.length]?.rows.map(([run, status]) => [String(run), status]))
-    for (const { id, fence, body: run } of items) {
-      const claimed = { run, owner, token: { id, fence }, wasInterrupted: statuses.get(run) === 'running' }
-      this.#claims.add(claimed)
-      this.#ahead.push(claimed)
+  #startWork(): void {
+    // Runs and mailboxes alternate, so that neither waits for all of the other.
+    for (let isRun = true; !this.#isClosed && this.#busy < this.#options.atOnce; isRun = !isRun) {
+      const hasStarted = isRun ? this.#startRun() : this.#startMailbox()
+      if (!hasStarted && this.#runs.ahead.length + this.#mailboxes.ahead.length === 0) return
     }
   }
 
-  #startTurns(): void {
-    while (!this.#isClosed && !this.#isFull) {
-      const claim = this.#ahead.shift()
-      if (claim === undefined) return
-      this.#turns += 1
-      this.#turn(claim)
-        .catch((error: unknown) => this.#options.log.warn(`run ${claim.run} was not processed`, { error }))
-        .finally(() => {
-          this.#turns -= 1
-          this.#hasChanged = true
-          this.#claims.delete(claim)
-          this.#options.onChange?.()
-          this.#startTurns()
-          if (this.#ahead.length < this.#options.atOnce) this.#plan(0)
-        })
-    }
+  #startRun(): boolean {
+    const run = this.#runs.ahead.shift()
+    if (run !== undefined) this.#begin(this.#runs, run, `run ${run.body}`, () => this.#turn(run))
+    return run !== undefined
   }
 
-  #begin(name: string, work: () => Promise<void>): void {
-    if (this.#isClosed || this.#busy.has(name)) return
-    this.#busy.add(name)
+  #startMailbox(): boolean {
+    const mailbox = this.#mailboxes.ahead.shift()
+    if (mailbox !== undefined)
+      this.#begin(this.#mailboxes, mailbox, `mailbox ${mailbox.body}`, () => this.#deliverAll(mailbox))
+    return mailbox !== undefined
+  }
+
+  #begin<Entry extends ClaimedEntry>(
+    queue: ClaimedQueue<Entry>,
+    entry: Entry,
+    name: string,
+    work: () => Promise<void>
+  ): void {
+    this.#busy += 1
     work()
       .catch((error: unknown) => this.#options.log.warn(`${name} was not processed`, { error }))
       .finally(() => {
-        this.#busy.delete(name)
+        this.#busy -= 1
+        queue.drop(entry)
+        this.#hasChanged = true
         this.#options.onChange?.()
-        this.#plan(0)
+        this.#startWork()
+        if (queue.ahead.length < this.#options.atOnce) this.#plan(0)
       })
   }
 
-  async #turn(claim: ScheduledClaim): Promise<void> {
+  async #turn({ body: run, owner, token, wasInterrupted }: ClaimedRun): Promise<void> {
     const { store } = this.#options
-    const { run, token } = claim
+    const claim: ScheduledClaim = { run, owner, token, wasInterrupted }
     const before = await store.query('SELECT completed_steps FROM workflow_run_log WHERE run_id = ?', [run])
     const { status, body } = await this.#options.perform({ claim })
     if (status === 200) return
@@ -236,32 +225,14 @@ export class DurableScheduler {
     })
   }
 
-  /** Returns runs of processes that have certainly ended: those of this machine are resumed before their lease ends. */
-  async #returnLost(leased: crd.QueueOutlook['leased']): Promise<void> {
-    const holders = new Map<string, boolean>()
-    const isLost = (holder: string): boolean => {
-      const known = holders.get(holder) ?? hasEnded(holder)
-      holders.set(holder, known)
-      return known
-    }
-    await this.#giveBack(leased.filter(({ holder }) => isLost(holder)).map(token => ({ token })))
-  }
-
-  async #giveBack(claims: readonly { readonly token: ItemToken }[]): Promise<void> {
-    if (claims.length === 0) return
-    const { statements } = crd.nackItems(claims.map(({ token }) => ({ ...token, delayMs: 0 })))
-    await this.#options.store.batch(statements)
-  }
-
   async #extend(): Promise<void> {
-    const claims = [...this.#claims]
-    if (claims.length === 0) return
-    const { statements } = crd.extendItems(claims.map(({ token }) => ({ ...token, leaseMs: LEASE_MS })))
-    const runs = JSON.stringify(claims.map(({ run }) => run))
     try {
-      await this.#options.store.batch([...statements, { sql: SHOW_LEASES, parameters: [Date.now() + LEASE_MS, runs] }])
+      await this.#runs.extend((held, until) => [
+        { sql: SHOW_LEASES, parameters: [until, JSON.stringify(held.map(({ body }) => body))] }
+      ])
+      await this.#mailboxes.extend()
     } catch (error) {
-      this.#options.log.warn('the leases of runs were not extended', { error })
+      this.#options.log.warn('the leases of claimed work were not extended', { error })
     }
   }
 
@@ -281,6 +252,25 @@ export class DurableScheduler {
     return this.#copies
   }
 
+  /** Handles the messages of a mailbox. Its item is removed once there are none. */
+  async #deliverAll({ body, token }: ClaimedEntry): Promise<void> {
+    const mailbox = JSON.parse(body) as StoredAddress
+    try {
+      await this.#deliver(mailbox)
+    } finally {
+      const { store, program } = this.#options
+      await store.transaction(async tx => {
+        const { rows } = await tx.query(FIRST_MESSAGE, [program, mailbox.actor, mailbox.id])
+        const dueAt = rows[0]?.[2]
+        const end =
+          dueAt === undefined
+            ? crd.ackItems([{ ...token, freeKey: true }])
+            : crd.nackItems([{ ...token, delayMs: Math.max(0, Number(dueAt) - Date.now()) }])
+        for (const { sql, parameters } of end.statements) await tx.execute(sql, parameters)
+      })
+    }
+  }
+
   async #deliver(mailbox: StoredAddress): Promise<void> {
     for (let count = 0; count < MAX_MESSAGES_IN_A_ROW && !this.#isClosed; count++) {
       const { status, body } = await this.#options.perform({ mailbox })
@@ -296,11 +286,7 @@ export class DurableScheduler {
     // Without `committed`, the thread still runs, and has recorded the failure itself.
     if (!ENDED_BY_LIMITS.has(code) || committed === undefined) return
     await store.transaction(async tx => {
-      const { rows } = await tx.query(
-        `SELECT id, attempts FROM actor_mailbox WHERE program = ? AND actor = ? AND instance = ?
-          AND given_up_at_ms IS NULL ORDER BY id LIMIT 1`,
-        [program, actor, id]
-      )
+      const { rows } = await tx.query(FIRST_MESSAGE, [program, actor, id])
       const [message, attempts] = rows[0] ?? []
       const now = Date.now()
       const again = nextAttempt(Number(attempts) + 1, now)
@@ -327,13 +313,9 @@ const FAIL_RUN = `UPDATE workflow_run_log SET status = 'failed', last_error = ?,
 /** The run stays in the status running, so that its next turn knows that this one was interrupted. */
 const RETURN_RUN = `UPDATE workflow_run_log SET last_error = ?, updated_at_ms = max(updated_at_ms, ?), lease_owner = NULL,
   lease_until_ms = 0 WHERE run_id = ?`
-
-/** Runs a query of the coordination store. */
-async function readFrom<A>(store: DatabaseStore, { statements, read }: crd.SqlOperation<A>): Promise<A> {
-  const results: SqlResult[] = []
-  for (const { sql, parameters } of statements) results.push(await store.query(sql, parameters))
-  return read(results)
-}
+/** The oldest message of a mailbox: id, failed attempts, when it is due. */
+const FIRST_MESSAGE = `SELECT id, attempts, not_before_ms FROM actor_mailbox WHERE program = ? AND actor = ?
+  AND instance = ? AND given_up_at_ms IS NULL ORDER BY id LIMIT 1`
 
 /** Creates missing tables of runs and actors. */
 export async function prepareStore(store: DatabaseStore): Promise<void> {
