@@ -297,6 +297,6 @@ for (const transport of TRANSPORTS) {
       await cancel(taskId)
     })
 
-    t.teardown(() => t.strictSame(worker.errors, []))
+    t.test('the worker met no error', async t => t.strictSame(worker.errors, []))
   })
 }

@@ -122,12 +122,13 @@ function wireEvent(event: TaskEvent): object {
 
 /** Reads the JSON text of an event. Throws `A2S_LOG_INVALID`. */
 export function decodeEvent(text: string): KeyedEvent {
-  let value: { readonly key: string } & TaskEvent
+  let value: ({ readonly key: string } & TaskEvent) | null
   try {
     value = JSON.parse(text)
   } catch (cause) {
     throw a2aServerErrors.create('A2S_LOG_INVALID', 'an event of an A2A task is not JSON', { cause })
   }
+  if (value === null) throw a2aServerErrors.create('A2S_LOG_INVALID', 'an event of an A2A task is null')
   const { key, ...rest } = value
   return { key, event: eventOf(rest) }
 }
