@@ -99,7 +99,7 @@ interface WorkParts {
   readonly orchestrator: Orchestrator | undefined
 }
 
-/** What runs the tasks, and the part of it in this process. */
+/** The target of the tasks, and the part of this process in their work. */
 interface Work {
   readonly target: Target
   /** Works until the signal is aborted. */

@@ -76,7 +76,8 @@ for (const transport of TRANSPORTS) {
       worker.resume()
       const [one, other] = await Promise.all(both)
       t.match(one?.at(-1), { payload: { value: { status: { state: TaskState.TASK_STATE_COMPLETED } } } })
-      t.strictSame(one, other)
+      // The first event is the task at the time of the subscription.
+      t.strictSame(one?.slice(1), other?.slice(1))
     })
 
     t.test('get limits the history', async t => {

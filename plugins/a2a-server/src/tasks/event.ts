@@ -2,7 +2,7 @@ import { Artifact, Message, type TaskState, taskStateFromJSON, taskStateToJSON }
 import type { Principal } from '@svc/plugin-sdk'
 import { a2aServerErrors } from '../errors.ts'
 
-/** What a task was created with. */
+/** The message, caller and hints of a new task. */
 export interface TaskCreated {
   readonly type: 'created'
   readonly owner: string

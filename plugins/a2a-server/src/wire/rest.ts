@@ -40,7 +40,7 @@ interface RestRequest {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** What a route answers: a JSON value with its status, or a stream. */
+/** Answer of a route: a JSON value with its status, or a stream. */
 type Answer = { readonly status: number; readonly json?: unknown } | { readonly stream: AsyncIterator<StreamResponse> }
 type Operation = (request: RestRequest) => Promise<Answer>
 

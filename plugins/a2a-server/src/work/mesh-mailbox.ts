@@ -39,7 +39,7 @@ export function envelopeKeyOf(task: string): string {
   return KEY_PREFIX + task
 }
 
-/** What a mailbox of results contains. */
+/** A message in the mailbox of results. */
 export interface MeshResult {
   /** Id of the task; null for a result of something else. */
   readonly task: string | null
