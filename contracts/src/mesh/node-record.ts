@@ -103,6 +103,8 @@ export interface NodeListWire {
   /** False: `nodes` and `removed` are only the changes after the version in `?since=`. Absent without `?since=`. */
   readonly complete?: boolean
   readonly removed?: readonly string[]
+  /** Only with `?stale_ms=`: nodes that were not seen for that long. Their `last_seen_unix_ms` is not a change. */
+  readonly stale?: readonly string[]
 }
 
 /**

@@ -51,7 +51,8 @@ export function buildControl({ config, mesh, store, wrong, ready, log }: BuildPa
     jwt: config.jwt_hmac_secret === undefined ? null : new JwtBearers(config.jwt_hmac_secret, current),
     wrong
   })
-  const nodes = new NodeRegistry(current, scope)
+  const lists = new NodeLists({ store: current, scope, pruneMs: config.server_stale_prune_ms })
+  const nodes = new NodeRegistry({ store: current, scope, onChange: () => lists.changed() })
   const mailbox = new Mailbox({
     store: current,
     scope,
@@ -66,7 +67,7 @@ export function buildControl({ config, mesh, store, wrong, ready, log }: BuildPa
   const routes = [
     ...controlRoutes({
       nodes,
-      lists: new NodeLists({ store: current, scope, pruneMs: config.server_stale_prune_ms }),
+      lists,
       mailbox,
       waiters,
       leases,

@@ -49,27 +49,22 @@ export function controlRoutes(parts: ControlParts): readonly MeshRoute[] {
 }
 
 function nodeRoutes({ nodes, lists, bootstrap, wrong }: ControlParts): readonly MeshRoute[] {
-  const changed = async <A>(change: Promise<A>): Promise<A> => {
-    const result = await change
-    lists.changed()
-    return result
-  }
   return [
     getRoute('/nodes', 'List the nodes', 'worker', async ({ query, headers }) => {
-      const since = new URLSearchParams(query).get('since')
-      return listAnswer(
-        since === null ? await lists.all() : await lists.since(versionOf(since)),
-        headers['if-none-match']
-      )
+      const parameters = new URLSearchParams(query)
+      const since = numberOf(parameters, 'since')
+      const staleMs = numberOf(parameters, 'stale_ms')
+      const list = since === null ? await lists.all() : await lists.since(since, staleMs)
+      return listAnswer(list, headers['if-none-match'])
     }),
     postRoute('/join', 'Add this node, or replace its record', 'worker', nodeReport, async report => ({
-      value: await changed(nodes.join(report as NodeReport))
+      value: await nodes.join(report as NodeReport)
     })),
     postRoute('/heartbeat', 'Report that this node is alive', 'worker', nodeReport, async report => ({
-      value: await changed(nodes.heartbeat(report as NodeReport))
+      value: await nodes.heartbeat(report as NodeReport)
     })),
     postRoute('/leave', 'Remove this node', 'worker', leaveBody, async ({ id }) => {
-      if (!(await changed(nodes.leave(id)))) throw refuse('MSC_NOT_FOUND', 'there is no such node')
+      if (!(await nodes.leave(id))) throw refuse('MSC_NOT_FOUND', 'there is no such node')
       return NO_CONTENT
     }),
     postRoute(
@@ -168,7 +163,7 @@ function leaseRoutes({ leases }: ControlParts): readonly MeshRoute[] {
   ]
 }
 
-function adminRoutes({ nodes, lists, leases, bootstrap, now }: ControlParts): readonly MeshRoute[] {
+function adminRoutes({ nodes, leases, bootstrap, now }: ControlParts): readonly MeshRoute[] {
   return [
     postRoute('/admin/exec-lease/revoke', 'End a lease of any node', 'admin', execRevokeBody, async ({ lease_id }) => {
       await leases.revoke(lease_id)
@@ -176,13 +171,11 @@ function adminRoutes({ nodes, lists, leases, bootstrap, now }: ControlParts): re
     }),
     postRoute('/admin/quarantine', 'Exclude or admit a node', 'admin', quarantineBody, async body => {
       await nodes.flag(body.node_id, { quarantined: body.quarantined })
-      lists.changed()
       return NO_CONTENT
     }),
     postRoute('/admin/maintenance', 'Switch the maintenance of a node', 'admin', maintenanceBody, async body => {
       const maintenanceUntil = body.maintenance ? await maintenanceEnd(body, now) : null
       await nodes.flag(body.node_id, { maintenance: body.maintenance, maintenanceUntil })
-      lists.changed()
       return NO_CONTENT
     }),
     postRoute('/x/pair', 'Create a one-time token for a new member', 'admin', pairBody, async ({ expires_for_ms }) => ({
@@ -210,8 +203,11 @@ function listAnswer({ body, etag }: RenderedList, known: string | string[] | und
   return isKnown ? { status: 304, headers } : { json: body, headers }
 }
 
-function versionOf(since: string): number {
-  const version = /^[0-9]{1,16}$/.test(since) ? Number(since) : Number.NaN
-  if (Number.isSafeInteger(version)) return version
-  throw refuse('MSC_BODY_INVALID', 'since must be the version of an earlier list')
+/** Returns a parameter of the query as an integer; null if it is absent. Throws `MSC_BODY_INVALID`. */
+function numberOf(parameters: URLSearchParams, name: string): number | null {
+  const text = parameters.get(name)
+  if (text === null) return null
+  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (Number.isSafeInteger(value)) return value
+  throw refuse('MSC_BODY_INVALID', `${name} must be a whole number`)
 }

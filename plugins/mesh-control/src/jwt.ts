@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Coordination, MeshRole } from '@svc/contracts'
 import { jwtVerify } from 'jose'
 import { roleOf } from './roles.ts'
@@ -10,11 +10,11 @@ const MAX_TIME_MS = 8_640_000_000_000_000
 
 /** Verifies bearers that are HS256 tokens with the claims `role`, `jti` and `exp`. Each `jti` is accepted once. */
 export class JwtBearers {
-  readonly #key: Uint8Array
+  readonly #key: KeyObject
   readonly #store: () => Pick<Coordination, 'useOnce'>
 
   constructor(secret: string, store: () => Pick<Coordination, 'useOnce'>) {
-    this.#key = new TextEncoder().encode(secret)
+    this.#key = createSecretKey(secret, 'utf8')
     this.#store = store
   }
 

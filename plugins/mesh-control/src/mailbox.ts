@@ -130,19 +130,13 @@ export class Mailbox {
    */
   async ack({ receiver_agent_id, message_id, fence }: MessageAckBody): Promise<void> {
     const queue = this.queueOf(receiver_agent_id)
+    if (fence === undefined && !this.#options.reuseKeys) return this.#withdraw(queue, message_id)
     const item = await this.#find(queue, message_id)
-    if (fence === undefined && !this.#options.reuseKeys) {
-      if ((await this.#store.withdraw(queue, message_id)) === 'gone') throw noMessage()
-      return
-    }
     const token = { id: message_id, fence: fence ?? item.fence, freeKey: this.#options.reuseKeys }
     const [done] = await this.#store.ack([token])
     if (done === true) return
     // A message that was never claimed has no fence to acknowledge with.
-    if (fence === undefined) {
-      if ((await this.#store.withdraw(queue, message_id)) === 'gone') throw noMessage()
-      return
-    }
+    if (fence === undefined) return this.#withdraw(queue, message_id)
     await this.#find(queue, message_id)
     throw staleFence()
   }
@@ -195,6 +189,10 @@ export class Mailbox {
       if ((await this.#store.read(item.queue, [stored.id])).length > 0) return stored
       key = `${item.key}${SEPARATOR}${stored.id}`
     }
+  }
+
+  async #withdraw(queue: string, id: number): Promise<void> {
+    if ((await this.#store.withdraw(queue, id)) === 'gone') throw noMessage()
   }
 
   async #find(queue: string, id: number): Promise<StoredItem> {

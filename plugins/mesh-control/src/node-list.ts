@@ -1,14 +1,22 @@
 import { createHash } from 'node:crypto'
-import type { Coordination, NodeListWire, StoredNode } from '@svc/contracts'
-import { wireRecord } from './node-registry.ts'
+import type { Coordination, StoredNode } from '@svc/contracts'
+import { nodeJson } from './node-registry.ts'
 import type { MeshScope } from './scope.ts'
 
-/** How long a rendered list is served, in milliseconds. */
+/** How long a list is served, in milliseconds. */
 const KEEP_MS = 250
 
 export interface RenderedList {
   readonly body: string
   readonly etag: string
+}
+
+/** The nodes as the store had them. */
+interface Snapshot extends RenderedList {
+  readonly version: number
+  readonly nodes: readonly StoredNode[]
+  /** The store's clock in Unix milliseconds. */
+  readonly now: number
 }
 
 export interface NodeListsOptions {
@@ -18,60 +26,79 @@ export interface NodeListsOptions {
   readonly pruneMs: number
 }
 
-/** Renders lists of nodes. The complete list is rendered at most every 250 ms, unless a node changed here. */
+/** Renders lists of nodes, which are read at most every 250 ms unless a node changed here. */
 export class NodeLists {
   readonly #options: NodeListsOptions
-  #rendered: { readonly list: Promise<RenderedList>; readonly at: number } | null = null
+  #kept: { readonly snapshot: Promise<Snapshot>; readonly at: number } | null = null
 
   constructor(options: NodeListsOptions) {
     this.#options = options
   }
 
-  /** Drops the rendered list, after a change by this process: its client may read the list next. */
+  /** Drops the list, after a change by this process: its client may read the list next. */
   changed(): void {
-    this.#rendered = null
+    this.#kept = null
   }
 
+  /** Returns all nodes. */
   all(): Promise<RenderedList> {
-    const now = performance.now()
-    if (this.#rendered === null || now - this.#rendered.at >= KEEP_MS) {
-      const list = this.#renderAll()
-      this.#rendered = { list, at: now }
-      list.catch(() => {
-        if (this.#rendered?.list === list) this.#rendered = null
+    return this.#snapshot()
+  }
+
+  /**
+   * Returns the changes after a version. If the store no longer knows them, or old nodes are left out, the list is
+   * complete. With `staleMs`, `stale` has the ids of nodes that were not seen for so long: signs of life are no changes.
+   */
+  async since(version: number, staleMs: number | null): Promise<RenderedList> {
+    const { store, scope, pruneMs } = this.#options
+    const snapshot = await this.#snapshot()
+    const stale =
+      staleMs === null
+        ? null
+        : snapshot.nodes.filter(({ seenAt }) => snapshot.now - seenAt > staleMs).map(({ id }) => id)
+    if (pruneMs > 0)
+      return render({ nodes: snapshot.nodes, version: snapshot.version, complete: true, removed: [], stale })
+    if (version === snapshot.version) return render({ nodes: [], version, complete: false, removed: [], stale })
+    const list = await store().nodes.list(scope.stored, version)
+    return render({ ...list, removed: list.complete ? [] : list.removed, stale })
+  }
+
+  #snapshot(): Promise<Snapshot> {
+    const at = performance.now()
+    if (this.#kept === null || at - this.#kept.at >= KEEP_MS) {
+      const snapshot = this.#read()
+      this.#kept = { snapshot, at }
+      snapshot.catch(() => {
+        if (this.#kept?.snapshot === snapshot) this.#kept = null
       })
     }
-    return this.#rendered.list
+    return this.#kept.snapshot
   }
 
-  /** Returns the changes after a version. If the store no longer knows them, the list is complete. */
-  async since(version: number): Promise<RenderedList> {
-    const { store, scope } = this.#options
-    const list = await store().nodes.list(scope.stored, version)
-    return rendered({
-      schema_version: 1,
-      nodes: await this.#shown(list.nodes),
-      version: list.version,
-      complete: list.complete,
-      removed: list.removed
-    })
-  }
-
-  async #renderAll(): Promise<RenderedList> {
-    const { store, scope } = this.#options
-    const [list, queue_depth] = await Promise.all([store().nodes.list(scope.stored), store().count(scope.mailboxes)])
-    return rendered({ schema_version: 1, nodes: await this.#shown(list.nodes), queue_depth, version: list.version })
-  }
-
-  async #shown(nodes: readonly StoredNode[]): Promise<NodeListWire['nodes']> {
-    const { store, pruneMs } = this.#options
-    if (pruneMs === 0 || nodes.length === 0) return nodes.map(wireRecord)
-    const now = await store().now()
-    return nodes.filter(({ seenAt }) => now - seenAt <= pruneMs).map(wireRecord)
+  async #read(): Promise<Snapshot> {
+    const { store, scope, pruneMs } = this.#options
+    const [list, queue_depth, now] = await Promise.all([
+      store().nodes.list(scope.stored),
+      store().count(scope.mailboxes),
+      store().now()
+    ])
+    const { version } = list
+    const nodes = pruneMs === 0 ? list.nodes : list.nodes.filter(({ seenAt }) => now - seenAt <= pruneMs)
+    return { ...render({ nodes, version, queue_depth }), version, nodes, now }
   }
 }
 
-function rendered(list: NodeListWire): RenderedList {
-  const body = JSON.stringify(list)
+interface ListParts {
+  readonly nodes: readonly StoredNode[]
+  readonly version: number
+  readonly queue_depth?: number
+  readonly complete?: boolean
+  readonly removed?: readonly string[]
+  readonly stale?: readonly string[] | null
+}
+
+function render({ nodes, version, queue_depth, complete, removed, stale }: ListParts): RenderedList {
+  const rest = JSON.stringify({ queue_depth, version, complete, removed, stale: stale ?? undefined })
+  const body = `{"schema_version":1,"nodes":[${nodes.map(nodeJson).join(',')}],${rest.slice(1)}`
   return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
 }

@@ -8,16 +8,25 @@ const MAX_ATTEMPTS = 20
 /** Fields of a record that the server decides. */
 type Decided = 'last_seen_unix_ms' | 'quarantined' | 'maintenance' | 'maintenance_until_unix_ms'
 
+export interface NodeRegistryOptions {
+  readonly store: () => Coordination
+  readonly scope: MeshScope
+  /** Called after a change, except that of the time at which a node was seen. */
+  readonly onChange: () => void
+}
+
 /** Nodes of one scope. */
 export class NodeRegistry {
   readonly #store: () => Coordination
   readonly #scope: MeshScope
+  readonly #onChange: () => void
   /** Last write of each node that is under way here. Writes of one node run one after the other. */
   readonly #writes = new Map<string, Promise<unknown>>()
 
-  constructor(store: () => Coordination, scope: MeshScope) {
+  constructor({ store, scope, onChange }: NodeRegistryOptions) {
     this.#store = store
     this.#scope = scope
+    this.#onChange = onChange
   }
 
   /**
@@ -34,8 +43,10 @@ export class NodeRegistry {
   }
 
   /** Returns whether the node existed. */
-  leave(id: string): Promise<boolean> {
-    return this.#store().nodes.remove(this.#scope.stored, id)
+  async leave(id: string): Promise<boolean> {
+    const existed = await this.#store().nodes.remove(this.#scope.stored, id)
+    this.#onChange()
+    return existed
   }
 
   find(id: string): Promise<StoredNode | null> {
@@ -59,8 +70,9 @@ export class NodeRegistry {
 
   /** Throws `MSC_NOT_FOUND`. */
   async flag(id: string, flags: NodeFlags): Promise<void> {
-    if (!(await this.#store().nodes.flag(this.#scope.stored, id, flags)))
-      throw refuse('MSC_NOT_FOUND', 'there is no such node')
+    const exists = await this.#store().nodes.flag(this.#scope.stored, id, flags)
+    this.#onChange()
+    if (!exists) throw refuse('MSC_NOT_FOUND', 'there is no such node')
   }
 
   async #inTurn<A>(id: string, write: () => Promise<A>): Promise<A> {
@@ -93,6 +105,7 @@ export class NodeRegistry {
       const flags = sets ? maintenanceOf(report) : null
       if (flags === null || isFlagged(stored, flags)) return wireRecord(stored)
       await nodes.flag(this.#scope.stored, id, flags)
+      this.#onChange()
       return wireRecord((await this.find(id)) ?? stored)
     }
     throw refuse('MSC_UNAVAILABLE', 'too many changes of the same node at once; try again', 1_000)
@@ -105,22 +118,30 @@ export class NodeRegistry {
     return found === undefined ? null : this.find(known.id)
   }
 
-  #put(id: string, record: string, expected: number | null): Promise<StoredNode | null> {
-    return this.#store().nodes.put(this.#scope.stored, id, record, expected)
+  async #put(id: string, record: string, expected: number | null): Promise<StoredNode | null> {
+    const stored = await this.#store().nodes.put(this.#scope.stored, id, record, expected)
+    this.#onChange()
+    return stored
   }
 }
 
 /** Returns a node as the wire has it: the record with what the server decides. */
 export function wireRecord(node: StoredNode): NodeRecord {
-  const decided: Pick<NodeRecord, Decided> = {
-    last_seen_unix_ms: Math.floor(node.seenAt),
-    ...(node.quarantined ? { quarantined: true } : null),
-    ...(node.maintenance ? { maintenance: true } : null),
-    ...(node.maintenance && node.maintenanceUntil !== null
-      ? { maintenance_until_unix_ms: node.maintenanceUntil }
-      : null)
+  return { ...parse(node), ...decidedFields(node) }
+}
+
+/** Like {@link wireRecord}, as JSON text, without parsing the record. */
+export function nodeJson(node: StoredNode): string {
+  return `${node.record.slice(0, -1)},${JSON.stringify(decidedFields(node)).slice(1)}`
+}
+
+function decidedFields({ seenAt, quarantined, maintenance, maintenanceUntil }: StoredNode): Pick<NodeRecord, Decided> {
+  return {
+    last_seen_unix_ms: Math.floor(seenAt),
+    ...(quarantined ? { quarantined } : null),
+    ...(maintenance ? { maintenance } : null),
+    ...(maintenance && maintenanceUntil !== null ? { maintenance_until_unix_ms: maintenanceUntil } : null)
   }
-  return { ...parse(node), ...decided }
 }
 
 /** Parses a stored record. Only this plugin writes records, so the text is JSON of a record. */

@@ -52,7 +52,8 @@ const nodeList = t.object(
     queue_depth: t.optional(integer),
     version: t.optional(t.integer({ minimum: 0, description: 'Extension: version of the list, for since.' })),
     complete: t.optional(t.boolean({ description: 'Extension: false if only changes are listed.' })),
-    removed: t.optional(t.array(t.string()))
+    removed: t.optional(t.array(t.string())),
+    stale: t.optional(t.array(t.string(), { description: 'Extension: nodes that were not seen for stale_ms.' }))
   },
   { additionalProperties: true }
 )
@@ -201,7 +202,7 @@ function pathOf({ method, path, summary, access, schema }: MeshRoute): object {
       operationId: path.slice(1).replaceAll(/[/-]/g, '_'),
       summary,
       ...(access === null ? { security: [] } : { 'x-access': access }),
-      ...(path === '/nodes' ? { parameters: [SINCE] } : {}),
+      ...(path === '/nodes' ? { parameters: [SINCE, STALE] } : {}),
       ...(schema === undefined ? {} : { requestBody: { required: true, content: json(schema) } }),
       responses: {
         [ok]: { description: MEANINGS[ok], ...(body === undefined ? {} : { content: json(body) }) },
@@ -216,6 +217,13 @@ const SINCE = {
   name: 'since',
   in: 'query',
   description: 'Extension: only changes after this version of the list.',
+  schema: { type: 'integer', minimum: 0 }
+}
+
+const STALE = {
+  name: 'stale_ms',
+  in: 'query',
+  description: 'Extension: with since, the answer lists the nodes that were not seen for so many milliseconds.',
   schema: { type: 'integer', minimum: 0 }
 }
 

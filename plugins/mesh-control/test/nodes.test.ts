@@ -87,6 +87,23 @@ t.test('the list has a tag, and changes after a version', async t => {
   t.match((await get('/nodes?since=0')).json, { nodes: [{ id: 'n2' }] })
 })
 
+t.test('signs of life are no changes, and stale nodes are named on request', async t => {
+  const wrap = (store: Coordination): Coordination =>
+    ({ ...bound(store), now: async () => (await store.now()) + 60_000 }) as unknown as Coordination
+  const { get, join, post } = await openWorld(t, { wrap })
+  await join('n1')
+  const { version } = (await get('/nodes')).json ?? {}
+  const before = (await get('/nodes')).json?.nodes[0].last_seen_unix_ms
+  t.equal((await post('/heartbeat', nodeReport('n1'))).status, 200)
+  const idle = (await get(`/nodes?since=${version}&stale_ms=30000`)).json
+  t.same(idle, { schema_version: 1, nodes: [], version, complete: false, removed: [], stale: ['n1'] })
+  t.same((await get(`/nodes?since=${version}&stale_ms=90000`)).json?.stale, [])
+  t.equal((await get(`/nodes?since=${version}&stale_ms=x`)).status, 400)
+  let seen = before
+  while (seen === before) seen = (await get('/nodes')).json?.nodes[0].last_seen_unix_ms
+  t.ok(seen > before, 'the complete list has the new time')
+})
+
 t.test('nodes that were not seen for too long are left out of the list, and still known', async t => {
   const wrap = (store: Coordination): Coordination =>
     ({ ...bound(store), now: async () => (await store.now()) + 60_000 }) as unknown as Coordination
