@@ -58,7 +58,7 @@ async function story(t: Test, svc: (...argv: string[]) => Promise<Ran>): Promise
   t.equal(submitted.code, 0, submitted.stderr)
   t.match(outputOf(submitted), { task_id: 1, agent_id: 1, status: 'Queued' })
   const listed = await svc('tasks')
-  t.match(listed.stdout, /TASK +STATUS +PRIORITY.*\nT-0001 +Queued +Urgent +1 +Do it/)
+  t.match(listed.stdout, /TASK +STATUS +PRIORITY.*\nT-0001 +Queued +Urgent +1 +\d+ on \S+ +Do it/)
   t.match((await svc('explain', 'T-0001')).stdout, /^T-0001 {2}Queued {2}Urgent[\s\S]*Agent builder: requested by name/)
   t.match((await svc('status')).stdout, /1 +builder +1[\s\S]*durable in .*store\.db/)
   t.match((await svc('agents', 'list')).stdout, /ID +NAME +QUEUED[\s\S]*1 +builder +1/)
