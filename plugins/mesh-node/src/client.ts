@@ -166,13 +166,19 @@ export class MeshClient {
     await this.#post('worker', '/a2a/lease-renew', body, this.#timeout(MIN_RELAY_TIMEOUT_MS), { signal })
   }
 
-  async grant(node: string, scopeKey: string, signal?: AbortSignal): Promise<ExecLease> {
+  /** `serverMs`: the server's clock in Unix milliseconds; null if it sends no date. */
+  async grant(
+    node: string,
+    scopeKey: string,
+    signal?: AbortSignal
+  ): Promise<ExecLease & { readonly serverMs: number | null }> {
     const path = '/exec/lease/grant'
     const body = { claimer_node_id: node, scope_key: scopeKey }
     const answer = await this.#post('worker', path, body, this.#timeout(MIN_RELAY_TIMEOUT_MS), { signal })
     const lease = objectOf(answer, path)
     if (!isLease(lease)) throw invalid(path, 'it is not a lease')
-    return lease
+    const { lease_id, scope_key, holder_node_id, expires_unix_ms } = lease
+    return { lease_id, scope_key, holder_node_id, expires_unix_ms, serverMs: answer.serverMs }
   }
 
   async renewLease(lease: string, node: string, signal?: AbortSignal): Promise<void> {

@@ -3,12 +3,15 @@ import type { Logger } from '@svc/plugin-sdk'
 import type { MeshClient } from './client.ts'
 import { isHttpStatus } from './http-status.ts'
 import { Loop } from './loop.ts'
+import { renewalInterval } from './message-lease.ts'
 
 export interface LeaseHolderOptions {
   readonly client: MeshClient
   readonly settings: Pick<MeshSettings, 'heartbeatSeconds'>
   readonly report: NodeReport
   readonly log: Logger
+  /** Called after each grant. */
+  readonly onGrant: () => void
 }
 
 /**
@@ -18,6 +21,7 @@ export interface LeaseHolderOptions {
 export class LeaseHolder {
   readonly #options: LeaseHolderOptions
   readonly #joinedIds = new Set<string>()
+  #renewalMs = Number.POSITIVE_INFINITY
   #wake = (): void => {}
 
   constructor(options: LeaseHolderOptions) {
@@ -28,9 +32,21 @@ export class LeaseHolder {
     return this.#options.report.id
   }
 
+  /** Interval in milliseconds at which leases must be renewed: a third of the last one. Infinity before the first one. */
+  get renewalMs(): number {
+    return this.#renewalMs
+  }
+
   /** Joins if needed, and grants a lease. */
   async grant(scopeKey: string, signal?: AbortSignal): Promise<ExecLease> {
-    return this.#asMember(this.id, () => this.#options.client.grant(this.id, scopeKey, signal), signal)
+    const { serverMs, ...lease } = await this.#asMember(
+      this.id,
+      () => this.#options.client.grant(this.id, scopeKey, signal),
+      signal
+    )
+    this.#renewalMs = renewalInterval(lease.expires_unix_ms, serverMs)
+    this.#options.onGrant()
+    return lease
   }
 
   /** Extends a lease. Throws `MND_HTTP_STATUS` with 403, 404 or 409 if this machine may no longer hold it. */

@@ -9,7 +9,8 @@ const JITTER = 0.1
 export interface LoopOptions {
   /** Names the loop in log lines, such as `node poll`. */
   readonly label: string
-  readonly intervalMs: number
+  /** A function is called before each pause. */
+  readonly intervalMs: number | (() => number)
   readonly log: Logger
   /** Returns a number in [0, 1); default `Math.random`. */
   readonly random?: () => number
@@ -70,7 +71,8 @@ export class Loop {
     const wakeUp = new AbortController()
     this.#wakeUp = wakeUp
     const { intervalMs, random = Math.random } = this.#options
-    const ms = pauseMs(intervalMs, this.#failures, random())
+    const interval = typeof intervalMs === 'number' ? intervalMs : intervalMs()
+    const ms = pauseMs(interval, this.#failures, random())
     await delay(ms, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) }).catch(() => {})
     this.#wakeUp = null
   }

@@ -91,6 +91,7 @@ export class MeshNodeService {
   #worker: Worker | null = null
   #stopping: AbortController | null = null
   #loops: Promise<void> = Promise.resolve()
+  #wakeResults = (): void => {}
 
   constructor(parts: NodeParts) {
     this.#parts = parts
@@ -105,7 +106,7 @@ export class MeshNodeService {
     const client = this.#client
     const report = holderReport(holderId(settings.nodeId, settings.scopeId), version, settings)
     this.#own.add(report.id)
-    this.#holder = new LeaseHolder({ client, settings, report, log })
+    this.#holder = new LeaseHolder({ client, settings, report, log, onGrant: () => this.#wakeResults() })
     const holder = this.#holder
     this.#telemetry = new Telemetry({ database: parts.database, enabled: () => settings.telemetry, repositoryId, log })
     this.#poll = new NodesPoll({ client, orchestrator, policy, own: this.#own, log })
@@ -271,12 +272,15 @@ export class MeshNodeService {
   async #delegate(signal: AbortSignal): Promise<void> {
     const { orchestrator, log } = this.#parts
     const { remote_result_poll_interval_secs: seconds } = orchestrator.policy.mesh
-    const loop = new Loop({ label: 'result poll', intervalMs: seconds * 1_000, log }, async signal => {
+    // A short lease needs more frequent renewals.
+    const intervalMs = (): number => Math.min(seconds * 1_000, this.#holder.renewalMs)
+    const loop = new Loop({ label: 'result poll', intervalMs, log }, async signal => {
       const { remote_execute_experimental: on } = orchestrator.policy.mesh
       // Held tasks need their leases, also after the setting was switched off.
       if (this.#client.configured && (on || this.#results.held().length > 0)) await this.#results.poll(signal)
       return 'pause'
     })
+    this.#wakeResults = () => loop.wake()
     await Promise.all([this.#holder.run(signal), this.#relay.run(signal), seconds === 0 ? undefined : loop.run(signal)])
   }
 

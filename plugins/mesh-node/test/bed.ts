@@ -264,17 +264,17 @@ export function worker(
   }
 }
 
-/** Resolves to the first result of `look` that is not null; rejects after 40 seconds. */
+/** Resolves to the first result of `look` that is not null; rejects after 100 seconds. */
 export async function eventually<A>(
   look: () => A | null | Promise<A | null>,
   expected: () => string = () => 'a state'
 ) {
-  for (const until = Date.now() + 40_000; Date.now() < until; ) {
+  for (const until = Date.now() + 100_000; Date.now() < until; ) {
     const found = await look()
     if (found !== null) return found
     await new Promise(resolve => setTimeout(resolve, 20))
   }
-  throw new Error(`not reached within 40 seconds: ${expected()}`)
+  throw new Error(`not reached within 100 seconds: ${expected()}`)
 }
 
 function once(run: () => Promise<void>): () => Promise<void> {

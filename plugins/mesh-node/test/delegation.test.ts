@@ -3,7 +3,7 @@ import t from 'tap'
 import { MeshClient } from '#root'
 import { type Control, DELEGATES, eventually, type Host, openControl, openHost, TOKEN, WORKS, worker } from './bed.ts'
 
-const SHORT_LEASE = { a2a_lease_ms: 1_000 }
+const SHORT_LEASE = { a2a_lease_ms: 6_000 }
 
 /** A processor that works until the test finishes it, or its task is cancelled. */
 function slow() {
