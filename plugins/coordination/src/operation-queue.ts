@@ -20,8 +20,7 @@ export class OperationQueue {
   #tables: Promise<void> | null = null
   #cleanedAt = -Infinity
   #isClosed = false
-  #running = 0
-  #idle: (() => void) | null = null
+  readonly #running = new Set<Promise<unknown>>()
 
   constructor(database: DatabaseStore) {
     this.#database = database
@@ -56,10 +55,7 @@ export class OperationQueue {
   /** Waits for calls that have started; later calls throw `CRD_CLOSED`. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true
-    while (this.#running > 0)
-      await new Promise<void>(resolve => {
-        this.#idle = resolve
-      })
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
   async #runBatch(operations: readonly SqlOperation<unknown>[]): Promise<readonly unknown[]> {
@@ -96,7 +92,7 @@ export class OperationQueue {
   #cleanSometimes(): void {
     if (performance.now() - this.#cleanedAt < CLEANING_INTERVAL_MS) return
     this.#cleanedAt = performance.now()
-    this.#batches.call([coordinationSql.cleanExpired()]).then(
+    this.#track(this.#batches.call([coordinationSql.cleanExpired()])).then(
       ([isMore]) => {
         if (isMore === true) this.#cleanedAt = -Infinity
       },
@@ -108,15 +104,19 @@ export class OperationQueue {
   async #whileOpen<A>(run: () => Promise<A>): Promise<A> {
     const { location } = this.#database
     if (this.#isClosed) throw coordinationErrors.create('CRD_CLOSED', `coordination store in ${location} is closed`)
-    this.#running += 1
     try {
-      return await run()
+      return await this.#track(run())
     } catch (error) {
       throw coordinationFailure(error, location)
-    } finally {
-      this.#running -= 1
-      if (this.#running === 0) this.#idle?.()
     }
+  }
+
+  /** Lets `close` wait for a call. */
+  #track<A>(call: Promise<A>): Promise<A> {
+    this.#running.add(call)
+    const end = (): void => void this.#running.delete(call)
+    call.then(end, end)
+    return call
   }
 }
 
