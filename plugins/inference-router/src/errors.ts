@@ -17,5 +17,6 @@ export const routerErrors = errorTable({
   IRT_BUSY: { message: 'The router has too many requests in flight.', status: 503 },
   IRT_STOPPED: { message: 'The router stopped before a server responded.', status: 503 },
   IRT_SERVER_FAILED: { message: 'The model servers failed before the answer began.', status: 502 },
+  IRT_LOOP: { message: 'A request came back to the router that sent it.', status: 508 },
   IRT_SERVER_TIMEOUT: { message: 'The model server sent nothing for too long.', status: 504 }
 })

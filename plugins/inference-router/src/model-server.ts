@@ -43,8 +43,8 @@ export class ModelServer {
   weight: number
   /** Requests of this router that have been sent and not ended. */
   inFlight = 0
-  /** Requests of this router to an adapter, by plain name. */
-  readonly #adapterUses = new Map<string, number>()
+  /** Requests of this router in flight, by plain name of the model. */
+  readonly #uses = new Map<string, { count: number; readonly since: number }>()
   #configuredSlots: number | undefined
   #hints: readonly string[]
   #facts: ServerFacts | null = null
@@ -185,16 +185,26 @@ export class ModelServer {
   /** True if the adapter is in memory, or a request of this router has it loaded now. */
   hasAdapter(name: string): boolean {
     const active = this.#facts?.activeAdapters ?? null
-    return active === null || active.has(name) || (this.#adapterUses.get(name) ?? 0) > 0
+    return active === null || active.has(name) || this.#uses.has(name)
   }
 
-  /** Records the use of an adapter until the returned function is called. */
-  useAdapter(name: string): () => void {
-    this.#adapterUses.set(name, (this.#adapterUses.get(name) ?? 0) + 1)
+  /** Returns the expected milliseconds to load a model that is not in memory. A request in flight has begun to load it. */
+  loadMs(name: string): number {
+    const { loadMs } = this.speed(name)
+    const since = this.#uses.get(name)?.since
+    return since === undefined ? loadMs : Math.max(0, loadMs - (this.#now() - since))
+  }
+
+  /** Records a request for a model until the returned function is called. */
+  use(name: string): () => void {
+    const use = this.#uses.get(name) ?? { count: 0, since: this.#now() }
+    use.count += 1
+    this.#uses.set(name, use)
+    this.inFlight += 1
     return () => {
-      const left = (this.#adapterUses.get(name) ?? 1) - 1
-      if (left > 0) this.#adapterUses.set(name, left)
-      else this.#adapterUses.delete(name)
+      use.count -= 1
+      this.inFlight -= 1
+      if (use.count === 0) this.#uses.delete(name)
     }
   }
 

@@ -122,7 +122,7 @@ export class Placer {
       const { load, slots } = server
       const queueMs = (Math.max(0, load - slots + 1) / slots) * (speed.measuredServiceMs ?? usualMs ?? speed.serviceMs)
       const adapterMs = (facts?.parent ?? null) === null || server.hasAdapter(model) ? 0 : ADAPTER_LOAD_MS
-      const waitMs = queueMs + (isLoaded ? adapterMs : speed.loadMs)
+      const waitMs = queueMs + (isLoaded ? adapterMs : server.loadMs(model))
       // The requests of a batch share the device.
       const prefillMs = ((prompt.bytes - matchedBytes) / speed.prefillBytesPerMs) * (1 + load / slots)
       const costMs = waitMs + prefillMs

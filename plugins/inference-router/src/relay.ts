@@ -9,6 +9,7 @@ import type { Placement, Placer, Refusal } from './placement.ts'
 import { retryAfterMs } from './retry-after.ts'
 import type { RoutedRequest } from './routed-request.ts'
 import type { RouterMetrics } from './router-metrics.ts'
+import { RouterPath } from './router-path.ts'
 import { UpstreamCall, UpstreamError, type UpstreamResponse } from './upstream.ts'
 
 /** Servers that are tried after the first one. */
@@ -60,6 +61,7 @@ interface Job {
 export class Relay {
   readonly #parts: RelayParts
   readonly #jobs = new Set<Job>()
+  readonly #path = new RouterPath()
 
   constructor(parts: RelayParts) {
     this.#parts = parts
@@ -146,11 +148,16 @@ export class Relay {
     const { server } = placement
     const { limits, log, passTo, placer } = this.#parts
     const { connectTimeoutMs, idleTimeoutMs } = limits()
+    const path = this.#path.next(exchange.request.headers)
     placer.record(request, server)
     const sent = this.#send(request, placement)
     const call = new UpstreamCall(server, {
       path: request.path,
-      headers: { ...headersToServer(exchange.request, exchange.caller, server.apiKey), ...passTo(exchange, server) },
+      headers: {
+        ...headersToServer(exchange.request, exchange.caller, server.apiKey),
+        ...path,
+        ...passTo(exchange, server)
+      },
       body: request.body,
       connectTimeoutMs,
       idleTimeoutMs
@@ -254,7 +261,6 @@ interface Retry {
 
 /** One request at one server, for the load and the breaker of that server. */
 class Sent {
-  readonly #server: ModelServer
   readonly #attempt: Attempt
   readonly #release: () => void
   readonly #ended: (outcome: string) => void
@@ -262,11 +268,9 @@ class Sent {
   #isEnded = false
 
   constructor(server: ModelServer, model: string, ended: (outcome: string) => void) {
-    this.#server = server
     this.#attempt = server.breaker.begin()
-    this.#release = server.useAdapter(model)
+    this.#release = server.use(model)
     this.#ended = ended
-    server.inFlight += 1
   }
 
   /** Milliseconds since the request was sent. */
@@ -296,7 +300,6 @@ class Sent {
     this.#isEnded = true
     this.neutral()
     this.#release()
-    this.#server.inFlight -= 1
     this.#ended(outcome)
   }
 }

@@ -105,6 +105,15 @@ t.test('a loaded model is worth a queue, but not one that takes longer than load
   t.equal(full.chosen(LONG), 'cold')
 })
 
+t.test('a server that is loading the model for another request is preferred to one that has not begun', async t => {
+  const models = { m: { loaded: false } }
+  const { chosen, server, wait } = placement({ a: { models }, b: { models }, c: { models } })
+  const first = chosen('one') as string
+  server(first).use('m')
+  wait(1_500)
+  for (const text of ['two', 'three', 'four', LONG]) t.equal(chosen(text), first)
+})
+
 t.test('servers with the adapter in memory are preferred', async t => {
   const models = { m: {}, sql: { parent: 'm' } }
   const { chosen } = placement({

@@ -1,7 +1,12 @@
 import { get as httpGet, type IncomingMessage } from 'node:http'
+import { inferenceServers } from '@svc/contracts'
+import { definePlugin, isSvcError } from '@svc/plugin-sdk'
+import fc from 'fast-check'
 import t from 'tap'
+import { ROUTED_PATHS, type RoutedPath, readRequest } from '#root'
 import { modelServer } from './model-servers.ts'
 import { openRouter } from './open-router.ts'
+import { until } from './until.ts'
 
 t.test('a chat is answered byte for byte by a server that has the model', async t => {
   const one = await modelServer(t, { api: 'openai', models: ['small'] })
@@ -130,3 +135,38 @@ async function statusFor(url: string, host: string): Promise<number | undefined>
   response.resume()
   return response.statusCode
 }
+
+t.test('any JSON body is either a request or a typed error', async () => {
+  const field = fc.constantFrom('model', 'name', 'messages', 'prompt', 'system', 'tools', 'stream', 'input', 'role')
+  const body = fc.oneof(fc.jsonValue(), fc.dictionary(field, fc.jsonValue()), fc.string())
+  fc.assert(
+    fc.property(body, fc.constantFrom<RoutedPath[]>(...ROUTED_PATHS), (value, path) => {
+      const bytes = Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
+      try {
+        const request = readRequest(path, bytes)
+        return request.body === bytes && request.model !== '' && request.prompt.blocks.every(Number.isSafeInteger)
+      } catch (error) {
+        return isSvcError(error, 'IRT_REQUEST_INVALID')
+      }
+    }),
+    { numRuns: 500 }
+  )
+})
+
+t.test('a request that comes back to its router ends instead of circulating', async t => {
+  const one = await modelServer(t, { api: 'openai', models: ['m'] })
+  let self = 'http://127.0.0.1:9'
+  const list = () => [{ name: 'self', url: self, api: 'openai' } as const]
+  const source = definePlugin({
+    name: 'self-source',
+    activate: ctx => ctx.contribute(inferenceServers, { source: 'self', list })
+  })
+  const outer = await openRouter(t, { one }, {}, { plugins: [source] })
+  const inner = await openRouter(t, { outer: { url: outer.url, options: { api: 'openai' } } })
+  await until(async () => (await inner.servers()).every(({ status }) => status === 'ready'))
+  t.match(await inner.chat('m', 'x'), { status: 200, server: 'outer' }, 'routers may be chained')
+  self = outer.url
+  await until(async () => (await outer.servers()).some(each => each.name === 'self' && each.url === self))
+  await one.kill()
+  t.match(await outer.chat('m', 'x'), { status: 508, text: /IRT_LOOP/ })
+})
