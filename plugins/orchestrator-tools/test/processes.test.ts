@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { callDaemon, type InboxItem, readDaemonState } from '@svc/contracts'
 import coordination from '@svc/plugin-coordination'
 import daemon from '@svc/plugin-daemon'
+import orchestratorPlugin from '@svc/plugin-orchestrator'
 import type { Delta, Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type TaskRow, tasksFeed } from '#feeds'
@@ -325,6 +326,34 @@ t.test('every answer about a change is true, also if the holder is killed meanwh
     else if (/nothing changed/.test(error)) t.equal(status, 'Queued', `task ${id}: ${error}`)
     else t.match(error, /may have been carried out|is Cancelled/, `task ${id} is ${status}`)
   }
+})
+
+t.test('a reload of the holder loses no request, and runs none twice', async t => {
+  const file = freshFile(t)
+  const other = await otherProcess(t, file)
+  const { kernel, orchestrator } = await here(t, file)
+  const ended: number[] = []
+  orchestrator.subscribe(({ kind }) => {
+    if (kind.type === 'task_cancelled') ended.push(kind.task_id)
+  })
+  const made = await Promise.all(
+    Array.from({ length: 12 }, () => orchestrator.submit({ description: 'Mine', files: [], agent_name: 'near' }))
+  )
+  const answers = made.map(({ task_id }) => other.tool('cancel_task', { task_id }))
+  for (let reload = 0; reload < 3; reload += 1) {
+    await kernel.replace({ ...orchestratorPlugin } as Plugin)
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  t.same(
+    (await Promise.all(answers)).map(({ success, error }) => [success, error]),
+    made.map(() => [true, undefined])
+  )
+  const ids = made.map(({ task_id }) => task_id)
+  await until(() => ended.length >= ids.length)
+  t.same(
+    ended.toSorted((a, b) => a - b),
+    ids
+  )
 })
 
 t.test('two processes change the tasks of each other at the same time', async t => {
