@@ -12,7 +12,7 @@ const LOCK_TIMEOUT_MS = 1_000
 /** Time limit of a call, also if the server does not respond at all. */
 const CALL_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
 /** Time limit of one attempt to connect, and of the wait for a free connection. */
-const CONNECT_TIMEOUT_MS = 2_000
+const CONNECT_TIMEOUT_MS = 5_000
 /** Time in which a call that was not sent yet tries to connect, so that a restart of the server is not noticed. */
 const RECONNECT_MS = 3_000
 const MIN_BACKOFF_MS = 50

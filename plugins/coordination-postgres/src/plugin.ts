@@ -33,7 +33,7 @@ export default definePlugin({
           await withTimeout(READINESS_MS, () => store.now())
           return { ok: true, detail: store.location }
         } catch (error) {
-          return { ok: false, detail: errorMessage(error) }
+          return { ok: false, detail: `${store.location}: ${errorMessage(error)}` }
         }
       }
     })

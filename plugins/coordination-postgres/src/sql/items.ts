@@ -60,6 +60,7 @@ begin
   v_ids := array(
     select i.id from svc_coord.items i
     where i.queue = p_queue and i.state = 0
+      and (i.max_attempts is null or i.attempts < i.max_attempts)
       and (p_privacy is null or i.privacy = any(p_privacy))
       and (i.lane is null or (
         not exists (
@@ -68,6 +69,7 @@ begin
         and not exists (
           select from svc_coord.items e
           where e.queue = i.queue and e.lane = i.lane and e.lane is not null and e.state = 0
+            and (e.max_attempts is null or e.attempts < e.max_attempts)
             and (e.priority > i.priority or (e.priority = i.priority and e.id < i.id))
             and (p_privacy is null or e.privacy = any(p_privacy))
         )
@@ -98,6 +100,7 @@ begin
     v_own := array(
       select i.id from svc_coord.items i
       where i.queue = p_queue and i.state in (1, 2) and i.state = 1 and i.holder = p_holder
+        and (i.max_attempts is null or i.attempts < i.max_attempts)
         and (p_privacy is null or i.privacy = any(p_privacy))
       order by i.priority desc, i.id
       limit p_limit
@@ -129,10 +132,8 @@ language plpgsql as $$
 declare
   v_now bigint := svc_coord.now_v1();
   v_floor bigint := svc_coord.fence_floor_v1();
-  v_left integer := p_max;
   v_ids bigint[];
   v_dead bigint[];
-  v_count integer;
 begin
   if exists (
     select from svc_coord.items where queue = p_queue and state in (1, 2) and visible_at <= v_now
@@ -145,40 +146,37 @@ begin
         for update skip locked
       ));
   end if;
-  -- Dead items make room for others. At most ten thousand are moved in one call.
-  for v_round in 1..10 loop
-    v_ids := svc_coord.claimable_v1(p_queue, p_holder, v_left, p_privacy, p_own);
-    exit when cardinality(v_ids) = 0;
-    v_dead := array(select id from svc_coord.items where id = any(v_ids) and attempts >= max_attempts);
-    if cardinality(v_dead) > 0 then
-      with gone as (delete from svc_coord.items where id = any(v_dead) returning *)
-      insert into svc_coord.dead
-        (id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, died_at,
-          visible_at, body)
-      select id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, v_now,
-        visible_at, body
-      from gone;
-    end if;
-    return query
-      with claimed as (
-        update svc_coord.items i
-        set state = 1, fence = greatest(i.fence + 1, v_floor), attempts = i.attempts + 1, holder = p_holder,
-          visible_at = v_now + p_lease, held = true, woken = false, error = null
-        where i.id = any(v_ids)
-        returning i.*
-      ), lapsed as (
-        update svc_coord.items e set held = false
-        from claimed c
-        where c.lane is not null and e.lane is not null and e.queue = c.queue and e.lane = c.lane
-          and e.state = 0 and e.held and e.id <> c.id
-      )
-      select id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at
-      from claimed order by priority desc, id;
-    get diagnostics v_count = row_count;
-    v_left := v_left - v_count;
-    exit when v_left <= 0 or cardinality(v_dead) = 0;
-    p_own := false;
-  end loop;
+  v_dead := array(
+    select id from svc_coord.items where queue = p_queue and state = 0 and attempts >= max_attempts
+    order by id limit 500
+    for update skip locked
+  );
+  if cardinality(v_dead) > 0 then
+    with gone as (delete from svc_coord.items where id = any(v_dead) returning *)
+    insert into svc_coord.dead
+      (id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, died_at,
+        visible_at, body)
+    select id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, v_now,
+      visible_at, body
+    from gone;
+  end if;
+  v_ids := svc_coord.claimable_v1(p_queue, p_holder, p_max, p_privacy, p_own);
+  if cardinality(v_ids) = 0 then return; end if;
+  return query
+    with claimed as (
+      update svc_coord.items i
+      set state = 1, fence = greatest(i.fence + 1, v_floor), attempts = i.attempts + 1, holder = p_holder,
+        visible_at = v_now + p_lease, held = true, woken = false, error = null
+      where i.id = any(v_ids)
+      returning i.*
+    ), lapsed as (
+      update svc_coord.items e set held = false
+      from claimed c
+      where c.lane is not null and e.lane is not null and e.queue = c.queue and e.lane = c.lane
+        and e.state = 0 and e.held and e.id <> c.id
+    )
+    select id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at
+    from claimed order by priority desc, id;
 end
 $$;
 

@@ -46,6 +46,8 @@ create index if not exists items_lane_ready on svc_coord.items (queue, lane, pri
   where state = 0 and lane is not null;
 create index if not exists items_lane_lapsed on svc_coord.items (queue, lane)
   where state = 0 and held and lane is not null;
+create index if not exists items_exhausted on svc_coord.items (queue, id)
+  where state = 0 and attempts >= max_attempts;
 
 -- Keys are kept for ever, except for those that an acknowledgement frees; their results for 24 hours.
 create table if not exists svc_coord.keys (
