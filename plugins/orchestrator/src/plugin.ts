@@ -32,6 +32,7 @@ import { closeHub, HUB_VERSION, type Hub, openHub, takeOver, tickHub, type UnitS
 import { levelledLog } from './service/levelled-log.ts'
 import { LOG_TARGETS } from './service/remote-work.ts'
 import { TaskSpans } from './service/task-spans.ts'
+import { withMeshInference } from './settings/inference-base.ts'
 import { checkSettings, replaceSettings, settings } from './settings.ts'
 import { attachViews } from './views/attach-views.ts'
 
@@ -58,12 +59,10 @@ export default definePlugin({
   async activate(ctx, { kernel, store, admin, sessions, spans, coordination }) {
     checkSettings(ctx.config)
     // Components hold this object; live changes of settings update it in place.
-    const current = { ...ctx.config }
+    const report = (key: string) => admin?.settings(key).find(setting => setting.key === key)
+    const current = { ...withMeshInference(ctx.config, report) }
     const log = levelledLog(ctx.log, () => current.log_level)
-    const gpu = (name: string) => {
-      const key = `plugins.inference-onnx.${name}`
-      return admin?.settings(key).find(setting => setting.key === key)?.value
-    }
+    const gpu = (name: string) => report(`plugins.inference-onnx.${name}`)?.value
     const [gpu_model, gpu_vram_mb] = [gpu('gpu_model'), gpu('gpu_vram_mb')]
     const options: CoreOptions = {
       settings: current,
@@ -189,7 +188,7 @@ export default definePlugin({
     })
     ctx.onConfig(next => {
       checkSettings(next)
-      replaceSettings(current, next)
+      replaceSettings(current, withMeshInference(next, report))
       if (serves()) joined.hub.core.reconfigured()
     })
     const service = new DelegatingOrchestrator(() => joined.hub.core.service)
