@@ -13,6 +13,7 @@ import {
   orchestrator as orchestratorToken
 } from '@svc/contracts'
 import coordination from '@svc/plugin-coordination'
+import coordinationPostgres from '@svc/plugin-coordination-postgres'
 import database from '@svc/plugin-database'
 import http from '@svc/plugin-http'
 import orchestrator from '@svc/plugin-orchestrator'
@@ -30,6 +31,8 @@ export interface WorldOptions {
   /** Database file; worlds with the same file share their tasks. Default: a new file. */
   readonly file?: string
   readonly more?: readonly Plugin[]
+  /** URL of a PostgreSQL server with the coordination store. */
+  readonly postgres?: string
   readonly replaced?: { readonly coordination?: Plugin }
   /** False: this process has no orchestrator. */
   readonly orchestrator?: boolean
@@ -82,13 +85,25 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
     }
   })
   const store = options.replaced?.coordination ?? coordination
-  const plugins = [http, database, store, plugin, probe, ...(hasOrchestrator ? [orchestrator] : []), ...more]
+  const { postgres } = options
+  const backend = postgres === undefined ? [] : [coordinationPostgres]
+  const plugins = [
+    ...backend,
+    http,
+    database,
+    store,
+    plugin,
+    probe,
+    ...(hasOrchestrator ? [orchestrator] : []),
+    ...more
+  ]
   const kernel = await testKernel(plugins as Plugin[], {
-    services: [fake(coordinationBackend, { store: null })],
+    services: postgres === undefined ? [fake(coordinationBackend, { store: null })] : [],
     settings: {
       http: { port: 0, drain_ms: 2_000 },
       database: { path: file },
       ...(hasOrchestrator ? { orchestrator: { stubcheck_gate: false } } : null),
+      ...(postgres === undefined ? null : { 'coordination-postgres': { url: postgres } }),
       'a2a-server': settings,
       ...others
     }
