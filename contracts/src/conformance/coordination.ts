@@ -293,7 +293,7 @@ export function coordinationSuite({ open }: CoordinationSubject): ConformanceSui
       await store.park(items.map(token))
       assert.deepEqual(await claim(store, 'q', 'h', 10), [], 'a wake before the claim is not kept')
     }),
-    each('a withdrawn item is gone for its holder, too', async store => {
+    each('a withdrawn item no longer exists for its holder', async store => {
       const [ready, leased, keyed] = (
         await store.put([
           { queue: 'q', body: '1', priority: 0 },

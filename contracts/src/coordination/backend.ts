@@ -5,7 +5,7 @@ import type { Coordination } from './store.ts'
  * Store on a database server. The plugin `coordination` provides it as `coordination.store@1` instead of the embedded
  * store.
  *
- * The backend is a service of its own, because two providers of `coordination.store@1` would be a conflict, and
+ * The backend is a separate service, because two providers of `coordination.store@1` would be a conflict, and
  * because a setting decides which of the two stores is used. The plugin `coordination` requires it: if the configured
  * server cannot be used, there is no store, instead of another one. Tests without the plugin `coordination-postgres`
  * use `fake(coordinationBackend, { store: null })`.

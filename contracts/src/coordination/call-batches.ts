@@ -4,7 +4,7 @@ const MAX_RUNNING = 2
 export interface CallBatchesOptions<In, Out> {
   /** Runs the elements of several calls in one transaction. Returns one result for each element, in their order. */
   readonly run: (items: readonly In[]) => Promise<readonly Out[]>
-  /** Maximum weight of a batch. A call with more is a batch of its own. */
+  /** Maximum weight of a batch. A call with more is a separate batch. */
   readonly maxWeight: number
   /** Returns the weight of an element; default 1, so that `maxWeight` is a number of elements. */
   readonly weigh?: (item: In) => number

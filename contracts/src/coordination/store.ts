@@ -3,7 +3,7 @@ import { service } from '@svc/plugin-sdk'
 /**
  * Store of everything that has at most one holder: queue items, named leases, and the shared state of control planes.
  *
- * - Safety comes from the fence alone: a token that grows with each grant of the same item or lease key, also over
+ * - Safety comes only from the fence, a token that grows with each grant of the same item or lease key, also over
  *   deletion, restore and failover. A write with an old fence is refused.
  * - Time decides only when a lease may pass on. It is the store's time in Unix milliseconds, read inside the statement.
  * - A resolved promise means that the change is committed and durable. After `CRD_UNAVAILABLE` the outcome is unknown:
@@ -52,7 +52,7 @@ export interface Coordination {
   /** Removes an item whatever its state. `leased`: it had a holder, whose next call with its fence is false. */
   withdraw(queue: string, id: number): Promise<'taken' | 'leased' | 'gone'>
   /**
-   * Returns items by id without a claim; those that are gone are left out. Throws `CRD_TOO_LARGE` if their bodies have
+   * Returns items by id without a claim, as far as they exist. Throws `CRD_TOO_LARGE` if their bodies have
    * more than {@link MAX_COORDINATION_PAGE_BYTES}.
    */
   read(queue: string, ids: readonly number[]): Promise<readonly StoredItem[]>
@@ -80,7 +80,7 @@ export interface Coordination {
   /** `gone`: expired, released, revoked, or passed on. `other`: live, but of another holder. */
   renew(lease: LeaseToken, leaseMs: number): Promise<LeaseOutcome>
   release(lease: LeaseToken): Promise<LeaseOutcome>
-  /** Ends a live lease whoever holds it. False if there is none with this fence. */
+  /** Ends a live lease of any holder. False if there is none with this fence. */
   revoke(scope: string, fence: number): Promise<boolean>
   /** Returns the live leases of a scope, by fence. */
   leases(scope: string, page?: { readonly after?: number; readonly limit?: number }): Promise<readonly NamedLease[]>

@@ -3,6 +3,7 @@ import {
   type ClaimedItem,
   type ClaimOptions,
   type Coordination,
+  type CoordinationFanout,
   type CoordinationMeta,
   type CoordinationNodes,
   coordinationChecks as check,
@@ -33,11 +34,12 @@ export class DatabaseCoordination implements Coordination {
   readonly kind = 'libsql'
   readonly #database: DatabaseStore
   readonly #operations: OperationQueue
-  readonly #hints = new Hints()
+  readonly #hints: Hints
 
-  /** The caller closes the database, after the store. */
-  constructor(database: DatabaseStore) {
+  /** The caller closes the database, after the store. `fanout` carries hints to other processes. */
+  constructor(database: DatabaseStore, fanout: CoordinationFanout | null = null) {
     this.#database = database
+    this.#hints = new Hints(fanout)
     this.#operations = new OperationQueue(database)
   }
 

@@ -11,8 +11,8 @@ const UNAVAILABLE = new Set([
   'DBS_UNAUTHORIZED',
   'DBS_UNREACHABLE'
 ])
-/** Codes of failures after which a batch may have been committed. */
-const UNKNOWN_OUTCOME = new Set(['DBS_LOST', 'DBS_TRANSACTION_ENDED', 'DBS_UNREACHABLE'])
+/** Codes of failures that one call of a batch may have caused, and after which nothing is committed. */
+const CAUSED_BY_CALL = new Set(['DBS_CONSTRAINT', 'DBS_FAILED', 'DBS_FULL', 'DBS_VALUE_INVALID'])
 
 /** Returns the error of a coordination store for a failure of its database. */
 export function coordinationFailure(error: unknown, location: string): unknown {
@@ -34,9 +34,9 @@ export function coordinationFailure(error: unknown, location: string): unknown {
   return coordinationErrors.create('CRD_FAILED', message, { cause: error, ...(hint === undefined ? {} : { hint }) })
 }
 
-/** Returns whether a failed batch certainly changed nothing. */
+/** Returns whether the calls of a failed batch may be run again, one by one. */
 export function hadNoEffect(error: unknown): boolean {
-  return isSvcError(error) && error.code.startsWith('DBS_') && !UNKNOWN_OUTCOME.has(error.code)
+  return isSvcError(error) && CAUSED_BY_CALL.has(error.code)
 }
 
 /** Returns whether a table of the store is missing: its database was replaced. */

@@ -220,6 +220,33 @@ t.test('hints reach subscribers of this process for each way in which an item be
   await memory.close()
 })
 
+t.test('hints reach other processes through a transport, if there is one', async t => {
+  const memory = await openMemory()
+  const published: string[] = []
+  const subscribers = new Map<(queue: string) => void, readonly string[]>()
+  const store = new DatabaseCoordination(memory, {
+    publish: queue => published.push(queue),
+    subscribe(queues, on) {
+      subscribers.set(on, queues)
+      return () => subscribers.delete(on)
+    }
+  })
+  const seen: string[] = []
+  const end = store.hints(['a', 'b'], queue => seen.push(queue))
+  store.hints(['c'], () => {})
+  t.same([...subscribers.values()], [['a', 'b'], ['c']])
+  for (const on of subscribers.keys()) on('a')
+  t.same(seen, ['a'])
+  await store.put([{ queue: 'z', body: '1' }])
+  t.same(published, ['z'], 'also without a subscriber in this process')
+  end()
+  end()
+  t.same([...subscribers.values()], [['c']])
+  await store.close()
+  t.equal(subscribers.size, 0)
+  await memory.close()
+})
+
 t.test('a call inside a transaction of the database is refused instead of waiting for it', async t => {
   const memory = await openMemory()
   const store = new DatabaseCoordination(memory)

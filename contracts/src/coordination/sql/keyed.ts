@@ -57,7 +57,7 @@ export function removeKeyedItem(queue: string, key: string): SqlOperation<boolea
   }
 }
 
-/** What a consumer that polls a queue needs to know. */
+/** State of a queue, for a consumer that polls it. */
 export interface QueueOutlook {
   /** Something can be claimed now. */
   readonly isReady: boolean

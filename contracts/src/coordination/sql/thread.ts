@@ -13,8 +13,8 @@ export function createTablesInThread(connection: ThreadConnection): void {
 }
 
 /**
- * Runs an operation on a thread's connection: in its open write transaction, or else in a transaction that is committed
- * when this returns. Throws as `ThreadConnection.execute`, after a rollback of its own transaction.
+ * Runs an operation on a thread's connection: in its open write transaction, or else in a separate transaction that is committed
+ * when this returns. Throws as `ThreadConnection.execute`, after a rollback of the separate transaction.
  */
 export function runInThread<A>(connection: ThreadConnection, operation: SqlOperation<A>): A {
   const run = (): A =>
