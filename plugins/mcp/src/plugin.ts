@@ -1,5 +1,4 @@
 import {
-  type AgentFleet,
   agentFleet,
   generationFlipped,
   httpRoutes,
@@ -11,6 +10,7 @@ import {
   mcpResourceTemplates,
   mcpTools,
   mcpToolset,
+  meshNode,
   surfaces
 } from '@svc/contracts'
 import { definePlugin, type Infer, isSvcError, type Ref, ref, t } from '@svc/plugin-sdk'
@@ -50,7 +50,7 @@ export default definePlugin({
   summary: 'Model Context Protocol over stdio and Streamable HTTP',
   config,
   requires: { port: kernelPort },
-  optional: { fleet: ref(agentFleet) },
+  optional: { fleet: ref(agentFleet), mesh: ref(meshNode) },
   provides: [mcpToolset, mcpHttpEndpoint],
   points: [mcpTools, mcpResources, mcpResourceTemplates, mcpPrompts],
   hooks: [mcpChanged],
@@ -64,7 +64,7 @@ export default definePlugin({
       })
     }
   ],
-  async activate(ctx, { port, fleet }) {
+  async activate(ctx, { port, fleet, mesh }) {
     const settings = ctx.config as Infer<typeof config>
     const hub = await ctx.keep('hub 3', openHub, closeHub)
     const unit = new ServingUnit(hub, port, ctx.log)
@@ -103,8 +103,11 @@ export default definePlugin({
     ctx.provide(mcpHttpEndpoint, endpoint)
     ctx.command('mcp', async (input, io) => {
       const principal = input['read-only'] === true ? READER : OWNER
-      // The owner may submit tasks, so the fleet works on them while the client is connected.
-      if (principal === OWNER) startFleet(fleet)
+      // The owner may submit tasks, so the fleet and the mesh work on them while the client is connected.
+      if (principal === OWNER) {
+        startIfPresent(fleet)
+        startIfPresent(mesh)
+      }
       const { serveTerminal } = await import('./stdio.ts')
       await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)
     })
@@ -120,10 +123,10 @@ export default definePlugin({
   }
 })
 
-/** Starts the fleet, if the project has one. */
-function startFleet(fleet: Ref<AgentFleet> | undefined): void {
+/** Starts the agent fleet or the mesh node, if the project has one. */
+function startIfPresent(service: Ref<{ start(): void }> | undefined): void {
   try {
-    fleet?.current.start()
+    service?.current.start()
   } catch (error) {
     if (!isSvcError(error) || error.code !== 'KRN_SERVICE_GONE') throw error
   }

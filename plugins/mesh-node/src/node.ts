@@ -4,6 +4,7 @@ import {
   type AgentFleet,
   type Coordination,
   type InferenceClient,
+  type InferenceServerSource,
   type KernelPort,
   type MeshPolicy,
   type MeshSettings,
@@ -23,6 +24,7 @@ import { chooseProcessor } from './job-processor.ts'
 import { LeaseHolder } from './lease-holder.ts'
 import { Loop } from './loop.ts'
 import { Membership } from './membership.ts'
+import { modelServers } from './model-servers.ts'
 import type { NodeSeat } from './node-seat.ts'
 import { NodesPoll } from './nodes-poll.ts'
 import { cancelOrphans } from './orchestrator-processor.ts'
@@ -75,6 +77,7 @@ export class MeshNodeService {
   readonly plane: A2aPlane
   readonly sections: readonly StatusSection[]
   readonly views: TaskViewSource
+  readonly modelServers: InferenceServerSource
   readonly #parts: NodeParts
   readonly #client: MeshClient
   readonly #holder: LeaseHolder
@@ -110,6 +113,7 @@ export class MeshNodeService {
     const holder = this.#holder
     this.#telemetry = new Telemetry({ database: parts.database, enabled: () => settings.telemetry, repositoryId, log })
     this.#poll = new NodesPoll({ client, orchestrator, policy, own: this.#own, log })
+    this.modelServers = modelServers(this.#poll)
     this.delegation = new Delegation({ client, holder, orchestrator, policy, settings, log })
     this.#relay = new PlainRelay({ orchestrator, delegation: this.delegation, log })
     this.#results = new ResultPoll({

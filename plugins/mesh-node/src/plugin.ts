@@ -5,6 +5,7 @@ import {
   coordinationStore,
   databaseStore,
   inferenceClient,
+  inferenceServers,
   kernelAdmin,
   kernelPort,
   meshNode,
@@ -63,6 +64,7 @@ export default definePlugin({
     ctx.contribute(remotePlacers, node.delegation)
     ctx.contribute(a2aPlanes, node.plane)
     ctx.contribute(taskViewSources, node.views)
+    ctx.contribute(inferenceServers, node.modelServers)
     for (const section of node.sections) ctx.contribute(statusSections, section)
     ctx.effect('withdrawals', node.followWithdrawals())
     ctx.onServe('mesh node', () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { DELEGATES, eventually, freshFolder, WORKS } from './bed.ts'
-import { type Child, Proxy, startControl, startHost } from './processes.ts'
+import { type Child, CuttableProxy, startControl, startHost } from './processes.ts'
 
 const SHORT_LEASE = { a2a_lease_ms: 8_000 }
 /** Tasks whose hold ends after this time return to the local queue. */
@@ -117,7 +117,7 @@ t.test('a submitter that is killed after the placement finds the result after it
 
 t.test('a worker behind a partition loses its task to another one, and its late result is dropped', async t => {
   const control = await startControl(t, { settings: SHORT_LEASE })
-  const proxy = await Proxy.open(t, portOf(control))
+  const proxy = await CuttableProxy.open(t, portOf(control))
   const submitter = await startHost(t, { name: 'one', url: control.ready, orchestrator: LONG_HOLD })
   const far = await startHost(t, { name: 'far', url: proxy.url, orchestrator: WORKS }, 2_000)
   const task = await submitter.submit()
@@ -135,7 +135,7 @@ t.test('a worker behind a partition loses its task to another one, and its late 
 
 t.test('a submitter behind a partition uses the result when it returns', async t => {
   const control = await startControl(t, { settings: { a2a_lease_ms: 60_000 } })
-  const proxy = await Proxy.open(t, portOf(control))
+  const proxy = await CuttableProxy.open(t, portOf(control))
   const submitter = await startHost(t, { name: 'one', url: proxy.url, orchestrator: LONG_HOLD })
   const task = await submitter.submit()
   await eventually(async () => ((await submitter.tasks())[0]?.remote?.confirmed === true ? true : null))

@@ -1,12 +1,14 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownIdentity } from '@svc/contracts'
+import fc from 'fast-check'
 import t from 'tap'
 import {
   hasReadyGpu,
   hintOf,
   holderId,
   isNodeRecord,
+  modelServers,
   nodeReportOf,
   probeGpus,
   type RunProgram,
@@ -15,6 +17,18 @@ import {
 } from '#root'
 
 const NOW = 1_800_000_000_000
+const FIELDS = [
+  'id',
+  'capabilities',
+  'last_seen_unix_ms',
+  'maintenance',
+  'maintenance_until_unix_ms',
+  'quarantined',
+  'workload_classes',
+  'gpu_total_count',
+  'gpu_readiness_ok',
+  'gpu_readiness_reason'
+]
 const none = new AbortController().signal
 
 /** A `nvidia-smi` with these GPUs. */
@@ -172,4 +186,46 @@ t.test('the number of a process that ended is free at once, and that of an unkno
   t.equal(second.number, 2)
   t.match(JSON.parse(await readFile(join(folder, 'seat-2.json'), 'utf8')), { pid: process.pid })
   for (const seat of [first, second, third]) await seat.release()
+})
+
+t.test(
+  'nodes that advertise an address and loaded models are model servers, unless they may not receive work',
+  async t => {
+    const node = (id: string, more: object = {}) => ({
+      id,
+      version: '1',
+      last_seen_unix_ms: NOW,
+      capabilities: {},
+      listen_addr: `http://${id}:11435/`,
+      loaded_llm_models: ['toy'],
+      ...more
+    })
+    const nodes = [
+      node('good'),
+      node('ünïcode', { listen_addr: 'https://10.0.0.2/base' }),
+      node('quarantined', { quarantined: true }),
+      node('stale', { last_seen_unix_ms: NOW - 120_000 }),
+      node('idle', { loaded_llm_models: [] }),
+      node('wrong', { listen_addr: 'file:///etc/passwd' }),
+      node('secret', { listen_addr: 'http://user:pass@host' }),
+      node('self')
+    ]
+    const hints = nodes.filter(({ id }) => id !== 'self').map(each => hintOf(each, NOW, 60_000))
+    const last = { polled_unix_ms: NOW, hints, schedulable_before: 0, schedulable_after: 0, error: null }
+    t.same(modelServers({ last, nodes }).list(), [
+      { name: 'good', url: 'http://good:11435', api: 'svc', models: ['toy'] },
+      { name: '_n_code', url: 'https://10.0.0.2/base', api: 'svc', models: ['toy'] }
+    ])
+    t.same(modelServers({ last: null, nodes: [] }).list(), [])
+  }
+)
+
+t.test('no record makes the conversion of a node list throw', async () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...FIELDS), fc.jsonValue(), { maxKeys: 12 }), record => {
+      if (!isNodeRecord(record)) return true
+      const hint = hintOf(record, NOW, 60_000)
+      return remoteNodeOf(hint).node_id === record.id && Array.isArray(hint.labels)
+    })
+  )
 })

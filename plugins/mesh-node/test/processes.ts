@@ -82,7 +82,7 @@ export function startHost(t: Test, options: HostOptions, workMs: number | null =
 }
 
 /** A TCP proxy that a test can cut: open connections end, and new ones are not answered. */
-export class Proxy {
+export class CuttableProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #isCut = false
@@ -91,9 +91,9 @@ export class Proxy {
     this.#server = server
   }
 
-  static async open(t: Test, port: number): Promise<Proxy> {
+  static async open(t: Test, port: number): Promise<CuttableProxy> {
     const server = createServer()
-    const proxy = new Proxy(server)
+    const proxy = new CuttableProxy(server)
     server.on('connection', socket => proxy.#serve(socket, port))
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     t.teardown(() => proxy.close())
