@@ -1,7 +1,14 @@
 import { connect } from 'node:net'
 import { meshPublicKey, signResult } from '@svc/contracts/mesh-signature'
+import {
+  noPostgres,
+  PostgresCoordination,
+  PostgresServer,
+  parseServerAddress
+} from '@svc/plugin-coordination-postgres/testing'
+import type { Logger } from '@svc/plugin-sdk'
 import { SignJWT } from 'jose'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import {
   ADMIN_TOKEN,
   type CallOptions,
@@ -13,7 +20,8 @@ import {
   SUBMITTER_TOKEN,
   TOKENS,
   WORKER_TOKEN,
-  type World
+  type World,
+  type WorldOptions
 } from './world.ts'
 
 const PRIVATE = new Uint8Array(32).fill(3)
@@ -404,20 +412,21 @@ async function send(
 }
 
 /** Opens the scope s1 with its nodes, a lease of n1, a message for 7 that n1 claimed, and one for 6. */
-async function prepared(t: Parameters<typeof openWorld>[0], base: string) {
+async function prepared(t: Test, base: string, options: WorldOptions = {}) {
   const world = await openWorld(t, {
+    ...options,
     mesh: { scope_id: 's1', ...TOKENS },
     control: { worker_result_verify_key: PUBLIC, http_max_body_bytes: 4_096 }
   })
-  const options = { token: MESH_TOKEN, base }
+  const given = { token: MESH_TOKEN, base }
   for (const id of ['n1', 'n2', 'n3', 'n4', 'n-leaves'])
-    t.equal((await world.post('/join', { ...nodeReport(id), scope_id: 's1' }, options)).status, 200)
-  await world.post('/admin/quarantine', { node_id: 'n2', quarantined: true }, options)
-  await world.post('/admin/maintenance', { node_id: 'n3', maintenance: true }, options)
-  const granted = await world.post('/exec/lease/grant', lease(), options)
-  await world.post('/a2a/deliver', message('7'), options)
-  const claimed = await world.post('/a2a/inbox', { receiver_agent_id: '7', claimer_node_id: 'n1' }, options)
-  const other = await world.post('/a2a/deliver', message('6'), options)
+    t.equal((await world.post('/join', { ...nodeReport(id), scope_id: 's1' }, given)).status, 200)
+  await world.post('/admin/quarantine', { node_id: 'n2', quarantined: true }, given)
+  await world.post('/admin/maintenance', { node_id: 'n3', maintenance: true }, given)
+  const granted = await world.post('/exec/lease/grant', lease(), given)
+  await world.post('/a2a/deliver', message('7'), given)
+  const claimed = await world.post('/a2a/inbox', { receiver_agent_id: '7', claimer_node_id: 'n1' }, given)
+  const other = await world.post('/a2a/deliver', message('6'), given)
   const known = {
     lease: granted.json?.lease_id as string,
     message: claimed.json?.messages[0].id as number,
@@ -426,23 +435,34 @@ async function prepared(t: Parameters<typeof openWorld>[0], base: string) {
   return { world, known }
 }
 
-for (const base of ['/v1/mesh', '/v1/populi']) {
-  t.test(`every route answers each status of its contract below ${base}`, async t => {
-    const { world, known } = await prepared(t, base)
-    for (const row of rows(known)) {
-      const reply = await send(world, row, base)
-      t.equal(reply.status, row.status, `${row.name}: ${row.status}, body ${reply.text.slice(0, 120)}`)
-      if (row.status >= 400) {
-        t.match(reply.text, /^mesh: \S/, row.name)
-        t.match(reply.headers.get('content-type'), /^text\/plain/, row.name)
-      }
-      if (row.text !== undefined) t.match(reply.text, row.text, row.name)
-      if (row.status === 204) t.equal(reply.text, '', row.name)
-      t.ok(reply.headers.get('x-request-id'), row.name)
-      t.match(reply.headers.get('x-populi-feature'), /jwt-bearer-v1/, row.name)
+async function checkRows(t: Test, base: string, options: WorldOptions = {}): Promise<void> {
+  const { world, known } = await prepared(t, base, options)
+  for (const row of rows(known)) {
+    const reply = await send(world, row, base)
+    t.equal(reply.status, row.status, `${row.name}: ${row.status}, body ${reply.text.slice(0, 120)}`)
+    if (row.status >= 400) {
+      t.match(reply.text, /^mesh: \S/, row.name)
+      t.match(reply.headers.get('content-type'), /^text\/plain/, row.name)
     }
-  })
+    if (row.text !== undefined) t.match(reply.text, row.text, row.name)
+    if (row.status === 204) t.equal(reply.text, '', row.name)
+    t.ok(reply.headers.get('x-request-id'), row.name)
+    t.match(reply.headers.get('x-populi-feature'), /jwt-bearer-v1/, row.name)
+  }
 }
+
+for (const base of ['/v1/mesh', '/v1/populi'])
+  t.test(`every route answers each status of its contract below ${base}`, async t => checkRows(t, base))
+
+t.test('every route answers each status of its contract with PostgreSQL', { skip: noPostgres }, async t => {
+  const server = await PostgresServer.start({ fsync: 'off' })
+  t.teardown(() => server.remove())
+  const address = parseServerAddress({ url: await server.createDatabase(), folder: '/' })
+  const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger
+  const backend = new PostgresCoordination({ address, connections: 4, fanout: null, log })
+  t.teardown(() => backend.close())
+  await checkRows(t, '/v1/mesh', { backend })
+})
 
 t.test('each role may call exactly its routes', async t => {
   const { world } = await prepared(t, '/v1/mesh')

@@ -62,6 +62,8 @@ export interface WorldOptions {
   /** Replaces the store, for faults. */
   readonly wrap?: (store: Coordination) => Coordination
   readonly http?: object
+  /** Store on a server, instead of the embedded one. */
+  readonly backend?: Coordination
 }
 
 /** Opens a control plane on a free port, over the real store in a temporary folder. */
@@ -94,7 +96,7 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
   const kernel = await testKernel(
     [http, database, wrapped, mesh, control, probe].map(each => definePlugin({ ...each }) as Plugin),
     {
-      services: [fake(coordinationBackend, { store: null })],
+      services: [fake(coordinationBackend, { store: options.backend ?? null })],
       settings: {
         http: { main: false, drain_ms: 500, ...options.http },
         mesh: { node_id: 'self', ...options.mesh },
