@@ -126,7 +126,7 @@ export default definePlugin({
         metrics,
         staleMs,
         refresh: async signal => {
-          if ([...pool].every(({ facts, problem }) => facts === null && problem === null)) await prober.once(signal)
+          if ([...pool].some(({ facts, problem }) => facts === null && problem === null)) await prober.once(signal)
         }
       })
     )

@@ -69,7 +69,7 @@ export interface ShownServers {
   readonly metrics: RouterMetrics
   /** Age in milliseconds from which facts are old. */
   readonly staleMs: number
-  /** Reads the facts of all servers, if none were read yet. */
+  /** Reads the facts of all servers, if those of one were never read. */
   refresh(signal: AbortSignal): Promise<void>
 }
 

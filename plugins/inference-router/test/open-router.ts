@@ -7,6 +7,9 @@ import router from '#plugin'
 import { modelServers } from '#root'
 import type { FakeModelServer } from './model-servers.ts'
 
+/** Long enough that facts do not become stale while the machine is busy, short enough for tests that wait for them. */
+export const INTERVAL_MS = 300
+
 export interface OpenRouter {
   readonly kernel: TestKernel
   readonly url: string
@@ -26,7 +29,7 @@ export interface OpenRouter {
 
 const rowsOf = async (kernel: TestKernel) => (await kernel.call(modelServers, {})).servers
 
-/** Starts the router on a real socket until the test ends. It asks its servers every 50 ms. */
+/** Starts the router on a real socket until the test ends. It has read the facts of all servers once, and reads them every {@link INTERVAL_MS}. */
 export async function openRouter(
   t: Test,
   servers: Readonly<
@@ -48,7 +51,7 @@ export async function openRouter(
       http: { main: false },
       'inference-router': {
         port: 0,
-        probe_interval_ms: 50,
+        probe_interval_ms: INTERVAL_MS,
         servers: Object.entries(servers).map(([name, { url, options }]) => ({
           name,
           url,
@@ -77,7 +80,7 @@ export async function openRouter(
       await new Promise(resolve => setTimeout(resolve, 5))
     }
   }
-  if (Object.keys(servers).length > 0 && settings.servers === undefined) await rowsOf(kernel)
+  await rowsOf(kernel)
   return {
     kernel,
     url,

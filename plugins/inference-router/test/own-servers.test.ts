@@ -84,7 +84,7 @@ t.test('requests of the client in the process of router and server trigger the m
       ctx.contribute(inferenceServers, { source: 'here', list })
     }
   })
-  const others = { 'inference-router': { port: 0, probe_interval_ms: 50 } }
+  const others = { 'inference-router': { port: 0, probe_interval_ms: 300 } }
   const { url, routerUrl, kernel } = await ownServer(t, {}, [router, client, here], others)
   own = url
   const ready = async () => (await kernel.call(modelServers, {})).servers.some(({ status }) => status === 'ready')
