@@ -125,6 +125,20 @@ export class Connections {
     }
   }
 
+  /** Begins an epoch; see `new_epoch_v1`. It may change all items, so the time limit of statements does not apply. */
+  async newEpoch(epoch: number | undefined): Promise<number> {
+    const client = await this.open()
+    try {
+      await client.query('set statement_timeout = 0; set lock_timeout = 0')
+      const { rows } = await client.query('select svc_coord.new_epoch_v1($1) as epoch', [epoch ?? null])
+      return rows[0].epoch
+    } catch (error) {
+      throw toFailure(error, this.location).error
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
   /** Waits for running calls for a limited time, and closes all connections. */
   async close(): Promise<void> {
     if (this.#closed) return

@@ -19,6 +19,8 @@ const DEADLOCK = '40P01'
 const SERIALIZATION = '40001'
 const LOCK_TIMEOUT = '55P03'
 const CANCELED = '57014'
+/** Raised by the functions of the schema. */
+const INVALID_VALUE = '22023'
 const READ_ONLY = '25006'
 /** Conditions of a schema that another program dropped. */
 const MISSING = ['42883', '42P01', '3F000']
@@ -61,6 +63,10 @@ export function toFailure(error: unknown, location: string): Failure {
       'meta.swap: the text epoch must be a number of 1 to 4 digits, because it is part of every fence',
       { hint: 'use another name', data: none }
     )
+    return { error: problem, broken: false, repeat: false }
+  }
+  if (code === INVALID_VALUE) {
+    const problem = coordinationErrors.create('CRD_VALUE_INVALID', error.message, { data: none })
     return { error: problem, broken: false, repeat: false }
   }
   // Insufficient resources, for example a full disk.

@@ -1,5 +1,7 @@
 import { coordinationBackend, coordinationFanout, readiness } from '@svc/contracts'
 import { definePlugin, errorMessage, withTimeout } from '@svc/plugin-sdk'
+import { postgresErrors } from './errors.ts'
+import { newEpoch } from './operations.ts'
 import { parseServerAddress } from './server-address.ts'
 import { settings } from './settings.ts'
 
@@ -12,6 +14,7 @@ export default definePlugin({
   config: settings,
   optional: { fanout: coordinationFanout },
   provides: [coordinationBackend],
+  operations: [newEpoch],
   permissions: { fsRead: ['*'] },
   async activate(ctx, { fanout = null }) {
     const { url, password, ca_file, connections } = ctx.config
@@ -19,6 +22,12 @@ export default definePlugin({
       if (password !== undefined || ca_file !== undefined)
         ctx.log.warn('coordination.password and coordination.ca_file have no effect without coordination.url')
       ctx.provide(coordinationBackend, { store: null })
+      ctx.implement(newEpoch, () => {
+        throw postgresErrors.create('CPG_NOT_CONFIGURED', 'The coordination store is not on a PostgreSQL server.', {
+          hint: 'set coordination.url; for the primary database, use svc db restore',
+          at: { path: 'coordination.url' }
+        })
+      })
       return
     }
     const address = parseServerAddress({ url, password, caFile: ca_file, folder: ctx.projectRoot })
@@ -26,6 +35,11 @@ export default definePlugin({
     const { PostgresCoordination } = await import('./postgres-coordination.ts')
     const store = new PostgresCoordination({ address, connections, fanout, log: ctx.log })
     ctx.provide(coordinationBackend, { store })
+    ctx.implement(newEpoch, async ({ epoch }) => {
+      const number = await store.newEpoch(epoch)
+      const { location } = store
+      return { epoch: number, location, text: `epoch ${number} of ${location} begins; all earlier leases ended` }
+    })
     ctx.contribute(readiness, {
       name: 'coordination',
       async check() {

@@ -183,6 +183,14 @@ export class PostgresCoordination implements Coordination {
     return this.#hints.subscribe(queues, on)
   }
 
+  /**
+   * Ends all leases and refuses their tokens, after a backup was restored. The number of the epoch is at least `epoch`.
+   * Returns it.
+   */
+  newEpoch(epoch?: number): Promise<number> {
+    return this.#connections.newEpoch(epoch)
+  }
+
   /** Waits for calls that the server is working on; all other calls throw `CRD_CLOSED`. Idempotent. */
   async close(): Promise<void> {
     clearInterval(this.#cleaner)

@@ -4,7 +4,7 @@ import { noPostgres, PostgresServer } from '#root'
 import { openBed, openStore } from './stores.ts'
 
 t.test('a store in PostgreSQL satisfies the contract', { skip: noPostgres }, async t => {
-  const server = await PostgresServer.start()
+  const server = await PostgresServer.start({ fsync: 'off' })
   t.teardown(() => server.remove())
   const empty = openStore(server.url())
   await empty.now()

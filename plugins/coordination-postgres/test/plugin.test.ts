@@ -1,9 +1,11 @@
 import { inspect } from 'node:util'
 import {
+  type ClaimedItem,
   type Coordination,
   coordinationBackend,
   coordinationStore,
   databaseStore,
+  type NamedLease,
   type PrimaryDatabase,
   readiness
 } from '@svc/contracts'
@@ -61,6 +63,29 @@ t.test('with a URL, the store in PostgreSQL replaces the embedded one', { skip: 
   t.not(store(), first)
   t.equal(await store().count('q'), 1)
   await t.rejects(first.now(), { code: 'CRD_CLOSED' })
+})
+
+t.test('an operator begins an epoch after a restore', { skip: noPostgres }, async t => {
+  const server = await PostgresServer.start({ fsync: 'off' })
+  t.teardown(() => server.remove())
+  const { kernel, store } = await start(t, { url: server.url() })
+  await store().put([{ queue: 'q', body: '1' }])
+  const [item] = await store().claim('q', 'h', { max: 1, leaseMs: 600_000 })
+  const lease = await store().grant('s', 'k', 'h', 600_000)
+  t.match(await kernel.callById('coordination.new_epoch', { epoch: 5_000 }), { epoch: 5_000, text: /5000/ })
+  t.same(await store().ack([item as ClaimedItem]), [false])
+  t.equal(await store().renew(lease as NamedLease, 600_000), 'gone')
+  const [again] = await store().claim('q', 'other', { max: 1, leaseMs: 600_000 })
+  t.equal(again?.id, item?.id)
+  t.ok((again?.fence ?? 0) >= 5_000 * 2 ** 40)
+  t.match(await kernel.callById('coordination.new_epoch', {}), { epoch: 5_001 })
+  await kernel.callById('coordination.new_epoch', { epoch: 8_190 })
+  await t.rejects(kernel.callById('coordination.new_epoch', {}), { code: 'CRD_VALUE_INVALID', message: /8190/ })
+})
+
+t.test('an epoch needs a server', async t => {
+  const { kernel } = await start(t, {})
+  await t.rejects(kernel.callById('coordination.new_epoch', {}), { code: 'CPG_NOT_CONFIGURED', hint: /db restore/ })
 })
 
 t.test('is not ready while the server does not respond', { skip: noPostgres }, async t => {

@@ -10,7 +10,7 @@ import { openStore } from './stores.ts'
 const LEASE_MS = 600_000
 
 t.test('with a PostgreSQL server', { skip: noPostgres }, async t => {
-  const server = await PostgresServer.start()
+  const server = await PostgresServer.start({ fsync: 'off' })
   t.teardown(() => server.remove())
   const opened = (t: Test, url: string): PostgresCoordination => {
     const store = openStore(url)

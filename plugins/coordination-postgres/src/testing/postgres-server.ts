@@ -175,6 +175,16 @@ export class PostgresServer {
     )
   }
 
+  #signal(signal: NodeJS.Signals): void {
+    for (const pid of this.#pids())
+      try {
+        process.kill(pid, signal)
+      } catch (error) {
+        // A backend may have ended meanwhile.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+      }
+  }
+
   /** Process ids of the server and its backends. */
   #pids(): number[] {
     const pid = this.#process?.pid as number
@@ -184,11 +194,11 @@ export class PostgresServer {
 
   /** Stops all processes of the server without ending them. */
   pause(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGSTOP')
+    this.#signal('SIGSTOP')
   }
 
   resume(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGCONT')
+    this.#signal('SIGCONT')
   }
 
   /** Ends the server without a shutdown checkpoint, as a crash would. */
