@@ -34,6 +34,8 @@ export interface ForeignRecord {
 /** Process of another seat. */
 export interface SeatProcess extends TaskProcess {
   readonly seat: number
+  /** Unique id of the process; null for a released seat. */
+  readonly owner: string | null
   /** Number of the last transaction of the seat. */
   readonly committed: number
 }
@@ -70,8 +72,8 @@ export class OtherSeats {
     return this.#own.seat
   }
 
-  /** Identifies this process as a holder of leases. */
-  get holder(): string {
+  /** Unique id of this process, as in {@link SeatProcess.owner}. */
+  get owner(): string {
     return this.#seats.owner
   }
 
@@ -79,9 +81,9 @@ export class OtherSeats {
   async processes(): Promise<readonly SeatProcess[]> {
     const rows = await this.#seats.others(this.#own.seat)
     return rows.flatMap(row => {
-      const { seat, host, pid, committed } = row
+      const { seat, owner, host, pid, committed } = row
       if (host === null || pid === null) return []
-      return [{ seat, host, pid, committed, alive: !this.#seats.isAbandoned(row), own: false }]
+      return [{ seat, owner, host, pid, committed, alive: !this.#seats.isAbandoned(row), own: false }]
     })
   }
 

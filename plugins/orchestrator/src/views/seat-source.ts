@@ -9,6 +9,7 @@ import {
   type PlacementExplanation,
   type ProcessTasks,
   type TaskExplanation,
+  type TaskProcess,
   type TaskViewSource
 } from '@svc/contracts'
 import type { ForeignRecord, OtherSeats, SeatProcess, TaskCount } from '../durable/other-seats.ts'
@@ -69,6 +70,10 @@ interface Seats {
   readonly list: readonly SeatProcess[]
 }
 
+function processOf({ committed: _, owner: _owner, ...process }: SeatProcess): TaskProcess & { readonly seat: number } {
+  return process
+}
+
 function numbersOf(seats: readonly SeatProcess[]): number[] {
   return seats.map(({ seat }) => seat)
 }
@@ -78,7 +83,7 @@ function foreignTasks(
   records: readonly ForeignRecord[],
   { status }: ForeignTaskFilter
 ): readonly ForeignTask[] {
-  const processes = new Map(seats.map(({ committed: _, ...process }) => [process.seat, process]))
+  const processes = new Map(seats.map(each => [each.seat, processOf(each)]))
   return records.flatMap(record => {
     const task = readTask(record)
     const process = processes.get(record.seat)
@@ -111,7 +116,8 @@ async function foreignAgents(
     else if (kind === 'trust') attempt(() => ledger.restore(key, json))
   }
   return seats
-    .flatMap(({ committed: _, ...process }) =>
+    .map(processOf)
+    .flatMap(process =>
       records.flatMap(({ kind, seat, json }) => {
         if (kind !== 'agent' || seat !== process.seat) return []
         const agent = attempt(() => Agent.restore(json, 0))
@@ -168,9 +174,11 @@ class SeatCounts {
     }
     const known = new Set(numbersOf(seats))
     for (const seat of this.#counted.keys()) if (!known.has(seat)) this.#counted.delete(seat)
-    return seats.flatMap(({ committed: _, ...process }) => {
-      const found = this.#counted.get(process.seat)
-      return found === undefined ? [] : [{ ...process, agents: found.agents, open: found.open, ended: found.ended }]
+    return seats.flatMap(each => {
+      const found = this.#counted.get(each.seat)
+      return found === undefined
+        ? []
+        : [{ ...processOf(each), agents: found.agents, open: found.open, ended: found.ended }]
     })
   }
 }

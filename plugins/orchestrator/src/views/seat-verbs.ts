@@ -16,7 +16,7 @@ import {
   type VerbCaller
 } from '@svc/contracts'
 import { defined, errorMessage, isSvcError, type Logger, type Principal, SvcError } from '@svc/plugin-sdk'
-import type { OtherSeats } from '../durable/other-seats.ts'
+import type { OtherSeats, SeatProcess } from '../durable/other-seats.ts'
 
 /** Time in milliseconds within which the holder has to begin with a verb. */
 const BEGIN_MS = 5_000
@@ -105,7 +105,9 @@ export class SeatVerbs {
     const { seat } = task.process
     if (store === null || seat === null)
       throw elsewhere(task, 'requests are not passed on: no plugin provides a coordination store', NOTHING_CHANGED)
-    const queue = seatQueue(this.#options.repositoryId, seat)
+    const owner = (await this.#holderOf(task))?.owner
+    if (owner === undefined || owner === null) throw elsewhere(task, 'it has ended', NOTHING_CHANGED)
+    const queue = seatQueue(this.#options.repositoryId, seat, owner)
     const key = randomUUID()
     const { principal, requestId, signal } = caller
     const message: VerbMessage = {
@@ -151,7 +153,8 @@ export class SeatVerbs {
         throw elsewhere(task, `it did not respond within ${BEGIN_MS / 1_000} s`, effect)
       }
       if (item.attempts > 0 && !(await this.#isRunning(store, item, task))) {
-        await store.withdraw(queue, id)
+        // The holder may have stored the result since it was read.
+        if ((await store.withdraw(queue, id)) === 'gone') break
         throw elsewhere(task, 'it stopped while it carried out the request', MAYBE_CHANGED)
       }
       // A verb that runs is not withdrawn: its effect cannot be undone.
@@ -164,12 +167,15 @@ export class SeatVerbs {
   }
 
   /** Returns false if the holder has ended, or its lease of the verb has expired. */
-  async #isRunning(store: Coordination, { state, visibleAt }: StoredItem, { process }: ForeignTask): Promise<boolean> {
+  async #isRunning(store: Coordination, { state, visibleAt }: StoredItem, task: ForeignTask): Promise<boolean> {
     if (state !== 'leased' || visibleAt < (await store.now())) return false
-    const seats = await this.#options.others()?.processes()
-    return (
-      seats === undefined || seats.some(({ seat, pid, alive }) => seat === process.seat && pid === process.pid && alive)
-    )
+    return (await this.#holderOf(task)) !== undefined
+  }
+
+  /** Returns the process that holds a task; undefined if it has ended. */
+  async #holderOf({ process }: ForeignTask): Promise<SeatProcess | undefined> {
+    const seats = (await this.#options.others()?.processes()) ?? []
+    return seats.find(({ seat, pid, alive }) => seat === process.seat && pid === process.pid && alive)
   }
 
   async #tick(): Promise<void> {
@@ -200,11 +206,11 @@ export class SeatVerbs {
     }
     const free = MAX_RUNNING - this.#running.size
     if (!this.#hasOthers || free === 0) return
-    const queue = seatQueue(repositoryId, seats.own)
+    const queue = seatQueue(repositoryId, seats.own, seats.owner)
     // A claim writes, so look first.
     if ((await store.look(queue, { limit: 1 })).length === 0) return
     const now = await store.now()
-    for (const { id, fence, body } of await store.claim(queue, seats.holder, { max: free, leaseMs: LEASE_MS })) {
+    for (const { id, fence, body } of await store.claim(queue, seats.owner, { max: free, leaseMs: LEASE_MS })) {
       const run = this.#run(store, { id, fence }, body, now).finally(() => this.#running.delete(id))
       this.#running.set(id, run)
     }
@@ -261,8 +267,12 @@ function refusal(code: string, message: string, status: number): VerbResult {
   return { error: { code, message, status } }
 }
 
-function seatQueue(repositoryId: string, seat: number): string {
-  return `seat:${repositoryId}:${seat}`
+/**
+ * Returns the queue of a seat. It contains the owner: hosts with separate databases may share a coordination store, and
+ * another process may have had the seat before.
+ */
+function seatQueue(repositoryId: string, seat: number, owner: string): string {
+  return `seat:${repositoryId}:${seat}:${owner}`
 }
 
 function elsewhere({ id, process }: ForeignTask, problem: string, effect: string): SvcError {

@@ -14,7 +14,7 @@ import t, { type Test } from 'tap'
 import { type OtherSeats, parseMessage, SeatVerbs, type SeatVerbsOptions } from '#views'
 import { openStore } from '../durable/test-persistence.ts'
 
-const QUEUE = 'seat:repo:2'
+const QUEUE = 'seat:repo:2:owner 2'
 const principal = { id: 'ann', role: 'operator', scopes: ['tasks'] }
 const errors = errorTable({ TST_REFUSED: { message: 'The test refuses the task.', status: 409 } })
 
@@ -52,14 +52,21 @@ async function openKernel(t: Test, ran: number[]): Promise<KernelPort> {
 const foreign = (id: number): ForeignTask =>
   ({ id, process: { host: 'box', pid: 4711, seat: 2, alive: true, own: false } }) as ForeignTask
 
+const processOf = (seat: number, pid: number) => ({
+  host: 'box',
+  pid,
+  seat,
+  owner: `owner ${seat}`,
+  alive: true,
+  own: false
+})
+
 /** Other seats of a process with a seat. */
 const seatsOf = (own: number): OtherSeats =>
   ({
     own,
-    holder: `holder ${own}`,
-    processes: async () => [
-      { host: 'box', pid: own === 1 ? 4711 : 1, seat: own === 1 ? 2 : 1, alive: true, own: false }
-    ]
+    owner: `owner ${own}`,
+    processes: async () => [own === 1 ? processOf(2, 4711) : processOf(1, 1)]
   }) as unknown as OtherSeats
 
 interface Verbs {
@@ -202,6 +209,20 @@ t.test('a request that no process begins is withdrawn, and never runs', async t 
   t.same(ran, [9])
 })
 
+t.test('a process with the same seat in another database never gets the request', async t => {
+  const { caller, holder, store } = await openVerbs(t)
+  const elsewhere: string[] = []
+  holder({
+    others: () => ({ ...seatsOf(2), owner: 'owner of another host' }) as unknown as OtherSeats,
+    kernel: { invoke: async id => void elsewhere.push(id) }
+  })
+  await t.rejects(caller.send(foreign(7), 'cancel', {}, callerOf()), { code: 'ORC_ELSEWHERE' })
+  holder()
+  t.same(await caller.send(foreign(7), 'cancel', {}, callerOf()), { by: 'ann', surface: 'seat' })
+  t.same(elsewhere, [])
+  t.equal(await store.count('seat:'), 0)
+})
+
 t.test('two units of one process run each request once', async t => {
   const { caller, holder, ran } = await openVerbs(t)
   holder()
@@ -233,7 +254,7 @@ t.test('a holder that ends while it runs a request leaves an unknown outcome', a
     }
   })
   let alive = true
-  const processes = async () => [{ host: 'box', pid: 4711, seat: 2, alive, own: false }]
+  const processes = async () => [{ ...processOf(2, 4711), alive }]
   const caller = new SeatVerbs({
     repositoryId: 'repo',
     others: () => ({ ...seatsOf(1), processes }) as unknown as OtherSeats,
