@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { httpListeners, httpRoutes } from '@svc/contracts'
+import { httpHandlers, httpListeners, httpRoutes } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, t } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import tap from 'tap'
@@ -286,4 +286,31 @@ tap.test('a listener has a format of errors for each beginning of a path, also w
     body: { error: { message: 'too much', type: 'invalid_request_error', code: 'HTTP_REFUSED' } }
   })
   tap.match(await answer('/nowhere'), { status: 404, body: { error: 'no plugin serves /nowhere' } })
+})
+
+tap.test('a listener with a delay still serves after svc began to stop, then closes', async tap => {
+  const port = await freePort()
+  const slow = definePlugin({
+    name: 'slow',
+    activate(ctx) {
+      ctx.contribute(httpListeners, {
+        name: 'slow',
+        host: '127.0.0.1',
+        port,
+        setting: 'plugins.slow.port',
+        closeDelayMs: 3_000
+      })
+      ctx.contribute(httpHandlers, {
+        listener: 'slow',
+        routes: [{ method: 'GET', path: '/answer', handle: exchange => exchange.send(200, 'text/plain', 'yes') }]
+      })
+    }
+  }) as Plugin
+  const world = await openWorld([slow])
+  const [main, own] = [world.url('/health'), world.url('/answer', 'slow')]
+  const closing = world.close()
+  await tap.rejects(fetch(main), 'the main listener closes at once')
+  tap.equal(await (await fetch(own)).text(), 'yes')
+  await closing
+  await tap.rejects(fetch(own))
 })
