@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Coordination } from '@svc/contracts'
-import { SvcError } from '@svc/plugin-sdk'
+import { definePlugin, type Plugin, SvcError } from '@svc/plugin-sdk'
+import { assertNoLeaks } from '@svc/plugin-sdk/testing'
 import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
+import control from '#plugin'
 import { ClientAddresses, HostGuard, InboxWaiters, RateLimit } from '#root'
 import { MESH_TOKEN, message, nodeReport, openWorld } from './world.ts'
 
@@ -65,7 +67,7 @@ t.test('an unexpected failure is logged, and its reason stays inside', async t =
 })
 
 t.test('while svc stops, /ready answers 503 and requests are still served', async t => {
-  const { get, kernel } = await openWorld(t, { control: { drain_ms: 1_500 } })
+  const { get, kernel } = await openWorld(t, { control: { drain_ms: 3_000 } })
   const closing = kernel.close()
   await delay(50)
   t.match(await get('/ready', { base: '' }), { status: 503, text: 'mesh: the control plane is stopping' })
@@ -228,6 +230,38 @@ t.test('two control planes on one store see the same nodes, leases, messages and
     .sign(new TextEncoder().encode(secret))
   const uses = await Promise.all([a.get('/nodes', { token: jwt }), b.get('/nodes', { token: jwt })])
   t.same(uses.map(({ status }) => status).sort(), [200, 401])
+})
+
+t.test('a request that waits at one control plane receives a message that another one stored', async t => {
+  const coordination = { file: join(temporary(t), 'shared.db') }
+  const [a, b] = [await openWorld(t, { coordination }), await openWorld(t, { coordination })]
+  await a.join('n1')
+  const waiting = b.post('/a2a/inbox', { receiver_agent_id: '7', claimer_node_id: 'n1', wait_ms: 25_000 })
+  await delay(100)
+  const id = (await a.post('/a2a/deliver', message('7'))).json?.message_id
+  t.match((await waiting).json?.messages, [{ id, lease_holder_node_id: 'n1' }])
+})
+
+t.test('a reload ends waiting requests without a message, and fails no request', async t => {
+  const world = await openWorld(t)
+  await world.join('n1')
+  const waiting = world.post('/a2a/inbox', { receiver_agent_id: '7', claimer_node_id: 'n1', wait_ms: 25_000 })
+  await delay(100)
+  const others = Array.from({ length: 20 }, (_, index) => delay(index * 5).then(() => world.get('/nodes')))
+  await world.kernel.replace(definePlugin({ ...control }) as Plugin)
+  t.same((await waiting).json, { messages: [] })
+  t.ok((await Promise.all(others)).every(({ status }) => status === 200))
+  const id = (await world.post('/a2a/deliver', message('7'))).json?.message_id
+  t.match((await world.post('/a2a/inbox', { receiver_agent_id: '7', claimer_node_id: 'n1' })).json?.messages, [{ id }])
+})
+
+t.test('nothing is left after the control plane has stopped', async t => {
+  await assertNoLeaks(async () => {
+    const world = await openWorld(t)
+    await world.join('n1')
+    await world.post('/a2a/inbox', { receiver_agent_id: '7', claimer_node_id: 'n1', wait_ms: 300 })
+    await world.kernel.close()
+  })
 })
 
 t.test('older files are imported once; invalid entries and files are reported', async t => {
