@@ -10,11 +10,12 @@ import {
   remoteTaskCancel,
   remoteTaskEnvelope,
   remoteTaskPayload,
-  remoteTaskResult
+  remoteTaskResult,
+  viewBody
 } from '@svc/contracts'
 import { type JsonSchema, t } from '@svc/plugin-sdk'
 import { stringify } from 'yaml'
-import { controlRoutes, type MeshRoute } from '#root'
+import { controlRoutes, type MeshRoute, viewRoutes } from '#root'
 
 /** Folder of the published files. */
 export const FOLDER = join(import.meta.dirname, '..', '..', '..', 'contracts', 'mesh')
@@ -100,6 +101,8 @@ const ANSWERS: Readonly<Record<string, Answers>> = {
   '/admin/exec-lease/revoke': empty(404),
   '/admin/quarantine': empty(404),
   '/admin/maintenance': empty(404),
+  'POST /x/views': empty(),
+  'GET /x/views': answer(t.object({ views: t.array(viewBody) })),
   '/x/pair': answer(t.object({ bootstrap_token: t.string(), expires_unix_ms: integer }))
 }
 
@@ -117,6 +120,11 @@ const MEANINGS: Readonly<Record<number, string>> = {
   415: 'The body is not JSON.',
   429: 'The client sent too many requests, or too many wrong tokens.',
   503: 'The store does not respond, or something is not configured.'
+}
+
+/** Returns the routes of a control plane. They use their parts only when they run. */
+export function allRoutes(): readonly MeshRoute[] {
+  return [...controlRoutes({} as never), ...viewRoutes({ scope: {} } as never)]
 }
 
 /** Returns the published files by name. */
@@ -156,8 +164,10 @@ function openApi(): object {
       }
     }
   }
-  // The routes use their parts only when they run.
-  for (const route of controlRoutes({} as never)) paths[MESH_PATH + route.path] = pathOf(route)
+  for (const route of allRoutes()) {
+    const path = MESH_PATH + route.path
+    paths[path] = { ...paths[path], ...pathOf(route) }
+  }
   return {
     openapi: '3.1.0',
     info: {
@@ -189,7 +199,7 @@ function openApi(): object {
 }
 
 function pathOf({ method, path, summary, access, schema }: MeshRoute): object {
-  const answers = ANSWERS[path]
+  const answers = ANSWERS[`${method} ${path}`] ?? ANSWERS[path]
   if (answers === undefined) throw new Error(`no answers are declared for ${path}`)
   const { ok, schema: body, refusals } = answers
   const own = method === 'POST' ? [400, 413, 415] : [400]
@@ -199,10 +209,10 @@ function pathOf({ method, path, summary, access, schema }: MeshRoute): object {
   )
   return {
     [method.toLowerCase()]: {
-      operationId: path.slice(1).replaceAll(/[/-]/g, '_'),
+      operationId: `${method.toLowerCase()}_${path.slice(1).replaceAll(/[/-]/g, '_')}`,
       summary,
       ...(access === null ? { security: [] } : { 'x-access': access }),
-      ...(path === '/nodes' ? { parameters: [SINCE, STALE] } : {}),
+      ...(PARAMETERS[path] === undefined || method !== 'GET' ? {} : { parameters: PARAMETERS[path] }),
       ...(schema === undefined ? {} : { requestBody: { required: true, content: json(schema) } }),
       responses: {
         [ok]: { description: MEANINGS[ok], ...(body === undefined ? {} : { content: json(body) }) },
@@ -226,6 +236,15 @@ const STALE = {
   description: 'Extension: with since, the answer lists the nodes that were not seen for so many milliseconds.',
   schema: { type: 'integer', minimum: 0 }
 }
+
+const REPOSITORY = {
+  name: 'repository_id',
+  in: 'query',
+  required: true,
+  description: 'Repository of the tasks.',
+  schema: { type: 'string', minLength: 1 }
+}
+const PARAMETERS: Readonly<Record<string, readonly object[]>> = { '/nodes': [SINCE, STALE], '/x/views': [REPOSITORY] }
 
 function json(schema: JsonSchema): object {
   return { 'application/json': { schema: referring(schema) } }

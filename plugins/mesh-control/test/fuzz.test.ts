@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { controlRoutes } from '#root'
+import { allRoutes } from './contract-files.ts'
 import { message, nodeReport, openWorld } from './world.ts'
 
 /** A valid body of each route, in which the property test replaces fields. */
@@ -29,7 +29,19 @@ const VALID: Readonly<Record<string, object>> = {
   '/admin/exec-lease/revoke': { lease_id: '1' },
   '/admin/quarantine': { node_id: 'n1', quarantined: false },
   '/admin/maintenance': { node_id: 'n1', maintenance: false, maintenance_until_unix_ms: 1, maintenance_for_ms: 1 },
-  '/x/pair': { expires_for_ms: 1_000 }
+  '/x/pair': { expires_for_ms: 1_000 },
+  '/x/views': {
+    node_id: 'n1',
+    repository_id: 'r',
+    store_id: 's',
+    mailbox: '1',
+    host: 'h',
+    pid: 1,
+    agents: 1,
+    open: { Queued: 0, InProgress: 0, Blocked: 0, BlockedOnApproval: 0, Doubted: 0 },
+    ended: { completed: 0, failed: 0, cancelled: 0 },
+    tasks: []
+  }
 }
 
 const hostile = fc.oneof(
@@ -55,7 +67,7 @@ const hostile = fc.oneof(
 
 t.test('no body makes a route fail: each is done or refused', async t => {
   const { post, get } = await openWorld(t)
-  const routes = controlRoutes({} as never).filter(({ method }) => method === 'POST')
+  const routes = allRoutes().filter(({ method }) => method === 'POST')
   t.same(routes.map(({ path }) => path).sort(), Object.keys(VALID).sort(), 'every route takes part')
   const refused = async (path: string, body: unknown): Promise<void> => {
     // Waiting would only take time.
