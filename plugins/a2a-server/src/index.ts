@@ -1,5 +1,6 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { callbackAddresses, isPublicAddress } from './push/callback-address.ts'
+export { deadNotifications, retryNotification } from './push/operations.ts'
 export { sendCallback } from './push/send-callback.ts'
 export { decodeEvent, END, encodeEvent, type KeyedEvent, type LoggedEvent, type TaskEvent } from './tasks/event.ts'
 export { taskIdOf } from './tasks/ids.ts'

@@ -1,5 +1,6 @@
 import { coordinationStore, httpServer, kernelPort, meshSettings, orchestrator } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
+import { deadNotifications, retryNotification } from './push/operations.ts'
 import { settings } from './settings.ts'
 
 export default definePlugin({
@@ -7,11 +8,11 @@ export default definePlugin({
   summary: 'Serves tasks over the A2A protocol',
   enabledByDefault: false,
   config: settings,
+  operations: [deadNotifications, retryNotification],
   requires: { store: coordinationStore, kernel: kernelPort },
   optional: { orchestrator, mesh: meshSettings, http: ref(httpServer) },
   // This plugin drains before http, which carries its requests.
   after: ['http'],
-  // A command must not take tasks for the time that it runs.
   serves: true,
   async activate(ctx, deps) {
     // Loaded here, since the plugin is off by default and the SDK of the protocol is large.

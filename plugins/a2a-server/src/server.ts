@@ -14,6 +14,7 @@ import { errorMessage, type Health, type PluginContext, type Ref } from '@svc/pl
 import { a2aServerErrors } from './errors.ts'
 import { renderMetrics } from './metrics.ts'
 import { type CallbackRules, callbackAddresses } from './push/callback-address.ts'
+import { deadNotifications, listDead, retryDead, retryNotification } from './push/operations.ts'
 import { PushSender } from './push/push-sender.ts'
 import { sendCallback } from './push/send-callback.ts'
 import type { Settings } from './settings.ts'
@@ -78,7 +79,11 @@ export async function startServer(ctx: Context, deps: ServerDependencies): Promi
   ctx.onDrain('A2A streams', () => stopping.abort())
 
   const sender = config.push ? await openPush(ctx, config, { store, tasks, holder, rules }) : null
+  ctx.implement(deadNotifications, listDead(store, scope))
+  ctx.implement(retryNotification, retryDead(store, scope))
   ctx.onServe('A2A tasks', () => {
+    // A command, which has no HTTP server, must not take tasks for the time that it runs.
+    if (deps.http?.available === undefined) return
     ctx.background('A2A tasks', signal => work.run(signal))
     if (sender !== null) ctx.background('push notifications', signal => sender.run(signal))
     ctx.background('removal of old A2A tasks', signal => prune(ctx, tasks, holder, signal))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Task, TaskState } from '@a2a-js/sdk'
 import t from 'tap'
-import { callbackAddresses, isPublicAddress, sendCallback } from '#root'
+import { callbackAddresses, deadNotifications, isPublicAddress, retryNotification, sendCallback } from '#root'
 import { openWorld } from './open-world.ts'
 import { CERTIFICATE, openReceiver } from './receiver.ts'
 import { messageOf, until } from './requests.ts'
@@ -83,6 +83,16 @@ t.test('after the last attempt a notification is dead, and the secrets of the cl
   t.ok(dead.every(({ body }) => !body.includes('secret')))
   t.match(JSON.parse(dead[0]?.body ?? ''), { task: task.id })
   t.notMatch(JSON.stringify(world.kernel.log), /the-secret-token/)
+
+  t.comment('an operator lists it, and has it sent again')
+  const { notifications } = await world.kernel.call(deadNotifications, { limit: 1 })
+  t.match(notifications, [{ task_id: task.id, attempts: 1, error: /503/ }])
+  receiver.answers.length = 0
+  receiver.received.length = 0
+  const id = notifications[0]?.id as number
+  t.strictSame(await world.kernel.call(retryNotification, { id }), { retried: true })
+  await until(() => receiver.received.length === 1)
+  t.strictSame(await world.kernel.call(retryNotification, { id: id + 1_000 }), { retried: false })
 })
 
 t.test('only public https addresses are called', async t => {

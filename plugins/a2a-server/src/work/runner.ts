@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { TaskState } from '@a2a-js/sdk'
 import type { ClaimedItem, Coordination, Orchestrator, TaskView } from '@svc/contracts'
 import { errorMessage, isSvcError, type Logger } from '@svc/plugin-sdk'
@@ -66,6 +67,8 @@ export class Runner {
   /** Runs tasks until the signal is aborted, then gives them back to the queue. */
   async run(signal: AbortSignal): Promise<void> {
     const { store, orchestrator } = this.#parts
+    // Each task waits for the signal.
+    setMaxListeners(0, signal)
     const ready = new WakeUp()
     const endHints = store.hints([this.#queue], () => ready.set())
     const endRecords = orchestrator.subscribeRecords(records => this.#announce(records))
