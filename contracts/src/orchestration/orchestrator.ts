@@ -146,6 +146,8 @@ export interface TaskFilter {
   readonly agent?: number
   readonly status?: TaskStatusKind
   readonly session?: string
+  /** Only tasks with higher ids, for the next page. */
+  readonly after?: number
   readonly limit?: number
 }
 

@@ -99,11 +99,12 @@ export class ViewSource implements TaskViewSource {
   }
 }
 
-function matches(task: ForeignTask, { agent, status, session, task: id }: ForeignTaskFilter): boolean {
+function matches(task: ForeignTask, { agent, status, session, after = 0, task: id }: ForeignTaskFilter): boolean {
   return (
     (agent === undefined || task.agent_id === agent) &&
     (status === undefined || task.status.kind === status) &&
     (session === undefined || task.session_id === session) &&
+    task.id > after &&
     (id === undefined || task.id === id)
   )
 }

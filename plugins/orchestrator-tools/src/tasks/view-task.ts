@@ -135,6 +135,9 @@ const listTasks = defineOperation({
     status: t.optional(t.enum(STATUSES)),
     session_id: t.optional(t.string({ maxLength: 2_048 })),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }),
+    after: t.optional(
+      t.integer({ minimum: 0, description: 'Lists only tasks with higher ids: next of the last page.' })
+    ),
     own
   }),
   output: t.object({
@@ -143,6 +146,7 @@ const listTasks = defineOperation({
     total_completed: t.integer(),
     total_doubted: t.integer(),
     incomplete: t.optional(t.string({ description: 'Tasks that could not be read, and why.' })),
+    next: t.optional(t.integer({ description: 'Pass it as after for the next page; absent on the last one.' })),
     tasks: t.array(
       t.object({
         task: t.string(),
@@ -174,13 +178,15 @@ const listTasks = defineOperation({
 })
 
 function listTasksHandler({ tasks, local }: Dependencies): Handler<typeof listTasks> {
-  return async ({ agent_id, status, session_id, limit, own }, { signal }) => {
+  return async ({ agent_id, status, session_id, limit, after, own }, { signal }) => {
     const agent = agent_id === undefined ? undefined : numberOf(agent_id)
-    const filter = { limit, own, ...defined({ agent, status, session: session_id }) }
+    const filter = { limit, own, ...defined({ agent, status, session: session_id, after }) }
     const { items, failed } = await tasks.current.list(filter, signal)
     return {
       ...(own ? totalsOfProcess(local) : totalsOf((await tasks.current.processes(signal)).items)),
       ...incomplete(failed),
+      // A full page may be the last one; the next one is empty then.
+      ...defined({ next: items.length < limit ? undefined : items.at(-1)?.id }),
       tasks: items.map(rowOf)
     }
   }

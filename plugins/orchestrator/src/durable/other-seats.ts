@@ -177,12 +177,16 @@ export class OtherSeats {
   }
 }
 
-function conditions({ task, agent, status, session }: ForeignTaskFilter) {
+function conditions({ task, agent, status, session, after }: ForeignTaskFilter) {
   const parts: string[] = []
   const parameters: SqlValue[] = []
   const add = (sql: string, value: SqlValue): void => {
     parts.push(` AND ${sql} = ?`)
     parameters.push(value)
+  }
+  if (after !== undefined) {
+    parts.push(' AND CAST(key AS INTEGER) > ?')
+    parameters.push(after)
   }
   if (task !== undefined) add('key', String(task))
   if (agent !== undefined) add(at('a'), agent)

@@ -14,12 +14,12 @@ export function agentViews(world: World): readonly AgentView[] {
 
 /** Returns the tasks that match a filter, sorted by id, up to the limit. */
 export function taskViews(world: World, filter: TaskFilter): readonly TaskView[] {
-  const { agent, status, session, limit = Infinity } = filter
+  const { agent, status, session, after = 0, limit = Infinity } = filter
   const found: TaskView[] = []
   // Even with an agent, all tasks are searched: an agent lists only its unfinished tasks.
   for (const task of world.tasks.values()) {
     if (found.length >= limit) break
-    if (matches(task, agent, status, session)) found.push(taskView(task))
+    if (task.id > after && matches(task, agent, status, session)) found.push(taskView(task))
   }
   return found
 }

@@ -61,7 +61,7 @@ export class JoinedTasks implements RepositoryTasks {
     const ids = new Set(mine.map(({ id }) => id))
     const others = foreign.filter(({ id, process }) => !(hasUniqueIds(process) && ids.has(id)))
     const all = [...mine, ...others].sort((one, other) => one.id - other.id)
-    return { items: filter.limit === undefined ? all : all.slice(0, filter.limit), failed }
+    return { items: filter.limit === undefined ? all : firstOf(all, filter.limit), failed }
   }
 
   async agents({ own = false }: { readonly own?: boolean }, signal: AbortSignal): Promise<Gathered<RepositoryAgent>> {
@@ -212,6 +212,13 @@ export class JoinedTasks implements RepositoryTasks {
 }
 
 const NONE: Gathered<never> = { items: [], failed: [] }
+
+/** Returns the first tasks, and those with the number of the last one, so that the next page can begin after it. */
+function firstOf(tasks: readonly RepositoryTask[], limit: number): readonly RepositoryTask[] {
+  let end = Math.min(limit, tasks.length)
+  while (end > 0 && tasks[end]?.id === tasks[end - 1]?.id) end += 1
+  return tasks.slice(0, end)
+}
 
 /** Returns whether a process uses the database of this process: then no other process has a task with the same id. */
 function hasUniqueIds({ seat }: TaskProcess): boolean {

@@ -117,6 +117,7 @@ t.test('lists exactly the tasks that match, by id, whatever the filter', async t
       task: fc.integer({ min: 1, max: 720 }),
       agent: fc.integer({ min: 1, max: 4 }),
       status: fc.constantFrom(...statuses),
+      after: fc.constantFrom(0, 1, 99, 650, 720),
       session: fc.constantFrom('s0', 's5', 's%', "s0' OR 1"),
       limit: fc.constantFrom(1, 7, 250, 251, 600)
     },
@@ -127,6 +128,7 @@ t.test('lists exactly the tasks that match, by id, whatever the filter', async t
       const expected = tasks.filter(
         ({ id, agent, status, session }) =>
           (filter.task === undefined || id === filter.task) &&
+          id > (filter.after ?? 0) &&
           (filter.agent === undefined || agent === filter.agent) &&
           (filter.status === undefined || status === filter.status) &&
           (filter.session === undefined || session === filter.session)
