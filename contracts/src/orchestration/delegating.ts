@@ -31,6 +31,7 @@ export class DelegatingOrchestrator implements Orchestrator {
       held: () => this.current().remote.held(),
       complete: (...args) => this.current().remote.complete(...args),
       fail: (...args) => this.current().remote.fail(...args),
+      accept: (task, key, node) => this.current().remote.accept(task, key, node),
       fallBack: (task, key, reason) => this.current().remote.fallBack(task, key, reason),
       withdrawn: listener => this.current().remote.withdrawn(listener)
     }

@@ -95,6 +95,8 @@ export interface RemoteWork {
   complete(task: number, key: string, attestation: Attestation, node?: string): Promise<'done' | 'stale'>
   /** Fails a held task with a remote error. `node`: as for {@link RemoteWork.complete}. */
   fail(task: number, key: string, error: string, node?: string): Promise<'done' | 'stale'>
+  /** Records the node that has begun a held task. */
+  accept(task: number, key: string, node: string): Promise<'done' | 'stale'>
   /**
    * Ends a hold: the task is queued locally, with the placement `local_queue_fallback_after_remote_relay_error`. The
    * caller withdraws its work first; listeners of `withdrawn` are not called.

@@ -131,7 +131,7 @@ export class ResultPoll {
     const ageMs = (page.serverMs ?? now()) - message.created_unix_ms
     try {
       if (message.message_type === REMOTE_TASK_RESULT) return await this.#useResult(readResult(message.payload), ageMs)
-      if (message.message_type === REMOTE_TASK_ACK) return this.#noteAck(readAck(message.payload), ageMs, refused)
+      if (message.message_type === REMOTE_TASK_ACK) return await this.#noteAck(readAck(message.payload), ageMs, refused)
       return false
     } catch (error) {
       if (isSvcError(error, 'MND_PAYLOAD_INVALID')) {
@@ -145,17 +145,15 @@ export class ResultPoll {
 
   async #useResult(result: RemoteTaskResult, ageMs: number): Promise<boolean> {
     const { orchestrator, relay, delegation, log } = this.#options
-    const { idempotency_key: key, success } = result
+    const { idempotency_key: key, success, claimer_node_id: node } = result
     const text = textOf(result)
     const task = this.held().find(({ delegate }) => delegate.idempotency_key === key)
     if (task !== undefined) {
       const { remote } = orchestrator
+      const attestation = { completion_summary: text, checks_passed: ['peer_review_approved'] }
       const outcome = success
-        ? await remote.complete(task.task_id, key, {
-            completion_summary: text,
-            checks_passed: ['peer_review_approved']
-          })
-        : await remote.fail(task.task_id, key, text)
+        ? await remote.complete(task.task_id, key, attestation, node)
+        : await remote.fail(task.task_id, key, text, node)
       log.info('the result of a delegated task arrived', { task: taskLabel(task.task_id), success, outcome })
       // The worker has removed the envelope.
       await delegation.release(task.delegate)
@@ -170,9 +168,11 @@ export class ResultPoll {
     return done
   }
 
-  #noteAck(ack: RemoteTaskAck, ageMs: number, refused: string[]): boolean {
-    const { idempotency_key: key, accepted } = ack
-    if (this.held().some(({ delegate }) => delegate.idempotency_key === key)) {
+  async #noteAck(ack: RemoteTaskAck, ageMs: number, refused: string[]): Promise<boolean> {
+    const { idempotency_key: key, accepted, claimer_node_id: node } = ack
+    const held = this.held().find(({ delegate }) => delegate.idempotency_key === key)
+    if (held !== undefined) {
+      if (accepted && node !== undefined) await this.#options.orchestrator.remote.accept(held.task_id, key, node)
       if (accepted) this.#accepted.add(key)
       else refused.push(key)
       return true

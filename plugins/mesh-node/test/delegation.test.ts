@@ -72,6 +72,7 @@ t.test('a task of one host runs on another one, and its result completes it', as
   t.match(view.remote, { claimer_node_id: 'orch-one', message_id: Number, lease_id: /^\d+$/ })
   const done = await submitter.until(task, 'Completed', 'Failed')
   t.equal(done.status.kind, 'Completed')
+  t.equal(done.remote?.mesh_node_id, 'two')
   t.equal(fleet.seen.length, 1)
   t.match(fleet.seen[0], {
     description: 'Write a greeting for Ada',
@@ -131,6 +132,7 @@ t.test('a cancelled task is cancelled on the other host, which learns it within 
   })
   const task = await submitter.submit()
   await eventually(() => processor.seen[0] ?? null)
+  await eventually(() => (submitter.tasks.task(task)?.remote?.mesh_node_id === 'two' ? true : null))
   await submitter.tasks.cancel(task)
   await eventually(() => (aborted.length > 0 ? true : null))
   const [copy] = remote.tasks.tasks()

@@ -80,6 +80,7 @@ async function open(
     complete: async () => ({ completed: true }),
     remote: {
       held: () => holds,
+      accept: async () => 'done',
       complete: async (_task: number, key: string) => end('complete', key),
       fail: async (_task: number, key: string) => end('fail', key),
       fallBack: async (_task: number, key: string) => (end('fall back', key) === 'done' ? 'queued' : 'stale')

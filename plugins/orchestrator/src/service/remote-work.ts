@@ -9,7 +9,7 @@ import type {
 } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import type { RemoteNodes } from '../routing/remote-nodes.ts'
-import { completeHeld, failHeld, fallBack, heldWith } from '../state/holds.ts'
+import { acceptHeld, completeHeld, failHeld, fallBack, heldWith } from '../state/holds.ts'
 import type { GatePort } from '../state/ports.ts'
 import { taskView } from '../state/task.ts'
 import type { World } from '../state/world.ts'
@@ -96,6 +96,11 @@ export class RemoteWorkService implements RemoteWork {
   async fail(task: number, key: string, error: string, node?: string): Promise<'done' | 'stale'> {
     const isFailed = await this.#deps.runner.run((world, changes) => failHeld(world, changes, task, key, error, node))
     return isFailed ? 'done' : 'stale'
+  }
+
+  async accept(task: number, key: string, node: string): Promise<'done' | 'stale'> {
+    const isHeld = await this.#deps.runner.run((world, changes) => acceptHeld(world, changes, task, key, node))
+    return isHeld ? 'done' : 'stale'
   }
 
   fallBack(task: number, key: string, reason: string): Promise<'queued' | 'stale'> {

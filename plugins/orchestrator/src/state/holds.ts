@@ -99,6 +99,18 @@ export function confirmHold(
   return true
 }
 
+/** Records the node that has begun a held task. False if the key is stale. */
+export function acceptHeld(world: World, changes: StateChanges, id: number, key: string, node: string): boolean {
+  const task = heldWith(world, id, key)
+  if (task === null) return false
+  const extra = extraFields(task) as PlacingFields
+  if (extra.remote.mesh_node_id === node) return true
+  extra.remote = { ...extra.remote, mesh_node_id: node }
+  changes.touch('task', id)
+  world.traces.note(id, 'mesh_remote_accepted', `begun by ${node}`, world.deps.now())
+  return true
+}
+
 /**
  * Ends a hold: the task is queued locally, with its counters reset. The placer is not notified, since it has withdrawn
  * its work or never placed it.
