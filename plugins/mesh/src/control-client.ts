@@ -1,10 +1,12 @@
 import { MESH_PATH, type MeshPlane, type MeshSettings } from '@svc/contracts'
-import { errorMessage, parseStrictJson, type SvcError, withTimeout } from '@svc/plugin-sdk'
+import { defined, errorMessage, parseStrictJson, type SvcError, withTimeout } from '@svc/plugin-sdk'
 import { meshPluginErrors } from './errors.ts'
 
 const TIMEOUT_MS = 10_000
 /** Maximum size of an answer in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+const PROBE_TIMEOUT_MS = 2_000
+const MAX_PROBE_BYTES = 65_536
 /** Characters of a refusal that an error repeats. */
 const SHOWN_CHARS = 240
 
@@ -76,6 +78,34 @@ export async function callControl(urls: readonly string[], call: ControlCall): P
   })
 }
 
+/** Whether a control plane can serve. */
+export interface PlaneProbe {
+  readonly url: string
+  /** `degraded`: it responds, but cannot serve. `invalid`: something else responds at the URL. */
+  readonly state: 'ready' | 'degraded' | 'unreachable' | 'invalid'
+  /** Why the state is not `ready`. */
+  readonly detail?: string
+  /** Duration of the request in milliseconds. */
+  readonly ms: number
+}
+
+/** Requests `/ready` of a control plane, without a token. Never rejects. */
+export async function probeControl(url: string, signal: AbortSignal): Promise<PlaneProbe> {
+  const begun = performance.now()
+  const found = await withTimeout(
+    PROBE_TIMEOUT_MS,
+    async (limited): Promise<Omit<PlaneProbe, 'ms'>> => {
+      const response = await fetch(`${url}/ready`, { redirect: 'manual', signal: limited })
+      const text = shortened(await textOf(response, MAX_PROBE_BYTES))
+      if (response.status === 200) return { url, state: 'ready' }
+      if (response.status === 503) return { url, state: 'degraded', detail: text }
+      return { url, state: 'invalid', detail: `it answers /ready with ${response.status}; is it a control plane?` }
+    },
+    { signal }
+  ).catch((error): Omit<PlaneProbe, 'ms'> => ({ url, state: 'unreachable', detail: causeOf(error) }))
+  return { ...found, ms: Math.round(performance.now() - begun) }
+}
+
 function send(url: string, { method, path, body, token, signal }: ControlCall): Promise<ControlAnswer> {
   return withTimeout(
     TIMEOUT_MS,
@@ -97,12 +127,12 @@ function send(url: string, { method, path, body, token, signal }: ControlCall): 
   )
 }
 
-async function textOf(response: Response): Promise<string> {
+async function textOf(response: Response, maxBytes = MAX_ANSWER_BYTES): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`)
+    if (bytes > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -120,11 +150,27 @@ function parse(url: string, text: string): unknown {
 }
 
 function refused(url: string, path: string, { status, text }: ControlAnswer): SvcError {
-  const reason = text.slice(0, SHOWN_CHARS).replaceAll(/\s+/g, ' ').trim()
+  const reason = shortened(text)
   return meshPluginErrors.create('MSP_REFUSED', `${url} refused ${path} with status ${status}: ${reason}`, {
     data: { status, path },
-    ...(status === 401 || status === 403 ? { hint: 'check the token: SVC_MESH_TOKEN, or join the mesh again' } : {})
+    ...defined({ hint: hintOf(status, path) })
   })
+}
+
+function hintOf(status: number, path: string): string | undefined {
+  if (path === '/bootstrap/exchange' && (status === 401 || status === 410))
+    return 'get a new one-time token: run svc mesh pair on a member of the mesh'
+  if (status === 401) return 'check the token: SVC_MESH_TOKEN, or join the mesh again'
+  if (status === 403)
+    return 'check the role of the token (SVC_MESH_ADMIN_TOKEN for administrators) and SVC_MESH_SCOPE_ID'
+  if (status === 404 && path === '/admin/exec-lease/revoke') return 'svc mesh leases lists the leases'
+  if (status === 404 && path.startsWith('/admin/')) return 'svc mesh nodes lists the nodes'
+  return status === 429 || status === 503 ? 'try again in a moment' : undefined
+}
+
+/** Returns the beginning of a text of another machine, in one line. */
+function shortened(text: string): string {
+  return text.slice(0, SHOWN_CHARS).replaceAll(/\s+/g, ' ').trim()
 }
 
 /** Returns the reason of a failed request. That of `fetch` is in its cause. */

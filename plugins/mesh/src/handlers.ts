@@ -91,7 +91,10 @@ export function joinHandler({ settings, membership }: HandlerParts): Handler<typ
     const scopeId = exchanged?.scope_id ?? null
     if (exchanged !== null) membership.set({ controlUrls: urls, token, scopeId })
     await callControl(urls, { method: 'GET', path: '/nodes', token: token ?? settings.token('worker'), signal })
-    if (exchanged === null) membership.set({ controlUrls: urls, token, scopeId })
+    // A member that names other control planes keeps its access.
+    const before = membership.get()
+    if (exchanged === null)
+      membership.set({ controlUrls: urls, token: before?.token ?? null, scopeId: before?.scopeId ?? null })
     const text = `Joined ${urls.join(', ')} as ${settings.nodeId}. svc serve publishes this machine and runs tasks.`
     return { control_urls: urls, node_id: settings.nodeId, scope_id: settings.scopeId, text }
   }
@@ -154,7 +157,7 @@ function statusNode(node: NodeRecord, now: number): StatusNode {
   const { id, version, quarantined, maintenance, capabilities, last_seen_unix_ms, gpu_total_count } = node
   return {
     id,
-    state: quarantined === true ? 'quarantine' : maintenance === true ? 'maintenance' : 'ready',
+    state: quarantined === true ? 'quarantined' : maintenance === true ? 'maintenance' : 'ready',
     seen_seconds_ago: Math.max(0, Math.round((now - last_seen_unix_ms) / 1_000)),
     version,
     labels: capabilities.labels ?? [],

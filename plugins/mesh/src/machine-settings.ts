@@ -27,6 +27,9 @@ const TOKENS: Readonly<Record<MeshPlane, readonly MeshRole[]>> = {
   admin: ['admin', 'mesh']
 }
 
+/** Default of `[orchestrator] stale_threshold_ms`. */
+const DEFAULT_STALE_MS = 60_000
+
 /** Settings of this machine, from the configuration, the settings of the orchestrator, and the joined mesh. */
 export class MachineSettings implements MeshSettings {
   readonly #parts: MachineSettingsParts
@@ -77,6 +80,12 @@ export class MachineSettings implements MeshSettings {
 
   get maxStaleMs(): number {
     return this.#settings.max_stale_ms
+  }
+
+  /** Age in milliseconds above which routing and the pages treat a node as stale. */
+  get staleAfterMs(): number {
+    const ofOrchestrator = this.#setting('orchestrator.stale_threshold_ms')
+    return typeof ofOrchestrator === 'number' ? ofOrchestrator : DEFAULT_STALE_MS
   }
 
   get telemetry(): boolean {

@@ -2,14 +2,16 @@ import { MAX_MAINTENANCE_MS } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
 
 const node = t.string({ minLength: 1, maxLength: 256, description: 'Id of the node' })
-const errors = {
+export const meshOperationErrors = {
   MSP_NOT_JOINED: { message: 'No control plane is configured.', status: 409 },
   MSP_UNREACHABLE: { message: 'No control plane can be reached.', status: 503 },
   MSP_REFUSED: { message: 'A control plane refused a request.', status: 502 },
   MSP_ANSWER_INVALID: { message: 'A control plane sent an answer that cannot be read.', status: 502 },
   MSP_FILE_UNREADABLE: { message: 'A file of the mesh in the data folder cannot be read or written.', status: 500 },
+  MSP_NO_TASKS: { message: 'No orchestrator runs in this process.', status: 503 },
   MSH_URL_INVALID: { message: 'The URL of a control plane cannot be used.', status: 400 }
 } as const
+const errors = meshOperationErrors
 
 /** Scope of callers that may change the mesh. */
 const ADMIN = ['mesh.admin']
@@ -29,7 +31,7 @@ export const statusOperation = defineOperation({
     nodes: t.array(
       t.object({
         id: t.string(),
-        state: t.enum(['ready', 'maintenance', 'quarantine']),
+        state: t.enum(['ready', 'maintenance', 'quarantined']),
         seen_seconds_ago: t.integer(),
         version: t.string(),
         labels: t.array(t.string()),

@@ -2,7 +2,7 @@ import type { ExecLease } from '@svc/contracts'
 
 export interface StatusNode {
   readonly id: string
-  readonly state: 'ready' | 'maintenance' | 'quarantine'
+  readonly state: 'ready' | 'maintenance' | 'quarantined'
   readonly seen_seconds_ago: number
   readonly version: string
   readonly labels: string[]
@@ -21,6 +21,11 @@ export interface ShownStatus {
 /** Characters that could control a terminal: node ids come from other machines. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: text of other machines must not control a terminal
 const CONTROL = /[\x00-\x1f\x7f-\x9f]/g
+
+/** Returns lines without characters that could control a terminal. */
+export function plainText(lines: readonly string[]): string {
+  return lines.map(line => line.replaceAll(CONTROL, '')).join('\n')
+}
 
 /** Formats the nodes and leases of a mesh as tables. */
 export function statusText({ control_urls, node_id, queue_depth, nodes, leases = [] }: ShownStatus): string {

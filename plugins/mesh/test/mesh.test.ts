@@ -187,7 +187,7 @@ t.test('a machine joins with a one-time token, sees the mesh, manages it, and le
   t.match(await machine.call('mesh.status'), { nodes: [{ state: 'maintenance' }] })
   await machine.call('mesh.admin.maintenance', { node: 'me', state: 'off' })
   await machine.call('mesh.admin.quarantine', { node: 'me', state: 'on' })
-  t.match(await machine.call('mesh.status'), { nodes: [{ state: 'quarantine' }] })
+  t.match(await machine.call('mesh.status'), { nodes: [{ state: 'quarantined' }] })
   await t.rejects(machine.call('mesh.admin.quarantine', { node: 'no', state: 'on' }), {
     code: 'MSP_REFUSED',
     data: { status: 404 }

@@ -13,7 +13,7 @@ const TONES: Readonly<Record<string, Tone>> = Object.fromEntries(
       [
         'warn',
         'waiting degraded paused draining loading activating starting warning warn doubted stale requeue ' +
-          'retrying blocked blocked_on_approval needs_approval awaiting_approval suspended'
+          'retrying blocked blocked_on_approval needs_approval awaiting_approval suspended maintenance not_ready'
       ],
       [
         'bad',
