@@ -1,19 +1,10 @@
 import { availableParallelism, freemem, hostname } from 'node:os'
-import type { MeshSettings, NodeReport } from '@svc/contracts'
+import { architectureName, declaredGpuMemory, type MeshSettings, type NodeReport } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import type { GpuFacts, GpuReadiness } from './gpu-probe.ts'
 
 /** Class of work in the record of a node that only delegates tasks. Such a node receives none. */
 export const ORCHESTRATOR_CLASS = 'orchestrator'
-
-/** Architecture names of the mesh, by the different names of Node.js. */
-const ARCHITECTURES: Readonly<Record<string, string>> = {
-  x64: 'x86_64',
-  ia32: 'x86',
-  arm64: 'aarch64',
-  loong64: 'loongarch64',
-  ppc64: 'powerpc64'
-}
 
 export interface RecordFacts {
   readonly id: string
@@ -41,11 +32,11 @@ export function nodeReportOf(facts: RecordFacts): NodeReport {
       ...defined({
         hostname: name,
         device_class: advertise.deviceClass ?? undefined,
-        min_vram_mb: declaredVram(environment)
+        min_vram_mb: declaredGpuMemory(environment)
       }),
       cpu_cores: cores,
       min_cpu_cores: cores,
-      arch: ARCHITECTURES[process.arch] ?? process.arch,
+      arch: architectureName(process.arch),
       ...(advertise.gpu ? { gpu_cuda: true } : null),
       ...(advertise.vulkan ? { gpu_vulkan: true } : null),
       ...(advertise.webgpu ? { gpu_webgpu: true } : null),
@@ -81,11 +72,5 @@ export function holderId(nodeId: string | null, scope: string | null): string {
 
 /** Whether SVC_GPU_MODEL and SVC_GPU_VRAM_MB declare a GPU. */
 export function isGpuDeclared(environment: Readonly<Record<string, string | undefined>>): boolean {
-  return declaredVram(environment) !== undefined
-}
-
-function declaredVram(environment: Readonly<Record<string, string | undefined>>): number | undefined {
-  const { SVC_GPU_MODEL: model, SVC_GPU_VRAM_MB: memory } = environment
-  const megabytes = Number(memory)
-  return model && Number.isSafeInteger(megabytes) && megabytes > 0 ? megabytes : undefined
+  return declaredGpuMemory(environment) !== undefined
 }

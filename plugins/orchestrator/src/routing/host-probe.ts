@@ -1,5 +1,5 @@
 import { availableParallelism, hostname } from 'node:os'
-import type { CapabilityHints } from '@svc/contracts'
+import { architectureName, type CapabilityHints, declaredGpuMemory } from '@svc/contracts'
 
 /** Resources of this host, from the settings; no driver is queried. */
 export interface AdvertisedCapabilities {
@@ -20,15 +20,6 @@ export interface HostFacts {
   readonly hostname: string
 }
 
-/** Architecture names of the mesh, by the different names of Node.js. */
-const ARCHITECTURES: Readonly<Record<string, string>> = {
-  x64: 'x86_64',
-  ia32: 'x86',
-  arm64: 'aarch64',
-  loong64: 'loongarch64',
-  ppc64: 'powerpc64'
-}
-
 export function hostFacts(): HostFacts {
   return {
     parallelism: availableParallelism(),
@@ -43,23 +34,17 @@ export function probeHost(advertised: AdvertisedCapabilities, facts: HostFacts):
   const { environment } = facts
   const name = [environment.HOSTNAME, environment.COMPUTERNAME, facts.hostname].find(text => text?.trim())
   const { device_class } = advertised
-  const vram = vramOf(environment)
+  const vram = declaredGpuMemory(environment)
   return {
     cpu_cores: facts.parallelism,
     min_cpu_cores: facts.parallelism,
-    arch: ARCHITECTURES[facts.arch] ?? facts.arch,
+    arch: architectureName(facts.arch),
     ...(name === undefined ? {} : { hostname: name }),
     gpu_cuda: advertised.gpu,
     gpu_vulkan: advertised.vulkan,
     gpu_webgpu: advertised.webgpu,
     npu: advertised.npu,
     ...(device_class ? { device_class } : {}),
-    ...(vram === null ? {} : { min_vram_mb: vram })
+    ...(vram === undefined ? {} : { min_vram_mb: vram })
   }
-}
-
-/** Returns the mebibytes of the GPU; null unless model and memory are both set, as in the inference engine. */
-function vramOf({ SVC_GPU_MODEL: model, SVC_GPU_VRAM_MB: memory }: HostFacts['environment']): number | null {
-  const megabytes = Number(memory)
-  return model && Number.isSafeInteger(megabytes) && megabytes > 0 ? megabytes : null
 }
