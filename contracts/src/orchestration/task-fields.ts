@@ -94,6 +94,8 @@ export const requestFields = {
   capabilities: t.optional(capabilityHints),
   plan: internal<PlanStep>(),
   remote_origin: internal<RemoteOrigin>(),
+  /** Whether `completion_summary` is kept for the client. */
+  keep_summary: internal<boolean>(),
   execution_policy_json: internal<string>(),
   /** Names of checks that a human reviewer has already made, for example `human_review_approved`. */
   approvals: internal<readonly string[]>()
@@ -136,7 +138,7 @@ const stateFields = {
   /** Why a task was not placed on another machine, or no longer is; at most 240 characters. */
   placement_detail: internal<string>(),
   audit_report: internal<string>(),
-  /** Summary of the completion, at most 16,000 characters. Only for work of another machine, which gets it as result. */
+  /** Summary of the completion, at most 16,000 characters. Only for a client or another machine that gets it as result. */
   completion_summary: internal<string>(),
   /** The last 10 turns. */
   transcript: internal<readonly TaskTurn[]>(),

@@ -33,6 +33,11 @@ for (const transport of TRANSPORTS) {
       t.match(task.metadata, { [URN]: { task_id: Number, placement_reason: 'local_queue_default' } })
     })
 
+    t.test('the result of an agent that sent no message is its summary of the completion', async t => {
+      const { artifacts } = await send('sum all is done')
+      t.match(artifacts, [{ parts: [{ content: { value: 'all is done' } }] }])
+    })
+
     t.test('a failed task has the reason in its status', async t => {
       const task = await send('fail the disk is full')
       t.equal(task.status?.state, TaskState.TASK_STATE_FAILED)

@@ -1,9 +1,10 @@
 import type { Orchestrator, TaskView } from '@svc/contracts'
 
-type Script = (task: TaskView, orchestrator: Orchestrator) => Promise<void>
+type Script = (task: TaskView, orchestrator: Orchestrator) => Promise<unknown>
 
 /**
- * Works on the tasks of an orchestrator as their description says: `say X` completes with X, `fail X` fails, `doubt X`
+ * Works on the tasks of an orchestrator as their description says: `say X` completes with the message X, `sum X` with the
+ * summary X, `fail X` fails, `doubt X`
  * doubts once and then completes, `wait` stays in progress until the test ends it.
  */
 export class Worker {
@@ -13,6 +14,8 @@ export class Worker {
       orchestrator.turn(id, description.slice('say '.length))
       await orchestrator.complete(id, { checks_passed: ['tests'] })
     },
+    sum: ({ id, description }, orchestrator) =>
+      orchestrator.complete(id, { checks_passed: ['tests'], completion_summary: description.slice('sum '.length) }),
     fail: ({ id, description }, orchestrator) => orchestrator.fail(id, description.slice('fail '.length)),
     doubt: async ({ id, description, audit_report }, orchestrator) => {
       if (audit_report === undefined) return orchestrator.doubt(id, description.slice('doubt '.length))

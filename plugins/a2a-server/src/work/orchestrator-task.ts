@@ -65,8 +65,8 @@ function factsOf(view: TaskView): TaskFacts {
   }
 }
 
-/** Returns the last message of the agent, else the report of the audit. */
-function resultOf({ id, transcript, audit_report }: TaskView): string {
-  const text = transcript?.at(-1)?.message ?? audit_report ?? `Task ${taskLabel(id)} is complete; it left no summary.`
-  return text.slice(0, MAX_RESULT_CHARS)
+/** Returns the last message of the agent, else the summary of the completion, else the report of the audit. */
+function resultOf({ id, transcript, completion_summary, audit_report }: TaskView): string {
+  const said = transcript?.at(-1)?.message ?? completion_summary ?? audit_report
+  return (said ?? `Task ${taskLabel(id)} is complete; it left no summary.`).slice(0, MAX_RESULT_CHARS)
 }

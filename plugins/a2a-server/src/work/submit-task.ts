@@ -22,6 +22,7 @@ export async function submitTask(orchestrator: Orchestrator, task: TaskSnapshot)
       {
         description: text,
         files: [],
+        keep_summary: true,
         ...(priority === undefined ? null : { priority }),
         hints: { thread_id: threadOf(task.id), ...(campaign_id === undefined ? null : { campaign_id }) }
       },

@@ -114,7 +114,7 @@ export function complete(
   for (const key of deps.budgets.completed(task.agent)) changes.touch('budget', key)
   noteSkills(world, task, null)
   const summary = attestation?.completion_summary
-  if (summary !== undefined && task.extra?.remote_origin !== undefined)
+  if (summary !== undefined && (task.extra?.remote_origin !== undefined || task.extra?.keep_summary === true))
     extraFields(task).completion_summary = summary.slice(0, MAX_SUMMARY_CHARS)
   endTask(world, changes, task, COMPLETED, null)
   return { completed: true }
