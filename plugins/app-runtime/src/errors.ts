@@ -44,6 +44,7 @@ export const runErrors = errorTable({
   RUN_TYPE: { message: 'A value does not have the type that its use requires.', status: 422 },
   RUN_UNDEFINED: { message: 'A program uses a name that is not defined.', status: 422 },
   RUN_UNSUPPORTED: { message: 'A program uses something that cannot be run here.', status: 501 },
+  RUN_MESH_FAILED: { message: 'A step on another machine has failed, or had no answer in time.', status: 502 },
   RUN_WORKFLOW_CHANGED: { message: 'A workflow does not repeat the recorded steps of its run.', status: 409 },
   RUN_WORKFLOW_FAILED: { message: 'A run of a workflow has failed or was cancelled.', status: 422 },
   RUN_WORKFLOW_LOST: { message: 'A run was cancelled, or another process has claimed it.', status: 409 },

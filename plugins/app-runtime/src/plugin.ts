@@ -6,6 +6,8 @@ import {
   kernelAdmin,
   kernelPort,
   languageCompiler,
+  meshActivities,
+  meshStatus,
   observabilitySpans,
   pageBundler,
   programPages,
@@ -79,7 +81,9 @@ export default definePlugin({
     speech: ref(speechRecogniser),
     generator: programPages,
     bundler: pageBundler,
-    http: ref(httpServer)
+    http: ref(httpServer),
+    meshActivities: ref(meshActivities),
+    meshStatus: ref(meshStatus)
   },
   hooks: [workflowStep],
   operations: [
@@ -106,7 +110,8 @@ export default definePlugin({
     workflowRunCommand,
     workflowCheckCommand
   ],
-  async activate(ctx, { compiler, store, admin, port, browser, skills, speech, generator, bundler, http, spans }) {
+  async activate(ctx, deps) {
+    const { compiler, store, admin, port, browser, skills, speech, generator, bundler, http, spans } = deps
     const services: ProgramServices = {
       browser: provided('Browser', browserAutomation, browser, admin),
       skills: provided('OpenClaw', skillsGateway, skills, admin),
@@ -188,7 +193,21 @@ export default definePlugin({
     // In the process of a single command, the command handles the program and its tables.
     if (program !== undefined && admin?.serves !== false)
       await serveProgram(
-        { ctx, compiler, store, admin, services, generator, bundler, http, spans, apps, mask },
+        {
+          ctx,
+          compiler,
+          store,
+          admin,
+          services,
+          generator,
+          bundler,
+          http,
+          spans,
+          apps,
+          mask,
+          meshActivities: deps.meshActivities,
+          meshStatus: deps.meshStatus
+        },
         program
       )
   }

@@ -1,6 +1,7 @@
 import type { WorkflowStep } from '@svc/contracts'
 import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Bridge } from '../threads/bridge.ts'
+import type { MeshStep } from '../workflows/mesh-steps.ts'
 import type { Durable } from './durable.ts'
 
 /** Capabilities of a program beyond computation. */
@@ -30,6 +31,8 @@ export interface Host {
   readonly stepped?: (step: WorkflowStep) => void
   /** Called after any other change of a run is committed. */
   readonly runChanged?: () => void
+  /** Requests a step of a run from the mesh. Absent without one: the step then runs here. */
+  readonly meshStep?: (step: MeshStep) => void
   /** Requests to the main thread; null if there is none. */
   readonly bridge: Bridge | null
   /** null for a program without a database. */

@@ -59,7 +59,8 @@ export function openProgramHost(load: Load, { report, onEffect, onStore, slot }:
       ending: null,
       durable,
       stepped: step => report({ kind: 'step', step }),
-      runChanged: () => report({ kind: 'run' })
+      runChanged: () => report({ kind: 'run' }),
+      ...(load.hasMesh && { meshStep: step => report({ kind: 'mesh', step }) })
     },
     inTransaction: (kind, work, keeps, of) => (database === null ? work() : database.transaction(kind, work, keeps, of))
   }

@@ -237,6 +237,7 @@ function rehearse({ program, limits, database }: Rehearsal): void {
       database,
       capabilities: [],
       durable: null,
+      hasMesh: false,
       bridge: { port: port2, answered: int(1) },
       progress: int(PROGRESS.SIZE),
       costs: int(1)

@@ -6,6 +6,8 @@ import {
   type HttpServer,
   type KernelAdmin,
   type LanguageCompiler,
+  type MeshActivities,
+  type MeshStatus,
   type ObservabilitySpans,
   type PrimaryDatabase,
   type Program,
@@ -32,6 +34,7 @@ import { limitsOf, type Settings } from '../settings.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { openServices, type ProgramServices } from '../threads/program-services.ts'
 import { durableOptions, lookAfterDue, programKey } from '../workflows/look-after-due.ts'
+import { MeshSteps } from '../workflows/mesh-steps.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { WORKFLOWS_TOPIC } from '../workflows/topic.ts'
 import { appUrl, consoleUrl } from './addresses.ts'
@@ -62,6 +65,9 @@ export interface ServingParts extends PagesParts {
   readonly mask: (text: string) => string
   /** Records the SQL of requests. */
   readonly spans: Ref<ObservabilitySpans> | undefined
+  /** Runs steps of workflows on other machines. */
+  readonly meshActivities: Ref<MeshActivities> | undefined
+  readonly meshStatus: Ref<MeshStatus> | undefined
   /** Receives the program once it is served. */
   readonly apps: ServedApps
 }
@@ -96,6 +102,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const ownThread = database?.thread ?? null
   const threads = config.threads ?? Math.max(MIN_THREADS, availableParallelism())
   let scheduler: DurableScheduler | null = null
+  const meshSteps = durable === null ? null : openMeshSteps(parts, store, durable.program, () => scheduler?.poke())
   // Effects end in reverse order, so leases are released after the threads have ended.
   ctx.effect(`run leases of ${file}`, () => scheduler?.release())
   // Checked while the thread loads the program. Most changes of a program do not affect its tables.
@@ -123,6 +130,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       scheduler?.noteChange()
       void ctx.trigger(workflowStep, step).catch(() => {})
     },
+    onMeshStep: step => meshSteps?.request(step),
     onRun() {
       ctx.changed(WORKFLOWS_TOPIC)
       scheduler?.noteChange()
@@ -199,6 +207,28 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   }
 }
 
+/** Opens the steps that workflows of the program do on the mesh. */
+function openMeshSteps(
+  { ctx, meshActivities, meshStatus }: ServingParts,
+  store: DatabaseStore,
+  program: string,
+  onAnswer: () => void
+): MeshSteps {
+  const steps = new MeshSteps({
+    store,
+    program,
+    log: ctx.log,
+    activities: () => meshActivities?.available,
+    status: () => meshStatus?.available,
+    onAnswer() {
+      ctx.changed(WORKFLOWS_TOPIC)
+      onAnswer()
+    }
+  })
+  ctx.effect(`mesh steps of ${program}`, () => steps.close())
+  return steps
+}
+
 /** Logs where a developer opens the program and the console. */
 function announce({ ctx, admin, http }: ServingParts, file: string): void {
   const console = consoleUrl(admin, http)
@@ -266,14 +296,15 @@ async function firstProgram(parts: ServingParts, path: string, watch: ProgramWat
   }
 }
 
-async function loadOf({ ctx, admin }: ServingParts, store: DatabaseStore, program: Program): Promise<LoadParts> {
+async function loadOf({ ctx, admin, meshActivities }: ServingParts, store: DatabaseStore, program: Program): Promise<LoadParts> {
   const { config } = ctx
   return {
     program,
     limits: limitsOf(config, config.steps),
     capabilities: grantedCapabilities(program, config.capabilities),
     database: needsDatabase(program) ? await accessTo(store) : null,
-    durable: durableOptions(program, ctx, admin)
+    durable: durableOptions(program, ctx, admin),
+    hasMesh: meshActivities?.available !== undefined
   }
 }
 

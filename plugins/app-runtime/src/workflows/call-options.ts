@@ -1,3 +1,4 @@
+import { MESH_OPERATIONS, type MeshOperation } from '@svc/contracts'
 import { durationOf } from '../interpreter/duration.ts'
 import { fail } from '../interpreter/failure.ts'
 import { typeName } from '../interpreter/type-name.ts'
@@ -18,7 +19,7 @@ export interface CallOptions {
   readonly multiplier: number
   readonly classification: Classification
   /** The requested mesh step. */
-  readonly mens: string | null
+  readonly mens: MeshOperation | null
   /** Required labels of the mesh node; empty for any. */
   readonly labels: readonly string[]
   /** True if the caller does not wait. */
@@ -36,8 +37,6 @@ export const OPTIONS_OF: Readonly<Record<Optioned, readonly string[]>> = {
   mesh: [...OF_STEPS, 'mens', 'labels'],
   workflow: ['activity_id', 'id', 'detach']
 }
-
-const MESH_STEPS = ['noop', 'join', 'snapshot', 'heartbeat', 'dispatch', 'wait'] as const
 
 /** Merges records of options; later ones win. Throws `RUN_ARGUMENTS` for an unknown option, and `RUN_TYPE`. */
 export function callOptions(kind: Optioned, name: string, records: readonly (Value | null)[]): CallOptions {
@@ -59,7 +58,7 @@ export function callOptions(kind: Optioned, name: string, records: readonly (Val
     maxBackoff: duration('max_backoff', 60_000),
     multiplier: factor(options.get('backoff_multiplier')),
     classification: oneOf(options, 'meta', CLASSIFICATIONS) ?? 'local',
-    mens: oneOf(options, 'mens', MESH_STEPS),
+    mens: oneOf(options, 'mens', MESH_OPERATIONS),
     labels: labelsOf(options.get('labels')),
     detach: options.get('detach') === true
   }

@@ -1,13 +1,15 @@
-import { coordinationSql } from '@svc/contracts'
+import { coordinationSql, MESH_OPERATIONS, type MeshOperation } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { display } from '../interpreter/display.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { fail, RunError } from '../interpreter/failure.ts'
 import type { Machine } from '../interpreter/machine.ts'
-import { error, Tagged, type Value } from '../interpreter/value.ts'
+import { error, ok, Tagged, type Value } from '../interpreter/value.ts'
 import { losslessText, losslessValue, type MakeHandle } from '../wire/lossless.ts'
 import { type CallOptions, callOptions, delayAfter } from './call-options.ts'
 import { entry, type JournalEntry } from './journal.ts'
+import { MESH_SIGNAL, type MeshAnswer } from './mesh-steps.ts'
+import { apiJson } from './stored-json.ts'
 import { Continuation, Suspension } from './suspension.ts'
 import type { RunChange, RunHistory, StepRecord } from './workflow-store.ts'
 
@@ -154,6 +156,8 @@ export class WorkflowExecution {
     this.#assertSameArguments(id, name, params, hashes)
     const done = this.#done(id, name)
     if (done !== null) return this.#value(done)
+    if (isMesh(name) && this.#machine.host.meshStep !== undefined)
+      return this.#onMesh({ name, options, params, args, isResult, run }, id, hashes)
     const max = (options.retries ?? 0) + 1
     const step = this.#step(name, id)
     let attempt = this.#resumed(id, name, max, options)
@@ -175,6 +179,94 @@ export class WorkflowExecution {
       })
       this.#wait(due)
     }
+  }
+
+  /**
+   * Runs an activity on the mesh. Its turn ends until the mesh answers, or the time of the attempt is over, so that no
+   * thread waits. `dispatch` and `wait` return what the node returns; after the others, the body of the activity runs.
+   */
+  #onMesh(activity: ActivityCall, id: string, hashes: readonly string[]): Value {
+    const { name, options, isResult, run } = activity
+    const max = (options.retries ?? 0) + 1
+    const step = this.#step(name, id)
+    const { attempts, scheduled } = this.run.history
+    let last = attempts.get(id)
+    if (last?.status === 'failed') this.#wait(scheduled.get(id) ?? 0)
+    for (let attempt = last === undefined ? 1 : last.attempt + (last.status === 'failed' ? 1 : 0); ; attempt++) {
+      const key = `${MESH_SIGNAL}${id}:${attempt}`
+      if (last?.attempt !== attempt) this.#beginOnMesh(activity, id, attempt, max, hashes)
+      const signal = this.#durable.workflows.signal(this.run.runId, key)
+      if (signal === null && (scheduled.get(id) ?? 0) > this.#durable.now())
+        return this.#awaitMesh(activity, key, scheduled.get(id) ?? 0)
+      const answer = answerOf(signal?.payload ?? null)
+      if (answer.kind === 'skipped') {
+        this.#entries.push(entry({ event: 'MeshActivitySkipped', ...step, reason: answer.reason }))
+        const details = { event: 'LocalActivity', activity: name, activity_id: id, status: 'executed' } as const
+        const { classification } = options
+        const value = this.#outside(run)
+        this.#complete(id, name, { ...details, classification }, value, signal?.id)
+        return value
+      }
+      if (answer.kind === 'done') {
+        const { output, ...rest } = answer.outcome
+        const value = output === undefined ? this.#outside(run) : isResult ? ok(output) : output
+        const details = { event: 'MeshActivity', ...step, mesh_op: operationOf(activity), ...rest } as const
+        this.#complete(id, name, details, value, signal?.id)
+        return value
+      }
+      this.#entries.push(
+        entry({ event: 'ActivityAttemptFailed', ...step, attempt, max_attempts: max, error: answer.error })
+      )
+      const thrown = new RunError('RUN_MESH_FAILED', `the step ${id} of ${name}: ${answer.error}`)
+      if (attempt >= max) {
+        const failed = { ok: false, value: error(thrown.message), message: thrown.message, thrown }
+        return this.#finished(id, name, attempt, failed, options, isResult)
+      }
+      const delay = delayAfter(attempt, options)
+      const due = this.#durable.now() + delay
+      const next = { event: 'ActivityRetryScheduled', ...step, attempt, next_attempt: attempt + 1 } as const
+      this.#entries.push(entry({ ...next, delay_ms: delay }))
+      this.#record({
+        attempt: { activityId: id, attempt, status: 'failed', error: answer.error },
+        scheduled: { activityId: id, activity: name, at: due }
+      })
+      last = undefined
+      this.#wait(due)
+    }
+  }
+
+  /** Records the begin of an attempt, and its time limit. */
+  #beginOnMesh(
+    { name, options }: ActivityCall,
+    id: string,
+    attempt: number,
+    max: number,
+    args: readonly string[]
+  ): void {
+    const at = this.#durable.now() + meshTimeout(options)
+    if (attempt === 1) this.#task(id, name, options, max)
+    this.#record({
+      attempt: { activityId: id, attempt, status: 'started', error: null, ...(args.length > 0 && { args }) },
+      scheduled: { activityId: id, activity: name, at }
+    })
+    ;(this.run.history.scheduled as Map<string, number>).set(id, at)
+  }
+
+  /** Requests a step, and ends the turn until its answer. A step that runs already is not begun again. */
+  #awaitMesh(activity: ActivityCall, signal: string, until: number): never {
+    const { name, options, params, args } = activity
+    const { runId, workflow } = this.run
+    this.#machine.host.meshStep?.({
+      runId,
+      signal,
+      operation: operationOf(activity),
+      workflow,
+      activity: name,
+      labels: options.labels,
+      args: Object.fromEntries(params.map((param, at) => [param, jsonOf(args[at] ?? null)])),
+      timeoutMs: Math.max(1, until - this.#durable.now())
+    })
+    throw new Suspension(until, signal)
   }
 
   /** Implements `workflow_wait`. */
@@ -440,6 +532,31 @@ export class WorkflowExecution {
     // A completed step is announced by itself.
     if (completed.length === 0) this.#machine.host.runChanged?.()
   }
+}
+
+/** Time limit of an attempt on the mesh in milliseconds, and its minimum. */
+const MESH_TIMEOUT_MS = 30_000
+const MIN_MESH_TIMEOUT_MS = 250
+
+function meshTimeout({ timeout }: CallOptions): number {
+  return Math.max(MIN_MESH_TIMEOUT_MS, timeout ?? MESH_TIMEOUT_MS)
+}
+
+/** Returns the operation of an activity: the option `mens`, or the name after `mesh_`, or `noop`. */
+function operationOf({ name, options }: ActivityCall): MeshOperation {
+  const named = MESH_OPERATIONS.find(each => name === `mesh_${each}`)
+  return options.mens ?? named ?? 'noop'
+}
+
+function answerOf(payload: string | null): MeshAnswer {
+  return payload === null
+    ? { kind: 'failed', error: 'the mesh did not answer in time' }
+    : (JSON.parse(payload) as MeshAnswer)
+}
+
+/** Returns an argument as plain JSON, as the HTTP API writes it. */
+function jsonOf(value: Value): unknown {
+  return JSON.parse(apiJson(losslessText(value))) as unknown
 }
 
 /** True for an activity of a mesh node. */

@@ -1,3 +1,5 @@
+import type { MeshActivityOutcome, MeshOperation } from '@svc/contracts'
+
 /** History of workflow runs, as in `contracts/workflow/workflow-journal.v2.schema.json`. */
 export type JournalEntry = { readonly journal_version: 1 | 2 } & (
   | { readonly event: 'WorkflowStarted'; readonly workflow: string; readonly steps: number }
@@ -50,6 +52,7 @@ export type JournalEntry = { readonly journal_version: 1 | 2 } & (
   | (Step & { readonly event: 'BranchDecision'; readonly branch: string; readonly decision_source: string })
   | (Step & { readonly event: 'TimerWaitCompleted'; readonly waited_ms: number })
   | (Step & { readonly event: 'SignalWaitSatisfied'; readonly signal_key: string })
+  | (Step & Omit<MeshActivityOutcome, 'output'> & { readonly event: 'MeshActivity'; readonly mesh_op: MeshOperation })
   | (Step & { readonly event: 'MeshActivitySkipped'; readonly reason: string })
   | (Step & {
       readonly event: 'ActivityReplayed'

@@ -1,6 +1,7 @@
 import { coordinationSql as crd } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import { MESH_SIGNAL } from './mesh-steps.ts'
 import { countExpendable, pruneRuns, type Retention } from './prune.ts'
 import { childQueue, runQueue } from './run-queue.ts'
 import { findRun, runIdField as id, type OpenRuns, RUNS, runFields as run, shownRun, timeText } from './runs.ts'
@@ -175,6 +176,8 @@ export function inspectHandler(open: OpenRuns): Handler<typeof workflowInspect> 
 
 export function signalHandler(open: OpenRuns, changed: () => void): Handler<typeof workflowSignal> {
   return async ({ run_id, key, payload }) => {
+    if (key.startsWith(MESH_SIGNAL))
+      throw runErrors.create('RUN_ARGUMENTS', `the signal ${key} cannot be sent: ${MESH_SIGNAL} is for the mesh`)
     const store = await open()
     const row = await findRun(store, run_id)
     const { status, waits_for } = shownRun(row)

@@ -304,12 +304,14 @@ export class SqlWorkflowStore implements WorkflowStore {
       crd.runInThread(this.#connection, crd.ackItems([{ ...token, freeKey: true }]))
       return
     }
+    const isSignalled = waitingFor !== null && this.signal(runId, waitingFor) !== null
     // A signal that arrives from now on wakes the item.
-    if (waitingFor !== null && this.signal(runId, waitingFor) === null) {
+    if (waitingFor !== null && wakeAt === null && !isSignalled) {
       crd.runInThread(this.#connection, crd.parkItems([token]))
       return
     }
-    const delayMs = status === 'pending' ? (turn.delayMs ?? 0) : wakeAt === null ? 0 : Math.max(0, wakeAt - now)
+    const waits = isSignalled || wakeAt === null ? 0 : Math.max(0, wakeAt - now)
+    const delayMs = status === 'pending' ? (turn.delayMs ?? 0) : waits
     crd.runInThread(this.#connection, crd.nackItems([{ ...token, delayMs }]))
   }
 

@@ -1,5 +1,6 @@
 import { dashboardInboxOutput, dashboardSearchOutput, type InboxItem } from '@svc/contracts'
 import { defineOperation, type Handler, type Infer, t } from '@svc/plugin-sdk'
+import { MESH_SIGNAL } from './mesh-steps.ts'
 import type { OpenRuns } from './runs.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
 
@@ -31,7 +32,7 @@ export function inboxHandler(open: OpenRuns): Handler<typeof workflowInbox> {
       `SELECT r.run_id, r.workflow_name, s.program, s.waiting_for, r.updated_at_ms,
           substr(s.args_json, 1, ${MAX_ARGUMENTS + 1})
         FROM workflow_run_log r JOIN workflow_run_state s ON s.run_id = r.run_id
-        WHERE r.status = 'waiting' AND s.waiting_for IS NOT NULL AND NOT EXISTS (
+        WHERE r.status = 'waiting' AND s.waiting_for IS NOT NULL AND s.waiting_for NOT LIKE '${MESH_SIGNAL}%' AND NOT EXISTS (
           SELECT 1 FROM workflow_signal_log g
             WHERE g.run_id = r.run_id AND g.signal_key = s.waiting_for AND g.consumed_at_ms IS NULL)
         ORDER BY r.updated_at_ms, r.run_id LIMIT ?`,

@@ -225,7 +225,7 @@ export class WorkflowRuntime {
         const awaited = wakeAt === null ? `the signal ${signal}` : new Date(wakeAt).toISOString()
         fail('RUN_WORKFLOW_PENDING', `the run ${runId} continues without its caller: it waits for ${awaited}`)
       }
-      this.#durable.sleep(left)
+      this.#durable.sleep(signal === null ? left : Math.min(left, SIGNAL_POLL_MS))
     }
   }
 

@@ -143,7 +143,8 @@ async function openPool(t: Test): Promise<World> {
             location: file,
             capabilities: { fts: true, vector: true }
           },
-          durable: null
+          durable: null,
+          hasMesh: false
         },
         endpoints.length
       )
