@@ -1,16 +1,12 @@
-import { MAX_MAINTENANCE_MS } from '@svc/contracts'
+import { MAX_MAINTENANCE_MS, meshErrors } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
+import { meshPluginErrors } from './errors.ts'
 
 const node = t.string({ minLength: 1, maxLength: 256, description: 'Id of the node' })
 export const meshOperationErrors = {
-  MSP_NOT_JOINED: { message: 'No control plane is configured.', status: 409 },
-  MSP_UNREACHABLE: { message: 'No control plane can be reached.', status: 503 },
-  MSP_REFUSED: { message: 'A control plane refused a request.', status: 502 },
-  MSP_ANSWER_INVALID: { message: 'A control plane sent an answer that cannot be read.', status: 502 },
-  MSP_FILE_UNREADABLE: { message: 'A file of the mesh in the data folder cannot be read or written.', status: 500 },
-  MSP_NO_TASKS: { message: 'No orchestrator runs in this process.', status: 503 },
-  MSH_URL_INVALID: { message: 'The URL of a control plane cannot be used.', status: 400 }
-} as const
+  ...meshPluginErrors.specs,
+  MSH_URL_INVALID: meshErrors.specs.MSH_URL_INVALID
+}
 const errors = meshOperationErrors
 
 /** Scope of callers that may change the mesh. */
