@@ -1,6 +1,7 @@
+import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { coordinationErrors } from '@svc/contracts'
-import { errorMessage, isSvcError, type Logger, withTimeout } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, type Logger, raceAbort, settlesWithin, withTimeout } from '@svc/plugin-sdk'
 import pg from 'pg'
 import { type Effect, lost, toConnectFailure, toFailure } from './database-errors.ts'
 import type { Host, ServerAddress } from './server-address.ts'
@@ -22,6 +23,10 @@ const INSTALL_TIMEOUT_MS = 70_000
 /** How often a call is repeated that had no effect. */
 const MAX_REPEATS = 3
 const IDLE_MS = 30_000
+/** Time limit of an orderly end of all connections; then they are cut. */
+const CLOSE_TIMEOUT_MS = 1_000
+/** Time after which the system checks whether the peer of an idle connection is alive. */
+const KEEP_ALIVE_MS = 30_000
 const MIN_VERSION = 130_000
 const POOL_BUSY = 'timeout exceeded when trying to connect'
 
@@ -70,6 +75,10 @@ export class Connections {
   #timeline = 0
   #closed = false
   #wasUsed = false
+  /** Calls that have not ended. */
+  readonly #calls = new Set<Promise<unknown>>()
+  readonly #sockets = new Set<Socket>()
+  readonly #socketOf = new WeakMap<pg.Client, Socket>()
   readonly #closing = new AbortController()
 
   constructor(options: ConnectionsOptions) {
@@ -89,16 +98,29 @@ export class Connections {
   /** Runs one statement. Throws `CRD_CLOSED`, `CRD_FAILED` and `CRD_UNAVAILABLE`. */
   async call(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     this.#wasUsed = true
+    const call = this.#repeat(statement, values)
+    this.#calls.add(call)
+    try {
+      return await call
+    } finally {
+      this.#calls.delete(call)
+    }
+  }
+
+  async #repeat(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     for (let repeats = 0; ; repeats += 1) {
-      const client = await this.#connect()
+      const { client, index } = await this.#connect()
       let result: pg.QueryResult
       try {
         result = await withTimeout(CALL_TIMEOUT_MS, () => client.query({ ...statement, values: [...values] }), {
           error: () => lost(`no response within ${CALL_TIMEOUT_MS} ms`, this.location).error
         })
       } catch (error) {
-        const failure = isSvcError(error) ? { error, broken: true, repeat: false } : toFailure(error, this.location)
+        const isTimeout = isSvcError(error)
+        const failure = isTimeout ? { error, broken: true, repeat: false } : toFailure(error, this.location)
         client.release(failure.broken)
+        // Its other connections would not respond either.
+        if (isTimeout) this.#skip(index)
         if (!failure.repeat || repeats >= MAX_REPEATS) throw failure.error
         await this.#pause(repeats)
         continue
@@ -108,21 +130,38 @@ export class Connections {
     }
   }
 
-  /** Opens a connection outside of the pool. The caller ends it. */
+  /** Opens a connection outside of the pool. The caller ends it with {@link Connections.end}. */
   async open(): Promise<pg.Client> {
-    const index = this.#current
-    const server = this.#servers[index] as Server
-    const client = new pg.Client(this.#configuration(server))
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      await this.#prepare(client, server)
-      return client
-    } catch (error) {
-      this.#skip(index)
-      await client.end().catch(() => {})
-      throw toConnectFailure(error, locationOf(server)).error
+    let failure: Error | undefined
+    for (let tried = 0; tried < this.#servers.length; tried += 1) {
+      const index = this.#current
+      const server = this.#servers[index] as Server
+      let socket: Socket | undefined
+      const stream = (): Socket => {
+        socket = this.#openSocket()
+        return socket
+      }
+      const client = new pg.Client({ ...this.#configuration(server), stream })
+      if (socket !== undefined) this.#socketOf.set(client, socket)
+      client.on('error', () => {})
+      try {
+        await raceAbort(this.#closing.signal, client.connect())
+        await this.#prepare(client, server)
+        return client
+      } catch (error) {
+        this.#skip(index)
+        await this.end(client)
+        failure = toConnectFailure(error, locationOf(server)).error
+      }
     }
+    throw failure
+  }
+
+  /** Ends a connection of {@link Connections.open}, also if the server does not respond. */
+  async end(client: pg.Client): Promise<void> {
+    const ended = client.end().catch(() => {})
+    if (await settlesWithin(CLOSE_TIMEOUT_MS, ended)) return
+    this.#socketOf.get(client)?.destroy()
   }
 
   /** Begins an epoch; see `new_epoch_v1`. It may change all items, so the time limit of statements does not apply. */
@@ -135,26 +174,30 @@ export class Connections {
     } catch (error) {
       throw toFailure(error, this.location).error
     } finally {
-      await client.end().catch(() => {})
+      await this.end(client)
     }
   }
 
-  /** Waits for running calls for a limited time, and closes all connections. */
+  /** Waits for running calls, whose time is limited, and closes all connections. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
     this.#closing.abort(this.#closedError())
-    await Promise.all(this.#servers.map(({ pool }) => pool.end()))
+    await Promise.allSettled(this.#calls)
+    const ended = Promise.all(this.#servers.map(({ pool }) => pool.end()))
+    if (await settlesWithin(CLOSE_TIMEOUT_MS, ended)) return
+    for (const socket of this.#sockets) socket.destroy()
+    await ended
   }
 
-  async #connect(): Promise<pg.PoolClient> {
+  async #connect(): Promise<{ readonly client: pg.PoolClient; readonly index: number }> {
     const until = performance.now() + RECONNECT_MS
     for (let attempt = 0; ; attempt += 1) {
       if (this.#closed) throw this.#closedError()
       const index = this.#current
       const server = this.#servers[index] as Server
       try {
-        return await server.pool.connect()
+        return { client: await server.pool.connect(), index }
       } catch (error) {
         if (this.#closed) throw this.#closedError()
         if (errorMessage(error) === POOL_BUSY) throw this.#busy()
@@ -213,6 +256,8 @@ export class Connections {
       lock_timeout: LOCK_TIMEOUT_MS,
       idle_in_transaction_session_timeout: 10_000,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      stream: () => this.#openSocket(),
       // All statements go by an index, whatever the statistics say, and a commit is always durable.
       options: [
         'enable_seqscan=off',
@@ -227,10 +272,18 @@ export class Connections {
     }
   }
 
+  /** Sockets are known, because a connection to a server that does not respond cannot be ended otherwise. */
+  #openSocket(): Socket {
+    const socket = new Socket()
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    return socket
+  }
+
   /** Checks a new connection, and installs the schema if it is missing. */
   async #prepare(client: pg.Client | pg.PoolClient, host: Host): Promise<void> {
     const where = locationOf(host)
-    const { rows } = await withTimeout(CONNECT_TIMEOUT_MS, () => client.query<ServerState>(SERVER_STATE))
+    const { rows } = await this.#within(CONNECT_TIMEOUT_MS, () => client.query<ServerState>(SERVER_STATE))
     const state = rows[0] as ServerState
     if (state.version < MIN_VERSION)
       throw coordinationErrors.create('CRD_FAILED', `${where} is PostgreSQL ${Math.floor(state.version / 10_000)}`, {
@@ -250,15 +303,20 @@ export class Connections {
       )
     this.#timeline = timeline
     if (state.schema !== null && (await this.#isInstalled(client))) return
-    await withTimeout(INSTALL_TIMEOUT_MS, () => client.query(installStatements))
+    await this.#within(INSTALL_TIMEOUT_MS, () => client.query(installStatements))
     this.#options.log.info(`installed the schema svc_coord on ${where}`, { digest: schemaDigest })
   }
 
   async #isInstalled(client: pg.Client | pg.PoolClient): Promise<boolean> {
-    const { rowCount } = await withTimeout(CONNECT_TIMEOUT_MS, () =>
+    const { rowCount } = await this.#within(CONNECT_TIMEOUT_MS, () =>
       client.query('select from svc_coord.versions where digest = $1', [schemaDigest])
     )
     return rowCount === 1
+  }
+
+  /** Waits for a query of a new connection, at most until the store is closed. */
+  #within<A>(milliseconds: number, query: () => Promise<A>): Promise<A> {
+    return withTimeout(milliseconds, query, { signal: this.#closing.signal })
   }
 
   #busy(): Error {

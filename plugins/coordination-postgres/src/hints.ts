@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CoordinationFanout } from '@svc/contracts'
-import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import { errorMessage, type Logger, settlesWithin, withTimeout } from '@svc/plugin-sdk'
 import type pg from 'pg'
 import type { Connections } from './connections.ts'
 
@@ -14,6 +14,9 @@ const MAX_PAYLOAD_BYTES = 7_500
 const MAX_PENDING = 10_000
 const MIN_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 10_000
+/** How often the connection for hints is checked. */
+const CHECK_INTERVAL_MS = 30_000
+const CHECK_TIMEOUT_MS = 5_000
 const NOTIFY = {
   name: 'svc_coord_notify',
   text: `select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`
@@ -111,16 +114,17 @@ export class Hints {
   /** Keeps a connection that receives notifications, until the store is closed. */
   async #listen(): Promise<void> {
     const { signal } = this.#closing
+    const { connections } = this.#options
     for (let failures = 0; !signal.aborted; ) {
       try {
-        const client = await this.#options.connections.open()
+        const client = await connections.open()
         try {
           client.on('notification', ({ payload = '' }) => this.#receive(payload))
           await client.query(`listen ${CHANNEL}`)
           failures = 0
-          await ended(client, signal)
+          await this.#watch(client)
         } finally {
-          await client.end().catch(() => {})
+          await connections.end(client)
         }
       } catch (error) {
         if (failures === 0 && !signal.aborted)
@@ -132,6 +136,13 @@ export class Hints {
       const delay = Math.min(MIN_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2)
       await sleep(delay, undefined, { signal, ref: false }).catch(() => {})
     }
+  }
+
+  /** Resolves when the connection ends or the store is closed. Rejects if the server does not respond. */
+  async #watch(client: pg.Client): Promise<void> {
+    const over = ended(client, this.#closing.signal)
+    while (!(await settlesWithin(CHECK_INTERVAL_MS, over)))
+      await withTimeout(CHECK_TIMEOUT_MS, () => client.query('select 1'))
   }
 
   #receive(payload: string): void {

@@ -69,6 +69,35 @@ t.test('no fence repeats when a standby that lags is promoted', { skip: noPostgr
   t.same(await store.ack([item]), [true])
 })
 
+t.test('calls go to the promoted standby when the primary server is frozen', { skip: noPostgres }, async t => {
+  const [primary, standby] = await startPair(t)
+  const store = open(t, urlOf(primary, standby))
+  await Promise.all(Array.from({ length: 20 }, (_, at) => store.put([{ queue: 'q', body: String(at) }])))
+  const end = store.hints(['q'], () => {})
+  await standby.caughtUp(primary)
+  primary.pause()
+  await standby.promote()
+  for (let count = 0; count !== 20; )
+    count = await store.count('q').catch((error: { code: string }) => {
+      if (error.code !== 'CRD_UNAVAILABLE') throw error
+      return 0
+    })
+  t.ok((await claim(store, 'a')).fence >= 2 * 2 ** 40)
+  end()
+})
+
+t.test('a store closes although the server is frozen', { skip: noPostgres }, async t => {
+  const server = await PostgresServer.start()
+  t.teardown(() => server.remove())
+  const store = openStore(server.url())
+  store.hints(['q'], () => {})
+  await Promise.all([store.now(), store.put([{ queue: 'q', body: '1' }])])
+  server.pause()
+  await store.close()
+  t.pass('it is closed')
+  server.resume()
+})
+
 t.test('a server with an older timeline is refused after a promotion', { skip: noPostgres }, async t => {
   const [primary, standby] = await startPair(t)
   const store = open(t, urlOf(standby, primary))
