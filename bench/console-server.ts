@@ -77,7 +77,16 @@ export async function openConsoleServer({ debug = false } = {}): Promise<Console
   }
 }
 
-/** Sends JSON and returns the answer. */
+class PostError extends Error {
+  readonly status: number
+
+  constructor(message: string, status: number) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** Sends JSON and returns the answer. Throws `PostError` for another status than 200 and 201. */
 function post(agent: Agent, url: string, body: unknown): Promise<any> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json' } }, response => {
@@ -86,10 +95,9 @@ function post(agent: Agent, url: string, body: unknown): Promise<any> {
         text += chunk
       })
       response.on('end', () => {
-        const { statusCode } = response
-        // A task that waited for half an hour is cancelled, and cannot be changed.
-        if (statusCode === 200 || statusCode === 201 || statusCode === 409) resolve(JSON.parse(text))
-        else reject(new Error(`${url}: ${statusCode} ${text}`))
+        const { statusCode = 0 } = response
+        if (statusCode === 200 || statusCode === 201) resolve(JSON.parse(text))
+        else reject(new PostError(`${url}: ${statusCode} ${text}`, statusCode))
       })
     })
     sent.on('error', reject)
@@ -111,7 +119,14 @@ async function submitTasks(agent: Agent, url: string, count: number): Promise<re
   return ids.slice(Math.min(100, count / 2))
 }
 
-function changeTasks(agent: Agent, url: string, ids: readonly string[], perSecond: number): () => Promise<void> {
+/** Replaces a task that waited for half an hour, and was cancelled. */
+async function replaceTask(agent: Agent, url: string, ids: string[], index: number): Promise<void> {
+  const { task_id } = await post(agent, `${url}/api/orchestrator/tasks`, { description: 'Another task of the bench' })
+  ids[index] = String(task_id)
+}
+
+function changeTasks(agent: Agent, url: string, given: readonly string[], perSecond: number): () => Promise<void> {
+  const ids = [...given]
   const priorities = ['Urgent', 'Normal', 'Background']
   const begun = performance.now()
   let isOver = false
@@ -119,12 +134,16 @@ function changeTasks(agent: Agent, url: string, ids: readonly string[], perSecon
     for (let count = 0; !isOver; count++) {
       const wait = begun + (count * 1_000) / perSecond - performance.now()
       if (wait > 0) await sleep(wait)
-      const id = ids[count % ids.length] as string
-      void post(agent, `${url}/api/orchestrator/tasks/${id}/priority`, { priority: priorities[count % 3] }).catch(
-        error => {
+      const index = count % ids.length
+      const path = `${url}/api/orchestrator/tasks/${ids[index]}/priority`
+      post(agent, path, { priority: priorities[count % 3] })
+        .catch((error: unknown) => {
+          if (!(error instanceof PostError) || (error.status !== 404 && error.status !== 409)) throw error
+          return replaceTask(agent, url, ids, index)
+        })
+        .catch((error: unknown) => {
           if (!isOver) throw error
-        }
-      )
+        })
     }
   }
   const changes = change()

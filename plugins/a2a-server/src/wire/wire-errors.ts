@@ -7,6 +7,8 @@ import {
 } from '@a2a-js/sdk/errors'
 import { errorMessage, isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
 
+const CALLBACK_CODES: ReadonlySet<string> = new Set(['A2S_CALLBACK_DENIED', 'A2S_CALLBACK_FAILED'])
+
 /** Errors whose text clients may see: they name what the client can change, or what it can repeat. */
 const SHOWN = /^(?:A2S|CRD)_/
 
@@ -17,7 +19,7 @@ const SHOWN = /^(?:A2S|CRD)_/
 export function toA2aError(error: unknown, log: Pick<Logger, 'error'>): A2AError {
   if (error instanceof A2AError) return error
   // The client chose the webhook.
-  if (isSvcError(error) && error.code.startsWith('A2S_CALLBACK_'))
+  if (isSvcError(error) && CALLBACK_CODES.has(error.code))
     return new RequestMalformedError({ message: error.message, cause: error })
   if (isSvcError(error) && SHOWN.test(error.code)) {
     const hint = error.code === 'CRD_UNAVAILABLE' ? '; send the message again with the same messageId' : ''
