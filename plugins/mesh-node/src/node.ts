@@ -6,6 +6,7 @@ import {
   type InferenceClient,
   type InferenceServerSource,
   type KernelPort,
+  type MeshActivities,
   type MeshPolicy,
   type MeshSettings,
   type NodeReport,
@@ -17,12 +18,14 @@ import {
   taskLabel
 } from '@svc/contracts'
 import { errorMessage, type Health, type Logger, settlesWithin, withTimeout } from '@svc/plugin-sdk'
+import { meshActivitiesOf } from './activities.ts'
 import { MeshClient } from './client.ts'
 import { Delegation, PLACER } from './delegation.ts'
 import { probeGpus } from './gpu-probe.ts'
 import { chooseProcessor } from './job-processor.ts'
 import { LeaseHolder } from './lease-holder.ts'
 import { Loop } from './loop.ts'
+import { nodeMailbox } from './mailboxes.ts'
 import { Membership } from './membership.ts'
 import { modelServers } from './model-servers.ts'
 import type { NodeSeat } from './node-seat.ts'
@@ -78,6 +81,7 @@ export class MeshNodeService {
   readonly sections: readonly StatusSection[]
   readonly views: TaskViewSource
   readonly modelServers: InferenceServerSource
+  readonly activities: MeshActivities
   readonly #parts: NodeParts
   readonly #client: MeshClient
   readonly #holder: LeaseHolder
@@ -107,9 +111,9 @@ export class MeshNodeService {
       timeoutMs: () => policy().http_timeout_ms
     })
     const client = this.#client
-    const report = holderReport(holderId(settings.nodeId, settings.scopeId), version, settings)
-    this.#own.add(report.id)
-    this.#holder = new LeaseHolder({ client, settings, report, log, onGrant: () => this.#wakeResults() })
+    const holderRecord = holderReport(holderId(settings.nodeId, settings.scopeId), version, settings)
+    this.#own.add(holderRecord.id)
+    this.#holder = new LeaseHolder({ client, settings, report: holderRecord, log, onGrant: () => this.#wakeResults() })
     const holder = this.#holder
     this.#telemetry = new Telemetry({ database: parts.database, enabled: () => settings.telemetry, repositoryId, log })
     this.#poll = new NodesPoll({ client, orchestrator, policy, own: this.#own, log })
@@ -129,7 +133,11 @@ export class MeshNodeService {
     this.plane = meshPlane(client)
     const { kernel } = parts
     const accepts = parts.config.accept_verbs
-    this.#verbs = new RemoteVerbs({ client, orchestrator, kernel, node: () => this.#id, accepts, log })
+    const node = () => this.#id
+    const work = () => this.#worker
+    this.#verbs = new RemoteVerbs({ client, orchestrator, kernel, node, accepts, work, log })
+    const report = (signal: AbortSignal) => this.#report(signal)
+    this.activities = meshActivitiesOf({ client, node, report, policy, log })
     this.views = new ViewSource({ client, repositoryId, storeId: () => this.#storeId(), verbs: this.#verbs })
     const options = { client, settings, poll: this.#poll, telemetry: this.#telemetry }
     this.sections = [snapshotSection(options), federationSection(options)]
@@ -288,19 +296,26 @@ export class MeshNodeService {
     await Promise.all([this.#holder.run(signal), this.#relay.run(signal), seconds === 0 ? undefined : loop.run(signal)])
   }
 
+  /** Whether this machine runs work of others. One that only reads the mesh does not. */
+  get #runsWork(): boolean {
+    const { config, settings, orchestrator } = this.#parts
+    const { remote_worker_poll_interval_secs: seconds, remote_execute_experimental } = orchestrator.policy.mesh
+    const isMember = settings.httpJoin && (settings.enabled || remote_execute_experimental)
+    return isMember && seconds > 0 && config.processor !== 'off'
+  }
+
   /** Runs tasks of other machines. */
   async #work(signal: AbortSignal): Promise<void> {
-    const { config, settings, orchestrator, fleet, processor, log } = this.#parts
+    const { config, orchestrator, fleet, processor, log } = this.#parts
     const { remote_worker_poll_interval_secs: seconds, remote_execute_receiver_agent } = orchestrator.policy.mesh
-    if (seconds === 0 || !settings.httpJoin || config.processor === 'off') return
-    // A machine that only reads the mesh does not run the tasks of others.
-    if (!settings.enabled && !orchestrator.policy.mesh.remote_execute_experimental) return
+    if (!this.#runsWork) return
     await this.#membership?.whenJoined(signal)
     const signer = await this.#signer()
     const worker = new Worker({
       client: this.#client,
       node: this.#id,
       receiver: remote_execute_receiver_agent ?? DEFAULT_RECEIVER,
+      mailbox: nodeMailbox(this.#id),
       maxJobs: config.max_jobs,
       repositories: config.repositories.includes('*') ? null : new Set(config.repositories),
       processor: chooseProcessor({ mode: config.processor, provided: processor, fleet, orchestrator }),
@@ -325,7 +340,7 @@ export class MeshNodeService {
   /** Publishes the open tasks of this process, and runs the verbs of other hosts on them. */
   async #showTasks(signal: AbortSignal): Promise<void> {
     const { config, settings, orchestrator, repositoryId, log } = this.#parts
-    if (!config.publish_tasks || !settings.httpJoin) return
+    if (!settings.httpJoin || !(config.publish_tasks || this.#runsWork)) return
     await this.#membership?.whenJoined(signal)
     const publisher = new ViewPublisher({
       client: this.#client,
@@ -336,7 +351,7 @@ export class MeshNodeService {
       mailbox: this.#verbs.mailbox
     })
     const publish = new Loop({ label: 'publication of tasks', intervalMs: PUBLISH_MS, log }, async signal => {
-      if (this.#client.configured) await publisher.publish(signal)
+      if (this.#client.configured && config.publish_tasks) await publisher.publish(signal)
       return 'pause'
     })
     const receive = new Loop({ label: 'requests of other hosts', intervalMs: PUBLISH_MS, log }, async signal =>
@@ -370,6 +385,7 @@ export class MeshNodeService {
       settings,
       listenAddress: config.listen_addr ?? null,
       visibility: config.visibility ?? null,
+      inbox: this.#runsWork ? nodeMailbox(this.#id) : null,
       gpus: wantsGpus ? await probeGpus({ declared, readiness: settings.gpuReadinessProbe }, signal) : {},
       loadedModels: await this.#loadedModels(signal),
       environment: process.env

@@ -8,6 +8,7 @@ import {
   inferenceServers,
   kernelAdmin,
   kernelPort,
+  meshActivities,
   meshNode,
   meshSettings,
   orchestrator,
@@ -34,7 +35,7 @@ export default definePlugin({
     processor: ref(remoteProcessor),
     inference: ref(inferenceClient)
   },
-  provides: [meshNode],
+  provides: [meshNode, meshActivities],
   async activate(ctx, deps) {
     const { kernel, admin } = deps
     const folder = join(kernel.stateRoot, 'plugins', ctx.name, 'processes')
@@ -74,6 +75,7 @@ export default definePlugin({
     ctx.onDrain('mesh node', reason => node.stop(reason !== 'replaced'))
     ctx.effect('mesh node', () => node.stop(true))
     ctx.health('mesh', () => node.health())
+    ctx.provide(meshActivities, node.activities)
     ctx.provide(meshNode, {
       get id() {
         return node.id

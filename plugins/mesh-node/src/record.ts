@@ -12,6 +12,8 @@ export interface RecordFacts {
   readonly settings: Pick<MeshSettings, 'scopeId' | 'labels' | 'advertise'>
   readonly listenAddress: string | null
   readonly visibility: string | null
+  /** Mailbox of this node, if it runs work of others. */
+  readonly inbox: string | null
   readonly gpus: GpuFacts & GpuReadiness
   /** Models in the memory of this machine's model server; null if unknown. */
   readonly loadedModels: readonly string[] | null
@@ -46,7 +48,8 @@ export function nodeReportOf(facts: RecordFacts): NodeReport {
     ...defined({
       listen_addr: facts.listenAddress ?? undefined,
       scope_id: settings.scopeId ?? undefined,
-      visibility: facts.visibility ?? undefined
+      visibility: facts.visibility ?? undefined,
+      inbox_agent_id: facts.inbox ?? undefined
     }),
     ...facts.gpus,
     memory_free_bytes: freemem(),

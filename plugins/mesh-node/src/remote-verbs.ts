@@ -20,10 +20,13 @@ import { defined, errorMessage, isSvcError, type Logger, SvcError, t } from '@sv
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import type { MeshClient } from './client.ts'
 import type { StepResult } from './loop.ts'
-import { randomMailbox } from './view-publisher.ts'
+import { nodeMailbox, randomMailbox } from './mailboxes.ts'
+import type { Worker } from './worker.ts'
 
 /** Milliseconds in which the process of a task must answer. */
 const ANSWER_MS = 5_000
+/** Age in milliseconds of a request that is no longer carried out. */
+const MAX_AGE_MS = 10_000
 /** Interval in milliseconds of looks for an answer. */
 const LOOK_MS = 100
 /** Milliseconds that the control plane may wait for a request before it answers. */
@@ -73,17 +76,23 @@ export interface RemoteVerbsOptions {
   readonly node: () => string
   /** Whether other hosts may change tasks of this process. */
   readonly accepts: boolean
+  /** Handles a message that is no verb: work for this node. Null: this node runs none. */
+  readonly work: () => Pick<Worker, 'take'> | null
   readonly log: Logger
 }
 
 /** Verbs on tasks of other hosts: a message to the mailbox of the holder's process, and one with the answer. */
 export class RemoteVerbs {
-  readonly mailbox = randomMailbox()
   readonly #options: RemoteVerbsOptions
   readonly #running = new Set<Promise<void>>()
 
   constructor(options: RemoteVerbsOptions) {
     this.#options = options
+  }
+
+  /** Address of this process. */
+  get mailbox(): string {
+    return nodeMailbox(this.#options.node())
   }
 
   /**
@@ -123,13 +132,18 @@ export class RemoteVerbs {
     if (this.#running.size >= MAX_RUNNING) await Promise.race(this.#running)
     const { client, node } = this.#options
     const startedAt = performance.now()
-    const { messages } = await client.inbox(
+    const { messages, serverMs } = await client.inbox(
       { receiver_agent_id: this.mailbox, claimer_node_id: node(), wait_ms: WAIT_MS, own: false },
       signal
     )
     const [message] = messages
+    const work = this.#options.work()
+    if (message !== undefined && message.message_type !== TASK_VERB && work !== null) {
+      await work.take(message, serverMs, signal)
+      return 'again'
+    }
     if (message === undefined) return performance.now() - startedAt >= WAIT_MS / 2 ? 'again' : 'pause'
-    const run: Promise<void> = this.#run(message, signal).finally(() => this.#running.delete(run))
+    const run: Promise<void> = this.#run(message, serverMs, signal).finally(() => this.#running.delete(run))
     this.#running.add(run)
     return 'again'
   }
@@ -175,10 +189,10 @@ export class RemoteVerbs {
       : 'unknown'
   }
 
-  async #run(message: MeshMessage, signal: AbortSignal): Promise<void> {
+  async #run(message: MeshMessage, serverMs: number | null, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#options
     try {
-      const payload = JSON.stringify(await this.#answer(message, signal))
+      const payload = JSON.stringify(await this.#answer(message, (serverMs ?? 0) - message.created_unix_ms, signal))
       const fits = payload.length <= MAX_ANSWER_CHARS ? payload : JSON.stringify(TOO_LARGE)
       const route = { sender_agent_id: this.mailbox, receiver_agent_id: message.sender_agent_id }
       const key = `verb-result-${message.id}`
@@ -189,12 +203,17 @@ export class RemoteVerbs {
     }
   }
 
-  async #answer({ payload }: MeshMessage, signal: AbortSignal): Promise<object> {
+  async #answer({ payload }: MeshMessage, ageMs: number, signal: AbortSignal): Promise<object> {
     const { kernel, orchestrator, accepts } = this.#options
     const checked = checkRequest(parse(payload))
     if (!checked.ok) return refusal('MND_PAYLOAD_INVALID', `the request is invalid: ${checked.text}`, 400)
     const { verb, task_id, args, principal, request_id } = checked.value
     if (verb === LOOK) return { output: orchestrator.task(task_id) }
+    // Its caller has stopped waiting, and would be surprised by the effect.
+    if (ageMs > MAX_AGE_MS) {
+      const text = `Task ${taskLabel(task_id)}: the request is too old and was not carried out`
+      return refusal('ORC_ELSEWHERE', text, 503)
+    }
     if (!accepts) {
       const text = `Task ${taskLabel(task_id)} is held by a host that accepts no requests (plugins.mesh-node.accept_verbs)`
       return refusal('ORC_ELSEWHERE', text, 503)

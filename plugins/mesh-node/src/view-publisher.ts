@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { hostname } from 'node:os'
 import {
   type EndedTasks,
@@ -71,15 +70,6 @@ export class ViewPublisher {
       tasks: tasks.slice(0, MAX_VIEW_TASKS)
     }
   }
-}
-
-/** Returns a number that no agent and no other process has, as the address of a mailbox. */
-export function randomMailbox(): string {
-  return `9${randomInt(0, 10 ** 7)
-    .toString()
-    .padStart(7, '0')}${randomInt(0, 10 ** 7)
-    .toString()
-    .padStart(7, '0')}`
 }
 
 function zero(): Record<OpenStatus, number> {

@@ -17,13 +17,9 @@ import type { MeshClient } from './client.ts'
 import { isHttpStatus } from './http-status.ts'
 import { pauseMs, type StepResult } from './loop.ts'
 import { type ClaimedMessage, keepLease, renewalInterval } from './message-lease.ts'
+import { JOB_FAIL, JOB_RESULT, JOB_SUBMIT, jobKey } from './messages.ts'
 import { readCancel, readEnvelope, readTaskPayload } from './payloads.ts'
 import { stopReasonOf, WorkRefused, WorkStopped } from './work-stop.ts'
-
-/** Work of a workflow or another client; the answer is `job_result` or `job_fail`, which is signed. */
-export const JOB_SUBMIT = 'job_submit'
-const JOB_RESULT = 'job_result'
-const JOB_FAIL = 'job_fail'
 
 /** Milliseconds that the control plane may wait for a message before it answers. */
 const WAIT_MS = 20_000
@@ -32,6 +28,10 @@ const MAX_RESULT_CHARS = 100_000
 /** Milliseconds for which a message of another kind is left to other readers of the inbox. */
 const OTHER_KIND_DELAY_MS = 60_000
 const DELIVERY_RETRY_MS = 1_000
+/** Milliseconds after which a busy node looks at a message in its mailbox again. */
+const FULL_DELAY_MS = 1_000
+/** Message types that become jobs. */
+const WORK: ReadonlySet<string> = new Set([REMOTE_TASK_ENVELOPE, JOB_SUBMIT])
 /** Pages of the inbox in which a started process looks for messages that it claimed before. */
 const MAX_RESUME_PAGES = 32
 
@@ -41,6 +41,8 @@ export interface WorkerOptions {
   readonly node: string
   /** Agent whose inbox has the work. */
   readonly receiver: string
+  /** Mailbox of this node. */
+  readonly mailbox: string
   /** Maximum number of jobs at a time. */
   readonly maxJobs: number
   /** Repositories whose tasks are accepted; null: all of the scope. */
@@ -123,17 +125,27 @@ export class Worker {
 
   /** Continues work on messages that this node had claimed before a restart. */
   async #resume(signal: AbortSignal): Promise<void> {
-    const { client, node, receiver, maxJobs } = this.#options
-    const pages = client.pages(receiver, { pageSize: MAX_INBOX_LIMIT, maxPages: MAX_RESUME_PAGES }, signal)
-    for await (const { messages, serverMs } of pages) {
-      for (const message of messages) {
-        if (message.lease_holder_node_id !== node || this.#jobs.has(message.id) || this.#jobs.size >= maxJobs) continue
-        const expires = message.lease_expires_unix_ms ?? 0
-        if (serverMs === null || expires <= serverMs) continue
-        await this.#take(message, serverMs, signal)
+    const { client, node, receiver, mailbox, maxJobs } = this.#options
+    for (const inbox of [receiver, mailbox]) {
+      const pages = client.pages(inbox, { pageSize: MAX_INBOX_LIMIT, maxPages: MAX_RESUME_PAGES }, signal)
+      for await (const { messages, serverMs } of pages) {
+        for (const message of messages) {
+          const isOwn = message.lease_holder_node_id === node && WORK.has(message.message_type)
+          if (!isOwn || this.#jobs.has(message.id) || this.#jobs.size >= maxJobs) continue
+          const expires = message.lease_expires_unix_ms ?? 0
+          if (serverMs !== null && expires > serverMs) await this.#take(message, serverMs, signal)
+        }
       }
     }
     this.#resumed = true
+  }
+
+  /** Handles a message that this node has claimed from its own mailbox. Work beyond the limit of jobs waits there. */
+  async take(message: MeshMessage, serverMs: number | null, signal: AbortSignal): Promise<void> {
+    if (this.#jobs.has(message.id)) return
+    const isFull = this.#jobs.size >= this.#options.maxJobs
+    if (isFull && WORK.has(message.message_type)) await this.#nack(message, FULL_DELAY_MS, signal)
+    else await this.#take(message, serverMs, signal)
   }
 
   async #take(message: MeshMessage, serverMs: number | null, signal: AbortSignal): Promise<void> {
@@ -146,7 +158,14 @@ export class Worker {
           return
         }
         case JOB_SUBMIT:
-          await this.#begin(message, jobKey(message), null, message.payload, serverMs, signal)
+          await this.#begin(
+            message,
+            jobKey(message.sender_agent_id, message.idempotency_key ?? message.id),
+            null,
+            message.payload,
+            serverMs,
+            signal
+          )
           return
         case REMOTE_TASK_CANCEL:
           this.#cancel(readCancel(message.payload).idempotency_key)
@@ -277,10 +296,15 @@ export class Worker {
 
   /** Delivers a reply, and repeats it until the control plane has it. Gives up only if the plane refuses it. */
   async #deliver(message: MeshMessage, reply: Reply, signal: AbortSignal): Promise<void> {
-    const { client, sign, receiver, log } = this.#options
+    const { client, sign, log } = this.#options
     const { signed, ...body } = reply
     const proof = signed && sign !== null ? sign(body.payload) : null
-    const addressed = { ...body, ...proof, sender_agent_id: receiver, receiver_agent_id: message.sender_agent_id }
+    const addressed = {
+      ...body,
+      ...proof,
+      sender_agent_id: this.#inboxOf(message),
+      receiver_agent_id: message.sender_agent_id
+    }
     try {
       await this.#insist('a reply', message, () => client.deliver(addressed, signal), signal)
     } catch (error) {
@@ -311,8 +335,8 @@ export class Worker {
 
   /** Acknowledges a message. A message that is gone, or of another node by now, needs nothing. */
   async #ack(message: MeshMessage, signal: AbortSignal): Promise<void> {
-    const { client, receiver } = this.#options
-    const ack = () => client.ack(receiver, message.id, message.fence, signal)
+    const { client } = this.#options
+    const ack = () => client.ack(this.#inboxOf(message), message.id, message.fence, signal)
     await this.#insist('an acknowledgement', message, ack, signal)
   }
 
@@ -333,9 +357,9 @@ export class Worker {
   async #nack(message: MeshMessage, delayMs: number, signal: AbortSignal): Promise<void> {
     // Without a fence, the control plane has no extensions; the lease expires instead.
     if (message.fence === undefined) return
-    const { client, receiver } = this.#options
-    const body = { receiver_agent_id: receiver, message_id: message.id, fence: message.fence, delay_ms: delayMs }
-    await client.extension('POST', '/x/a2a/nack', body, signal)
+    const { id, fence } = message
+    const body = { receiver_agent_id: this.#inboxOf(message), message_id: id, fence, delay_ms: delayMs }
+    await this.#options.client.extension('POST', '/x/a2a/nack', body, signal)
   }
 
   #cancel(key: string): void {
@@ -344,13 +368,17 @@ export class Worker {
   }
 
   #claimOf(message: MeshMessage): ClaimedMessage {
-    const { receiver, node } = this.#options
+    const { node } = this.#options
     return {
-      receiver,
+      receiver: this.#inboxOf(message),
       message: message.id,
       node,
       ...(message.fence === undefined ? null : { fence: message.fence })
     }
+  }
+
+  #inboxOf({ receiver_agent_id }: MeshMessage): string {
+    return receiver_agent_id ?? this.#options.receiver
   }
 
   /** Waits until a job ends. */
@@ -364,11 +392,6 @@ export class Worker {
       }
     })
   }
-}
-
-/** Returns the key of a `job_submit`: that of its sender, so that a repeated message is the same job. */
-function jobKey({ id, sender_agent_id, idempotency_key }: MeshMessage): string {
-  return `job-${sender_agent_id}-${idempotency_key ?? id}`
 }
 
 function repositoryOf(envelope: RemoteTaskEnvelope | null): string | null {

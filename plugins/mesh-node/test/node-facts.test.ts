@@ -92,6 +92,7 @@ t.test('a record has what the settings advertise, and leaves out what is absent'
     settings: { scopeId: null, labels: ['pool=a'], advertise },
     listenAddress: null,
     visibility: null,
+    inbox: null,
     gpus: {},
     loadedModels: null,
     environment: { HOSTNAME: 'box', SVC_GPU_MODEL: 'H100', SVC_GPU_VRAM_MB: '81559' }
