@@ -3,6 +3,14 @@ import type { History, RecordedCall } from './history.ts'
 /** Items that are left in the store after all clients have ended, by id. */
 export type LeftItems = ReadonlyMap<number, 'ready' | 'leased' | 'delayed' | 'parked' | 'dead'>
 
+export interface CheckOptions {
+  /**
+   * True: the store may lose the last writes before a failover, as PostgreSQL without a synchronous standby does. Then
+   * only what fences promise is checked.
+   */
+  readonly losesWrites?: boolean
+}
+
 /** A claim of an item or a grant of a lease, with the calls that its holder made with it. */
 interface Grant {
   readonly subject: string
@@ -19,18 +27,20 @@ const ENDS: ReadonlySet<string> = new Set(['ack', 'nack', 'park', 'release'])
  * unknown outcome is taken as the one or the other, whichever excuses the store.
  *
  * Checked: a lease has one holder at a time in the store's time; fences grow with each grant; an accepted write has the
- * greatest fence that was granted before it; a lease is not extended after its end; an item is acknowledged at most once, and is found until then; a key has one
- * item; a value is used at most once; a wake is not lost.
+ * greatest fence that was granted before it; a lease is not extended after its end; an item is acknowledged at most once,
+ * and is found until then; a key has one item; a value is used at most once; a wake is not lost; no call fails with an
+ * error that no fault explains.
  */
-export function check(history: History, left: LeftItems): string[] {
+export function check(history: History, left: LeftItems, { losesWrites = false }: CheckOptions = {}): string[] {
   const grants = grantsOf(history)
+  const always = [
+    ...[...grants.values()].flatMap(each => [...fencesThatDoNotGrow(each), ...staleWrites(each)]),
+    ...unexpectedErrors(history)
+  ]
+  if (losesWrites) return always
   return [
-    ...[...grants.values()].flatMap(each => [
-      ...overlaps(each),
-      ...fencesThatDoNotGrow(each),
-      ...staleWrites(each),
-      ...each.flatMap(lateExtensions)
-    ]),
+    ...always,
+    ...[...grants.values()].flatMap(each => [...overlaps(each), ...each.flatMap(lateExtensions)]),
     ...repeatedAcks(history),
     ...lostItems(history, left),
     ...keysWithSeveralItems(history),
@@ -86,6 +96,7 @@ function* pairs<A>(all: readonly A[]): Iterable<readonly [A, A]> {
 
 function overlaps(grants: readonly Grant[]): string[] {
   return [...pairs(grants)].flatMap(([one, next]) => {
+    if (next.call.own === true && next.call.client === one.call.client) return []
     const end = earliestEnd(one)
     if ((next.call.storeMs as number) >= end) return []
     const early = Math.ceil(end - (next.call.storeMs as number))
@@ -126,7 +137,8 @@ function staleWrites(grants: readonly Grant[]): string[] {
 function lateExtensions({ subject, call, writes }: Grant): string[] {
   const first = writes.find(({ op, outcome }) => (op === 'extend' || op === 'renew') && outcome !== 'no')
   const late = (first?.storeMs ?? 0) - ((call.storeMs as number) + (call.leaseMs as number))
-  const isWrong = first !== undefined && first.outcome === 'ok' && late > 0 && !writes.some(({ op }) => op === 'grant')
+  // Answers of a control plane have whole milliseconds.
+  const isWrong = first !== undefined && first.outcome === 'ok' && late >= 1 && !writes.some(({ op }) => op === 'grant')
   return isWrong ? [`${subject}: the lease of ${call.client} was extended ${Math.ceil(late)} ms after its end`] : []
 }
 
@@ -180,4 +192,8 @@ function lostWakes(history: History, grants: ReadonlyMap<string, readonly Grant[
       ? [`item ${id}: it is parked, although it was woken during or after its last claim`]
       : []
   })
+}
+
+function unexpectedErrors(history: History): string[] {
+  return history.flatMap(({ client, op, error }) => (error === undefined ? [] : [`${op} by ${client}: ${error}`]))
 }

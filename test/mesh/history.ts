@@ -1,4 +1,5 @@
 import type { ClaimedItem, Coordination, ItemToken, NamedLease } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
 
 export type Outcome = 'ok' | 'no' | 'unknown'
 
@@ -18,18 +19,32 @@ export interface RecordedCall {
   readonly storeMs: number | null
   readonly leaseMs: number | null
   readonly outcome: Outcome
+  /** True for a claim that may return an item which the client has leased already. */
+  readonly own?: boolean
+  /** Error that no fault explains. */
+  readonly error?: string
 }
 
 export type History = readonly RecordedCall[]
 
-type Details = Partial<Pick<RecordedCall, 'key' | 'id' | 'fence' | 'storeMs' | 'leaseMs'>>
+type Details = Partial<Pick<RecordedCall, 'key' | 'id' | 'fence' | 'storeMs' | 'leaseMs' | 'own'>>
 
-/** Calls a store in the name of a client, and records each call. */
+/** Codes of errors that a fault of a process, a connection or a server does not explain. */
+const UNEXPECTED: ReadonlySet<string> = new Set([
+  'CRD_FAILED',
+  'CRD_TOO_LARGE',
+  'CRD_VALUE_INVALID',
+  'WIRE_STATUS_UNEXPECTED'
+])
+
+/** Calls a store in the name of a client, one call at a time, and records each call. */
 export class RecordingClient {
   readonly #store: Coordination
   readonly #client: string
   readonly #history: RecordedCall[]
   readonly #storeTime: () => Promise<number>
+  /** Unexpected error of the running call. */
+  #error: string | null = null
 
   /** `storeTime`: the clock of the store, over a connection without faults. */
   constructor(store: Coordination, client: string, history: RecordedCall[], storeTime: () => Promise<number>) {
@@ -48,9 +63,9 @@ export class RecordingClient {
     return id
   }
 
-  async claim(queue: string, max: number, leaseMs: number): Promise<readonly ClaimedItem[]> {
-    const call = this.#begin('claim', {})
-    const items = await this.#answer(() => this.#store.claim(queue, this.#client, { max, leaseMs }))
+  async claim(queue: string, max: number, leaseMs: number, own = false): Promise<readonly ClaimedItem[]> {
+    const call = this.#begin('claim', own ? { own } : {})
+    const items = await this.#answer(() => this.#store.claim(queue, this.#client, { max, leaseMs, own }))
     if (items === null) call({}, 'unknown')
     for (const { id, fence, visibleAt } of items ?? []) call({ id, fence, storeMs: visibleAt - leaseMs, leaseMs }, 'ok')
     return items ?? []
@@ -121,9 +136,11 @@ export class RecordingClient {
   #begin(op: RecordedCall['op'], details: Details): (more: Details, outcome: Outcome) => Outcome {
     const invoke = performance.now()
     const empty = { key: null, id: null, fence: null, storeMs: null, leaseMs: null }
+    this.#error = null
     return (more, outcome) => {
       const times = { invoke, return: performance.now() }
-      this.#history.push({ client: this.#client, op, ...empty, ...details, ...more, ...times, outcome })
+      const error = this.#error === null ? {} : { error: this.#error }
+      this.#history.push({ client: this.#client, op, ...empty, ...details, ...more, ...times, ...error, outcome })
       return outcome
     }
   }
@@ -132,7 +149,8 @@ export class RecordingClient {
   async #answer<A>(run: () => Promise<A>): Promise<A | null> {
     try {
       return await run()
-    } catch {
+    } catch (error) {
+      if (isSvcError(error) && UNEXPECTED.has(error.code)) this.#error = `${error.code}: ${error.message}`
       return null
     }
   }

@@ -1,21 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coordination } from '@svc/contracts'
-import { StoreProcess } from '../../plugins/coordination/test/process-store.ts'
+import { StoreProcess, type StoreProcessOptions } from '../../plugins/coordination/test/process-store.ts'
 
-/** A process with a store on a file, which is started again after it was killed. */
+/** A process with coordination stores, which is started again after it was killed. */
 export class RestartedProcess {
-  readonly #file: string
+  readonly #options: StoreProcessOptions
   #process: Promise<StoreProcess> | null = null
-  readonly store: Coordination
 
-  constructor(file: string) {
-    this.#file = file
-    this.store = new Proxy({} as Coordination, {
-      get: (_, name) => {
-        if (name === 'then') return undefined
+  constructor(options: StoreProcessOptions = {}) {
+    this.#options = options
+  }
+
+  /** Returns a store of the process that runs at the time of each call. */
+  store(name: string): Coordination {
+    return new Proxy({} as Coordination, {
+      get: (_, method) => {
+        // A promise that resolves to the proxy looks for this.
+        if (method === 'then') return undefined
         return async (...args: unknown[]) => {
           const process = await this.#running()
-          const store = process.store(this.#file) as unknown as Record<string | symbol, (...args: unknown[]) => unknown>
-          return store[name]?.(...args)
+          const store = process.store(name) as unknown as Record<string | symbol, (...args: unknown[]) => unknown>
+          return store[method]?.(...args)
         }
       }
     })
@@ -31,7 +36,7 @@ export class RestartedProcess {
   async pause(milliseconds: number): Promise<void> {
     const { child } = await this.#running()
     child.kill('SIGSTOP')
-    await new Promise(resolve => setTimeout(resolve, milliseconds))
+    await sleep(milliseconds)
     child.kill('SIGCONT')
   }
 
@@ -40,7 +45,7 @@ export class RestartedProcess {
   }
 
   #running(): Promise<StoreProcess> {
-    this.#process ??= StoreProcess.start()
+    this.#process ??= StoreProcess.start(this.#options)
     return this.#process
   }
 }

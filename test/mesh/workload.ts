@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coordination, StoredItem } from '@svc/contracts'
-import { check, type LeftItems } from './checker.ts'
+import { type CheckOptions, check, type LeftItems } from './checker.ts'
 import { type RecordedCall, RecordingClient } from './history.ts'
 
-const QUEUE = 'q'
 /** Number of the newest keys from which a client chooses. */
 const KEYS = 12
 /** Puts of each key, on average. */
@@ -12,14 +11,34 @@ const LEASES = 3
 const LEASE_MS = 60
 /** Steps of each client. */
 const STEPS = 120
+/** How long the observer waits for a server that is restarted, in milliseconds. */
+const OBSERVER_MS = 60_000
 
-export interface Bed {
+export interface Bed extends CheckOptions {
   /** Opens the store of a client. After a fault, the next call may be answered by another process. */
   client(name: string): Promise<Coordination>
   /** Store without faults, for the clock and for what is left. */
   readonly observer: Coordination
   /** Disturbs the clients; called again and again while they work. */
   disturb?(random: () => number): Promise<void>
+  /** Ends all faults, after the clients have ended. */
+  heal?(): Promise<void>
+  /** Number of faults so far. */
+  faults?(): number
+  /** Queue of the items; default `q`. */
+  readonly queue?: string
+  /** Duration of leases in milliseconds; default 60. */
+  readonly leaseMs?: number
+  /** False: the clients cannot park or wake items; default true. */
+  readonly canPark?: boolean
+}
+
+export interface WorkloadOptions {
+  readonly clients?: number
+  /** Steps of each client. */
+  readonly steps?: number
+  /** Share of items and leases that are held for long, or past their end; default 1 of 1. */
+  readonly slowShare?: number
 }
 
 /** Random numbers from 0 to 1 that a seed determines (mulberry32). */
@@ -38,21 +57,37 @@ export interface WorkloadResult {
   readonly calls: number
   readonly unknown: number
   readonly grants: number
+  readonly faults: number
+}
+
+interface Work {
+  readonly queue: string
+  readonly leaseMs: number
+  readonly canPark: boolean
+  readonly slowShare: number
+  readonly keys: { puts: number }
 }
 
 /**
  * Lets clients work on a store at random, with the faults of the bed, and checks the recorded history. Afterwards a client
  * without faults finishes all items, so that a lost item shows.
  */
-export async function runWorkload(bed: Bed, seed: number, clients = 4, steps = STEPS): Promise<WorkloadResult> {
+export async function runWorkload(
+  bed: Bed,
+  seed: number,
+  { clients = 4, steps = STEPS, slowShare = 1 }: WorkloadOptions = {}
+): Promise<WorkloadResult> {
   const history: RecordedCall[] = []
-  const storeTime = (): Promise<number> => bed.observer.now()
+  const { queue = 'q', leaseMs = LEASE_MS, canPark = true } = bed
+  const storeTime = (): Promise<number> => repeat(() => bed.observer.now())
   const random = randomOf(seed)
   const seeds = Array.from({ length: clients }, () => Math.floor(random() * 2 ** 32))
   const keys = { puts: 0 }
-  const working = seeds.map(async (own, at) => {
-    const name = `c${at}`
-    await work(new RecordingClient(await bed.client(name), name, history, storeTime), randomOf(own), keys, steps)
+  const common: Work = { queue, leaseMs, canPark, slowShare, keys }
+  const stores = await Promise.all(seeds.map((_, at) => bed.client(`c${at}`)))
+  const working = seeds.map((own, at) => {
+    const client = new RecordingClient(stores[at] as Coordination, `c${at}`, history, storeTime)
+    return work(client, randomOf(own), common, steps)
   })
   let isOver = false
   const disturbing = (async () => {
@@ -62,85 +97,104 @@ export async function runWorkload(bed: Bed, seed: number, clients = 4, steps = S
     await Promise.all(working)
   } finally {
     isOver = true
+    await disturbing
+    await bed.heal?.()
   }
-  await disturbing
   // The leases of clients that were killed end.
-  await sleep(2 * LEASE_MS)
-  const before = check(history, await leftIn(bed.observer))
-  await finish(new RecordingClient(bed.observer, 'observer', history, storeTime), keys.puts / PUTS)
-  const violations = [...before, ...check(history, await leftIn(bed.observer))]
+  await sleep(2 * leaseMs)
+  const before = check(history, await leftIn(bed.observer, queue), bed)
+  await finish(new RecordingClient(bed.observer, 'observer', history, storeTime), common)
+  const violations = [...before, ...check(history, await leftIn(bed.observer, queue), bed)]
   return {
     violations: [...new Set(violations)],
     calls: history.length,
     unknown: history.filter(({ outcome }) => outcome === 'unknown').length,
-    grants: history.filter(({ op, outcome }) => (op === 'claim' || op === 'grant') && outcome === 'ok').length
+    grants: history.filter(({ op, outcome }) => (op === 'claim' || op === 'grant') && outcome === 'ok').length,
+    faults: bed.faults?.() ?? 0
   }
 }
 
-async function work(
-  client: RecordingClient,
-  random: () => number,
-  keys: { puts: number },
-  steps: number
-): Promise<void> {
+/** Repeats a call of the observer while its server is restarted. */
+async function repeat<A>(run: () => Promise<A>): Promise<A> {
+  const until = performance.now() + OBSERVER_MS
+  for (;;) {
+    try {
+      return await run()
+    } catch (error) {
+      if (performance.now() > until) throw error
+      await sleep(20)
+    }
+  }
+}
+
+async function work(client: RecordingClient, random: () => number, common: Work, steps: number): Promise<void> {
+  const { queue, keys, canPark } = common
   const keyOf = (): string => `k${Math.max(0, Math.floor(keys.puts / PUTS) - Math.floor(random() * KEYS))}`
   for (let turn = 0; turn < steps; turn++) {
     const choice = random()
     if (choice < 0.25) {
       const key = keyOf()
       keys.puts += 1
-      await client.put(QUEUE, key, JSON.stringify(key))
-    } else if (choice < 0.28) await client.wake(QUEUE, keyOf())
-    else if (choice < 0.43) await workWithLease(client, random)
+      await client.put(queue, key, JSON.stringify(key))
+    } else if (choice < 0.28) {
+      if (canPark) await client.wake(queue, keyOf())
+    } else if (choice < 0.43) await workWithLease(client, random, common)
     else if (choice < 0.48) await client.once(`v${turn}`)
-    else await workWithItems(client, random)
+    else await workWithItems(client, random, common)
     await sleep(Math.floor(random() * 4))
   }
 }
 
-async function workWithItems(client: RecordingClient, random: () => number): Promise<void> {
-  for (const { id, fence, body } of await client.claim(QUEUE, 1 + Math.floor(random() * 2), LEASE_MS)) {
+async function workWithItems(client: RecordingClient, random: () => number, common: Work): Promise<void> {
+  const { queue, leaseMs, canPark, slowShare } = common
+  const own = random() < 0.1
+  for (const { id, fence, body } of await client.claim(queue, 1 + Math.floor(random() * 2), leaseMs, own)) {
     const token = { id, fence }
-    const choice = random()
-    if (choice < 0.15) await sleep(LEASE_MS * 1.4)
-    else if (choice < 0.3) await sleep(LEASE_MS * 0.7)
-    if (random() < 0.3) await client.extend(token, LEASE_MS)
+    const choice = random() / slowShare
+    if (choice < 0.15) await sleep(leaseMs * 1.4)
+    else if (choice < 0.3) await sleep(leaseMs * 0.7)
+    if (random() < 0.3) await client.extend(token, leaseMs)
     const end = random()
     if (end < 0.2) await client.nack(token, Math.floor(random() * 10))
-    else if (end < 0.4) {
+    else if (end < 0.4 && canPark) {
       // A wake between the claim and the park must not be lost.
-      if (end < 0.3) await client.wake(QUEUE, JSON.parse(body))
+      if (end < 0.3) await client.wake(queue, JSON.parse(body))
       await client.park(token)
     } else {
-      await client.ack(token)
-      if (end > 0.9) await client.ack(token)
+      // Repeated without an answer, as a worker does, and sometimes without need.
+      const outcome = await client.ack(token)
+      if (outcome === 'unknown' || end > 0.9) await client.ack(token)
     }
   }
 }
 
-async function workWithLease(client: RecordingClient, random: () => number): Promise<void> {
-  const lease = await client.grant(`l${Math.floor(random() * LEASES)}`, LEASE_MS)
+async function workWithLease(
+  client: RecordingClient,
+  random: () => number,
+  { leaseMs, slowShare }: Work
+): Promise<void> {
+  const lease = await client.grant(`l${Math.floor(random() * LEASES)}`, leaseMs)
   if (lease === null) return
-  await sleep(LEASE_MS * random() * 1.5)
-  await client.renew(lease, LEASE_MS)
+  await sleep(leaseMs * random() * 1.5 * slowShare)
+  await client.renew(lease, leaseMs)
   if (random() < 0.7) await client.release(lease)
 }
 
 /** Wakes, claims and acknowledges everything. */
-async function finish(client: RecordingClient, keys: number): Promise<void> {
-  for (let at = 0; at <= keys; at++) await client.wake(QUEUE, `k${at}`)
+async function finish(client: RecordingClient, { queue, canPark, keys }: Work): Promise<void> {
+  if (canPark) for (let at = 0; at <= keys.puts / PUTS; at++) await client.wake(queue, `k${at}`)
   for (let empty = 0; empty < 5; ) {
-    const items = await client.claim(QUEUE, 50, 10_000)
+    const items = await client.claim(queue, 50, 10_000)
     for (const { id, fence } of items) await client.ack({ id, fence })
     empty = items.length === 0 ? empty + 1 : 0
     if (items.length === 0) await sleep(LEASE_MS)
   }
 }
 
-async function leftIn(store: Coordination): Promise<LeftItems> {
+async function leftIn(store: Coordination, queue: string): Promise<LeftItems> {
   const left = new Map<number, StoredItem['state']>()
   for (let before: number | undefined; ; ) {
-    const page = await store.look(QUEUE, { limit: 500, ...(before !== undefined && { before }) })
+    const page = await repeat(() => store.look(queue, { limit: 500, ...(before !== undefined && { before }) }))
     for (const { id, state } of page) left.set(id, state)
     if (page.length === 0) return left
     before = page.at(-1)?.id

@@ -4,9 +4,16 @@ import { join } from 'node:path'
 import type { Coordination } from '@svc/contracts'
 import { SvcError } from '@svc/plugin-sdk'
 import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
-import type { StoreCall, StoreReply } from './store-child.ts'
+import type { StoreCall, StoreReply } from './serve-stores.ts'
 
-/** Child process with coordination stores on files. Calls reject when the process ends. */
+export interface StoreProcessOptions {
+  /** Script that serves stores; default: stores on files. */
+  readonly script?: string
+  /** Environment variables, in addition to those of this process. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Child process with coordination stores. Calls reject when the process ends. */
 export class StoreProcess {
   readonly child: ChildProcess
   readonly #pending = new Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>()
@@ -27,24 +34,27 @@ export class StoreProcess {
     })
   }
 
-  static async start(): Promise<StoreProcess> {
-    const child = fork(join(import.meta.dirname, 'store-child.ts'), [], {
+  static async start({ script, env = {} }: StoreProcessOptions = {}): Promise<StoreProcess> {
+    const child = fork(script ?? join(import.meta.dirname, 'store-child.ts'), [], {
       execArgv: [...CHILD_ARGUMENTS],
+      env: { ...process.env, ...env },
       // Undefined values and NaN of parameters must arrive as they are.
       serialization: 'advanced'
     })
     const started = new StoreProcess(child)
-    await once(child, 'message')
+    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the process ended with ${code}`)))
+    await Promise.race([once(child, 'message'), ended])
+    ended.catch(() => {})
     return started
   }
 
   /** Opens a store at its first call. */
-  store(file: string): Coordination {
-    return this.#proxy(file, '') as Coordination
+  store(name: string): Coordination {
+    return this.#proxy(name, '') as Coordination
   }
 
-  async closeStore(file: string): Promise<void> {
-    await this.#call(file, 'close', [])
+  async closeStore(name: string): Promise<void> {
+    await this.#call(name, 'close', [])
   }
 
   async close(): Promise<void> {
@@ -60,26 +70,26 @@ export class StoreProcess {
     await ended
   }
 
-  #proxy(file: string, prefix: string): unknown {
+  #proxy(store: string, prefix: string): unknown {
     return new Proxy(
       {},
       {
         get: (_, name) => {
           // A promise that resolves to the proxy looks for this.
           if (name === 'then') return undefined
-          if (name === 'nodes' || name === 'meta') return this.#proxy(file, `${name}.`)
+          if (name === 'nodes' || name === 'meta') return this.#proxy(store, `${name}.`)
           // Hints do not leave the process: as if all of them were lost.
           if (name === 'hints') return () => () => {}
-          return (...args: unknown[]) => this.#call(file, `${prefix}${String(name)}`, args)
+          return (...args: unknown[]) => this.#call(store, `${prefix}${String(name)}`, args)
         }
       }
     )
   }
 
-  #call(file: string, method: string, args: readonly unknown[]): Promise<unknown> {
+  #call(name: string, method: string, args: readonly unknown[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#calls += 1
-      const call: StoreCall = { id: this.#calls, file, method, args }
+      const call: StoreCall = { id: this.#calls, name, method, args }
       this.#pending.set(call.id, { resolve, reject })
       this.child.send(call, error => {
         if (error === null) return
