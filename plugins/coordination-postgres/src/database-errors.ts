@@ -17,6 +17,8 @@ export interface Failure {
 
 const DEADLOCK = '40P01'
 const SERIALIZATION = '40001'
+/** Two calls changed one thing at the same time, which their repetition will see. */
+const UNIQUE = '23505'
 const LOCK_TIMEOUT = '55P03'
 const CANCELED = '57014'
 /** Raised by the functions of the schema. */
@@ -38,8 +40,8 @@ export function toFailure(error: unknown, location: string): Failure {
       data: none,
       cause: safeCause(error)
     })
-  if (code === DEADLOCK || code === SERIALIZATION) {
-    const problem = busy('calls blocked each other; nothing was changed', 'repeat the call')
+  if (code === DEADLOCK || code === SERIALIZATION || code === UNIQUE) {
+    const problem = busy('calls disturbed each other; nothing was changed', 'repeat the call')
     return { error: problem, broken: false, repeat: true }
   }
   if (code === LOCK_TIMEOUT || code === CANCELED) {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import type { ClaimedItem, Coordination } from '@svc/contracts'
+import type { ClaimedItem, Coordination, NamedLease } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type AddressOptions, noPostgres, PostgresCoordination, PostgresServer, parseServerAddress } from '#root'
@@ -94,6 +94,20 @@ t.test('with a PostgreSQL server', { skip: noPostgres }, async t => {
     const body = JSON.stringify({ nul: '\u0000', lone: '\ud800', text: 'é😀\u2028'.repeat(100_000) })
     const [put] = await store.put([{ queue: 'q', body }])
     t.equal((await store.read('q', [put?.id as number]))[0]?.body, body)
+  })
+
+  await t.test('a release wins over a renewal at the same time', async t => {
+    const store = opened(t, await server.createDatabase())
+    for (const isRenewedFirst of [true, false]) {
+      const lease = (await store.grant('s', 'k', 'a', LEASE_MS)) as NamedLease
+      const calls = [() => store.renew(lease, LEASE_MS), () => store.release(lease)]
+      if (!isRenewedFirst) calls.reverse()
+      await Promise.all(calls.map(call => call()))
+      t.same(await store.leases('s'), [])
+      const next = (await store.grant('s', 'k', 'b', LEASE_MS)) as NamedLease
+      t.equal(next.holder, 'b')
+      t.same(await Promise.all([store.release(next), store.release(next)]), ['ok', 'gone'])
+    }
   })
 
   await t.test('an expired value can be used again only after it was removed or has passed its time', async t => {

@@ -39,7 +39,7 @@ begin
 end
 $$;
 
--- p_lease: milliseconds; null releases the leases
+-- p_leases: milliseconds; null releases the lease, also if another element renews it
 create or replace function svc_coord.renew_v1(p_scopes text[], p_fences bigint[], p_holders text[], p_leases bigint[])
 returns table (outcome text)
 language plpgsql as $$
@@ -65,7 +65,8 @@ begin
     ), renewed as (
       update svc_coord.distributed_locks l set expires_at = v_now + hit.lease
       from (
-        select scope, lock_key, max(lease) as lease from hit where own and lease is not null group by scope, lock_key
+        select scope, lock_key, max(lease) as lease from hit where own
+        group by scope, lock_key having bool_and(lease is not null)
       ) hit
       where l.scope = hit.scope and l.lock_key = hit.lock_key
     ), released as (
