@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { rootCertificates } from 'node:tls'
@@ -24,6 +25,7 @@ import { type Identify, listenerPrincipal, MeshAccess } from './wire/access.ts'
 import { agentCard, extendedAgentCard } from './wire/agent-card.ts'
 import { A2aRequestHandler } from './wire/request-handler.ts'
 import { a2aRoutes } from './wire/routes.ts'
+import { TaskFollowers } from './wire/task-followers.ts'
 import { newHolder } from './work/holder.ts'
 import { MeshFollower } from './work/mesh-follower.ts'
 import { MeshMailboxes } from './work/mesh-mailbox.ts'
@@ -33,6 +35,7 @@ import { Runner } from './work/runner.ts'
 import type { Target } from './work/target.ts'
 
 const PRUNE_MS = 60_000
+const MAX_SCOPE_CHARS = 256
 
 export interface ServerDependencies {
   readonly store: Coordination
@@ -48,7 +51,7 @@ export async function startServer(ctx: Context, deps: ServerDependencies): Promi
   const { store, kernel, mesh } = deps
   const holder = newHolder()
   const mailboxes = new MeshMailboxes(mesh?.scopeId ?? null)
-  const scope = config.target === 'mesh' ? `mesh:${mailboxes.scope}` : kernel.repositoryId
+  const scope = storeScopeOf(config.target === 'mesh' ? `mesh:${mailboxes.scope}` : kernel.repositoryId)
   const tasks = new TaskStore(store, scope, config.push_attempts)
   ctx.effect('A2A tasks', () => tasks.close())
   const identify = identifyOf(config, mesh)
@@ -64,16 +67,21 @@ export async function startServer(ctx: Context, deps: ServerDependencies): Promi
       push: config.push,
       v0_3: config.v0_3
     })
+  const followers = new TaskFollowers({
+    tasks,
+    maxStreams: () => ctx.config.max_streams,
+    stopping: stopping.signal
+  })
   const handler = new A2aRequestHandler({
     tasks,
+    followers,
     target: work.target,
     log: ctx.log,
-    limits: () => ({ maxOpenTasks: ctx.config.max_open_tasks, maxStreams: ctx.config.max_streams }),
+    maxOpenTasks: () => ctx.config.max_open_tasks,
     push: config.push,
     checkCallback: async url => void (await callbackAddresses(url, rules)),
     card,
-    extendedCard: url => extendedAgentCard(card(url), deps.orchestrator?.agents() ?? []),
-    stopping: stopping.signal
+    extendedCard: url => extendedAgentCard(card(url), deps.orchestrator?.agents() ?? [])
   })
   for (const item of a2aRoutes({ handler, identify, log: ctx.log, config })) ctx.contribute(httpHandlers, item)
   ctx.onDrain('A2A streams', () => stopping.abort())
@@ -89,12 +97,17 @@ export async function startServer(ctx: Context, deps: ServerDependencies): Promi
     ctx.background('removal of old A2A tasks', signal => prune(ctx, tasks, holder, signal))
   })
   ctx.contribute(metricsText, {
-    render: () => renderMetrics({ streams: handler.streams, tasks: work.size(), push: sender?.counts ?? null })
+    render: () => renderMetrics({ streams: followers.size, tasks: work.size(), push: sender?.counts ?? null })
   })
   ctx.health('target', () => work.health())
 }
 
 type Context = PluginContext<Settings>
+
+/** Returns the scope of the tasks in the store, whose names have a limited length. */
+function storeScopeOf(name: string): string {
+  return name.length <= MAX_SCOPE_CHARS ? name : createHash('sha256').update(name).digest('hex')
+}
 
 interface WorkParts {
   readonly store: Coordination

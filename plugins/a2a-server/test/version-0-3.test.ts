@@ -27,6 +27,9 @@ t.test('version 0.3 is served over JSON-RPC if it is switched on', async t => {
   t.match((await world.rpc('tasks/get', { id: 'unknown' }, V03)).body, { error: { code: -32001 } })
   t.match((await world.rpc('tasks/get', { id: 7, historyLength: -1 }, V03)).body, { error: { code: Number } })
 
+  const wrong = { message: { kind: 'message', messageId: 'm', role: 'user', parts: [null] } }
+  t.match((await world.rpc('message/send', wrong, V03)).body, { error: { code: -32602 } })
+
   const streamed = await world.rpc('message/stream', message('m-2', 'say more'), V03)
   const events = [...String(streamed.body).matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
   t.match(events[0], { kind: 'task', status: { state: 'submitted' } })

@@ -27,6 +27,7 @@ t.test('every malformed message is refused with its reason by both bindings', as
     'the role of the agent': [{ message: { ...MESSAGE, role: 'ROLE_AGENT' } }, /ROLE_USER/],
     'no parts': [{ message: { ...MESSAGE, parts: [] } }, /parts is empty/],
     'parts that are no list': [{ message: { ...MESSAGE, parts: 'hello' } }, /parts is empty/],
+    'a part that is null': [{ message: { ...MESSAGE, parts: [null] } }, /wrong form/],
     'an empty part': [{ message: { ...MESSAGE, parts: [{}] } }, /no text, data, raw or url/],
     'blank text': [{ message: { ...MESSAGE, parts: [{ text: ' \n' }] } }, /contain no text/],
     'too much text': [{ message: { ...MESSAGE, parts: [{ text: 'x'.repeat(131_073) }] } }, /maximum is 131072/],

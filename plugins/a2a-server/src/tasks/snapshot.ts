@@ -1,4 +1,4 @@
-import { type Artifact, type Message, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk'
+import { Artifact, Message, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk'
 import type { LoggedEvent, PushConfig, TaskCreated, TaskDelegated, TaskFacts, TaskReply } from './event.ts'
 import { hasEnded } from './states.ts'
 
@@ -152,4 +152,10 @@ export function streamed(snapshot: TaskSnapshot, { event, at, number }: LoggedEv
   }
   const { facts } = snapshotOf(taskId, snapshot.events, number) as TaskSnapshot
   return { payload: { $case: 'statusUpdate', value: { taskId, contextId, status, metadata: metadataOf(facts) } } }
+}
+
+/** Returns the size of messages and results as JSON, in bytes. */
+export function sizeOf({ history, artifacts = [] }: Pick<Task, 'history'> & Partial<Pick<Task, 'artifacts'>>): number {
+  const texts = [...history.map(each => Message.toJSON(each)), ...artifacts.map(each => Artifact.toJSON(each))]
+  return Buffer.byteLength(JSON.stringify(texts))
 }

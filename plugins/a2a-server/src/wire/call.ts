@@ -25,6 +25,8 @@ export class A2aCall extends ServerCallContext {
   readonly base: string | undefined
   /** Number of the event that a stream yielded last; null if it has none. */
   streamed: number | null = null
+  /** Whether the parameters were decoded, and the operation began. */
+  hasBegun = false
 
   constructor({ principal, signal, base, version, extensions = [], lastEvent }: CallOptions) {
     super({

@@ -7,6 +7,7 @@ import { a2aServerErrors } from '../errors.ts'
 import type { Identify } from './access.ts'
 import type { A2aCall } from './call.ts'
 import { type StreamedEvent, writeEvents } from './event-stream.ts'
+import { malformed } from './input.ts'
 import type { A2aRequestHandler } from './request-handler.ts'
 import { callOf, extensionHeaders, isJsonBody, MAX_REQUEST_BYTES } from './request-parts.ts'
 import { codeOf, toA2aError } from './wire-errors.ts'
@@ -23,6 +24,8 @@ export interface JsonRpcParts {
   /** Whether version 0.3 is served as well. */
   readonly v0_3: boolean
 }
+
+const WRONG_FORM = toJsonRpcError(malformed('a field of the parameters has a wrong form'))
 
 type Envelope = { readonly error?: unknown }
 type RequestId = string | number | null
@@ -78,15 +81,17 @@ export class JsonRpcBinding {
       this.#refuse(exchange, error, idOf(request))
       return
     }
-    const answer = await (legacy ? this.#legacy : this.#current).handle(request, call)
-    if (!(Symbol.asyncIterator in answer)) {
+    const handled = await (legacy ? this.#legacy : this.#current).handle(request, call)
+    if (!(Symbol.asyncIterator in handled)) {
+      const isWrong = isDecoderError(handled, call)
+      const answer = isWrong ? { jsonrpc: '2.0', id: idOf(request), error: WRONG_FORM } : handled
       const code = codeOfAnswer(answer)
       if (code !== null) exchange.caller.recordError?.(code)
       send(exchange, transportStatus(code), answer, extensionHeaders(call))
       return
     }
     // An error before the first event is answered without a stream.
-    const events: AsyncIterator<object> = answer[Symbol.asyncIterator]()
+    const events: AsyncIterator<object> = handled[Symbol.asyncIterator]()
     let first: IteratorResult<object>
     try {
       first = await events.next()
@@ -138,6 +143,12 @@ function statusOf(error: A2AError): number {
 function transportStatus(code: string | null): number {
   const status = (ALL_ERRORS as Readonly<Record<string, ErrorSpec>>)[code ?? '']?.status ?? 200
   return status === 401 || status === 403 || status === 429 || status === 503 ? status : 200
+}
+
+/** Returns whether the SDK could not decode the parameters, for example because of null in a list. */
+function isDecoderError(answer: Envelope, call: A2aCall): boolean {
+  const { code } = (answer.error ?? {}) as { readonly code?: unknown }
+  return code === A2A_ERROR_CODE.INTERNAL_ERROR && !call.hasBegun
 }
 
 /** Returns the code of the error in an answer of the SDK; null if it has none. */

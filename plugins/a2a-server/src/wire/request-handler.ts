@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
   type AgentCard,
-  Artifact,
   type CancelTaskRequest,
   type DeleteTaskPushNotificationConfigRequest,
   type GetExtendedAgentCardRequest,
@@ -11,7 +10,6 @@ import {
   type ListTaskPushNotificationConfigsResponse,
   type ListTasksRequest,
   type ListTasksResponse,
-  Message,
   type SendMessageRequest,
   type StreamResponse,
   type SubscribeToTaskRequest,
@@ -32,46 +30,39 @@ import { fromWireConfig, toWireConfig } from '../push/push-config.ts'
 import { END, type KeyedEvent, type PushConfig } from '../tasks/event.ts'
 import { contextIdOf, taskIdOf } from '../tasks/ids.ts'
 import { agentMessage } from '../tasks/messages.ts'
-import { MESH_EXTENSION, snapshotOf, streamed, type TaskSnapshot, taskOf } from '../tasks/snapshot.ts'
+import { MESH_EXTENSION, sizeOf, snapshotOf, streamed, type TaskSnapshot, taskOf } from '../tasks/snapshot.ts'
 import { hasEnded, isInterrupted } from '../tasks/states.ts'
-import type { Position } from '../tasks/task-index.ts'
 import type { TaskStore } from '../tasks/task-store.ts'
-import { WakeUp } from '../wake-up.ts'
 import type { Target } from '../work/target.ts'
 import { A2aCall, type A2aScope } from './call.ts'
 import { assertHistoryLength, type CheckedMessage, checkMessage, malformed } from './input.ts'
+import { listTasks } from './list-tasks.ts'
+import type { TaskFollowers } from './task-followers.ts'
 import { toA2aError } from './wire-errors.ts'
 
-const DEFAULT_PAGE_SIZE = 50
-const MAX_PAGE_SIZE = 100
 /** Replies of a client to one task. */
 const MAX_REPLIES = 100
 /** Messages of one task, as JSON. */
 const MAX_HISTORY_BYTES = 4 * 1024 * 1024
-/** Messages and results in one answer of ListTasks; the first task always fits. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024
 const MAX_WEBHOOKS = 10
 /** Events of a task above which its webhooks can no longer be changed. */
 const MAX_CONFIG_EVENTS = 500
 /** Characters of the result of a referenced task that a new task receives. */
 const MAX_REFERENCE_CHARS = 8_000
 const MAX_TEXT_BYTES = 131_072
-/** Time after which a stream reads its task again, in case that a change was not announced. */
-const LOOK_AGAIN_MS = 10_000
 
 export interface HandlerParts {
   readonly tasks: TaskStore
   readonly target: Target
   readonly log: Logger
-  readonly limits: () => { readonly maxOpenTasks: number; readonly maxStreams: number }
+  readonly followers: TaskFollowers
+  readonly maxOpenTasks: () => number
   readonly push: boolean
   /** Throws `A2S_CALLBACK_DENIED` for a webhook that may not be called. */
   readonly checkCallback: (url: string) => Promise<void>
   /** Return the cards. `url`: URL of the server as the client wrote it. */
   readonly card: (url?: string) => AgentCard
   readonly extendedCard: (url?: string) => AgentCard
-  /** Aborted when the server stops; open streams then end. */
-  readonly stopping: AbortSignal
 }
 
 /**
@@ -80,15 +71,9 @@ export interface HandlerParts {
  */
 export class A2aRequestHandler implements A2ARequestHandler {
   readonly #parts: HandlerParts
-  #streams = 0
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
-  }
-
-  /** Number of open streams and waiting requests. */
-  get streams(): number {
-    return this.#streams
   }
 
   async getAgentCard(): Promise<AgentCard> {
@@ -112,10 +97,10 @@ export class A2aRequestHandler implements A2ARequestHandler {
       const { configuration } = params
       const waits = configuration?.returnImmediately !== true
       // Before the message is stored: a refused caller then sends it again without waiting.
-      if (waits) this.#assertRoom()
+      if (waits) this.#parts.followers.assertRoom()
       let task = await this.#accept(params, call)
       if (waits) {
-        for await (const each of this.#follow(task, call, isSettled)) task = each
+        for await (const each of this.#parts.followers.follow(task, call, isSettled)) task = each
       }
       return taskOf(task, { historyLength: configuration?.historyLength })
     })
@@ -126,7 +111,7 @@ export class A2aRequestHandler implements A2ARequestHandler {
     context: ServerCallContext
   ): AsyncGenerator<StreamResponse, void, undefined> {
     const accept = async (call: A2aCall) => {
-      this.#assertRoom()
+      this.#parts.followers.assertRoom()
       const task = await this.#accept(params, call)
       return { task, from: task.last, until: isSettled, historyLength: params.configuration?.historyLength }
     }
@@ -141,45 +126,9 @@ export class A2aRequestHandler implements A2ARequestHandler {
   }
 
   listTasks(params: ListTasksRequest, context: ServerCallContext): Promise<ListTasksResponse> {
-    return this.#call(context, 'a2a.read', params.tenant, async call => {
-      const { contextId, status, pageSize = DEFAULT_PAGE_SIZE, historyLength, includeArtifacts = false } = params
-      if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > MAX_PAGE_SIZE)
-        throw malformed(`pageSize must be a whole number from 1 to ${MAX_PAGE_SIZE}`)
-      if (TaskState[status] === undefined || status === TaskState.UNRECOGNIZED)
-        throw malformed('status is not a state of a task')
-      assertHistoryLength(historyLength)
-      const since = timeOf(params.statusTimestampAfter)
-      const after = params.pageToken === '' ? undefined : positionOf(params.pageToken)
-      const page = await this.#parts.tasks.list({
-        owner: call.principal.id,
-        matches: entry =>
-          (contextId === '' || entry.context === contextId) &&
-          (status === TaskState.TASK_STATE_UNSPECIFIED || entry.state === status) &&
-          entry.at >= since,
-        limit: pageSize,
-        ...(after === undefined ? null : { after })
-      })
-      const view = { historyLength, artifacts: includeArtifacts }
-      const tasks: Task[] = []
-      let bytes = 0
-      let last: Position | undefined
-      for (const entry of page.entries) {
-        // Read one after the other, since a task may have megabytes of history.
-        const task = await this.#parts.tasks.find(entry.id)
-        const shown = task === null ? null : taskOf(task, view)
-        bytes += shown === null ? 0 : sizeOf(shown)
-        if (tasks.length > 0 && bytes > MAX_PAGE_BYTES) break
-        if (shown !== null) tasks.push(shown)
-        last = entry
-      }
-      const isWhole = last === page.entries.at(-1)
-      return {
-        tasks,
-        nextPageToken: (page.hasMore || !isWhole) && last !== undefined ? tokenOf(last) : '',
-        pageSize,
-        totalSize: page.total
-      }
-    })
+    return this.#call(context, 'a2a.read', params.tenant, call =>
+      listTasks(this.#parts.tasks, params, call.principal.id)
+    )
   }
 
   cancelTask({ tenant, id }: CancelTaskRequest, context: ServerCallContext): Promise<Task> {
@@ -271,12 +220,12 @@ export class A2aRequestHandler implements A2ARequestHandler {
   }
 
   async #start(checked: CheckedMessage, config: PushConfig | null, call: A2aCall): Promise<TaskSnapshot> {
-    const { tasks, target, limits } = this.#parts
+    const { tasks, target } = this.#parts
     const { principal } = call
     const id = taskIdOf(tasks.scope, principal.id, checked.message.messageId)
     const earlier = await tasks.find(id)
     if (earlier !== null) return earlier
-    const { maxOpenTasks } = limits()
+    const maxOpenTasks = this.#parts.maxOpenTasks()
     if ((await tasks.countOpen(principal.id)) >= maxOpenTasks) {
       throw a2aServerErrors.create(
         'A2S_BUSY',
@@ -401,7 +350,7 @@ export class A2aRequestHandler implements A2ARequestHandler {
       const begin = snapshotOf(first.id, first.events, from) ?? first
       let last = begin.last
       let isBegun = false
-      for await (const task of this.#follow(first, call, until)) {
+      for await (const task of this.#parts.followers.follow(first, call, until)) {
         if (!isBegun) {
           isBegun = true
           call.streamed = last
@@ -419,48 +368,12 @@ export class A2aRequestHandler implements A2ARequestHandler {
       throw toA2aError(error, this.#parts.log)
     }
   }
-
-  /** Throws `A2S_BUSY` if too many streams and waiting requests are open. */
-  #assertRoom(): void {
-    const { maxStreams } = this.#parts.limits()
-    if (this.#streams < maxStreams) return
-    throw a2aServerErrors.create('A2S_BUSY', `${maxStreams} streams and waiting requests are open, the maximum`, {
-      hint: 'set returnImmediately, or raise max_streams in [plugins.a2a-server]'
-    })
-  }
-
-  /** Yields a task, and its later states until a condition holds, the client disconnects, or the server stops. */
-  async *#follow(
-    first: TaskSnapshot,
-    call: A2aCall,
-    until: (task: TaskSnapshot) => boolean
-  ): AsyncGenerator<TaskSnapshot, void, undefined> {
-    const { tasks, stopping } = this.#parts
-    this.#assertRoom()
-    this.#streams += 1
-    const changed = new WakeUp()
-    const endWatch = tasks.watch(first.id, () => changed.set())
-    const signal = AbortSignal.any([call.signal, stopping])
-    try {
-      yield first
-      let task = first
-      while (!until(task) && !signal.aborted) {
-        const next = await tasks.find(task.id)
-        if (next === null) return
-        if (next.last > task.last) yield next
-        task = next
-        if (!until(task)) await changed.wait(LOOK_AGAIN_MS, signal)
-      }
-    } finally {
-      this.#streams -= 1
-      endWatch()
-    }
-  }
 }
 
 /** Returns the call of a context. Throws for a caller without the right, and for a tenant, which this agent has none of. */
 function admitted(context: ServerCallContext, scope: A2aScope, tenant: string): A2aCall {
   if (!(context instanceof A2aCall)) throw new TypeError('the call was not made by a binding of this server')
+  context.hasBegun = true
   if (!context.may(scope)) {
     throw a2aServerErrors.create('A2S_FORBIDDEN', `the caller does not have the scope ${scope}`, {
       hint: 'send the bearer token of this server, or a token of a role with this right'
@@ -486,12 +399,6 @@ function hasEndedTask({ state }: TaskSnapshot): boolean {
   return hasEnded(state)
 }
 
-/** Returns the size of messages and results as JSON, in bytes. */
-function sizeOf({ history, artifacts = [] }: Pick<Task, 'history'> & Partial<Pick<Task, 'artifacts'>>): number {
-  const texts = [...history.map(each => Message.toJSON(each)), ...artifacts.map(each => Artifact.toJSON(each))]
-  return Buffer.byteLength(JSON.stringify(texts))
-}
-
 function stateName({ state }: TaskSnapshot): string {
   return TaskState[state].replace('TASK_STATE_', '').toLowerCase().replace('_', ' ')
 }
@@ -503,26 +410,4 @@ function notCancelable(task: TaskSnapshot): Error {
 function takesNoMessage(task: TaskSnapshot): Error {
   const hint = hasEnded(task.state) ? 'start a new task' : 'wait until it requires input'
   return new UnsupportedOperationError(`the task ${task.id} takes no message: it is ${stateName(task)}; ${hint}`)
-}
-
-/** Returns the time of an ISO 8601 text in milliseconds; -Infinity if it is absent. */
-function timeOf(text: string | undefined): number {
-  if (text === undefined || text === '') return -Infinity
-  const time = Date.parse(text)
-  if (Number.isNaN(time)) throw malformed('statusTimestampAfter must be an ISO 8601 time')
-  return time
-}
-
-function tokenOf({ at, id }: Position): string {
-  return Buffer.from(JSON.stringify([at, id])).toString('base64url')
-}
-
-function positionOf(token: string): Position {
-  try {
-    const [at, id] = JSON.parse(Buffer.from(token, 'base64url').toString())
-    if (typeof at === 'number' && typeof id === 'string') return { at, id }
-  } catch {
-    // Reported below.
-  }
-  throw malformed('pageToken is not a token of this server')
 }

@@ -11,7 +11,7 @@ import {
   TaskState,
   taskStateFromJSON
 } from '@a2a-js/sdk'
-import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors'
+import { ContentTypeNotSupportedError, RequestMalformedError } from '@a2a-js/sdk/errors'
 import { validateVersion } from '@a2a-js/sdk/server'
 import { type HttpExchange, type HttpHandlerRoute, parseJsonBody } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
@@ -68,9 +68,9 @@ export function restRoutes(parts: RestParts): readonly HttpHandlerRoute[] {
       async request => {
         const { call, params, body } = request
         if (params.action === ':stream')
-          return { stream: handler.sendMessageStream(SendMessageRequest.fromJSON(body), call)[Symbol.asyncIterator]() }
+          return { stream: handler.sendMessageStream(decode(SendMessageRequest, body), call)[Symbol.asyncIterator]() }
         if (params.action !== ':send') throw noSuchPath('/message:send and /message:stream')
-        const task = await handler.sendMessage(SendMessageRequest.fromJSON(body), call)
+        const task = await handler.sendMessage(decode(SendMessageRequest, body), call)
         return { status: 200, json: SendMessageResponse.toJSON({ payload: { $case: 'task', value: task } }) }
       }
     ),
@@ -129,7 +129,7 @@ export function restRoutes(parts: RestParts): readonly HttpHandlerRoute[] {
       '/tasks/:task/pushNotificationConfigs',
       'Add a webhook to a task (A2A)',
       async ({ call, params, body }) => {
-        const config = TaskPushNotificationConfig.fromJSON({ ...body, taskId: params.task })
+        const config = decode(TaskPushNotificationConfig, { ...body, taskId: params.task })
         const created = await handler.createTaskPushNotificationConfig(config, call)
         return { status: 201, json: TaskPushNotificationConfig.toJSON(created) }
       }
@@ -230,6 +230,15 @@ function refuse(exchange: HttpExchange, error: unknown, log: Logger): void {
   const status = httpStatusOf(converted)
   exchange.caller.recordError?.(codeOf(converted))
   exchange.send(status, A2A_CONTENT_TYPE, restBodyOf(converted, status), retryHeaders(converted))
+}
+
+/** Decodes a body. Throws `RequestMalformedError`: the SDK fails for some wrong forms, such as null in a list. */
+function decode<A>(codec: { fromJSON(body: object): A }, body: object): A {
+  try {
+    return codec.fromJSON(body)
+  } catch (cause) {
+    throw new RequestMalformedError({ message: 'a field of the body has a wrong form', cause })
+  }
 }
 
 function bodyOf(bytes: Buffer): RestRequest['body'] {
