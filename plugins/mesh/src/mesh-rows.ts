@@ -6,6 +6,8 @@ export type NodeState = (typeof NODE_STATES)[number]
 
 const MAX_TEXT = 256
 const MAX_WORDS = 64
+/** Range of a JavaScript date in Unix milliseconds. */
+const MAX_DATE_MS = 8.64e15
 
 const unixMs = (description: string) => t.integer({ description: `${description}, in Unix milliseconds.` })
 
@@ -37,7 +39,8 @@ export const leaseRow = t.object({
   holder_state: t.enum([...NODE_STATES, 'missing'] as const, {
     description: 'State of the holder; missing: it has left the mesh.'
   }),
-  expires_unix_ms: unixMs('End of the lease, unless the holder renews it')
+  expires_unix_ms: unixMs('End of the lease, unless the holder renews it'),
+  expires: t.optional(t.string({ description: 'The same as an ISO 8601 text.' }))
 })
 export type LeaseRow = Infer<typeof leaseRow>
 
@@ -86,13 +89,15 @@ export function nodeRowOf(node: NodeRecord, { ownId, stale, leases, now }: RowCo
 
 export function leaseRowOf(lease: ExecLease, states: ReadonlyMap<string, NodeState>): LeaseRow {
   const { lease_id, scope_key, holder_node_id, expires_unix_ms } = lease
-  return {
+  const expires = integerOf(expires_unix_ms) ?? 0
+  return defined({
     lease_id: String(lease_id),
     scope_key: textOf(scope_key) ?? '',
     holder_node_id: textOf(holder_node_id) ?? '',
     holder_state: states.get(holder_node_id) ?? 'missing',
-    expires_unix_ms: integerOf(expires_unix_ms) ?? 0
-  }
+    expires_unix_ms: expires,
+    expires: Math.abs(expires) > MAX_DATE_MS ? undefined : new Date(expires).toISOString()
+  }) as LeaseRow
 }
 
 function gpuOf(node: NodeRecord): Pick<NodeRow, 'gpu' | 'gpu_detail'> {

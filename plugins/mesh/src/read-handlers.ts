@@ -98,7 +98,8 @@ export function checkHandler(
     const faults = faultsOf(reading)
     const state = stateOf(reading, faults)
     const { nodeId, scopeId } = settings
-    const own = { state, node_id: nodeId, ...(scopeId === null ? null : { scope_id: scopeId }) }
+    const healthy = !faults.some(({ severity }) => severity === 'error')
+    const own = { state, healthy, node_id: nodeId, ...(scopeId === null ? null : { scope_id: scopeId }) }
     const found = {
       ...own,
       control_planes: reading.planes.map(({ detail, ...each }) => (detail === undefined ? each : { ...each, detail })),
@@ -146,11 +147,16 @@ interface Checked {
 function checkText({ state, control_planes, nodes, ready, leases, faults, fault_count }: Checked): string {
   if (state === 'not joined') return 'This project has joined no mesh. Join one: svc mesh join URL --bootstrap TOKEN'
   const planes = control_planes.map(({ url, state, ms }) => `${url}: ${state}, ${ms} ms`)
-  const counts =
-    nodes === undefined ? [] : [`${ready} of ${nodes} nodes ready${leases === undefined ? '' : `, ${leases} leases`}`]
+  const counts = nodes === undefined ? [] : [countsText(nodes, ready ?? 0, leases)]
   const shown = faults.flatMap(each => [`${each.severity}: ${each.subject}: ${each.fault}`, `  ${each.next_step}`])
   const more = fault_count > faults.length ? [`and ${fault_count - faults.length} more`] : []
   return plainText([...planes, ...counts, ...(fault_count === 0 ? ['no faults'] : ['', ...shown, ...more])])
+}
+
+function countsText(nodes: number, ready: number, leases: number | undefined): string {
+  const held = leases === undefined ? '' : `, ${leases} ${leases === 1 ? 'lease' : 'leases'}`
+  const none = nodes === 0 ? '; a member joins when svc serve runs there' : ''
+  return `${ready} of ${nodes} ${nodes === 1 ? 'node' : 'nodes'} ready${held}${none}`
 }
 
 /** Lists tasks in progress with their place. `tasks` is undefined where no orchestrator runs. */

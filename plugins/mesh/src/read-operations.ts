@@ -62,7 +62,7 @@ export const leasesOperation = defineOperation({
     rpc: true,
     cli: {
       command: 'mesh leases',
-      view: { rows: 'leases', columns: ['lease_id', 'scope_key', 'holder_node_id', 'holder_state', 'expires_unix_ms'] }
+      view: { rows: 'leases', columns: ['lease_id', 'scope_key', 'holder_node_id', 'holder_state', 'expires'] }
     }
   }
 })
@@ -86,6 +86,7 @@ export const checkOperation = defineOperation({
     state: t.enum(['ready', 'degraded', 'unreachable', 'not joined'], {
       description: 'degraded: some control planes or nodes have a fault. unreachable: the nodes cannot be read.'
     }),
+    healthy: t.boolean({ description: 'False if a fault is an error.' }),
     node_id: t.string(),
     scope_id: t.optional(t.string()),
     control_planes: t.array(

@@ -56,14 +56,13 @@ export function upHandler(place: ServePlace, settings: MeshSettings, membership:
     const bootstrap = randomBytes(24).toString('base64url')
     const expires = Date.now() + BOOTSTRAP_MS
     const command = joinCommand(urls, bootstrap)
-    io.stdout.write(
-      io.json
-        ? `${JSON.stringify({ control_urls: urls, bootstrap_token: bootstrap, expires_unix_ms: expires, command })}\n`
-        : `Join from another machine, once and within 10 minutes:\n\n  ${command}\n\nMore tokens: svc mesh pair\n`
-    )
+    const text = io.json
+      ? `${JSON.stringify({ control_urls: urls, bootstrap_token: bootstrap, expires_unix_ms: expires, command })}\n`
+      : `Join from another machine, once and within 10 minutes:\n\n  ${command}\n\nMore tokens: svc mesh pair\n`
     return controlPlane(place, {
       host,
       port,
+      onServing: () => void io.stdout.write(text),
       set: {
         'plugins.mesh-control.bootstrap_token': bootstrap,
         'plugins.mesh-control.bootstrap_expires_unix_ms': expires
@@ -76,12 +75,17 @@ interface ControlPlaneOptions {
   readonly host?: unknown
   readonly port?: unknown
   readonly set?: Readonly<Record<string, unknown>>
+  readonly onServing?: () => void
 }
 
-function controlPlane({ projectRoot, stateRoot }: ServePlace, { host, port, set }: ControlPlaneOptions): ServeInstead {
+function controlPlane(
+  { projectRoot, stateRoot }: ServePlace,
+  { host, port, set, onServing }: ControlPlaneOptions
+): ServeInstead {
   const inProject = !relative(projectRoot, stateRoot).startsWith('..')
   return {
     only: ['mesh-control'],
+    ...(onServing && { onServing }),
     set: {
       'plugins.http.main': false,
       ...(host === undefined ? null : { 'plugins.mesh-control.host': host }),
