@@ -195,6 +195,8 @@ export interface ServeInstead {
   readonly set: Readonly<Record<string, unknown>>
   /** True to run plugins from sources and reload changed files, as `svc serve --watch` does. */
   readonly watch?: boolean
+  /** Called once the plugins serve, for what a user may do from then on. */
+  readonly onServing?: () => void
 }
 
 export interface PluginDefinition<C, CI, R extends Dependencies, O extends Dependencies> {

@@ -90,11 +90,11 @@ export async function runPluginCommand(
   return instead === undefined || code !== EXIT.ok ? code : serveInstead(session.flags, instead)
 }
 
-async function serveInstead(flags: GlobalFlags, { only, set, watch }: ServeInstead): Promise<number> {
+async function serveInstead(flags: GlobalFlags, { only, set, watch, onServing }: ServeInstead): Promise<number> {
   const { serve } = await import('./serve.ts')
   const overrides = Object.entries(set).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
   const input = defined({ only: only.length === 0 ? undefined : only.join(','), watch })
-  return serve({ ...flags, set: [...flags.set, ...overrides] }, input)
+  return serve({ ...flags, set: [...flags.set, ...overrides] }, input, onServing)
 }
 
 /** Runs `svc call ID JSON`. Throws `OPR_UNKNOWN`. */

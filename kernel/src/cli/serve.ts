@@ -16,7 +16,11 @@ import { refuseSecondServer } from './refuse-second-server.ts'
  * clients can reach, `KRN_PLUGIN_UNKNOWN` if it names an unknown plugin, and `CLI_ALREADY_SERVED` if another process is the
  * daemon of the project.
  */
-export async function serve(flags: GlobalFlags, input: Readonly<Record<string, unknown>>): Promise<number> {
+export async function serve(
+  flags: GlobalFlags,
+  input: Readonly<Record<string, unknown>>,
+  onServing: () => void = () => {}
+): Promise<number> {
   const watch = input.watch as boolean | undefined
   // Standard output may carry a protocol, so output of plugins goes to standard error, like the log.
   reservedStdout()
@@ -50,6 +54,7 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
     try {
       const selection = selectionOf(only, project.catalog.peek.only)
       if (selection !== undefined) await includeListeners(project, selection)
+      onServing()
       await Promise.race([ended(signal), project.ended])
       project.log.info('stopping; press Ctrl-C again to stop immediately')
       return EXIT.ok
