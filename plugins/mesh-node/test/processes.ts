@@ -8,7 +8,7 @@ import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 import type { ControlOptions, HostOptions } from './bed.ts'
 import type { ChildReport, ChildTask } from './child.ts'
 
-/** A control plane or a host in a process of its own. */
+/** A control plane or a host in a separate process. */
 export class Child {
   readonly #child: ChildProcess
   readonly #answers: ((answer: unknown) => void)[] = []
