@@ -287,7 +287,10 @@ t.test('svc mesh up keeps a mesh token, prints the command to join, and serves o
       }
     })
     const io = { stdin: process.stdin, stdout, stderr: stdout, json, signal: new AbortController().signal } as CommandIo
-    return { serve: (await commands.get('mesh up')?.(input, io)) as ServeInstead, text }
+    const serve = (await commands.get('mesh up')?.(input, io)) as ServeInstead
+    t.equal(text, '', 'nothing is printed before the control plane listens')
+    serve.onServing?.()
+    return { serve, text }
   }
   const first = await up({ host: '127.0.0.1', port: 9_999 })
   t.match(first.text, /svc mesh join http:\/\/127\.0\.0\.1:9999 --bootstrap \S{32}/)
