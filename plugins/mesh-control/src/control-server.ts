@@ -53,7 +53,7 @@ export function controlServer(parts: ControlServerParts): HttpHandlers {
     method,
     path,
     summary,
-    handle: exchange => void serve(exchange, parts, run)
+    handle: exchange => void serve(exchange, parts, run, { isCheck: true })
   })
   return {
     listener: LISTENER,
@@ -89,10 +89,15 @@ interface MeshReply {
 }
 
 /** Checks the host, runs a route and sends its response. */
-async function serve(exchange: HttpExchange, parts: ControlServerParts, run: () => Promise<MeshReply>): Promise<void> {
+async function serve(
+  exchange: HttpExchange,
+  parts: ControlServerParts,
+  run: () => Promise<MeshReply>,
+  options: { readonly isCheck?: boolean } = {}
+): Promise<void> {
   let reply: MeshReply
   try {
-    parts.guard.admit(exchange.request)
+    parts.guard.admit(exchange.request, options)
     reply = await run()
   } catch (error) {
     const known = refusalOf(error)

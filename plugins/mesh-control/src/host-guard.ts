@@ -25,9 +25,13 @@ export class HostGuard {
     this.#anyName = hasTokens && allowedHosts.length === 0 && !isLoopback(host)
   }
 
-  /** Throws `MSC_HOST_DENIED` or `MSC_ORIGIN_DENIED`. */
-  admit({ headers: { host, origin } }: IncomingMessage): void {
+  /**
+   * Throws `MSC_HOST_DENIED` or `MSC_ORIGIN_DENIED`. `isCheck`: a request without Host is admitted, since balancers check
+   * with HTTP/1.0; browsers always send one.
+   */
+  admit({ headers: { host, origin } }: IncomingMessage, { isCheck = false } = {}): void {
     if (origin !== undefined) throw refuse('MSC_ORIGIN_DENIED', 'web pages may not call this control plane')
+    if (isCheck && host === undefined) return
     if (host === undefined || host === '') throw refuse('MSC_HOST_DENIED', 'the request has no Host header')
     const name = hostName(host)
     const isKnown = this.#anyName || isLoopback(name) || isAddress(name) || this.#hosts.has(name)

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Coordination } from '@svc/contracts'
 import { definePlugin, type Plugin, SvcError } from '@svc/plugin-sdk'
@@ -179,6 +181,9 @@ t.test('names that DNS can point anywhere are refused unless a token protects th
   t.throws(() => open.admit(asked('mesh.example.org')), { code: 'MSC_HOST_DENIED' })
   t.throws(() => open.admit(asked('1.2.3.4.evil.example')), { code: 'MSC_HOST_DENIED' })
   t.throws(() => open.admit(asked(undefined)), { code: 'MSC_HOST_DENIED' })
+  open.admit(asked(undefined), { isCheck: true })
+  t.throws(() => open.admit(asked('mesh.example.org'), { isCheck: true }), { code: 'MSC_HOST_DENIED' })
+  t.throws(() => open.admit(asked(undefined, 'https://evil.example'), { isCheck: true }), { code: 'MSC_ORIGIN_DENIED' })
   const named = new HostGuard({ host: '0.0.0.0', allowedHosts: ['Mesh.example.org'], hasTokens: true })
   named.admit(asked('mesh.EXAMPLE.org:80'))
   t.throws(() => named.admit(asked('other.example.org')), { code: 'MSC_HOST_DENIED' })
@@ -387,3 +392,15 @@ function temporary(t: Test): string {
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await delay(20)
 }
+
+t.test('balancers check /ready and /health without a Host header; other routes need one', async t => {
+  const { port } = await openWorld(t, { mesh: { token: MESH_TOKEN } })
+  const statusOf = async (path: string): Promise<string | undefined> => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`GET ${path} HTTP/1.0\r\n\r\n`)
+    return (await text(socket)).split(' ')[1]
+  }
+  t.equal(await statusOf('/ready'), '200')
+  t.equal(await statusOf('/health'), '200')
+  t.equal(await statusOf('/v1/mesh/nodes'), '403')
+})

@@ -47,7 +47,7 @@ export class ControlClient {
     const urls = this.#settings.controlUrls
     if (urls.length === 0) {
       throw meshPluginErrors.create('MSP_NOT_JOINED', 'this project has joined no mesh', {
-        hint: 'svc mesh join URL --bootstrap TOKEN; svc mesh up makes a control plane'
+        hint: 'svc mesh join URL --bootstrap TOKEN, or set [mesh] control_url; svc mesh up makes a control plane'
       })
     }
     const token = this.#settings.token(plane)

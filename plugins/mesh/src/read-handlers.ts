@@ -200,6 +200,6 @@ function joined(reading: MeshReading): MeshReading {
 
 function notJoined(): SvcError {
   return meshPluginErrors.create('MSP_NOT_JOINED', 'this project has joined no mesh', {
-    hint: 'svc mesh join URL --bootstrap TOKEN; svc mesh up makes a control plane'
+    hint: 'svc mesh join URL --bootstrap TOKEN, or set [mesh] control_url; svc mesh up makes a control plane'
   })
 }
