@@ -8,7 +8,5 @@ export const a2aServerErrors = errorTable({
   A2S_FORBIDDEN: { message: 'The caller may not do this over A2A.', status: 403 },
   A2S_LOG_INVALID: { message: 'A stored event of an A2A task cannot be read.', status: 500 },
   A2S_NOT_FOUND: { message: 'A path is not part of the REST binding.', status: 404 },
-  A2S_SETTINGS_INVALID: { message: 'A setting of the A2A server cannot be used.', status: 500 },
-  A2S_TOO_MANY_TOKENS: { message: 'Too many wrong bearer tokens came from an address.', status: 429 },
-  A2S_UNAUTHORIZED: { message: 'The request has no valid bearer token.', status: 401 }
+  A2S_SETTINGS_INVALID: { message: 'A setting of the A2A server cannot be used.', status: 500 }
 })

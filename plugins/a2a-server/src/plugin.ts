@@ -1,4 +1,4 @@
-import { coordinationStore, httpServer, kernelPort, meshSettings, orchestrator } from '@svc/contracts'
+import { coordinationStore, httpServer, kernelPort, meshAccess, meshSettings, orchestrator } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { deadNotifications, retryNotification } from './push/operations.ts'
 import { settings } from './settings.ts'
@@ -10,7 +10,7 @@ export default definePlugin({
   config: settings,
   operations: [deadNotifications, retryNotification],
   requires: { store: coordinationStore, kernel: kernelPort },
-  optional: { orchestrator, mesh: meshSettings, http: ref(httpServer) },
+  optional: { orchestrator, mesh: meshSettings, access: meshAccess, http: ref(httpServer) },
   // This plugin drains before http, which carries its requests.
   after: ['http'],
   serves: true,

@@ -7,6 +7,7 @@ import {
   type HttpServer,
   httpHandlers,
   type KernelPort,
+  type MeshAccess,
   type MeshSettings,
   metricsText,
   type Orchestrator
@@ -21,7 +22,7 @@ import { sendCallback } from './push/send-callback.ts'
 import type { Settings } from './settings.ts'
 import { TaskStore } from './tasks/task-store.ts'
 import { WakeUp } from './wake-up.ts'
-import { type Identify, listenerPrincipal, MeshAccess } from './wire/access.ts'
+import { type Access, controlPlaneAccess, listenerAccess } from './wire/access.ts'
 import { agentCard, extendedAgentCard } from './wire/agent-card.ts'
 import { A2aRequestHandler } from './wire/request-handler.ts'
 import { a2aRoutes } from './wire/routes.ts'
@@ -42,6 +43,7 @@ export interface ServerDependencies {
   readonly kernel: KernelPort
   readonly orchestrator: Orchestrator | undefined
   readonly mesh: MeshSettings | undefined
+  readonly access: MeshAccess | undefined
   readonly http: Ref<HttpServer> | undefined
 }
 
@@ -54,7 +56,7 @@ export async function startServer(ctx: Context, deps: ServerDependencies): Promi
   const scope = storeScopeOf(config.target === 'mesh' ? `mesh:${mailboxes.scope}` : kernel.repositoryId)
   const tasks = new TaskStore(store, scope, config.push_attempts)
   ctx.effect('A2A tasks', () => tasks.close())
-  const identify = identifyOf(config, mesh)
+  const access = accessOf(config, deps.access)
   const rules: CallbackRules = { privateHosts: config.push_private_hosts }
   const stopping = new AbortController()
   const work = workOf(ctx, config, { ...deps, store, tasks, mailboxes, holder })
@@ -83,7 +85,7 @@ export async function startServer(ctx: Context, deps: ServerDependencies): Promi
     card,
     extendedCard: url => extendedAgentCard(card(url), deps.orchestrator?.agents() ?? [])
   })
-  for (const item of a2aRoutes({ handler, identify, log: ctx.log, config })) ctx.contribute(httpHandlers, item)
+  for (const item of a2aRoutes({ handler, access, log: ctx.log, config })) ctx.contribute(httpHandlers, item)
   ctx.onDrain('A2A streams', () => stopping.abort())
 
   const sender = config.push ? await openPush(ctx, config, { store, tasks, holder, rules }) : null
@@ -185,15 +187,13 @@ async function authoritiesOf(root: string, file: string | undefined): Promise<re
   }
 }
 
-function identifyOf(config: Settings, mesh: MeshSettings | undefined): Identify {
-  if (config.listener === 'main') return listenerPrincipal
-  if (mesh === undefined) {
-    throw a2aServerErrors.create('A2S_SETTINGS_INVALID', 'listener = "mesh" needs the plugins mesh and mesh-control', {
-      at: { path: 'plugins.a2a-server.listener' },
-      hint: 'enable them, or set listener = "main"'
-    })
-  }
-  return new MeshAccess(mesh.roleTokens()).identify
+function accessOf({ listener }: Settings, mesh: MeshAccess | undefined): Access {
+  if (listener === 'main') return listenerAccess
+  if (mesh !== undefined) return controlPlaneAccess(mesh)
+  throw a2aServerErrors.create('A2S_SETTINGS_INVALID', 'listener = "mesh" needs the plugin mesh-control', {
+    at: { path: 'plugins.a2a-server.listener' },
+    hint: 'enable it, or set listener = "main"'
+  })
 }
 
 /** Returns the URL at which this server listens, for the card where no request names its host. */

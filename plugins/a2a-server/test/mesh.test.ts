@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { type Task, TaskState } from '@a2a-js/sdk'
 import { TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import mesh from '@svc/plugin-mesh'
 import meshControl from '@svc/plugin-mesh-control'
 import type { Plugin } from '@svc/plugin-sdk'
+import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { openWorld, type World } from './open-world.ts'
 import { getRequest, listRequest, messageOf, until } from './requests.ts'
@@ -12,6 +14,7 @@ const TOKENS = {
   worker: 'worker-token-0123456789abcdef',
   submitter: 'submitter-token-0123456789abcdef'
 }
+const SECRET = 'a-secret-for-tokens-0123456789abcdef'
 const NOW = { configuration: { returnImmediately: true } }
 const RECEIVER = '7'
 
@@ -29,7 +32,12 @@ async function openMesh(t: Test, settings: object = {}): Promise<Mesh> {
     settings: { listener: 'mesh', target: 'mesh', receiver_agent: RECEIVER, sender_agent: '901', ...settings },
     others: {
       mesh: { node_id: 'self', token: TOKENS.mesh, worker_token: TOKENS.worker, submitter_token: TOKENS.submitter },
-      'mesh-control': { port: 0, drain_ms: 0, registry_path: '/nonexistent/registry.json' }
+      'mesh-control': {
+        port: 0,
+        drain_ms: 0,
+        registry_path: '/nonexistent/registry.json',
+        jwt_hmac_secret: SECRET
+      }
     }
   })
   const withToken =
@@ -189,6 +197,17 @@ t.test('callers have the roles of the mesh, and see only their own tasks', async
   const page = { authorization: `Bearer ${TOKENS.mesh}`, origin: world.url }
   t.equal((await call(page)).status, 403, 'a page of a browser')
   t.equal((await fetch(`${world.url}/.well-known/agent-card.json`)).status, 200, 'the card is public')
+  const jwt = (role: string) =>
+    new SignJWT({ role })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setJti(randomUUID())
+      .setExpirationTime('1m')
+      .sign(new TextEncoder().encode(SECRET))
+  const once = await jwt('submitter')
+  t.equal((await call({ authorization: `Bearer ${once}` })).status, 200)
+  t.equal((await call({ authorization: `Bearer ${once}` })).status, 401, 'a JWT is used once')
+  const sent = await world.rpc('SendMessage', {}, { authorization: `Bearer ${await jwt('worker')}` })
+  t.equal(sent.status, 403)
   const guesses = await Promise.all(Array.from({ length: 70 }, (_, at) => call({ authorization: `Bearer guess${at}` })))
   t.ok(guesses.some(({ status, headers }) => status === 429 && Number(headers.get('retry-after')) > 0))
 })

@@ -48,6 +48,11 @@ export class Bearers {
     if (!mayCall(role, access)) throw refuse('MSC_FORBIDDEN', `the role ${role} may not call this route`)
   }
 
+  /** Returns the role of a caller; `mesh` if every caller is accepted. Throws as {@link check}. */
+  async identify({ headers }: IncomingMessage, client: string): Promise<MeshRole> {
+    return this.areRequired ? this.#roleOf(headers.authorization, client) : 'mesh'
+  }
+
   async #roleOf(header: string | undefined, client: string): Promise<MeshRole> {
     const token = header === undefined ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1]
     if (token === undefined) throw refuse('MSC_UNAUTHORIZED', 'unauthorized')

@@ -1,4 +1,4 @@
-import type { Coordination, HttpHandlers, MeshSettings, TokenBuckets } from '@svc/contracts'
+import type { Coordination, HttpHandlers, MeshAccess, MeshSettings, TokenBuckets } from '@svc/contracts'
 import { parseMeshPublicKey } from '@svc/contracts/mesh-signature'
 import type { Logger } from '@svc/plugin-sdk'
 import { Bearers } from './bearers.ts'
@@ -29,6 +29,8 @@ export interface BuildParts {
 
 export interface Control {
   readonly handlers: HttpHandlers
+  /** Access control for other protocols on the listener. */
+  readonly access: MeshAccess
   readonly scope: MeshScope
   readonly nodes: NodeRegistry
   readonly mailbox: Mailbox
@@ -84,23 +86,45 @@ export function buildControl({ config, mesh, store, wrong, ready, log }: BuildPa
     ...viewRoutes({ store: current, scope, nodes })
   ]
   const perSecond = config.http_rate_limit_per_sec
+  const guard = new HostGuard({
+    host: config.host,
+    allowedHosts: config.allowed_hosts,
+    hasTokens: bearers.areRequired
+  })
+  const addresses = new ClientAddresses(config.trusted_proxies)
+  const limit = config.http_rate_limit
+    ? new RateLimit({ perSecond, burst: config.http_rate_limit_burst ?? 2 * perSecond, store: current })
+    : null
+  const access: MeshAccess = {
+    admit: request => guard.admit(request),
+    async identify(request) {
+      guard.admit(request)
+      const client = addresses.keyOf(request)
+      await limit?.take(client)
+      return bearers.identify(request, client)
+    }
+  }
   const handlers = controlServer({
     routes,
-    guard: new HostGuard({
-      host: config.host,
-      allowedHosts: config.allowed_hosts,
-      hasTokens: bearers.areRequired
-    }),
+    guard,
     bearers,
-    addresses: new ClientAddresses(config.trusted_proxies),
-    limit: config.http_rate_limit
-      ? new RateLimit({ perSecond, burst: config.http_rate_limit_burst ?? 2 * perSecond, store: current })
-      : null,
+    addresses,
+    limit,
     maxBodyBytes: config.http_max_body_bytes,
     ready,
     log
   })
-  return { handlers, scope, nodes, mailbox, leases, waiters, store: current, requiresToken: bearers.areRequired }
+  return {
+    handlers,
+    access,
+    scope,
+    nodes,
+    mailbox,
+    leases,
+    waiters,
+    store: current,
+    requiresToken: bearers.areRequired
+  }
 }
 
 function clamp(value: number, least: number, most: number): number {

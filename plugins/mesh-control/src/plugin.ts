@@ -4,6 +4,7 @@ import {
   httpListeners,
   httpServer,
   isLoopback,
+  meshAccess,
   meshSettings,
   metricsText,
   readiness,
@@ -29,6 +30,7 @@ export default definePlugin({
   onBootFailure: 'abort',
   config: settings,
   requires: { mesh: meshSettings, store: coordinationStore, server: ref(httpServer) },
+  provides: [meshAccess],
   serves: true,
   async activate(ctx, { mesh, store }) {
     const { config, log } = ctx
@@ -62,6 +64,7 @@ export default definePlugin({
       errors: 'plain',
       closeDelayMs: drain_ms
     })
+    ctx.provide(meshAccess, control.access)
     ctx.contribute(httpHandlers, control.handlers)
     ctx.contribute(readiness, {
       name: 'mesh-control',

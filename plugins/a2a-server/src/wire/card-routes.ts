@@ -3,6 +3,7 @@ import { AgentCard } from '@a2a-js/sdk'
 import { LegacyRestTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import { type A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server'
 import type { HttpExchange, HttpHandlerRoute } from '@svc/contracts'
+import type { Access } from './access.ts'
 import type { A2aRequestHandler } from './request-handler.ts'
 import { baseOf } from './request-parts.ts'
 
@@ -10,8 +11,10 @@ const MAX_AGE_SECONDS = 60
 const LEGACY_VERSION = '0.3'
 
 /** The public card, with an ETag. Clients of version 0.3 get it in their form, if they are served. */
-export function cardRoutes(handler: A2aRequestHandler, v0_3: boolean): readonly HttpHandlerRoute[] {
-  const cardFor = async ({ request }: HttpExchange): Promise<unknown> => {
+export function cardRoutes(handler: A2aRequestHandler, access: Access, v0_3: boolean): readonly HttpHandlerRoute[] {
+  const cardFor = async (exchange: HttpExchange): Promise<unknown> => {
+    access.admit(exchange)
+    const { request } = exchange
     const { 'a2a-version': version } = request.headers
     const card = handler.cardAt(baseOf(request))
     if (!v0_3 || (version !== undefined && version !== LEGACY_VERSION)) return AgentCard.toJSON(card)

@@ -2,9 +2,9 @@ import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import { A2A_ERROR_CODE, type A2AError, ContentTypeNotSupportedError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import { JsonRpcTransportHandler, validateVersion } from '@a2a-js/sdk/server'
 import { coordinationErrors, type HttpExchange, parseJsonBody } from '@svc/contracts'
-import type { ErrorSpec, Logger } from '@svc/plugin-sdk'
+import { type ErrorSpec, isSvcError, type Logger } from '@svc/plugin-sdk'
 import { a2aServerErrors } from '../errors.ts'
-import type { Identify } from './access.ts'
+import type { Access } from './access.ts'
 import type { A2aCall } from './call.ts'
 import { type StreamedEvent, writeEvents } from './event-stream.ts'
 import { malformed } from './input.ts'
@@ -19,7 +19,7 @@ const ALL_ERRORS = { ...a2aServerErrors.specs, ...coordinationErrors.specs }
 
 export interface JsonRpcParts {
   readonly handler: A2aRequestHandler
-  readonly identify: Identify
+  readonly access: Access
   readonly log: Logger
   /** Whether version 0.3 is served as well. */
   readonly v0_3: boolean
@@ -43,17 +43,20 @@ export class JsonRpcBinding {
   }
 
   handle(exchange: HttpExchange): void {
-    let call: A2aCall
-    try {
-      call = callOf(exchange, this.#parts.identify(exchange))
-      if (!isJsonBody(exchange.request, false)) throw notJson(exchange)
-    } catch (error) {
-      this.#refuse(exchange, error)
-      return
-    }
-    exchange.body(bytes => {
-      this.#answer(exchange, call, bytes).catch(error => exchange.fail(error))
-    }, MAX_REQUEST_BYTES)
+    this.#begin(exchange).then(
+      call => {
+        exchange.body(bytes => {
+          this.#answer(exchange, call, bytes).catch(error => exchange.fail(error))
+        }, MAX_REQUEST_BYTES)
+      },
+      error => this.#refuse(exchange, error)
+    )
+  }
+
+  async #begin(exchange: HttpExchange): Promise<A2aCall> {
+    const call = callOf(exchange, await this.#parts.access.identify(exchange))
+    if (!isJsonBody(exchange.request, false)) throw notJson(exchange)
+    return call
   }
 
   async #answer(exchange: HttpExchange, call: A2aCall, bytes: Buffer): Promise<void> {
@@ -137,11 +140,14 @@ export class JsonRpcBinding {
 
 /** Errors of calls are sent with status 200; those of access and load have their own status. */
 function statusOf(error: A2AError): number {
-  return transportStatus(codeOf(error))
+  return shownStatus(isSvcError(error.cause) ? error.cause.status : 200)
 }
 
 function transportStatus(code: string | null): number {
-  const status = (ALL_ERRORS as Readonly<Record<string, ErrorSpec>>)[code ?? '']?.status ?? 200
+  return shownStatus((ALL_ERRORS as Readonly<Record<string, ErrorSpec>>)[code ?? '']?.status ?? 200)
+}
+
+function shownStatus(status: number): number {
   return status === 401 || status === 403 || status === 429 || status === 503 ? status : 200
 }
 

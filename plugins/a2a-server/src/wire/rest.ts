@@ -16,7 +16,7 @@ import { validateVersion } from '@a2a-js/sdk/server'
 import { type HttpExchange, type HttpHandlerRoute, parseJsonBody } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { a2aServerErrors } from '../errors.ts'
-import type { Identify } from './access.ts'
+import type { Access } from './access.ts'
 import { A2A_PATH } from './agent-card.ts'
 import type { A2aCall } from './call.ts'
 import { type StreamedEvent, writeEvents } from './event-stream.ts'
@@ -28,7 +28,7 @@ import { codeOf, httpStatusOf, restBodyOf, toA2aError } from './wire-errors.ts'
 
 export interface RestParts {
   readonly handler: A2aRequestHandler
-  readonly identify: Identify
+  readonly access: Access
   readonly log: Logger
 }
 
@@ -167,17 +167,20 @@ export function restRoutes(parts: RestParts): readonly HttpHandlerRoute[] {
 }
 
 function serve(exchange: HttpExchange, parts: RestParts, run: Operation): void {
-  let call: A2aCall
-  try {
-    call = callOf(exchange, parts.identify(exchange))
-    if (!isJsonBody(exchange.request, true)) throw notJson(exchange)
-  } catch (error) {
-    refuse(exchange, error, parts.log)
-    return
-  }
-  exchange.body(bytes => {
-    answer(exchange, call, bytes, parts, run).catch(error => exchange.fail(error))
-  }, MAX_REQUEST_BYTES)
+  begin(exchange, parts).then(
+    call => {
+      exchange.body(bytes => {
+        answer(exchange, call, bytes, parts, run).catch(error => exchange.fail(error))
+      }, MAX_REQUEST_BYTES)
+    },
+    error => refuse(exchange, error, parts.log)
+  )
+}
+
+async function begin(exchange: HttpExchange, { access }: RestParts): Promise<A2aCall> {
+  const call = callOf(exchange, await access.identify(exchange))
+  if (!isJsonBody(exchange.request, true)) throw notJson(exchange)
+  return call
 }
 
 async function answer(

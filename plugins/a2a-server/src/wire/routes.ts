@@ -1,7 +1,7 @@
 import type { HttpHandlers } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import type { Settings } from '../settings.ts'
-import type { Identify } from './access.ts'
+import type { Access } from './access.ts'
 import { A2A_PATH } from './agent-card.ts'
 import { cardRoutes } from './card-routes.ts'
 import { JsonRpcBinding } from './json-rpc.ts'
@@ -10,23 +10,23 @@ import { restRoutes } from './rest.ts'
 
 export interface RouteParts {
   readonly handler: A2aRequestHandler
-  readonly identify: Identify
+  readonly access: Access
   readonly log: Logger
   readonly config: Pick<Settings, 'listener' | 'v0_3'>
 }
 
 /** Returns all routes: the card, which is public, and both bindings. */
-export function a2aRoutes({ handler, identify, log, config }: RouteParts): readonly HttpHandlers[] {
+export function a2aRoutes({ handler, access, log, config }: RouteParts): readonly HttpHandlers[] {
   const { listener, v0_3 } = config
-  const jsonRpc = new JsonRpcBinding({ handler, identify, log, v0_3 })
+  const jsonRpc = new JsonRpcBinding({ handler, access, log, v0_3 })
   return [
-    { listener, auth: 'own', routes: cardRoutes(handler, v0_3) },
+    { listener, auth: 'own', routes: cardRoutes(handler, access, v0_3) },
     {
       listener,
       auth: listener === 'main' ? 'shared' : 'own',
       routes: [
         { method: 'POST', path: A2A_PATH, summary: 'Call the agent (A2A, JSON-RPC)', handle: e => jsonRpc.handle(e) },
-        ...restRoutes({ handler, identify, log })
+        ...restRoutes({ handler, access, log })
       ]
     }
   ]

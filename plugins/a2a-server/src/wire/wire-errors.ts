@@ -10,7 +10,7 @@ import { errorMessage, isSvcError, type Logger, type SvcError } from '@svc/plugi
 const CALLBACK_CODES: ReadonlySet<string> = new Set(['A2S_CALLBACK_DENIED', 'A2S_CALLBACK_FAILED'])
 
 /** Errors whose text clients may see: they name what the client can change, or what it can repeat. */
-const SHOWN = /^(?:A2S|CRD)_/
+const SHOWN = /^(?:A2S|CRD|MSC)_/
 
 /**
  * Returns an error as an error of the protocol. Errors of svc keep their code, as `cause`. Of an unexpected error, only
