@@ -25,13 +25,19 @@ interface Mesh extends World {
 }
 
 /** Opens a control plane whose mailbox 7 receives the tasks. */
-async function openMesh(t: Test, settings: object = {}): Promise<Mesh> {
+async function openMesh(t: Test, scope?: string): Promise<Mesh> {
   const world = await openWorld(t, {
     orchestrator: false,
     more: [mesh as Plugin, meshControl as Plugin],
-    settings: { listener: 'mesh', target: 'mesh', receiver_agent: RECEIVER, sender_agent: '901', ...settings },
+    settings: { listener: 'mesh', target: 'mesh', receiver_agent: RECEIVER, sender_agent: '901' },
     others: {
-      mesh: { node_id: 'self', token: TOKENS.mesh, worker_token: TOKENS.worker, submitter_token: TOKENS.submitter },
+      mesh: {
+        node_id: 'self',
+        ...(scope === undefined ? null : { scope_id: scope }),
+        token: TOKENS.mesh,
+        worker_token: TOKENS.worker,
+        submitter_token: TOKENS.submitter
+      },
       'mesh-control': {
         port: 0,
         drain_ms: 0,
@@ -65,7 +71,8 @@ async function openMesh(t: Test, settings: object = {}): Promise<Mesh> {
   }
 }
 
-const join = (world: Mesh, id = 'worker-1') => world.plane('/join', { id, capabilities: {}, version: '1' })
+const join = (world: Mesh, more: object = {}) =>
+  world.plane('/join', { id: 'worker-1', capabilities: {}, version: '1', ...more })
 
 /** Claims the next message of the mailbox as a worker. */
 const claim = (world: Mesh, node = 'worker-1') =>
@@ -110,6 +117,18 @@ t.test('a worker of the mesh claims a task over the lease routes, and its result
   const done = await client.getTask(getRequest(sent.id))
   t.match(done.artifacts, [{ parts: [{ content: { value: 'built' } }] }])
   t.match(done.metadata, { 'urn:svc:mesh:v1': { claimer_node_id: 'worker-1', lease_id: /^\d+$/ } })
+})
+
+t.test('tasks go to the mailboxes of the scope of the mesh', async t => {
+  const scope_id = 'team:a%b'
+  const world = await openMesh(t, scope_id)
+  await join(world, { scope_id })
+  const client = await world.as('mesh')
+  const sending = client.sendMessage(messageOf('do it')) as Promise<Task>
+  const message = await claim(world)
+  t.match(JSON.parse(message.payload), { scope_id, repository_id: scope_id })
+  await finish(world, message, { success: true, result: 'done' })
+  t.equal((await sending).status?.state, TaskState.TASK_STATE_COMPLETED)
 })
 
 t.test('a failed result fails the task, also if the claim was never seen', async t => {

@@ -1,5 +1,4 @@
-/** Name of the scope in the store if none is configured. */
-const DEFAULT_SCOPE = 'default'
+import { meshMailboxPrefix, meshStoreScope } from '@svc/contracts'
 
 /** Names in the store that belong to one tenant. */
 export class MeshScope {
@@ -12,9 +11,8 @@ export class MeshScope {
 
   constructor(id: string | null) {
     this.id = id
-    this.stored = id ?? DEFAULT_SCOPE
-    // The separator must not occur in the scope, or one tenant could name the mailbox of another.
-    this.mailboxes = `a2a:${this.stored.replaceAll('%', '%25').replaceAll(':', '%3A')}:`
+    this.stored = meshStoreScope(id)
+    this.mailboxes = meshMailboxPrefix(id)
   }
 
   mailbox(receiver: string): string {

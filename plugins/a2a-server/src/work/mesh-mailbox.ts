@@ -1,7 +1,13 @@
-import { type DeliverBody, type NewItem, REMOTE_TASK_RESULT, type RemoteTaskResult } from '@svc/contracts'
+import {
+  type DeliverBody,
+  meshMailboxPrefix,
+  meshStoreScope,
+  type NewItem,
+  REMOTE_TASK_RESULT,
+  type RemoteTaskResult
+} from '@svc/contracts'
 
 const SEPARATOR = '\u001f'
-const DEFAULT_SCOPE = 'default'
 
 /** Mailboxes of a mesh in the coordination store, with the names and bodies of the control plane. */
 export class MeshMailboxes {
@@ -12,11 +18,11 @@ export class MeshMailboxes {
 
   constructor(scopeId: string | null) {
     this.scopeId = scopeId
-    this.scope = scopeId ?? DEFAULT_SCOPE
+    this.scope = meshStoreScope(scopeId)
   }
 
   queueOf(receiver: string): string {
-    return `a2a:${this.scope.replaceAll('%', '%25').replaceAll(':', '%3A')}:${receiver}`
+    return meshMailboxPrefix(this.scopeId) + receiver
   }
 
   /** Returns the item of a message. Sender, receiver and idempotency key identify it for ever. */
