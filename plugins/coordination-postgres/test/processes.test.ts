@@ -96,7 +96,7 @@ t.test('processes that are killed and stopped lose no item, and no fence repeats
     }
   t.ok(owners.size > 0, `${owners.size} named leases were granted`)
 
-  // What is left was claimed by a killed process, or not claimed at all.
+  // Items that remain were claimed by a killed process, or not at all.
   const left = new Set<number>()
   while ((await observer.count('q')) > 0) {
     const items = await observer.claim('q', 'observer', { max: 100, leaseMs: 600_000 })

@@ -361,16 +361,20 @@ end
 $$;
 
 -- Returns those of the queues that have ready items, or items whose delay or lease has ended. In a lane with a leased item,
--- no other item is ready.
+-- no other item is ready. The time is read once: compared with the function itself, it would be no condition of an index.
 create or replace function svc_coord.ready_v1(p_queues text[]) returns setof text
 language sql stable as $$
   select distinct q.queue from unnest(p_queues) as q (queue)
   where exists (
-      select from svc_coord.items i where i.queue = q.queue and i.state in (1, 2) and i.visible_at <= svc_coord.now_v1()
+      select from svc_coord.items i
+      where i.queue = q.queue and i.state in (1, 2) and i.visible_at <= (select svc_coord.now_v1())
+        and (i.max_attempts is null or i.attempts < i.max_attempts)
     ) or exists (
-      select from svc_coord.items i where i.queue = q.queue and i.state = 0 and (i.lane is null or not exists (
-        select from svc_coord.items l where l.queue = i.queue and l.lane = i.lane and l.state = 1 and l.lane is not null
-      ))
+      select from svc_coord.items i
+      where i.queue = q.queue and i.state = 0 and (i.max_attempts is null or i.attempts < i.max_attempts)
+        and (i.lane is null or not exists (
+          select from svc_coord.items l where l.queue = i.queue and l.lane = i.lane and l.state = 1 and l.lane is not null
+        ))
     )
 $$;
 
