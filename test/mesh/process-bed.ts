@@ -22,6 +22,7 @@ export async function openProcessBed(place: BedPlace): Promise<Bed> {
     observer,
     async client() {
       const started = new RestartedProcess()
+      await started.start()
       processes.push(started)
       return started.store(file)
     },

@@ -26,6 +26,10 @@ export class RestartedProcess {
     })
   }
 
+  async start(): Promise<void> {
+    await this.#running()
+  }
+
   async kill(): Promise<void> {
     const process = await this.#running()
     this.#process = null

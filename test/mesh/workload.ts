@@ -39,6 +39,8 @@ export interface WorkloadOptions {
   readonly steps?: number
   /** Share of items and leases that are held for long, or past their end; default 1 of 1. */
   readonly slowShare?: number
+  /** Items that are there before the clients begin; default 0. */
+  readonly backlog?: number
 }
 
 /** Random numbers from 0 to 1 that a seed determines (mulberry32). */
@@ -65,6 +67,7 @@ interface Work {
   readonly leaseMs: number
   readonly canPark: boolean
   readonly slowShare: number
+  readonly backlog: number
   readonly keys: { puts: number }
 }
 
@@ -75,7 +78,7 @@ interface Work {
 export async function runWorkload(
   bed: Bed,
   seed: number,
-  { clients = 4, steps = STEPS, slowShare = 1 }: WorkloadOptions = {}
+  { clients = 4, steps = STEPS, slowShare = 1, backlog = 0 }: WorkloadOptions = {}
 ): Promise<WorkloadResult> {
   const history: RecordedCall[] = []
   const { queue = 'q', leaseMs = LEASE_MS, canPark = true } = bed
@@ -83,8 +86,10 @@ export async function runWorkload(
   const random = randomOf(seed)
   const seeds = Array.from({ length: clients }, () => Math.floor(random() * 2 ** 32))
   const keys = { puts: 0 }
-  const common: Work = { queue, leaseMs, canPark, slowShare, keys }
+  const common: Work = { queue, leaseMs, canPark, slowShare, backlog, keys }
   const stores = await Promise.all(seeds.map((_, at) => bed.client(`c${at}`)))
+  const observer = new RecordingClient(bed.observer, 'observer', history, storeTime)
+  for (let at = 0; at < backlog; at++) await observer.put(queue, `b${at}`, JSON.stringify(`b${at}`))
   const working = seeds.map((own, at) => {
     const client = new RecordingClient(stores[at] as Coordination, `c${at}`, history, storeTime)
     return work(client, randomOf(own), common, steps)
@@ -103,7 +108,7 @@ export async function runWorkload(
   // The leases of clients that were killed end.
   await sleep(2 * leaseMs)
   const before = check(history, await leftIn(bed.observer, queue), bed)
-  await finish(new RecordingClient(bed.observer, 'observer', history, storeTime), common)
+  await finish(observer, common)
   const violations = [...before, ...check(history, await leftIn(bed.observer, queue), bed)]
   return {
     violations: [...new Set(violations)],
@@ -181,8 +186,10 @@ async function workWithLease(
 }
 
 /** Wakes, claims and acknowledges everything. */
-async function finish(client: RecordingClient, { queue, canPark, keys }: Work): Promise<void> {
-  if (canPark) for (let at = 0; at <= keys.puts / PUTS; at++) await client.wake(queue, `k${at}`)
+async function finish(client: RecordingClient, { queue, canPark, keys, backlog }: Work): Promise<void> {
+  const keyed = canPark ? Math.ceil(keys.puts / PUTS) + 1 : 0
+  for (let at = 0; at < keyed; at++) await client.wake(queue, `k${at}`)
+  for (let at = 0; at < backlog; at++) if (canPark) await client.wake(queue, `b${at}`)
   for (let empty = 0; empty < 5; ) {
     const items = await client.claim(queue, 50, 10_000)
     for (const { id, fence } of items) await client.ack({ id, fence })
