@@ -8,10 +8,18 @@ export type MeshOperation = (typeof MESH_OPERATIONS)[number]
 
 export interface MeshActivities {
   /**
-   * Runs one step of a workflow. Rejects if it fails; the step is then retried as its options say. A step that is
-   * requested again with its key, for example after a restart, is not done twice.
+   * Runs one step of a workflow. Rejects if it fails; the step is then retried as its options say, with another key. A step
+   * that is requested again with its key, for example after a restart, is not done twice.
+   *
+   * If the signal is aborted with a `TimeoutError`, the step is no longer wanted, and its work is cancelled. With another
+   * reason, this process stops: the work goes on, and the step is requested again.
    */
   run(request: MeshActivityRequest, signal: AbortSignal): Promise<MeshActivityOutcome>
+  /**
+   * Called once the outcome of a step is stored: it is not requested again, so that what was kept for that can be removed.
+   * Never rejects.
+   */
+  forget(key: string): Promise<void>
 }
 
 export interface MeshActivityRequest {
@@ -24,6 +32,7 @@ export interface MeshActivityRequest {
   readonly labels: readonly string[]
   /** Arguments of the activity by parameter, as JSON. */
   readonly args: Readonly<Record<string, unknown>>
+  /** Time that is left for the attempt. */
   readonly timeoutMs: number
 }
 
@@ -34,6 +43,6 @@ export interface MeshActivityOutcome {
   readonly node_id?: string
   readonly node_count?: number
   readonly schema_version?: number
-  /** Result of the node; for `dispatch` and `wait`. */
+  /** Result of the node, for `dispatch` and `wait`. If it is absent, the body of the activity runs. */
   readonly output?: string
 }

@@ -52,6 +52,9 @@ export const remoteTaskPayload = t.object(
   {
     task_description: t.string({ description: 'What to do.' }),
     assigned_agent_id: t.integer({ minimum: 0, description: 'Agent that holds the task at its owner.' }),
+    timeout_ms: t.optional(
+      t.integer({ minimum: 1, description: 'Milliseconds after its delivery at which a job is no longer wanted.' })
+    ),
     session_id: word('Session of the task.'),
     thread_id: word('Conversation of the task.'),
     context_envelope_json: json('Context envelope, as JSON.'),

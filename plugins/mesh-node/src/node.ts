@@ -137,7 +137,10 @@ export class MeshNodeService {
     const work = () => this.#worker
     this.#verbs = new RemoteVerbs({ client, orchestrator, kernel, node, accepts, work, log })
     const report = (signal: AbortSignal) => this.#report(signal)
-    this.activities = meshActivitiesOf({ client, node, report, policy, log })
+    const { coordination } = parts
+    const scope = settings.scopeId ?? DEFAULT_SCOPE
+    const local = { labels: settings.labels, coordination, scope }
+    this.activities = meshActivitiesOf({ client, node, report, policy, log, ...local })
     this.views = new ViewSource({ client, repositoryId, storeId: () => this.#storeId(), verbs: this.#verbs })
     const options = { client, settings, poll: this.#poll, telemetry: this.#telemetry }
     this.sections = [snapshotSection(options), federationSection(options)]

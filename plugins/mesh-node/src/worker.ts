@@ -32,6 +32,8 @@ const DELIVERY_RETRY_MS = 1_000
 const FULL_DELAY_MS = 1_000
 /** Message types that become jobs. */
 const WORK: ReadonlySet<string> = new Set([REMOTE_TASK_ENVELOPE, JOB_SUBMIT])
+/** Maximum delay of a timer in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 /** Pages of the inbox in which a started process looks for messages that it claimed before. */
 const MAX_RESUME_PAGES = 32
 
@@ -209,7 +211,15 @@ export class Worker {
       return
     }
     const stop = new AbortController()
+    const leftMs = timeLeft(message, job, serverMs)
+    if (leftMs <= 0) {
+      this.#options.log.info('a job was dropped: its time limit is over', { message_id: message.id, key })
+      await this.#ack(message, signal)
+      return
+    }
+    const limit = setTimeout(() => stop.abort(new WorkStopped('cancelled', 'its time limit is over')), leftMs).unref()
     const ended = this.#run(message, job, serverMs, stop).finally(() => {
+      clearTimeout(limit)
       this.#jobs.delete(message.id)
       this.#freeSlot()
     })
@@ -245,7 +255,8 @@ export class Worker {
   async #process(message: MeshMessage, job: RemoteJob, signal: AbortSignal): Promise<void> {
     const { processor, log, node } = this.#options
     const chosen = processor()
-    if (chosen === null) throw new Error('there is no processor for remote work')
+    if (chosen === null)
+      return await this.#refuse(message, job, 'no processor of remote work is active on this node', signal)
     log.info('remote work begins', { message_id: message.id, key: job.key, processor: chosen.name })
     if (job.envelope !== null) await this.#announce(message, job, true, `runs on ${node}`, signal)
     let success = true
@@ -392,6 +403,14 @@ export class Worker {
       }
     })
   }
+}
+
+/** Returns the milliseconds until the result of a job is no longer wanted, by the clock of the control plane. */
+function timeLeft({ created_unix_ms }: MeshMessage, { payload }: RemoteJob, serverMs: number | null): number {
+  const { timeout_ms } = payload
+  if (timeout_ms === undefined) return MAX_TIMER_MS
+  const ageMs = serverMs === null ? 0 : Math.max(0, serverMs - created_unix_ms)
+  return Math.min(MAX_TIMER_MS, timeout_ms - ageMs)
 }
 
 function repositoryOf(envelope: RemoteTaskEnvelope | null): string | null {

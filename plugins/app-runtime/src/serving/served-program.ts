@@ -169,6 +169,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   }
   const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
   scheduler = await lookAfterDue({ ctx, store, pool, endpoints, threads }, durable)
+  if (scheduler !== null) meshSteps?.start()
   if (watch !== null) {
     reloadOnSave(parts, watch, program, channel, async next => {
       const worker = supply.waiting

@@ -193,11 +193,12 @@ export class WorkflowExecution {
     let last = attempts.get(id)
     if (last?.status === 'failed') this.#wait(scheduled.get(id) ?? 0)
     for (let attempt = last === undefined ? 1 : last.attempt + (last.status === 'failed' ? 1 : 0); ; attempt++) {
-      const key = `${MESH_SIGNAL}${id}:${attempt}`
       if (last?.attempt !== attempt) this.#beginOnMesh(activity, id, attempt, max, hashes)
+      const until = scheduled.get(id) ?? 0
+      // After a reset, the attempts have the same numbers, but another time.
+      const key = `${MESH_SIGNAL}${id}:${attempt}:${until}`
       const signal = this.#durable.workflows.signal(this.run.runId, key)
-      if (signal === null && (scheduled.get(id) ?? 0) > this.#durable.now())
-        return this.#awaitMesh(activity, key, scheduled.get(id) ?? 0)
+      if (signal === null && until > this.#durable.now()) return this.#awaitMesh(activity, key, until)
       const answer = answerOf(signal?.payload ?? null)
       if (answer.kind === 'skipped') {
         this.#entries.push(entry({ event: 'MeshActivitySkipped', ...step, reason: answer.reason }))
@@ -264,7 +265,7 @@ export class WorkflowExecution {
       activity: name,
       labels: options.labels,
       args: Object.fromEntries(params.map((param, at) => [param, jsonOf(args[at] ?? null)])),
-      timeoutMs: Math.max(1, until - this.#durable.now())
+      until
     })
     throw new Suspension(until, signal)
   }

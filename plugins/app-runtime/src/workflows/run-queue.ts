@@ -15,6 +15,11 @@ export function mailboxQueue(program: string): string {
   return `actor:${queueName(program)}`
 }
 
+/** Returns the queue of the steps of a program that the mesh shall do. The key of an item is the run and its signal. */
+export function meshQueue(program: string): string {
+  return `wf-mesh:${queueName(program)}`
+}
+
 /** Maximum length of a program's path in the name of a queue; a longer one is replaced by its hash. */
 const MAX_PROGRAM = 400
 
