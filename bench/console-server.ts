@@ -11,7 +11,7 @@ import { type Browser, chromium } from 'playwright-core'
 
 const SVC = fileURLToPath(new URL('../kernel/bin/svc.cjs', import.meta.url))
 
-/** A running `svc serve` in an empty project, whose tasks nobody works on. */
+/** A running `svc serve` in an empty project, whose tasks no agent works on. */
 export interface ConsoleServer {
   readonly url: string
   readonly pid: number

@@ -36,7 +36,7 @@ export interface MeshActivityRequest {
   readonly timeoutMs: number
 }
 
-/** What happened, with the names of the journal's event `MeshActivity`. */
+/** Outcome of a step, with the names of the journal's event `MeshActivity`. */
 export interface MeshActivityOutcome {
   /** For example `join_ok` or `local_registry_only`. */
   readonly control: string

@@ -25,7 +25,7 @@ export class ClaimedQueue<Entry extends ClaimedEntry> {
   readonly #alongside: (owner: string, leaseMs: number) => readonly SqlStatement[]
   readonly #entry: (entry: ClaimedEntry, results: readonly SqlResult[]) => Entry
   readonly #held = new Set<Entry>()
-  /** Claimed items that nobody works on yet, in order. */
+  /** Claimed items whose work has not started, in order. */
   readonly ahead: Entry[] = []
 
   /**

@@ -198,7 +198,7 @@ export class WorkflowExecution {
       // After a reset, the attempts have the same numbers, but another time.
       const key = `${MESH_SIGNAL}${id}:${attempt}:${until}`
       const signal = this.#durable.workflows.signal(this.run.runId, key)
-      if (signal === null && until > this.#durable.now()) return this.#awaitMesh(activity, key, until)
+      if (signal === null && until + MESH_GRACE_MS > this.#durable.now()) return this.#awaitMesh(activity, key, until)
       const answer = answerOf(signal?.payload ?? null)
       if (answer.kind === 'skipped') {
         this.#entries.push(entry({ event: 'MeshActivitySkipped', ...step, reason: answer.reason }))
@@ -267,7 +267,7 @@ export class WorkflowExecution {
       args: Object.fromEntries(params.map((param, at) => [param, jsonOf(args[at] ?? null)])),
       until
     })
-    throw new Suspension(until, signal)
+    throw new Suspension(until + MESH_GRACE_MS, signal)
   }
 
   /** Implements `workflow_wait`. */
@@ -538,6 +538,8 @@ export class WorkflowExecution {
 /** Time limit of an attempt on the mesh in milliseconds, and its minimum. */
 const MESH_TIMEOUT_MS = 30_000
 const MIN_MESH_TIMEOUT_MS = 250
+/** Time after the limit in which the mesh answers why an attempt did not end, in milliseconds. */
+const MESH_GRACE_MS = 10_000
 
 function meshTimeout({ timeout }: CallOptions): number {
   return Math.max(MIN_MESH_TIMEOUT_MS, timeout ?? MESH_TIMEOUT_MS)

@@ -80,14 +80,14 @@ export class MeshSteps {
     this.#poll()
   }
 
-  /** Begins a step, unless it was begun already. */
+  /** Begins a step, unless it has begun already. */
   request(step: MeshStep): void {
     if (this.#stopping.signal.aborted) return
     const { store, program, log } = this.#options
     const item = { queue: meshQueue(program), key: keyOf(step), body: JSON.stringify(step) }
     store.batch(crd.putItems([item]).statements).then(
       () => this.#poll(),
-      (error: unknown) => log.warn(`the step ${step.signal} of the run ${step.runId} was not begun`, { error })
+      (error: unknown) => log.warn(`the step ${step.signal} of the run ${step.runId} did not begin`, { error })
     )
   }
 
@@ -172,7 +172,7 @@ export class MeshSteps {
     try {
       return { kind: 'done', outcome: await activities.run({ ...request, timeoutMs, key: keyOf(step) }, signal) }
     } catch (error) {
-      if (limit.aborted) return { kind: 'failed', error: late }
+      if (limit.aborted) return { kind: 'failed', error: isTimeout(error) ? late : errorMessage(error) }
       if (unwanted.aborted) return { kind: 'failed', error: errorMessage(unwanted.reason) }
       // After a restart, the step is requested again.
       return this.#stopping.signal.aborted ? 'stopped' : { kind: 'failed', error: errorMessage(error) }
@@ -208,6 +208,11 @@ const INSERT_SIGNAL =
   'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, ?)'
 const WAITS = `SELECT r.run_id, r.status, s.waiting_for FROM workflow_run_log r JOIN workflow_run_state s
   ON s.run_id = r.run_id WHERE r.run_id IN (SELECT value FROM json_each(?))`
+
+/** Whether an error is only the reason of a signal. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError'
+}
 
 function keyOf({ runId, signal }: MeshStep): string {
   return `${runId} ${signal}`

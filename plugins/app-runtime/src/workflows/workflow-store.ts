@@ -95,7 +95,7 @@ export interface SignalRecord {
 
 /**
  * Stores workflow runs. A run has one owner at a time, assigned by `claim`. Once another owner has claimed the run, or it
- * was cancelled, writes of the former owner throw `RUN_WORKFLOW_LOST`. The end of a lease alone does not refuse a write.
+ * was cancelled, writes of the former owner throw `RUN_WORKFLOW_LOST`. The end of a lease does not refuse a write.
  */
 export interface WorkflowStore {
   /** True if a transaction is open, so that nothing is stored before it ends. */
