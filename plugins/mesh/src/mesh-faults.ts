@@ -1,6 +1,6 @@
 import type { PlaneProbe } from './control-client.ts'
 import type { MeshReading } from './mesh-reading.ts'
-import type { LeaseRow, NodeRow } from './mesh-rows.ts'
+import { isHolderOnly, type LeaseRow, type NodeRow } from './mesh-rows.ts'
 
 export interface MeshFault {
   readonly key: string
@@ -39,9 +39,11 @@ function planeFault({ url, state, detail }: PlaneProbe): MeshFault[] {
   return [{ key: `plane ${url}`, severity: 'error', subject: url, fault, next_step: PLANE_STEPS[state] }]
 }
 
-function nodeFaults({ id, state, gpu, gpu_detail }: NodeRow): MeshFault[] {
+function nodeFaults(node: NodeRow): MeshFault[] {
+  const { id, state, gpu, gpu_detail } = node
   const faults: MeshFault[] = []
-  if (state === 'stale')
+  // The leases of a silent orchestrator are faults themselves.
+  if (state === 'stale' && !isHolderOnly(node))
     faults.push({
       key: `stale ${id}`,
       severity: 'warning',

@@ -1,7 +1,7 @@
 import { type ExecLease, isInMaintenance, type NodeRecord } from '@svc/contracts'
 import { defined, type Infer, t } from '@svc/plugin-sdk'
 
-export const NODE_STATES = ['ready', 'stale', 'maintenance', 'quarantined'] as const
+export const NODE_STATES = ['ready', 'stale', 'idle', 'maintenance', 'quarantined'] as const
 export type NodeState = (typeof NODE_STATES)[number]
 
 const MAX_TEXT = 256
@@ -13,7 +13,10 @@ const unixMs = (description: string) => t.integer({ description: `${description}
 
 export const nodeRow = t.object({
   id: t.string(),
-  state: t.enum(NODE_STATES, { description: 'ready: takes work. stale: was not seen for too long.' }),
+  state: t.enum(NODE_STATES, {
+    description:
+      'ready: takes work. stale: was not seen for too long. idle: the same of an orchestrator that holds no lease.'
+  }),
   own: t.boolean({ description: 'True for this machine.' }),
   seen_unix_ms: unixMs('Last sign of life, by the clock of the store'),
   version: t.string(),
@@ -66,25 +69,33 @@ export function nodeRowOf(node: NodeRecord, { ownId, stale, leases, now }: RowCo
   const quarantined = node.quarantined === true
   const maintenance = isInMaintenance(node, now)
   const cpu = numberOf(node.cpu_usage_pct)
+  const kinds = wordsOf(node.workload_classes)
+  const held = leases?.get(id) ?? 0
+  const silent = isHolderOnly({ kinds }) && held === 0 ? 'idle' : 'stale'
   const until = maintenance ? numberOf(node.maintenance_until_unix_ms) : undefined
   return defined({
     id: textOf(id) ?? '',
-    state: quarantined ? 'quarantined' : maintenance ? 'maintenance' : stale.has(id) ? 'stale' : 'ready',
+    state: quarantined ? 'quarantined' : maintenance ? 'maintenance' : stale.has(id) ? silent : 'ready',
     own: id === ownId,
     seen_unix_ms: Math.floor(numberOf(node.last_seen_unix_ms) ?? 0),
     version: textOf(node.version) ?? '',
     host: textOf(capabilities?.hostname),
-    kinds: wordsOf(node.workload_classes),
+    kinds,
     labels: wordsOf(capabilities?.labels),
     ...gpuOf(node),
     models: wordsOf(node.loaded_llm_models),
     cpu_usage: cpu === undefined ? undefined : cpu / 100,
     memory_free_bytes: integerOf(node.memory_free_bytes),
-    leases: leases === null ? undefined : (leases.get(id) ?? 0),
+    leases: leases === null ? undefined : held,
     maintenance,
     maintenance_until_unix_ms: until === undefined ? undefined : Math.floor(until),
     quarantined
   }) as NodeRow
+}
+
+/** Whether a node only holds leases of delegated tasks. It takes no work, and is silent while it holds none. */
+export function isHolderOnly({ kinds }: Pick<NodeRow, 'kinds'>): boolean {
+  return kinds.length === 1 && kinds[0] === 'orchestrator'
 }
 
 export function leaseRowOf(lease: ExecLease, states: ReadonlyMap<string, NodeState>): LeaseRow {

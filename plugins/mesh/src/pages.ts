@@ -13,6 +13,7 @@ import type { PluginContext } from '@svc/plugin-sdk'
 import { NODE_STATES } from './mesh-rows.ts'
 
 const MESH = 'mesh/mesh'
+const NODE_PAGE = 'mesh/nodes/:id'
 const NODE = 'mesh-node'
 const LEASE = 'mesh-lease'
 
@@ -44,14 +45,23 @@ const nodeColumns: readonly Column[] = [
   { field: 'seen_unix_ms', title: 'Seen', format: 'time' },
   { field: 'labels', title: 'Labels' },
   { field: 'gpu', title: 'GPU', format: 'state' },
+  { field: 'leases', title: 'Leases', format: 'number' }
+]
+
+const moreColumns: readonly Column[] = [
+  ...nodeColumns,
   { field: 'gpu_detail', title: 'GPU details' },
   { field: 'models', title: 'Models' },
-  { field: 'leases', title: 'Leases', format: 'number' },
+  { field: 'kinds', title: 'Kinds of work' },
   { field: 'cpu_usage', title: 'CPU', format: 'percent' },
   { field: 'memory_free_bytes', title: 'Free memory', format: 'bytes' },
   { field: 'maintenance_until_unix_ms', title: 'Maintenance ends', format: 'time' },
-  { field: 'version', title: 'Version' }
+  { field: 'host', title: 'Host' },
+  { field: 'version', title: 'Version' },
+  { field: 'own', title: 'This machine', format: 'boolean' }
 ]
+
+const ofRoute = { from: 'route', name: 'id' } as const
 
 const nodes: TableView = {
   kind: 'table',
@@ -64,21 +74,24 @@ const nodes: TableView = {
     { name: 'node', label: 'Node', field: 'id' }
   ],
   of: NODE,
+  open: { page: NODE_PAGE, params: { id: { from: 'row', name: 'id' } } },
   sort: 'id',
   empty: `The machines of the mesh appear here when svc serve runs on them. ${JOIN}`
 }
+
+const leaseColumns: readonly Column[] = [
+  { field: 'scope_key', title: 'What is leased', format: 'code' },
+  { field: 'holder_node_id', title: 'Holder' },
+  { field: 'holder_state', title: 'State of the holder', format: 'state' },
+  { field: 'expires_unix_ms', title: 'Expires', format: 'time' },
+  { field: 'lease_id', title: 'Lease', format: 'code' }
+]
 
 const leases: TableView = {
   kind: 'table',
   operation: 'mesh.leases.feed',
   key: 'lease_id',
-  columns: [
-    { field: 'scope_key', title: 'What is leased', format: 'code' },
-    { field: 'holder_node_id', title: 'Holder' },
-    { field: 'holder_state', title: 'State of the holder', format: 'state' },
-    { field: 'expires_unix_ms', title: 'Expires', format: 'time' },
-    { field: 'lease_id', title: 'Lease', format: 'code' }
-  ],
+  columns: leaseColumns,
   filters: [
     { name: 'holder', label: 'Holder', field: 'holder_node_id' },
     { name: 'scope', label: 'What is leased', field: 'scope_key' }
@@ -159,6 +172,36 @@ const page: View = {
   ]
 }
 
+const node: View = {
+  kind: 'stack',
+  items: [
+    {
+      view: {
+        kind: 'record',
+        operation: 'mesh.nodes',
+        input: { node: ofRoute, limit: { value: 1 } },
+        field: 'nodes.0',
+        of: NODE,
+        columns: moreColumns,
+        empty: 'The mesh has no node of this id. A node is removed when svc serve ends on it.'
+      }
+    },
+    {
+      title: 'Leases',
+      view: {
+        kind: 'table',
+        operation: 'mesh.leases',
+        input: { holder: ofRoute, limit: { value: 200 } },
+        rows: 'leases',
+        key: 'lease_id',
+        columns: leaseColumns,
+        of: LEASE,
+        empty: 'The node holds no exec lease.'
+      }
+    }
+  ]
+}
+
 /** Binds an operation to the node of the row, and a state. */
 function ofNode(state: 'on' | 'off'): Bindings {
   return { node: { from: 'row', name: 'id' }, state: { value: state } }
@@ -223,6 +266,7 @@ export function contributePages(ctx: Pick<PluginContext, 'contribute'>): void {
     order: 36,
     view: page
   })
+  ctx.contribute(dashboardPages, { path: NODE_PAGE, title: 'Node', icon: 'network', section: 'run', view: node })
   for (const action of actions) ctx.contribute(dashboardActions, action, `${action.label} of ${action.on}`)
   ctx.contribute(dashboardCards, {
     title: 'Faults of the mesh',

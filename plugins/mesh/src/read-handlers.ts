@@ -4,7 +4,7 @@ import { type Delta, DeltaLog, defined, type Handler, type SvcError } from '@svc
 import { meshPluginErrors } from './errors.ts'
 import { faultsOf, type MeshFault } from './mesh-faults.ts'
 import type { MeshReader, MeshReading } from './mesh-reading.ts'
-import type { LeaseRow, NodeRow, NodeState } from './mesh-rows.ts'
+import { isHolderOnly, type LeaseRow, type NodeRow, type NodeState } from './mesh-rows.ts'
 import type {
   checkOperation,
   leasesFeed,
@@ -19,11 +19,14 @@ const MAX_FAULTS = 200
 const MAX_DESCRIPTION = 120
 
 export function nodesHandler(reader: MeshReader): Handler<typeof nodesOperation> {
-  return async ({ state, label, limit }, { signal }) => {
+  return async ({ node, state, label, limit }, { signal }) => {
     const { nodes, error } = joined(await reader.read(signal))
     if (error !== null) throw error
     const found = nodes.filter(
-      each => (state === undefined || each.state === state) && (label === undefined || each.labels.includes(label))
+      each =>
+        (node === undefined || each.id === node) &&
+        (state === undefined || each.state === state) &&
+        (label === undefined || each.labels.includes(label))
     )
     return { total: found.length, nodes: found.slice(0, limit) }
   }
@@ -120,7 +123,9 @@ function stateOf(
   return faults.length === 0 ? 'ready' : 'degraded'
 }
 
-function countsOf({ nodes, leases, leasesError, queueDepth }: MeshReading) {
+/** Counts nodes without those that only hold leases. */
+function countsOf({ nodes: all, leases, leasesError, queueDepth }: MeshReading) {
+  const nodes = all.filter(each => !isHolderOnly(each))
   const count = (state: NodeState) => nodes.filter(each => each.state === state).length
   return defined({
     nodes: nodes.length,

@@ -15,6 +15,7 @@ export const nodesOperation = defineOperation({
   id: 'mesh.nodes',
   summary: 'List the nodes of the mesh',
   input: t.object({
+    node: t.optional(t.string({ minLength: 1, description: 'Only the node with this id' })),
     state: t.optional(t.enum(NODE_STATES, { description: 'Only nodes in this state' })),
     label: t.optional(t.string({ minLength: 1, description: 'Only nodes with this label' })),
     limit: limit(1_000)
@@ -25,6 +26,7 @@ export const nodesOperation = defineOperation({
   }),
   effect: 'read',
   errors,
+  watch,
   expose: {
     mcp: { name: 'svc_mesh_nodes', lane: 'platform' },
     rpc: true,
@@ -57,6 +59,7 @@ export const leasesOperation = defineOperation({
   }),
   effect: 'read',
   errors,
+  watch,
   expose: {
     mcp: { name: 'svc_mesh_leases', lane: 'platform' },
     rpc: true,

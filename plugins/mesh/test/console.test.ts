@@ -7,7 +7,7 @@ import { schemaCheck } from '@svc/plugin-sdk/check'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import mesh from '#plugin'
-import { leaseRow, leaseRowOf, MeshReader, nodeRow, nodeRowOf } from '#root'
+import { faultsOf, leaseRow, leaseRowOf, MeshReader, nodeRow, nodeRowOf } from '#root'
 import { type Browser, openWorld as openConsole } from '../../dashboard/test/world.ts'
 import {
   MESH_TOKEN,
@@ -140,6 +140,7 @@ t.test('the page shows nodes, leases and faults; an owner changes them, an opera
     nodes: [{ id: 'gpu-1', maintenance: true, maintenance_until_unix_ms: Number }]
   })
   t.match((await call('mesh.nodes', { label: 'gpu-pool', limit: 1 })).body, { total: 1 })
+  t.match((await call('mesh.nodes', { node: 'cpu-1' })).body, { total: 1, nodes: [{ id: 'cpu-1' }] })
   t.match((await call('mesh.nodes', { label: 'none' })).body, { total: 0, nodes: [] })
 
   t.equal((await call('mesh.admin.revoke_lease', { lease: lease?.lease_id }, operator)).status, 403)
@@ -160,6 +161,21 @@ t.test('a lease whose holder has left the mesh is a fault', async t => {
     faults: [{ fault: 'the holder n1 of task:r:2 has left the mesh' }]
   })
   t.match((await call('mesh.leases', { holder: 'n1' })).body, { leases: [{ holder_state: 'missing' }] })
+})
+
+t.test('an orchestrator that holds no lease is idle, and no fault', async t => {
+  const plane = await openPlane(t, { mesh: { token: MESH_TOKEN } })
+  await plane.join('orch-a', { workload_classes: ['orchestrator'] })
+  await plane.join('orch-b', { workload_classes: ['orchestrator'] })
+  await plane.post('/exec/lease/grant', { claimer_node_id: 'orch-b', scope_key: 'task:r:3' }, { token: MESH_TOKEN })
+  const reader = readerOf({ urls: [`http://127.0.0.1:${plane.port}`], staleMs: 1 })
+  await sleep(10)
+  const reading = await reader.read(signal)
+  t.match(reading.nodes, [
+    { id: 'orch-a', state: 'idle' },
+    { id: 'orch-b', state: 'stale' }
+  ])
+  t.match(faultsOf(reading), [{ fault: 'the holder orch-b of task:r:3 sends no heartbeats' }])
 })
 
 t.test('1,000 nodes come in pages, and a change of one as one row', async t => {
