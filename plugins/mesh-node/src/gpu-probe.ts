@@ -5,6 +5,8 @@ import { defined } from '@svc/plugin-sdk'
 const execute = promisify(execFile)
 /** Time limit of a program in milliseconds, since a broken driver may hang. */
 const TIMEOUT_MS = 10_000
+/** Age of a probe in milliseconds at which it is repeated. */
+const PROBE_MS = 300_000
 const QUERY = ['--query-gpu=index,name,memory.total,driver_version', '--format=csv,noheader,nounits']
 /** A GPU with memory errors that were not corrected returns wrong results until it is reset. */
 const HEALTH = ['--query-gpu=index,ecc.errors.uncorrected.volatile.total', '--format=csv,noheader,nounits']
@@ -79,6 +81,25 @@ export async function probeGpus(options: GpuProbeOptions, signal: AbortSignal): 
   }
   if (gpus.length === 0) return { ...facts, ...checked(false, 'no_gpu') }
   return { ...facts, ...(healthy === 0 ? checked(false, 'uncorrected_errors') : checked(true, 'ready')) }
+}
+
+/** Repeats a probe at most every five minutes, since it starts programs. */
+export class CachedGpuProbe {
+  readonly #probe: (signal: AbortSignal) => Promise<GpuFacts & GpuReadiness>
+  readonly #now: () => number
+  #last: { readonly at: number; readonly facts: GpuFacts & GpuReadiness } | null = null
+
+  /** @param now Milliseconds of a clock that does not jump. */
+  constructor(probe: (signal: AbortSignal) => Promise<GpuFacts & GpuReadiness>, now = () => performance.now()) {
+    this.#probe = probe
+    this.#now = now
+  }
+
+  async facts(signal: AbortSignal): Promise<GpuFacts & GpuReadiness> {
+    if (this.#last === null || this.#now() - this.#last.at >= PROBE_MS)
+      this.#last = { at: this.#now(), facts: await this.#probe(signal) }
+    return this.#last.facts
+  }
 }
 
 function declaredFacts(): GpuFacts {

@@ -2,7 +2,7 @@
 export { MeshClient } from './client.ts'
 export { Delegation } from './delegation.ts'
 export { envelopeOf, scopeKeyOf } from './envelope.ts'
-export { probeGpus, type RunProgram } from './gpu-probe.ts'
+export { CachedGpuProbe, probeGpus, type RunProgram } from './gpu-probe.ts'
 export { hasReadyGpu, hintOf, isNodeRecord, remoteNodeOf } from './hints.ts'
 export { isHttpStatus } from './http-status.ts'
 export { LeaseHolder } from './lease-holder.ts'

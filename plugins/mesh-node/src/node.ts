@@ -21,7 +21,7 @@ import { errorMessage, type Health, type Logger, settlesWithin, withTimeout } fr
 import { meshActivitiesOf } from './activities.ts'
 import { MeshClient } from './client.ts'
 import { Delegation, PLACER } from './delegation.ts'
-import { probeGpus } from './gpu-probe.ts'
+import { CachedGpuProbe, probeGpus } from './gpu-probe.ts'
 import { chooseProcessor } from './job-processor.ts'
 import { LeaseHolder } from './lease-holder.ts'
 import { Loop } from './loop.ts'
@@ -90,6 +90,7 @@ export class MeshNodeService {
   readonly #relay: PlainRelay
   readonly #results: ResultPoll
   readonly #verbs: RemoteVerbs
+  readonly #gpus = new CachedGpuProbe(signal => this.#probeGpus(signal))
   /** Ids of this process in the mesh. */
   readonly #own = new Set<string>()
   readonly #withdrawals = new Set<Promise<void>>()
@@ -380,8 +381,6 @@ export class MeshNodeService {
 
   async #report(signal: AbortSignal): Promise<NodeReport> {
     const { settings, config, version } = this.#parts
-    const declared = isGpuDeclared(process.env)
-    const wantsGpus = settings.advertise.gpu || declared || settings.gpuReadinessProbe
     return nodeReportOf({
       id: this.#id,
       version,
@@ -389,10 +388,17 @@ export class MeshNodeService {
       listenAddress: config.listen_addr ?? null,
       visibility: config.visibility ?? null,
       inbox: this.#runsWork ? nodeMailbox(this.#id) : null,
-      gpus: wantsGpus ? await probeGpus({ declared, readiness: settings.gpuReadinessProbe }, signal) : {},
+      gpus: await this.#gpus.facts(signal),
       loadedModels: await this.#loadedModels(signal),
       environment: process.env
     })
+  }
+
+  async #probeGpus(signal: AbortSignal) {
+    const { settings } = this.#parts
+    const declared = isGpuDeclared(process.env)
+    const { gpuReadinessProbe: readiness } = settings
+    return settings.advertise.gpu || declared || readiness ? probeGpus({ declared, readiness }, signal) : {}
   }
 
   async #loadedModels(signal: AbortSignal): Promise<readonly string[] | null> {

@@ -3,6 +3,9 @@ import { architectureName, declaredGpuMemory, type MeshSettings, type NodeReport
 import { defined } from '@svc/plugin-sdk'
 import type { GpuFacts, GpuReadiness } from './gpu-probe.ts'
 
+/** Step of the free memory: a record that does not change costs the control plane less. */
+const MEMORY_STEP_BYTES = 2 ** 30
+
 /** Class of work in the record of a node that only delegates tasks. Such a node receives none. */
 export const ORCHESTRATOR_CLASS = 'orchestrator'
 
@@ -52,7 +55,7 @@ export function nodeReportOf(facts: RecordFacts): NodeReport {
       inbox_agent_id: facts.inbox ?? undefined
     }),
     ...facts.gpus,
-    memory_free_bytes: freemem(),
+    memory_free_bytes: Math.floor(freemem() / MEMORY_STEP_BYTES) * MEMORY_STEP_BYTES,
     ...(loadedModels === null ? null : { loaded_llm_models: [...loadedModels] })
   }
 }

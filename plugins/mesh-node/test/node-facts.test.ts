@@ -4,6 +4,7 @@ import { ownIdentity } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  CachedGpuProbe,
   hasReadyGpu,
   hintOf,
   holderId,
@@ -77,6 +78,25 @@ t.test('a host without driver or GPU is not ready, and without the probe the fie
   const off = await probeGpus({ declared: false, readiness: false, run: smi([{ errors: '0' }]) }, none)
   t.equal(off.gpu_total_count, 1)
   t.notOk(Object.keys(off).some(key => key.startsWith('gpu_readiness')))
+})
+
+t.test('a probe is repeated after five minutes, and after a failure', async t => {
+  let now = 0
+  let probes = 0
+  const cached = new CachedGpuProbe(
+    async () => {
+      probes += 1
+      if (probes === 1) throw new Error('aborted')
+      return { gpu_total_count: probes }
+    },
+    () => now
+  )
+  await t.rejects(cached.facts(none))
+  t.same(await cached.facts(none), { gpu_total_count: 2 })
+  now = 299_999
+  t.same(await cached.facts(none), { gpu_total_count: 2 })
+  now = 300_000
+  t.same(await cached.facts(none), { gpu_total_count: 3 })
 })
 
 t.test('a declared GPU is not probed for an inventory', async t => {

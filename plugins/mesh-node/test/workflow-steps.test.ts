@@ -1,0 +1,113 @@
+// Steps of a workflow of `svc serve` on another node, while processes are killed.
+import t, { type Test } from 'tap'
+import { makeProject, type Served, serve } from '../../../test/e2e/served-project.ts'
+import { eventually, openControl, TOKEN, WORKS } from './bed.ts'
+import { type Child, startHost } from './processes.ts'
+
+const program = (timeout: string) => `
+activity mesh_render(task: str) to Result[str] with { mens: "dispatch", labels: "gpu", timeout: "${timeout}", retries: 50, initial_backoff: "50ms", max_backoff: "50ms" } {
+    Ok("here")
+}
+workflow film(task: str) to Result[str] { mesh_render(task) }
+@server
+fn start(id: str) to Result[str] { film("Render it") with { id: id, detach: true } }
+`
+
+interface Entry {
+  readonly event: string
+  readonly [field: string]: unknown
+}
+interface Run {
+  readonly run: { readonly status: string }
+  readonly journal: readonly Entry[]
+}
+
+/** Serves the program as a node that runs no work. */
+async function serveProgram(t: Test, folder: string, url: string): Promise<Served & { readonly app: string }> {
+  const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0'].flatMap(each => ['--set', `plugins.${each}`])
+  const served = await serve(t, folder, ['--only', 'app-runtime,http,mcp,mesh,mesh-node', ...set], undefined, {
+    SVC_MESH_ENABLED: '1',
+    SVC_MESH_CONTROL_ADDR: url,
+    SVC_MESH_TOKEN: TOKEN,
+    SVC_MESH_NODE_ID: 'desk',
+    SVC_MESH_GPU_READINESS_PROBE_OFF: '1',
+    SVC_ORCHESTRATOR_MESH_REMOTE_WORKER_POLL_INTERVAL_SECS: '0'
+  })
+  const line = await served.line(/app listens on (http:\/\/[^\s"]+)/)
+  return { ...served, app: /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1] ?? '' }
+}
+
+async function post(url: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`)
+}
+
+const inspect = async ({ url }: Served, id: string) => (await (await fetch(`${url}/api/workflows/${id}`)).json()) as Run
+
+/** Waits until a run has completed, and returns its journal. */
+const completed = (served: Served, id: string, count = 1) =>
+  eventually(
+    async () => {
+      const { run, journal } = await inspect(served, id)
+      const steps = journal.filter(({ event }) => event === 'MeshActivity')
+      return run.status === 'completed' && steps.length === count ? journal : null
+    },
+    () => `the run ${id} completes:\n${served.lines.slice(-20).join('\n')}`
+  )
+
+function startWorker(t: Test, url: string, workMs: number): Promise<Child> {
+  return startHost(t, { name: 'gpu', url, orchestrator: WORKS, mesh: { labels: ['gpu'] } }, workMs)
+}
+
+const begins = (worker: Child, count: number) => eventually(() => (worker.began.length >= count ? true : null))
+
+t.test('a killed process of a workflow finds the step that it began: the step is done once', async t => {
+  const control = await openControl(t)
+  const folder = makeProject(t, { 'app.vox': program('90s') })
+  const worker = await startWorker(t, control.url, 3_000)
+  const killed = await serveProgram(t, folder, control.url)
+  await post(`${killed.app}/api/start`, { id: 'film' })
+  await begins(worker, 1)
+  await killed.stop('SIGKILL')
+  const served = await serveProgram(t, folder, control.url)
+  const journal = await completed(served, 'film')
+  t.match(
+    journal.find(({ event }) => event === 'MeshActivity'),
+    { mesh_op: 'dispatch', control: 'dispatch_ok', node_id: 'gpu' }
+  )
+  t.equal(journal.filter(({ event }) => event === 'ActivityAttemptFailed').length, 0)
+  t.equal(worker.began.length, 1)
+
+  await post(`${served.url}/api/workflows/film/reset`, {})
+  await completed(served, 'film', 2)
+  t.equal(worker.began.length, 2, 'a reset step is done again')
+  await eventually(async () => ((await control.store.count('a2a:')) === 0 ? true : null))
+})
+
+t.test('the step of a killed worker is retried, and its error names the node', async t => {
+  const control = await openControl(t)
+  const folder = makeProject(t, { 'app.vox': program('8s') })
+  const served = await serveProgram(t, folder, control.url)
+  const killed = await startWorker(t, control.url, 600_000)
+  await post(`${served.app}/api/start`, { id: 'film' })
+  await begins(killed, 1)
+  await killed.kill()
+  const failed = await eventually(async () => {
+    const { journal } = await inspect(served, 'film')
+    return journal.find(({ event }) => event === 'ActivityAttemptFailed') ?? null
+  })
+  const worker = await startWorker(t, control.url, 0)
+  const journal = await completed(served, 'film')
+  t.match(failed, {
+    attempt: 1,
+    max_attempts: 51,
+    error: /mesh_render: the time limit of the step is over: the node gpu has not finished the job/
+  })
+  t.ok(journal.some(({ event }) => event === 'ActivityRetryScheduled'))
+  t.ok(worker.began.length >= 1)
+  t.notOk(
+    worker.began.some(({ key }) => key === killed.began[0]?.key),
+    'each attempt is another job'
+  )
+})
