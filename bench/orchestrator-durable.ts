@@ -30,7 +30,8 @@ import { openSvc } from './task-queues/orchestrator.ts'
 import { installPeers } from './task-queues/peer-packages.ts'
 import { openPgBoss } from './task-queues/pg-boss.ts'
 import { startPostgres, startRedis } from './task-queues/servers.ts'
-import type { BenchTask, TaskProgress, TaskQueue } from './task-queues/task-queue.ts'
+import type { BenchTask, TaskQueue } from './task-queues/task-queue.ts'
+import { nextTask, Progress, throughput } from './task-queues/throughput.ts'
 
 interface Measured {
   readonly name: string
@@ -54,77 +55,10 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const milliseconds = Number(values.seconds) * 1_000
 const concurrency = Number(values.concurrency)
+const load = { concurrency, milliseconds }
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-queues-'))
 // The database server runs as another user.
 chmodSync(folder, 0o755)
-
-/** Calls callbacks when tasks start and complete. */
-class Progress implements TaskProgress {
-  readonly onStarted = new Map<number, () => void>()
-  readonly onCompleted = new Map<number, () => void>()
-
-  started(id: number): void {
-    this.onStarted.get(id)?.()
-    this.onStarted.delete(id)
-  }
-
-  completed(id: number): void {
-    this.onCompleted.get(id)?.()
-    this.onCompleted.delete(id)
-  }
-}
-
-let ids = 0
-const nextTask = (): BenchTask => {
-  ids += 1
-  return {
-    id: ids,
-    description:
-      `Read the review comments on part ${ids}, fix the problems that they name, and explain each fix in two sentences. `.repeat(
-        2
-      ),
-    file: `src/part-${ids}/index.ts`
-  }
-}
-
-/** Measures tasks per second at a fixed concurrency. Tasks of the same turn of the event loop are submitted in bulk. */
-async function throughput(queue: TaskQueue, progress: Progress): Promise<number> {
-  let completed = 0
-  let due: BenchTask[] = []
-  let finish = (): void => {}
-  const finished = new Promise<void>(resolve => {
-    finish = resolve
-  })
-  const begin = performance.now()
-  const end = begin + milliseconds
-  let inFlight = 0
-  const flush = (): void => {
-    const tasks = due
-    due = []
-    void queue.submit(tasks).then(() => {
-      for (const { id } of tasks) half(id)
-    })
-  }
-  const halves = new Set<number>()
-  /** Counts half a task: both the submit and the completion must be acknowledged. */
-  const half = (id: number): void => {
-    if (!halves.delete(id)) return void halves.add(id)
-    completed += 1
-    inFlight -= 1
-    if (performance.now() < end) launch()
-    else if (inFlight === 0) finish()
-  }
-  const launch = (): void => {
-    inFlight += 1
-    const task = nextTask()
-    progress.onCompleted.set(task.id, () => half(task.id))
-    due.push(task)
-    if (due.length === 1) setImmediate(flush)
-  }
-  for (let at = 0; at < concurrency; at += 1) launch()
-  await finished
-  return completed / ((performance.now() - begin) / 1_000)
-}
 
 /** Measures the milliseconds between the due time of a task and its start, at `rate` tasks per second. */
 async function latency(queue: TaskQueue, progress: Progress, rate: number): Promise<{ p50: number; p99: number }> {
@@ -204,9 +138,9 @@ try {
     if (open === undefined) throw new Error(`--only ${name}: one of ${Object.keys(openers).join(', ')}`)
     contestants.push({ queue: await open(progress), progress, figures: [] })
   }
-  for (const { queue, progress } of contestants) await throughput(queue, progress)
+  for (const { queue, progress } of contestants) await throughput(queue, progress, load)
   for (let round = 0; round < rounds; round += 1)
-    for (const { queue, progress, figures } of contestants) figures.push(await throughput(queue, progress))
+    for (const { queue, progress, figures } of contestants) figures.push(await throughput(queue, progress, load))
   const results: Measured[] = []
   for (const { queue, progress, figures } of contestants) {
     const rate = median(figures)

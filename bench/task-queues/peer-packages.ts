@@ -10,12 +10,13 @@ export interface Peers {
   version(name: string): string
 }
 
-/** Installs the packages of the peers into a folder, unless they are already installed. */
-export function installPeers(folder: string): Peers {
+/** Installs packages, by default those of the task queues, into a folder, unless they are already installed. */
+export function installPeers(folder: string, packages: readonly string[] = PACKAGES): Peers {
   mkdirSync(folder, { recursive: true })
-  if (!existsSync(join(folder, 'node_modules', 'graphile-worker'))) {
+  const nameOf = (specifier: string): string => specifier.slice(0, specifier.lastIndexOf('@'))
+  if (!packages.every(each => existsSync(join(folder, 'node_modules', nameOf(each))))) {
     writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-    const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...PACKAGES]
+    const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages]
     const { status } = spawnSync('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
     if (status !== 0) throw new Error('npm install failed')
   }
