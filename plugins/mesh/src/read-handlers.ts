@@ -13,7 +13,7 @@ import type {
   nodesOperation,
   placementOperation
 } from './read-operations.ts'
-import { plainText } from './status-text.ts'
+import { counted, plainText } from './status-text.ts'
 
 const MAX_FAULTS = 200
 const MAX_DESCRIPTION = 120
@@ -159,9 +159,9 @@ function checkText({ state, control_planes, nodes, ready, leases, faults, fault_
 }
 
 function countsText(nodes: number, ready: number, leases: number | undefined): string {
-  const held = leases === undefined ? '' : `, ${leases} ${leases === 1 ? 'lease' : 'leases'}`
+  const held = leases === undefined ? '' : `, ${counted(leases, 'lease')}`
   const none = nodes === 0 ? '; a member joins when svc serve runs there' : ''
-  return `${ready} of ${nodes} ${nodes === 1 ? 'node' : 'nodes'} ready${held}${none}`
+  return `${ready} of ${counted(nodes, 'node')} ready${held}${none}`
 }
 
 /** Lists tasks in progress with their place. `tasks` is undefined where no orchestrator runs. */

@@ -27,9 +27,14 @@ export function plainText(lines: readonly string[]): string {
   return lines.map(line => line.replaceAll(CONTROL, '')).join('\n')
 }
 
+/** Returns `1 node` or `2 nodes`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
 /** Formats the nodes and leases of a mesh as tables. */
 export function statusText({ control_urls, node_id, queue_depth, nodes, leases = [] }: ShownStatus): string {
-  const depth = queue_depth === undefined ? '' : `, ${queue_depth} messages`
+  const depth = queue_depth === undefined ? '' : `, ${counted(queue_depth, 'message')}`
   const rows = nodes.map(({ id, state, seen_seconds_ago, version, labels, gpus, models }) => [
     id === node_id ? `${id} (this node)` : id,
     state,
@@ -40,7 +45,7 @@ export function statusText({ control_urls, node_id, queue_depth, nodes, leases =
   ])
   const held = leases.map(({ lease_id, scope_key, holder_node_id }) => [lease_id, scope_key, holder_node_id])
   return [
-    `${control_urls.join(', ')}: ${nodes.length} nodes, ${leases.length} leases${depth}`,
+    `${control_urls.join(', ')}: ${counted(nodes.length, 'node')}, ${counted(leases.length, 'lease')}${depth}`,
     ...(rows.length === 0 ? [] : ['', ...table([['NODE', 'STATE', 'SEEN', 'VERSION', 'GPUS', 'LABELS'], ...rows])]),
     ...(held.length === 0 ? [] : ['', ...table([['LEASE', 'SCOPE', 'HOLDER'], ...held])])
   ].join('\n')
