@@ -2,17 +2,19 @@ import { type CliView, type ConfigProblem, errorMessage, isSvcError } from '@svc
 import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { headingOf, renderTable, timed } from './table.ts'
 import type { Terminal } from './terminal.ts'
+import { withoutControl, withoutControlExceptColour } from './text.ts'
 
 /** Renders a result by the operation's view, or as indented JSON if it has none. */
 export function renderResult(output: unknown, view: CliView | undefined, terminal: Terminal): string {
   const fields = (output ?? {}) as Readonly<Record<string, unknown>>
-  if (view?.text !== undefined) return String(fields[view.text] ?? '')
-  if (view?.markdown !== undefined) return renderMarkdown(String(fields[view.markdown] ?? ''), terminal)
+  if (view?.text !== undefined) return withoutControlExceptColour(String(fields[view.text] ?? ''))
+  if (view?.markdown !== undefined)
+    return renderMarkdown(withoutControlExceptColour(String(fields[view.markdown] ?? '')), terminal)
   if (view?.rows !== undefined) {
     const rows = (fields[view.rows] ?? []) as Record<string, unknown>[]
     const table = renderTable(rows, view.columns ?? Object.keys(rows[0] ?? {}), terminal)
     const note = view.note === undefined ? undefined : fields[view.note]
-    return typeof note === 'string' && note !== '' ? `${table}\n\n${note}` : table
+    return typeof note === 'string' && note !== '' ? `${table}\n\n${withoutControlExceptColour(note)}` : table
   }
   if (view?.fields !== undefined && typeof output !== 'string') {
     const rows = view.fields.flatMap(path => {
@@ -21,7 +23,7 @@ export function renderResult(output: unknown, view: CliView | undefined, termina
     })
     return renderTable(rows, ['field', 'value'], terminal)
   }
-  return typeof output === 'string' ? output : JSON.stringify(output, null, 2)
+  return withoutControlExceptColour(typeof output === 'string' ? output : JSON.stringify(output, null, 2))
 }
 
 /** Renders Markdown as plain text: headings become bold and lose their hash signs. Lists do not change. */
@@ -74,9 +76,9 @@ function renderBlock(
   // A location that the message contains is not repeated.
   const head = place === '' || message.includes(place) ? '' : `${place}  `
   const label = terminal.paint(severity === 'error' ? 'red' : 'yellow', `${severity}:`)
-  const lines = [`${label} ${head}${plain(message)}`]
+  const lines = [`${label} ${withoutControl(`${head}${plain(message)}`)}`]
   if (!message.includes(code)) lines.push(`  code: ${code}`)
-  if (hint !== undefined) lines.push(`  hint: ${plain(hint)}`)
+  if (hint !== undefined) lines.push(`  hint: ${withoutControl(plain(hint))}`)
   return lines.join('\n')
 }
 

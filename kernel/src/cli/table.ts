@@ -1,5 +1,5 @@
 import type { Terminal } from './terminal.ts'
-import { textWidth, wrapText } from './text.ts'
+import { textWidth, withoutControl, wrapText } from './text.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -155,14 +155,16 @@ function cellText(value: unknown): string {
   if (value === null || value === undefined || value === '') return EMPTY
   if (typeof value === 'number') return numberText(value)
   if (Array.isArray(value)) return value.length === 0 ? EMPTY : value.map(cellText).join(', ')
-  return typeof value === 'object' ? objectText(value) : String(value)
+  return typeof value === 'object' ? objectText(value) : withoutControl(String(value))
 }
 
 /** Returns an object of scalars in the form of a flag, `path=src/a.ts,access=write`; any other as JSON. */
 function objectText(value: object): string {
   const entries = Object.entries(value)
   const isFlat = entries.length > 0 && entries.every(([, each]) => each === null || typeof each !== 'object')
-  return isFlat ? entries.map(([name, each]) => `${name}=${cellText(each)}`).join(',') : JSON.stringify(value)
+  return isFlat
+    ? entries.map(([name, each]) => `${withoutControl(name)}=${cellText(each)}`).join(',')
+    : withoutControl(JSON.stringify(value))
 }
 
 /** Rounds to three significant digits. */

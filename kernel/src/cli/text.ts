@@ -1,6 +1,11 @@
 const PLAIN = /^[\x20-\x7e]*$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
 const COLOUR = /\x1b\[[0-9;]*m/g
+/** Control characters except tab and line feed. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: text of other machines must not control a terminal
+const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above; colours stay
+const CONTROL_EXCEPT_COLOUR = /\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]/g
 const ZERO_WIDTH = /[\p{Mark}\p{Default_Ignorable_Code_Point}]/u
 /** Scripts and symbols that terminals draw two columns wide. */
 const WIDE =
@@ -18,6 +23,16 @@ export function textWidth(text: string): number {
 
 export function withoutColour(text: string): string {
   return text.replace(COLOUR, '')
+}
+
+/** Removes characters that could control a terminal: text may come from other machines. */
+export function withoutControl(text: string): string {
+  return PLAIN.test(text) ? text : text.replace(CONTROL, '')
+}
+
+/** Like {@link withoutControl}, but keeps codes of colours. */
+export function withoutControlExceptColour(text: string): string {
+  return PLAIN.test(text) ? text : text.replace(CONTROL_EXCEPT_COLOUR, '')
 }
 
 /** Wraps lines at spaces and splits words that are longer than a line. Existing line breaks stay. */

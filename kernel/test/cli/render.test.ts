@@ -103,3 +103,18 @@ t.test('describes an operation from its manifest', async t => {
   t.match(text, /tone +"warm" \| "cold" +"warm" +How/)
   t.match(text, /DEMO_MUTE +422 +There is nothing to say\./)
 })
+
+t.test('an error repeats no control characters of another machine', async t => {
+  const error = new SvcError('X_REFUSED', 'it said \u001b]52;c;AAAA\u0007', { hint: 'ask \u009b2J it' })
+  t.equal(renderError(error, paper()), '<red>error:</> it said ]52;c;AAAA\n  code: X_REFUSED\n  hint: ask 2J it')
+})
+
+t.test('texts of operations keep their colours, and no other control characters', async t => {
+  const text = '\u001b[1mbold\u001b[0m\u001b]0;title\u0007 \u009b2J\r\n\tend'
+  const kept = '\u001b[1mbold\u001b[0m]0;title 2J\n\tend'
+  t.equal(renderResult({ text }, { text: 'text' }, paper()), kept)
+  t.equal(renderResult({ text }, { markdown: 'text' }, paper()), kept)
+  t.equal(renderResult(text, undefined, paper()), kept)
+  t.equal(renderResult({ rows: [{ a: 1 }], note: text }, { rows: 'rows', note: 'note' }, paper()), `A\n1\n\n${kept}`)
+  t.equal(renderResult(['\u009b2J'], undefined, paper()), '[\n  "2J"\n]')
+})

@@ -103,3 +103,18 @@ t.test('shows times as ISO 8601, and flat objects in the form of flags', async t
       '2023-11-14T22:13:20.000Z       5  path=a,access=read  {"a":[1]}'
   )
 })
+
+t.test('removes control characters from cells, which could come from another machine', async t => {
+  const rows = [
+    {
+      id: 'a\u001b]0;title\u0007\u009b2J',
+      list: ['b\u001b[31m'],
+      more: { 'k\u001b': 'v\u0000' },
+      deep: [{ x: ['\u009b'] }]
+    }
+  ]
+  const text = renderTable(rows, ['id', 'list', 'more', 'deep'], paper())
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
+  t.notMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/)
+  t.match(text, /a\]0;title2J +b\[31m +k=v/)
+})
