@@ -152,7 +152,7 @@ export class MeshClient {
     return status !== 404 && status !== 409
   }
 
-  /** Extends the lease of a message. Returns the server's clock. */
+  /** Extends the lease of a message. */
   async renewMessage(
     claim: { readonly receiver: string; readonly message: number; readonly node: string; readonly fence?: number },
     signal?: AbortSignal

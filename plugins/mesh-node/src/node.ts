@@ -176,12 +176,14 @@ export class MeshNodeService {
     const ended = Promise.all([worker?.stop(leaves), this.#loops, ...this.#withdrawals])
     if (!(await settlesWithin(STOP_TIMEOUT_MS, ended)))
       this.#parts.log.warn('calls of the mesh node did not end in time', { limit_ms: STOP_TIMEOUT_MS })
-    if (leaves) {
-      await membership?.leave()
-      this.#poll.clear()
-    }
+    if (leaves) await membership?.leave()
     await this.#telemetry.flush()
     this.#stopping = null
+  }
+
+  /** Removes the nodes of the mesh from the orchestrator, when this plugin is removed. */
+  forgetNodes(): void {
+    this.#poll.clear()
   }
 
   /** Takes work back that the orchestrator no longer wants elsewhere. Returns the function that ends this. */

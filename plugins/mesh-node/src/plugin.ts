@@ -72,7 +72,10 @@ export default definePlugin({
       lasting.started ||= admin?.serves === true
       if (lasting.started) node.start()
     })
-    ctx.onDrain('mesh node', reason => node.stop(reason !== 'replaced'))
+    ctx.onDrain('mesh node', async reason => {
+      await node.stop(reason !== 'replaced')
+      if (reason === 'removed') node.forgetNodes()
+    })
     ctx.effect('mesh node', () => node.stop(true))
     ctx.health('mesh', () => node.health())
     ctx.provide(meshActivities, node.activities)

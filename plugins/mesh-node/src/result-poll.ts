@@ -63,11 +63,6 @@ export class ResultPoll {
     this.#options = options
   }
 
-  /** Whether the inbox must be read: this machine delegates tasks, or still has delegated ones. */
-  get needed(): boolean {
-    return this.held().length > 0
-  }
-
   /** Returns the tasks of this placer that other machines work on. */
   held(): readonly HeldTask[] {
     return this.#options.orchestrator.remote
