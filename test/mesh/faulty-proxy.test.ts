@@ -6,13 +6,18 @@ import { FaultyProxy } from './faulty-proxy.ts'
 /** Opens a proxy before a server that answers with what it receives, and notes it. */
 async function openEcho(t: Test) {
   const received: string[] = []
+  let close = (): void => {}
+  const closed = new Promise<void>(resolve => {
+    close = resolve
+  })
   const server = createServer({ allowHalfOpen: true }, socket => {
     socket.on('error', () => {})
     socket.on('data', data => {
       received.push(String(data))
       socket.write(data)
     })
-    socket.on('end', () => socket.end('bye'))
+    socket.on('end', () => socket.write('bye', () => socket.end()))
+    socket.on('close', () => close())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -31,7 +36,7 @@ async function openEcho(t: Test) {
   const arrival = async (text: string): Promise<void> => {
     while (!received.includes(text)) await new Promise(resolve => setTimeout(resolve, 5))
   }
-  return { proxy, open, arrival, received }
+  return { proxy, open, arrival, received, closed }
 }
 
 /** Resolves when a connection has ended, also by a reset. */
@@ -91,4 +96,18 @@ t.test('a cut resets open connections, and the next one works', async t => {
   const again = await open()
   again.write('two')
   t.equal(await next(again), 'two')
+})
+
+t.test('a client that resets a half-closed connection ends it at the server, too', async t => {
+  const { proxy, open, arrival, closed } = await openEcho(t)
+  const client = await open()
+  client.write('one')
+  await arrival('one')
+  proxy.hold('down')
+  client.end('two')
+  await arrival('two')
+  client.resetAndDestroy()
+  proxy.heal()
+  await closed
+  t.pass('the connection of the server has ended')
 })

@@ -126,7 +126,8 @@ export class FaultyProxy {
       }
       if (!link.isLossy) to.end()
     } catch {
-      to.destroy()
+      // One side was reset.
+      for (const socket of link.sockets) socket.destroy()
     }
   }
 }

@@ -34,6 +34,7 @@ const UNEXPECTED: ReadonlySet<string> = new Set([
   'CRD_FAILED',
   'CRD_TOO_LARGE',
   'CRD_VALUE_INVALID',
+  'WIRE_ANSWER_INVALID',
   'WIRE_STATUS_UNEXPECTED'
 ])
 

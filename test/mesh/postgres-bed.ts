@@ -19,8 +19,7 @@ const CRASH_AT = 20
  * killed and paused, connections disturbed, backends terminated; the server is paused, and crashes once.
  */
 export async function openPostgresBed(place: BedPlace, server: PostgresServer): Promise<Bed> {
-  const url = await server.createDatabase()
-  const database = new URL(url).pathname.slice(1)
+  const { url, database } = await createDatabase(place, server)
   const observer = openPostgres(url)
   place.teardown(() => observer.close())
   await observer.count('q')
@@ -136,6 +135,17 @@ export async function openFailoverBed(place: BedPlace, { isSynchronous, prepare 
     },
     faults: () => faults
   }
+}
+
+/** Creates a database that is deleted at the end. */
+export async function createDatabase(
+  place: BedPlace,
+  server: PostgresServer
+): Promise<{ readonly url: string; readonly database: string }> {
+  const url = await server.createDatabase()
+  const database = new URL(url).pathname.slice(1)
+  place.teardown(() => server.query(`drop database ${database} with (force)`))
+  return { url, database }
 }
 
 function addressOf(url: string): string {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type AckToken,
   type ClaimedItem,
@@ -19,6 +20,8 @@ import { SignJWT } from 'jose'
 const TIMEOUT_MS = 1_500
 /** How long a control plane that did not answer gets no requests, as from a balancer. */
 const AVOIDED_MS = 500
+/** Pause of a client after a request without an answer. */
+const PAUSE_MS = 100
 
 export interface WireStoreOptions {
   /** Control planes. Each request goes to the next one. */
@@ -29,8 +32,6 @@ export interface WireStoreOptions {
   readonly node: string
   /** Agent whose mailbox is the queue. */
   readonly receiver: string
-  /** Duration of leases that the control planes are configured with. */
-  readonly leaseMs: number
 }
 
 interface Answer {
@@ -170,7 +171,7 @@ export class WireStore implements Methods {
     return this.#send('POST', path, body, expected, this.#options.token)
   }
 
-  /** Throws `WIRE_UNKNOWN` if the outcome is unknown, and `WIRE_STATUS_UNEXPECTED`. */
+  /** Throws `WIRE_UNKNOWN` if the outcome is unknown, `WIRE_STATUS_UNEXPECTED` and `WIRE_ANSWER_INVALID`. */
   async #send(
     method: string,
     path: string,
@@ -195,11 +196,17 @@ export class WireStore implements Methods {
       text = await response.text()
     } catch (cause) {
       this.#avoided.set(url, performance.now() + AVOIDED_MS)
+      // Otherwise a client would make all its requests while no control plane runs.
+      await sleep(PAUSE_MS)
       throw new SvcError('WIRE_UNKNOWN', `${path} had no answer`, { cause })
     }
     if (status > 500) throw new SvcError('WIRE_UNKNOWN', `${path} answered ${status}: ${text}`)
     if (!expected.includes(status)) throw new SvcError('WIRE_STATUS_UNEXPECTED', `${path} answered ${status}: ${text}`)
-    return { status, json: status === 200 ? JSON.parse(text) : {} }
+    try {
+      return { status, json: status === 200 ? JSON.parse(text) : {} }
+    } catch (cause) {
+      throw new SvcError('WIRE_ANSWER_INVALID', `${path} answered ${text}`, { cause })
+    }
   }
 
   #nextUrl(): string {

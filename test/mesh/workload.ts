@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coordination, StoredItem } from '@svc/contracts'
 import { type CheckOptions, check, type LeftItems } from './checker.ts'
-import { type RecordedCall, RecordingClient } from './history.ts'
+import { type History, type RecordedCall, RecordingClient } from './history.ts'
 
 /** Number of the newest keys from which a client chooses. */
 const KEYS = 12
@@ -57,9 +57,12 @@ export function randomOf(seed: number): () => number {
 export interface WorkloadResult {
   readonly violations: readonly string[]
   readonly calls: number
+  /** Calls without an answer. */
   readonly unknown: number
+  /** Items and leases that clients got. */
   readonly grants: number
   readonly faults: number
+  readonly history: History
 }
 
 interface Work {
@@ -89,7 +92,8 @@ export async function runWorkload(
   const common: Work = { queue, leaseMs, canPark, slowShare, backlog, keys }
   const stores = await Promise.all(seeds.map((_, at) => bed.client(`c${at}`)))
   const observer = new RecordingClient(bed.observer, 'observer', history, storeTime)
-  for (let at = 0; at < backlog; at++) await observer.put(queue, `b${at}`, JSON.stringify(`b${at}`))
+  const first = new RecordingClient(stores[0] as Coordination, 'c0', history, storeTime)
+  for (let at = 0; at < backlog; at++) await first.put(queue, `b${at}`, JSON.stringify(`b${at}`))
   const working = seeds.map((own, at) => {
     const client = new RecordingClient(stores[at] as Coordination, `c${at}`, history, storeTime)
     return work(client, randomOf(own), common, steps)
@@ -114,9 +118,14 @@ export async function runWorkload(
     violations: [...new Set(violations)],
     calls: history.length,
     unknown: history.filter(({ outcome }) => outcome === 'unknown').length,
-    grants: history.filter(({ op, outcome }) => (op === 'claim' || op === 'grant') && outcome === 'ok').length,
-    faults: bed.faults?.() ?? 0
+    grants: history.filter(isGrantOfClient).length,
+    faults: bed.faults?.() ?? 0,
+    history
   }
+}
+
+function isGrantOfClient({ client, op, outcome }: RecordedCall): boolean {
+  return client !== 'observer' && (op === 'claim' || op === 'grant') && outcome === 'ok'
 }
 
 /** Repeats a call of the observer while its server is restarted. */
