@@ -170,7 +170,6 @@ t.test('a failed request of a program shows its SQL, a successful one only if it
   const details = async (id: string) =>
     JSON.parse((await runSvc(folder, ['call', 'observability.request', '--json', JSON.stringify({ id })])).stdout)
   t.equal((await add('HIDDEN-TEXT', 0, 'r-1')).status, 500)
-  t.equal((await add('fine', 1, 'r-2')).status, 200)
   t.equal((await add('also fine', 1, 'r-3', { traceparent: `00-${'c3'.repeat(16)}-${'d4'.repeat(8)}-01` })).status, 200)
 
   const failed = await details('r-1')
@@ -182,7 +181,12 @@ t.test('a failed request of a program shows its SQL, a successful one only if it
   ])
   t.ok(failed.lines.length > 0, 'and its log lines')
   t.notMatch(JSON.stringify(failed.statements), /HIDDEN-TEXT/)
-  const fine = await details('r-2')
+  // The SQL of a slow call is recorded, too, and on a busy machine a call may be slow.
+  let fine = { statements: [{}], note: '' }
+  for (let at = 0; at < 50 && fine.statements.length > 0; at++) {
+    t.equal((await add('fine', 1, `fine-${at}`)).status, 200)
+    fine = await details(`fine-${at}`)
+  }
   t.same(fine.statements, [])
   t.match(fine.note, /No SQL was recorded/)
   t.match((await details('r-3')).statements, [{ statement: /insert into/i }, { statement: 'COMMIT' }])
