@@ -11,7 +11,7 @@ import { HostGuard } from './host-guard.ts'
 import { InboxWaiters } from './inbox-waiters.ts'
 import { JwtBearers } from './jwt.ts'
 import { Mailbox } from './mailbox.ts'
-import { NodeLists } from './node-list.ts'
+import { NodeLists, nodeLimit } from './node-list.ts'
 import { NodeRegistry } from './node-registry.ts'
 import { RateLimit } from './rate-limit.ts'
 import { MeshScope } from './scope.ts'
@@ -54,7 +54,12 @@ export function buildControl({ config, mesh, store, wrong, ready, log }: BuildPa
     wrong
   })
   const lists = new NodeLists({ store: current, scope, pruneMs: config.server_stale_prune_ms })
-  const nodes = new NodeRegistry({ store: current, scope, onChange: () => lists.changed() })
+  const nodes = new NodeRegistry({
+    store: current,
+    scope,
+    limit: nodeLimit(lists),
+    onChange: () => lists.changed()
+  })
   const mailbox = new Mailbox({
     store: current,
     scope,

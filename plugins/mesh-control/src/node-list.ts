@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { Coordination, StoredNode } from '@svc/contracts'
 import { nodeJson } from './node-registry.ts'
+import { RecordLimit } from './record-limit.ts'
 import type { MeshScope } from './scope.ts'
 
 /** How long a list is served, in milliseconds. */
 const KEEP_MS = 250
+/** Maximum characters of one record. That of a real machine has about 1,000. */
+const MAX_RECORD_CHARS = 32_768
+/** Maximum characters of the list. A node reads at most 16 MiB, so a longer list would reach none. */
+const MAX_LIST_CHARS = 12 * 1024 * 1024
+/** The same for records that grow: heartbeats of nodes of a full mesh are still accepted. */
+const MAX_GROWN_LIST_CHARS = 14 * 1024 * 1024
 
 export interface RenderedList {
   readonly body: string
@@ -38,6 +45,11 @@ export class NodeLists {
   /** Drops the list, after a change by this process: its client may read the list next. */
   changed(): void {
     this.#kept = null
+  }
+
+  /** Returns the characters of the list of all nodes. */
+  async size(): Promise<number> {
+    return (await this.#snapshot()).body.length
   }
 
   /** Returns all nodes. */
@@ -86,6 +98,18 @@ export class NodeLists {
     const nodes = pruneMs === 0 ? list.nodes : list.nodes.filter(({ seenAt }) => now - seenAt <= pruneMs)
     return { ...render({ nodes, version, queue_depth }), version, nodes, now }
   }
+}
+
+/** Returns the limit of the records of nodes. */
+export function nodeLimit(lists: NodeLists): RecordLimit {
+  return new RecordLimit({
+    what: 'the record of a node',
+    remedy: 'set server_stale_prune_ms, so that nodes that are gone are not listed',
+    maxChars: MAX_RECORD_CHARS,
+    maxTotalChars: MAX_LIST_CHARS,
+    maxGrownChars: MAX_GROWN_LIST_CHARS,
+    total: () => lists.size()
+  })
 }
 
 interface ListParts {

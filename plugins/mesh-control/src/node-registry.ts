@@ -1,4 +1,5 @@
 import type { Coordination, NodeFlags, NodeRecord, NodeReport, StoredNode } from '@svc/contracts'
+import type { RecordLimit } from './record-limit.ts'
 import { refuse } from './refusal.ts'
 import type { MeshScope } from './scope.ts'
 
@@ -11,6 +12,7 @@ type Decided = 'last_seen_unix_ms' | 'quarantined' | 'maintenance' | 'maintenanc
 export interface NodeRegistryOptions {
   readonly store: () => Coordination
   readonly scope: MeshScope
+  readonly limit: RecordLimit
   /** Called after a change, except that of the time at which a node was seen. */
   readonly onChange: () => void
 }
@@ -19,24 +21,27 @@ export interface NodeRegistryOptions {
 export class NodeRegistry {
   readonly #store: () => Coordination
   readonly #scope: MeshScope
+  readonly #limit: RecordLimit
   readonly #onChange: () => void
   /** Last write of each node that is under way here. Writes of one node run one after the other. */
   readonly #writes = new Map<string, Promise<unknown>>()
 
-  constructor({ store, scope, onChange }: NodeRegistryOptions) {
+  constructor({ store, scope, limit, onChange }: NodeRegistryOptions) {
     this.#store = store
     this.#scope = scope
+    this.#limit = limit
     this.#onChange = onChange
   }
 
   /**
-   * Stores a node that joins. Quarantine and maintenance of a known node stay. Throws `MSC_FORBIDDEN` for another scope.
+   * Stores a node that joins. Quarantine and maintenance of a known node stay. Throws `MSC_FORBIDDEN` for another scope,
+   * `MSC_BODY_TOO_LARGE` for a record that is too large, and `MSC_UNAVAILABLE` if the mesh has too many nodes.
    */
   async join(report: NodeReport): Promise<NodeRecord> {
     return this.#inTurn(report.id, () => this.#upsert(report, () => ownFields(report)))
   }
 
-  /** Merges the fields of a heartbeat into the record; an unknown node is added. Throws `MSC_FORBIDDEN` as for `join`. */
+  /** Merges the fields of a heartbeat into the record; an unknown node is added. Throws as `join`. */
   async heartbeat(report: NodeReport): Promise<NodeRecord> {
     const merged = (known: StoredNode | null) => ({ ...(known === null ? null : parse(known)), ...ownFields(report) })
     return this.#inTurn(report.id, () => this.#upsert(report, merged, { setsMaintenance: true }))
@@ -98,6 +103,7 @@ export class NodeRegistry {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const known = await this.find(id)
       const record = JSON.stringify(recordOf(known))
+      await this.#limit.assertRoom(record, known?.record ?? null)
       const stored =
         known?.record === record ? await this.#seen(known) : await this.#put(id, record, known?.version ?? null)
       if (stored === null) continue

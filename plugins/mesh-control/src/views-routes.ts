@@ -1,6 +1,7 @@
-import { type Coordination, VIEW_EXPIRY_MS, type ViewBody, viewBody } from '@svc/contracts'
+import { type Coordination, type StoredNode, VIEW_EXPIRY_MS, type ViewBody, viewBody } from '@svc/contracts'
 import { getRoute, type MeshRoute, NO_CONTENT, postRoute } from './mesh-routes.ts'
 import type { NodeRegistry } from './node-registry.ts'
+import { RecordLimit } from './record-limit.ts'
 import { refuse } from './refusal.ts'
 import type { MeshScope } from './scope.ts'
 
@@ -11,6 +12,12 @@ const MAX_REMOVED = 20
 /** Age in milliseconds at which a view is removed from the store. */
 const REMOVE_AFTER_MS = 20 * VIEW_EXPIRY_MS
 const MAX_ATTEMPTS = 5
+/** Maximum characters of one view: 500 tasks of an average length. */
+const MAX_VIEW_CHARS = 1024 * 1024
+/** Maximum characters of all stored views, which a request reads at once. */
+const MAX_STORED_CHARS = 32 * 1024 * 1024
+/** How long the stored views are used, in milliseconds: concurrent requests share one reading. */
+const KEEP_MS = 250
 
 export interface ViewParts {
   readonly store: () => Coordination
@@ -24,13 +31,37 @@ export interface ViewParts {
  */
 export function viewRoutes({ store, scope, nodes }: ViewParts): readonly MeshRoute[] {
   const views = `views:${scope.stored}`
+  let kept: { readonly at: number; readonly stored: Promise<readonly StoredNode[]> } | null = null
+  const read = (): Promise<readonly StoredNode[]> => {
+    if (kept === null || performance.now() - kept.at >= KEEP_MS) {
+      const reading = { at: performance.now(), stored: readViews() }
+      kept = reading
+      reading.stored.catch(() => {
+        if (kept === reading) kept = null
+      })
+    }
+    return kept.stored
+  }
+  const readViews = async (): Promise<readonly StoredNode[]> => (await store().nodes.list(views)).nodes
+  const limit = new RecordLimit({
+    what: 'the view of a process',
+    remedy: `views of processes that ended are removed after ${REMOVE_AFTER_MS / 1_000} s`,
+    maxChars: MAX_VIEW_CHARS,
+    maxTotalChars: MAX_STORED_CHARS,
+    maxGrownChars: MAX_STORED_CHARS,
+    total: async () => (await read()).reduce((sum, { record }) => sum + record.length, 0)
+  })
   const publish = async (body: ViewBody): Promise<void> => {
     await nodes.requireJoined(body.node_id)
     const record = storedText(body)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const known = await store().nodes.find(views, body.node_id)
+      await limit.assertRoom(record, known?.record ?? null)
       if (known?.record === record && (await store().nodes.seen(views, [body.node_id])).length > 0) return
-      if ((await store().nodes.put(views, body.node_id, record, known?.version ?? null)) !== null) return
+      if ((await store().nodes.put(views, body.node_id, record, known?.version ?? null)) !== null) {
+        kept = null
+        return
+      }
     }
     throw refuse('MSC_UNAVAILABLE', 'too many changes of the same view at once; try again', 1_000)
   }
@@ -40,7 +71,7 @@ export function viewRoutes({ store, scope, nodes }: ViewParts): readonly MeshRou
     const texts: string[] = []
     const silent: string[] = []
     let size = 0
-    for (const { id, record, version, seenAt } of (await store().nodes.list(views)).nodes) {
+    for (const { id, record, version, seenAt } of await read()) {
       if (now - seenAt > REMOVE_AFTER_MS) silent.push(id)
       if (now - seenAt > VIEW_EXPIRY_MS || !record.startsWith(beginning)) continue
       const text = `{"version":${version},${record.slice(1)}`
