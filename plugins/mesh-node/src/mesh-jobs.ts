@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   type DeliverBody,
@@ -34,6 +35,8 @@ const RETRY_MS = 500
 /** Limit for the cancellation of a job, and for the removal of its messages, in milliseconds. */
 const CLEAN_TIMEOUT_MS = 5_000
 const MAX_MESSAGES = 16
+/** Maximum characters of a key on the wire; a longer one is replaced by its hash. */
+const MAX_KEY_CHARS = 512
 
 const checkAnswer = schemaCheck(
   t.object(
@@ -82,12 +85,13 @@ export class MeshJobs {
    * `MND_PROCESSOR_FAILED` if the job failed, and the errors of the client. Calls without an answer are repeated until the
    * signal is aborted.
    */
-  async dispatch(request: MeshActivityRequest, signal: AbortSignal): Promise<MeshActivityOutcome> {
+  async dispatch(step: MeshActivityRequest, signal: AbortSignal): Promise<MeshActivityOutcome> {
+    const request = { ...step, key: shortKey(step.key) }
     const { key, args, activity } = request
     const reply = replyTo(key)
     const name = typeof args.job === 'string' && args.job !== '' ? args.job : null
     // The result of a named job is kept until its wait.
-    this.#kept.set(key, name === null ? [reply, choiceOf(key)] : [choiceOf(key)])
+    this.#kept.set(step.key, name === null ? [reply, choiceOf(key)] : [choiceOf(key)])
     const earlier = await this.#insist(signal, () => this.#look(reply, 0, signal))
     if (earlier !== null && name === null) return outcomeOf(earlier, 'dispatch_ok')
     const job = await this.#deliver(request, name === null, signal)
@@ -300,6 +304,10 @@ function json(text: string | undefined): unknown {
   } catch {
     return null
   }
+}
+
+function shortKey(key: string): string {
+  return key.length <= MAX_KEY_CHARS ? key : createHash('sha256').update(key).digest('hex')
 }
 
 function replyTo(key: string): string {

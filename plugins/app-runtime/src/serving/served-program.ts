@@ -169,7 +169,8 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   }
   const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
   scheduler = await lookAfterDue({ ctx, store, pool, endpoints, threads }, durable)
-  if (scheduler !== null) meshSteps?.start()
+  // Once all plugins are active: without the one of the mesh, a step would run here.
+  if (scheduler !== null) ctx.onServe('steps for the mesh', () => meshSteps?.start())
   if (watch !== null) {
     reloadOnSave(parts, watch, program, channel, async next => {
       const worker = supply.waiting
@@ -297,7 +298,7 @@ async function firstProgram(parts: ServingParts, path: string, watch: ProgramWat
   }
 }
 
-async function loadOf({ ctx, admin, meshActivities }: ServingParts, store: DatabaseStore, program: Program): Promise<LoadParts> {
+async function loadOf({ ctx, admin }: ServingParts, store: DatabaseStore, program: Program): Promise<LoadParts> {
   const { config } = ctx
   return {
     program,
@@ -305,7 +306,8 @@ async function loadOf({ ctx, admin, meshActivities }: ServingParts, store: Datab
     capabilities: grantedCapabilities(program, config.capabilities),
     database: needsDatabase(program) ? await accessTo(store) : null,
     durable: durableOptions(program, ctx, admin),
-    hasMesh: meshActivities?.available !== undefined
+    // The plugin of the mesh may become active after this one.
+    hasMesh: true
   }
 }
 

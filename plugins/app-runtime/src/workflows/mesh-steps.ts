@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   coordinationSql as crd,
   type DatabaseStore,
@@ -17,6 +18,8 @@ export const MESH_SIGNAL = 'svc.mesh:'
 const POLL_MS = 1_000
 /** Interval in milliseconds at which leases are extended, and steps that no run waits for are aborted. */
 const EXTEND_MS = 10_000
+/** Name of the random id of this database, which distinguishes its runs from those of other databases in the mesh. */
+const DATABASE_ID = 'workflow.mesh-id'
 /** Maximum steps that one transaction claims. */
 const MAX_CLAIMED = 100
 
@@ -63,6 +66,8 @@ export class MeshSteps {
   readonly #stopping = new AbortController()
   #timers: readonly NodeJS.Timeout[] = []
   #polling: Promise<void> = Promise.resolve()
+  #databaseId: string | null = null
+  #isStarted = false
   #isPolling = false
 
   constructor(options: MeshStepsOptions) {
@@ -71,8 +76,10 @@ export class MeshSteps {
     this.#queue = new ClaimedQueue(options.store, queue, { alongside: () => [], entry: claimed => claimed })
   }
 
-  /** Continues with the steps of earlier processes. The tables of the store must exist. */
+  /** Begins the requested steps, and continues with those of earlier processes. The tables of the store must exist. */
   start(): void {
+    if (this.#isStarted || this.#stopping.signal.aborted) return
+    this.#isStarted = true
     this.#timers = [
       setInterval(() => this.#poll(), POLL_MS).unref(),
       setInterval(() => void this.#lookAfter(), EXTEND_MS).unref()
@@ -101,7 +108,7 @@ export class MeshSteps {
   }
 
   #poll(): void {
-    if (this.#isPolling || this.#stopping.signal.aborted) return
+    if (!this.#isStarted || this.#isPolling || this.#stopping.signal.aborted) return
     this.#isPolling = true
     this.#polling = this.#claim()
       .catch((error: unknown) => this.#options.log.warn('steps for the mesh could not be read', { error }))
@@ -111,6 +118,7 @@ export class MeshSteps {
   }
 
   async #claim(): Promise<void> {
+    this.#databaseId ??= await databaseId(this.#options.store)
     while (!this.#stopping.signal.aborted && (await this.#queue.look()).isReady) {
       await this.#queue.claim(MAX_CLAIMED)
       const { ahead } = this.#queue
@@ -151,7 +159,7 @@ export class MeshSteps {
     })
     if (!isStored) return
     onAnswer()
-    await activities()?.forget(keyOf(step))
+    await activities()?.forget(this.#meshKey(step))
   }
 
   /** A turn that began before the answer may request the step again. */
@@ -170,13 +178,20 @@ export class MeshSteps {
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = AbortSignal.any([this.#stopping.signal, unwanted, limit])
     try {
-      return { kind: 'done', outcome: await activities.run({ ...request, timeoutMs, key: keyOf(step) }, signal) }
+      return {
+        kind: 'done',
+        outcome: await activities.run({ ...request, timeoutMs, key: this.#meshKey(step) }, signal)
+      }
     } catch (error) {
       if (limit.aborted) return { kind: 'failed', error: isTimeout(error) ? late : errorMessage(error) }
       if (unwanted.aborted) return { kind: 'failed', error: errorMessage(unwanted.reason) }
       // After a restart, the step is requested again.
       return this.#stopping.signal.aborted ? 'stopped' : { kind: 'failed', error: errorMessage(error) }
     }
+  }
+
+  #meshKey(step: MeshStep): string {
+    return `${this.#databaseId} ${keyOf(step)}`
   }
 
   /** Extends the leases of the running steps, and aborts those that no run waits for any more. */
@@ -208,6 +223,15 @@ const INSERT_SIGNAL =
   'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, ?)'
 const WAITS = `SELECT r.run_id, r.status, s.waiting_for FROM workflow_run_log r JOIN workflow_run_state s
   ON s.run_id = r.run_id WHERE r.run_id IN (SELECT value FROM json_each(?))`
+
+/** Returns the id of a database; the first call chooses it. */
+async function databaseId(store: DatabaseStore): Promise<string> {
+  await store.batch(crd.swapMeta(DATABASE_ID, null, randomUUID()).statements)
+  const { statements, read } = crd.getMeta(DATABASE_ID)
+  const id = read(await store.batch(statements))
+  if (id === null) throw new Error(`the database has no ${DATABASE_ID}`)
+  return id
+}
 
 /** Whether an error is only the reason of a signal. */
 function isTimeout(error: unknown): boolean {

@@ -109,7 +109,7 @@ t.test('a failed attempt, and one without an answer in time, is retried; the las
   durable.advance(3_700_000)
   t.match(turn('flaky'), { kind: 'waiting' })
   t.not(steps.at(-1)?.signal, steps[0]?.signal, 'each attempt has its own key')
-  durable.advance(31_000)
+  durable.advance(41_000)
   t.match(turn('flaky'), { kind: 'completed' })
   t.match(durable.workflows.find('flaky'), { result: /RUN_MESH_FAILED|did not answer in time/ })
   const journal = durable.workflows.journal('flaky')
