@@ -3,8 +3,8 @@ import { defined, errorMessage, parseStrictJson, type SvcError, withTimeout } fr
 import { meshPluginErrors } from './errors.ts'
 
 const TIMEOUT_MS = 10_000
-/** Maximum size of an answer in bytes. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+/** Maximum size of an answer in bytes. A control plane sends at most 14 MiB of nodes or leases. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const PROBE_TIMEOUT_MS = 2_000
 const MAX_PROBE_BYTES = 65_536
 /** Characters of a refusal that an error repeats. */

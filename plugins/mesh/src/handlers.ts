@@ -7,8 +7,10 @@ import {
   normalizeControlUrls,
   type PairAnswer
 } from '@svc/contracts'
-import { errorMessage, type Handler, isSvcError } from '@svc/plugin-sdk'
+import { errorMessage, type Handler, isSvcError, t } from '@svc/plugin-sdk'
+import { schemaCheck } from '@svc/plugin-sdk/check'
 import { type ControlClient, callControl } from './control-client.ts'
+import { meshPluginErrors } from './errors.ts'
 import { joinCommand } from './join-command.ts'
 import type { MembershipFile } from './membership.ts'
 import type {
@@ -72,6 +74,29 @@ export function pairHandler({ settings, client }: HandlerParts): Handler<typeof 
   }
 }
 
+const checkExchanged = schemaCheck(
+  t.object(
+    {
+      mesh_token: t.string({ minLength: 1, maxLength: 8_192, pattern: '^\\S+$' }),
+      scope_id: t.optional(t.string({ minLength: 1, maxLength: 128, pattern: '^[^\\u0000-\\u001f\\u007f]+$' }))
+    },
+    { additionalProperties: true }
+  )
+)
+
+/** Returns the answer to a one-time token. Throws `MSP_ANSWER_INVALID`; a membership must not hold what cannot be sent. */
+function exchangedOf(answer: unknown): ExchangeAnswer {
+  const checked = checkExchanged(answer)
+  if (checked.ok) return checked.value
+  throw meshPluginErrors.create(
+    'MSP_ANSWER_INVALID',
+    'the control plane answered the one-time token with no mesh token',
+    {
+      hint: 'check that the URL is that of a control plane, and get a new one-time token: svc mesh pair'
+    }
+  )
+}
+
 /** Exchanges the one-time token, checks the access, and keeps the membership. */
 export function joinHandler({ settings, membership }: HandlerParts): Handler<typeof joinOperation> {
   return async ({ url, bootstrap }, { signal }) => {
@@ -79,13 +104,15 @@ export function joinHandler({ settings, membership }: HandlerParts): Handler<typ
     const exchanged =
       bootstrap === undefined
         ? null
-        : ((await callControl(urls, {
-            method: 'POST',
-            path: '/bootstrap/exchange',
-            body: { bootstrap_token: bootstrap },
-            token: null,
-            signal
-          })) as ExchangeAnswer)
+        : exchangedOf(
+            await callControl(urls, {
+              method: 'POST',
+              path: '/bootstrap/exchange',
+              body: { bootstrap_token: bootstrap },
+              token: null,
+              signal
+            })
+          )
     const token = exchanged?.mesh_token ?? null
     // The one-time token is spent, so the membership is kept before anything else can fail.
     const scopeId = exchanged?.scope_id ?? null

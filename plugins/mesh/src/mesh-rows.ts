@@ -1,5 +1,6 @@
 import { type ExecLease, isInMaintenance, type NodeRecord } from '@svc/contracts'
 import { defined, type Infer, t } from '@svc/plugin-sdk'
+import { counted } from './status-text.ts'
 
 export const NODE_STATES = ['ready', 'stale', 'idle', 'maintenance', 'quarantined'] as const
 export type NodeState = (typeof NODE_STATES)[number]
@@ -117,7 +118,8 @@ function gpuOf(node: NodeRecord): Pick<NodeRow, 'gpu' | 'gpu_detail'> {
   const has = total > 0 || [capabilities?.gpu_cuda, capabilities?.gpu_metal, capabilities?.gpu_vulkan].includes(true)
   if (!has) return { gpu: 'none' }
   const healthy = integerOf(node.gpu_healthy_count)
-  const count = total === 0 ? undefined : healthy === undefined ? `${total}` : `${healthy} of ${total} healthy`
+  const count =
+    total === 0 ? undefined : healthy === undefined ? counted(total, 'card') : `${healthy} of ${total} healthy`
   const reason = ok === false ? textOf(node.gpu_readiness_reason) : undefined
   const detail = [count, reason].filter(each => each !== undefined).join(', ')
   const gpu = ok === true ? 'ready' : ok === false ? 'not ready' : 'unknown'

@@ -1,4 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import {
@@ -203,6 +205,34 @@ t.test('a machine joins with a one-time token, sees the mesh, manages it, and le
   t.match(await machine.call('mesh.leave'), { was_node: true, was_member: true })
   t.same(machine.settings.controlUrls, [])
   t.match(await second.call('mesh.leave'), { was_node: false, was_member: true })
+})
+
+t.test('an answer to a one-time token that has no usable mesh token leaves no membership', async t => {
+  let answer = ''
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(answer)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const machine = await openMachine(t)
+  for (const wrong of [
+    '',
+    'null',
+    '[]',
+    '{}',
+    '{"mesh_token":""}',
+    '{"mesh_token":5}',
+    '{"mesh_token":"a\\r\\nX-Other: 1"}',
+    `{"mesh_token":"${'x'.repeat(9_000)}"}`,
+    '{"mesh_token":"a","scope_id":""}',
+    '{"mesh_token":"a","scope_id":"b\\u0007"}'
+  ]) {
+    answer = wrong
+    await t.rejects(machine.call('mesh.join', { url, bootstrap: 'b' }), { code: 'MSP_ANSWER_INVALID' }, wrong)
+    t.same(machine.settings.controlUrls, [])
+  }
 })
 
 t.test('a machine with a configured token joins without a one-time token, a machine without one does not', async t => {
