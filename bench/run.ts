@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator|console] [--smoke]
+ *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator|mesh|console] [--smoke]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
  * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
@@ -15,6 +15,7 @@ import { measureConsole } from './console.ts'
 import { type Figure, highest, withRange } from './figures.ts'
 import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
+import { measureMesh } from './mesh.ts'
 import type { ModelServerResult } from './model-server.ts'
 import { measureOrchestrator } from './orchestrator.ts'
 import { measurePrograms } from './programs.ts'
@@ -38,6 +39,7 @@ const SECTIONS = {
   models: '## Tokens per second\n',
   programs: '## Programs of the language\n',
   orchestrator: '## Orchestrator\n',
+  mesh: '## Several machines\n',
   console: '## Console\n'
 } as const
 
@@ -63,6 +65,7 @@ const measures: Readonly<Record<Section, () => Promise<string[]>>> = {
   models: measureModels,
   programs: measurePrograms,
   orchestrator: measureOrchestrator,
+  mesh: measureMesh,
   console: measureConsole
 }
 if (smoke) process.exitCode = await runSmoke()
@@ -82,7 +85,7 @@ else {
 
 /** Splits the document into its sections, without their headings. A missing section is empty. */
 function sectionsOf(text: string): Readonly<Record<Section, string>> {
-  const found: Record<Section, string> = { kernel: '', models: '', programs: '', orchestrator: '', console: '' }
+  const found = Object.fromEntries(names.map(name => [name, ''])) as Record<Section, string>
   let rest = text
   for (const name of names.toReversed()) {
     const at = SECTIONS[name] === '' ? 0 : rest.indexOf(SECTIONS[name])

@@ -161,8 +161,8 @@ async function measurePlane(program: Program, store: string): Promise<NonNullabl
       await victim.kill()
       await load.settled(clients)
       const nextGrants = new Map<number, number>()
+      // Clients with an even number began with the control plane that was killed.
       for (const { client, at } of load.grants)
-        // Clients with an even number began with the control plane that was killed.
         if (at > killedAt && client % 2 === 0 && !nextGrants.has(client)) nextGrants.set(client, at - killedAt)
       await sleep(LOAD_MS)
       gaps.push(longestGap(load, killedAt, performance.now()))
@@ -223,7 +223,9 @@ function lossesText({ delivered, lost, doubled }: Losses): string {
 function text({ node, plane, promote }: FailoverResult): string {
   const lines: string[] = []
   if (node !== null)
-    lines.push(`node killed: the other one begins after ${withRange(node.second_effect_ms, ' ms')}; lease ${leaseMs} ms\n`)
+    lines.push(
+      `node killed: the other one begins after ${withRange(node.second_effect_ms, ' ms')}; lease ${leaseMs} ms\n`
+    )
   if (plane !== null)
     lines.push(
       `control plane killed: ${withRange(plane.gap_ms, ' ms')} without a grant, last client ${withRange(plane.last_client_ms, ' ms')}; ${lossesText(plane)}`

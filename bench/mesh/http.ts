@@ -3,7 +3,7 @@
  * PostgreSQL server and 64 clients, each with one connection. Compared in rotation with plain statements of `pg` without
  * HTTP, on 8 connections and on one for each client. BullMQ, and JetStream with a sync after each write, are reported.
  *
- * Each control plane is a process of its own. The load shares the cores with them and with the database.
+ * Each control plane is a separate process. The load shares the cores with them and with the database.
  *
  *   node --import tsx --conditions=svc-source bench/mesh/http.ts [--json] [--rounds N] [--seconds N] [--clients N]
  *     [--planes N,N,…]
@@ -17,6 +17,7 @@ import { installPeers } from '../task-queues/peer-packages.ts'
 import { type Server, startPostgres, startRedis } from '../task-queues/servers.ts'
 import { openFolder, PEERS } from './bench-folder.ts'
 import { type Child, compiledProgram } from './child.ts'
+import { JETSTREAM_PACKAGES, openJetStream, startNats } from './jetstream.ts'
 import { LeftOut } from './left-out.ts'
 import { CONNECTIONS, startPlane } from './planes.ts'
 import { BODY, bareQueue, taskQueue, urlOf } from './queues.ts'
@@ -54,7 +55,11 @@ function wireCycle(client: WireClient, node: string): () => Promise<void> {
       idempotency_key: `bench-${process.pid}-${keys++}`
     })
     for (;;) {
-      const { messages } = await client.call('/a2a/inbox', { receiver_agent_id: RECEIVER, claimer_node_id: node, own: false })
+      const { messages } = await client.call('/a2a/inbox', {
+        receiver_agent_id: RECEIVER,
+        claimer_node_id: node,
+        own: false
+      })
       const [message] = messages as readonly { readonly id: number; readonly fence: number }[]
       // Another client may claim the message at this moment.
       if (message === undefined) continue
@@ -65,7 +70,12 @@ function wireCycle(client: WireClient, node: string): () => Promise<void> {
 }
 
 /** Clients of the first `count` control planes, in turn. */
-async function overHttp(planes: readonly Child[], count: number, clients: number, postgres: Server): Promise<Contestant> {
+async function overHttp(
+  planes: readonly Child[],
+  count: number,
+  clients: number,
+  postgres: Server
+): Promise<Contestant> {
   const opened = Array.from({ length: clients }, (_, index) => new WireClient((planes[index % count] as Child).url))
   const cycles = await Promise.all(
     opened.map(async (client, index) => {
@@ -90,9 +100,9 @@ const folder = openFolder('http')
 const leftOut = new LeftOut()
 const postgres = await leftOut.open('PostgreSQL', () => startPostgres(join(folder.path, 'postgres')))
 const peers = await leftOut.openPeer('BullMQ', () => installPeers(PEERS))
-const redis =
-  peers === null ? null : await leftOut.open('redis-server', () => startRedis(join(folder.path, 'redis')))
-leftOut.add('JetStream', 'not compared')
+const redis = peers === null ? null : await leftOut.open('redis-server', () => startRedis(join(folder.path, 'redis')))
+const natsPeers = await leftOut.openPeer('JetStream', () => installPeers(`${PEERS}-nats`, JETSTREAM_PACKAGES))
+const nats = natsPeers === null ? null : await leftOut.open('JetStream', () => startNats(join(folder.path, 'nats')))
 const planes: Child[] = []
 const contestants: Contestant[] = []
 try {
@@ -106,6 +116,8 @@ try {
   }
   if (peers !== null && redis !== null)
     contestants.push(await taskQueue(progress => openBullmq(peers, redis, progress, false), clients))
+  if (natsPeers !== null && nats !== null)
+    contestants.push(await taskQueue(progress => openJetStream(natsPeers, nats, progress), clients))
   const results = await inRotation(contestants, {
     rounds: Number(values.rounds),
     milliseconds: Number(values.seconds) * 1_000
@@ -116,7 +128,7 @@ try {
 } finally {
   for (const contestant of contestants) await contestant.close()
   for (const plane of planes) await plane.kill()
-  await Promise.all([redis?.stop(), postgres?.stop()])
+  await Promise.all([redis?.stop(), nats?.stop(), postgres?.stop()])
   folder.remove()
 }
 process.exit()

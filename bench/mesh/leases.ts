@@ -114,7 +114,10 @@ async function measure(calls: readonly [grant: Call, update: Call]): Promise<Lea
     rounds.push({ grant, update })
   }
   const of = (kind: 'grant' | 'update', part: number): number[] => rounds.map(round => percentile(round[kind], part))
-  const latency = (kind: 'grant' | 'update'): Latency => ({ p50: figureOf(of(kind, 0.5)), p99: figureOf(of(kind, 0.99)) })
+  const latency = (kind: 'grant' | 'update'): Latency => ({
+    p50: figureOf(of(kind, 0.5)),
+    p99: figureOf(of(kind, 0.99))
+  })
   return {
     grant: latency('grant'),
     update: latency('update'),
@@ -144,9 +147,13 @@ async function run(postgres: Server): Promise<Omit<LeaseResult, 'left_out'>> {
     }
     const calls = [grant, update] as const
     const idle = await measure(calls)
-    child = fork(import.meta.filename, ['--load', url, '--share', values.share, '--milliseconds', values.milliseconds], {
-      execArgv: ['--import', 'tsx', '--conditions=svc-source']
-    })
+    child = fork(
+      import.meta.filename,
+      ['--load', url, '--share', values.share, '--milliseconds', values.milliseconds],
+      {
+        execArgv: ['--import', 'tsx', '--conditions=svc-source']
+      }
+    )
     const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the load ended with ${code}`)))
     ended.catch(() => {})
     const [rate] = (await Promise.race([once(child, 'message'), ended])) as [number]

@@ -37,7 +37,7 @@ export interface NodesTask {
   readonly kind: 'nodes'
   readonly urls: readonly string[]
   readonly token: string
-  /** Ids of the nodes, each with connections of its own. */
+  /** Ids of the nodes, each with separate connections. */
   readonly ids: readonly string[]
   readonly policy: MeshPolicy
   readonly heartbeatSeconds: number

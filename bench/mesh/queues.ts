@@ -63,7 +63,7 @@ export function contractQueue({ name, about, stores, callers, keyed = false }: C
 }
 
 /**
- * The contract with workers of its own, like the peers: all tasks of a turn of the event loop are put in one call, and a
+ * The contract with separate workers, like the peers: all tasks of a turn of the event loop are put in one call, and a
  * worker claims and acknowledges up to {@link BATCH} items a call.
  */
 export async function contractInBulk(
@@ -175,15 +175,16 @@ export async function pgBossOneByOne(peers: Peers, postgres: Server, callers: nu
   return {
     name: 'pg-boss, one by one',
     about: `pg-boss ${peers.version('pg-boss')}, PostgreSQL ${postgres.version}, fsync on, ${callers} callers and connections`,
-    measure: milliseconds => cyclesPerSecond(
-      Array.from({ length: callers }, () => cycle),
-      milliseconds
-    ),
+    measure: milliseconds =>
+      cyclesPerSecond(
+        Array.from({ length: callers }, () => cycle),
+        milliseconds
+      ),
     close: () => boss.stop({ graceful: false, wait: true })
   }
 }
 
-/** A queue with workers of its own, which gets all tasks of a turn of the event loop in one call. */
+/** A queue with separate workers, which gets all tasks of a turn of the event loop in one call. */
 export async function taskQueue(
   open: (progress: Progress) => Promise<TaskQueue>,
   concurrency: number

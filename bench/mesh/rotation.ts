@@ -36,10 +36,7 @@ export async function inRotation(
 }
 
 /** Repeats one cycle in each caller until the time is over. Returns cycles per second. */
-export async function cyclesPerSecond(
-  cycles: readonly (() => Promise<void>)[],
-  milliseconds: number
-): Promise<number> {
+export async function cyclesPerSecond(cycles: readonly (() => Promise<void>)[], milliseconds: number): Promise<number> {
   let count = 0
   const begin = performance.now()
   const call = async (cycle: () => Promise<void>): Promise<void> => {

@@ -47,8 +47,7 @@ const folder = openFolder('store')
 const leftOut = new LeftOut()
 const postgres = await leftOut.open('PostgreSQL', () => startPostgres(join(folder.path, 'postgres')))
 const peers = await leftOut.openPeer('pg-boss and BullMQ', () => installPeers(PEERS))
-const redis =
-  peers === null ? null : await leftOut.open('redis-server', () => startRedis(join(folder.path, 'redis')))
+const redis = peers === null ? null : await leftOut.open('redis-server', () => startRedis(join(folder.path, 'redis')))
 const contestants: Contestant[] = []
 try {
   const stores = await compiledStores()
