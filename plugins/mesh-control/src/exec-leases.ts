@@ -14,6 +14,8 @@ import type { MeshScope } from './scope.ts'
 const PAGE = 500
 /** Maximum number of leases in one answer. */
 const MAX_LISTED = 100_000
+/** Maximum bytes of leases in one answer, which its readers can read. */
+const MAX_LISTED_BYTES = 14 * 1024 * 1024
 
 export interface ExecLeasesOptions {
   readonly store: () => Coordination
@@ -71,14 +73,19 @@ export class ExecLeases {
       throw refuse('MSC_NOT_FOUND', 'there is no such lease')
   }
 
-  /** Returns the live leases, by id. */
+  /** Returns the live leases, by id; of very many, the first ones. */
   async list(): Promise<readonly ExecLease[]> {
     const found: ExecLease[] = []
     let after: number | undefined
+    let bytes = 0
     while (found.length < MAX_LISTED) {
       const page = { limit: PAGE, ...(after === undefined ? null : { after }) }
       const leases = await this.#store.leases(this.#options.scope.stored, page)
-      found.push(...leases.map(wireLease))
+      for (const lease of leases.map(wireLease)) {
+        bytes += Buffer.byteLength(JSON.stringify(lease)) + 1
+        if (bytes > MAX_LISTED_BYTES) return found
+        found.push(lease)
+      }
       after = leases.at(-1)?.fence
       if (leases.length < PAGE) break
     }

@@ -214,7 +214,7 @@ export class Mailbox {
       const wanted = Math.min(PAGE, limit - texts.length)
       const items = await read({ limit: wanted, ...(before === undefined ? null : { before }) })
       for (const text of await render(items)) {
-        bytes += text.length
+        bytes += Buffer.byteLength(text)
         if (texts.length > 0 && bytes > MAX_ANSWER_BYTES) return `{"messages":[${texts.join(',')}]}`
         texts.push(text)
       }

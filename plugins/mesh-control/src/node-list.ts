@@ -6,12 +6,12 @@ import type { MeshScope } from './scope.ts'
 
 /** How long a list is served, in milliseconds. */
 const KEEP_MS = 250
-/** Maximum characters of one record. That of a real machine has about 1,000. */
-const MAX_RECORD_CHARS = 32_768
-/** Maximum characters of the list. A node reads at most 16 MiB, so a longer list would reach none. */
-const MAX_LIST_CHARS = 12 * 1024 * 1024
+/** Maximum bytes of one record. That of a real machine has about 1,000. */
+const MAX_RECORD_BYTES = 32_768
+/** Maximum bytes of the list. A node reads at most 16 MiB, so a longer list would reach none. */
+const MAX_LIST_BYTES = 12 * 1024 * 1024
 /** The same for records that grow: heartbeats of nodes of a full mesh are still accepted. */
-const MAX_GROWN_LIST_CHARS = 14 * 1024 * 1024
+const MAX_GROWN_LIST_BYTES = 14 * 1024 * 1024
 
 export interface RenderedList {
   readonly body: string
@@ -47,9 +47,9 @@ export class NodeLists {
     this.#kept = null
   }
 
-  /** Returns the characters of the list of all nodes. */
+  /** Returns the bytes of the list of all nodes. */
   async size(): Promise<number> {
-    return (await this.#snapshot()).body.length
+    return Buffer.byteLength((await this.#snapshot()).body)
   }
 
   /** Returns all nodes. */
@@ -105,9 +105,9 @@ export function nodeLimit(lists: NodeLists): RecordLimit {
   return new RecordLimit({
     what: 'the record of a node',
     remedy: 'set server_stale_prune_ms, so that nodes that are gone are not listed',
-    maxChars: MAX_RECORD_CHARS,
-    maxTotalChars: MAX_LIST_CHARS,
-    maxGrownChars: MAX_GROWN_LIST_CHARS,
+    maxBytes: MAX_RECORD_BYTES,
+    maxTotalBytes: MAX_LIST_BYTES,
+    maxGrownBytes: MAX_GROWN_LIST_BYTES,
     total: () => lists.size()
   })
 }

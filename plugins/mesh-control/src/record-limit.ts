@@ -8,13 +8,13 @@ export interface RecordLimitOptions {
   readonly what: string
   /** How room is made, for errors. */
   readonly remedy: string
-  /** Maximum characters of one record. */
-  readonly maxChars: number
-  /** Maximum characters of all records above which no new ones are added. */
-  readonly maxTotalChars: number
-  /** Maximum characters of all records above which none may grow. */
-  readonly maxGrownChars: number
-  /** Returns the current characters of all records. */
+  /** Maximum bytes of one record. */
+  readonly maxBytes: number
+  /** Maximum bytes of all records above which no new ones are added. */
+  readonly maxTotalBytes: number
+  /** Maximum bytes of all records above which none may grow. */
+  readonly maxGrownBytes: number
+  /** Returns the current bytes of all records. */
   readonly total: () => Promise<number>
 }
 
@@ -33,18 +33,18 @@ export class RecordLimit {
    * `MSC_BODY_TOO_LARGE` for a record that is too large, and `MSC_UNAVAILABLE` if all of them would be.
    */
   async assertRoom(record: string, known: string | null): Promise<void> {
-    const { what, remedy, maxChars, maxTotalChars, maxGrownChars, total } = this.#options
-    if (record.length > maxChars)
-      throw refuse('MSC_BODY_TOO_LARGE', `${what} has ${record.length} characters; the maximum is ${maxChars}`)
-    const growth = record.length - (known?.length ?? 0)
+    const { what, remedy, maxBytes, maxTotalBytes, maxGrownBytes, total } = this.#options
+    const bytes = Buffer.byteLength(record)
+    if (bytes > maxBytes) throw refuse('MSC_BODY_TOO_LARGE', `${what} has ${bytes} bytes; the maximum is ${maxBytes}`)
+    const growth = bytes - (known === null ? 0 : Buffer.byteLength(known))
     if (growth <= 0) return
     if (performance.now() - this.#readAt >= SIZE_MS) {
       this.#total = await total()
       this.#readAt = performance.now()
     }
-    const max = known === null ? maxTotalChars : maxGrownChars
+    const max = known === null ? maxTotalBytes : maxGrownBytes
     if (this.#total + growth > max)
-      throw refuse('MSC_UNAVAILABLE', `there is no room for ${what}: all have ${max} characters; ${remedy}`)
+      throw refuse('MSC_UNAVAILABLE', `there is no room for ${what}: all have ${max} bytes; ${remedy}`)
     this.#total += growth
   }
 }

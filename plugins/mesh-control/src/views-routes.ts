@@ -5,17 +5,17 @@ import { RecordLimit } from './record-limit.ts'
 import { refuse } from './refusal.ts'
 import type { MeshScope } from './scope.ts'
 
-/** Maximum characters of views in one answer; the first view always fits. */
-const MAX_ANSWER_CHARS = 8 * 1024 * 1024
+/** Maximum bytes of views in one answer; the first view always fits. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 /** Views that one request removes because their processes have long been silent. */
 const MAX_REMOVED = 20
 /** Age in milliseconds at which a view is removed from the store. */
 const REMOVE_AFTER_MS = 20 * VIEW_EXPIRY_MS
 const MAX_ATTEMPTS = 5
-/** Maximum characters of one view: 500 tasks of an average length. */
-const MAX_VIEW_CHARS = 1024 * 1024
-/** Maximum characters of all stored views, which a request reads at once. */
-const MAX_STORED_CHARS = 32 * 1024 * 1024
+/** Maximum bytes of one view: 500 tasks of an average length. */
+const MAX_VIEW_BYTES = 1024 * 1024
+/** Maximum bytes of all stored views, which a request reads at once. */
+const MAX_STORED_BYTES = 32 * 1024 * 1024
 /** How long the stored views are used, in milliseconds: concurrent requests share one reading. */
 const KEEP_MS = 250
 
@@ -46,10 +46,10 @@ export function viewRoutes({ store, scope, nodes }: ViewParts): readonly MeshRou
   const limit = new RecordLimit({
     what: 'the view of a process',
     remedy: `views of processes that ended are removed after ${REMOVE_AFTER_MS / 1_000} s`,
-    maxChars: MAX_VIEW_CHARS,
-    maxTotalChars: MAX_STORED_CHARS,
-    maxGrownChars: MAX_STORED_CHARS,
-    total: async () => (await read()).reduce((sum, { record }) => sum + record.length, 0)
+    maxBytes: MAX_VIEW_BYTES,
+    maxTotalBytes: MAX_STORED_BYTES,
+    maxGrownBytes: MAX_STORED_BYTES,
+    total: async () => (await read()).reduce((sum, { record }) => sum + Buffer.byteLength(record), 0)
   })
   const publish = async (body: ViewBody): Promise<void> => {
     await nodes.requireJoined(body.node_id)
@@ -75,8 +75,8 @@ export function viewRoutes({ store, scope, nodes }: ViewParts): readonly MeshRou
       if (now - seenAt > REMOVE_AFTER_MS) silent.push(id)
       if (now - seenAt > VIEW_EXPIRY_MS || !record.startsWith(beginning)) continue
       const text = `{"version":${version},${record.slice(1)}`
-      size += text.length
-      if (texts.length > 0 && size > MAX_ANSWER_CHARS) break
+      size += Buffer.byteLength(text)
+      if (texts.length > 0 && size > MAX_ANSWER_BYTES) break
       texts.push(text)
     }
     for (const id of silent.slice(0, MAX_REMOVED)) await store().nodes.remove(views, id)

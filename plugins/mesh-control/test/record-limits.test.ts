@@ -1,7 +1,8 @@
+import { meshStoreScope } from '@svc/contracts'
 import t from 'tap'
 import { nodeReport, openWorld } from './world.ts'
 
-/** Characters that a node reads at most in one answer. */
+/** Bytes that a node reads at most in one answer. */
 const READABLE = 16 * 1024 * 1024
 
 t.test('a node with a huge record is refused, and its known record stays', async t => {
@@ -22,7 +23,8 @@ t.test(
   async t => {
     const { join, post, get } = await openWorld(t)
     await join('honest')
-    const junk = 'x'.repeat(32_000)
+    // Three bytes each in UTF-8.
+    const junk = '€'.repeat(10_800)
     const statuses: number[] = []
     let next = 0
     const flood = async (): Promise<void> => {
@@ -30,9 +32,12 @@ t.test(
     }
     await Promise.all(Array.from({ length: 8 }, flood))
     t.same([...new Set(statuses)].sort(), [200, 503])
-    t.match(await join('late', { junk }), { status: 503, text: /no room for the record of a node.*server_stale_prune_ms/ })
+    t.match(await join('late', { junk }), {
+      status: 503,
+      text: /no room for the record of a node.*server_stale_prune_ms/
+    })
     const list = await get('/nodes')
-    t.ok(list.text.length < READABLE, `${list.text.length} characters`)
+    t.ok(Buffer.byteLength(list.text) < READABLE)
     const beat = { ...nodeReport('honest'), loaded_llm_models: ['a-model'] }
     t.match(await post('/heartbeat', beat), { status: 200, json: { loaded_llm_models: ['a-model'] } })
     // Room is free again once nodes have left.
@@ -82,6 +87,19 @@ t.test('views are bounded together, and one more request reads no more than thei
   t.equal(statuses.at(-1), 503)
   const list = await get('/x/views?repository_id=r')
   t.equal(list.status, 200)
-  t.ok(list.text.length < READABLE)
+  t.ok(Buffer.byteLength(list.text) < READABLE)
   t.equal((await post('/x/views', view('n0', 10))).status, 204, 'a view may become smaller')
+})
+
+t.test('the list of leases stays readable, however long their keys are', async t => {
+  const { join, get, store } = await openWorld(t)
+  await join('n1')
+  // As stored for the control plane without a scope; many requests would take a minute.
+  const scope = meshStoreScope(null)
+  const key = '\u0001'.repeat(1_900)
+  for (let index = 0; index < 1_600; index += 1) await store.grant(scope, `${key}${index}`, 'n1', 3_600_000)
+  const list = await get('/exec/leases')
+  t.equal(list.status, 200)
+  t.ok(Buffer.byteLength(list.text) < READABLE)
+  t.ok((list.json?.leases.length as number) > 1_000, `${list.json?.leases.length} leases`)
 })
