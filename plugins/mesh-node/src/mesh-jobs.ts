@@ -272,7 +272,8 @@ function outcomeOf({ payload }: MeshMessage, control: string): MeshActivityOutco
 }
 
 function payloadOf({ args, labels, workflow, activity, timeoutMs }: MeshActivityRequest, isLimited: boolean): object {
-  const [text] = [args.task, args.description, ...Object.values(args)].filter(each => typeof each === 'string')
+  const { job: _, ...facts } = args
+  const [text] = [facts.task, facts.description, ...Object.values(facts)].filter(each => typeof each === 'string')
   return {
     task_description: text ?? `${activity}(${JSON.stringify(args)})`,
     assigned_agent_id: 0,

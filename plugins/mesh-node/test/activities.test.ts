@@ -291,15 +291,16 @@ t.test('a worker drops a job whose sender has gone, at the time limit of its ste
 t.test('a workflow can dispatch a job and wait for it later', async t => {
   const control = await openControl(t)
   const one = await open(t, control, { name: 'one', orchestrator: QUIET })
-  await open(t, control, { name: 'gpu', orchestrator: WORKS, run: async () => ({ result: 'done' }) })
+  const gpu = await open(t, control, { name: 'gpu', orchestrator: WORKS, run: async () => ({ result: 'done' }) })
   await joined(control, 'gpu')
-  const args = { task: 'Train', job: 'nightly' }
+  const args = { job: 'nightly', model: 'Train it' }
   const started = await one.run({ args })
   t.match(started, { control: 'dispatch_ok', output: /^nightly@9\d{15}$/ })
   await one.forget(REQUEST.key)
   const wait = { operation: 'wait', args: { job: started?.output } } as const
   t.match(await one.run({ ...wait, key: 'k2' }), { control: 'wait_ok', output: 'done', node_id: 'gpu' })
   t.match(await one.run({ ...wait, key: 'k2' }), { output: 'done' }, 'requested again after a crash')
+  t.match(gpu.jobs, [{ payload: { task_description: 'Train it', args } }])
   await one.forget('k2')
   t.equal(await control.store.count('a2a:'), 0)
   await t.rejects(one.run({ operation: 'wait', args: {} }), { code: 'MND_PAYLOAD_INVALID' })

@@ -144,9 +144,11 @@ export class MeshSteps {
   }
 
   async #answer({ token }: ClaimedEntry, step: MeshStep, unwanted: AbortSignal): Promise<void> {
-    const { store, program, activities, onAnswer } = this.#options
+    const { store, program, onAnswer } = this.#options
     const { runId, signal } = step
-    const answer = (await this.#isAnswered(step)) ? null : await this.#run(step, unwanted)
+    // The plugin may be reloaded meanwhile; this instance knows what it has kept.
+    const mesh = this.#options.activities()
+    const answer = (await this.#isAnswered(step)) ? null : await this.#run(step, mesh, unwanted)
     if (answer === 'stopped') return
     const isStored = await store.transaction(async tx => {
       // Another process has the step if the lease ended meanwhile.
@@ -159,7 +161,7 @@ export class MeshSteps {
     })
     if (!isStored) return
     onAnswer()
-    await activities()?.forget(this.#meshKey(step))
+    await mesh?.forget(this.#meshKey(step))
   }
 
   /** A turn that began before the answer may request the step again. */
@@ -167,9 +169,12 @@ export class MeshSteps {
     return (await this.#options.store.query(ANSWERED, [runId, signal])).rows.length > 0
   }
 
-  async #run(step: MeshStep, unwanted: AbortSignal): Promise<MeshAnswer | 'stopped'> {
+  async #run(
+    step: MeshStep,
+    activities: MeshActivities | undefined,
+    unwanted: AbortSignal
+  ): Promise<MeshAnswer | 'stopped'> {
     if (this.#options.status()?.enabled() !== true) return { kind: 'skipped', reason: 'SVC_MESH_ENABLED is not set' }
-    const activities = this.#options.activities()
     if (activities === undefined) return { kind: 'skipped', reason: 'the plugin mesh-node is not active' }
     const { runId: _, signal: __, until, ...request } = step
     const timeoutMs = until - Date.now()
