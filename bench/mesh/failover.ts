@@ -243,6 +243,7 @@ const leftOut = new LeftOut()
 const postgres = await leftOut.open('PostgreSQL', () => startPostgres(join(folder.path, 'postgres')))
 try {
   const program = await compiledProgram(folder.path)
+  if (only.includes('promote') && noPostgres !== false) leftOut.add('promotion of a standby', noPostgres)
   const isOn = (name: string): boolean => only.includes(name) && postgres !== null
   const store = postgres === null ? '' : urlOf(postgres)
   const result: FailoverResult = {

@@ -39,7 +39,7 @@ export interface LeaseLatency {
 export interface LeaseResult {
   readonly idle: LeaseLatency | null
   readonly loaded: LeaseLatency | null
-  /** Items per second of the load. */
+  /** Items per second that the load reached. */
   readonly load_per_second: number
   readonly share: number
   readonly left_out: readonly string[]
@@ -65,7 +65,10 @@ const { values } = parseArgs({
 })
 const share = Number(values.share)
 
-/** Measures the maximum rate, reports it to the parent, and continues at a share of it. */
+/**
+ * Measures the maximum rate, sends it to the parent, and continues at a share of it. Answers a message of the parent with the
+ * items per second since then.
+ */
 async function runLoad(url: string): Promise<void> {
   const { openPostgresStore } = await compiledStores()
   const { store } = openPostgresStore(url, CONNECTIONS)
@@ -77,15 +80,18 @@ async function runLoad(url: string): Promise<void> {
   process.send?.(rate)
   const begin = performance.now()
   let started = 0
+  let completed = 0
   let running = 0
+  process.on('message', () => process.send?.((completed * 1_000) / (performance.now() - begin)))
   for (;;) {
     const due = ((performance.now() - begin) * rate) / 1_000
     // A load that falls behind does not grow without limit.
     for (; started < due; started += 1) {
       if (running >= 4 * CALLERS) continue
       running += 1
-      void cycle().finally(() => {
+      void cycle().then(() => {
         running -= 1
+        completed += 1
       })
     }
     await sleep(1)
@@ -156,8 +162,10 @@ async function run(postgres: Server): Promise<Omit<LeaseResult, 'left_out'>> {
     )
     const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the load ended with ${code}`)))
     ended.catch(() => {})
-    const [rate] = (await Promise.race([once(child, 'message'), ended])) as [number]
+    await Promise.race([once(child, 'message'), ended])
     const loaded = await Promise.race([measure(calls), ended])
+    child.send('rate')
+    const [rate] = (await Promise.race([once(child, 'message'), ended])) as [number]
     return { idle, loaded, load_per_second: Math.round(rate), share }
   } finally {
     child?.kill('SIGKILL')

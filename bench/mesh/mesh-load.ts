@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RECEIVER, type WireAnswer, WireClient } from './wire-client.ts'
+import { nodeReport, RECEIVER, type WireAnswer, WireClient } from './wire-client.ts'
 
 /** Wait before the next attempt after an error, in milliseconds. */
 const RETRY_MS = 10
@@ -35,23 +35,31 @@ export class MeshLoad {
   readonly #acks = new Map<number, AckOutcome[]>()
   readonly #clients: Promise<void>[]
   #isOver = false
+  #error: unknown = null
 
   /** `name` distinguishes the keys of loads on one store. */
   constructor(urls: readonly string[], name: string, clients: number) {
     this.#urls = urls
     this.#prefix = name
     this.#clients = Array.from({ length: clients }, (_, index) => this.#work(index))
+    for (const client of this.#clients)
+      client.catch(error => {
+        this.#error ??= error
+      })
   }
 
   get grants(): readonly Grant[] {
     return this.#grants
   }
 
-  /** Resolves when each client has had a lease since now. */
+  /** Resolves when each client has had a lease since now. Throws the error of a client. */
   async settled(clients: number): Promise<void> {
     const from = performance.now()
     const seen = (): number => new Set(this.#grants.filter(({ at }) => at > from).map(({ client }) => client)).size
-    while (seen() < clients) await sleep(20)
+    while (seen() < clients) {
+      if (this.#error !== null) throw this.#error
+      await sleep(20)
+    }
   }
 
   /** Ends the load, waits until the leases of messages have ended, and takes what is left. */
@@ -121,7 +129,11 @@ class Failover {
   }
 
   async join(node: string): Promise<void> {
-    await this.#clients[this.#current]?.join(node)
+    for (;;) {
+      const answer = await this.#post('/join', nodeReport(node))
+      if (answer?.status === 200) return
+      if (answer !== null) throw new Error(`/join answered ${answer.status} to ${node}`)
+    }
   }
 
   async grant(node: string, key: string): Promise<boolean> {
