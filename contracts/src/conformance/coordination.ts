@@ -282,6 +282,17 @@ export function coordinationSuite({ open }: CoordinationSubject): ConformanceSui
       await store.park([token(again)])
       assert.deepEqual(await claim(store, 'q', 'h', 1), [], 'the wake was used')
     }),
+    each('a wake after the lease has expired is kept for the holder that parks the item late', async store => {
+      await put(store, { queue: 'q', body: '1', key: 'k' })
+      const [item] = await store.claim('q', 'h', { max: 1, leaseMs: 1 })
+      await expired(store, item)
+      // A claim of another item of the queue may notice the expired lease.
+      await put(store, { queue: 'q', body: '2', priority: 255 })
+      assert.deepEqual(bodies(await claim(store, 'q', 'other', 1)), ['2'])
+      assert.equal(await store.wake('q', ['k']), 1)
+      assert.deepEqual(await store.park([token(item)]), [true])
+      assert.deepEqual(bodies(await claim(store, 'q', 'other', 1)), ['1'], 'the wake is not lost')
+    }),
     each('a wake makes a delayed item ready, and leaves a ready one', async store => {
       await store.put([
         { queue: 'q', body: '1', key: 'a', delayMs: LONG_MS },

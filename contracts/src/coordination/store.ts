@@ -35,7 +35,7 @@ export interface Coordination {
   /** Extends leases from now on. True only with the current fence and before the lease has expired. */
   extend(tokens: readonly ItemToken[], leaseMs: number): Promise<readonly boolean[]>
   /**
-   * Returns leased items to their queue, ready after `delayMs`, or at once if they were woken while they were leased.
+   * Returns leased items to their queue, ready after `delayMs`, or at once if they were woken since they were claimed.
    * True at most once a claim, and only with the current fence; then the token is no longer valid.
    */
   nack(
@@ -43,7 +43,7 @@ export interface Coordination {
     options: { readonly delayMs: number; readonly error?: string }
   ): Promise<readonly boolean[]>
   /**
-   * Holds leased items back until `wake`. An item that was woken while it was leased becomes ready at once. True as for
+   * Holds leased items back until `wake`. An item that was woken since it was claimed becomes ready at once. True as for
    * `nack`.
    */
   park(tokens: readonly ItemToken[]): Promise<readonly boolean[]>

@@ -132,8 +132,8 @@ export class ModelItems {
       return item.key !== undefined && keys.includes(item.key) && this.#keys.get(`${queue}\n${item.key}`)?.id === id
     })
     for (const each of found) {
-      if (each.state === 'leased') each.wanted = true
-      else each.state = 'ready'
+      each.wanted = each.granted
+      if (each.state !== 'leased') each.state = 'ready'
     }
     return found.length
   }

@@ -223,8 +223,9 @@ export function wakeItems(
   }
 }
 
+/** An item whose lease has expired may be ready, and its holder may still park it. So the wake is kept for it, too. */
 const WAKE = `update coord_items set state = case when state = 1 then 1 else 0 end,
-  wanted = case when state = 1 then 1 else 0 end
+  wanted = granted
 where id in (select id from coord_keys where key_hash in (select value from json_each(?2))) and queue = ?1
 returning id, state`
 

@@ -7,7 +7,7 @@ export const COORDINATION_SCHEMA = 1
  *
  * - `coord_items`: `state` is 0 ready, 1 leased, 2 delayed, 3 parked. `granted` is 1 while the fence is the token of a
  *   claim, also after the lease has expired; it is 0 before the first claim, and after `nack` and `park`. `wanted` is 1
- *   if a leased item was woken. The body comes last, so that other columns are read without it.
+ *   if the item was woken since that claim. The body comes last, so that other columns are read without it.
  * - `coord_keys`: one row for each key that was used, for ever.
  * - `coord_nodes`: `record` is null for a removed node. Its row stays for lists of changes, and for its quarantine.
  * - `coord_seq`: counters, and the epoch, which `svc db restore` raises.

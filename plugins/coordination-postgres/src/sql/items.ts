@@ -378,6 +378,7 @@ language sql stable as $$
     )
 $$;
 
+-- An item whose lease has expired may be ready, and its holder may still park it. So the wake is kept for it, too.
 create or replace function svc_coord.wake_v1(p_queue text, p_keys bytea[])
 returns table (found integer, ready integer)
 language plpgsql as $$
@@ -390,7 +391,7 @@ begin
   return query
     with changed as (
       update svc_coord.items
-      set woken = state = 1, state = case when state = 1 then 1 else 0 end
+      set woken = held, state = case when state = 1 then 1 else 0 end
       where id = any(v_ids)
       returning state
     )

@@ -17,7 +17,7 @@ create sequence if not exists svc_coord.lease_numbers;
 
 -- state: 0 ready, 1 leased, 2 delayed, 3 parked
 -- held: the fence of the last claim is still accepted, also after the lease has expired
--- woken: the item was woken while it was leased
+-- woken: the item was woken since it was claimed
 create table if not exists svc_coord.items (
   id bigint primary key,
   queue text collate "C" not null,
