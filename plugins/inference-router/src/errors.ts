@@ -7,6 +7,7 @@ export const routerErrors = errorTable({
   IRT_UNAUTHORIZED: { message: 'The API key is missing or wrong.', status: 401 },
   IRT_TOO_MANY_KEYS: { message: 'Too many wrong API keys came from one address.', status: 429 },
   IRT_HOST: { message: 'A router on a loopback address received a request for another host name.', status: 403 },
+  IRT_ORIGIN: { message: 'A web page called a router that requires no API key.', status: 403 },
   IRT_MEDIA_TYPE: { message: 'A browser sent a body whose content type is not JSON.', status: 415 },
   IRT_BODY_TOO_LARGE: { message: 'The request body is larger than the limit.', status: 413 },
   IRT_MODEL_UNKNOWN: { message: 'No server has the named model.', status: 404 },

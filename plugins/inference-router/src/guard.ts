@@ -16,9 +16,15 @@ export class Guard {
     this.#keys = key === undefined ? null : new AccessTokens([key], new TokenBuckets(MAX_WRONG_KEYS_PER_MINUTE))
   }
 
-  /** Throws `IRT_HOST`, `IRT_UNAUTHORIZED` or `IRT_TOO_MANY_KEYS`. */
+  /** Throws `IRT_HOST`, `IRT_ORIGIN`, `IRT_UNAUTHORIZED` or `IRT_TOO_MANY_KEYS`. */
   check(request: IncomingMessage): void {
     this.checkHost(request)
+    // The router has no pages and allows no others, so such a request could only come from a page whose name was pointed
+    // at this router.
+    if (request.headers.origin !== undefined && this.#keys === null)
+      throw routerErrors.create('IRT_ORIGIN', 'web pages may not call this router', {
+        hint: 'call it from a server, or set inference_router.api_key'
+      })
     if (this.#keys === null) return
     const given = /^Bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
     if (given === undefined) throw unauthorized('no API key was sent')

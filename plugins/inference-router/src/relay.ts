@@ -223,10 +223,20 @@ export class Relay {
       return
     }
     const response = exchange.stream()
-    for (const [name, value] of Object.entries(headersToClient(message, server.name))) {
-      if (value !== undefined) response.setHeader(name, value)
+    try {
+      for (const [name, value] of Object.entries(headersToClient(message, server.name))) {
+        if (value !== undefined) response.setHeader(name, value)
+      }
+      response.writeHead(status)
+    } catch (error) {
+      // A header that Node.js does not send: the client sees that the answer ends, and the server loses its slot.
+      this.#parts.log.warn('a model server answered with a header that cannot be sent', { server: server.name, error })
+      job.call?.abort()
+      sent.failed()
+      sent.end('cut')
+      response.destroy()
+      return
     }
-    response.writeHead(status)
     const end = await copyBody(answer, response, this.#parts.limits().stallMs)
     if (end === 'cut') {
       server.connectionLost()

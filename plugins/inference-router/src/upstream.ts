@@ -5,6 +5,9 @@ import type { ModelServer } from './model-server.ts'
 /** Codes of errors that show that no process listens any more. */
 const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE'])
 
+/** Statuses of final responses (RFC 9110, 15). */
+const [MIN_STATUS, MAX_STATUS] = [200, 599]
+
 /** A server did not send the beginning of a response. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
@@ -96,6 +99,13 @@ export class UpstreamCall {
       request.on('close', () => failed())
       request.on('response', message => {
         connected()
+        const { statusCode = 0 } = message
+        if (statusCode < MIN_STATUS || statusCode > MAX_STATUS) {
+          why = new UpstreamError('connect', `it answered with the invalid status ${statusCode}`, false)
+          message.on('error', () => undefined)
+          request.destroy()
+          return
+        }
         message.once('data', (first: Buffer) => {
           message.pause()
           resolve({ message, first })

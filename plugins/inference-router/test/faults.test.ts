@@ -203,6 +203,38 @@ t.test('a kept connection that the server closes in between is opened again on t
   t.equal(one.received.length, 0)
 })
 
+for (const [what, head] of [
+  ['a status that HTTP does not have', 'HTTP/1.1 099 Odd\r\ncontent-length: 2\r\n\r\nok'],
+  ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
+  ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`],
+  ['no HTTP', '\u0000\u0001\u0002\r\n\r\n']
+] as const) {
+  t.test(`a server that answers with ${what} keeps no slot`, async t => {
+    const sockets: Socket[] = []
+    const raw = createServer(socket => {
+      sockets.push(socket)
+      socket.on('error', () => undefined)
+      socket.on('data', bytes => {
+        const body = JSON.stringify({ object: 'list', data: [{ id: 'm' }] })
+        const isFacts = bytes.toString('latin1').startsWith('GET')
+        socket.write(isFacts ? `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}` : head)
+      })
+    })
+    await new Promise<void>(resolve => raw.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+      raw.close()
+    })
+    const url = `http://127.0.0.1:${(raw.address() as AddressInfo).port}`
+    const { chat, servers } = await openRouter(t, { raw: { url, options: { api: 'openai' } } })
+    t.match(await chat('m', 'x'), { status: 502, text: /IRT_SERVER_FAILED/ })
+    t.match(await servers(), [{ in_flight: 0, failures: 1 }])
+    const good = await modelServer(t, { api: 'openai', models: ['m'] })
+    const both = await openRouter(t, { raw: { url, options: { api: 'openai' } }, good })
+    for (let turn = 0; turn < 6; turn++) t.match(await both.chat('m', `x${turn}`), { status: 200, server: 'good' })
+  })
+}
+
 t.test('slow facts delay neither requests nor the facts of other servers', async t => {
   const proceed: (() => void)[] = []
   const slow = await modelServer(t, {

@@ -121,10 +121,27 @@ t.test('web pages of other origins and other host names are rejected', async t =
   const one = await modelServer(t, { api: 'openai', models: ['m'] })
   const { post, url } = await openRouter(t, { one })
   const headers = { origin: 'https://evil.example', 'content-type': 'text/plain' }
-  t.equal((await post('/v1/chat/completions', { model: 'm' }, { headers })).status, 415)
+  t.equal((await post('/v1/chat/completions', { model: 'm' }, { headers })).status, 403)
   t.equal(await statusFor(url, 'evil.example'), 403)
   t.equal(await statusFor(url, 'localhost'), 200)
   t.equal(one.received.length, 0)
+})
+
+t.test('a page whose name points at a router on another address is rejected, unless it has the key', async t => {
+  const one = await modelServer(t, { api: 'openai', models: ['m'] })
+  // After DNS rebinding, the page and the router have the same origin, so that the browser asks for no permission.
+  const page = { origin: 'http://evil.example:11436', 'content-type': 'application/json' }
+  const open = await openRouter(t, { one }, { host: '0.0.0.0' })
+  const refused = await open.post('/v1/chat/completions', { model: 'm' }, { headers: page })
+  t.equal(refused.status, 403)
+  t.match(await refused.json(), { error: { code: 'IRT_ORIGIN' } })
+  t.equal(one.received.length, 0)
+  const guarded = await openRouter(t, { one }, { host: '0.0.0.0', api_key: 'key-1' })
+  t.equal((await guarded.post('/v1/chat/completions', { model: 'm' }, { headers: page })).status, 401)
+  const headers = { ...page, authorization: 'Bearer key-1' }
+  t.equal((await guarded.post('/v1/chat/completions', { model: 'm' }, { headers })).status, 200)
+  const text = { ...headers, 'content-type': 'text/plain' }
+  t.equal((await guarded.post('/v1/chat/completions', { model: 'm' }, { headers: text })).status, 415)
 })
 
 /** Returns the status of the list of models for a Host header, which `fetch` does not let a caller set. */
