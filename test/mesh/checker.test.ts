@@ -97,6 +97,24 @@ t.test('a call without an answer excuses the store', async t => {
   t.same(check([unknown('once', { key: 'v' }), call('once', { key: 'v' })], new Map()), [])
 })
 
+t.test('a client may get an item again that it has leased, if it says so', async t => {
+  const again = { ...claim('a', 2, 50), own: true }
+  t.same(check([claim('a', 1, 0), again], new Map()), [])
+  t.match(check([claim('a', 1, 0), { ...again, own: false }], new Map()), [/a got it 50 ms before/])
+  t.match(check([claim('b', 1, 0), again], new Map()), [/a got it 50 ms before/])
+})
+
+t.test('of a store that loses writes at a failover, only the fences are checked', async t => {
+  const losesWrites = { losesWrites: true }
+  t.same(check([put(), claim('a', 1, 0), claim('b', 2, 1)], new Map(), losesWrites), [])
+  t.match(check([claim('a', 1, 0), claim('b', 1, 200)], new Map(), losesWrites), [/got the same fence 1/])
+})
+
+t.test('an error that no fault explains is a violation', async t => {
+  const failed = call('ack', { id: 1, fence: 1, outcome: 'unknown', error: 'CRD_FAILED: no such table' })
+  t.same(check([failed], new Map()), ['ack by a: CRD_FAILED: no such table'])
+})
+
 async function openBed(t: Test, fault?: (typeof PLANTED_FAULTS)[string]): Promise<Bed> {
   const file = join(t.testdir(), 'coordination.db')
   const open = async (): Promise<{ readonly database: DatabaseStore; readonly store: DatabaseCoordination }> => {

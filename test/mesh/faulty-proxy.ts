@@ -86,7 +86,7 @@ export class FaultyProxy {
         this.drop('down')
       } else this.delay(random() * 20)
       await sleep(milliseconds)
-      // What is still held arrives late, or never.
+      // Held bytes arrive late, or never.
       if (random() < 0.3) this.cut()
       this.heal()
     }

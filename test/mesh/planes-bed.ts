@@ -90,9 +90,9 @@ export async function openPlanesBed(place: BedPlace, options: PlanesOptions): Pr
       const choice = random()
       const plane = pick(planes, random)
       if (choice > 0.5) return
+      if (choice < 0.1 && (kills === maxKills || !plane.isReady)) return
       faults += 1
       if (choice < 0.1) {
-        if (kills === maxKills || !plane.isReady) return
         kills += 1
         const failpoint = { method: pick(FAILPOINTS, random), when: pick(TIMES, random) }
         await Promise.race([plane.fail(failpoint), sleep(FAILPOINT_MS)])

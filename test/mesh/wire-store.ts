@@ -51,7 +51,7 @@ type Methods = Pick<
  * connection, a time-out or the status 502 to 504, its outcome is unknown.
  *
  * Messages are always acknowledged with their fence, an extension of the protocol. Without it, `a2a/ack` removes a message
- * whoever holds it: the protocol promises no more, so that would not be a fault of the control plane.
+ * whatever node holds it: the protocol promises no more, so that would not be a fault of the control plane.
  */
 export class WireStore implements Methods {
   readonly #options: WireStoreOptions

@@ -14,7 +14,8 @@ export type StoreReply =
   | { readonly id: number; readonly ok: false; readonly code: string | null; readonly message: string }
 
 export interface ServedStore {
-  readonly store: Coordination
+  /** The methods that are called. */
+  readonly store: Partial<Coordination>
   close(): Promise<void>
 }
 
