@@ -1,4 +1,4 @@
-import { coordinationBackend, coordinationFanout, readiness } from '@svc/contracts'
+import { coordinationBackend, coordinationFanout, readiness, workflowStores } from '@svc/contracts'
 import { definePlugin, errorMessage, withTimeout } from '@svc/plugin-sdk'
 import { postgresErrors } from './errors.ts'
 import { newEpoch } from './operations.ts'
@@ -13,7 +13,7 @@ export default definePlugin({
   summary: 'Keeps queues, leases and the state of the mesh in PostgreSQL, for several machines',
   config: settings,
   optional: { fanout: coordinationFanout },
-  provides: [coordinationBackend],
+  provides: [coordinationBackend, workflowStores],
   operations: [newEpoch],
   permissions: { fsRead: ['*'] },
   async activate(ctx, { fanout = null }) {
@@ -22,6 +22,7 @@ export default definePlugin({
       if (password !== undefined || ca_file !== undefined)
         ctx.log.warn('coordination.password and coordination.ca_file have no effect without coordination.url')
       ctx.provide(coordinationBackend, { store: null })
+      ctx.provide(workflowStores, { open: null })
       ctx.implement(newEpoch, () => {
         throw postgresErrors.create('CPG_NOT_CONFIGURED', 'The coordination store is not on a PostgreSQL server.', {
           hint: 'set coordination.url; for the primary database, use svc db restore',
@@ -35,6 +36,7 @@ export default definePlugin({
     const { PostgresCoordination } = await import('./postgres-coordination.ts')
     const store = new PostgresCoordination({ address, connections, fanout, log: ctx.log })
     ctx.provide(coordinationBackend, { store })
+    ctx.provide(workflowStores, { open: repository => store.workflows(repository) })
     ctx.implement(newEpoch, async ({ epoch }) => {
       const number = await store.newEpoch(epoch)
       const { location } = store

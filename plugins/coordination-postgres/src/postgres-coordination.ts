@@ -31,6 +31,7 @@ import { Leases } from './leases.ts'
 import { Nodes } from './nodes.ts'
 import type { ServerAddress } from './server-address.ts'
 import { statements } from './statements.ts'
+import { WorkflowRuns } from './workflow-runs.ts'
 
 /** Minimum interval between two cleanings, in milliseconds. */
 const CLEANING_INTERVAL_MS = 60_000
@@ -189,6 +190,11 @@ export class PostgresCoordination implements Coordination {
    */
   newEpoch(epoch?: number): Promise<number> {
     return this.#connections.newEpoch(epoch)
+  }
+
+  /** Returns the runs of the workflows of a repository. They use the connections of this store. */
+  workflows(repository: string): WorkflowRuns {
+    return new WorkflowRuns(this.#connections, repository)
   }
 
   /** Waits for calls that the server is working on; all other calls throw `CRD_CLOSED`. Idempotent. */

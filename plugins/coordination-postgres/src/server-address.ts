@@ -74,7 +74,11 @@ function parseParameters(query: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(query)) {
     if (!PARAMETERS.includes(name))
-      throw invalid(`it has the parameter ${name.slice(0, 64)}`, `known parameters are ${PARAMETERS.join(', ')}`)
+      throw invalid(
+        // After an unescaped "?" in a password, its rest would be the name.
+        /^[a-z_]{1,32}$/.test(name) ? `it has the parameter ${name}` : 'it has an unknown parameter',
+        `known parameters are ${PARAMETERS.join(', ')}; write %3F for a question mark in a password`
+      )
     if (parameters.has(name)) throw invalid(`it has the parameter ${name} twice`)
     parameters.set(name, value)
   }

@@ -4,8 +4,9 @@ import { items } from './items.ts'
 import { leases } from './leases.ts'
 import { sharedState } from './shared-state.ts'
 import { tables } from './tables.ts'
+import { workflows } from './workflows.ts'
 
-const statements = [tables, fences, items, leases, sharedState].join('\n')
+const statements = [tables, fences, items, leases, sharedState, workflows].join('\n')
 
 /** Identifies the text of all tables and functions. The table `versions` lists the texts that were installed. */
 export const schemaDigest = createHash('sha256').update(statements).digest('hex').slice(0, 32)
@@ -14,7 +15,7 @@ export const schemaDigest = createHash('sha256').update(statements).digest('hex'
 const INSTALL_LOCK = 0x737663636f6f7264n
 
 /**
- * Statements that create the schema `svc_coord`, in one transaction. Repeatable, also by several processes at once: they
+ * Statements that create the schemas `svc_coord` and `svc_workflow`, in one transaction. Repeatable, also by several processes at once: they
  * wait for each other.
  */
 export const installStatements = `
