@@ -13,7 +13,8 @@ import {
   programPages,
   skillsGateway,
   speechRecogniser,
-  workflowStep
+  workflowStep,
+  workflowStores
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { appOperations, implementApps } from './apps/contribute.ts'
@@ -53,9 +54,13 @@ import {
   workflowSignal
 } from './workflows/operations.ts'
 import { contributeWorkflowPages } from './workflows/pages.ts'
-import { replayHandler, workflowReplay } from './workflows/replay.ts'
+import type { Retention } from './workflows/prune.ts'
+import { recordedIn, replayHandler, workflowReplay } from './workflows/replay.ts'
 import { resetHandler, workflowReset } from './workflows/reset.ts'
-import { openRuns } from './workflows/runs.ts'
+import { type OpenRuns, openRuns } from './workflows/runs.ts'
+import { recordedShared, sharedHandlers } from './workflows/shared-operations.ts'
+import { openSharedRuns } from './workflows/shared-runs.ts'
+import { sharedRunsAnswers } from './workflows/shared-runs-answers.ts'
 import { timelineHandler, workflowTimeline } from './workflows/timeline-operation.ts'
 import { WORKFLOWS_TOPIC } from './workflows/topic.ts'
 import { inboxHandler, searchHandler, workflowInbox, workflowSearch } from './workflows/waiting.ts'
@@ -83,7 +88,8 @@ export default definePlugin({
     bundler: pageBundler,
     http: ref(httpServer),
     meshActivities: ref(meshActivities),
-    meshStatus: ref(meshStatus)
+    meshStatus: ref(meshStatus),
+    runStores: workflowStores
   },
   hooks: [workflowStep],
   operations: [
@@ -118,6 +124,8 @@ export default definePlugin({
       speech: provided('Speech', speechRecogniser, speech, admin),
       mutationKind: tool => mutationKindOf(tool, { port, admin })
     }
+    const isShared = ctx.config.durable_store === 'coordination'
+    const openShared = () => openSharedRuns(deps.runStores, admin)
     const runner: Runner = {
       compiler,
       run: async (program, job, listener, signal, location) => {
@@ -133,9 +141,13 @@ export default definePlugin({
           const durable = job.work.kind === 'test' ? null : durableOptions(program, ctx, admin)
           const whole = { program, ...job, limits, capabilities, database: access, durable }
           const opened = openServices(services)
+          const runAnswers = durable?.isShared ? sharedRunsAnswers(await openShared()) : {}
           const steps = await announceSteps(ctx, program, job.work.kind, admin)
           const stepListener = { ...listener, stepped: steps.stepped }
-          return await runInThread(whole, stepListener, signal, answering, opened.answers).finally(async () => {
+          return await runInThread(whole, stepListener, signal, answering, {
+            ...opened.answers,
+            ...runAnswers
+          }).finally(async () => {
             await steps.done()
             await opened.close()
             await close()
@@ -150,21 +162,21 @@ export default definePlugin({
       evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
     )
     const runs = openRuns(() => storeOf({ ctx, store }))
-    ctx.implement(workflowList, listHandler(runs))
-    ctx.implement(workflowInspect, inspectHandler(runs))
-    ctx.implement(workflowTimeline, timelineHandler(runs))
-    const limits = () => limitsOf(ctx.config, ctx.config.steps)
-    ctx.implement(workflowReplay, replayHandler({ open: runs, compiler, projectRoot: ctx.projectRoot, limits }))
     const changed = (): void => ctx.changed(WORKFLOWS_TOPIC)
-    ctx.implement(workflowSignal, signalHandler(runs, changed))
-    ctx.implement(workflowCancel, cancelHandler(runs, changed))
-    ctx.implement(workflowReset, resetHandler(runs, changed))
-    ctx.implement(
-      workflowPrune,
-      pruneHandler(runs, () => retentionOf(ctx.config), changed)
-    )
-    ctx.implement(workflowInbox, inboxHandler(runs))
-    ctx.implement(workflowSearch, searchHandler(runs))
+    const keeping = () => retentionOf(ctx.config)
+    const handlers = isShared ? sharedHandlers(openShared, keeping, changed) : databaseHandlers(runs, keeping, changed)
+    ctx.implement(workflowList, handlers.list)
+    ctx.implement(workflowInspect, handlers.inspect)
+    ctx.implement(workflowTimeline, handlers.timeline)
+    const limits = () => limitsOf(ctx.config, ctx.config.steps)
+    const recorded = isShared ? recordedShared(openShared) : recordedIn(runs)
+    ctx.implement(workflowReplay, replayHandler({ open: recorded, compiler, projectRoot: ctx.projectRoot, limits }))
+    ctx.implement(workflowSignal, handlers.signal)
+    ctx.implement(workflowCancel, handlers.cancel)
+    ctx.implement(workflowReset, handlers.reset)
+    ctx.implement(workflowPrune, handlers.prune)
+    ctx.implement(workflowInbox, handlers.inbox)
+    ctx.implement(workflowSearch, handlers.search)
     contributeWorkflowPages(ctx)
     const apps = await implementApps(ctx, { admin, http })
     ctx.command(workflowRunCommand.command, runWorkflow(runner))
@@ -206,9 +218,25 @@ export default definePlugin({
           apps,
           mask,
           meshActivities: deps.meshActivities,
-          meshStatus: deps.meshStatus
+          meshStatus: deps.meshStatus,
+          shared: isShared ? await openShared() : null
         },
         program
       )
   }
 })
+
+/** Handlers of the operations on runs in the database of the program. */
+function databaseHandlers(runs: OpenRuns, keeping: () => Retention, changed: () => void) {
+  return {
+    list: listHandler(runs),
+    inspect: inspectHandler(runs),
+    timeline: timelineHandler(runs),
+    signal: signalHandler(runs, changed),
+    cancel: cancelHandler(runs, changed),
+    reset: resetHandler(runs, changed),
+    prune: pruneHandler(runs, keeping, changed),
+    inbox: inboxHandler(runs),
+    search: searchHandler(runs)
+  }
+}

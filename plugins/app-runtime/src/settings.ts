@@ -22,6 +22,11 @@ export const settings = t.object({
         'Database of the program: memory for a temporary one, or a file relative to the project. Default: the primary database.'
     })
   ),
+  durable_store: t.enum(['database', 'coordination'], {
+    default: 'database',
+    description:
+      'Where runs of workflows are stored: in the database of the program, or on the PostgreSQL server of [coordination], where several hosts share them.'
+  }),
   public_directory: t.string({
     default: 'public',
     minLength: 1,

@@ -12,6 +12,7 @@ import {
   type PrimaryDatabase,
   type Program,
   type ProgramText,
+  type SharedWorkflowRuns,
   workflowStep
 } from '@svc/contracts'
 import { errorMessage, isSvcError, type PluginContext, type Ref } from '@svc/plugin-sdk'
@@ -36,6 +37,7 @@ import { openServices, type ProgramServices } from '../threads/program-services.
 import { durableOptions, lookAfterDue, programKey } from '../workflows/look-after-due.ts'
 import { MeshSteps } from '../workflows/mesh-steps.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
+import { sharedRunsAnswers } from '../workflows/shared-runs-answers.ts'
 import { WORKFLOWS_TOPIC } from '../workflows/topic.ts'
 import { appUrl, consoleUrl } from './addresses.ts'
 import { recordCall } from './call-spans.ts'
@@ -68,6 +70,8 @@ export interface ServingParts extends PagesParts {
   /** Runs steps of workflows on other machines. */
   readonly meshActivities: Ref<MeshActivities> | undefined
   readonly meshStatus: Ref<MeshStatus> | undefined
+  /** Runs on a server that other hosts share; null: they are in the database of the program. */
+  readonly shared: SharedWorkflowRuns | null
   /** Receives the program once it is served. */
   readonly apps: ServedApps
 }
@@ -146,6 +150,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     answers: signal => ({
       ...HTTP_ANSWERS,
       ...services.answers,
+      ...(parts.shared === null ? {} : sharedRunsAnswers(parts.shared)),
       ...(hasDatabase ? storeAnswers(async () => store, signal) : {}),
       ...(ownThread === null ? {} : processAnswers(ownThread, limits.bytes, signal))
     })
@@ -168,7 +173,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       })
   }
   const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
-  scheduler = await lookAfterDue({ ctx, store, pool, endpoints, threads }, durable)
+  scheduler = await lookAfterDue({ ctx, store, shared: parts.shared, pool, endpoints, threads }, durable)
   // Once all plugins are active: without the one of the mesh, a step would run here.
   if (scheduler !== null) ctx.onServe('steps for the mesh', () => meshSteps?.start())
   if (watch !== null) {

@@ -77,7 +77,8 @@ function hostOf(job: Job, report: (message: JobEvent) => void): Host {
     bridge,
     database,
     ...(isFresh ? {} : { stepped: step => report({ kind: 'step', step }) }),
-    durable: database === null || durable === null ? null : databaseDurable(database.connection, durable, sleep, null),
+    durable:
+      database === null || durable === null ? null : databaseDurable(database.connection, durable, sleep, null, bridge),
     ending: []
   }
 }

@@ -1,12 +1,12 @@
 import { relative, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DatabaseStore, KernelAdmin, Program } from '@svc/contracts'
+import type { DatabaseStore, KernelAdmin, Program, SharedWorkflowRuns } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { type Endpoint, isDurable } from '../serving/endpoints.ts'
 import type { ProgramPool } from '../serving/program-pool.ts'
 import type { Settings } from '../settings.ts'
 import type { DurableOptions } from './database-durable.ts'
-import { pruneRuns, type Retention } from './prune.ts'
+import { boundsOf, pruneRuns, type Retention } from './prune.ts'
 import { DurableScheduler } from './scheduler.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
 
@@ -21,14 +21,20 @@ export function durableOptions(
   admin: KernelAdmin | undefined
 ): DurableOptions | null {
   if (!isDurable(module)) return null
-  const configured = admin?.settings('kernel.repository_id').find(({ key }) => key === 'kernel.repository_id')?.value
-  const repository = typeof configured === 'string' ? configured : 'default'
+  const repository = repositoryOf(admin)
   const { plan_session_id: session, plan_node_id: node, plan_version: version } = config
   return {
+    isShared: config.durable_store === 'coordination',
     plan: { session: session ?? null, node: node ?? null, version: version ?? null },
     program: programKey(path, projectRoot),
     metricSession: config.workflow_journal_off ? null : `workflow:${repository}`
   }
+}
+
+/** Returns the id of the repository. */
+export function repositoryOf(admin: KernelAdmin | undefined): string {
+  const configured = admin?.settings('kernel.repository_id').find(({ key }) => key === 'kernel.repository_id')?.value
+  return typeof configured === 'string' ? configured : 'default'
 }
 
 /** Returns the retention of runs from the settings. */
@@ -46,7 +52,7 @@ export function programKey(path: string, projectRoot: string): string {
  * Throws the errors of the store.
  */
 export async function lookAfterDue(
-  { ctx, store, pool, endpoints, threads }: Served,
+  { ctx, store, shared, pool, endpoints, threads }: Served,
   options: DurableOptions | null
 ): Promise<DurableScheduler | null> {
   const due = endpoints.findIndex(({ kind }) => kind === 'due')
@@ -54,20 +60,35 @@ export async function lookAfterDue(
   const { program, metricSession } = options
   const scheduler = await DurableScheduler.start({
     store,
+    shared,
     program,
-    metricSession,
+    // With a shared store, a host stores only the entries of the turns that it performed.
+    metricSession: shared === null ? metricSession : null,
     log: ctx.log,
     onChange: () => ctx.changed(WORKFLOWS_TOPIC),
     // The other threads remain free for callers.
     atOnce: Math.max(1, Math.floor(threads / 2)),
     perform: work => pool.ask(due, JSON.stringify(work))
   })
+  if (shared !== null) {
+    const { rows } = await store.query(UNFINISHED_RUNS, [program])
+    const count = Number(rows[0]?.[0])
+    if (count > 0)
+      ctx.log.warn(`${count} unfinished runs of ${program} are in ${store.location}, and do not continue`, {
+        hint: 'set durable_store = "database" in [plugins.app-runtime] until they have ended'
+      })
+  }
   ctx.effect(`runs and messages of ${program}`, () => scheduler.close())
   ctx.background(`old runs of ${program}`, async signal => {
     for (let wait = FIRST_PRUNE_MS; !signal.aborted; wait = PRUNE_MS) {
       await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return
-      const deleted = await pruneRuns(store, program, retentionOf(ctx.config)).catch((error: unknown) => {
+      const retention = retentionOf(ctx.config)
+      const pruned =
+        shared === null
+          ? pruneRuns(store, program, retention)
+          : shared.prune({ program, ...boundsOf(retention, Date.now()), dryRun: false })
+      const deleted = await pruned.catch((error: unknown) => {
         ctx.log.warn(`old runs of ${program} were not deleted`, { error })
         return 0
       })
@@ -77,9 +98,14 @@ export async function lookAfterDue(
   return scheduler
 }
 
+const UNFINISHED_RUNS = `SELECT count(*) FROM workflow_run_state s JOIN workflow_run_log r ON r.run_id = s.run_id
+  WHERE s.program = ? AND r.status IN ('pending', 'running', 'waiting')`
+
 interface Served {
   readonly ctx: PluginContext<Settings>
   readonly store: DatabaseStore
+  /** Runs on a server that other hosts share; null: they are in `store`. */
+  readonly shared: SharedWorkflowRuns | null
   readonly pool: ProgramPool
   readonly endpoints: readonly Endpoint[]
   /** Maximum threads of the pool. */

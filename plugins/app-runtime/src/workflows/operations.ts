@@ -1,4 +1,4 @@
-import { coordinationSql as crd } from '@svc/contracts'
+import { coordinationSql as crd, type SqlValue } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { MESH_SIGNAL } from './mesh-steps.ts'
@@ -7,7 +7,7 @@ import { childQueue, runQueue } from './run-queue.ts'
 import { findRun, runIdField as id, type OpenRuns, RUNS, runFields as run, shownRun, timeText } from './runs.ts'
 import { apiJson } from './stored-json.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
-import { ENDED } from './workflow-store.ts'
+import { ENDED, type RunStatus } from './workflow-store.ts'
 
 const { RUN_WORKFLOW_UNKNOWN, RUN_WORKFLOW_FAILED } = runErrors.specs
 
@@ -148,42 +148,45 @@ export function inspectHandler(open: OpenRuns): Handler<typeof workflowInspect> 
       'SELECT entry_json, recorded_at_ms FROM workflow_journal WHERE run_id = ? ORDER BY id',
       [run_id]
     )
-    const entries = journal.rows.map(([entry]) => JSON.parse(String(entry)) as Record<string, unknown>)
-    const about = shownRun(row)
-    const [args, result] = [row[10], row[11]]
-    const lines = entries.map(({ event, activity_id, ...rest }, index) => {
-      const { error, attempt } = rest
-      const more = [activity_id, attempt === undefined ? '' : `attempt ${attempt}`, error].filter(each => each)
-      return `  ${timeText(journal.rows[index]?.[1])}  ${event} ${more.join(' ')}`.trimEnd()
-    })
-    const waits = about.waits_for ?? about.wakes_at
-    const state = waits === null ? about.status : `${about.status} for ${waits}`
-    const text = [
-      `${run_id}: ${about.workflow} of ${about.program} is ${state}`,
-      ...(about.error === null ? [] : [`  ${about.error}`]),
-      ...(typeof result === 'string' ? [`  result ${apiJson(result)}`] : []),
-      ...lines
-    ].join('\n')
-    return {
-      run: about,
-      args: JSON.parse(String(args)),
-      result: typeof result === 'string' ? JSON.parse(result) : null,
-      journal: entries,
-      text
-    }
+    return inspected(row, journal.rows)
+  }
+}
+
+/** Describes a run, from its row as in {@link RUNS} and the rows of its journal: entry, time. */
+export function inspected(row: readonly SqlValue[], journal: readonly (readonly SqlValue[])[]) {
+  const run_id = String(row[0])
+  const entries = journal.map(([entry]) => JSON.parse(String(entry)) as Record<string, unknown>)
+  const about = shownRun(row)
+  const [args, result] = [row[10], row[11]]
+  const lines = entries.map(({ event, activity_id, ...rest }, index) => {
+    const { error, attempt } = rest
+    const more = [activity_id, attempt === undefined ? '' : `attempt ${attempt}`, error].filter(each => each)
+    return `  ${timeText(journal[index]?.[1])}  ${event} ${more.join(' ')}`.trimEnd()
+  })
+  const waits = about.waits_for ?? about.wakes_at
+  const state = waits === null ? about.status : `${about.status} for ${waits}`
+  const text = [
+    `${run_id}: ${about.workflow} of ${about.program} is ${state}`,
+    ...(about.error === null ? [] : [`  ${about.error}`]),
+    ...(typeof result === 'string' ? [`  result ${apiJson(result)}`] : []),
+    ...lines
+  ].join('\n')
+  return {
+    run: about,
+    args: JSON.parse(String(args)),
+    result: typeof result === 'string' ? JSON.parse(result) : null,
+    journal: entries,
+    text
   }
 }
 
 export function signalHandler(open: OpenRuns, changed: () => void): Handler<typeof workflowSignal> {
   return async ({ run_id, key, payload }) => {
-    if (key.startsWith(MESH_SIGNAL))
-      throw runErrors.create('RUN_ARGUMENTS', `the signal ${key} cannot be sent: ${MESH_SIGNAL} is for the mesh`)
+    assertSendable(key)
     const store = await open()
     const row = await findRun(store, run_id)
     const { status, waits_for } = shownRun(row)
-    if (ENDED.includes(status)) {
-      throw runErrors.create('RUN_WORKFLOW_FAILED', `the run ${run_id} accepts no signal: it is ${status}`)
-    }
+    assertOpen(run_id, status)
     const program = String(row[2])
     await store.batch([
       {
@@ -196,6 +199,18 @@ export function signalHandler(open: OpenRuns, changed: () => void): Handler<type
     changed()
     return { run_id, status, text: `${run_id} was signalled: ${key}` }
   }
+}
+
+/** Throws `RUN_ARGUMENTS` for a signal that only the mesh sends. */
+export function assertSendable(key: string): void {
+  if (key.startsWith(MESH_SIGNAL))
+    throw runErrors.create('RUN_ARGUMENTS', `the signal ${key} cannot be sent: ${MESH_SIGNAL} is for the mesh`)
+}
+
+/** Throws `RUN_WORKFLOW_FAILED` for a run that has ended. */
+export function assertOpen(runId: string, status: RunStatus): void {
+  if (ENDED.includes(status))
+    throw runErrors.create('RUN_WORKFLOW_FAILED', `the run ${runId} accepts no signal: it is ${status}`)
 }
 
 export function cancelHandler(open: OpenRuns, changed: () => void): Handler<typeof workflowCancel> {
@@ -229,13 +244,18 @@ export function pruneHandler(
     const bounds = { runs: keep_runs ?? retention.runs, days: keep_days ?? retention.days }
     const runs = await (dry_run ? countExpendable : pruneRuns)(store, program, bounds)
     if (!dry_run && runs > 0) changed()
-    const count = runs === 1 ? '1 ended run' : `${runs} ended runs`
-    return { runs, text: `${dry_run ? 'would delete' : 'deleted'} ${count}` }
+    return prunedRuns(runs, dry_run)
   }
 }
 
+/** Result of `workflow.prune`. */
+export function prunedRuns(runs: number, isDryRun: boolean) {
+  const count = runs === 1 ? '1 ended run' : `${runs} ended runs`
+  return { runs, text: `${isDryRun ? 'would delete' : 'deleted'} ${count}` }
+}
+
 /** Converts JSON to the format of `losslessText`, as strs, lists and records of the language. */
-function losslessJson(json: unknown): string {
+export function losslessJson(json: unknown): string {
   return JSON.stringify(toLossless(json))
 }
 

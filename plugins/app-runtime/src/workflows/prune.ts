@@ -78,7 +78,7 @@ export async function countExpendable(
   return Number(rows[0]?.[0])
 }
 
-function boundsOf({ runs, days }: Retention, now: number): { runs: number; before: number; now: number } {
+export function boundsOf({ runs, days }: Retention, now: number): { runs: number; before: number; now: number } {
   return { runs, before: now - days * DAY_MS, now }
 }
 

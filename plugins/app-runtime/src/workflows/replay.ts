@@ -12,7 +12,7 @@ import { ARGS, ATTEMPTS, attemptOf, GENERATION, hashesOf, RUN, recordOf, STEPS, 
 const { RUN_WORKFLOW_UNKNOWN, RUN_PROGRAM_INVALID, RUN_TIME_LIMIT, RUN_MEMORY_LIMIT, RUN_CRASHED } = runErrors.specs
 
 /** Maximum child runs of a replay. */
-const MAX_CHILDREN = 1_000
+export const MAX_CHILDREN = 1_000
 
 /** Time limit of a replay, in milliseconds. */
 const MAX_MS = 30_000
@@ -43,17 +43,36 @@ export const workflowReplay = defineOperation({
 })
 
 export interface ReplayParts {
-  readonly open: OpenRuns
+  readonly open: () => Promise<RecordedRuns>
   readonly compiler: Pick<LanguageCompiler, 'compile' | 'read'>
   readonly projectRoot: string
   limits(): Limits
 }
 
+/** Where recorded runs are read. */
+export interface RecordedRuns {
+  /** Path of the program of a run. Throws `RUN_WORKFLOW_UNKNOWN`. */
+  programOf(runId: string): Promise<string>
+  /** A run and its child runs, at most {@link MAX_CHILDREN} + 1. */
+  read(runId: string): Promise<RecordedRun[]>
+}
+
+/** The runs in a database. */
+export function recordedIn(open: OpenRuns): () => Promise<RecordedRuns> {
+  return async () => {
+    const store = await open()
+    return {
+      programOf: async runId => shownRun(await findRun(store, runId)).program,
+      read: runId => recordedRuns(store, runId)
+    }
+  }
+}
+
 export function replayHandler({ open, compiler, projectRoot, limits }: ReplayParts): Handler<typeof workflowReplay> {
   return async ({ run_id }, call) => {
     const store = await open()
-    const { program: file } = shownRun(await findRun(store, run_id))
-    const [program, runs] = await Promise.all([compiled(compiler, projectRoot, file), recordedRuns(store, run_id)])
+    const file = await store.programOf(run_id)
+    const [program, runs] = await Promise.all([compiled(compiler, projectRoot, file), store.read(run_id)])
     const { milliseconds, ...others } = limits()
     const ending = await runInThread(
       {

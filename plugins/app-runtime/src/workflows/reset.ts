@@ -78,9 +78,28 @@ export function resetHandler(open: OpenRuns, changed: () => void): Handler<typeo
     })
     changed()
     const { status } = shownRun(await findRun(store, run_id))
-    const steps = dropped === 1 ? '1 step' : `${dropped} steps`
-    return { run_id, status, dropped, text: `${run_id} is ${status}; ${steps} will run again` }
+    return resetRun(run_id, status, dropped)
   }
+}
+
+/** Result of `workflow.reset`. */
+export function resetRun(runId: string, status: string, dropped: number) {
+  const steps = dropped === 1 ? '1 step' : `${dropped} steps`
+  return { run_id: runId, status, dropped, text: `${runId} is ${status}; ${steps} will run again` }
+}
+
+/** Error of a step that the run has not begun. */
+export function unknownStep(runId: string, step: string | undefined): Error {
+  return runErrors.create('RUN_WORKFLOW_UNKNOWN', `the run ${runId} has no step ${step}`, {
+    hint: `svc workflow timeline ${runId} shows the steps`
+  })
+}
+
+/** Error of a reset while a turn of the run, or of a child run that it deletes, has a lease. */
+export function runningNow(runId: string): Error {
+  return runErrors.create('RUN_WORKFLOW_FAILED', `the run ${runId} is running, and cannot be reset`, {
+    hint: `wait until it waits or ends, or cancel it: svc workflow cancel ${runId}`
+  })
 }
 
 const STEP_TABLES = ['workflow_activity_log', 'workflow_activity_attempt_log', 'workflow_step_state'] as const
@@ -107,10 +126,7 @@ async function stepsFrom(
 ): Promise<{ readonly first: number; readonly steps: readonly string[] }> {
   const { rows } = await tx.query(BEGUN_STEPS, [runId])
   const at = step === undefined ? 0 : rows.findIndex(([id]) => id === step)
-  if (at < 0)
-    throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `the run ${runId} has no step ${step}`, {
-      hint: `svc workflow timeline ${runId} shows the steps`
-    })
+  if (at < 0) throw unknownStep(runId, step)
   return { first: Number(rows[at]?.[1] ?? 0), steps: rows.slice(at).map(([id]) => String(id)) }
 }
 
@@ -122,10 +138,7 @@ async function assertIdle(tx: DatabaseTransaction, runs: readonly string[]): Pro
     [Date.now(), JSON.stringify(runs)]
   )
   const [busy] = rows
-  if (busy === undefined) return
-  throw runErrors.create('RUN_WORKFLOW_FAILED', `the run ${busy[0]} is running, and cannot be reset`, {
-    hint: `wait until it waits or ends, or cancel it: svc workflow cancel ${busy[0]}`
-  })
+  if (busy !== undefined) throw runningNow(String(busy[0]))
 }
 
 async function remove(tx: DatabaseTransaction, program: string, runId: string): Promise<void> {

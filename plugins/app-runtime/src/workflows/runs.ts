@@ -49,7 +49,11 @@ export async function findRun(
   const { rows } = await store.query(`${RUNS} WHERE r.run_id = ?`, [runId])
   const [row] = rows
   if (row !== undefined) return row
-  throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `${store.location ?? 'the database'} has no run ${runId}`, {
+  throw unknownRun(runId, store.location)
+}
+
+export function unknownRun(runId: string, location = 'the database'): Error {
+  return runErrors.create('RUN_WORKFLOW_UNKNOWN', `${location} has no run ${runId}`, {
     hint: 'svc workflow list shows the runs'
   })
 }

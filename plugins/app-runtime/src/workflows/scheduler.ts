@@ -1,4 +1,4 @@
-import { coordinationSql as crd, type DatabaseStore } from '@svc/contracts'
+import { coordinationSql as crd, type DatabaseStore, type SharedWorkflowRuns } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { nextAttempt, type StoredAddress } from '../actors/actor-store.ts'
 import { type ClaimedEntry, ClaimedQueue } from './claimed-queue.ts'
@@ -6,6 +6,7 @@ import { copyMetrics } from './copy-metrics.ts'
 import type { DueEnd, DueWork } from './durable-runner.ts'
 import { queueEarlierWork } from './queue-earlier-work.ts'
 import { mailboxQueue, runQueue } from './run-queue.ts'
+import { SharedRunQueue } from './shared-run-queue.ts'
 import { DURABLE_TABLES } from './tables.ts'
 import type { ScheduledClaim } from './workflow-store.ts'
 
@@ -31,6 +32,8 @@ const ENDED_BY_LIMITS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_MEM
 
 export interface SchedulerOptions {
   readonly store: DatabaseStore
+  /** Runs on a server that other hosts share; null: they are in `store`. */
+  readonly shared?: SharedWorkflowRuns | null
   /** The program that owns the runs and actors. */
   readonly program: string
   /** Session of the rows in research_metrics; null to write none. */
@@ -55,7 +58,7 @@ interface ClaimedRun extends ClaimedEntry {
  */
 export class DurableScheduler {
   readonly #options: SchedulerOptions
-  readonly #runs: ClaimedQueue<ClaimedRun>
+  readonly #runs: ClaimedQueue<ClaimedRun> | SharedRunQueue
   readonly #mailboxes: ClaimedQueue<ClaimedEntry>
   /** Runs and mailboxes that are in a thread. */
   #busy = 0
@@ -73,17 +76,8 @@ export class DurableScheduler {
     const { store, program } = options
     const queue = runQueue(program)
     this.#options = options
-    this.#runs = new ClaimedQueue(store, queue, {
-      alongside: (owner, leaseMs) => [
-        { sql: STATUSES_OF_CLAIMED, parameters: [queue, owner] },
-        { sql: MARK_CLAIMED, parameters: [queue, owner, Date.now(), leaseMs] },
-        { sql: CLEAR_WAITS, parameters: [queue, owner] }
-      ],
-      entry: (claimed, [statuses]) => {
-        const wasInterrupted = statuses?.rows.some(([run, status]) => run === claimed.body && status === 'running')
-        return { ...claimed, wasInterrupted: wasInterrupted === true }
-      }
-    })
+    const { shared = null } = options
+    this.#runs = shared === null ? claimedRuns(store, queue) : new SharedRunQueue(shared, program)
     this.#mailboxes = new ClaimedQueue(store, mailboxQueue(program), { alongside: () => [], entry: claimed => claimed })
     this.#extending = setInterval(() => void this.#extend(), EXTEND_MS).unref()
     this.#copying = setInterval(() => void this.#copy(), COPY_MS).unref()
@@ -120,10 +114,10 @@ export class DurableScheduler {
 
   /** Returns unfinished work to the queues. Call it when all threads have ended. */
   async release(): Promise<void> {
-    await this.#runs.release()
-    await this.#mailboxes.release()
+    const ends = await Promise.allSettled([this.#runs.release(), this.#mailboxes.release()])
     await this.#copies
     await this.#copy()
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
   #plan(milliseconds: number): void {
@@ -153,13 +147,20 @@ export class DurableScheduler {
   async #poll(): Promise<number> {
     const { atOnce } = this.#options
     let next = Date.now() + POLL_MS
+    const failures: unknown[] = []
     for (const queue of [this.#runs, this.#mailboxes]) {
       if (queue.ahead.length >= atOnce) continue
-      const { isReady, nextAt } = await queue.look()
-      if (isReady) await queue.claim(atOnce * CLAIMED_AHEAD - queue.ahead.length)
-      else if (nextAt !== null) next = Math.min(next, nextAt)
+      try {
+        const { isReady, nextAt } = await queue.look()
+        if (isReady) await queue.claim(atOnce * CLAIMED_AHEAD - queue.ahead.length)
+        else if (nextAt !== null) next = Math.min(next, nextAt)
+      } catch (error) {
+        // The runs may be on another server than the mailboxes.
+        failures.push(error)
+      }
     }
     this.#startWork()
+    if (failures.length > 0) throw failures[0]
     return Math.max(1, next - Date.now())
   }
 
@@ -185,7 +186,7 @@ export class DurableScheduler {
   }
 
   #begin<Entry extends ClaimedEntry>(
-    queue: ClaimedQueue<Entry>,
+    queue: { readonly ahead: readonly Entry[]; drop(entry: Entry): void },
     entry: Entry,
     name: string,
     work: () => Promise<void>
@@ -204,8 +205,9 @@ export class DurableScheduler {
   }
 
   async #turn({ body: run, owner, token, wasInterrupted }: ClaimedRun): Promise<void> {
-    const { store } = this.#options
+    const { store, shared = null } = this.#options
     const claim: ScheduledClaim = { run, owner, token, wasInterrupted }
+    if (shared !== null) return this.#sharedTurn(shared, claim)
     const before = await store.query('SELECT completed_steps FROM workflow_run_log WHERE run_id = ?', [run])
     const { status, body } = await this.#options.perform({ claim })
     if (status === 200) return
@@ -225,15 +227,26 @@ export class DurableScheduler {
     })
   }
 
+  async #sharedTurn(shared: SharedWorkflowRuns, claim: ScheduledClaim): Promise<void> {
+    const { run, token } = claim
+    const before = await shared.find(run)
+    const { status, body } = await this.#options.perform({ claim })
+    if (status === 200) return
+    const { code = '' } = JSON.parse(body) as { readonly code?: string }
+    const after = await shared.find(run)
+    const hasProgressed = (after?.completedSteps ?? 0) > (before?.completedSteps ?? 0)
+    // A run that exceeded a limit without completing a step fails, because it would exceed the limit again.
+    const fails = ENDED_BY_LIMITS.has(code) && !hasProgressed
+    await shared.interrupted(run, token, { error: body.slice(0, 2000), fails, now: Date.now() })
+  }
+
   async #extend(): Promise<void> {
-    try {
-      await this.#runs.extend((held, until) => [
-        { sql: SHOW_LEASES, parameters: [until, JSON.stringify(held.map(({ body }) => body))] }
-      ])
-      await this.#mailboxes.extend()
-    } catch (error) {
+    const showLeases = (held: readonly ClaimedRun[], until: number) => [
+      { sql: SHOW_LEASES, parameters: [until, JSON.stringify(held.map(({ body }) => body))] }
+    ]
+    const warn = (error: unknown): void =>
       this.#options.log.warn('the leases of claimed work were not extended', { error })
-    }
+    await Promise.all([this.#runs.extend(showLeases).catch(warn), this.#mailboxes.extend().catch(warn)])
   }
 
   #copy(): Promise<void> {
@@ -297,6 +310,21 @@ export class DurableScheduler {
       )
     })
   }
+}
+
+/** Returns the queue of the runs in a database. A claim marks them as running. */
+function claimedRuns(store: DatabaseStore, queue: string): ClaimedQueue<ClaimedRun> {
+  return new ClaimedQueue(store, queue, {
+    alongside: (owner, leaseMs) => [
+      { sql: STATUSES_OF_CLAIMED, parameters: [queue, owner] },
+      { sql: MARK_CLAIMED, parameters: [queue, owner, Date.now(), leaseMs] },
+      { sql: CLEAR_WAITS, parameters: [queue, owner] }
+    ],
+    entry: (claimed, [statuses]) => {
+      const wasInterrupted = statuses?.rows.some(([run, status]) => run === claimed.body && status === 'running')
+      return { ...claimed, wasInterrupted: wasInterrupted === true }
+    }
+  })
 }
 
 /** The ids of the runs whose items a claim has leased. Parameters: the queue and the owner of the claim. */

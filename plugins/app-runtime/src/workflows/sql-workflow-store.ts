@@ -56,6 +56,29 @@ const ADD_METRICS = `INSERT INTO research_metrics (session_id, metric_type, meta
     SELECT :run AS run, (SELECT workflow_name FROM workflow_run_log WHERE run_id = :run) AS workflow, value AS entry, key
     FROM json_each(:texts)) ORDER BY key`
 
+/** Adds journal entries to research_metrics of a database, if it has the table. */
+export function addMetrics(
+  connection: ThreadConnection,
+  {
+    entries,
+    ...of
+  }: {
+    readonly run: string
+    readonly workflow: string
+    readonly session: string
+    readonly entries: readonly JournalEntry[]
+  }
+): void {
+  if (connection.row(METRICS_TABLE) === null) return
+  connection.execute(ADD_METRICS_OF, { ...of, texts: JSON.stringify(entries.map(each => JSON.stringify(each))) })
+}
+
+const METRICS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'research_metrics'"
+
+const ADD_METRICS_OF = `INSERT INTO research_metrics (session_id, metric_type, metadata_json)
+  SELECT :session, 'workflow_journal_entry', ${METRIC_OF_ENTRY} FROM (
+    SELECT :run AS run, :workflow AS workflow, value AS entry, key FROM json_each(:texts)) ORDER BY key`
+
 /** Delay before the scheduler takes a run that its caller wants to run at once, in milliseconds. */
 const CALLED_DELAY_MS = 1_000
 
@@ -269,7 +292,7 @@ export class SqlWorkflowStore implements WorkflowStore {
 
   /** True if the database has the table research_metrics: only the primary one does. */
   #hasMetrics(): boolean {
-    this.#metrics ??= this.#connection.row("SELECT 1 FROM sqlite_master WHERE name = 'research_metrics'") !== null
+    this.#metrics ??= this.#connection.row(METRICS_TABLE) !== null
     return this.#metrics
   }
 

@@ -9,7 +9,7 @@ import { WORKFLOWS_TOPIC } from './topic.ts'
 const { RUN_WORKFLOW_UNKNOWN } = runErrors.specs
 
 /** Maximum journal entries in an answer: the newest. The stream of the console carries at most 256 kB. */
-const MAX_ENTRIES = 400
+export const MAX_ENTRIES = 400
 
 /** Maximum characters of a value in an answer. */
 const MAX_TEXT = 4_000
@@ -76,31 +76,43 @@ export function timelineHandler(open: OpenRuns): Handler<typeof workflowTimeline
   return async ({ run_id }) => {
     const store = await open()
     const row = await findRun(store, run_id)
-    const run = shownRun(row)
-    const { total, entries } = await journalOf(store, run_id)
-    const bars = timelineBars({
-      run: {
-        workflow: run.workflow,
-        status: run.status,
-        start: Number(row[5]),
-        end: numberOrNull(row[6]),
-        error: run.error
-      },
-      journal: entries,
-      waitingFor: run.waits_for,
-      ...(await stepsOf(store, run_id))
-    }).map(shownBar)
-    const omitted = total - entries.length
-    return {
-      run,
-      args: cut(apiJson(String(row[10]))),
-      result: typeof row[11] === 'string' ? cut(apiJson(row[11])) : null,
-      bars,
-      journal: entries.map(({ entry, at }, index) => shownEntry(entry, at, omitted + index + 1)),
-      omitted,
-      text: textOf(run_id, bars, omitted)
-    }
+    return timelineOf(row, await journalOf(store, run_id), await stepsOf(store, run_id))
   }
+}
+
+/** Describes a run, from its row as in `RUNS`. */
+export function timelineOf(row: Row, { total, entries }: StoredJournal, steps: StepTimes): Output {
+  const run = shownRun(row)
+  const { run_id } = run
+  const bars = timelineBars({
+    run: {
+      workflow: run.workflow,
+      status: run.status,
+      start: Number(row[5]),
+      end: numberOrNull(row[6]),
+      error: run.error
+    },
+    journal: entries,
+    waitingFor: run.waits_for,
+    ...steps
+  }).map(shownBar)
+  const omitted = total - entries.length
+  return {
+    run,
+    args: cut(apiJson(String(row[10]))),
+    result: typeof row[11] === 'string' ? cut(apiJson(row[11])) : null,
+    bars,
+    journal: entries.map(({ entry, at }, index) => shownEntry(entry, at, omitted + index + 1)),
+    omitted,
+    text: textOf(run_id, bars, omitted)
+  }
+}
+
+type StepTimes = Awaited<ReturnType<typeof stepsOf>>
+
+interface StoredJournal {
+  readonly total: number
+  readonly entries: readonly StoredEntry[]
 }
 
 interface StoredEntry {
@@ -108,10 +120,7 @@ interface StoredEntry {
   readonly at: number
 }
 
-async function journalOf(
-  store: DatabaseStore,
-  runId: string
-): Promise<{ readonly total: number; readonly entries: StoredEntry[] }> {
+async function journalOf(store: DatabaseStore, runId: string): Promise<StoredJournal> {
   const [count, newest] = await Promise.all([
     store.query('SELECT count(*) FROM workflow_journal WHERE run_id = ?', [runId]),
     store.query('SELECT entry_json, recorded_at_ms FROM workflow_journal WHERE run_id = ? ORDER BY id DESC LIMIT ?', [

@@ -4,10 +4,10 @@ import { MESH_SIGNAL } from './mesh-steps.ts'
 import type { OpenRuns } from './runs.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
 
-const MAX_ITEMS = 200
-const MAX_RESULTS = 20
+export const MAX_ITEMS = 200
+export const MAX_RESULTS = 20
 /** Maximum characters of a run's arguments that an item shows. */
-const MAX_ARGUMENTS = 500
+export const MAX_ARGUMENTS = 500
 
 export const workflowInbox = defineOperation({
   id: 'workflow.inbox',
@@ -46,7 +46,7 @@ export function inboxHandler(open: OpenRuns): Handler<typeof workflowInbox> {
   }
 }
 
-function itemOf(
+export function itemOf(
   runId: string,
   workflow: string,
   program: string,
@@ -100,13 +100,13 @@ export function searchHandler(open: OpenRuns): Handler<typeof workflowSearch> {
       { text: words, limit: MAX_RESULTS }
     )
     return {
-      results: rows.map(([run, workflow, status]) => ({
-        title: `${workflow} ${run} (${status})`,
-        kind: 'workflow run',
-        link: runLink(String(run))
-      }))
+      results: rows.map(([run, workflow, status]) => foundRun(String(run), String(workflow), String(status)))
     }
   }
+}
+
+export function foundRun(runId: string, workflow: string, status: string) {
+  return { title: `${workflow} ${runId} (${status})`, kind: 'workflow run', link: runLink(runId) }
 }
 
 /** Returns the path of a run's page in the console. */

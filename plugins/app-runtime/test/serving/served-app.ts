@@ -14,16 +14,17 @@ export interface Answer {
   readonly body: unknown
 }
 
-/** A program served by a separate process, with the database of the project. */
+/** A program served by a separate process, with the database of the project. `plugins`: loaded in addition. */
 export async function serveApp(
   t: Test,
   source: string,
   settings: Readonly<Record<string, unknown>> = {},
-  folder = makeProject(t, { 'app.vox': source })
+  folder = makeProject(t, { 'app.vox': source }),
+  plugins: readonly string[] = []
 ): Promise<App> {
   const set = { 'app-runtime.program': 'app.vox', 'app-runtime.port': 0, ...settings }
   const argv = Object.entries(set).flatMap(([key, value]) => ['--set', `plugins.${key}=${JSON.stringify(value)}`])
-  const served = await serve(t, folder, ['--only', 'app-runtime,http,mcp', ...argv])
+  const served = await serve(t, folder, ['--only', ['app-runtime', 'http', 'mcp', ...plugins].join(), ...argv])
   const line = await served.line(/app listens on (http:\/\/[^\s"]+)|"level":50/)
   const app = /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
   if (app === undefined) throw new Error(line)

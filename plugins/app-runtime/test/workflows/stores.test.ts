@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { coordinationSql as crd, ownIdentity } from '@svc/contracts'
+import { noPostgres } from '@svc/plugin-coordination-postgres/testing'
 import { FileConnection } from '@svc/plugin-database/testing'
 import t, { type Test } from 'tap'
 import type { Durable } from '#interpreter'
 import { databaseDurable, entry, memoryDurable, ownerOf, runQueue } from '#workflows'
+import { openShared, startServer } from './open-shared.ts'
 
 const ADDRESS = { actor: 'A', id: '1', args: '[]' }
 
@@ -13,7 +15,7 @@ interface Opened {
   signal(runId: string, key: string, payload: string | null): void
 }
 
-const STORES: Readonly<Record<string, (t: Test) => Opened>> = {
+const STORES: Record<string, (t: Test) => Opened> = {
   memory() {
     const durable = memoryDurable(() => undefined)
     return { durable, signal: (...args) => void durable.workflows.send(...args) }
@@ -35,6 +37,12 @@ const STORES: Readonly<Record<string, (t: Test) => Opened>> = {
         )
     }
   }
+}
+
+/** Without PostgreSQL, the tests of its store are skipped; `shared-store.test.ts` says why. */
+if (noPostgres === false) {
+  const server = await startServer(t)
+  STORES['a shared server'] = t => openShared(t, server.url())
 }
 
 const run = (runId: string, parent: string | null = null) => ({
