@@ -124,6 +124,7 @@ export default definePlugin({
       sessions,
       build: () => pages.build(),
       generation: () => registry.current.generation,
+      onPages: hasPages => inbox.watch(hasPages),
       report: (error, operation) => log.error(`reading ${operation} for a page failed`, { error, operation })
     })
     // In an effect as well, since an activation that fails is not drained.

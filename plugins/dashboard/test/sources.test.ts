@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { dashboardInbox, dashboardSearch } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, SvcError, t } from '@svc/plugin-sdk'
 import tap from 'tap'
+import { WebSocket } from 'ws'
 import { openWorld, type World } from './world.ts'
 
 const items = t.object({ items: t.array(t.unknown()) })
@@ -172,15 +174,50 @@ tap.test('a source that fails is listed, and hides nothing of the others', async
   t.match((await inboxOf(world, 'viewer')).items, [{ id: 'good' }, { id: 'a' }], 'valid items of it are kept')
 })
 
+/** Opens the stream of a page; resolves when the server has accepted it. */
+async function openStream(world: World): Promise<WebSocket> {
+  const { cookie } = await world.signIn('viewer')
+  const socket = new WebSocket(`${world.origin.replace('http', 'ws')}/ui/stream`, {
+    headers: { cookie, origin: world.origin }
+  })
+  await once(socket, 'open')
+  return socket
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(resolve => setImmediate(resolve))
+}
+
+tap.test('the topics of the sources are watched only while a page is open', async t => {
+  const { desk } = sources()
+  const world = await openWorld({ plugins: [desk] })
+  t.teardown(() => world.close())
+  const { topics } = world.port
+  t.notOk(topics.watched('desk.questions'))
+  const before = topics.version('dashboard.inbox')
+  const [one, two] = [await openStream(world), await openStream(world)]
+  await until(() => topics.watched('desk.questions'))
+  t.ok(topics.version('dashboard.inbox') > before, 'the first page learns of changes before it was opened')
+  one.close()
+  await once(one, 'close')
+  t.ok(topics.watched('desk.questions'), 'another page is still open')
+  await world.kernel.replace(sources().desk)
+  t.ok(topics.watched('desk.questions'), 'a new generation is watched as well')
+  two.close()
+  await until(() => !topics.watched('desk.questions'))
+  await world.kernel.replace(sources().desk)
+  t.notOk(topics.watched('desk.questions'))
+})
+
 tap.test('the inbox announces a change when a source does', async t => {
   const { desk, changed } = sources()
   const world = await openWorld({ plugins: [desk] })
   t.teardown(() => world.close())
   const { topics } = world.port
-  const reaches = async (version: number): Promise<void> => {
-    while (topics.version('dashboard.inbox') < version) await new Promise(resolve => setImmediate(resolve))
-  }
-  await reaches(1)
+  const reaches = (version: number): Promise<void> => until(() => topics.version('dashboard.inbox') >= version)
+  const page = await openStream(world)
+  t.teardown(() => page.close())
+  await until(() => topics.watched('desk.questions'))
   const seen = topics.version('dashboard.inbox')
   changed()
   t.equal(topics.version('dashboard.inbox'), seen + 1)

@@ -23,6 +23,8 @@ export interface StreamServerParts {
   readonly build: () => Promise<string>
   readonly generation: () => number
   readonly report: (error: unknown, operation: string) => void
+  /** Called with true when the first page is opened, and with false when the last one is closed. */
+  readonly onPages: (hasPages: boolean) => void
 }
 
 /** Websocket at `/ui/stream` that sends pages the output of watched operations. */
@@ -69,11 +71,13 @@ export class StreamServer implements HttpUpgrade {
       const shared = { kernel, feeds: this.#feeds, build, generation }
       const connection = new Connection(client, { ...shared, session, confirm, maySubscribe })
       this.#connections.add(connection)
+      if (this.#connections.size === 1) this.#parts.onPages(true)
       // A broken connection also emits `close`.
       client.on('error', () => {})
       client.once('close', () => {
         this.#connections.delete(connection)
         connection.end()
+        if (this.#connections.size === 0) this.#parts.onPages(false)
       })
     })
   }
