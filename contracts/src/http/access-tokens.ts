@@ -3,7 +3,7 @@ import { clientKeyOf } from './client-key.ts'
 import type { TokenBuckets } from './token-buckets.ts'
 
 /** Length from which a token cannot be guessed: 22 random characters of base64url have more than 128 bits. */
-const MIN_STRONG_LENGTH = 22
+export const MIN_STRONG_TOKEN_CHARS = 22
 
 export interface TokenCheck {
   /** Index of the token that was sent; null if it is wrong, or was not compared. */
@@ -26,7 +26,7 @@ export class AccessTokens {
 
   /** `wrong`: limit of wrong tokens per client. */
   constructor(tokens: readonly string[], wrong: TokenBuckets) {
-    this.#tokens = tokens.map(token => ({ digest: digest(token), isStrong: token.length >= MIN_STRONG_LENGTH }))
+    this.#tokens = tokens.map(token => ({ digest: digest(token), isStrong: token.length >= MIN_STRONG_TOKEN_CHARS }))
     this.#hasShort = this.#tokens.some(({ isStrong }) => !isStrong)
     this.#wrong = wrong
   }

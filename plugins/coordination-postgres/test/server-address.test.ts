@@ -77,6 +77,16 @@ t.test('no error shows the password', async () => {
   )
 })
 
+t.test('a password with an unescaped question mark is not shown as the name of a parameter', async t => {
+  try {
+    parse('postgres://me@corp:pa?ss-word@db/m')
+    t.fail('it must be refused')
+  } catch (error) {
+    t.match(error, { code: 'CPG_URL_INVALID', message: /unknown parameter/ })
+    t.notMatch(inspect(error, { depth: 10, showHidden: true }), /ss-word/)
+  }
+})
+
 t.test('any text is a valid URL or a typed error', async () => {
   fc.assert(
     fc.property(

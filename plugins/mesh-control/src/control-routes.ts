@@ -8,6 +8,7 @@ import {
   inboxBody,
   leaveBody,
   type MaintenanceBody,
+  MIN_STRONG_TOKEN_CHARS,
   maintenanceBody,
   messageAckBody,
   messageExtendBody,
@@ -73,13 +74,15 @@ function nodeRoutes({ nodes, lists, bootstrap, wrong }: ControlParts): readonly 
       null,
       exchangeBody,
       async ({ bootstrap_token }, { client }) => {
-        const waitMs = wrong.wait(client)
-        if (waitMs > 0) throw refuse('MSC_RATE_LIMITED', 'too many wrong tokens came from this address', waitMs)
+        // Long tokens cannot be guessed: wrong ones of another client at the same address must not lock out new members.
+        const isLong = bootstrap_token.length >= MIN_STRONG_TOKEN_CHARS
+        const waitMs = isLong ? 0 : wrong.wait(client)
+        if (waitMs > 0) throw tooManyWrong(waitMs)
         try {
           return { value: await bootstrap.exchange(bootstrap_token) }
         } catch (error) {
-          if (isSvcError(error, 'MSC_UNAUTHORIZED')) wrong.take(client)
-          throw error
+          const limitMs = isSvcError(error, 'MSC_UNAUTHORIZED') ? wrong.take(client) : 0
+          throw limitMs > 0 ? tooManyWrong(limitMs) : error
         }
       }
     )
@@ -182,6 +185,10 @@ function adminRoutes({ nodes, leases, bootstrap, now }: ControlParts): readonly 
       value: await bootstrap.pair(expires_for_ms)
     }))
   ]
+}
+
+function tooManyWrong(waitMs: number): Error {
+  return refuse('MSC_RATE_LIMITED', 'too many wrong tokens came from this address', waitMs)
 }
 
 const NO_MESSAGES = '{"messages":[]}'
