@@ -4,14 +4,11 @@
  *
  *   node --import tsx --conditions=svc-source bench/workflows.ts [--json] [--runs N] [--rounds N] [--waiting N,N,…]
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import '../plugins/database/test/built-worker.ts'
 import { coordinationSql as crd } from '@svc/contracts'
@@ -20,6 +17,7 @@ import { DURABLE_TABLES } from '../plugins/app-runtime/src/workflows/tables.ts'
 import { FileConnection } from '../plugins/database/src/testing.ts'
 import { type Figure, figureOf, withRange } from './figures.ts'
 import { isSmoke } from './smoke-mode.ts'
+import { callProgram, serveWorkflows } from './workflow-host.ts'
 
 const { values } = parseArgs({
   options: {
@@ -58,13 +56,13 @@ async function measure(waiting: number, runs: number, rounds: number): Promise<W
   let child: ChildProcess | null = null
   try {
     addWaiting(connection, waiting)
-    const served = await serve(folder)
+    const served = await serveWorkflows({ folder })
     child = served.child
     const rates: number[] = []
     // The first round is a warm-up.
     for (let round = 0; round <= rounds; round++) {
       const begun = Date.now()
-      await post(`${served.url}/api/mutation/start`, { round, count: runs })
+      await callProgram(`${served.url}/api/mutation/start`, { round, count: runs })
       const ended = () =>
         connection.row(
           "SELECT count(*), max(completed_at_ms) - min(started_at_ms) FROM workflow_run_log WHERE status = 'completed' AND started_at_ms >= ?",
@@ -101,30 +99,6 @@ function addWaiting(connection: FileConnection, count: number): void {
   connection.execute('UPDATE coord_items SET state = 3 WHERE queue = ?', [queue])
   connection.execute("INSERT INTO coord_meta (name, value) VALUES ('workflow items of app.vox', 'yes')")
   connection.commit()
-}
-
-async function serve(folder: string): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const bin = fileURLToPath(new URL('../kernel/bin/svc.cjs', import.meta.url))
-  const settings = ['app-runtime.program="app.vox"', 'app-runtime.port=0', 'http.main=false'].flatMap(each => [
-    '--set',
-    `plugins.${each}`
-  ])
-  const argv = [bin, 'serve', '--json', '--only', 'app-runtime,http,mcp', ...settings]
-  const child = spawn(process.execPath, argv, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
-  const url = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stderr }).on('line', line => {
-      const address = /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
-      if (address !== undefined) resolve(address)
-    })
-    void once(child, 'exit').then(([code]) => reject(new Error(`svc serve ended with ${code}`)))
-  })
-  return { child, url }
-}
-
-async function post(url: string, body: unknown): Promise<void> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`)
 }
 
 const results: WorkflowResult[] = []

@@ -1,7 +1,8 @@
 /**
- * Workflow runs of one activity per second, compared with DBOS. DBOS runs on PostgreSQL with fsync, in 4 processes that
- * call its workflow directly, the fastest of its ways. svc runs on its embedded database with `synchronous = full`,
- * because its workflows do not run on PostgreSQL yet (`bench/workflows.ts`). Rounds alternate. Needs `npm run build`.
+ * Workflow runs of one activity per second on PostgreSQL with fsync, compared with DBOS on the same server. DBOS runs in 4
+ * processes that call its workflow directly, the fastest of its ways; svc in 4 hosts that share their runs. svc in its
+ * embedded database with `synchronous = full` is measured as well (`bench/workflows.ts`). Rounds alternate. Needs
+ * `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/mesh/dbos.ts [--json] [--rounds N] [--runs N] [--workers N]
  */
@@ -19,14 +20,18 @@ import { openFolder, PEERS } from './bench-folder.ts'
 import type { DbosWorkerCall, DbosWorkerTask } from './dbos-worker.ts'
 import { LeftOut } from './left-out.ts'
 import { urlOf } from './queues.ts'
+import { SharedWorkflows } from './shared-workflows.ts'
 
 export interface DbosResult {
-  /** Runs per second. */
-  readonly svc: Figure
+  /** Runs per second of svc on PostgreSQL; null if it was left out. */
+  readonly shared: Figure | null
+  /** Runs per second of svc in its embedded database. */
+  readonly embedded: Figure
   /** Null if DBOS was left out. */
   readonly dbos: Figure | null
-  /** svc to DBOS, by round. */
-  readonly ratio: Figure | null
+  /** svc on PostgreSQL to DBOS, by round. */
+  readonly shared_ratio: Figure | null
+  readonly embedded_ratio: Figure | null
   readonly about: string
   readonly left_out: readonly string[]
 }
@@ -46,6 +51,7 @@ const { values } = parseArgs({
   }
 })
 const runs = Number(values.runs)
+const count = Number(values.workers)
 
 /** Workers of DBOS, which share the runs. */
 class DbosWorkers {
@@ -101,7 +107,7 @@ async function ask(child: ChildProcess, message: object): Promise<void> {
   }
 }
 
-async function ours(): Promise<number> {
+async function embedded(): Promise<number> {
   const { results } = await runBenchmark<{ readonly results: readonly WorkflowResult[] }>(
     'workflows',
     ...['--waiting', '0', '--rounds', '1', '--runs', String(runs)]
@@ -112,36 +118,53 @@ async function ours(): Promise<number> {
 const folder = openFolder('dbos')
 const leftOut = new LeftOut()
 const peers: Peers | null = await leftOut.openPeer('DBOS', () => installPeers(FOLDER, PACKAGES))
-const postgres = peers === null ? null : await leftOut.open('DBOS', () => startPostgres(join(folder.path, 'postgres')))
+const postgres = await leftOut.open('PostgreSQL', () => startPostgres(join(folder.path, 'postgres')))
 let workers: DbosWorkers | null = null
+let hosts: SharedWorkflows | null = null
 try {
-  if (postgres !== null) workers = await DbosWorkers.start(postgres, Number(values.workers))
+  if (postgres !== null) {
+    if (peers !== null) workers = await DbosWorkers.start(postgres, count)
+    hosts = await leftOut.open('svc workflows on PostgreSQL', () =>
+      SharedWorkflows.start(folder.path, urlOf(postgres), count)
+    )
+  }
+  // Warm-up.
   await workers?.measure()
-  const rates: Record<'svc' | 'dbos', number[]> = { svc: [], dbos: [] }
+  await hosts?.measure(runs)
+  const rates: Record<'shared' | 'embedded' | 'dbos', number[]> = { shared: [], embedded: [], dbos: [] }
   for (let round = 0; round < Number(values.rounds); round += 1) {
     if (workers !== null) rates.dbos.push(await workers.measure())
-    rates.svc.push(await ours())
+    if (hosts !== null) rates.shared.push(await hosts.measure(runs))
+    rates.embedded.push(await embedded())
   }
   const version = peers === null || postgres === null ? '' : `${peers.version(PACKAGE)}, PostgreSQL ${postgres.version}`
-  const isMeasured = rates.dbos.length > 0
+  const figure = (samples: readonly number[]): Figure | null => (samples.length === 0 ? null : figureOf(samples))
+  const toDbos = (samples: readonly number[]): Figure | null =>
+    samples.length === 0 || rates.dbos.length === 0 ? null : ratioOf(samples, rates.dbos)
   const result: DbosResult = {
-    svc: figureOf(rates.svc),
-    dbos: isMeasured ? figureOf(rates.dbos) : null,
-    ratio: isMeasured ? ratioOf(rates.svc, rates.dbos) : null,
-    about: `DBOS ${version}, fsync on, ${values.workers} processes with ${CONCURRENCY} runs at a time`,
+    shared: figure(rates.shared),
+    embedded: figureOf(rates.embedded),
+    dbos: figure(rates.dbos),
+    shared_ratio: toDbos(rates.shared),
+    embedded_ratio: toDbos(rates.embedded),
+    about: `DBOS ${version}, fsync on, ${count} processes with ${CONCURRENCY} runs at a time`,
     left_out: leftOut.reasons
   }
   if (values.json) process.stdout.write(`${JSON.stringify({ benchmark: 'mesh/dbos', ...result })}\n`)
   else {
-    process.stdout.write(`svc in its embedded database: ${withRange(result.svc, ' runs/s')}\n`)
-    if (result.dbos !== null && result.ratio !== null)
-      process.stdout.write(
-        `DBOS: ${withRange(result.dbos, ' runs/s')}; ratio ${withRange(result.ratio, 'x')}\n  ${result.about}\n`
-      )
+    const { shared, dbos, shared_ratio, embedded_ratio, about } = result
+    const of = (ratio: Figure | null): string => (ratio === null ? '' : `, ${withRange(ratio, 'x')} of DBOS`)
+    if (dbos !== null) process.stdout.write(`DBOS: ${withRange(dbos, ' runs/s')}\n  ${about}\n`)
+    if (shared !== null)
+      process.stdout.write(`svc on PostgreSQL, ${count} hosts: ${withRange(shared, ' runs/s')}${of(shared_ratio)}\n`)
+    process.stdout.write(
+      `svc in its embedded database: ${withRange(result.embedded, ' runs/s')}${of(embedded_ratio)}\n`
+    )
     process.stdout.write(leftOut.text())
   }
 } finally {
   workers?.close()
+  await hosts?.close()
   await postgres?.stop()
   folder.remove()
 }
