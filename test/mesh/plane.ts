@@ -18,8 +18,12 @@ export const MAILBOX = `a2a:default:${RECEIVER}`
 export const PLANE_SECRETS = { token: 'mesh-token-0123456789abcdef', jwtSecret: 'jwt-secret-0123456789abcdef' }
 
 /** Returns the options of a client of control planes. */
-export function wireOptions(node: string, planes: readonly { readonly url: string }[]): WireStoreOptions {
-  return { ...PLANE_SECRETS, node, receiver: RECEIVER, urls: planes.map(({ url }) => url) }
+export function wireOptions(
+  node: string,
+  planes: readonly { readonly url: string }[],
+  acksWithFence = true
+): WireStoreOptions {
+  return { ...PLANE_SECRETS, node, receiver: RECEIVER, urls: planes.map(({ url }) => url), acksWithFence }
 }
 
 /** Lets a node join the mesh of a control plane. */

@@ -41,6 +41,8 @@ export interface PlanesOptions {
   readonly maxKills: number
   /** Offsets of the clocks of the client processes, in turn; default none. */
   readonly clocks?: readonly string[]
+  /** False: clients acknowledge messages without their fence; default true. */
+  readonly acksWithFence?: boolean
 }
 
 /**
@@ -49,7 +51,7 @@ export interface PlanesOptions {
  * between control planes and a server, are disturbed; the clients are killed and paused.
  */
 export async function openPlanesBed(place: BedPlace, options: PlanesOptions): Promise<Bed> {
-  const { postgres, maxKills, clocks = [] } = options
+  const { postgres, maxKills, clocks = [], acksWithFence = true } = options
   const { observer, storeOf, storeProxies } = await (postgres === null
     ? openFileStore(place)
     : openServerStore(place, postgres))
@@ -82,7 +84,7 @@ export async function openPlanesBed(place: BedPlace, options: PlanesOptions): Pr
     canPark: false,
     async client(node) {
       await joinNode((planes[0] as Plane).directUrl, node)
-      const address: StoreAddress = { wire: wireOptions(node, planes) }
+      const address: StoreAddress = { wire: wireOptions(node, planes, acksWithFence) }
       const process = processes[clients++ % processes.length] as RestartedProcess
       return process.store(JSON.stringify(address))
     },

@@ -32,6 +32,8 @@ export interface WireStoreOptions {
   readonly node: string
   /** Agent whose mailbox is the queue. */
   readonly receiver: string
+  /** False: messages are acknowledged without their fence, which the checker must find. */
+  readonly acksWithFence: boolean
 }
 
 interface Answer {
@@ -101,7 +103,11 @@ export class WireStore implements Methods {
   }
 
   async ack(tokens: readonly AckToken[]): Promise<readonly boolean[]> {
-    return this.#each(tokens, token => this.#done('/a2a/ack', this.#message(token)))
+    const { acksWithFence } = this.#options
+    return this.#each(tokens, token => {
+      const { fence, ...message } = this.#message(token)
+      return this.#done('/a2a/ack', acksWithFence ? { ...message, fence } : message)
+    })
   }
 
   async extend(tokens: readonly ItemToken[], leaseMs: number): Promise<readonly boolean[]> {
@@ -148,7 +154,7 @@ export class WireStore implements Methods {
     })
   }
 
-  #message({ id, fence }: ItemToken): object {
+  #message({ id, fence }: ItemToken) {
     return { receiver_agent_id: this.#options.receiver, message_id: id, fence }
   }
 
