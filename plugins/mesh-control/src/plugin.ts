@@ -40,14 +40,22 @@ export default definePlugin({
       () => undefined
     )
     let isDraining = false
-    const ready = async (): Promise<string | null> => {
-      if (isDraining) return 'the control plane is stopping'
+    let checking: Promise<string | null> | null = null
+    const checkStore = async (): Promise<string | null> => {
       try {
         await withTimeout(READY_MS, () => store.now())
         return null
       } catch {
         return 'the store does not respond'
       }
+    }
+    const ready = async (): Promise<string | null> => {
+      if (isDraining) return 'the control plane is stopping'
+      // Every caller may ask, so concurrent ones share a call to the store.
+      checking ??= checkStore().finally(() => {
+        checking = null
+      })
+      return checking
     }
     const control = buildControl({ config, mesh, store, wrong, ready, log })
     const { host, port, drain_ms } = config

@@ -133,10 +133,10 @@ export class MeshNodeService {
     })
     this.plane = meshPlane(client)
     const { kernel } = parts
-    const accepts = parts.config.accept_verbs
+    const { accept_verbs: accepts, publish_tasks: publishes } = parts.config
     const node = () => this.#id
     const work = () => this.#worker
-    this.#verbs = new RemoteVerbs({ client, orchestrator, kernel, node, accepts, work, log })
+    this.#verbs = new RemoteVerbs({ client, orchestrator, kernel, node, publishes, accepts, work, log })
     const report = (signal: AbortSignal) => this.#report(signal)
     const { coordination } = parts
     const scope = settings.scopeId ?? DEFAULT_SCOPE

@@ -74,6 +74,8 @@ export interface RemoteVerbsOptions {
   readonly kernel: Pick<KernelPort, 'invoke'>
   /** Id of this node. */
   readonly node: () => string
+  /** Whether other hosts may read tasks of this process. */
+  readonly publishes: boolean
   /** Whether other hosts may change tasks of this process. */
   readonly accepts: boolean
   /** Handles a message that is no verb: work for this node. Null: this node runs none. */
@@ -204,11 +206,11 @@ export class RemoteVerbs {
   }
 
   async #answer({ payload }: MeshMessage, ageMs: number, signal: AbortSignal): Promise<object> {
-    const { kernel, orchestrator, accepts } = this.#options
+    const { kernel, orchestrator, publishes, accepts } = this.#options
     const checked = checkRequest(parse(payload))
     if (!checked.ok) return refusal('MND_PAYLOAD_INVALID', `the request is invalid: ${checked.text}`, 400)
     const { verb, task_id, args, principal, request_id } = checked.value
-    if (verb === LOOK) return { output: orchestrator.task(task_id) }
+    if (verb === LOOK) return { output: publishes ? orchestrator.task(task_id) : null }
     // Its caller has stopped waiting, and would be surprised by the effect.
     if (ageMs > MAX_AGE_MS) {
       const text = `Task ${taskLabel(task_id)}: the request is too old and was not carried out`

@@ -2,7 +2,8 @@ import { operationStarting } from '@svc/contracts'
 import tools from '@svc/plugin-orchestrator-tools'
 import { definePlugin, type Principal, SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
-import { eventually, type Host, openControl, openHost, WORKS } from './bed.ts'
+import { nodeMailbox } from '#root'
+import { eventually, type Host, openControl, openHost, TOKEN, WORKS } from './bed.ts'
 
 const QUIET = { ...WORKS, mesh_remote_worker_poll_interval_secs: 0 }
 const OWNER: Principal = { id: 'local', role: 'admin', scopes: ['*'] }
@@ -99,4 +100,32 @@ t.test('a host may refuse verbs, and may publish nothing', async t => {
   t.equal(one.tasks.task(task)?.status.kind, 'Queued')
   const { items } = await one.repository.list({}, signal)
   t.equal(items.length, 1)
+})
+
+t.test('a host that publishes nothing does not show a task on request, but may still accept verbs', async t => {
+  const control = await openControl(t)
+  const node = { publish_tasks: false, processor: 'echo' }
+  const quiet = await openHost(t, { name: 'quiet', url: control.url, orchestrator: WORKS, node, more: [tools] })
+  const task = await quiet.submit()
+  const post = async (path: string, body: object): Promise<any> => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` }
+    const response = await fetch(`${control.url}/v1/mesh${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body)
+    })
+    return response.json()
+  }
+  const ask = async (verb: string, sender: string): Promise<any> => {
+    const principal = { id: 'eve', role: 'owner', scopes: ['*'] }
+    const payload = JSON.stringify({ verb, task_id: task, args: {}, principal, request_id: 'r' })
+    const route = { sender_agent_id: sender, receiver_agent_id: nodeMailbox(quiet.node.id) }
+    await post('/a2a/deliver', { ...route, message_type: 'task_verb', payload })
+    const { messages } = await post('/a2a/inbox', { receiver_agent_id: sender, wait_ms: 20_000 })
+    return JSON.parse(messages[0].payload)
+  }
+  t.same(await ask('look', '81'), { output: null })
+  t.equal(quiet.tasks.task(task)?.status.kind, 'Queued')
+  t.ok('output' in (await ask('cancel', '82')))
+  t.equal(quiet.tasks.task(task)?.status.kind, 'Cancelled')
 })
