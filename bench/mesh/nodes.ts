@@ -48,6 +48,8 @@ const NODES_PER_PROCESS = 250
 const HEARTBEAT_SECONDS = 30
 const LEASE_MS = 120_000
 const MAX_PLANE_CPU_MS = 0.15
+/** Each node reads the complete list once, before the rounds begin. */
+const SETTLE_MS = isSmoke ? 100 : 1_200 * DEFAULT_POLICY.poll_interval_secs
 const JOIN_LIMIT_MS = 120_000
 
 const { values } = parseArgs({
@@ -83,7 +85,7 @@ async function measure(program: Program, postgres: Server, pid: number, nodes: n
       )
     children.push(...(await Promise.all(starting)))
     await allJoined(plane.url, nodes)
-    await sleep(isSmoke ? 100 : 5_000)
+    await sleep(SETTLE_MS)
     const rounds: Record<'plane' | 'postgres' | 'bytes' | 'requests', number[]> = {
       plane: [],
       postgres: [],
