@@ -104,7 +104,7 @@ export class NodeLists {
 export function nodeLimit(lists: NodeLists): RecordLimit {
   return new RecordLimit({
     what: 'the record of a node',
-    remedy: 'set server_stale_prune_ms, so that nodes that are gone are not listed',
+    remedy: 'set server_stale_prune_ms, so that nodes that left without notice are not listed',
     maxBytes: MAX_RECORD_BYTES,
     maxTotalBytes: MAX_LIST_BYTES,
     maxGrownBytes: MAX_GROWN_LIST_BYTES,

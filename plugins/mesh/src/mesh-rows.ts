@@ -73,12 +73,12 @@ export function nodeRowOf(node: NodeRecord, { ownId, stale, leases, now }: RowCo
   const kinds = wordsOf(node.workload_classes)
   const held = leases?.get(id) ?? 0
   const silent = isHolderOnly({ kinds }) && held === 0 ? 'idle' : 'stale'
-  const until = maintenance ? numberOf(node.maintenance_until_unix_ms) : undefined
+  const until = maintenance ? dateOf(node.maintenance_until_unix_ms) : undefined
   return defined({
     id: textOf(id) ?? '',
     state: quarantined ? 'quarantined' : maintenance ? 'maintenance' : stale.has(id) ? silent : 'ready',
     own: id === ownId,
-    seen_unix_ms: Math.floor(numberOf(node.last_seen_unix_ms) ?? 0),
+    seen_unix_ms: Math.floor(dateOf(node.last_seen_unix_ms) ?? 0),
     version: textOf(node.version) ?? '',
     host: textOf(capabilities?.hostname),
     kinds,
@@ -101,14 +101,14 @@ export function isHolderOnly({ kinds }: Pick<NodeRow, 'kinds'>): boolean {
 
 export function leaseRowOf(lease: ExecLease, states: ReadonlyMap<string, NodeState>): LeaseRow {
   const { lease_id, scope_key, holder_node_id, expires_unix_ms } = lease
-  const expires = integerOf(expires_unix_ms) ?? 0
+  const expires = dateOf(expires_unix_ms)
   return defined({
     lease_id: String(lease_id),
     scope_key: textOf(scope_key) ?? '',
     holder_node_id: textOf(holder_node_id) ?? '',
     holder_state: states.get(holder_node_id) ?? 'missing',
-    expires_unix_ms: expires,
-    expires: Math.abs(expires) > MAX_DATE_MS ? undefined : new Date(expires).toISOString()
+    expires_unix_ms: Math.floor(expires ?? 0),
+    expires: expires === undefined ? undefined : new Date(expires).toISOString()
   }) as LeaseRow
 }
 
@@ -132,6 +132,12 @@ function textOf(value: unknown): string | undefined {
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+/** Returns Unix milliseconds that a date can have: pages cannot show others. */
+function dateOf(value: unknown): number | undefined {
+  const time = numberOf(value)
+  return time === undefined || Math.abs(time) > MAX_DATE_MS ? undefined : time
 }
 
 function integerOf(value: unknown): number | undefined {

@@ -332,6 +332,18 @@ t.test('rows have valid fields, whatever another program sends', t => {
   t.end()
 })
 
+t.test('times beyond the range of dates are left out, since no page can show them', async t => {
+  const context = { ownId: 'own', stale: new Set<string>(), leases: null, now: 1_000 }
+  const node = { id: 'n1', maintenance: true, maintenance_until_unix_ms: 9e15, last_seen_unix_ms: -9e15 }
+  const row = nodeRowOf(node as never, context)
+  t.match(row, { state: 'maintenance', seen_unix_ms: 0 })
+  t.notOk('maintenance_until_unix_ms' in row)
+  const lease = { lease_id: '1', holder_node_id: 'n1', scope_key: 'k', expires_unix_ms: 9e15 }
+  const leaseOf = leaseRowOf(lease, new Map())
+  t.equal(leaseOf.expires_unix_ms, 0)
+  t.notOk('expires' in leaseOf)
+})
+
 t.test('placement shows tasks that were sent away and received; without an orchestrator, it says so', async t => {
   const without = await openPage(t)
   t.match(await without.call('mesh.placement'), {

@@ -99,10 +99,13 @@ function numberText(value: number, format: ValueFormat): string {
   return NUMBER.format(value)
 }
 
+/** Maximum distance of a date from 1970 in milliseconds. */
+const MAX_DATE_MS = 8.64e15
+
 /** Returns Unix milliseconds or an ISO 8601 text as Unix milliseconds; null if it is neither. */
 export function timeOf(value: unknown): number | null {
   const time = typeof value === 'number' ? value : typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isFinite(time) ? time : null
+  return Math.abs(time) <= MAX_DATE_MS ? time : null
 }
 
 function timeText(value: unknown): string {
