@@ -1,4 +1,5 @@
 import { type Infer, t } from '@svc/plugin-sdk'
+import { remoteAttestation } from './remote-attestation.ts'
 
 /** Message types of remote execution. Their payload is the JSON of the schema of the same name. */
 export const REMOTE_TASK_ENVELOPE = 'remote_task_envelope'
@@ -90,6 +91,7 @@ export const remoteTaskResult = t.object(
     success: t.boolean({ description: 'Whether the task was completed.' }),
     result: t.optional(t.string({ description: 'Result.' })),
     error: t.optional(t.string({ description: 'Error.' })),
+    attestation: t.optional(remoteAttestation),
     claimer_node_id: word('Node that ran the task.'),
     ...submitter
   },

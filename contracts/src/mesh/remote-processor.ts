@@ -1,5 +1,6 @@
 import { service } from '@svc/plugin-sdk'
 import type { RemoteTaskEnvelope, RemoteTaskPayload } from './envelope.ts'
+import type { RemoteAttestation } from './remote-attestation.ts'
 
 /**
  * Processor of work that other machines send to this node. If no plugin provides it, the node submits the work as a task
@@ -34,4 +35,6 @@ export interface RemoteJob {
 export interface RemoteOutcome {
   /** Text of the result. */
   readonly result: string
+  /** Claims about the result, for the gates of the machine that sent the work; absent: none. */
+  readonly attestation?: RemoteAttestation
 }

@@ -1,4 +1,5 @@
 import { type Infer, type Schema, t } from '@svc/plugin-sdk'
+import type { RemoteAttestation } from '../mesh/remote-attestation.ts'
 import type {
   ApprovalTier,
   ExecutionRole,
@@ -140,6 +141,8 @@ const stateFields = {
   audit_report: internal<string>(),
   /** Summary of the completion, at most 16,000 characters. Only for a client or another machine that gets it as result. */
   completion_summary: internal<string>(),
+  /** Claims of the completion. Only for a task of another machine, which gets them with the result. */
+  attestation: internal<RemoteAttestation>(),
   /** The last 10 turns. */
   transcript: internal<readonly TaskTurn[]>(),
   /** The last 20 observations. */

@@ -154,7 +154,7 @@ function outcomeOf(task: TaskView | null): RemoteOutcome {
   const status = task?.status
   if (status?.kind === 'Completed') {
     const summary = task?.completion_summary ?? task?.transcript?.at(-1)?.message ?? task?.audit_report
-    return { result: summary ?? 'completed' }
+    return { result: summary ?? 'completed', ...defined({ attestation: task?.attestation }) }
   }
   const why = status?.kind === 'Failed' || status?.kind === 'Doubted' ? status.reason : null
   throw meshNodeErrors.create(

@@ -1,4 +1,11 @@
-import { type AgentEvent, type Orchestrator, remoteTaskKey, type TaskView, taskLabel } from '@svc/contracts'
+import {
+  type AgentEvent,
+  type Attestation,
+  type Orchestrator,
+  remoteTaskKey,
+  type TaskView,
+  taskLabel
+} from '@svc/contracts'
 import { errorMessage, isSvcError, type Logger } from '@svc/plugin-sdk'
 import type { Delegation } from './delegation.ts'
 
@@ -9,6 +16,13 @@ const ENDED = new Set(['Completed', 'Failed', 'Cancelled'])
 interface OpenRelay {
   readonly task: number
   readonly message_id: number | undefined
+}
+
+export interface RelayOutcome {
+  readonly success: boolean
+  /** Result or error. */
+  readonly text: string
+  readonly attestation: Attestation
 }
 
 export interface PlainRelayOptions {
@@ -62,7 +76,7 @@ export class PlainRelay {
   }
 
   /** Uses a result, unless local work has begun. A failure changes nothing, since the task is still queued here. */
-  async settle(key: string, outcome: { readonly success: boolean; readonly text: string }): Promise<void> {
+  async settle(key: string, outcome: RelayOutcome): Promise<void> {
     const relay = this.#open.get(key)
     if (relay === undefined) return
     const { orchestrator, log } = this.#options
@@ -74,10 +88,7 @@ export class PlainRelay {
     }
     if (orchestrator.task(relay.task)?.status.kind !== 'Queued') return
     try {
-      await orchestrator.complete(relay.task, {
-        completion_summary: outcome.text,
-        checks_passed: ['peer_review_approved']
-      })
+      await orchestrator.complete(relay.task, outcome.attestation)
     } catch (error) {
       if (!isSvcError(error)) throw error
       log.info('the result of a relayed task was not used', { ...fields, reason: error.message })

@@ -1,4 +1,5 @@
 import {
+  type Attestation,
   type HeldTask,
   type MeshMessage,
   type MeshPolicy,
@@ -7,6 +8,7 @@ import {
   REMOTE_TASK_RESULT,
   type RemoteTaskAck,
   type RemoteTaskResult,
+  remoteAttestationOf,
   taskLabel
 } from '@svc/contracts'
 import { errorMessage, isSvcError, type Logger } from '@svc/plugin-sdk'
@@ -42,6 +44,9 @@ export interface ResultPollOptions {
   readonly log: Logger
   readonly now?: () => number
 }
+
+/** Check of each result: another machine has done the task, and its gates have accepted it. */
+const PEER_REVIEW = 'peer_review_approved'
 
 /** Why a hold ends without a result. */
 interface Lost {
@@ -145,9 +150,8 @@ export class ResultPoll {
     const task = this.held().find(({ delegate }) => delegate.idempotency_key === key)
     if (task !== undefined) {
       const { remote } = orchestrator
-      const attestation = { completion_summary: text, checks_passed: ['peer_review_approved'] }
       const outcome = success
-        ? await remote.complete(task.task_id, key, attestation, node)
+        ? await remote.complete(task.task_id, key, attestationOf(result, text), node)
         : await remote.fail(task.task_id, key, text, node)
       log.info('the result of a delegated task arrived', { task: taskLabel(task.task_id), success, outcome })
       // The worker has removed the envelope.
@@ -155,7 +159,7 @@ export class ResultPoll {
       return true
     }
     if (relay.has(key)) {
-      await relay.settle(key, { success, text })
+      await relay.settle(key, { success, text, attestation: attestationOf(result, text) })
       return true
     }
     const done = this.#isStale(result, ageMs)
@@ -232,4 +236,10 @@ export class ResultPoll {
 function textOf({ success, result, error }: RemoteTaskResult): string {
   const text = success ? (result ?? 'completed on another machine') : (error ?? 'failed on another machine')
   return text.slice(0, MAX_SUMMARY_CHARS)
+}
+
+/** Returns the claims of the worker's own completion, as one that another machine has reviewed. */
+function attestationOf({ attestation = {} }: RemoteTaskResult, text: string): Attestation {
+  const { checks_passed = [], ...claims } = remoteAttestationOf(attestation)
+  return { ...claims, completion_summary: text, checks_passed: [...new Set([...checks_passed, PEER_REVIEW])] }
 }

@@ -8,8 +8,10 @@ import {
   REMOTE_TASK_ENVELOPE,
   REMOTE_TASK_RESULT,
   type RemoteJob,
+  type RemoteOutcome,
   type RemoteProcessor,
   type RemoteTaskEnvelope,
+  remoteAttestationOf,
   remoteResultKey
 } from '@svc/contracts'
 import { errorMessage, isSvcError, type Logger } from '@svc/plugin-sdk'
@@ -260,17 +262,17 @@ export class Worker {
     log.info('remote work begins', { message_id: message.id, key: job.key, processor: chosen.name })
     if (job.envelope !== null) await this.#announce(message, job, true, `runs on ${node}`, signal)
     let success = true
-    let text: string
+    let outcome: RemoteOutcome
     try {
-      text = (await chosen.run(job, signal)).result
+      outcome = await chosen.run(job, signal)
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof WorkRefused) return await this.#refuse(message, job, error.message, signal)
       success = false
-      text = errorMessage(error)
+      outcome = { result: errorMessage(error) }
     }
     signal.throwIfAborted()
-    await this.#deliver(message, resultOf(message, job, success, shortened(text), node), signal)
+    await this.#deliver(message, resultOf(message, job, success, outcome, node), signal)
     await this.#ack(message, signal)
     log.info('the result of remote work was delivered', { message_id: message.id, key: job.key, success })
   }
@@ -279,7 +281,7 @@ export class Worker {
   async #refuse(message: MeshMessage, job: NamedJob, why: string, signal: AbortSignal): Promise<void> {
     this.#options.log.warn('remote work was refused', { message_id: message.id, key: job.key, reason: why })
     if (job.envelope === null)
-      await this.#deliver(message, resultOf(message, job, false, why, this.#options.node), signal)
+      await this.#deliver(message, resultOf(message, job, false, { result: why }, this.#options.node), signal)
     else await this.#announce(message, job, false, why, signal)
     await this.#ack(message, signal)
   }
@@ -425,7 +427,14 @@ function echoed({ envelope }: NamedJob): Readonly<Record<string, unknown>> {
   return { task_id, submitter_node_id, submitter_repository_id }
 }
 
-function resultOf(message: MeshMessage, job: NamedJob, success: boolean, text: string, node: string): Reply {
+function resultOf(
+  message: MeshMessage,
+  job: NamedJob,
+  success: boolean,
+  { result, attestation }: RemoteOutcome,
+  node: string
+): Reply {
+  const text = shortened(result)
   const outcome = success ? { result: text } : { error: text }
   const { envelope, key } = job
   if (envelope === null) {
@@ -437,7 +446,8 @@ function resultOf(message: MeshMessage, job: NamedJob, success: boolean, text: s
       signed: true
     }
   }
-  const payload = { idempotency_key: key, ...echoed(job), success, ...outcome, claimer_node_id: node }
+  const claims = attestation === undefined ? null : { attestation: remoteAttestationOf(attestation) }
+  const payload = { idempotency_key: key, ...echoed(job), success, ...outcome, ...claims, claimer_node_id: node }
   return {
     message_type: REMOTE_TASK_RESULT,
     payload: JSON.stringify(payload),

@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import t from 'tap'
+import { join } from 'node:path'
+import type { Attestation, TaskProcessor } from '@svc/contracts'
+import t, { type Test } from 'tap'
 import { MeshClient } from '#root'
 import { type Control, DELEGATES, eventually, type Host, openControl, openHost, TOKEN, WORKS, worker } from './bed.ts'
 
@@ -265,4 +268,98 @@ t.test('a relayed copy is withdrawn once the task ends here', async t => {
     left.map(({ message_type }) => message_type),
     ['remote_task_cancel']
   )
+})
+
+/** Hosts with the default gates: `one` delegates, and the agents of `two` complete each task with these claims. */
+async function withGates(
+  t: Test,
+  { attestation, gated = true, work }: { attestation: Attestation; gated?: boolean; work?: (root: string) => void }
+) {
+  const control = await openControl(t)
+  let root = ''
+  const processor: TaskProcessor = {
+    name: 'claims',
+    rank: 100,
+    takes: () => true,
+    run: async () => {
+      work?.(root)
+      return attestation
+    }
+  }
+  const one = await openHost(t, {
+    name: 'one',
+    url: control.url,
+    orchestrator: { ...DELEGATES, stubcheck_gate: true }
+  })
+  const two = await openHost(t, {
+    name: 'two',
+    url: control.url,
+    orchestrator: { ...WORKS, stubcheck_gate: gated },
+    processors: [processor],
+    fleet: true
+  })
+  root = two.kernel.root
+  return { one, two }
+}
+
+const SUMMARY = 'The greeting for Ada is written and checked.'
+const GREETING = 'export const greeting = "Hello, Ada"\n'
+/** A task that writes files needs a review on the machine that does it. */
+const WRITTEN: Attestation = {
+  completion_summary: SUMMARY,
+  checks_passed: ['human_review_approved'],
+  artifact_paths: ['greeting.ts']
+}
+const sentBack = (host: Host) =>
+  eventually(() => {
+    const found = host.events.find(({ kind }) => kind.type === 'task_requeued')
+    return found?.kind.type === 'task_requeued' ? found.kind : null
+  })
+
+t.test('with the default gates, the claims of the worker complete a task without files', async t => {
+  const { one, two } = await withGates(t, {
+    attestation: {
+      completion_summary: SUMMARY,
+      checks_passed: ['spelling'],
+      declared_non_placeholder: true,
+      force_risky: true,
+      force_risky_reason: 'the worker accepts it'
+    }
+  })
+  const task = await one.submit()
+  t.equal((await one.until(task, 'Completed', 'Failed', 'Queued')).status.kind, 'Completed')
+  const [done] = two.tasks.tasks()
+  t.same(
+    done?.attestation,
+    { checks_passed: ['spelling'], declared_non_placeholder: true },
+    'a worker cannot accept risks for the owner of a task'
+  )
+  const gate = one.tasks.explain(task)?.gates.find(({ gate }) => gate === 'stubcheck')
+  t.equal(gate?.verdict, 'pass')
+})
+
+t.test('the files that a worker claims are checked on the machine that owns the task', async t => {
+  const { one } = await withGates(t, {
+    attestation: WRITTEN,
+    work: root => writeFileSync(join(root, 'greeting.ts'), GREETING)
+  })
+  const files = [{ path: 'greeting.ts', access: 'write' as const }]
+  await one.submit({ files })
+  t.match(await sentBack(one), { gate: 'stubcheck', reason: /greeting\.ts does not exist/ })
+})
+
+t.test('files that both machines have complete a task that writes them', async t => {
+  const { one } = await withGates(t, {
+    attestation: WRITTEN,
+    work: root => writeFileSync(join(root, 'greeting.ts'), GREETING)
+  })
+  writeFileSync(join(one.kernel.root, 'greeting.ts'), GREETING)
+  const task = await one.submit({ files: [{ path: 'greeting.ts', access: 'write' }] })
+  t.equal((await one.until(task, 'Completed', 'Failed', 'Queued')).status.kind, 'Completed')
+})
+
+t.test('a worker that claims nothing has its result sent back by the default gates', async t => {
+  const { one } = await withGates(t, { attestation: { completion_summary: SUMMARY }, gated: false })
+  await one.submit()
+  t.match(await sentBack(one), { gate: 'stubcheck', reason: /declared_non_placeholder must be true/ })
 })

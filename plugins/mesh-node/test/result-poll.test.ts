@@ -1,4 +1,13 @@
-import type { HeldTask, MeshMessage, Orchestrator, RemoteDelegate } from '@svc/contracts'
+import {
+  type Attestation,
+  type HeldTask,
+  type MeshMessage,
+  type Orchestrator,
+  type RemoteDelegate,
+  remoteAttestation,
+  remoteAttestationOf
+} from '@svc/contracts'
+import { schemaCheck } from '@svc/plugin-sdk/check'
 import fc from 'fast-check'
 import t from 'tap'
 import { Delegation, LeaseHolder, MeshClient, PlainRelay, ResultPoll } from '#root'
@@ -28,6 +37,7 @@ async function open(
 ) {
   const acked: number[] = []
   const calls: string[] = []
+  const attestations: Attestation[] = []
   const holds: HeldTask[] = (options.held ?? []).map((over, index) => {
     const delegate: RemoteDelegate = {
       idempotency_key: `orch-remote-${index + 1}-1`,
@@ -81,7 +91,10 @@ async function open(
     remote: {
       held: () => holds,
       accept: async () => 'done',
-      complete: async (_task: number, key: string) => end('complete', key),
+      complete: async (_task: number, key: string, attestation: Attestation) => {
+        attestations.push(attestation)
+        return end('complete', key)
+      },
       fail: async (_task: number, key: string) => end('fail', key),
       fallBack: async (_task: number, key: string) => (end('fall back', key) === 'done' ? 'queued' : 'stale')
     }
@@ -92,7 +105,7 @@ async function open(
   const schedulable = () => options.schedulable ?? null
   const now = () => NOW
   const poll = new ResultPoll({ client, holder, delegation, relay, orchestrator, policy, schedulable, log, now })
-  return { poll: () => poll.poll(new AbortController().signal), acked, calls, holds, received }
+  return { poll: () => poll.poll(new AbortController().signal), acked, calls, attestations, holds, received }
 }
 
 const MINE = { submitter_node_id: 'orch-me', submitter_repository_id: 'repo' }
@@ -123,6 +136,78 @@ t.test('a result is used even if its lease has just ended', async t => {
   await poll()
   t.same(calls, ['complete orch-remote-1-1'])
   t.same(acked, [1])
+})
+
+t.test(
+  'the claims of a result are passed on beside the review, except for those that only the owner may make',
+  async t => {
+    const attestation = {
+      checks_passed: ['tests', 'peer_review_approved'],
+      artifact_paths: ['a.ts'],
+      evidence_citations: ['e-1'],
+      declared_non_placeholder: true,
+      completion_summary: 'another text',
+      force_risky: true,
+      force_risky_reason: 'trust me'
+    }
+    const run = async (fields: object) => {
+      const { poll, attestations } = await open(t, { held: [{}], messages: [result({ task_id: 1, ...fields })] })
+      await poll()
+      return attestations
+    }
+    t.same(await run({ result: 'It is done.', attestation }), [
+      {
+        completion_summary: 'It is done.',
+        checks_passed: ['tests', 'peer_review_approved'],
+        artifact_paths: ['a.ts'],
+        evidence_citations: ['e-1'],
+        declared_non_placeholder: true
+      }
+    ])
+    const spec = { completion_summary: 'It is done.', checks_passed: ['peer_review_approved'] }
+    t.same(await run({ result: 'It is done.' }), [spec], 'an older worker sends no claims')
+    t.same(await run({ result: 'It is done.', attestation: {} }), [spec])
+    t.same(
+      await run({ result: 'It is done.', attestation: { declared_non_placeholder: 'yes' } }),
+      [],
+      'it is unreadable'
+    )
+  }
+)
+
+t.test('a worker sends claims within the limits of the schema, and never more than the completion had', async t => {
+  const check = schemaCheck(remoteAttestation)
+  const items = fc.array(
+    fc.oneof(
+      fc.string(),
+      fc.integer({ min: 4_000, max: 5_000 }).map(length => 'x'.repeat(length))
+    ),
+    {
+      maxLength: 1_100
+    }
+  )
+  fc.assert(
+    fc.property(
+      items,
+      items,
+      items,
+      fc.option(fc.boolean(), { nil: undefined }),
+      (checks, paths, citations, declared) => {
+        const given = { checks_passed: checks, artifact_paths: paths, evidence_citations: citations }
+        const sent = remoteAttestationOf(
+          declared === undefined ? given : { ...given, declared_non_placeholder: declared }
+        )
+        const isSubset = (Object.keys(given) as (keyof typeof given)[]).every(name => {
+          return (sent[name] ?? []).every(item => given[name].includes(item))
+        })
+        const isDeclared = sent.declared_non_placeholder === true
+        return check(sent).ok && isSubset && isDeclared === (declared === true) && JSON.stringify(sent).length < 250_000
+      }
+    ),
+    { numRuns: 50 }
+  )
+  const small = { checks_passed: ['a'], artifact_paths: ['b'], declared_non_placeholder: true }
+  t.same(remoteAttestationOf(small), small)
 })
 
 t.test('if the envelope has left the inbox, the result is awaited for one more poll', async t => {

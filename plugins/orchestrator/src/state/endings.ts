@@ -1,4 +1,12 @@
-import { type Attestation, agentLabel, type Completion, type TaskEnd, type TaskStatus, taskLabel } from '@svc/contracts'
+import {
+  type Attestation,
+  agentLabel,
+  type Completion,
+  remoteAttestationOf,
+  type TaskEnd,
+  type TaskStatus,
+  taskLabel
+} from '@svc/contracts'
 import { shardPhaseOf } from '../routing/skill-ledger.ts'
 import type { Agent } from './agent.ts'
 import type { StateChanges } from './changes.ts'
@@ -116,6 +124,8 @@ export function complete(
   const summary = attestation?.completion_summary
   if (summary !== undefined && (task.extra?.remote_origin !== undefined || task.extra?.keep_summary === true))
     extraFields(task).completion_summary = summary.slice(0, MAX_SUMMARY_CHARS)
+  if (attestation !== undefined && task.extra?.remote_origin !== undefined)
+    extraFields(task).attestation = remoteAttestationOf(attestation)
   endTask(world, changes, task, COMPLETED, null)
   return { completed: true }
 }
