@@ -64,6 +64,8 @@ export class LeaseHolder {
     if (settings.heartbeatSeconds === 0) return
     const intervalMs = settings.heartbeatSeconds * 1_000
     const loop = new Loop({ label: 'heartbeat of the lease holder', intervalMs, log }, async signal => {
+      // After svc mesh leave, the node joins again with its next lease.
+      if (!client.configured) this.#joinedIds.clear()
       if (this.#joinedIds.has(report.id)) await client.heartbeat(report, signal)
       return 'pause'
     })

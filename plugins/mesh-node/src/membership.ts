@@ -48,7 +48,7 @@ export class Membership {
     const stop = new AbortController()
     const loop = new Loop({ label: 'mesh heartbeat', intervalMs, log }, async signal => {
       // A control URL may be set later, by svc mesh join.
-      if (!this.#options.client.configured) return 'pause'
+      if (!this.#options.client.configured) return this.#forget()
       if (this.#joined === null) await this.#join(signal)
       else await this.#beat(signal)
       // Without heartbeats, one successful join is enough.
@@ -68,6 +68,15 @@ export class Membership {
     } catch (error) {
       this.#options.log.debug('the node could not leave the mesh', { node: id, error })
     }
+  }
+
+  /** Notes that this machine has left the mesh, by svc mesh leave. */
+  #forget(): 'pause' {
+    const { log } = this.#options
+    if (this.#joined !== null)
+      log.info('no control plane is configured any more; svc mesh join joins again', { node: this.#joined })
+    this.#joined = null
+    return 'pause'
   }
 
   async #join(signal: AbortSignal): Promise<void> {

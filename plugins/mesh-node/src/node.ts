@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import {
   type A2aPlane,
   type AgentFleet,
@@ -54,6 +55,8 @@ const MODELS_TIMEOUT_MS = 2_000
 const WITHDRAW_TIMEOUT_MS = 30_000
 /** Limit for the end of running calls when the plugin stops, in milliseconds. */
 const STOP_TIMEOUT_MS = 5_000
+/** Calls that may run at a time: those of the loops, and renewals of leases. Each listens to the signal of the node. */
+const MAX_LISTENERS = 64
 /** Scope of nodes in the coordination store if none is set. */
 const DEFAULT_SCOPE = 'default'
 
@@ -161,6 +164,7 @@ export class MeshNodeService {
     if (this.#stopping !== null) return
     this.#stopping = new AbortController()
     const { signal } = this.#stopping
+    setMaxListeners(MAX_LISTENERS, signal)
     this.#loops = this.#run(signal).catch(error => {
       if (!signal.aborted) this.#parts.log.error('the mesh node stopped', { error })
     })
@@ -278,7 +282,10 @@ export class MeshNodeService {
       log
     }
     const loop = new Loop({ label: 'node poll', intervalMs: policy.poll_interval_secs * 1_000, log }, async signal => {
-      if (!this.#client.configured) return 'pause'
+      if (!this.#client.configured) {
+        if (this.#poll.last !== null) this.#poll.clear()
+        return 'pause'
+      }
       await this.#poll.poll(signal)
       if (reconcile) await reconcileLeases(this.#poll.nodes, options, signal)
       return 'pause'

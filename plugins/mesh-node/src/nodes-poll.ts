@@ -74,6 +74,7 @@ export class NodesPoll {
   clear(): void {
     this.#etag = null
     this.#nodes = []
+    this.#last = null
     this.#options.orchestrator.remote.setNodes(NODE_SOURCE, [])
   }
 

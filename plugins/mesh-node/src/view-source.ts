@@ -11,9 +11,8 @@ import { schemaCheck } from '@svc/plugin-sdk/check'
 import type { MeshClient } from './client.ts'
 import type { RemoteVerbs } from './remote-verbs.ts'
 import { foreignTaskOf, processOf } from './view-of-task.ts'
+import { PUBLISH_MS } from './view-publisher.ts'
 
-/** How long a list of views is used, in milliseconds. */
-const KEEP_MS = 2_000
 /** Limit for the whole texts of one task, in milliseconds; then the published ones are shown. */
 const DETAIL_MS = 2_000
 
@@ -75,7 +74,8 @@ export class ViewSource implements TaskViewSource {
   async #read(signal: AbortSignal): Promise<readonly PublishedView[]> {
     if (!this.#options.client.configured) return []
     const now = performance.now()
-    if (this.#views === null || now - this.#views.at >= KEEP_MS) {
+    // Each process publishes its view at this interval.
+    if (this.#views === null || now - this.#views.at >= PUBLISH_MS) {
       const list = this.#fetch(signal)
       this.#views = { at: now, list }
       list.catch(() => {
