@@ -49,6 +49,20 @@ t.test('the submit tool, the status and the explanation show where a task runs, 
   })
 })
 
+t.test('the explanation of a task that stays here names its role and the setting that lacks it', async t => {
+  const settings = {
+    mesh_remote_execute_experimental: true,
+    mesh_remote_lease_gating_enabled: true,
+    mesh_remote_lease_gated_roles: ['builder']
+  }
+  const { tool } = await openWorld(t, { settings })
+  await tool('submit_task', { description: 'Think', files: [] })
+  await tool('submit_task', { description: 'Build', files: [], task_category: 'Parsing' })
+  const hint = /^Its role is planner, which mesh_remote_lease_gated_roles in \[orchestrator\] does not list\.$/m
+  t.match(await tool('explain_task', { task_id: 1 }), { data: { text: hint } })
+  t.notMatch(((await tool('explain_task', { task_id: 2 })).data as { readonly text: string }).text, 'Its role is')
+})
+
 t.test('a section of the status that never answers contains an error; the others are complete', async t => {
   const { tool } = await openWorld(t, { more: [placer as Plugin] })
   t.match(await tool('orchestrator_status'), {

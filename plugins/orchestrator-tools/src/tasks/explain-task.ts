@@ -94,6 +94,7 @@ function explanationText(task: RepositoryTask, explanation: TaskExplanation, orc
     for (const { term, value, because } of terms) lines.push(`    ${signed(value).padStart(10)}  ${term}: ${because}`)
   }
   lines.push('', `Runs: ${placement.surface === 'local' ? 'locally' : 'on another machine'}. ${placement.because}`)
+  if (process.own && placement.surface === 'local') lines.push(...notGated(task, orchestrator))
   lines.push('', `Tests: ${test_decision.decision}. ${test_decision.rationale}`)
   lines.push('', gates.length === 0 ? 'Gates: no attempt to complete the task yet.' : 'Gates, at the last attempt:')
   for (const { gate, verdict, detail } of gates) lines.push(`  ${gate.padEnd(11)} ${verdict.padEnd(13)} ${detail}`)
@@ -102,6 +103,13 @@ function explanationText(task: RepositoryTask, explanation: TaskExplanation, orc
   for (const { stage, timestamp_ms, detail } of trace)
     lines.push(`  ${new Date(timestamp_ms).toISOString()}  ${stage}  ${detail}`.trimEnd())
   return lines.join('\n')
+}
+
+/** Names the role because of which a task stays on this machine, although tasks of other roles may leave it. */
+function notGated({ role }: RepositoryTask, { policy }: Orchestrator): readonly string[] {
+  const { remote_execute_experimental, remote_lease_gating_enabled, remote_lease_gated_roles } = policy.mesh
+  if (!remote_execute_experimental || !remote_lease_gating_enabled || remote_lease_gated_roles.includes(role)) return []
+  return [`Its role is ${role}, which mesh_remote_lease_gated_roles in [orchestrator] does not list.`]
 }
 
 function placementOf({ surface, reason, because, delegate }: PlacementExplanation) {
