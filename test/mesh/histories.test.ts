@@ -8,7 +8,7 @@ for (const seed of [11, 12]) {
     const bed = await openProcessBed({ folder: t.testdir(), teardown: close => void t.teardown(close) })
     const { violations, unknown, grants, faults } = await runWorkload(bed, seed, { clients: 3, steps: 80 })
     t.same(violations, [])
-    t.ok(grants > 20, `${grants} grants`)
+    t.ok(grants > 10, `${grants} grants`)
     t.comment(`${faults} faults, ${unknown} calls without an answer`)
   })
 }

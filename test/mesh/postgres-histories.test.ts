@@ -18,7 +18,7 @@ t.test('PostgreSQL', { skip: noPostgres }, async t => {
         const bed = await openPostgresBed(placeOf(t), server)
         const { violations, unknown, grants, faults } = await runWorkload(bed, seed, { clients: 3, steps: 50 })
         t.same(violations, [])
-        t.ok(grants > 20, `${grants} grants`)
+        t.ok(grants > 10, `${grants} grants`)
         t.comment(`${faults} faults, ${unknown} calls without an answer`)
       })
   })
@@ -27,7 +27,7 @@ t.test('PostgreSQL', { skip: noPostgres }, async t => {
     const bed = await openFailoverBed(placeOf(t), { isSynchronous: true })
     const { violations, unknown, grants, faults } = await runWorkload(bed, 23, { clients: 3, steps: 60, backlog: 40 })
     t.same(violations, [])
-    t.ok(grants > 20, `${grants} grants`)
+    t.ok(grants > 10, `${grants} grants`)
     t.comment(`${faults} faults, ${unknown} calls without an answer`)
   })
 
@@ -35,7 +35,7 @@ t.test('PostgreSQL', { skip: noPostgres }, async t => {
     const bed = await openFailoverBed(placeOf(t), { isSynchronous: false })
     const { violations, grants } = await runWorkload(bed, 24, { clients: 3, steps: 60, backlog: 40 })
     t.same(violations, [])
-    t.ok(grants > 20, `${grants} grants`)
+    t.ok(grants > 10, `${grants} grants`)
   })
 
   t.test('the checker finds a promotion that begins no epoch', async t => {
