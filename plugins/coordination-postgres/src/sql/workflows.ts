@@ -314,7 +314,7 @@ begin
   insert into svc_workflow.signals (repository, run_id, key, payload, at) values (p_repository, p_run, p_key, p_payload, p_now);
   -- A running turn finds the signal itself, or is woken when it ends.
   if v_waiting is null or v_waiting = p_key then
-    update svc_coord.items set woken = state = 1, state = case when state = 1 then 1 else 0 end where id = v_item;
+    update svc_coord.items set woken = held, state = case when state = 1 then 1 else 0 end where id = v_item;
   end if;
   return v_status;
 end
