@@ -55,8 +55,6 @@ const MODELS_TIMEOUT_MS = 2_000
 const WITHDRAW_TIMEOUT_MS = 30_000
 /** Limit for the end of running calls when the plugin stops, in milliseconds. */
 const STOP_TIMEOUT_MS = 5_000
-/** Calls that may run at a time: those of the loops, and renewals of leases. Each listens to the signal of the node. */
-const MAX_LISTENERS = 64
 /** Scope of nodes in the coordination store if none is set. */
 const DEFAULT_SCOPE = 'default'
 
@@ -164,7 +162,8 @@ export class MeshNodeService {
     if (this.#stopping !== null) return
     this.#stopping = new AbortController()
     const { signal } = this.#stopping
-    setMaxListeners(MAX_LISTENERS, signal)
+    // Each call that runs listens to the signal: those of the loops, renewals of leases, and relays of tasks.
+    setMaxListeners(0, signal)
     this.#loops = this.#run(signal).catch(error => {
       if (!signal.aborted) this.#parts.log.error('the mesh node stopped', { error })
     })

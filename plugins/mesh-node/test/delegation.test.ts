@@ -253,6 +253,19 @@ t.test('a relay without a lease completes a task that is still queued here', asy
   t.ok(await isClean(control))
 })
 
+t.test('many calls of a node at a time are not reported as a leak of listeners', async t => {
+  const control = await openControl(t)
+  const plain = { ...DELEGATES, mesh_remote_lease_gating_enabled: false }
+  const submitter = await openHost(t, { name: 'one', url: control.url, orchestrator: plain })
+  const warnings: string[] = []
+  const note = ({ name, message }: Error): void => void warnings.push(`${name}: ${message}`)
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
+  await Promise.all(Array.from({ length: 30 }, () => submitter.submit()))
+  await eventually(async () => ((await control.store.count('a2a:')) === 30 ? true : null))
+  t.same(warnings, [])
+})
+
 t.test('a relayed copy is withdrawn once the task ends here', async t => {
   const control = await openControl(t)
   const plain = { ...DELEGATES, mesh_remote_lease_gating_enabled: false }
