@@ -4,6 +4,8 @@ import { makeProject, serve } from './served-project.ts'
 
 t.test('operations that only read accept the inputs that /docs suggests', async t => {
   const server = await serve(t, makeProject(t, {}))
+  // Until then, no model can be listed or asked.
+  await server.line(/model 'vox-tiny' is ready/)
   const calls = (await sampleCalls(server.url)).filter(
     ({ described }) => described['x-effect'] === 'read' && described['x-scopes'] === undefined
   )
