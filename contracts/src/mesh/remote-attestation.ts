@@ -10,7 +10,7 @@ const list = (description: string) =>
   t.optional(t.array(t.string({ maxLength: MAX_ITEM_CHARS }), { maxItems: MAX_ITEMS, description }))
 
 /**
- * What a completion claimed on the machine that ran the task, where its gates accepted it. The gates of the task's owner
+ * Claims of a completion on the machine that ran the task, where its gates accepted it. The gates of the task's owner
  * read it. It has no `force_risky`: a worker cannot accept risks for the owner.
  */
 export const remoteAttestation = t.object(

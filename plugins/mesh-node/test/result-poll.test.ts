@@ -139,7 +139,7 @@ t.test('a result is used even if its lease has just ended', async t => {
 })
 
 t.test(
-  'the claims of a result are passed on beside the review, except for those that only the owner may make',
+  'the claims of a result are passed on together with the review, except for those that only the owner may make',
   async t => {
     const attestation = {
       checks_passed: ['tests', 'peer_review_approved'],

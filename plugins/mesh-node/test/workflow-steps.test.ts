@@ -1,11 +1,11 @@
 // Steps of a workflow of `svc serve` on another node, while processes are killed.
 import t, { type Test } from 'tap'
 import { makeProject, type Served, serve } from '../../../test/e2e/served-project.ts'
-import { eventually, openControl, TOKEN, WORKS } from './bed.ts'
+import { type Control, eventually, openControl, TOKEN, WORKS } from './bed.ts'
 import { type Child, startHost } from './processes.ts'
 
 const program = (timeout: string) => `
-activity mesh_render(task: str) to Result[str] with { mens: "dispatch", labels: "gpu", timeout: "${timeout}", retries: 50, initial_backoff: "50ms", max_backoff: "50ms" } {
+activity mesh_render(task: str) to Result[str] with { mens: "dispatch", labels: "gpu", timeout: "${timeout}", retries: 50, initial_backoff: "200ms", max_backoff: "1s" } {
     Ok("here")
 }
 workflow film(task: str) to Result[str] { mesh_render(task) }
@@ -56,16 +56,26 @@ const completed = (served: Served, id: string, count = 1) =>
     () => `the run ${id} completes:\n${served.lines.slice(-20).join('\n')}`
   )
 
-function startWorker(t: Test, url: string, workMs: number): Promise<Child> {
-  return startHost(t, { name: 'gpu', url, orchestrator: WORKS, mesh: { labels: ['gpu'] } }, workMs)
+/** Starts the worker; resolves when it has joined, since a step without a node fails at once. */
+async function startWorker(t: Test, { url, store }: Control, workMs: number): Promise<Child> {
+  const worker = await startHost(t, { name: 'gpu', url, orchestrator: WORKS, mesh: { labels: ['gpu'] } }, workMs)
+  await eventually(
+    () => store.nodes.find('default', 'gpu'),
+    () => 'the worker joins'
+  )
+  return worker
 }
 
-const begins = (worker: Child, count: number) => eventually(() => (worker.began.length >= count ? true : null))
+const begins = (worker: Child, count: number) =>
+  eventually(
+    () => (worker.began.length >= count ? true : null),
+    () => `the worker begins job ${count}`
+  )
 
 t.test('a killed process of a workflow finds the step that it began: the step is done once', async t => {
   const control = await openControl(t)
   const folder = makeProject(t, { 'app.vox': program('90s') })
-  const worker = await startWorker(t, control.url, 3_000)
+  const worker = await startWorker(t, control, 3_000)
   const killed = await serveProgram(t, folder, control.url)
   await post(`${killed.app}/api/start`, { id: 'film' })
   await begins(worker, 1)
@@ -89,7 +99,7 @@ t.test('the step of a killed worker is retried, and its error names the node', a
   const control = await openControl(t)
   const folder = makeProject(t, { 'app.vox': program('8s') })
   const served = await serveProgram(t, folder, control.url)
-  const killed = await startWorker(t, control.url, 600_000)
+  const killed = await startWorker(t, control, 600_000)
   await post(`${served.app}/api/start`, { id: 'film' })
   await begins(killed, 1)
   await killed.kill()
@@ -97,7 +107,7 @@ t.test('the step of a killed worker is retried, and its error names the node', a
     const { journal } = await inspect(served, 'film')
     return journal.find(({ event }) => event === 'ActivityAttemptFailed') ?? null
   })
-  const worker = await startWorker(t, control.url, 0)
+  const worker = await startWorker(t, control, 0)
   const journal = await completed(served, 'film')
   t.match(failed, {
     attempt: 1,
