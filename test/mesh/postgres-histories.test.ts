@@ -13,7 +13,7 @@ t.test('PostgreSQL', { skip: noPostgres }, async t => {
   t.test('a server that crashes, with processes and connections that fail, leaves a correct history', async t => {
     const server = await PostgresServer.start()
     t.teardown(() => server.remove())
-    for (const seed of [21, 22])
+    for (const seed of [21])
       await t.test(`seed ${seed}`, async t => {
         const bed = await openPostgresBed(placeOf(t), server)
         const { violations, unknown, grants, faults } = await runWorkload(bed, seed, { clients: 3, steps: 50 })
