@@ -1,6 +1,7 @@
 /** Descriptions of command groups, by their full name. Any other group is described by its plugin's summary. */
 export const GROUPS: Readonly<Record<string, string>> = {
   a2a: 'Send and read messages between agents',
+  'a2a-server': 'List and retry push notifications that failed',
   app: 'Describe served programs, call their routes and edit their tables',
   'app table': 'Show, add, change and delete rows of a program',
   config: 'Show, check and change settings',
