@@ -1,8 +1,6 @@
 import {
   deliverBody,
   isInMaintenance,
-  isSchedulableNode,
-  type NodeRecord,
   nodeRecord,
   normalizeControlUrl,
   normalizeControlUrls,
@@ -103,14 +101,9 @@ t.test('unknown fields of a record and of its capabilities are accepted, wrong t
   t.equal(schemaCheck(remoteTaskEnvelope)({ idempotency_key: '', task_id: 1 }).ok, false)
 })
 
-t.test('timed maintenance ends by itself; quarantine and staleness exclude a node', async t => {
-  const node: NodeRecord = { id: 'n', capabilities: {}, version: '1', last_seen_unix_ms: 1_000 }
+t.test('timed maintenance ends by itself', async t => {
   t.equal(isInMaintenance({ maintenance: true }, 5), true)
   t.equal(isInMaintenance({ maintenance: true, maintenance_until_unix_ms: 5 }, 5), false)
   t.equal(isInMaintenance({ maintenance_until_unix_ms: 50 }, 5), false)
-  t.equal(isSchedulableNode(node, 61_001, 60_000), false)
-  t.equal(isSchedulableNode(node, 61_000, 60_000), true)
-  t.equal(isSchedulableNode(node, 61_001, 0), true)
-  t.equal(isSchedulableNode({ ...node, quarantined: true }, 1_000, 0), false)
   t.equal(taskScopeKey('repo', 4), 'task:repo:4')
 })

@@ -68,12 +68,7 @@ export const pairBody = t.object(
 
 export type ExecGrantBody = Infer<typeof execGrantBody>
 export type ExecLeaseBody = Infer<typeof execLeaseBody>
-export type ExecRevokeBody = Infer<typeof execRevokeBody>
-export type QuarantineBody = Infer<typeof quarantineBody>
 export type MaintenanceBody = Infer<typeof maintenanceBody>
-export type LeaveBody = Infer<typeof leaveBody>
-export type ExchangeBody = Infer<typeof exchangeBody>
-export type PairBody = Infer<typeof pairBody>
 
 /** A live lease, as `exec/lease/grant` and `GET exec/leases` answer it. */
 export interface ExecLease {

@@ -118,9 +118,3 @@ export function isInMaintenance(
   const { maintenance, maintenance_until_unix_ms: until } = node
   return maintenance === true && (until === undefined || until > now)
 }
-
-/** Returns whether a node may receive work: not quarantined, not in maintenance, and seen within `staleMs` (0: ever). */
-export function isSchedulableNode(node: NodeRecord, now: number, staleMs: number): boolean {
-  const isStale = staleMs > 0 && now - node.last_seen_unix_ms > staleMs
-  return node.quarantined !== true && !isInMaintenance(node, now) && !isStale
-}

@@ -9,11 +9,12 @@ import {
   type RemotePlacement,
   type RemotePlacer,
   type TaskView,
-  taskLabel
+  taskLabel,
+  taskScopeKey
 } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import type { MeshClient } from './client.ts'
-import { CANCEL_PRIORITY, cancelOf, envelopeOf, MESSAGE_PRIORITY, type Submitter, scopeKeyOf } from './envelope.ts'
+import { CANCEL_PRIORITY, cancelOf, envelopeOf, MESSAGE_PRIORITY, type Submitter } from './envelope.ts'
 import { meshNodeErrors } from './errors.ts'
 import { isHttpStatus } from './http-status.ts'
 import type { LeaseHolder } from './lease-holder.ts'
@@ -70,7 +71,7 @@ export class Delegation implements RemotePlacer {
   async place(task: PlacingTask, signal: AbortSignal): Promise<RemotePlacement> {
     const { holder, orchestrator, log } = this.#options
     const key = task.remote.idempotency_key
-    const lease = await holder.grant(scopeKeyOf(orchestrator.repositoryId, task.id), signal)
+    const lease = await holder.grant(taskScopeKey(orchestrator.repositoryId, task.id), signal)
     try {
       const message_id = await this.deliver(task, key, lease.lease_id, signal)
       log.debug('a task was delegated', { task: taskLabel(task.id), lease_id: lease.lease_id, message_id })

@@ -72,8 +72,3 @@ export function envelopeOf(task: TaskView, facts: EnvelopeFacts): RemoteTaskEnve
 export function cancelOf(key: string, task: number, reason: string): RemoteTaskCancel {
   return { idempotency_key: key, task_id: task, reason }
 }
-
-/** Returns the key of the lease of a task: ids of tasks are unique only in their repository. */
-export function scopeKeyOf(repositoryId: string, task: number): string {
-  return `task:${repositoryId}:${task}`
-}

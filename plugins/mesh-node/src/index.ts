@@ -1,7 +1,7 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { MeshClient } from './client.ts'
 export { Delegation } from './delegation.ts'
-export { envelopeOf, scopeKeyOf } from './envelope.ts'
+export { envelopeOf } from './envelope.ts'
 export { CachedGpuProbe, probeGpus, type RunProgram } from './gpu-probe.ts'
 export { hasReadyGpu, hintOf, isNodeRecord, remoteNodeOf } from './hints.ts'
 export { isHttpStatus } from './http-status.ts'
