@@ -105,6 +105,8 @@ export interface NodeListWire {
   readonly removed?: readonly string[]
   /** Only with `?stale_ms=`: nodes that were not seen for that long. Their `last_seen_unix_ms` is not a change. */
   readonly stale?: readonly string[]
+  /** Number of all nodes of this version, with `?since=`, so that its reader can check what it has. */
+  readonly count?: number
 }
 
 /**

@@ -54,7 +54,10 @@ const nodeList = t.object(
     version: t.optional(t.integer({ minimum: 0, description: 'Extension: version of the list, for since.' })),
     complete: t.optional(t.boolean({ description: 'Extension: false if only changes are listed.' })),
     removed: t.optional(t.array(t.string())),
-    stale: t.optional(t.array(t.string(), { description: 'Extension: nodes that were not seen for stale_ms.' }))
+    stale: t.optional(t.array(t.string(), { description: 'Extension: nodes that were not seen for stale_ms.' })),
+    count: t.optional(
+      t.integer({ minimum: 0, description: 'Extension: with since, number of all nodes of the version.' })
+    )
   },
   { additionalProperties: true }
 )

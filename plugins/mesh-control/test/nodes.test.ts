@@ -96,7 +96,7 @@ t.test('signs of life are no changes, and stale nodes are named on request', asy
   const before = (await get('/nodes')).json?.nodes[0].last_seen_unix_ms
   t.equal((await post('/heartbeat', nodeReport('n1'))).status, 200)
   const idle = (await get(`/nodes?since=${version}&stale_ms=30000`)).json
-  t.same(idle, { schema_version: 1, nodes: [], version, complete: false, removed: [], stale: ['n1'] })
+  t.same(idle, { schema_version: 1, nodes: [], version, complete: false, removed: [], stale: ['n1'], count: 1 })
   t.same((await get(`/nodes?since=${version}&stale_ms=90000`)).json?.stale, [])
   t.equal((await get(`/nodes?since=${version}&stale_ms=x`)).status, 400)
   let seen = before

@@ -68,10 +68,24 @@ export class MeshClient {
     return this.configured ? this.#pool().current : null
   }
 
-  async nodes(etag: string | null, signal?: AbortSignal): Promise<NodeListAnswer> {
+  /** Returns all nodes. */
+  nodes(etag: string | null, signal?: AbortSignal): Promise<NodeListAnswer> {
+    return this.#nodes('/nodes', etag, signal)
+  }
+
+  /**
+   * Returns the nodes that changed after a version; a control plane without this extension answers with all nodes.
+   * `staleMs`: age of a stale heartbeat by the clock of the control plane, which names these nodes; 0 for none.
+   */
+  nodesSince(version: number, staleMs: number, etag: string | null, signal?: AbortSignal): Promise<NodeListAnswer> {
+    const stale = staleMs > 0 ? `&stale_ms=${Math.ceil(staleMs)}` : ''
+    return this.#nodes(`/nodes?since=${version}${stale}`, etag, signal)
+  }
+
+  async #nodes(path: string, etag: string | null, signal: AbortSignal | undefined): Promise<NodeListAnswer> {
     const answer = await this.#call('worker', {
       method: 'GET',
-      path: '/nodes',
+      path,
       timeoutMs: this.#timeout(MIN_TIMEOUT_MS),
       accept: [304],
       headers: etag === null ? {} : { 'if-none-match': etag },

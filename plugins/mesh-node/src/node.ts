@@ -10,6 +10,7 @@ import {
   type MeshActivities,
   type MeshPolicy,
   type MeshSettings,
+  type NodeRecord,
   type NodeReport,
   type Orchestrator,
   type PrimaryDatabase,
@@ -275,7 +276,7 @@ export class MeshNodeService {
     const reconcile = policy.exec_lease_reconcile
     const options = {
       client: this.#client,
-      policy: () => orchestrator.policy.mesh,
+      isStale: (node: NodeRecord) => this.#poll.isStale(node),
       autoRevoke: policy.exec_lease_auto_revoke,
       telemetry: this.#telemetry,
       log

@@ -1,8 +1,9 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import type { MeshPolicy, NodeListWire, NodeRecord, Orchestrator } from '@svc/contracts'
+import { isInMaintenance, type MeshPolicy, type NodeRecord, type Orchestrator } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import type { MeshClient } from './client.ts'
-import { hintOf, isHolderOnly, isNodeRecord, type RoutingHint, remoteNodeOf } from './hints.ts'
+import { hintOf, isHolderOnly, type RoutingHint, remoteNodeOf } from './hints.ts'
+import { KnownNodes } from './known-nodes.ts'
 
 /** Name of this plugin's nodes among those of all sources. */
 export const NODE_SOURCE = 'mesh'
@@ -31,11 +32,15 @@ export interface PolledNodes {
   readonly error: string | null
 }
 
-/** Reads the nodes of the mesh and passes them to the orchestrator, which handles a drop of schedulable nodes. */
+/**
+ * Reads the nodes of the mesh and passes them to the orchestrator, which handles a drop of schedulable nodes. After the
+ * first poll, only changes are read.
+ */
 export class NodesPoll {
   readonly #options: NodesPollOptions
-  #etag: string | null = null
-  #nodes: readonly NodeRecord[] = []
+  readonly #known = new KnownNodes()
+  /** Hint of each record, which is computed again only if it would differ. */
+  #hints: WeakMap<NodeRecord, RoutingHint> = new WeakMap()
   #last: PolledNodes | null = null
 
   constructor(options: NodesPollOptions) {
@@ -49,21 +54,25 @@ export class NodesPoll {
 
   /** Records of the last successful poll. Empty after a failure. */
   get nodes(): readonly NodeRecord[] {
-    return this.#nodes
+    return this.#known.records
+  }
+
+  /** Whether a node was not seen for the configured time, at the last successful poll. */
+  isStale(node: NodeRecord): boolean {
+    const { policy, now = Date.now } = this.#options
+    return this.#known.isStale(node, now(), policy().stale_threshold_ms)
   }
 
   /** Rejects if the nodes could not be read; the hints are then cleared. */
   async poll(signal: AbortSignal): Promise<void> {
+    const { client, policy } = this.#options
     let hints: readonly RoutingHint[]
     try {
-      const { list, etag } = await this.#options.client.nodes(this.#etag, signal)
-      if (list !== null) this.#nodes = recordsOf(list)
-      this.#etag = etag
-      hints = await this.#hints()
+      await this.#known.read(client, policy().stale_threshold_ms, signal)
+      hints = await this.#current()
     } catch (error) {
       if (signal.aborted) throw error
-      this.#etag = null
-      this.#nodes = []
+      this.#known.clear()
       this.#set([], errorMessage(error))
       throw error
     }
@@ -72,22 +81,30 @@ export class NodesPoll {
 
   /** Removes this plugin's nodes from the orchestrator. */
   clear(): void {
-    this.#etag = null
-    this.#nodes = []
+    this.#known.clear()
     this.#last = null
     this.#options.orchestrator.remote.setNodes(NODE_SOURCE, [])
   }
 
-  async #hints(): Promise<readonly RoutingHint[]> {
-    const { own, policy, now = Date.now } = this.#options
-    const remote = this.#nodes.filter(node => !own.has(node.id) && !isHolderOnly(node))
+  async #current(): Promise<readonly RoutingHint[]> {
+    const { own } = this.#options
+    const remote = this.#known.records.filter(node => !own.has(node.id) && !isHolderOnly(node))
     const hints: RoutingHint[] = []
     for (let from = 0; from < remote.length; from += SLICE) {
       if (from > 0) await yieldToOthers()
-      const { stale_threshold_ms: staleMs } = policy()
-      for (const node of remote.slice(from, from + SLICE)) hints.push(hintOf(node, now(), staleMs))
+      for (const node of remote.slice(from, from + SLICE)) hints.push(this.#hintOf(node))
     }
     return hints
+  }
+
+  #hintOf(node: NodeRecord): RoutingHint {
+    const { now = Date.now } = this.#options
+    const stale = this.isStale(node)
+    const known = this.#hints.get(node)
+    if (known?.heartbeat_stale === stale && known.maintenance === isInMaintenance(node, now())) return known
+    const hint = { ...hintOf(node, now(), 0), heartbeat_stale: stale }
+    this.#hints.set(node, hint)
+    return hint
   }
 
   #set(hints: readonly RoutingHint[], error: string | null): void {
@@ -96,9 +113,4 @@ export class NodesPoll {
     this.#last = { polled_unix_ms: now(), hints, schedulable_before: before, schedulable_after: after, error }
     if (before !== after) this.#options.log.debug('the schedulable nodes of the mesh changed', { before, after })
   }
-}
-
-/** Returns the usable records of a list; one of each id. */
-function recordsOf({ nodes }: NodeListWire): readonly NodeRecord[] {
-  return [...new Map(nodes.filter(isNodeRecord).map(node => [node.id, node])).values()]
 }

@@ -1,4 +1,4 @@
-import type { ExecLease, MeshPolicy, NodeRecord } from '@svc/contracts'
+import type { ExecLease, NodeRecord } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import type { MeshClient } from './client.ts'
 import { hintOf, isGpuCapable } from './hints.ts'
@@ -14,9 +14,13 @@ export type ReconcileReason =
 /** Reasons that are logged as a warning; the others are expected. */
 const WARNED: ReadonlySet<ReconcileReason> = new Set(['holder_not_in_registry', 'holder_heartbeat_stale'])
 
+/** Age of a stale heartbeat for {@link unfitness}: none. */
+const NO_THRESHOLD = 0
+
 export interface ReconcileOptions {
   readonly client: Pick<MeshClient, 'leases' | 'revoke'>
-  readonly policy: () => Pick<MeshPolicy, 'stale_threshold_ms'>
+  /** Whether the heartbeat of a node is stale. */
+  readonly isStale: (node: NodeRecord) => boolean
   /** Whether leases without a fit holder are revoked. */
   readonly autoRevoke: boolean
   readonly telemetry: Telemetry
@@ -30,10 +34,12 @@ export async function reconcileLeases(
   options: ReconcileOptions,
   signal: AbortSignal
 ): Promise<void> {
-  const { client, autoRevoke, telemetry, log, policy, now = Date.now } = options
+  const { client, autoRevoke, telemetry, log, isStale, now = Date.now } = options
   const byId = new Map(nodes.map(node => [node.id, node]))
   for (const lease of await client.leases(signal)) {
-    const reason = unfitness(byId.get(lease.holder_node_id), now(), policy().stale_threshold_ms)
+    const holder = byId.get(lease.holder_node_id)
+    const reason =
+      holder !== undefined && isStale(holder) ? 'holder_heartbeat_stale' : unfitness(holder, now(), NO_THRESHOLD)
     if (reason === null) continue
     const ok = autoRevoke ? await revoked(client, lease, log, signal) : null
     const details = { ...factsOf(lease), reason, auto_revoke_attempted: autoRevoke, auto_revoke_ok: ok }

@@ -1,10 +1,12 @@
-import { availableParallelism, freemem, hostname } from 'node:os'
+import { availableParallelism, freemem, hostname, totalmem } from 'node:os'
 import { architectureName, declaredGpuMemory, type MeshSettings, type NodeReport } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import type { GpuFacts, GpuReadiness } from './gpu-probe.ts'
 
-/** Step of the free memory: a record that does not change costs the control plane less. */
+/** Step of the free memory in bytes. */
 const MEMORY_STEP_BYTES = 2 ** 30
+/** Share of all memory by which the free memory must change before it is reported: each change is sent to all nodes. */
+const MEMORY_CHANGE = 1 / 8
 
 /** Class of work in the record of a node that only delegates tasks. Such a node receives none. */
 export const ORCHESTRATOR_CLASS = 'orchestrator'
@@ -55,9 +57,19 @@ export function nodeReportOf(facts: RecordFacts): NodeReport {
       inbox_agent_id: facts.inbox ?? undefined
     }),
     ...facts.gpus,
-    memory_free_bytes: Math.floor(freemem() / MEMORY_STEP_BYTES) * MEMORY_STEP_BYTES,
+    memory_free_bytes: steadyMemory(freemem(), totalmem()),
     ...(loadedModels === null ? null : { loaded_llm_models: [...loadedModels] })
   }
+}
+
+let reportedMemory = -Infinity
+
+/** Returns the free memory of this machine, in steps; as before, unless it changed much. */
+export function steadyMemory(free: number, total: number): number {
+  const change = Math.max(MEMORY_STEP_BYTES, total * MEMORY_CHANGE)
+  if (Math.abs(free - reportedMemory) >= change)
+    reportedMemory = Math.floor(free / MEMORY_STEP_BYTES) * MEMORY_STEP_BYTES
+  return reportedMemory
 }
 
 /** Returns the record of a node that holds the leases of delegated tasks. */

@@ -14,6 +14,7 @@ import {
   probeGpus,
   type RunProgram,
   remoteNodeOf,
+  steadyMemory,
   takeNodeSeat
 } from '#root'
 
@@ -132,6 +133,17 @@ t.test('a record has what the settings advertise, and leaves out what is absent'
   for (const absent of ['scope_id', 'listen_addr', 'visibility', 'loaded_llm_models', 'quarantined'])
     t.notOk(absent in report, absent)
   t.notOk('gpu_vulkan' in report.capabilities)
+})
+
+t.test('the free memory is reported again when it changed by an eighth of all memory', async t => {
+  const gib = 2 ** 30
+  const free = (amount: number) => steadyMemory(amount * gib, 64 * gib) / gib
+  t.equal(free(2_040.5), 2_040)
+  t.equal(free(2_047.9), 2_040)
+  t.equal(free(2_032.1), 2_040)
+  t.equal(free(2_048.3), 2_048)
+  t.equal(free(2_040.4), 2_048)
+  t.equal(free(2_039.9), 2_039)
 })
 
 t.test('the holder of leases is named after the node, the scope, or the program', async t => {
