@@ -163,6 +163,15 @@ export function coordinationSuite({ open }: CoordinationSubject): ConformanceSui
       }
       assert.deepEqual(await other.ack([token(second)]), [true])
     }),
+    each('an acknowledgement that names a queue leaves items of other queues', async store => {
+      const id = await put(store, { queue: 'q', key: 'k', body: '1' })
+      const held = token((await claim(store, 'q', 'h', 1))[0])
+      const wrong = { ...held, queue: 'other', freeKey: true, result: '1' }
+      assert.deepEqual(await store.ack([wrong]), [false])
+      assert.equal((await store.read('q', [id])).length, 1)
+      assert.deepEqual(await store.ack([wrong, { ...held, queue: 'q' }]), [false, true])
+      assert.deepEqual(await store.put([{ queue: 'q', key: 'k', body: '2' }]), [{ id, fresh: false }])
+    }),
     each('an acknowledgement is true once, and only for the token of a claim', async store => {
       const id = await put(store, { queue: 'q', body: '1' })
       assert.deepEqual(

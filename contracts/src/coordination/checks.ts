@@ -53,7 +53,8 @@ export const coordinationChecks = {
   ackTokens(tokens: readonly AckToken[]): void {
     coordinationChecks.tokens('ack: tokens', tokens)
     let bytes = 0
-    for (const [index, { result, freeKey }] of tokens.entries()) {
+    for (const [index, { result, freeKey, queue }] of tokens.entries()) {
+      if (queue !== undefined) name(`ack: tokens[${index}].queue`, queue)
       if (result !== undefined) bytes += text(`ack: tokens[${index}].result`, result, MAX_ITEM_BODY_BYTES)
       if (freeKey !== undefined && typeof freeKey !== 'boolean')
         throw invalid(`ack: tokens[${index}].freeKey`, 'true or false', freeKey)

@@ -157,6 +157,8 @@ export interface AckToken extends ItemToken {
   readonly result?: string
   /** True: forgets the item's key, so that a later `put` with it adds a new item; default false. */
   readonly freeKey?: boolean
+  /** Queue that the item must be in; default any. */
+  readonly queue?: string
 }
 
 export interface StoredItem {

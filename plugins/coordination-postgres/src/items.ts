@@ -223,7 +223,8 @@ export class Items {
       tokens.map(({ id }) => id),
       tokens.map(({ fence }) => fence),
       tokens.map(({ result = null }) => result),
-      tokens.map(({ freeKey = false }) => freeKey)
+      tokens.map(({ freeKey = false }) => freeKey),
+      tokens.map(({ queue = null }) => queue)
     ])
     return this.#done(rows)
   }

@@ -14,16 +14,28 @@ import { statements } from './statements.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Nodes of a mesh. Sightings of one turn of the event loop become one call of the database. */
+/** Nodes that one call finds: a record has at most a few megabytes. */
+const MAX_FOUND = 100
+
+/** Name of a node. */
+type Named = readonly [scope: string, id: string]
+
+/** Nodes of a mesh. Sightings of one turn of the event loop become one call of the database, and so do searches. */
 export class Nodes implements CoordinationNodes {
   readonly #connections: Connections
-  readonly #sightings: CallBatches<readonly [scope: string, id: string], boolean>
+  readonly #sightings: CallBatches<Named, boolean>
+  readonly #searches: CallBatches<Named, StoredNode | null>
 
   constructor(connections: Connections) {
     this.#connections = connections
     this.#sightings = new CallBatches({
       run: sightings => this.#see(sightings),
       maxWeight: MAX_COORDINATION_BATCH,
+      hadNoEffect
+    })
+    this.#searches = new CallBatches({
+      run: names => this.#find(names),
+      maxWeight: MAX_FOUND,
       hadNoEffect
     })
   }
@@ -64,8 +76,8 @@ export class Nodes implements CoordinationNodes {
   async find(scope: string, id: string): Promise<StoredNode | null> {
     check.name('nodes.find: scope', scope)
     check.name('nodes.find: id', id)
-    const [row] = await this.#connections.call(statements.nodeFind, [scope, id])
-    return row === undefined ? null : toNode(row)
+    const [node = null] = await this.#searches.call([[scope, id]])
+    return node
   }
 
   async list(scope: string, since?: number): Promise<NodeList> {
@@ -80,7 +92,17 @@ export class Nodes implements CoordinationNodes {
     }
   }
 
-  async #see(sightings: readonly (readonly [scope: string, id: string])[]): Promise<readonly boolean[]> {
+  async #find(names: readonly Named[]): Promise<readonly (StoredNode | null)[]> {
+    const rows = await this.#connections.call(statements.nodesFind, [
+      names.map(([scope]) => scope),
+      names.map(([, id]) => id)
+    ])
+    const found: (StoredNode | null)[] = names.map(() => null)
+    for (const row of rows) found[row.request as number] = toNode(row)
+    return found
+  }
+
+  async #see(sightings: readonly Named[]): Promise<readonly boolean[]> {
     const rows = await this.#connections.call(statements.seen, [
       sightings.map(([scope]) => scope),
       sightings.map(([, id]) => id)

@@ -10,7 +10,7 @@ function call(name: string, parameters: number): Statement {
 export const statements = {
   put: call('put_v1', 8),
   claim: call('claims_v1', 1),
-  ack: call('ack_v1', 4),
+  ack: call('ack_v2', 5),
   extend: call('extend_v1', 3),
   giveBack: call('return_v1', 4),
   wake: call('wake_v1', 2),
@@ -40,7 +40,12 @@ export const statements = {
   nodePut: call('node_put_v1', 4),
   nodeFlag: { name: 'svc_coord.node_flag_v1', text: 'select svc_coord.node_flag_v1($1, $2, $3, $4, $5, $6) as done' },
   nodeRemove: { name: 'svc_coord.node_remove_v1', text: 'select svc_coord.node_remove_v1($1, $2) as done' },
-  nodeFind: call('node_v1', 2),
+  nodesFind: {
+    name: 'svc_coord.nodes_find',
+    text: `select t.ord::integer - 1 as request, n.*
+      from unnest($1::text[], $2::text[]) with ordinality as t (scope, id, ord)
+      cross join lateral svc_coord.node_v1(t.scope, t.id) n`
+  },
   nodes: call('nodes_v1', 2),
   seen: call('seen_v1', 2),
   metaGet: { name: 'svc_coord.meta_get', text: 'select value from svc_coord.meta where name = $1' },

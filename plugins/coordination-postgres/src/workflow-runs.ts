@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type {
   ItemToken,
   NewWorkflowRun,
@@ -6,6 +7,7 @@ import type {
   WorkflowClaim,
   WorkflowEntry,
   WorkflowHistory,
+  WorkflowOutlook,
   WorkflowReset,
   WorkflowRetention,
   WorkflowRun,
@@ -13,11 +15,15 @@ import type {
   WorkflowTimes
 } from '@svc/contracts'
 import type { Connections, Statement } from './connections.ts'
-import { hashText } from './key-hash.ts'
+import { hashText, keyHash } from './key-hash.ts'
 
 /** Maximum runs that one transaction deletes, so that other writers can proceed. */
 const MAX_DELETED = 500
 const MAX_NAME = 300
+/** Prefixes of the queues of a program. Schedulers do not claim child runs. */
+const QUEUES = { runs: 'wf', children: 'wf-child', mesh: 'wf-mesh' } as const
+/** Queue of the keys of starts; it has no items. */
+const START_QUEUE = 'wf-start'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -36,8 +42,9 @@ export class WorkflowRuns implements SharedWorkflowRuns {
   }
 
   async create(run: NewWorkflowRun, now: number): Promise<boolean> {
-    const queue = this.#queue(run.program, run.parent !== null)
-    const [row] = await this.#call(statements.create, jsonOf(run), queue, now)
+    const queue = this.#queue(run.program, kindOf(run))
+    const key = run.startKey === undefined ? null : keyHash(START_QUEUE, `${this.#repository}\u001f${run.startKey}`)
+    const [row] = await this.#call(statements.create, jsonOf(run), queue, now, START_QUEUE, key)
     return row?.done === true
   }
 
@@ -52,7 +59,7 @@ export class WorkflowRuns implements SharedWorkflowRuns {
   ): Promise<WorkflowClaim | { readonly token: ItemToken; readonly heldBy: string } | null> {
     const found = await this.find(runId)
     if (found === null) return null
-    const queue = this.#queue(found.program, found.parent !== null)
+    const queue = this.#queue(found.program, kindOf(found))
     const lease = Math.max(1, Math.ceil(leaseMs))
     const [row] = await this.#call(statements.claim, runId, queue, owner, lease, again, now)
     if (row === undefined) return null
@@ -91,8 +98,21 @@ export class WorkflowRuns implements SharedWorkflowRuns {
     changes: readonly WorkflowChange[],
     { owner, now }: { readonly owner: string; readonly now: number }
   ): Promise<boolean> {
-    const [row] = await this.#call(statements.record, runId, id, fence, jsonOf(changes), owner, now)
+    const stored = changes.some(({ meshStep }) => meshStep !== undefined)
+      ? await this.#withQueue(runId, changes)
+      : changes
+    const [row] = await this.#call(statements.record, runId, id, fence, jsonOf(stored), owner, now)
     return row?.done === true
+  }
+
+  async #withQueue(runId: string, changes: readonly WorkflowChange[]): Promise<readonly object[]> {
+    const run = await this.find(runId)
+    if (run === null) return changes
+    const queue = this.#queue(run.program, 'mesh')
+    return changes.map(({ meshStep, ...change }) => {
+      if (meshStep === undefined) return change
+      return { ...change, meshStep: { queue, key: keyHash(queue, meshStep.key).toString('hex'), body: meshStep.body } }
+    })
   }
 
   async signal(runId: string, key: string): Promise<{ readonly id: number; readonly payload: string | null } | null> {
@@ -100,8 +120,8 @@ export class WorkflowRuns implements SharedWorkflowRuns {
     return row === undefined ? null : { id: Number(row.id), payload: row.payload as string | null }
   }
 
-  async outlook(program: string) {
-    const rows = await this.#connections.call(statements.outlook, [this.#queue(program, false)])
+  async outlook(program: string, of: 'runs' | 'mesh' = 'runs'): Promise<WorkflowOutlook> {
+    const rows = await this.#connections.call(statements.outlook, [this.#queue(program, of)])
     const [first] = rows
     return {
       isReady: first?.ready === true,
@@ -110,9 +130,13 @@ export class WorkflowRuns implements SharedWorkflowRuns {
     }
   }
 
-  async claimReady(program: string, owner: string, options: { max: number; leaseMs: number; now: number }) {
-    const { max, leaseMs, now } = options
-    const rows = await this.#call(statements.claimReady, this.#queue(program, false), owner, max, leaseMs, now)
+  async claimReady(program: string, owner: string, { max, leaseMs }: { max: number; leaseMs: number }) {
+    const rows = await this.#connections.call(statements.claimReady, [
+      this.#queue(program, 'runs'),
+      owner,
+      max,
+      leaseMs
+    ])
     return rows.map(row => ({
       runId: String(row.run_id),
       token: tokenOf(row),
@@ -140,6 +164,47 @@ export class WorkflowRuns implements SharedWorkflowRuns {
     { error, fails, now }: { readonly error: string; readonly fails: boolean; readonly now: number }
   ): Promise<void> {
     await this.#call(statements.interrupted, runId, id, fence, storable(error), fails, now)
+  }
+
+  async meshId(): Promise<string> {
+    const name = `workflow.mesh-id ${this.#repository}`
+    const [row] = await this.#connections.call(statements.meshId, [name, randomUUID()])
+    return String(row?.value)
+  }
+
+  async offerMesh(program: string, forMs: number): Promise<void> {
+    await this.#call(statements.offerMesh, program, forMs)
+  }
+
+  async isMeshOffered(program: string): Promise<boolean> {
+    return (await this.#call(statements.isMeshOffered, program)).length > 0
+  }
+
+  async claimMesh(program: string, owner: string, { max, leaseMs }: { max: number; leaseMs: number }) {
+    const rows = await this.#connections.call(statements.claimMesh, [this.#queue(program, 'mesh'), owner, max, leaseMs])
+    return rows.map(row => ({ body: String(row.body), token: tokenOf(row) }))
+  }
+
+  async isSignalled(runId: string, key: string): Promise<boolean> {
+    return (await this.#call(statements.isSignalled, runId, storable(key))).length > 0
+  }
+
+  async answerMesh(
+    { id, fence }: ItemToken,
+    signal: { readonly runId: string; readonly key: string; readonly payload: string } | null,
+    now: number
+  ): Promise<boolean> {
+    const [key, payload] = signal === null ? [null, null] : [storable(signal.key), storable(signal.payload)]
+    const [row] = await this.#call(statements.answerMesh, id, fence, signal?.runId ?? null, key, payload, now)
+    return row?.done === true
+  }
+
+  async states(runIds: readonly string[]) {
+    return (await this.#call(statements.states, runIds)).map(row => ({
+      runId: String(row.run_id),
+      status: row.status as WorkflowStatus,
+      waitingFor: row.waiting_for as string | null
+    }))
   }
 
   async list(filter: {
@@ -187,7 +252,7 @@ export class WorkflowRuns implements SharedWorkflowRuns {
   async reset(runId: string, step: string | null, now: number): Promise<WorkflowReset> {
     const run = await this.find(runId)
     if (run === null) return { kind: 'unknown_run' }
-    const queue = this.#queue(run.program, run.parent !== null)
+    const queue = this.#queue(run.program, kindOf(run))
     const [row] = await this.#call(statements.reset, runId, step, queue, now)
     const { kind, detail, dropped } = row as { kind: WorkflowReset['kind']; detail: string | null; dropped: number }
     if (kind === 'reset') return { kind, dropped }
@@ -227,11 +292,14 @@ export class WorkflowRuns implements SharedWorkflowRuns {
     return this.#connections.call(statement, [this.#repository, ...values])
   }
 
-  /** Name of the queue of a program's runs; schedulers do not claim child runs. */
-  #queue(program: string, isChild: boolean): string {
+  #queue(program: string, kind: keyof typeof QUEUES): string {
     const name = `${this.#repository}\u001e${program}`
-    return `${isChild ? 'wf-child' : 'wf'}:${name.length <= MAX_NAME ? name : hashText(name).toString('hex')}`
+    return `${QUEUES[kind]}:${name.length <= MAX_NAME ? name : hashText(name).toString('hex')}`
   }
+}
+
+function kindOf({ parent }: Pick<WorkflowRun, 'parent'>): 'runs' | 'children' {
+  return parent === null ? 'runs' : 'children'
 }
 
 interface StepRow {
@@ -286,7 +354,7 @@ function named(name: string, text: string): Statement {
 }
 
 const statements = {
-  create: named('create', 'select svc_workflow.create_v1($1, $2, $3, $4) as done'),
+  create: named('create', 'select svc_workflow.create_v2($1, $2, $3, $4, $5, $6) as done'),
   find: named('find', `select ${RUN} from svc_workflow.runs r where repository = $1 and run_id = $2`),
   claim: named('claim', 'select * from svc_workflow.claim_v1($1, $2, $3, $4, $5, $6, $7)'),
   adopt: named(
@@ -308,7 +376,7 @@ const statements = {
         from svc_workflow.step_args where repository = $1 and run_id = $2) as args
     from svc_workflow.runs r where repository = $1 and run_id = $2`
   ),
-  record: named('record', 'select svc_workflow.record_v1($1, $2, $3, $4, $5, $6, $7) as done'),
+  record: named('record', 'select svc_workflow.record_v2($1, $2, $3, $4, $5, $6, $7) as done'),
   signal: named(
     'signal',
     `select id, payload from svc_workflow.signals
@@ -322,10 +390,30 @@ const statements = {
         (select min(visible_at) from svc_coord.items where queue = $1 and state in (1, 2)) - svc_coord.now_v1() as next_in
     ) q left join svc_coord.items i on i.queue = $1 and i.state = 1 and i.state in (1, 2)`
   ),
-  claimReady: named('claim_ready', 'select * from svc_workflow.claim_ready_v1($1, $2, $3, $4, $5, $6)'),
+  claimReady: named('claim_ready', 'select * from svc_workflow.claim_ready_v2($1, $2, $3, $4)'),
   extend: named('extend', 'select * from svc_coord.extend_v1($1, $2, $3)'),
   giveBack: named('give_back', 'select * from svc_coord.return_v1($1, $2, $3, $4)'),
   interrupted: named('interrupted', 'select svc_workflow.interrupted_v1($1, $2, $3, $4, $5, $6, $7) as done'),
+  meshId: {
+    name: 'svc_workflow.mesh_id',
+    text: `insert into svc_coord.meta (name, value) values ($1, $2)
+      on conflict (name) do update set value = svc_coord.meta.value returning value`
+  },
+  offerMesh: named('offer_mesh', 'select svc_workflow.offer_mesh_v1($1, $2, $3)'),
+  isMeshOffered: named(
+    'is_mesh_offered',
+    `select from svc_workflow.mesh_offers where repository = $1 and program = $2 and until > svc_coord.now_v1()`
+  ),
+  claimMesh: named('claim_mesh', 'select id, fence, body from svc_coord.claim_v1($1, $2, $3, $4, null, false)'),
+  isSignalled: named(
+    'is_signalled',
+    'select from svc_workflow.signals where repository = $1 and run_id = $2 and key = $3 limit 1'
+  ),
+  answerMesh: named('answer_mesh', 'select svc_workflow.answer_mesh_v1($1, $2, $3, $4, $5, $6, $7) as done'),
+  states: named(
+    'states',
+    'select run_id, status, waiting_for from svc_workflow.runs where repository = $1 and run_id = any($2)'
+  ),
   list: named(
     'list',
     `select ${RUN} from svc_workflow.runs r where repository = $1 and ($2::text is null or workflow = $2)

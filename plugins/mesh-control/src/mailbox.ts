@@ -130,10 +130,10 @@ export class Mailbox {
    */
   async ack({ receiver_agent_id, message_id, fence }: MessageAckBody): Promise<void> {
     const queue = this.queueOf(receiver_agent_id)
-    if (fence === undefined && !this.#options.reuseKeys) return this.#withdraw(queue, message_id)
-    const item = await this.#find(queue, message_id)
-    const token = { id: message_id, fence: fence ?? item.fence, freeKey: this.#options.reuseKeys }
-    const [done] = await this.#store.ack([token])
+    const { reuseKeys } = this.#options
+    if (fence === undefined && !reuseKeys) return this.#withdraw(queue, message_id)
+    const current = fence ?? (await this.#find(queue, message_id)).fence
+    const [done] = await this.#store.ack([{ id: message_id, fence: current, freeKey: reuseKeys, queue }])
     if (done === true) return
     // A message that was never claimed has no fence to acknowledge with.
     if (fence === undefined) return this.#withdraw(queue, message_id)

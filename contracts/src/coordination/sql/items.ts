@@ -133,14 +133,21 @@ where queue = ?1 and state = 0 and granted = 1 and lane is not null
     where l.queue = ?1 and l.lane = coord_items.lane and l.state = 1 and l.lane is not null)`
 
 /** Tokens as rows: id and fence, then further values. */
-const TOKENS = `(select value ->> 0 as id, value ->> 1 as fence, value ->> 2 as extra, value ->> 3 as more
-  from json_each(?1))`
-const HELD = `from ${TOKENS} t cross join coord_items i on i.id = t.id where i.fence = t.fence and i.granted = 1`
+const TOKENS = `(select value ->> 0 as id, value ->> 1 as fence, value ->> 2 as extra, value ->> 3 as more,
+  value ->> 4 as queue from json_each(?1))`
+const HELD = `from ${TOKENS} t cross join coord_items i on i.id = t.id
+where i.fence = t.fence and i.granted = 1 and (t.queue is null or i.queue = t.queue)`
 
 /** Removes items. The second value is the queues of lanes that became free. */
 export function ackItems(tokens: readonly AckToken[]): SqlOperation<AppliedTokens> {
   const rows = JSON.stringify(
-    tokens.map(({ id, fence, result, freeKey = false }) => [id, fence, result ?? null, freeKey ? 1 : 0])
+    tokens.map(({ id, fence, result, freeKey = false, queue }) => [
+      id,
+      fence,
+      result ?? null,
+      freeKey ? 1 : 0,
+      queue ?? null
+    ])
   )
   const parameters = [rows]
   const statements = [{ sql: ACK, parameters }]
@@ -363,14 +370,17 @@ function endOf(prefix: string): string {
 
 /** `ready`: whether a returned row made an item ready. A repeated token applies once. */
 function appliedOnce(
-  tokens: readonly ItemToken[],
+  tokens: readonly (ItemToken & { readonly queue?: string })[],
   result: SqlResult | undefined,
   ready: (row: readonly SqlValue[]) => boolean
 ): AppliedTokens {
   const rows = result?.rows ?? []
-  const left = new Set(rows.map(([id, fence]) => `${id} ${fence}`))
+  const left = new Map(rows.map(([id, fence, queue]) => [`${id} ${fence}`, queue]))
   return {
-    applied: tokens.map(({ id, fence }) => left.delete(`${id} ${fence}`)),
+    applied: tokens.map(({ id, fence, queue }) => {
+      const token = `${id} ${fence}`
+      return (queue === undefined || left.get(token) === queue) && left.delete(token)
+    }),
     ready: rows.filter(ready).map(([id, , queue]) => ({ id: id as number, queue: queue as string }))
   }
 }

@@ -211,9 +211,10 @@ begin
 end
 $$;
 
--- ready: queue whose waiting items may now be claimed
-create or replace function svc_coord.ack_v1(p_ids bigint[], p_fences bigint[], p_results text[], p_free boolean[])
-returns table (done boolean, ready text)
+-- p_queues: the queue that an item must be in; null: any. ready: queue whose waiting items may now be claimed
+create or replace function svc_coord.ack_v2(
+  p_ids bigint[], p_fences bigint[], p_results text[], p_free boolean[], p_queues text[]
+) returns table (done boolean, ready text)
 language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -223,12 +224,13 @@ begin
   perform from svc_coord.items where id = any(p_ids) order by id for update;
   return query
     with t as materialized (
-      select t.ord, t.id, t.fence, t.result, t.free
-      from unnest(p_ids, p_fences, p_results, p_free) with ordinality as t (id, fence, result, free, ord)
+      select t.ord, t.id, t.fence, t.result, t.free, t.queue
+      from unnest(p_ids, p_fences, p_results, p_free, p_queues) with ordinality
+        as t (id, fence, result, free, queue, ord)
     ), hit as materialized (
       select distinct on (i.id) t.ord, i.id, i.queue, i.key_hash, i.lane, t.result, t.free
       from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
-      where i.held and i.fence >= v_floor
+      where i.held and i.fence >= v_floor and (t.queue is null or i.queue = t.queue)
       order by i.id, t.ord
     ), gone as (
       delete from svc_coord.items where id = any(array(select id from hit))

@@ -75,6 +75,12 @@ create table if not exists svc_workflow.signals (
 );
 create index if not exists signals_run on svc_workflow.signals (repository, run_id, id);
 
+-- Until when hosts with a mesh do the steps of a program for it. Hosts without a mesh leave them to those.
+create table if not exists svc_workflow.mesh_offers (
+  repository text collate "C" not null, program text collate "C" not null, until bigint not null,
+  primary key (repository, program)
+);
+
 create or replace function svc_workflow.put_item_v1(p_queue text, p_body text, p_delay bigint) returns bigint
 language sql volatile as $$
   select id from svc_coord.put_v1(array[p_queue], array[null]::bytea[], array[p_body], array[128]::smallint[],
@@ -82,12 +88,19 @@ language sql volatile as $$
 $$;
 
 -- p_run: {runId, workflow, program, args, parent, plannedSteps, delayMs, plan: {session, node, version}}
-create or replace function svc_workflow.create_v1(p_repository text, p_run json, p_queue text, p_now bigint)
-returns boolean
+-- p_start_key: null, or the hash of a key that starts one run for ever
+create or replace function svc_workflow.create_v2(
+  p_repository text, p_run json, p_queue text, p_now bigint, p_start_queue text, p_start_key bytea
+) returns boolean
 language plpgsql as $$
 declare
   v_id text := p_run ->> 'runId';
 begin
+  if p_start_key is not null then
+    insert into svc_coord.keys (queue, key_hash, id, done_at) values (p_start_queue, p_start_key, 0, svc_coord.now_v1())
+      on conflict do nothing;
+    if not found then return false; end if;
+  end if;
   insert into svc_workflow.runs (repository, run_id, workflow, program, status, args, parent, planned_steps,
     plan_session, plan_node, plan_version, started_at, updated_at, item_id)
   values (p_repository, v_id, p_run ->> 'workflow', p_run ->> 'program', 'pending', p_run ->> 'args',
@@ -152,29 +165,23 @@ begin
 end
 $$;
 
-create or replace function svc_workflow.claim_ready_v1(
-  p_repository text, p_queue text, p_owner text, p_max integer, p_lease bigint, p_now bigint
-) returns table (run_id text, id bigint, fence bigint, interrupted boolean)
+-- The first change of a turn marks the run as running: until then, its claim is no reason to say so.
+create or replace function svc_workflow.claim_ready_v2(p_queue text, p_owner text, p_max integer, p_lease bigint)
+returns table (run_id text, id bigint, fence bigint, interrupted boolean)
 language plpgsql as $$
 #variable_conflict use_column
 declare
-  v_claimed bigint[];
+  v_claimed bigint[] := array(select id from svc_coord.claim_v1(p_queue, p_owner, p_max, p_lease, null, false));
 begin
-  v_claimed := array(select id from svc_coord.claim_v1(p_queue, p_owner, p_max, p_lease, null, false));
   return query
-    with before as materialized (
-      select r.run_id, i.id, i.fence, r.status = 'running' as interrupted, i.priority
-      from svc_coord.items i join svc_workflow.runs r on r.item_id = i.id where i.id = any(v_claimed)
-    ), changed as (
-      update svc_workflow.runs set status = 'running', owner = p_owner, updated_at = greatest(updated_at, p_now),
-        error = null, wake_at = null, waiting_for = null where item_id = any(v_claimed)
-    )
-    select run_id, id, fence, interrupted from before order by id;
+    select r.run_id, i.id, i.fence, r.status = 'running'
+    from svc_coord.items i join svc_workflow.runs r on r.item_id = i.id where i.id = any(v_claimed) order by i.id;
 end
 $$;
 
--- p_changes: list of {entries, completed, scheduled, attempt, signal, turn}. False if the token is not valid.
-create or replace function svc_workflow.record_v1(
+-- p_changes: list of {entries, completed, scheduled, attempt, signal, meshStep: {queue, key, body}, turn}. False if the
+-- token is not valid.
+create or replace function svc_workflow.record_v2(
   p_repository text, p_run text, p_item bigint, p_fence bigint, p_changes json, p_owner text, p_now bigint
 ) returns boolean
 language plpgsql as $$
@@ -190,7 +197,8 @@ begin
     where id = p_item and fence = p_fence and held and fence >= svc_coord.fence_floor_v1() for update;
   if not found then return false; end if;
   v_steps := (select count(*) from json_array_elements(p_changes) c where c -> 'completed' is not null);
-  update svc_workflow.runs set updated_at = p_now, completed_steps = completed_steps + v_steps
+  update svc_workflow.runs set status = 'running', owner = p_owner, error = null, wake_at = null, waiting_for = null,
+    updated_at = p_now, completed_steps = completed_steps + v_steps
     where repository = p_repository and run_id = p_run and item_id = p_item;
   if not found then return false; end if;
   -- The entries come first: a run that continues as new keeps them, but not its steps.
@@ -232,6 +240,11 @@ begin
       update svc_workflow.signals set consumed_at = p_now
         where id = (v_change ->> 'signal')::bigint and repository = p_repository and run_id = p_run;
     end if;
+    v_each := v_change -> 'meshStep';
+    if v_each is not null then
+      perform svc_coord.put_v1(array[v_each ->> 'queue'], array[decode(v_each ->> 'key', 'hex')], array[v_each ->> 'body'],
+        array[128]::smallint[], array[0]::bigint[], array[null]::integer[], array[null]::text[], array[0]);
+    end if;
     v_turn := coalesce(v_change -> 'turn', v_turn);
   end loop;
   if v_turn is null then return true; end if;
@@ -256,7 +269,7 @@ begin
     wake_at = (v_turn ->> 'wakeAt')::bigint, waiting_for = v_turn ->> 'waitingFor'
     where repository = p_repository and run_id = p_run;
   if v_status in ('completed', 'failed') then
-    perform svc_coord.ack_v1(array[p_item], array[p_fence], array[null]::text[], array[true]);
+    perform svc_coord.ack_v2(array[p_item], array[p_fence], array[null]::text[], array[true], array[null]::text[]);
     return true;
   end if;
   if v_status = 'pending' then
@@ -290,7 +303,7 @@ begin
     completed_at = case when p_fails then p_now else completed_at end
     where repository = p_repository and run_id = p_run;
   if p_fails then
-    perform svc_coord.ack_v1(array[p_item], array[p_fence], array[null]::text[], array[true]);
+    perform svc_coord.ack_v2(array[p_item], array[p_fence], array[null]::text[], array[true], array[null]::text[]);
   else
     perform svc_coord.return_v1(array[p_item], array[p_fence], array[0]::bigint[], array[null]::text[]);
   end if;
@@ -317,6 +330,27 @@ begin
     update svc_coord.items set woken = held, state = case when state = 1 then 1 else 0 end where id = v_item;
   end if;
   return v_status;
+end
+$$;
+
+create or replace function svc_workflow.offer_mesh_v1(p_repository text, p_program text, p_for bigint) returns void
+language sql volatile as $$
+  insert into svc_workflow.mesh_offers as o (repository, program, until) values (p_repository, p_program, svc_coord.now_v1() + p_for)
+    on conflict (repository, program) do update set until = greatest(o.until, excluded.until)
+$$;
+
+-- Stores the answer to a step for the mesh, and removes the step. p_run: null for no answer. False if the token is not valid.
+create or replace function svc_workflow.answer_mesh_v1(
+  p_repository text, p_item bigint, p_fence bigint, p_run text, p_key text, p_payload text, p_now bigint
+) returns boolean
+language plpgsql as $$
+begin
+  perform from svc_coord.items
+    where id = p_item and fence = p_fence and held and fence >= svc_coord.fence_floor_v1() for update;
+  if not found then return false; end if;
+  if p_run is not null then perform svc_workflow.send_v1(p_repository, p_run, p_key, p_payload, p_now); end if;
+  perform svc_coord.ack_v2(array[p_item], array[p_fence], array[null]::text[], array[true], array[null]::text[]);
+  return true;
 end
 $$;
 
