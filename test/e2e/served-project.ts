@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
@@ -55,11 +56,16 @@ export interface Served {
   readonly ended: Promise<number | string>
   /** Resolves to the next matching log line, including existing lines after the index `from`. */
   line(pattern: RegExp, from?: number): Promise<string>
+  /** Sends a request. If it fails because the server has ended, the error says how, with the last lines of its log. */
+  request<A>(send: () => Promise<A>): Promise<A>
   stop(signal?: NodeJS.Signals): Promise<number | string>
 }
 
 /** A line that is missing for so long will not come, even on a busy machine. */
 const MAX_LINE_WAIT_MS = 120_000
+/** A request can fail some time before the end of the server is noticed. */
+const MAX_END_WAIT_MS = 2000
+const MAX_REPORTED_LINES = 30
 const FREE_PORTS = ['plugins.http.port=0', 'plugins.daemon.socket=127.0.0.1:0']
 /** Setting that is only passed if the plugin exists: an installation from packages may lack it. */
 const FREE_MODEL_PORT = 'plugins.model-server.port=0'
@@ -115,6 +121,25 @@ export async function serve(
         fail(`it ended with ${how}`)
       })
     })
+  /** Resolves to a report once the server has ended and its log is complete. */
+  const report = once(child, 'close').then(async () => {
+    const last = lines.slice(-MAX_REPORTED_LINES)
+    return `svc serve ended with ${await ended}; the last ${last.length} lines of its log:\n${last.join('\n')}`
+  })
+  void report.then(text => {
+    if (!child.killed) t.comment(text)
+  })
+  const request = async <A>(send: () => Promise<A>): Promise<A> => {
+    try {
+      return await send()
+    } catch (cause) {
+      const waiting = new AbortController()
+      const alive = sleep(MAX_END_WAIT_MS, null, { signal: waiting.signal }).catch(() => null)
+      const text = await Promise.race([report, alive])
+      waiting.abort()
+      throw text === null ? cause : new Error(text, { cause })
+    }
+  }
   const listening = await line(/main listens on (http:\/\/[^\s"]+)/)
   await line(/"msg":"generation 1"/)
   return {
@@ -124,6 +149,7 @@ export async function serve(
     lines,
     ended,
     line,
+    request,
     async stop(signal = 'SIGTERM') {
       child.kill(signal)
       return ended

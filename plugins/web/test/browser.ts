@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import type { Test } from 'tap'
+import t, { type Test } from 'tap'
 
 const CHROMIUM = '/usr/bin/chromium'
 const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking']
@@ -12,9 +12,14 @@ export function noBrowser(): string | false {
   return `${CHROMIUM} does not exist`
 }
 
-export async function launched(t: Test): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
-  t.teardown(() => browser.close())
+let browser: Promise<Browser> | undefined
+
+/** Returns the browser that all tests of the process share. It is launched for the first one. */
+async function launched(): Promise<Browser> {
+  if (browser === undefined) {
+    browser = chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
+    t.teardown(async () => (await browser)?.close())
+  }
   return browser
 }
 
@@ -35,9 +40,10 @@ export async function inaccessible(page: Page): Promise<string[]> {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
-export async function opened(t: Test, browser: Browser, options: BrowserContextOptions = {}): Promise<Opened> {
+/** Opens a page in a new browser context. */
+export async function opened(t: Test, options: BrowserContextOptions = {}): Promise<Opened> {
   const problems: string[] = []
-  const context = await browser.newContext(options)
+  const context = await (await launched()).newContext(options)
   t.teardown(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)

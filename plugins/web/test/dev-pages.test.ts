@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { SVC_BIN } from '../../../test/e2e/served-project.ts'
-import { inaccessible, launched, noBrowser, opened } from './browser.ts'
+import { inaccessible, noBrowser, opened } from './browser.ts'
 import { type DevServer, serve, unbuilt } from './dev-server.ts'
 
 const skip = noBrowser() || unbuilt()
@@ -17,11 +18,51 @@ async function svc(folder: string, ...argv: string[]): Promise<void> {
   await exec(process.execPath, [SVC_BIN, ...argv], { cwd: folder, env: { ...process.env, NODE_OPTIONS: '' } })
 }
 
-/** Creates a project from a template of `svc new`. */
-async function project(t: Test, template: 'web' | 'chat' | 'api'): Promise<string> {
-  const folder = t.testdir({})
+type Template = 'web' | 'api'
+
+const projects = new Map<Template, Promise<string>>()
+const servers = new Map<Template, Promise<DevServer>>()
+let built: Promise<string> | undefined
+
+/** Creates a folder that is removed after the tests. */
+function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-pages-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  return folder
+}
+
+async function created(template: Template): Promise<string> {
+  const folder = freshFolder()
   await svc(folder, 'new', 'shopping_list', '--template', template)
   return join(folder, 'shopping_list')
+}
+
+/** Returns the folder of the project from a template of `svc new` that the tests of this file share. */
+async function sharedProject(template: Template): Promise<string> {
+  if (!projects.has(template)) projects.set(template, created(template))
+  return projects.get(template) as Promise<string>
+}
+
+/** Serves the shared project of a template by `svc dev`, until the end of the tests. */
+async function sharedServer(template: Template): Promise<DevServer> {
+  if (!servers.has(template))
+    servers.set(
+      template,
+      sharedProject(template).then(folder => serve(t as never, folder))
+    )
+  return servers.get(template) as Promise<DevServer>
+}
+
+/** Returns a copy of a project whose web files `svc build` wrote. */
+async function builtProject(): Promise<string> {
+  built ??= created('web').then(async folder => {
+    await svc(folder, 'build', 'app.vox', '-o', 'web', '--scaffold')
+    return folder
+  })
+  // The name of the folder is the name of the program.
+  const copy = join(freshFolder(), 'shopping_list')
+  cpSync(await built, copy, { recursive: true })
+  return copy
 }
 
 /** Saves a changed program. */
@@ -40,9 +81,51 @@ async function post(server: DevServer, path: string, body: object): Promise<Resp
 
 const OVERLAY = 'svc-overlay >> [role=alertdialog]'
 
+// The tests of the shared project are in the order of its contents: first empty, then with rows.
+
+t.test(
+  'errors of a saved program are shown over the page until they are corrected',
+  { skip, timeout: 240_000 },
+  async t => {
+    const [folder, server] = [await sharedProject('web'), await sharedServer('web')]
+    const { page, problems } = await opened(t)
+    await page.goto(server.url)
+    await page.waitForSelector('text=No tasks yet')
+    const fresh = await fetch(`${server.url}/api/query/tasks`)
+    t.equal(fresh.headers.get('x-svc-stale'), null)
+
+    edit(folder, text => text.replace('db.Task.delete(id)', 'db.Task.delete(idd)'))
+    const overlay = page.locator(OVERLAY)
+    await overlay.waitFor()
+    const shown = await overlay.innerText()
+    t.same(await inaccessible(page), [])
+    t.match(shown, 'app.vox has errors')
+    t.match(shown, /app\.vox:\d+:\d+/)
+    t.match(shown, /\d+ \|\s+db\.Task\.delete\(idd\)/, 'with an excerpt')
+    t.ok(await page.locator('text=No tasks yet').isVisible(), 'the page stays below')
+    const stale = await fetch(`${server.url}/api/query/tasks`)
+    t.equal(stale.headers.get('x-svc-stale'), '1')
+    t.same([stale.status, await stale.json()], [200, []], 'the previous version answers')
+
+    // A page that is opened later shows them too, and the keyboard closes them.
+    const later = await opened(t)
+    await later.page.goto(server.url)
+    await later.page.locator(OVERLAY).waitFor()
+    await later.page.keyboard.press('Escape')
+    await later.page.locator(OVERLAY).waitFor({ state: 'detached' })
+
+    edit(folder, text => text.replace('delete(idd)', 'delete(id)'))
+    await overlay.waitFor({ state: 'detached' })
+    await page.waitForSelector('text=No tasks yet')
+    const again = await fetch(`${server.url}/api/query/tasks`)
+    t.equal(again.headers.get('x-svc-stale'), null)
+    t.same([...problems, ...later.problems], [])
+  }
+)
+
 t.test('svc dev shows the pages of a new project, whose form is sent by Enter', { skip, timeout: 240_000 }, async t => {
-  const server = await serve(t, await project(t, 'web'))
-  const { page, problems } = await opened(t, await launched(t), { colorScheme: 'dark' })
+  const server = await sharedServer('web')
+  const { page, problems } = await opened(t, { colorScheme: 'dark' })
   await page.goto(server.url)
   await page.waitForSelector('text=No tasks yet')
   t.equal(await page.title(), 'Shopping list')
@@ -64,10 +147,9 @@ t.test('svc dev shows the pages of a new project, whose form is sent by Enter', 
 })
 
 t.test('a save reloads the page and keeps its scroll position', { skip, timeout: 240_000 }, async t => {
-  const folder = await project(t, 'web')
-  const server = await serve(t, folder)
+  const [folder, server] = [await sharedProject('web'), await sharedServer('web')]
   for (let n = 1; n <= 80; n++) await post(server, '/api/mutation/add_task', { title: `Task ${n}` })
-  const { page, problems } = await opened(t, await launched(t), { viewport: { width: 800, height: 600 } })
+  const { page, problems } = await opened(t, { viewport: { width: 800, height: 600 } })
   await page.goto(server.url)
   await page.waitForSelector('text=Task 80')
   await page.evaluate('scrollTo(0, 900)')
@@ -76,50 +158,6 @@ t.test('a save reloads the page and keeps its scroll position', { skip, timeout:
   await page.waitForFunction('scrollY === 900')
   t.same(problems, [])
 })
-
-t.test(
-  'errors of a saved program are shown over the page until they are corrected',
-  { skip, timeout: 240_000 },
-  async t => {
-    const folder = await project(t, 'web')
-    const server = await serve(t, folder)
-    const { page, problems } = await opened(t, await launched(t))
-    await page.goto(server.url)
-    await page.waitForSelector('text=No tasks yet')
-    const fresh = await fetch(`${server.url}/api/query/tasks`)
-    t.equal(fresh.headers.get('x-svc-stale'), null)
-
-    edit(folder, text => text.replace('db.Task.delete(id)', 'db.Task.delete(idd)'))
-    const overlay = page.locator(OVERLAY)
-    await overlay.waitFor()
-    const shown = await overlay.innerText()
-    t.same(await inaccessible(page), [])
-    t.match(shown, 'app.vox has errors')
-    t.match(shown, /app\.vox:\d+:\d+/)
-    t.match(shown, /\d+ \|\s+db\.Task\.delete\(idd\)/, 'with an excerpt')
-    t.ok(await page.locator('text=No tasks yet').isVisible(), 'the page stays below')
-    const stale = await fetch(`${server.url}/api/query/tasks`)
-    t.equal(stale.headers.get('x-svc-stale'), '1')
-    t.same([stale.status, await stale.json()], [200, []], 'the previous version answers')
-
-    // A page that is opened later shows them too, and the keyboard closes them.
-    const later = await opened(
-      t,
-      page.context().browser() as NonNullable<ReturnType<ReturnType<typeof page.context>['browser']>>
-    )
-    await later.page.goto(server.url)
-    await later.page.locator(OVERLAY).waitFor()
-    await later.page.keyboard.press('Escape')
-    await later.page.locator(OVERLAY).waitFor({ state: 'detached' })
-
-    edit(folder, text => text.replace('delete(idd)', 'delete(id)'))
-    await overlay.waitFor({ state: 'detached' })
-    await page.waitForSelector('text=No tasks yet')
-    const again = await fetch(`${server.url}/api/query/tasks`)
-    t.equal(again.headers.get('x-svc-stale'), null)
-    t.same([...problems, ...later.problems], [])
-  }
-)
 
 t.test(
   'a failed call is shown with its place, call stack and request id, by the page that made it',
@@ -145,8 +183,7 @@ routes {
 `
     })
     const server = await serve(t, folder)
-    const browser = await launched(t)
-    const [{ page }, other] = [await opened(t, browser), await opened(t, browser)]
+    const [{ page }, other] = [await opened(t), await opened(t)]
     await page.goto(server.url)
     await other.page.goto(server.url)
     await other.page.waitForSelector('text=Pick')
@@ -184,7 +221,7 @@ routes {
 `
     })
     const server = await serve(t, folder)
-    const { page } = await opened(t, await launched(t))
+    const { page } = await opened(t)
     await page.goto(server.url)
     await page.click('text=Break')
     await page.locator(OVERLAY).waitFor()
@@ -204,8 +241,8 @@ routes {
 )
 
 t.test('a program without pages lists its routes', { skip, timeout: 240_000 }, async t => {
-  const server = await serve(t, await project(t, 'api'))
-  const { page, problems } = await opened(t, await launched(t))
+  const server = await sharedServer('api')
+  const { page, problems } = await opened(t)
   await page.goto(server.url)
   t.same(await inaccessible(page), [])
   const text = await page.innerText('main')
@@ -226,7 +263,7 @@ t.test(
   'svc dev prints the addresses of the program and of the console',
   { skip: unbuilt(), timeout: 240_000 },
   async t => {
-    const server = await serve(t, await project(t, 'api'))
+    const server = await sharedServer('api')
     const printed = await server.line(/app\.vox: http/)
     t.match(printed, `app.vox: ${server.url}/; console: http://127.0.0.1:`)
   }
@@ -236,7 +273,7 @@ t.test(
   'pages of other origins cannot connect to the development channel',
   { skip: unbuilt(), timeout: 240_000 },
   async t => {
-    const server = await serve(t, await project(t, 'api'))
+    const server = await sharedServer('api')
     const status = async (headers: Record<string, string>): Promise<number | undefined> => {
       return new Promise((resolve, reject) => {
         const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
@@ -261,8 +298,8 @@ t.test(
 )
 
 t.test('svc run serves the same pages, without the parts for development', { skip, timeout: 240_000 }, async t => {
-  const server = await serve(t, await project(t, 'web'), { command: 'run' })
-  const { page, problems } = await opened(t, await launched(t))
+  const server = await serve(t, await created('web'), { command: 'run' })
+  const { page, problems } = await opened(t)
   await page.goto(server.url)
   await page.waitForSelector('text=No tasks yet')
   t.notMatch(await page.content(), '/@svc/dev.js')
@@ -270,15 +307,14 @@ t.test('svc run serves the same pages, without the parts for development', { ski
 })
 
 t.test('built pages of another version of the program are reported as stale', { skip, timeout: 240_000 }, async t => {
-  const folder = await project(t, 'web')
-  await svc(folder, 'build', 'app.vox', '-o', 'web', '--scaffold')
+  const folder = await builtProject()
   mkdirSync(join(folder, 'public'))
   writeFileSync(
     join(folder, 'public/index.html'),
     '<!doctype html><html lang="en"><head><link rel="icon" href="data:,"><title>Own</title></head><body><p>built page</p></body></html>'
   )
   const server = await serve(t, folder)
-  const { page, problems } = await opened(t, await launched(t))
+  const { page, problems } = await opened(t)
   await page.goto(server.url)
   await page.waitForSelector('text=built page')
   const notice = page.locator('svc-overlay >> aside')
@@ -290,8 +326,7 @@ t.test('built pages of another version of the program are reported as stale', { 
 })
 
 t.test('with Vite, its files are forwarded and its documents reload', { skip, timeout: 240_000 }, async t => {
-  const folder = await project(t, 'web')
-  await svc(folder, 'build', 'app.vox', '-o', 'web', '--scaffold')
+  const folder = await builtProject()
   const bin = join(folder, 'web/node_modules/vite/bin')
   mkdirSync(bin, { recursive: true })
   // Replaces Vite, which is not installed in a new project.
@@ -305,7 +340,7 @@ t.test('with Vite, its files are forwarded and its documents reload', { skip, ti
 `
   )
   const server = await serve(t, folder, { settings: ['plugins.app-runtime.orchestrate_vite=true'] })
-  const { page, problems } = await opened(t, await launched(t))
+  const { page, problems } = await opened(t)
   for (;;) {
     await page.goto(server.url)
     if ((await page.title()) === 'Vite') break

@@ -28,8 +28,28 @@ export async function serve(
   folder: string,
   { file = 'app.vox', command = 'dev', settings = [] as readonly string[] } = {}
 ): Promise<DevServer> {
+  return start(t, folder, [command, file, '--port', '0'], settings)
+}
+
+/** Serves the program that the configuration of the folder names, by `svc serve` with the settings of `svc dev`. */
+export async function serveConfigured(t: Test, folder: string): Promise<DevServer> {
+  const only = ['app-runtime', 'http', 'mcp', 'database', 'compiler', 'web']
+  return start(
+    t,
+    folder,
+    ['serve', '--only', only.join()],
+    ['plugins.app-runtime.port=0', 'plugins.app-runtime.dev=true']
+  )
+}
+
+async function start(
+  t: Test,
+  folder: string,
+  command: readonly string[],
+  settings: readonly string[]
+): Promise<DevServer> {
   const set = ['plugins.http.port=0', 'plugins.app-runtime.database=memory', ...settings]
-  const argv = [SVC_BIN, command, file, '--port', '0', ...set.flatMap(each => ['--set', each])]
+  const argv = [SVC_BIN, ...command, ...set.flatMap(each => ['--set', each])]
   const child = spawn(process.execPath, argv, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],

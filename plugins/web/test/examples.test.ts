@@ -1,8 +1,8 @@
-import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { launched, noBrowser, opened } from './browser.ts'
-import { serve, unbuilt } from './dev-server.ts'
+import { noBrowser, opened } from './browser.ts'
+import { serveConfigured, unbuilt } from './dev-server.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../examples/language')
 /** Declarations of programs that are served; the other examples run and end. */
@@ -14,15 +14,20 @@ const apps = readdirSync(FOLDER).filter(
 
 t.test(
   'every example application answers / with a page without console errors',
-  { skip: noBrowser() || unbuilt(), timeout: 0 },
+  { skip: noBrowser() || unbuilt(), timeout: 240_000 },
   async t => {
-    const browser = await launched(t)
     const folder = t.testdir({})
     cpSync(FOLDER, folder, { recursive: true })
-    for (const file of apps) {
+    const select = (file: string): void =>
+      writeFileSync(join(folder, 'svc.toml'), `[plugins.app-runtime]\nprogram = "${file}"\n`)
+    select(apps[0] as string)
+    const server = await serveConfigured(t, folder)
+    for (const [at, file] of apps.entries()) {
       await t.test(file, async t => {
-        const server = await serve(t, folder, { file })
-        const { page, problems } = await opened(t, browser)
+        // A running server takes over the changed configuration as its next generation.
+        if (at > 0) select(file)
+        await server.line(new RegExp(`"generation ${at + 1}"`))
+        const { page, problems } = await opened(t)
         const response = await page.goto(server.url)
         t.equal(response?.status(), 200)
         t.match(response?.headers()['content-type'], 'text/html')
