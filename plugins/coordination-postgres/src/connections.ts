@@ -5,7 +5,7 @@ import { errorMessage, isSvcError, type Logger, raceAbort, settlesWithin, withTi
 import pg from 'pg'
 import { type Effect, lost, toConnectFailure, toFailure } from './database-errors.ts'
 import type { Host, ServerAddress } from './server-address.ts'
-import { installStatements, schemaDigest } from './sql/install.ts'
+import { beginInstallation, finishInstallation, schemaDigest } from './sql/install.ts'
 
 /** Time limit of a statement on the server. */
 const STATEMENT_TIMEOUT_MS = 5_000
@@ -303,8 +303,20 @@ export class Connections {
       )
     this.#timeline = timeline
     if (state.schema !== null && (await this.#isInstalled(client))) return
-    await this.#within(INSTALL_TIMEOUT_MS, () => client.query(installStatements))
-    this.#options.log.info(`installed the schema svc_coord on ${where}`, { digest: schemaDigest })
+    if (await this.#within(INSTALL_TIMEOUT_MS, () => this.#install(client)))
+      this.#options.log.info(`installed the schema svc_coord on ${where}`, { digest: schemaDigest })
+  }
+
+  /**
+   * Installs the schema. Returns false if another connection did so meanwhile: a second installation would lock all tables
+   * while the first connection works with them.
+   */
+  async #install(client: pg.Client | pg.PoolClient): Promise<boolean> {
+    await client.query(beginInstallation)
+    const { rowCount } = await client.query(VERSIONS)
+    const isDone = rowCount === 1 && (await this.#isInstalled(client))
+    await client.query(isDone ? 'commit' : finishInstallation)
+    return !isDone
   }
 
   async #isInstalled(client: pg.Client | pg.PoolClient): Promise<boolean> {
@@ -341,6 +353,11 @@ interface ServerState {
   readonly timeline: string | null
   readonly schema: string | null
 }
+
+/** Reads the catalogue: the names that the session remembers are those of before it waited for the lock. */
+const VERSIONS = `
+select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where n.nspname = 'svc_coord' and c.relname = 'versions'`
 
 const SERVER_STATE = `
 select current_setting('server_version_num')::integer as version,

@@ -17,9 +17,11 @@ const MAX_BACKOFF_MS = 10_000
 /** How often the connection for hints is checked. */
 const CHECK_INTERVAL_MS = 30_000
 const CHECK_TIMEOUT_MS = 5_000
+/** Does not wait for the disk: while a notification commits, no other can. Hints need not survive a crash. */
 const NOTIFY = {
   name: 'svc_coord_notify',
-  text: `select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`
+  text: `with quick as materialized (select set_config('synchronous_commit', 'off', true))
+    select pg_notify('${CHANNEL}', payload) from quick, unnest($1::text[]) payload`
 }
 
 export interface HintsOptions {

@@ -27,6 +27,19 @@ t.test('with a PostgreSQL server', { skip: noPostgres }, async t => {
     t.equal(versions.length, 1)
   })
 
+  await t.test('connections that open at the same time install the schema once', async t => {
+    const url = await server.createDatabase()
+    let installations = 0
+    const info = (text: string): void => {
+      if (text.startsWith('installed the schema')) installations += 1
+    }
+    const log = { debug() {}, info, warn() {}, error() {} } as unknown as Logger
+    const stores = [openStore(url, { log }), openStore(url, { log })]
+    t.teardown(() => Promise.all(stores.map(store => store.close())))
+    await Promise.all(stores.flatMap(store => Array.from({ length: 8 }, () => store.now())))
+    t.equal(installations, 1)
+  })
+
   await t.test('claims read no table from start to end, also without statistics', async t => {
     const url = await server.createDatabase()
     const store = opened(t, url)

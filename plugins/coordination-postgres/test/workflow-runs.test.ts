@@ -10,7 +10,7 @@ const create = (runs: SharedWorkflowRuns, runId: string, parent: string | null =
 
 /** Claims a run that a scheduler can claim. */
 async function claimed(runs: SharedWorkflowRuns, runId: string, leaseMs = 60_000) {
-  const found = await runs.claimReady('p', 'me', { max: 100, leaseMs, now: 2 })
+  const found = await runs.claimReady('p', 'me', { max: 100, leaseMs })
   const claim = found.find(each => each.runId === runId)
   if (claim === undefined) throw new Error(`${runId} was not ready`)
   return claim.token
@@ -40,7 +40,7 @@ t.test('workflow runs in PostgreSQL', { skip: noPostgres }, async t => {
       const token = await claimed(runs, id)
       const [isStored, status] = await Promise.all([runs.record(id, token, WAITS, turn), others.send(id, 'go', '1', 3)])
       t.ok(isStored)
-      t.match(status, /running|waiting/)
+      t.match(status, /pending|waiting/)
       const again = await claimed(others, id)
       t.match(await others.signal(id, 'go'), { payload: '1' })
       t.ok(await others.record(id, again, COMPLETED, turn))
@@ -58,7 +58,7 @@ t.test('workflow runs in PostgreSQL', { skip: noPostgres }, async t => {
       t.equal(status, isStored ? 'completed' : 'cancelled')
       t.notOk(await runs.record(id, token, COMPLETED, turn))
     }
-    t.same(await runs.claimReady('p', 'me', { max: 100, leaseMs: 1, now: 9 }), [], 'no item is left')
+    t.same(await runs.claimReady('p', 'me', { max: 100, leaseMs: 1 }), [], 'no item is left')
     t.equal(await runs.cancel('unknown', 1), null)
   })
 
@@ -158,9 +158,13 @@ t.test('workflow runs in PostgreSQL', { skip: noPostgres }, async t => {
     const [runs] = open()
     await create(runs, 'r')
     const token = await claimed(runs, 'r')
+    t.match(await runs.find('r'), { status: 'pending' }, 'no turn has begun')
+    const attempt = { step: 'w-0', attempt: 1, status: 'started', error: null } as const
+    t.ok(await runs.record('r', token, [{ attempt }], turn))
+    t.match(await runs.find('r'), { status: 'running' })
     await runs.interrupted('r', token, { error: 'RUN_CRASHED', fails: false, now: 5 })
     t.notOk(await runs.record('r', token, COMPLETED, turn))
-    const [again] = await runs.claimReady('p', 'me', { max: 1, leaseMs: 60_000, now: 6 })
+    const [again] = await runs.claimReady('p', 'me', { max: 1, leaseMs: 60_000 })
     t.match(again, { runId: 'r', wasInterrupted: true })
     await stores[0].newEpoch()
     t.notOk(await runs.record('r', again?.token ?? token, COMPLETED, turn))

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import { errorMessage, LinkedSignal, type Logger } from '@svc/plugin-sdk'
 
 /** Maximum milliseconds between two attempts after failures, unless the interval itself is longer. */
 export const MAX_BACKOFF_MS = 30_000
@@ -73,7 +73,9 @@ export class Loop {
     const { intervalMs, random = Math.random } = this.#options
     const interval = typeof intervalMs === 'number' ? intervalMs : intervalMs()
     const ms = pauseMs(interval, this.#failures, random())
-    await delay(ms, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) }).catch(() => {})
+    const ended = new LinkedSignal().with(signal).with(wakeUp.signal)
+    await delay(ms, undefined, { signal: ended.signal }).catch(() => {})
+    ended.close()
     this.#wakeUp = null
   }
 }

@@ -7,6 +7,7 @@ import {
   type TaskViewSource,
   viewBody
 } from '@svc/contracts'
+import { raceAbort } from '@svc/plugin-sdk'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import type { MeshClient } from './client.ts'
 import type { RemoteVerbs } from './remote-verbs.ts'
@@ -76,27 +77,33 @@ export class ViewSource implements TaskViewSource {
     const now = performance.now()
     // Each process publishes its view at this interval.
     if (this.#views === null || now - this.#views.at >= PUBLISH_MS) {
-      const list = this.#fetch(signal)
+      const list = this.#fetch()
       this.#views = { at: now, list }
       list.catch(() => {
         if (this.#views?.list === list) this.#views = null
       })
     }
-    return this.#views.list
+    return raceAbort(signal, this.#views.list)
   }
 
-  async #fetch(signal: AbortSignal): Promise<readonly PublishedView[]> {
+  /** Callers share the answer, so none of them can abort the call; the client has a time limit. */
+  async #fetch(): Promise<readonly PublishedView[]> {
     const { client, repositoryId, storeId } = this.#options
     const query = new URLSearchParams({ repository_id: repositoryId })
-    const answer = await client.extension('GET', `/x/views?${query}`, undefined, signal)
-    const { views } = answer as { readonly views?: unknown }
+    const answer = (await client.extension('GET', `/x/views?${query}`, undefined)) as {
+      readonly views?: unknown
+    } | null
+    const views: unknown = answer?.views
     if (!Array.isArray(views)) return []
     const own = await storeId()
-    return views.flatMap((view: PublishedView) => {
-      const { version, ...body } = view
-      return checkView(body).ok && typeof version === 'number' && body.store_id !== own ? [view] : []
-    })
+    return views.filter(view => isView(view) && view.store_id !== own)
   }
+}
+
+function isView(value: unknown): value is PublishedView {
+  if (typeof value !== 'object' || value === null) return false
+  const { version, ...body } = value as Partial<PublishedView>
+  return typeof version === 'number' && checkView(body).ok
 }
 
 function matches(task: ForeignTask, { agent, status, session, after = 0, task: id }: ForeignTaskFilter): boolean {

@@ -5,16 +5,17 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
-import type { ControlOptions, HostOptions } from './bed.ts'
+import type { ControlOptions } from './bed.ts'
 import type { ChildReport, ChildTask } from './child.ts'
+import { type FaultHost, type FaultHostOptions, Reports, type TaskState } from './fault-host.ts'
 
 /** A control plane or a host in a separate process. */
-export class Child {
+export class Child implements FaultHost {
   readonly #child: ChildProcess
   readonly #answers: ((answer: unknown) => void)[] = []
-  /** Keys of the work that began, in order, with their nodes. */
-  readonly began: { readonly key: string; readonly node: string }[] = []
-  readonly ended: { readonly task: number; readonly type: string }[] = []
+  readonly #reports = new Reports()
+  readonly began = this.#reports.began
+  readonly ended = this.#reports.ended
   ready = ''
 
   private constructor(child: ChildProcess) {
@@ -37,15 +38,12 @@ export class Child {
     return started
   }
 
-  /** Submits a task and returns its id. */
   async submit(): Promise<number> {
     return (await this.#call('submit')) as number
   }
 
-  async tasks(): Promise<
-    readonly { readonly id: number; readonly status: string; readonly placement_reason: string; readonly remote: any }[]
-  > {
-    return (await this.#call('tasks')) as never
+  async tasks(): Promise<readonly TaskState[]> {
+    return (await this.#call('tasks')) as readonly TaskState[]
   }
 
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
@@ -68,8 +66,7 @@ export class Child {
 
   #receive(message: ChildReport): void {
     if ('answer' in message) this.#answers.shift()?.(message.answer)
-    else if ('began' in message) this.began.push({ key: message.began, node: message.node })
-    else if ('ended' in message) this.ended.push(message.ended)
+    else if (!('ready' in message)) this.#reports.add(message)
   }
 }
 
@@ -77,8 +74,8 @@ export function startControl(t: Test, options: ControlOptions): Promise<Child> {
   return Child.start(t, { kind: 'control', options })
 }
 
-export function startHost(t: Test, options: HostOptions, workMs: number | null = null): Promise<Child> {
-  return Child.start(t, { kind: 'host', options, workMs })
+export function startHost(t: Test, options: FaultHostOptions): Promise<Child> {
+  return Child.start(t, { kind: 'host', options })
 }
 
 /** A TCP proxy that a test can cut: open connections end, and new ones are not answered. */

@@ -58,7 +58,7 @@ const completed = (served: Served, id: string, count = 1) =>
 
 /** Starts the worker; resolves when it has joined, since a step without a node fails at once. */
 async function startWorker(t: Test, { url, store }: Control, workMs: number): Promise<Child> {
-  const worker = await startHost(t, { name: 'gpu', url, orchestrator: WORKS, mesh: { labels: ['gpu'] } }, workMs)
+  const worker = await startHost(t, { name: 'gpu', url, orchestrator: WORKS, mesh: { labels: ['gpu'] }, workMs })
   await eventually(
     () => store.nodes.find('default', 'gpu'),
     () => 'the worker joins'

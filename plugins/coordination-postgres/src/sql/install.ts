@@ -15,14 +15,18 @@ export const schemaDigest = createHash('sha256').update(statements).digest('hex'
 const INSTALL_LOCK = 0x737663636f6f7264n
 
 /**
- * Statements that create the schemas `svc_coord` and `svc_workflow`, in one transaction. Repeatable, also by several processes at once: they
- * wait for each other.
+ * Begins the transaction of an installation, which waits for that of another process. Its time limits are those of large
+ * tables and of a busy server.
  */
-export const installStatements = `
+export const beginInstallation = `
 begin;
 set local lock_timeout = '30s';
 set local statement_timeout = '60s';
 select pg_advisory_xact_lock(${INSTALL_LOCK});
+`
+
+/** Statements that create the schemas `svc_coord` and `svc_workflow`, and end the transaction. Repeatable. */
+export const finishInstallation = `
 ${statements}
 insert into svc_coord.versions (digest) values ('${schemaDigest}') on conflict do nothing;
 commit;
