@@ -18,7 +18,7 @@ export interface WorkflowStores {
   readonly open: ((repository: string) => SharedWorkflowRuns) | null
 }
 
-export interface SharedWorkflowRuns extends WorkflowTurns, WorkflowQueue, WorkflowAdmin {}
+export interface SharedWorkflowRuns extends WorkflowTurns, WorkflowQueue, WorkflowMeshQueue, WorkflowAdmin {}
 
 export type WorkflowStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
 
@@ -50,6 +50,8 @@ export interface NewWorkflowRun {
   /** Milliseconds until a scheduler may claim the run. */
   readonly delayMs: number
   readonly plan: { readonly session: string | null; readonly node: string | null; readonly version: number | null }
+  /** Names this start for ever: a second start with it creates nothing, also after the run was deleted. */
+  readonly startKey?: string
 }
 
 export interface WorkflowClaim {
@@ -80,12 +82,15 @@ export interface WorkflowChange {
   }
   /** Id of the consumed signal. */
   readonly signal?: number
+  /** A step for the mesh that the run waits for. It is stored until it is answered; a stored key adds nothing. */
+  readonly meshStep?: { readonly key: string; readonly body: string }
   /** Ends the owner's turn. */
   readonly turn?:
     | { readonly status: 'completed'; readonly result: string }
     | { readonly status: 'failed'; readonly error: string }
     | { readonly status: 'waiting'; readonly wakeAt: number | null; readonly waitingFor: string | null }
     | { readonly status: 'pending'; readonly delayMs?: number }
+    /** The run begins again with other arguments, and without its steps. */
     | { readonly status: 'continued'; readonly args: string }
 }
 
@@ -112,7 +117,7 @@ export interface WorkflowHistory {
 export interface WorkflowTurns {
   /** URL of the server without credentials. */
   readonly location: string
-  /** False, and nothing changes, if the id exists. */
+  /** False, and nothing changes, if the id exists or `startKey` was used. */
   create(run: NewWorkflowRun, now: number): Promise<boolean>
   find(runId: string): Promise<WorkflowRun | null>
   /**
@@ -137,20 +142,22 @@ export interface WorkflowTurns {
   signal(runId: string, key: string): Promise<{ readonly id: number; readonly payload: string | null } | null>
 }
 
+export interface WorkflowOutlook {
+  readonly isReady: boolean
+  /** Milliseconds from now; null if nothing waits for a time. */
+  readonly nextInMs: number | null
+  readonly leased: readonly (ItemToken & { readonly holder: string })[]
+}
+
 /** Methods for a scheduler. */
 export interface WorkflowQueue {
-  /** Whether runs of a program can be claimed, when the next ones can, and the leases of runs. */
-  outlook(program: string): Promise<{
-    readonly isReady: boolean
-    /** Milliseconds from now; null if no run waits for a time. */
-    readonly nextInMs: number | null
-    readonly leased: readonly (ItemToken & { readonly holder: string })[]
-  }>
-  /** Claims ready runs, and marks them as running. Child runs are claimed by their parents only. */
+  /** Whether runs, or steps for the mesh, of a program can be claimed, when the next ones can, and their leases. */
+  outlook(program: string, of?: 'runs' | 'mesh'): Promise<WorkflowOutlook>
+  /** Claims ready runs. Their first change marks them as running. Child runs are claimed by their parents only. */
   claimReady(
     program: string,
     owner: string,
-    options: { readonly max: number; readonly leaseMs: number; readonly now: number }
+    options: { readonly max: number; readonly leaseMs: number }
   ): Promise<readonly { readonly runId: string; readonly token: ItemToken; readonly wasInterrupted: boolean }[]>
   extend(tokens: readonly ItemToken[], leaseMs: number): Promise<void>
   /** Returns claimed runs to the queue. */
@@ -161,6 +168,34 @@ export interface WorkflowQueue {
     token: ItemToken,
     end: { readonly error: string; readonly fails: boolean; readonly now: number }
   ): Promise<void>
+}
+
+/** Methods for the steps of runs that are done on a mesh. Leases are those of {@link WorkflowQueue}. */
+export interface WorkflowMeshQueue {
+  /** Id of these runs, by which their steps differ in a mesh from those of other stores. */
+  meshId(): Promise<string>
+  /** Notes that a host with a mesh does the steps of a program in the next `forMs` milliseconds. */
+  offerMesh(program: string, forMs: number): Promise<void>
+  /** True if a host with a mesh does the steps of a program now. */
+  isMeshOffered(program: string): Promise<boolean>
+  claimMesh(
+    program: string,
+    owner: string,
+    options: { readonly max: number; readonly leaseMs: number }
+  ): Promise<readonly { readonly body: string; readonly token: ItemToken }[]>
+  /** True if a run has a signal with this key, consumed or not. */
+  isSignalled(runId: string, key: string): Promise<boolean>
+  /**
+   * Stores the answer to a step as a signal of its run, and removes the step, in one transaction. `signal`: null to remove
+   * it without an answer. False, and nothing changes, if the token is no longer valid.
+   */
+  answerMesh(
+    token: ItemToken,
+    signal: { readonly runId: string; readonly key: string; readonly payload: string } | null,
+    now: number
+  ): Promise<boolean>
+  /** Returns those of the runs that exist. */
+  states(runIds: readonly string[]): Promise<readonly Pick<WorkflowRun, 'runId' | 'status' | 'waitingFor'>[]>
 }
 
 /** Methods for the operations on runs. */

@@ -31,7 +31,7 @@ export interface Host {
   readonly stepped?: (step: WorkflowStep) => void
   /** Called after any other change of a run is committed. */
   readonly runChanged?: () => void
-  /** Requests a step of a run from the mesh. Absent without one: the step then runs here. */
+  /** Called after a step for the mesh was stored with its run. Absent without a mesh: the step then runs here. */
   readonly meshStep?: (step: MeshStep) => void
   /** Requests to the main thread; null if there is none. */
   readonly bridge: Bridge | null

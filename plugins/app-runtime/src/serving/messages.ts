@@ -5,7 +5,6 @@ import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
 import type { DurableOptions } from '../workflows/database-durable.ts'
-import type { MeshStep } from '../workflows/mesh-steps.ts'
 
 /** Maximum calls assigned to a thread. */
 export const SLOTS = 256
@@ -103,8 +102,8 @@ export type FromThread =
   | { readonly kind: 'step'; readonly step: WorkflowStep }
   /** Another change of a workflow run was committed. */
   | { readonly kind: 'run' }
-  /** A workflow run waits for a step on the mesh. */
-  | { readonly kind: 'mesh'; readonly step: MeshStep }
+  /** A step for the mesh was stored. */
+  | { readonly kind: 'mesh' }
   /** The end of a failed, slow or recorded call; sent before its answer. */
   | ({ readonly kind: 'ended'; readonly slot: number } & EndedCall)
   | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }

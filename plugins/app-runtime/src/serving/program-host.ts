@@ -1,10 +1,8 @@
 import { openDatabase } from '../database/access.ts'
 import type { ProgramDatabase } from '../database/program-database.ts'
-import { fail } from '../interpreter/failure.ts'
 import type { Host } from '../interpreter/host.ts'
 import { bridgeTo } from '../threads/bridge.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
-import type { MeshStep } from '../workflows/mesh-steps.ts'
 import type { InTransaction } from './endpoint-runner.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
@@ -62,21 +60,8 @@ export function openProgramHost(load: Load, { report, onEffect, onStore, slot }:
       durable,
       stepped: step => report({ kind: 'step', step }),
       runChanged: () => report({ kind: 'run' }),
-      ...(load.hasMesh && {
-        meshStep: step => {
-          if (load.durable?.isShared) failMeshStep(step)
-          report({ kind: 'mesh', step })
-        }
-      })
+      ...(load.hasMesh && { meshStep: () => report({ kind: 'mesh' }) })
     },
     inTransaction: (kind, work, keeps, of) => (database === null ? work() : database.transaction(kind, work, keeps, of))
   }
-}
-
-/** The answer to such a step is a signal in the database of the process that requested it. */
-function failMeshStep({ activity, runId }: MeshStep): never {
-  return fail(
-    'RUN_UNSUPPORTED',
-    `the step ${activity} of the run ${runId} is for the mesh, which needs durable_store = "database" in [plugins.app-runtime]`
-  )
 }

@@ -3,7 +3,6 @@ import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { timeLimitText } from '../interpreter/time-limit.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
-import type { MeshStep } from '../workflows/mesh-steps.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { LoadingThread } from './loading-thread.ts'
 import { EFFECT, type EndedCall, type SentFailure, STATE } from './messages.ts'
@@ -49,8 +48,8 @@ export interface PoolOptions {
   readonly onEnd?: (end: EndedCall, call: PendingCall) => void
   /** Called when another change of a workflow run was committed. */
   readonly onRun?: () => void
-  /** Called when a workflow run waits for a step on the mesh. */
-  readonly onMeshStep?: (step: MeshStep) => void
+  /** Called when a step for the mesh was stored. */
+  readonly onMeshStep?: () => void
   /** Called when a call failed, with its function. */
   readonly onFailure?: (endpoint: string, failure: SentFailure, requestId: string | undefined) => void
   /** A thread that loads the program. */
@@ -165,7 +164,7 @@ export class ProgramPool {
       due: () => this.#options.onDue?.(),
       stepped: step => this.#options.onStep?.(step),
       runChanged: () => this.#options.onRun?.(),
-      meshStep: step => this.#options.onMeshStep?.(step)
+      meshStep: () => this.#options.onMeshStep?.()
     })
     this.#loading.add(thread)
     try {

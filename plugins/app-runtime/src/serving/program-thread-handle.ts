@@ -3,7 +3,6 @@ import type { SvcError, TraceContext } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import type { ProgramWorker } from '../threads/program-worker.ts'
-import type { MeshStep } from '../workflows/mesh-steps.ts'
 import type { LoadingThread } from './loading-thread.ts'
 import { type Answers, type EndedCall, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
 import type { Respond } from './program-pool.ts'
@@ -64,8 +63,8 @@ export interface ThreadListener {
   due(): void
   /** Called when a step of a workflow run was committed. */
   stepped(step: WorkflowStep): void
-  /** Called when a workflow run waits for a step on the mesh. */
-  meshStep(step: MeshStep): void
+  /** Called when a step for the mesh was stored. */
+  meshStep(): void
   /** Called when another change of a workflow run was committed. */
   runChanged(): void
 }
@@ -249,7 +248,7 @@ export class ProgramThread {
     if (message.kind === 'due') this.#listener.due()
     if (message.kind === 'step') this.#listener.stepped(message.step)
     if (message.kind === 'run') this.#listener.runChanged()
-    if (message.kind === 'mesh') this.#listener.meshStep(message.step)
+    if (message.kind === 'mesh') this.#listener.meshStep()
     if (message.kind !== 'log') return
     this.#listener.log(message.level, message.text, this.#calls[message.slot]?.origin?.requestId)
     if (Atomics.sub(this.#progress, PROGRESS.UNWRITTEN, 1) === RESUME_AT) {

@@ -35,6 +35,7 @@ import { limitsOf, type Settings } from '../settings.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { openServices, type ProgramServices } from '../threads/program-services.ts'
 import { durableOptions, lookAfterDue, programKey } from '../workflows/look-after-due.ts'
+import { databaseMeshQueue, sharedMeshQueue } from '../workflows/mesh-queue.ts'
 import { MeshSteps } from '../workflows/mesh-steps.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { sharedRunsAnswers } from '../workflows/shared-runs-answers.ts'
@@ -134,7 +135,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       scheduler?.noteChange()
       void ctx.trigger(workflowStep, step).catch(() => {})
     },
-    onMeshStep: step => meshSteps?.request(step),
+    onMeshStep: () => meshSteps?.poke(),
     onRun() {
       ctx.changed(WORKFLOWS_TOPIC)
       scheduler?.noteChange()
@@ -216,14 +217,13 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
 
 /** Opens the steps that workflows of the program do on the mesh. */
 function openMeshSteps(
-  { ctx, meshActivities, meshStatus }: ServingParts,
+  { ctx, meshActivities, meshStatus, shared }: ServingParts,
   store: DatabaseStore,
   program: string,
   onAnswer: () => void
 ): MeshSteps {
   const steps = new MeshSteps({
-    store,
-    program,
+    queue: shared === null ? databaseMeshQueue(store, program) : sharedMeshQueue(shared, program),
     log: ctx.log,
     activities: () => meshActivities?.available,
     status: () => meshStatus?.available,

@@ -9,7 +9,7 @@ import {
 import { hasEnded, ownerOf } from './owner.ts'
 
 /** Lease of a claimed item in milliseconds. */
-const LEASE_MS = 30_000
+export const LEASE_MS = 30_000
 
 /** An item that this process has claimed. */
 export interface ClaimedEntry {
@@ -22,7 +22,7 @@ export interface ClaimedEntry {
 export class ClaimedQueue<Entry extends ClaimedEntry> {
   readonly #store: DatabaseStore
   readonly #queue: string
-  readonly #alongside: (owner: string, leaseMs: number) => readonly SqlStatement[]
+  readonly #alongside: (owner: string) => readonly SqlStatement[]
   readonly #entry: (entry: ClaimedEntry, results: readonly SqlResult[]) => Entry
   readonly #held = new Set<Entry>()
   /** Claimed items whose work has not started, in order. */
@@ -39,7 +39,7 @@ export class ClaimedQueue<Entry extends ClaimedEntry> {
       alongside,
       entry
     }: {
-      readonly alongside: (owner: string, leaseMs: number) => readonly SqlStatement[]
+      readonly alongside: (owner: string) => readonly SqlStatement[]
       readonly entry: (entry: ClaimedEntry, results: readonly SqlResult[]) => Entry
     }
   ) {
@@ -77,7 +77,7 @@ export class ClaimedQueue<Entry extends ClaimedEntry> {
   async claim(max: number): Promise<void> {
     const owner = ownerOf(randomUUID())
     const { statements, read } = crd.claimItems(this.#queue, owner, { max, leaseMs: LEASE_MS })
-    const results = await this.#store.batch([...statements, ...this.#alongside(owner, LEASE_MS)])
+    const results = await this.#store.batch([...statements, ...this.#alongside(owner)])
     const others = results.slice(statements.length)
     for (const { id, fence, body } of read(results)) {
       const entry = this.#entry({ body, owner, token: { id, fence } }, others)

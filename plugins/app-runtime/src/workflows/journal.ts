@@ -73,12 +73,13 @@ interface Step {
   readonly activity_id: string
 }
 
-type Content<E> = E extends unknown ? Omit<E, 'journal_version'> : never
+/** What {@link entry} completes. */
+export type Content<E> = E extends unknown ? Omit<E, 'journal_version'> : never
 
 /** Events that version 1 of the journal lacks. */
 const OF_VERSION_2: ReadonlySet<string> = new Set(['WorkflowContinued', 'WorkflowReset'])
 
-/** Creates a journal entry, with the event first. */
-export function entry({ event, ...rest }: Content<JournalEntry>): JournalEntry {
-  return { event, journal_version: OF_VERSION_2.has(event) ? 2 : 1, ...rest } as JournalEntry
+/** Returns a journal entry as JSON, with the event first. */
+export function entry({ event, ...rest }: Content<JournalEntry>): string {
+  return JSON.stringify({ event, journal_version: OF_VERSION_2.has(event) ? 2 : 1, ...rest })
 }

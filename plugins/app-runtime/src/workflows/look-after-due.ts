@@ -7,6 +7,7 @@ import type { ProgramPool } from '../serving/program-pool.ts'
 import type { Settings } from '../settings.ts'
 import type { DurableOptions } from './database-durable.ts'
 import { boundsOf, pruneRuns, type Retention } from './prune.ts'
+import { countStarts } from './run-outbox.ts'
 import { DurableScheduler } from './scheduler.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
 
@@ -76,6 +77,12 @@ export async function lookAfterDue(
     if (count > 0)
       ctx.log.warn(`${count} unfinished runs of ${program} are in ${store.location}, and do not continue`, {
         hint: 'set durable_store = "database" in [plugins.app-runtime] until they have ended'
+      })
+  } else {
+    const count = await countStarts(store, program)
+    if (count > 0)
+      ctx.log.warn(`${count} runs of ${program} are to be started on the server of [coordination], and do not start`, {
+        hint: 'set durable_store = "coordination" in [plugins.app-runtime] until they have started'
       })
   }
   ctx.effect(`runs and messages of ${program}`, () => scheduler.close())

@@ -1,3 +1,4 @@
+import type { WorkflowChange, WorkflowStatus } from '@svc/contracts'
 import { fail } from '../interpreter/failure.ts'
 import type { JournalEntry } from './journal.ts'
 import {
@@ -6,10 +7,8 @@ import {
   ENDED,
   type Lease,
   type NewRun,
-  type RunChange,
   type RunHistory,
   type RunRecord,
-  type RunStatus,
   type SignalRecord,
   type StepRecord,
   type WorkflowStore
@@ -26,7 +25,7 @@ interface KeptRun {
   readonly scheduled: Map<string, number>
   readonly attempts: Map<string, AttemptRecord>
   readonly args: Map<string, readonly string[]>
-  readonly journal: JournalEntry[]
+  readonly journal: string[]
 }
 
 /** Runs in memory, for programs without a database. */
@@ -38,7 +37,7 @@ export class MemoryWorkflowStore implements WorkflowStore {
 
   create({ runId, workflow, args, parent }: NewRun): boolean {
     if (this.#runs.has(runId)) return false
-    const status: RunStatus = 'pending'
+    const status: WorkflowStatus = 'pending'
     const open = { result: null, error: null, wakeAt: null, waitingFor: null }
     this.#runs.set(runId, {
       record: { runId, workflow, args, parent, status, ...open },
@@ -89,7 +88,7 @@ export class MemoryWorkflowStore implements WorkflowStore {
     return null
   }
 
-  record(runId: string, owner: string, changes: readonly RunChange[]): void {
+  record(runId: string, owner: string, changes: readonly WorkflowChange[]): void {
     const run = this.#runs.get(runId)
     if (run === undefined || run.owner !== owner || run.record.status !== 'running') {
       fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
@@ -97,17 +96,16 @@ export class MemoryWorkflowStore implements WorkflowStore {
     for (const change of changes) this.#store(run, change)
   }
 
-  #store(run: KeptRun, { entries = [], completed, scheduled, attempt, signal, turn }: RunChange): void {
+  #store(run: KeptRun, { entries = [], completed, scheduled, attempt, signal, turn }: WorkflowChange): void {
     run.journal.push(...entries)
     if (completed !== undefined) {
-      const { activityId, ...step } = completed
-      run.completed.set(activityId, step)
+      const { step: id, ...step } = completed
+      run.completed.set(id, step)
     }
-    if (scheduled !== undefined) run.scheduled.set(scheduled.activityId, scheduled.at)
+    if (scheduled !== undefined) run.scheduled.set(scheduled.step, scheduled.at)
     if (attempt !== undefined) {
-      run.attempts.set(attempt.activityId, { attempt: attempt.attempt, status: attempt.status })
-      if (attempt.args !== undefined && !run.args.has(attempt.activityId))
-        run.args.set(attempt.activityId, attempt.args)
+      run.attempts.set(attempt.step, { attempt: attempt.attempt, status: attempt.status })
+      if (attempt.args !== undefined && !run.args.has(attempt.step)) run.args.set(attempt.step, attempt.args)
     }
     if (signal !== undefined) {
       this.#signals.splice(
@@ -140,6 +138,6 @@ export class MemoryWorkflowStore implements WorkflowStore {
   }
 
   journal(runId: string): readonly JournalEntry[] {
-    return this.#runs.get(runId)?.journal ?? []
+    return (this.#runs.get(runId)?.journal ?? []).map(text => JSON.parse(text) as JournalEntry)
   }
 }

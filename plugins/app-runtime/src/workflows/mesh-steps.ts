@@ -1,27 +1,22 @@
-import { randomUUID } from 'node:crypto'
-import {
-  coordinationSql as crd,
-  type DatabaseStore,
-  type MeshActivities,
-  type MeshActivityOutcome,
-  type MeshActivityRequest,
-  type MeshStatus
-} from '@svc/contracts'
+import type { MeshActivities, MeshActivityOutcome, MeshActivityRequest, MeshStatus } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
-import { type ClaimedEntry, ClaimedQueue } from './claimed-queue.ts'
-import { meshQueue, runQueue } from './run-queue.ts'
+import type { ClaimedEntry } from './claimed-queue.ts'
+import type { MeshQueue } from './mesh-queue.ts'
 
 /** Prefix of the signals with which the mesh answers a step. Others cannot send them. */
 export const MESH_SIGNAL = 'svc.mesh:'
 
-/** Interval in milliseconds at which the database is checked for steps of processes that have ended. */
+/** Interval in milliseconds at which the store is checked for steps of processes that have ended. */
 const POLL_MS = 1_000
 /** Interval in milliseconds at which leases are extended, and steps that no run waits for are aborted. */
 const EXTEND_MS = 10_000
-/** Name of the random id of this database, which distinguishes its runs from those of other databases in the mesh. */
-const DATABASE_ID = 'workflow.mesh-id'
+/** Milliseconds for which hosts without a mesh leave steps to this one. */
+const OFFER_MS = 30_000
 /** Maximum steps that one transaction claims. */
 const MAX_CLAIMED = 100
+const NO_PLUGIN = 'the plugin mesh-node is not active'
+/** Maximum characters of the error of a step. */
+const MAX_ERROR_LENGTH = 2_000
 
 /** A step of a run that the mesh shall do. */
 export interface MeshStep extends Omit<MeshActivityRequest, 'key' | 'timeoutMs'> {
@@ -40,8 +35,7 @@ export type MeshAnswer =
   | { readonly kind: 'skipped'; readonly reason: string }
 
 interface MeshStepsOptions {
-  readonly store: DatabaseStore
-  readonly program: string
+  readonly queue: MeshQueue
   readonly log: Logger
   activities(): MeshActivities | undefined
   status(): Pick<MeshStatus, 'enabled'> | undefined
@@ -55,28 +49,33 @@ interface RunningStep {
   readonly ended: Promise<void>
 }
 
+/** Returns the item of a step, which is stored in the transaction that lets its run wait. */
+export function meshItem(step: MeshStep): { readonly key: string; readonly body: string } {
+  return { key: keyOf(step), body: JSON.stringify(step) }
+}
+
 /**
  * Does the steps of runs that are for the mesh, while their runs wait. A step is an item of a queue until its answer is
- * stored, so another process continues with the steps of one that has ended. An answer is a signal of the run.
+ * stored, so another process continues with the steps of one that has ended: on another host if they share their runs.
+ * An answer is a signal of the run.
  */
 export class MeshSteps {
   readonly #options: MeshStepsOptions
-  readonly #queue: ClaimedQueue<ClaimedEntry>
   readonly #running = new Map<ClaimedEntry, RunningStep>()
   readonly #stopping = new AbortController()
   #timers: readonly NodeJS.Timeout[] = []
   #polling: Promise<void> = Promise.resolve()
-  #databaseId: string | null = null
+  #storeId: string | null = null
   #isStarted = false
   #isPolling = false
+  /** True if a step was stored while the queue was checked. */
+  #isWanted = false
 
   constructor(options: MeshStepsOptions) {
     this.#options = options
-    const queue = meshQueue(options.program)
-    this.#queue = new ClaimedQueue(options.store, queue, { alongside: () => [], entry: claimed => claimed })
   }
 
-  /** Begins the requested steps, and continues with those of earlier processes. The tables of the store must exist. */
+  /** Begins the stored steps, also those of earlier processes. */
   start(): void {
     if (this.#isStarted || this.#stopping.signal.aborted) return
     this.#isStarted = true
@@ -87,15 +86,10 @@ export class MeshSteps {
     this.#poll()
   }
 
-  /** Begins a step, unless it has begun already. */
-  request(step: MeshStep): void {
-    if (this.#stopping.signal.aborted) return
-    const { store, program, log } = this.#options
-    const item = { queue: meshQueue(program), key: keyOf(step), body: JSON.stringify(step) }
-    store.batch(crd.putItems([item]).statements).then(
-      () => this.#poll(),
-      (error: unknown) => log.warn(`the step ${step.signal} of the run ${step.runId} did not begin`, { error })
-    )
+  /** Looks for steps now; called when one was stored. */
+  poke(): void {
+    if (this.#isPolling) this.#isWanted = true
+    else this.#poll()
   }
 
   /** Stops the running steps, and returns them to the queue. */
@@ -104,24 +98,32 @@ export class MeshSteps {
     this.#stopping.abort(new Error('the process stops'))
     await this.#polling
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
-    await this.#queue.release()
+    await this.#options.queue.claims.release()
   }
 
   #poll(): void {
     if (!this.#isStarted || this.#isPolling || this.#stopping.signal.aborted) return
     this.#isPolling = true
+    this.#isWanted = false
     this.#polling = this.#claim()
       .catch((error: unknown) => this.#options.log.warn('steps for the mesh could not be read', { error }))
       .finally(() => {
         this.#isPolling = false
+        if (this.#isWanted) this.#poll()
       })
   }
 
   async #claim(): Promise<void> {
-    this.#databaseId ??= await databaseId(this.#options.store)
-    while (!this.#stopping.signal.aborted && (await this.#queue.look()).isReady) {
-      await this.#queue.claim(MAX_CLAIMED)
-      const { ahead } = this.#queue
+    const { queue } = this.#options
+    const { claims } = queue
+    if (this.#storeId === null) {
+      if (this.#absent() === null) await queue.offer(OFFER_MS)
+      this.#storeId = await queue.id()
+    }
+    while (!this.#stopping.signal.aborted && (await claims.look()).isReady) {
+      if (this.#absent() !== null && (await queue.isOffered())) return
+      await claims.claim(MAX_CLAIMED)
+      const { ahead } = claims
       if (ahead.length === 0) return
       for (const entry of ahead.splice(0)) this.#begin(entry)
     }
@@ -138,35 +140,24 @@ export class MeshSteps {
       .finally(() => {
         this.#running.delete(entry)
         // When the process stops, the item is returned instead.
-        if (!this.#stopping.signal.aborted) this.#queue.drop(entry)
+        if (!this.#stopping.signal.aborted) this.#options.queue.claims.drop(entry)
       })
     this.#running.set(entry, { step, unwanted, ended })
   }
 
   async #answer({ token }: ClaimedEntry, step: MeshStep, unwanted: AbortSignal): Promise<void> {
-    const { store, program, onAnswer } = this.#options
+    const { queue, onAnswer } = this.#options
     const { runId, signal } = step
     // The plugin may be reloaded meanwhile; this instance knows what it has kept.
     const mesh = this.#options.activities()
-    const answer = (await this.#isAnswered(step)) ? null : await this.#run(step, mesh, unwanted)
+    // A turn that began before the answer may store the step again.
+    const isAnswered = await queue.isAnswered(runId, signal)
+    const answer = isAnswered ? null : await this.#run(step, mesh, unwanted)
     if (answer === 'stopped') return
-    const isStored = await store.transaction(async tx => {
-      // Another process has the step if the lease ended meanwhile.
-      if ((await tx.query(HELD, [token.id, token.fence])).rows.length === 0) return false
-      if (answer !== null) await tx.execute(INSERT_SIGNAL, [runId, signal, JSON.stringify(answer), Date.now()])
-      const { statements } = crd.ackItems([{ ...token, freeKey: true }])
-      for (const { sql, parameters } of [...statements, ...crd.wakeItems(runQueue(program), [runId]).statements])
-        await tx.execute(sql, parameters)
-      return true
-    })
-    if (!isStored) return
+    // Another process has the step if the lease ended meanwhile.
+    if (!(await queue.answer(token, runId, signal, answer === null ? null : JSON.stringify(answer)))) return
     onAnswer()
     await mesh?.forget(this.#meshKey(step))
-  }
-
-  /** A turn that began before the answer may request the step again. */
-  async #isAnswered({ runId, signal }: MeshStep): Promise<boolean> {
-    return (await this.#options.store.query(ANSWERED, [runId, signal])).rows.length > 0
   }
 
   async #run(
@@ -174,12 +165,12 @@ export class MeshSteps {
     activities: MeshActivities | undefined,
     unwanted: AbortSignal
   ): Promise<MeshAnswer | 'stopped'> {
-    if (this.#options.status()?.enabled() !== true) return { kind: 'skipped', reason: 'SVC_MESH_ENABLED is not set' }
-    if (activities === undefined) return { kind: 'skipped', reason: 'the plugin mesh-node is not active' }
+    const absent = this.#absent()
+    if (absent !== null || activities === undefined) return { kind: 'skipped', reason: absent ?? NO_PLUGIN }
     const { runId: _, signal: __, until, ...request } = step
     const timeoutMs = until - Date.now()
     const late = `the time limit of ${step.activity} is over`
-    if (timeoutMs <= 0) return { kind: 'failed', error: late }
+    if (timeoutMs <= 0) return failed(late)
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = AbortSignal.any([this.#stopping.signal, unwanted, limit])
     try {
@@ -188,54 +179,50 @@ export class MeshSteps {
         outcome: await activities.run({ ...request, timeoutMs, key: this.#meshKey(step) }, signal)
       }
     } catch (error) {
-      if (limit.aborted) return { kind: 'failed', error: isTimeout(error) ? late : errorMessage(error) }
-      if (unwanted.aborted) return { kind: 'failed', error: errorMessage(unwanted.reason) }
+      if (limit.aborted) return failed(isTimeout(error) ? late : errorMessage(error))
+      if (unwanted.aborted) return failed(errorMessage(unwanted.reason))
       // After a restart, the step is requested again.
-      return this.#stopping.signal.aborted ? 'stopped' : { kind: 'failed', error: errorMessage(error) }
+      return this.#stopping.signal.aborted ? 'stopped' : failed(errorMessage(error))
     }
   }
 
+  /** Returns why there is no mesh; null if there is one. */
+  #absent(): string | null {
+    const { status, activities } = this.#options
+    if (status()?.enabled() !== true) return 'SVC_MESH_ENABLED is not set'
+    return activities() === undefined ? NO_PLUGIN : null
+  }
+
   #meshKey(step: MeshStep): string {
-    return `${this.#databaseId} ${keyOf(step)}`
+    return `${this.#storeId} ${keyOf(step)}`
   }
 
   /** Extends the leases of the running steps, and aborts those that no run waits for any more. */
   async #lookAfter(): Promise<void> {
+    const { queue, log } = this.#options
     try {
-      await this.#queue.extend()
+      if (this.#absent() === null) await queue.offer(OFFER_MS)
+      await queue.claims.extend()
       const running = [...this.#running.values()]
       if (running.length === 0) return
-      const runs = JSON.stringify([...new Set(running.map(({ step }) => step.runId))])
-      const { rows } = await this.#options.store.query(WAITS, [runs])
-      const waits = new Map(rows.map(([run, status, signal]) => [run, { status, signal }]))
+      const states = await queue.states([...new Set(running.map(({ step }) => step.runId))])
       for (const { step, unwanted } of running) {
-        const run = waits.get(step.runId)
+        const run = states.get(step.runId)
         // A turn that runs now may wait for the step again.
         const isWanted =
-          run !== undefined && (run.status === 'waiting' ? run.signal === step.signal : OPEN.has(String(run.status)))
+          run !== undefined && (run.status === 'waiting' ? run.waitingFor === step.signal : OPEN.has(run.status))
         if (!isWanted) unwanted.abort(new DOMException(`the run ${step.runId} no longer waits for it`, 'TimeoutError'))
       }
     } catch (error) {
-      this.#options.log.warn('the leases of steps for the mesh were not extended', { error })
+      log.warn('the leases of steps for the mesh were not extended', { error })
     }
   }
 }
 
 const OPEN: ReadonlySet<string> = new Set(['pending', 'running'])
-const HELD = 'SELECT 1 FROM coord_items WHERE id = ? AND fence = ? AND granted = 1'
-const ANSWERED = 'SELECT 1 FROM workflow_signal_log WHERE run_id = ? AND signal_key = ? LIMIT 1'
-const INSERT_SIGNAL =
-  'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, ?)'
-const WAITS = `SELECT r.run_id, r.status, s.waiting_for FROM workflow_run_log r JOIN workflow_run_state s
-  ON s.run_id = r.run_id WHERE r.run_id IN (SELECT value FROM json_each(?))`
 
-/** Returns the id of a database; the first call chooses it. */
-async function databaseId(store: DatabaseStore): Promise<string> {
-  await store.batch(crd.swapMeta(DATABASE_ID, null, randomUUID()).statements)
-  const { statements, read } = crd.getMeta(DATABASE_ID)
-  const id = read(await store.batch(statements))
-  if (id === null) throw new Error(`the database has no ${DATABASE_ID}`)
-  return id
+function failed(error: string): MeshAnswer {
+  return { kind: 'failed', error: error.slice(0, MAX_ERROR_LENGTH) }
 }
 
 /** Whether an error is only the reason of a signal. */

@@ -1,4 +1,4 @@
-import { coordinationSql as crd, type SqlValue } from '@svc/contracts'
+import { coordinationSql as crd, type SqlValue, type WorkflowStatus } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { MESH_SIGNAL } from './mesh-steps.ts'
@@ -7,7 +7,7 @@ import { childQueue, runQueue } from './run-queue.ts'
 import { findRun, runIdField as id, type OpenRuns, RUNS, runFields as run, shownRun, timeText } from './runs.ts'
 import { apiJson } from './stored-json.ts'
 import { WORKFLOWS_TOPIC } from './topic.ts'
-import { ENDED, type RunStatus } from './workflow-store.ts'
+import { ENDED } from './workflow-store.ts'
 
 const { RUN_WORKFLOW_UNKNOWN, RUN_WORKFLOW_FAILED } = runErrors.specs
 
@@ -208,7 +208,7 @@ export function assertSendable(key: string): void {
 }
 
 /** Throws `RUN_WORKFLOW_FAILED` for a run that has ended. */
-export function assertOpen(runId: string, status: RunStatus): void {
+export function assertOpen(runId: string, status: WorkflowStatus): void {
   if (ENDED.includes(status))
     throw runErrors.create('RUN_WORKFLOW_FAILED', `the run ${runId} accepts no signal: it is ${status}`)
 }

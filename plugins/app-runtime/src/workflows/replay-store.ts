@@ -1,3 +1,4 @@
+import type { WorkflowChange } from '@svc/contracts'
 import { MemoryActorStore } from '../actors/memory-actor-store.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { fail } from '../interpreter/failure.ts'
@@ -6,7 +7,6 @@ import {
   type ClaimedRun,
   ENDED,
   type NewRun,
-  type RunChange,
   type RunHistory,
   type RunRecord,
   type SignalRecord,
@@ -37,7 +37,7 @@ export class ReplayEnd {
 export class ReplayStore implements WorkflowStore {
   readonly inTransaction = false
   /** How the turn of the replayed run ended; null if it has not. */
-  turn: RunChange['turn'] | null = null
+  turn: WorkflowChange['turn'] | null = null
   readonly #root: string
   readonly #runs: ReadonlyMap<string, RecordedRun>
   readonly #visited = new Map<string, Set<string>>()
@@ -98,21 +98,18 @@ export class ReplayStore implements WorkflowStore {
     }
   }
 
-  record(runId: string, _: string, changes: readonly RunChange[]): void {
+  record(runId: string, _: string, changes: readonly WorkflowChange[]): void {
     for (const change of changes) this.#record(runId, change)
   }
 
-  #record(runId: string, { turn, completed, attempt, scheduled }: RunChange): void {
+  #record(runId: string, { turn, completed, attempt, scheduled }: WorkflowChange): void {
     // A version that was added later is decided without a recorded step.
     if (completed?.event === 'BranchDecision') return
-    if (attempt !== undefined && this.#isWait(runId, attempt.activityId)) {
-      fail(
-        'RUN_WORKFLOW_CHANGED',
-        `the step ${attempt.activityId} of the run ${runId} was a wait and is now an activity`
-      )
+    if (attempt !== undefined && this.#isWait(runId, attempt.step)) {
+      fail('RUN_WORKFLOW_CHANGED', `the step ${attempt.step} of the run ${runId} was a wait and is now an activity`)
     }
     const step = completed ?? attempt ?? scheduled
-    if (step !== undefined) throw new ReplayEnd(step.activityId)
+    if (step !== undefined) throw new ReplayEnd(step.step)
     if (runId === this.#root && turn !== undefined) this.turn = turn
   }
 

@@ -5,8 +5,9 @@ import { type ClaimedEntry, ClaimedQueue } from './claimed-queue.ts'
 import { copyMetrics } from './copy-metrics.ts'
 import type { DueEnd, DueWork } from './durable-runner.ts'
 import { queueEarlierWork } from './queue-earlier-work.ts'
+import { forwardStarts } from './run-outbox.ts'
 import { mailboxQueue, runQueue } from './run-queue.ts'
-import { SharedRunQueue } from './shared-run-queue.ts'
+import { SharedQueue } from './shared-queue.ts'
 import { DURABLE_TABLES } from './tables.ts'
 import type { ScheduledClaim } from './workflow-store.ts'
 
@@ -58,7 +59,7 @@ interface ClaimedRun extends ClaimedEntry {
  */
 export class DurableScheduler {
   readonly #options: SchedulerOptions
-  readonly #runs: ClaimedQueue<ClaimedRun> | SharedRunQueue
+  readonly #runs: ClaimedQueue<ClaimedRun> | SharedQueue<ClaimedRun>
   readonly #mailboxes: ClaimedQueue<ClaimedEntry>
   /** Runs and mailboxes that are in a thread. */
   #busy = 0
@@ -77,7 +78,7 @@ export class DurableScheduler {
     const queue = runQueue(program)
     this.#options = options
     const { shared = null } = options
-    this.#runs = shared === null ? claimedRuns(store, queue) : new SharedRunQueue(shared, program)
+    this.#runs = shared === null ? claimedRuns(store, queue) : sharedRuns(shared, program)
     this.#mailboxes = new ClaimedQueue(store, mailboxQueue(program), { alongside: () => [], entry: claimed => claimed })
     this.#extending = setInterval(() => void this.#extend(), EXTEND_MS).unref()
     this.#copying = setInterval(() => void this.#copy(), COPY_MS).unref()
@@ -145,9 +146,11 @@ export class DurableScheduler {
 
   /** Claims and starts due work; returns the milliseconds until the next check. */
   async #poll(): Promise<number> {
-    const { atOnce } = this.#options
+    const { atOnce, store, shared = null, program, log } = this.#options
     let next = Date.now() + POLL_MS
     const failures: unknown[] = []
+    if (shared !== null)
+      await forwardStarts({ store, shared, program, log }).catch((error: unknown) => failures.push(error))
     for (const queue of [this.#runs, this.#mailboxes]) {
       if (queue.ahead.length >= atOnce) continue
       try {
@@ -312,14 +315,21 @@ export class DurableScheduler {
   }
 }
 
-/** Returns the queue of the runs in a database. A claim marks them as running. */
+/** Returns the queue of the runs on a server that hosts share. */
+function sharedRuns(runs: SharedWorkflowRuns, program: string): SharedQueue<ClaimedRun> {
+  return new SharedQueue(runs, {
+    outlook: () => runs.outlook(program),
+    async claim(owner, options) {
+      const claimed = await runs.claimReady(program, owner, options)
+      return claimed.map(({ runId, ...rest }) => ({ body: runId, owner, ...rest }))
+    }
+  })
+}
+
+/** Returns the queue of the runs in a database. The first change of a turn marks its run as running. */
 function claimedRuns(store: DatabaseStore, queue: string): ClaimedQueue<ClaimedRun> {
   return new ClaimedQueue(store, queue, {
-    alongside: (owner, leaseMs) => [
-      { sql: STATUSES_OF_CLAIMED, parameters: [queue, owner] },
-      { sql: MARK_CLAIMED, parameters: [queue, owner, Date.now(), leaseMs] },
-      { sql: CLEAR_WAITS, parameters: [queue, owner] }
-    ],
+    alongside: owner => [{ sql: STATUSES_OF_CLAIMED, parameters: [queue, owner] }],
     entry: (claimed, [statuses]) => {
       const wasInterrupted = statuses?.rows.some(([run, status]) => run === claimed.body && status === 'running')
       return { ...claimed, wasInterrupted: wasInterrupted === true }
@@ -327,12 +337,9 @@ function claimedRuns(store: DatabaseStore, queue: string): ClaimedQueue<ClaimedR
   })
 }
 
-/** The ids of the runs whose items a claim has leased. Parameters: the queue and the owner of the claim. */
-const CLAIMED = `SELECT body FROM coord_items WHERE queue = ?1 AND state IN (1, 2) AND state = 1 AND holder = ?2`
-const STATUSES_OF_CLAIMED = `SELECT run_id, status FROM workflow_run_log WHERE run_id IN (${CLAIMED})`
-const MARK_CLAIMED = `UPDATE workflow_run_log SET status = 'running', lease_owner = ?2, lease_until_ms = ?3 + ?4,
-  updated_at_ms = max(updated_at_ms, ?3), last_error = NULL WHERE run_id IN (${CLAIMED})`
-const CLEAR_WAITS = `UPDATE workflow_run_state SET wake_at_ms = NULL, waiting_for = NULL WHERE run_id IN (${CLAIMED})`
+/** The statuses of the runs whose items a claim has leased. Parameters: the queue and the owner of the claim. */
+const STATUSES_OF_CLAIMED = `SELECT run_id, status FROM workflow_run_log WHERE run_id IN (
+  SELECT body FROM coord_items WHERE queue = ?1 AND state IN (1, 2) AND state = 1 AND holder = ?2)`
 const SHOW_LEASES = `UPDATE workflow_run_log SET lease_until_ms = ? WHERE status = 'running'
   AND run_id IN (SELECT value FROM json_each(?))`
 const HELD = 'SELECT 1 FROM coord_items WHERE id = ? AND fence = ? AND granted = 1'

@@ -3,13 +3,13 @@ import { fail } from '../interpreter/failure.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import type { DurableOptions } from './database-durable.ts'
 import { hasEnded } from './owner.ts'
+import { forwardStart, storeStart } from './run-outbox.ts'
 import { type AskedRuns, runsAsked } from './shared-runs-answers.ts'
 import { addMetrics } from './sql-workflow-store.ts'
 import type {
   ClaimedRun,
   Lease,
   NewRun,
-  RunChange,
   RunHistory,
   RunRecord,
   ScheduledClaim,
@@ -22,7 +22,7 @@ const CALLED_DELAY_MS = 1_000
 
 /**
  * Runs on a database server that several hosts share. The main thread has the connections; each call blocks the thread
- * until it has answered. Calls of a transaction of the program's own database are not part of it.
+ * until it has answered. A run that a transaction of the program's database starts is stored in it, and started later.
  */
 export class SharedWorkflowStore implements WorkflowStore {
   readonly #connection: ThreadConnection
@@ -41,14 +41,13 @@ export class SharedWorkflowStore implements WorkflowStore {
   }
 
   create({ runId, workflow, args, parent, plannedSteps, isCalled }: NewRun, now: number): boolean {
-    if (this.inTransaction)
-      fail(
-        'RUN_WORKFLOW_TRANSACTION',
-        `${workflow} cannot be started inside a transaction, because the run would not be rolled back with it; start it from a @server function`
-      )
     const { program, plan = { session: null, node: null, version: null } } = this.#options
     const delayMs = isCalled ? CALLED_DELAY_MS : 0
-    return this.#runs.create({ runId, workflow, program, args, parent, plannedSteps, delayMs, plan }, now)
+    const run = { runId, workflow, program, args, parent, plannedSteps, delayMs, plan }
+    if (!this.inTransaction) return this.#runs.create(run, now)
+    // The run is started after the commit, so that it is rolled back with the transaction.
+    storeStart(this.#connection, run, now)
+    return true
   }
 
   find(runId: string): RunRecord | null {
@@ -58,6 +57,9 @@ export class SharedWorkflowStore implements WorkflowStore {
   claim(runId: string, { owner, now, until }: Lease, again = false): ClaimedRun | null {
     const lease = { owner, leaseMs: until - now, now, again }
     let claim = this.#runs.claim(runId, lease)
+    const { program } = this.#options
+    if (claim === null && forwardStart(this.#connection, { program, runId }, this.#runs.create))
+      claim = this.#runs.claim(runId, lease)
     if (claim !== null && 'heldBy' in claim) {
       if (!hasEnded(claim.heldBy)) return null
       this.#runs.giveBack([claim.token])
@@ -84,9 +86,9 @@ export class SharedWorkflowStore implements WorkflowStore {
     }
   }
 
-  record(runId: string, owner: string, changes: readonly RunChange[], now: number): void {
+  record(runId: string, owner: string, changes: readonly WorkflowChange[], now: number): void {
     const claim = this.#claims.get(runId)
-    if (claim === undefined || !this.#runs.record(runId, claim.token, changes.map(changeOf), { owner, now })) {
+    if (claim === undefined || !this.#runs.record(runId, claim.token, changes, { owner, now })) {
       this.#claims.delete(runId)
       fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
     }
@@ -108,20 +110,6 @@ export class SharedWorkflowStore implements WorkflowStore {
   #claimed({ run, token, wasInterrupted }: WorkflowClaim): ClaimedRun {
     const { runId, workflow } = run
     this.#claims.set(runId, { workflow, token })
-    return { ...run, wasInterrupted }
+    return { ...run, status: 'running', error: null, wakeAt: null, waitingFor: null, wasInterrupted }
   }
-}
-
-function changeOf({ entries, completed, scheduled, attempt, ...rest }: RunChange): WorkflowChange {
-  return {
-    ...rest,
-    ...(entries !== undefined && { entries: entries.map(each => JSON.stringify(each)) }),
-    ...(completed !== undefined && { completed: withStep(completed) }),
-    ...(scheduled !== undefined && { scheduled: withStep(scheduled) }),
-    ...(attempt !== undefined && { attempt: withStep(attempt) })
-  }
-}
-
-function withStep<A extends { readonly activityId: string }>({ activityId, ...rest }: A) {
-  return { step: activityId, ...rest }
 }

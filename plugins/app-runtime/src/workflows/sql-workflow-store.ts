@@ -1,8 +1,15 @@
-import { coordinationSql as crd, type ItemToken, type SqlValue, type ThreadConnection } from '@svc/contracts'
+import {
+  coordinationSql as crd,
+  type ItemToken,
+  type SqlValue,
+  type ThreadConnection,
+  type WorkflowChange,
+  type WorkflowStatus
+} from '@svc/contracts'
 import { fail } from '../interpreter/failure.ts'
-import type { JournalEntry } from './journal.ts'
+import { LEASE_MS } from './claimed-queue.ts'
 import { hasEnded } from './owner.ts'
-import { childQueue, readInThread, runQueue } from './run-queue.ts'
+import { childQueue, meshQueue, readInThread, runQueue } from './run-queue.ts'
 import { prepareTables, written } from './sql-transaction.ts'
 import {
   type AttemptRecord,
@@ -10,10 +17,8 @@ import {
   ENDED,
   type Lease,
   type NewRun,
-  type RunChange,
   type RunHistory,
   type RunRecord,
-  type RunStatus,
   type ScheduledClaim,
   type SignalRecord,
   type StepRecord,
@@ -66,11 +71,11 @@ export function addMetrics(
     readonly run: string
     readonly workflow: string
     readonly session: string
-    readonly entries: readonly JournalEntry[]
+    readonly entries: readonly string[]
   }
 ): void {
   if (connection.row(METRICS_TABLE) === null) return
-  connection.execute(ADD_METRICS_OF, { ...of, texts: JSON.stringify(entries.map(each => JSON.stringify(each))) })
+  connection.execute(ADD_METRICS_OF, { ...of, texts: JSON.stringify(entries) })
 }
 
 const METRICS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'research_metrics'"
@@ -79,6 +84,9 @@ const ADD_METRICS_OF = `INSERT INTO research_metrics (session_id, metric_type, m
   SELECT :session, 'workflow_journal_entry', ${METRIC_OF_ENTRY} FROM (
     SELECT :run AS run, :workflow AS workflow, value AS entry, key FROM json_each(:texts)) ORDER BY key`
 
+const CLEAR_WAITS = `UPDATE workflow_run_state SET wake_at_ms = NULL, waiting_for = NULL
+  WHERE run_id = ? AND (wake_at_ms IS NOT NULL OR waiting_for IS NOT NULL)`
+
 /** Delay before the scheduler takes a run that its caller wants to run at once, in milliseconds. */
 const CALLED_DELAY_MS = 1_000
 
@@ -86,6 +94,8 @@ const CALLED_DELAY_MS = 1_000
 interface Claim {
   readonly workflow: string
   readonly token: ItemToken
+  /** False until the run is marked as running: the first change of a turn that a scheduler has claimed does that. */
+  isMarked: boolean
 }
 
 /** Name under which the database remembers the last journal entry of a program that is in research_metrics. */
@@ -148,10 +158,8 @@ export class SqlWorkflowStore implements WorkflowStore {
           completed_at_ms = NULL, last_error = NULL WHERE run_id = ?`,
         [owner, until, now, runId]
       )
-      this.#connection.execute('UPDATE workflow_run_state SET wake_at_ms = NULL, waiting_for = NULL WHERE run_id = ?', [
-        runId
-      ])
-      return this.#claimed(record, token, record.status === 'running')
+      this.#connection.execute(CLEAR_WAITS, [runId])
+      return this.#claimed(record, token, record.status === 'running', true)
     })
   }
 
@@ -159,7 +167,7 @@ export class SqlWorkflowStore implements WorkflowStore {
     prepareTables(this.#connection)
     const row = this.#connection.row(RUN, [run])
     if (row === null || !crd.holdsItem(this.#connection, token)) return null
-    return this.#claimed(recordOf(row), token, wasInterrupted)
+    return this.#claimed(recordOf(row), token, wasInterrupted, false)
   }
 
   history(runId: string): RunHistory {
@@ -180,7 +188,7 @@ export class SqlWorkflowStore implements WorkflowStore {
     return history
   }
 
-  record(runId: string, owner: string, changes: readonly RunChange[], now: number): void {
+  record(runId: string, owner: string, changes: readonly WorkflowChange[], now: number): void {
     const connection = this.#connection
     const claim = this.#claims.get(runId)
     const record = (): void => {
@@ -188,6 +196,7 @@ export class SqlWorkflowStore implements WorkflowStore {
         this.#claims.delete(runId)
         fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
       }
+      if (!claim.isMarked) this.#mark(runId, owner, now)
       const steps = changes.filter(({ completed }) => completed !== undefined).length
       connection.execute(
         'UPDATE workflow_run_log SET updated_at_ms = ?, completed_steps = completed_steps + ? WHERE run_id = ?',
@@ -202,23 +211,37 @@ export class SqlWorkflowStore implements WorkflowStore {
       for (const change of changes) this.#store(runId, claim, owner, change, now)
     }
     written(connection, record, !changes.every(isOnlyBegun))
+    if (claim !== undefined) claim.isMarked = true
     if (changes.some(({ turn }) => turn !== undefined)) this.#claims.delete(runId)
   }
 
-  #store(runId: string, claim: Claim, owner: string, change: RunChange, now: number): void {
+  #mark(runId: string, owner: string, now: number): void {
+    this.#connection.execute(
+      `UPDATE workflow_run_log SET status = 'running', lease_owner = ?, lease_until_ms = ?, last_error = NULL
+        WHERE run_id = ?`,
+      [owner, now + LEASE_MS, runId]
+    )
+    this.#connection.execute(CLEAR_WAITS, [runId])
+  }
+
+  #store(runId: string, claim: Claim, owner: string, change: WorkflowChange, now: number): void {
     const { workflow } = claim
-    const { completed, scheduled, attempt, signal, turn } = change
+    const { completed, scheduled, attempt, signal, meshStep, turn } = change
     if (completed !== undefined) {
-      const { activityId, activity, event, result } = completed
-      this.#step([runId, workflow, activity, activityId, 'completed', `${event} ${result}`, now])
+      const { step, activity, event, result } = completed
+      this.#step([runId, workflow, activity, step, 'completed', `${event} ${result}`, now])
     }
     if (scheduled !== undefined) {
-      const { activityId, activity, at } = scheduled
-      this.#step([runId, workflow, activity, activityId, 'scheduled', String(at), now])
+      const { step, activity, at } = scheduled
+      this.#step([runId, workflow, activity, step, 'scheduled', String(at), now])
     }
     if (attempt !== undefined) this.#attempt(runId, workflow, owner, attempt, now)
     if (signal !== undefined) {
       this.#connection.execute('UPDATE workflow_signal_log SET consumed_at_ms = ? WHERE id = ?', [now, signal])
+    }
+    if (meshStep !== undefined) {
+      const queue = meshQueue(this.#options.program)
+      crd.runInThread(this.#connection, crd.putItems([{ queue, ...meshStep }]))
     }
     if (turn?.status === 'continued') this.#continue(runId, claim, turn.args, now)
     else if (turn !== undefined) this.#end(runId, claim, turn, now)
@@ -228,19 +251,19 @@ export class SqlWorkflowStore implements WorkflowStore {
     runId: string,
     workflow: string,
     owner: string,
-    { activityId, attempt, status, error, args }: NonNullable<RunChange['attempt']>,
+    { step, attempt, status, error, args }: NonNullable<WorkflowChange['attempt']>,
     now: number
   ): void {
     this.#connection.execute(
       `INSERT OR REPLACE INTO workflow_activity_attempt_log
         (run_id, workflow_name, activity_id, attempt_no, status, worker_owner, error, recorded_at_ms)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      [runId, workflow, activityId, attempt, status, owner, error, now]
+      [runId, workflow, step, attempt, status, owner, error, now]
     )
     if (args === undefined) return
     this.#connection.execute(
       'INSERT OR IGNORE INTO workflow_step_state (run_id, activity_id, args_hashes) VALUES (?, ?, ?)',
-      [runId, activityId, JSON.stringify(args)]
+      [runId, step, JSON.stringify(args)]
     )
   }
 
@@ -266,8 +289,8 @@ export class SqlWorkflowStore implements WorkflowStore {
     return crd.runInThread(this.#connection, crd.leaseItem(item.id, owner, Math.max(1, Math.ceil(leaseMs))))
   }
 
-  #claimed(record: RunRecord, token: ItemToken, wasInterrupted: boolean): ClaimedRun {
-    this.#claims.set(record.runId, { workflow: record.workflow, token })
+  #claimed(record: RunRecord, token: ItemToken, wasInterrupted: boolean, isMarked: boolean): ClaimedRun {
+    this.#claims.set(record.runId, { workflow: record.workflow, token, isMarked })
     return { ...record, status: 'running', error: null, wakeAt: null, waitingFor: null, wasInterrupted }
   }
 
@@ -280,10 +303,10 @@ export class SqlWorkflowStore implements WorkflowStore {
     return row === null ? null : { id: Number(row[0]), payload: textOrNull(row[1]) }
   }
 
-  #journal(runId: string, entries: readonly JournalEntry[], now: number): void {
+  #journal(runId: string, entries: readonly string[], now: number): void {
     if (entries.length === 0) return
     // One statement for all: each entry is a text within the list.
-    const texts = JSON.stringify(entries.map(each => JSON.stringify(each)))
+    const texts = JSON.stringify(entries)
     this.#connection.execute(ADD_TO_JOURNAL, [runId, texts, now])
     const { metricSession, copiesMetrics } = this.#options
     if (metricSession !== null && !copiesMetrics && this.#hasMetrics())
@@ -308,7 +331,7 @@ export class SqlWorkflowStore implements WorkflowStore {
   #end(
     runId: string,
     { token }: Claim,
-    turn: Exclude<NonNullable<RunChange['turn']>, { readonly status: 'continued' }>,
+    turn: Exclude<NonNullable<WorkflowChange['turn']>, { readonly status: 'continued' }>,
     now: number
   ): void {
     const { status } = turn
@@ -370,7 +393,7 @@ export class SqlWorkflowStore implements WorkflowStore {
  * True for a change that only says that an attempt has begun. If the machine loses power, the attempt runs again, and the
  * journal does not say so. Without an fsync for it, a step costs one instead of two.
  */
-function isOnlyBegun({ completed, scheduled, attempt, signal, turn }: RunChange): boolean {
+function isOnlyBegun({ completed, scheduled, attempt, signal, turn }: WorkflowChange): boolean {
   const hasMore = [completed, scheduled, signal, turn].some(each => each !== undefined)
   return !hasMore && (attempt === undefined || attempt.status === 'started')
 }
@@ -414,7 +437,7 @@ export function recordOf(row: readonly SqlValue[]): RunRecord {
   return {
     runId: String(runId),
     workflow: String(workflow),
-    status: String(status) as RunStatus,
+    status: String(status) as WorkflowStatus,
     args: String(args),
     result: textOrNull(result),
     error: textOrNull(error),

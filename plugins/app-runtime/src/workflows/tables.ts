@@ -37,6 +37,15 @@ export const DURABLE_TABLES: readonly string[] = [
   recorded_at_ms INTEGER NOT NULL
 )`,
   'CREATE INDEX IF NOT EXISTS workflow_journal_run ON workflow_journal (run_id, id)',
+  // Runs to start on a server that hosts share, in the order of their transactions.
+  `CREATE TABLE IF NOT EXISTS workflow_start_outbox (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  program TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  run_json TEXT NOT NULL,
+  stored_at_ms INTEGER NOT NULL,
+  UNIQUE (program, run_id)
+)`,
   // Unhandled messages, in order of arrival.
   `CREATE TABLE IF NOT EXISTS actor_mailbox (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -168,7 +168,7 @@ export class WorkflowRuntime {
     } catch (thrown) {
       machine.depth = depth
       if (thrown instanceof Suspension) {
-        execution.end({ status: 'waiting', wakeAt: thrown.wakeAt, waitingFor: thrown.signal })
+        execution.suspend(thrown)
         return { kind: 'waiting', wakeAt: thrown.wakeAt, signal: thrown.signal }
       }
       if (thrown instanceof Continuation) {
@@ -204,8 +204,11 @@ export class WorkflowRuntime {
         return this.#ended(end.run, isKnown)
       }
       const [wakeAt, signal] = end.kind === 'waiting' ? [end.wakeAt, end.signal] : [null, null]
-      // A calling workflow ends its turn, too.
-      if (outer !== null) throw new Suspension(wakeAt ?? this.#durable.now() + OTHER_PROCESS_MS, null)
+      // A calling workflow ends its turn, too. A signal wakes only the run that it was sent to.
+      if (outer !== null) {
+        const nextLook = this.#durable.now() + OTHER_PROCESS_MS
+        throw new Suspension(wakeAt === null || signal !== null ? Math.min(wakeAt ?? nextLook, nextLook) : wakeAt, null)
+      }
       this.#idle(runId, wakeAt ?? (signal === null ? this.#durable.now() + OTHER_PROCESS_MS : null), signal)
     }
   }

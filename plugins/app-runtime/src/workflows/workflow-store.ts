@@ -1,28 +1,9 @@
-import type { ItemToken } from '@svc/contracts'
-import type { JournalEntry } from './journal.ts'
+import type { ItemToken, WorkflowChange, WorkflowRun, WorkflowStatus } from '@svc/contracts'
 
-export type RunStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
-
-export const ENDED: readonly RunStatus[] = ['completed', 'failed', 'cancelled']
+export const ENDED: readonly WorkflowStatus[] = ['completed', 'failed', 'cancelled']
 
 /** A stored run. Values are JSON from `losslessText`; times are milliseconds since 1970. */
-export interface RunRecord {
-  readonly runId: string
-  readonly workflow: string
-  readonly status: RunStatus
-  /** Arguments, as a list. */
-  readonly args: string
-  /** Result; null until the run is completed. */
-  readonly result: string | null
-  /** Failure as `CODE: message`; null if there is none. */
-  readonly error: string | null
-  /** Time at which the run resumes; null if it does not wait for a time. */
-  readonly wakeAt: number | null
-  /** Key of the awaited signal; null if there is none. */
-  readonly waitingFor: string | null
-  /** Id of the parent run, which resumes together with this run; null if there is none. */
-  readonly parent: string | null
-}
+export type RunRecord = Omit<WorkflowRun, 'program' | 'completedSteps' | 'startedAt' | 'updatedAt' | 'completedAt'>
 
 export interface NewRun extends Pick<RunRecord, 'runId' | 'workflow' | 'args' | 'parent'> {
   readonly plannedSteps: number
@@ -64,29 +45,6 @@ export interface AttemptRecord {
   readonly status: 'started' | 'failed'
 }
 
-/** Changes of a run that are written in one transaction. */
-export interface RunChange {
-  readonly entries?: readonly JournalEntry[]
-  readonly completed?: StepRecord & { readonly activityId: string }
-  readonly scheduled?: { readonly activityId: string; readonly activity: string; readonly at: number }
-  readonly attempt?: AttemptRecord & {
-    readonly activityId: string
-    readonly error: string | null
-    /** Hashes of the arguments, stored with the first attempt. */
-    readonly args?: readonly string[]
-  }
-  /** Id of the consumed signal. */
-  readonly signal?: number
-  /** Ends the owner's turn. */
-  readonly turn?:
-    | { readonly status: 'completed'; readonly result: string }
-    | { readonly status: 'failed'; readonly error: string }
-    | { readonly status: 'waiting'; readonly wakeAt: number | null; readonly waitingFor: string | null }
-    | { readonly status: 'pending'; readonly delayMs?: number }
-    /** The run begins again with other arguments, and without its steps. */
-    | { readonly status: 'continued'; readonly args: string }
-}
-
 export interface SignalRecord {
   readonly id: number
   /** Payload as JSON; null if there is none. */
@@ -100,7 +58,7 @@ export interface SignalRecord {
 export interface WorkflowStore {
   /** True if a transaction is open, so that nothing is stored before it ends. */
   readonly inTransaction: boolean
-  /** Creates a pending run. Returns false, and changes nothing, if the id exists. */
+  /** Creates a pending run, in the open transaction if there is one. Returns false, and changes nothing, if the id exists. */
   create(run: NewRun, now: number): boolean
   find(runId: string): RunRecord | null
   /** Claims a run; null if it does not exist, has ended, or is leased. `again` also claims a failed run. */
@@ -109,7 +67,7 @@ export interface WorkflowStore {
   adopt(claim: ScheduledClaim): ClaimedRun | null
   history(runId: string): RunHistory
   /** Stores changes in one transaction, and durably unless a transaction is open. */
-  record(runId: string, owner: string, changes: readonly RunChange[], now: number): void
+  record(runId: string, owner: string, changes: readonly WorkflowChange[], now: number): void
   /** Returns the oldest unconsumed signal with this key; null if there is none. */
   signal(runId: string, key: string): SignalRecord | null
 }

@@ -52,8 +52,8 @@ async function open(t: Test): Promise<World> {
 function begin(runs: WorkflowStore, runId: string, at: number, parent: string | null = null): void {
   runs.create({ runId, workflow: 'w', args: '[]', parent, plannedSteps: 1, isCalled: false }, at)
   runs.claim(runId, { owner: runId, now: at, until: NOW + DAY })
-  const completed = { activityId: 'a', activity: 'act', event: 'LocalActivity', result: '1' }
-  const attempt = { activityId: 'a', attempt: 1, status: 'started' as const, error: null }
+  const completed = { step: 'a', activity: 'act', event: 'LocalActivity', result: '1' }
+  const attempt = { step: 'a', attempt: 1, status: 'started' as const, error: null }
   runs.record(
     runId,
     runId,

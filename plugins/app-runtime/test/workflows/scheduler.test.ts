@@ -76,6 +76,39 @@ t.test('each pending run gets one turn at a time, and turns are limited', async 
   t.equal(most, 2)
 })
 
+t.test('a run that was claimed ahead stays as it is until its first change, which marks it as running', async t => {
+  const { durable, connection, start } = await openWorld(t)
+  const { workflows } = durable
+  for (const id of ['timer', 'new', 'next']) workflows.create(run(id), 1)
+  workflows.claim('timer', { owner: 'earlier', now: 1, until: 9 })
+  workflows.record('timer', 'earlier', [{ turn: { status: 'waiting', wakeAt: 1, waitingFor: null } }], 1)
+  const statuses = () => connection.rows('SELECT run_id, status FROM workflow_run_log ORDER BY run_id')
+  const waits = () => connection.row("SELECT wake_at_ms FROM workflow_run_state WHERE run_id = 'timer'")?.[0]
+  let turns = 0
+  await start(async work => {
+    if (!('claim' in work)) return DONE
+    const { run: id, owner } = work.claim
+    turns += 1
+    workflows.adopt(work.claim)
+    if (turns === 1) {
+      t.same(statuses(), [
+        ['new', 'pending'],
+        ['next', 'pending'],
+        ['timer', 'waiting']
+      ])
+      t.equal(waits(), 1)
+    }
+    workflows.record(id, owner, [{ attempt: { step: 'w-0', attempt: 1, status: 'started', error: null } }], 5)
+    t.ok(statuses().some(([each, status]) => each === id && status === 'running'))
+    if (id === 'timer') t.equal(waits(), null)
+    t.match(workflows.find('next'), { status: id === 'next' ? 'running' : 'pending' })
+    workflows.record(id, owner, [{ turn: { status: 'completed', result: '1' } }], 6)
+    return DONE
+  }, 1)
+  await until(() => turns === 3)
+  t.equal(turns, 3)
+})
+
 t.test('runs of an ended process are resumed at once, and runs of an unknown one are not', async t => {
   const { durable, connection, start } = await openWorld(t)
   for (const id of ['dead', 'elsewhere']) durable.workflows.create(run(id), 1)
@@ -102,11 +135,14 @@ t.test('a turn that ends without recording its end returns its run', async t => 
     claims.push(work.claim.wasInterrupted)
     if (claims.length === 1) return { status: 500, body: '{"code":"RUN_CRASHED"}' }
     durable.workflows.adopt(work.claim)
+    const attempt = { step: 'w-0', attempt: 1, status: 'started', error: null } as const
+    durable.workflows.record('r', work.claim.owner, [{ attempt }], 8)
+    if (claims.length === 2) return { status: 500, body: '{"code":"RUN_CRASHED"}' }
     durable.workflows.record('r', work.claim.owner, [{ turn: { status: 'completed', result: '1' } }], 9)
     return DONE
   })
   await until(() => durable.workflows.find('r')?.status === 'completed')
-  t.same(claims, [false, true])
+  t.same(claims, [false, false, true], 'a turn that changed nothing was not interrupted')
 })
 
 t.test('release returns claimed runs that no thread has begun', async t => {

@@ -14,7 +14,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logge
 const address = parseServerAddress({ url, folder: '/' })
 const runs = new PostgresCoordination({ address, connections: 4, fanout: null, log }).workflows(repository)
 const send = ([runId, key, payload]: [string, string, string | null]) => runs.send(runId, key, payload, 0)
-const claimReady = ([owner]: [string]) => runs.claimReady('p', owner, { max: 9, leaseMs: 60_000, now: Date.now() })
+const claimReady = ([owner]: [string]) => runs.claimReady('p', owner, { max: 9, leaseMs: 60_000 })
 const outlook = () => runs.outlook('p')
 const answers = { ...sharedRunsAnswers(runs), send, claimReady, outlook }
 answerBridge(end, new AbortController().signal, answers as never, error => console.error(error))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { noPostgres } from '@svc/plugin-coordination-postgres/testing'
 import t from 'tap'
 import { entry, ownerOf } from '#workflows'
-import { openShared, startServer } from './open-shared.ts'
+import { openMainThread, openShared, startServer } from './open-shared.ts'
 
 const run = (runId: string, parent: string | null = null) => ({
   runId,
@@ -35,8 +35,10 @@ t.test('runs on a server that hosts share', { skip: noPostgres }, async t => {
       ['timer', 'signal', 'ended'],
       'a caller has a second to run what it calls'
     )
-    for (const { runId, ...rest } of claimed)
+    for (const { runId, ...rest } of claimed) {
+      t.match(workflows.find(runId), { status: 'pending' }, 'no turn has begun')
       t.match(workflows.adopt({ run: runId, owner: 'scheduler', ...rest }), { runId, status: 'running' })
+    }
     const now = Date.now()
     const waiting = { status: 'waiting', wakeAt: now + 3_600_000, waitingFor: null } as const
     workflows.record('timer', 'scheduler', [{ turn: waiting }], now)
@@ -73,7 +75,7 @@ t.test('runs on a server that hosts share', { skip: noPostgres }, async t => {
     first.claim('r', lease('a', 1))
     await sleep(20)
     t.match(other.claim('r', lease('b')), { wasInterrupted: true })
-    const completed = { activityId: 'w-0', activity: 'x', event: 'LocalActivity', result: '1' }
+    const completed = { step: 'w-0', activity: 'x', event: 'LocalActivity', result: '1' }
     const entries = [entry({ event: 'WorkflowStarted', workflow: 'w', steps: 2 })]
     t.throws(() => first.record('r', 'a', [{ entries, completed }], 2), { code: 'RUN_WORKFLOW_LOST' })
     t.match(first.history('r'), { hasBegun: false, completed: new Map() })
@@ -92,12 +94,66 @@ t.test('runs on a server that hosts share', { skip: noPostgres }, async t => {
     t.equal(workflows.claim('r', lease(ownerOf('z'))), null)
   })
 
-  t.test('a run is not started in a transaction of the database, which could be rolled back', async t => {
+  t.test('a run that a transaction starts begins after its commit, once, and not after a rollback', async t => {
+    const bed = open()
+    const { durable, connection } = bed
+    const { workflows } = durable
+    const { shared, forward } = await openMainThread(t, server.url(), bed)
+    connection.begin('write')
+    t.ok(workflows.create(run('r'), 1))
+    connection.rollback()
+    await forward()
+    t.equal(workflows.find('r'), null)
+
+    connection.begin('write')
+    t.ok(workflows.create(run('r'), 1))
+    t.ok(workflows.create(run('r'), 1), 'once more')
+    t.throws(() => workflows.create({ ...run('r'), workflow: 'other' }, 1), {
+      code: 'RUN_WORKFLOW_CHANGED',
+      message: /the run r belongs to the workflow w, not to other/
+    })
+    connection.commit()
+    t.equal(workflows.find('r'), null, 'the server does not know it yet')
+    const [start = []] = connection.rows('SELECT * FROM workflow_start_outbox')
+    await forward()
+    t.match(workflows.find('r'), { runId: 'r', status: 'pending', args: '[1]' })
+
+    // The process ended before it removed the start, and the run was deleted before the next one looked.
+    workflows.claim('r', lease('a'))
+    workflows.record('r', 'a', [{ turn: { status: 'completed', result: 'null' } }], 2)
+    connection.execute('INSERT INTO workflow_start_outbox VALUES (?, ?, ?, ?, ?)', start)
+    t.equal(await shared.prune({ program: 'p', runs: 0, before: 9, dryRun: false }), 1)
+    await forward()
+    t.same(connection.rows('SELECT * FROM workflow_start_outbox'), [])
+    t.equal(workflows.find('r'), null, 'it does not run again')
+
+    connection.begin('write')
+    workflows.create(run('r'), 1)
+    connection.commit()
+    await forward()
+    t.match(workflows.find('r'), { status: 'pending' }, 'the id of a deleted run can be used again')
+  })
+
+  t.test('a caller of a run whose start is stored begins it', async t => {
     const { durable, connection } = open()
     connection.begin('write')
-    t.throws(() => durable.workflows.create(run('r'), 1), { code: 'RUN_WORKFLOW_TRANSACTION' })
-    connection.rollback()
-    t.equal(durable.workflows.find('r'), null)
+    durable.workflows.create(run('r'), 1)
+    connection.commit()
+    t.match(durable.workflows.claim('r', lease('a')), { runId: 'r', wasInterrupted: false })
+    t.same(connection.rows('SELECT * FROM workflow_start_outbox'), [])
+  })
+
+  t.test('a start of a run whose id another workflow has is dropped, and logged', async t => {
+    const bed = open()
+    const { durable, connection } = bed
+    const { logged, forward } = await openMainThread(t, server.url(), bed)
+    durable.workflows.create({ ...run('r'), workflow: 'other' }, 1)
+    connection.begin('write')
+    durable.workflows.create(run('r'), 1)
+    connection.commit()
+    await forward()
+    t.same(connection.rows('SELECT * FROM workflow_start_outbox'), [])
+    t.match(logged, [/the run r of w was not started: the id belongs to a run of other/])
   })
 
   t.test('repositories do not see the runs of each other', async t => {

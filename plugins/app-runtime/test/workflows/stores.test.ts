@@ -98,19 +98,19 @@ for (const [name, open] of Object.entries(STORES)) {
     workflows.create(run('r'), 1)
     workflows.claim('r', lease('a'))
     const entries = [entry({ event: 'WorkflowStarted', workflow: 'w', steps: 2 })]
-    const attempt = { activityId: 'w-0', attempt: 1, error: null }
+    const attempt = { step: 'w-0', attempt: 1, error: null }
     workflows.record('r', 'a', [{ entries, attempt: { ...attempt, status: 'started' } }], 2)
     t.match(workflows.history('r').attempts.get('w-0'), { attempt: 1, status: 'started' })
     const failed = { ...attempt, status: 'failed', error: 'no' } as const
-    workflows.record('r', 'a', [{ attempt: failed, scheduled: { activityId: 'w-0', activity: 'x', at: 77 } }], 3)
+    workflows.record('r', 'a', [{ attempt: failed, scheduled: { step: 'w-0', activity: 'x', at: 77 } }], 3)
     t.match(workflows.history('r').attempts.get('w-0'), { attempt: 1, status: 'failed' })
     t.equal(workflows.history('r').scheduled.get('w-0'), 77)
     workflows.record('r', 'a', [{ attempt: { ...attempt, attempt: 2, status: 'started' } }], 3)
     t.match(workflows.history('r').attempts.get('w-0'), { attempt: 2, status: 'started' })
-    const completed = { activityId: 'w-0', activity: 'x', event: 'LocalActivity', result: '{"$tag":["Ok",["a b"]]}' }
+    const completed = { step: 'w-0', activity: 'x', event: 'LocalActivity', result: '{"$tag":["Ok",["a b"]]}' }
     workflows.record('r', 'a', [{ completed }], 4)
-    const { activityId, ...step } = completed
-    t.same(workflows.history('r').completed.get(activityId), step)
+    const { step: id, ...step } = completed
+    t.same(workflows.history('r').completed.get(id), step)
     t.equal(workflows.history('other').completed.size, 0)
   })
 
@@ -134,8 +134,8 @@ for (const [name, open] of Object.entries(STORES)) {
     workflows.claim('r', lease('a'))
     t.match(workflows.history('r'), { generation: 0, hasBegun: false })
     const entries = [entry({ event: 'WorkflowStarted', workflow: 'w', steps: 2 })]
-    const attempt = { activityId: 'w-0', attempt: 1, status: 'started', error: null, args: ['h'] } as const
-    const completed = { activityId: 'w-0', activity: 'x', event: 'LocalActivity', result: '1' }
+    const attempt = { step: 'w-0', attempt: 1, status: 'started', error: null, args: ['h'] } as const
+    const completed = { step: 'w-0', activity: 'x', event: 'LocalActivity', result: '1' }
     workflows.record('r', 'a', [{ entries, attempt }, { completed }], 2)
     t.match(workflows.history('r'), { generation: 0, hasBegun: true, args: new Map([['w-0', ['h']]]) })
     signal('r', 'go', '1')
