@@ -116,7 +116,7 @@ fn spins() { while true { } }
 @test
 fn last() { main() }`
   const work = { kind: 'test', names: ['endless', 'spins', 'last', 'counts'], iterations: 1, seed: 1 } as const
-  const { ending, tests } = await execute(primaryStore(t), source, work, undefined, { milliseconds: 4000, steps: 1e12 })
+  const { ending, tests } = await execute(primaryStore(t), source, work, undefined, { milliseconds: 1500, steps: 1e12 })
   t.match(ending, { ok: true })
   t.same(tests.map(({ name, failure }) => [name, failure?.code ?? null]).sort(), [
     ['counts', null],

@@ -235,7 +235,7 @@ t.test('documented requests return documented responses', async t => {
   const seen = new Map<string, Set<number>>()
   for (const [path, method, operation] of operations()) {
     const statuses = new Set<number>()
-    for (let turn = 0; turn < 40; turn++) {
+    for (let turn = 0; turn < 16; turn++) {
       const [status, wrong] = await declared.wrong(requestFor(path, method, operation, values), operation, path)
       statuses.add(status)
       if (wrong !== null) t.fail(wrong)
@@ -253,7 +253,7 @@ t.test('undocumented requests are rejected with documented responses', async t =
   const JUNK = [undefined, null, 'x', '', -1.5, 1e300, true, [], [[]], {}, { _tag: 'None' }, { unknown: 1 }, 2 ** 63]
   let refusals = 0
   for (const [path, method, operation] of operations()) {
-    for (let turn = 0; turn < 60; turn++) {
+    for (let turn = 0; turn < 24; turn++) {
       const change = (value: unknown): unknown => {
         const junk = values.pick(JUNK)
         if (value === null || typeof value !== 'object' || Array.isArray(value) || values.pick([true, false]))
@@ -268,7 +268,7 @@ t.test('undocumented requests are rejected with documented responses', async t =
       t.ok(status === 200 || status === 400 || status === 500, `${sent.path} ${sent.init.body} -> ${status}`)
     }
   }
-  t.ok(refusals > 200, `${refusals} requests were rejected`)
+  t.ok(refusals > 80, `${refusals} requests were rejected`)
 })
 
 t.test('invalid and oversized bodies are rejected with documented responses', async t => {

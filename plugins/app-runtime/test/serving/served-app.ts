@@ -31,10 +31,11 @@ export async function serveApp(
   return {
     ...served,
     app,
-    get: path => ask(app + path),
+    get: path => served.request(() => ask(app + path)),
     post: (path, body) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
-      return ask(app + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text })
+      const headers = { 'content-type': 'application/json' }
+      return served.request(() => ask(app + path, { method: 'POST', headers, body: text }))
     }
   }
 }

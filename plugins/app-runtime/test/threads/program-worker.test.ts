@@ -15,7 +15,7 @@ parentPort.postMessage('begun')
 for (let n = 0; ; n++) connection.rows('SELECT ' + n + ' AS n, ? AS given', [n])
 `
 
-/** Ends a hundred such threads at random points. Without the guard, every third one crashed the process. */
+/** Ends 40 such threads at random points. Without the guard, every third one crashed the process. */
 const PROCESS = `
 import { buildSync } from 'esbuild'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), 'guard-'))
 const contracts = join(folder, 'guard.cjs')
 buildSync({ entryPoints: ['../../contracts/src/database/native-guard.ts'], bundle: true, platform: 'node', format: 'cjs', outfile: contracts })
 const module = join(process.cwd(), '../database/dist/thread-connection.cjs')
-for (let round = 0; round < 100; round++) {
+for (let round = 0; round < 40; round++) {
   const worker = new ProgramWorker(${JSON.stringify(THREAD)}, { eval: true, execArgv: [], workerData: { contracts, module } })
   if (round % 2 === 0) await once(worker, 'message')
   await new Promise(resolve => setTimeout(resolve, Math.random() * 10))
