@@ -1,6 +1,6 @@
-/** Arguments of Node for a child process that runs a TypeScript source in the same way as the tests. */
+/** Arguments of Node for a child process that runs a TypeScript source, in one bundle with all that it imports. */
 export const CHILD_ARGUMENTS: readonly string[] = [
   '--import',
-  new URL('./typescript.mjs', import.meta.url).href,
+  new URL('./bundled.mjs', import.meta.url).href,
   '--conditions=svc-source'
 ]
