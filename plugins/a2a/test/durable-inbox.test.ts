@@ -348,6 +348,6 @@ t.test('at most one token is current, whatever readers do with claims, extension
       }
       return (await consumers[0]?.dead(2, { limit: 5 }))?.length === (message.dead && !message.done ? 1 : 0)
     }),
-    { numRuns: 60 }
+    { numRuns: 30 }
   )
 })

@@ -79,7 +79,7 @@ t.test('the grammar accepts every mutated program that compiles', async () => {
       fc.pre(compiles(changed))
       return isText(changed)
     }),
-    { numRuns: 400 }
+    { numRuns: 200 }
   )
 })
 

@@ -4,7 +4,7 @@ import { flaw } from './flaw.ts'
 import { mutated, type Random, randomFrom, tokenSoup } from './mutated-source.ts'
 
 /** Number of cases, which are the same in every run. Set SVC_TEST_FUZZ_CASES for more. */
-const CASES = Number(process.env.SVC_TEST_FUZZ_CASES ?? 10_000)
+const CASES = Number(process.env.SVC_TEST_FUZZ_CASES ?? 4_000)
 
 const examples = new URL('../../../examples/language/', import.meta.url)
 const programs = readdirSync(examples)

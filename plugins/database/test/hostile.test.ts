@@ -56,7 +56,7 @@ for (const [name, open] of Object.entries(stores)) {
         const { rows } = await store.query('SELECT name FROM items')
         t.same([found.rows, updated.changes, deleted.changes, rows], [[[text, text]], 1, 1, [['kept']]])
       }),
-      { numRuns: 150 }
+      { numRuns: 80 }
     )
     t.same((await store.query('SELECT sql FROM sqlite_master')).rows, schema)
     await store.close()
@@ -79,7 +79,7 @@ for (const [name, open] of Object.entries(stores)) {
           t.equal((error as { code?: string }).code, 'DBS_VALUE_INVALID')
         }
       }),
-      { numRuns: 200 }
+      { numRuns: 100 }
     )
     t.same((await store.query('SELECT 1')).rows, [[1]])
     await store.close()

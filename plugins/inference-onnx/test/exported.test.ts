@@ -210,7 +210,7 @@ t.test('a graph with damaged bytes is either read or causes a typed error', asyn
           return error instanceof Error && !(error instanceof TypeError)
         }
       }),
-      { numRuns: 300 }
+      { numRuns: 150 }
     )
   )
 })

@@ -34,7 +34,8 @@ for (const name of families) {
     t.test(`${name}, ${dtype}: logits and greedy tokens match PyTorch`, async t => {
       const runDirectory = await familyDirectory(t, name, { dtype })
       const cacheDirectory = await temporaryFolder(t)
-      for (const [how, promptChunk] of prefills) {
+      // How a prompt is split does not depend on the stored type.
+      for (const [how, promptChunk] of dtype === 'F32' ? prefills : prefills.slice(0, 1)) {
         const engine = await openEngine(t, { runtime: 'native', promptChunk, cacheDirectory })
         for (const prompt of await readFamily(name)) {
           const { tokens, maxContext, greedy: continuation } = prompt

@@ -287,7 +287,7 @@ t.test('generates text with any valid options', async t => {
         )
         return tokens.length === 4
       }),
-      { numRuns: 60 }
+      { numRuns: 30 }
     )
   )
 })

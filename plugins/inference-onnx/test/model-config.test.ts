@@ -320,7 +320,7 @@ t.test('any configuration is either parsed or rejected, naming the file', async 
           return /^INF_(ARCHITECTURE_UNSUPPORTED|RUN_DIR_MALFORMED)$/.test(`${code}`) && at?.file === 'config.json'
         }
       }),
-      { numRuns: 2000 }
+      { numRuns: 500 }
     )
   )
 })

@@ -213,7 +213,7 @@ t.test('no random combination of operations exceeds the limits of time and memor
       }
       return true
     }),
-    { numRuns: 300 }
+    { numRuns: 120 }
   )
 })
 

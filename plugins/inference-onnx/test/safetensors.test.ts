@@ -175,7 +175,7 @@ t.test('any bytes give either tensors inside the file or a typed error', async t
           return isSvcError(error, 'INF_RUN_DIR_MALFORMED') || isSvcError(error, 'INF_RUN_DIR_TRUNCATED')
         }
       }),
-      { numRuns: 2000 }
+      { numRuns: 600 }
     )
   )
 })

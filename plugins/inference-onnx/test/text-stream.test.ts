@@ -42,7 +42,7 @@ t.test('joined pieces equal the decoded bytes, for any bytes and splits', async 
         const { pieces } = stream(cut(bytes, at), [])
         return joined(pieces) === new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
       }),
-      { numRuns: 1000 }
+      { numRuns: 300 }
     )
   )
 })
@@ -57,7 +57,7 @@ t.test('no piece of valid text splits a character', async t => {
           pieces.every(piece => Buffer.from(piece.text).toString() === piece.text && !piece.text.includes('\ufffd'))
         )
       }),
-      { numRuns: 1000 }
+      { numRuns: 300 }
     )
   )
 })
@@ -73,7 +73,7 @@ t.test('the text ends before the first stop string, for any split into tokens', 
         const { pieces, stopped } = stream(cut(Buffer.from(text), at), stop)
         return joined(pieces) === expected && stopped === expected.length < text.length
       }),
-      { numRuns: 3000 }
+      { numRuns: 800 }
     )
   )
 })

@@ -46,7 +46,7 @@ t.test('for any body, parsers return a request or throw an error with a status b
           return isSvcError(error) && error.status < 500 && error.message.length > 10
         }
       }),
-      { numRuns: 2000 }
+      { numRuns: 700 }
     )
   }
   t.pass()
@@ -64,7 +64,7 @@ t.test('no JSON body makes a route return 500', async t => {
         return reply.status < 500
       }
     ),
-    { numRuns: 300 }
+    { numRuns: 150 }
   )
   t.same(errors, [])
 })

@@ -201,7 +201,7 @@ for (const runtime of ['native', 'worker'] as const) {
             )
             await model.close()
           }),
-          { numRuns: runtime === 'native' ? 20 : 6 }
+          { numRuns: runtime === 'native' ? 10 : 3 }
         )
       )
     }

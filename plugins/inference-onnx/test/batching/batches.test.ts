@@ -231,7 +231,7 @@ for (const runtime of ['native', 'worker'] as const) {
           t.ok(cachePositionsUsed <= slots * model.info.contextLength)
           await model.close()
         }),
-        { numRuns: runtime === 'native' ? 25 : 4 }
+        { numRuns: runtime === 'native' ? 12 : 3 }
       )
     )
   })

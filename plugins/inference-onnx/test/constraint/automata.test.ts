@@ -95,7 +95,7 @@ t.test('a pattern matches the same strings as RegExp, as a whole and anywhere', 
               (anywhere.dfa?.matches(text) ?? false) === new RegExp(source, 'u').test(text)
           )
       }),
-      { numRuns: 60 }
+      { numRuns: 30 }
     )
   )
 })
@@ -218,7 +218,7 @@ t.test('accepts exactly the numbers within the bounds, for numbers of few digits
           return unbounded || text.length > 15 || (dfa?.matches(text) ?? false) === (within && whole)
         })
       }),
-      { numRuns: 150 }
+      { numRuns: 75 }
     )
   )
 })

@@ -61,7 +61,7 @@ t.test('applies each change once and in order, whether transactions fail or succ
       )
     }
   )
-  await t.resolves(fc.assert(property, { numRuns: 40 }))
+  await t.resolves(fc.assert(property, { numRuns: 20 }))
 })
 
 t.test('applies a change without a caller once and in order, whether transactions fail or succeed', async t => {
@@ -109,7 +109,7 @@ t.test('applies a change without a caller once and in order, whether transaction
       )
     }
   )
-  await t.resolves(fc.assert(property, { numRuns: 40 }))
+  await t.resolves(fc.assert(property, { numRuns: 20 }))
 })
 
 t.test('writes all changes in order once the database is available again', async t => {

@@ -369,6 +369,6 @@ t.test('requeues never exceed the limits, for any attestation', async () => {
         return true
       }
     ),
-    { numRuns: 300 }
+    { numRuns: 150 }
   )
 })

@@ -122,7 +122,7 @@ t.test('separates comments and strings from code in any mixture, and keeps the l
       scanForStubs(name, text)
       return code.length === text.length && isAligned && hasComments
     }),
-    { numRuns: 500 }
+    { numRuns: 250 }
   )
 })
 

@@ -180,7 +180,7 @@ t.test('only its own result, its timeout and a command on its task end a hold, a
         for (const each of teardowns.reverse()) await each()
       }
     }),
-    { numRuns: 150 }
+    { numRuns: 75 }
   )
   t.ok(holds > 300, `${holds} holds`)
   for (const name of ['remote complete', 'remote fail', 'fall back', 'retire', 'timeout', 'answer'])

@@ -183,7 +183,7 @@ async function write(source: string): Promise<string | null> {
   return ''
 }
 
-const runs = Number(process.env.SVC_TEST_RUNS ?? 150)
+const runs = Number(process.env.SVC_TEST_RUNS ?? 75)
 
 t.test(
   'random views have the same output from the web IR and from the program, and TypeScript can parse it',
