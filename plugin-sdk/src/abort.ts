@@ -30,6 +30,41 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
   })
 }
 
+/**
+ * Signal that is aborted by the first of several signals or time limits, with its reason. `close` removes the listeners
+ * and timers. Use it instead of `AbortSignal.any` if a source outlives the result: in Node 20, a signal keeps a
+ * reference to each result of `AbortSignal.any` for as long as it exists.
+ */
+export class LinkedSignal {
+  readonly #controller = new AbortController()
+  readonly #undo: (() => void)[] = []
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  with(source: AbortSignal): this {
+    const abort = (): void => this.#controller.abort(source.reason)
+    if (source.aborted) {
+      abort()
+      return this
+    }
+    source.addEventListener('abort', abort, { once: true })
+    this.#undo.push(() => source.removeEventListener('abort', abort))
+    return this
+  }
+
+  after(milliseconds: number, reason: () => unknown): this {
+    const timer = setTimeout(() => this.#controller.abort(reason()), Math.min(milliseconds, MAX_TIMER_MS))
+    this.#undo.push(() => clearTimeout(timer))
+    return this
+  }
+
+  close(): void {
+    for (const undo of this.#undo.splice(0)) undo()
+  }
+}
+
 export interface TimeoutOptions {
   /** Signal of the caller. Its abort rejects the promise with the signal's reason. */
   readonly signal?: AbortSignal | undefined

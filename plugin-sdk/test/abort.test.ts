@@ -1,4 +1,4 @@
-import { raceAbort, settlesWithin, waitForAbort, withTimeout } from '@svc/plugin-sdk'
+import { LinkedSignal, raceAbort, settlesWithin, waitForAbort, withTimeout } from '@svc/plugin-sdk'
 import t from 'tap'
 
 const never = (): Promise<never> => new Promise(() => {})
@@ -94,4 +94,28 @@ t.test('settlesWithin returns whether a promise settled before the limit and the
   t.equal(await waiting, false)
   t.equal(await settlesWithin(60_000, never(), signal), false)
   t.equal(listeners(), 0)
+})
+
+t.test('a linked signal is aborted by the first of its sources and time limits, with its reason', async t => {
+  const [first, second] = [countedSignal(), countedSignal()]
+  const linked = new LinkedSignal().with(first.controller.signal).with(second.controller.signal)
+  t.notOk(linked.signal.aborted)
+  second.controller.abort('second')
+  first.controller.abort('first')
+  t.equal(linked.signal.reason, 'second')
+  t.equal(new LinkedSignal().with(first.controller.signal).signal.reason, 'first', 'a source that is already aborted')
+  const late = new LinkedSignal().after(1, () => 'late')
+  await waitForAbort(late.signal)
+  t.equal(late.signal.reason, 'late')
+})
+
+t.test('a closed linked signal leaves nothing in its sources, and is no longer aborted by them', t => {
+  const { controller, listeners } = countedSignal()
+  const linked = new LinkedSignal().with(controller.signal).after(2 ** 40, () => 'late')
+  t.equal(listeners(), 1)
+  linked.close()
+  t.equal(listeners(), 0)
+  controller.abort()
+  t.notOk(linked.signal.aborted)
+  t.end()
 })

@@ -1,6 +1,7 @@
 import timers from 'node:timers'
 import promises from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { LinkedSignal } from '@svc/plugin-sdk'
 import type { Guards } from './guards.ts'
 
 type Callable = (...given: unknown[]) => unknown
@@ -74,18 +75,19 @@ export function guardTimers(guards: Guards): GuardedTimers {
 function guardSleeps(guards: Guards): Record<string, unknown> {
   const begin = (label: string, options: SleepOptions, above: unknown) => {
     const controller = new AbortController()
+    const ended = linked(controller.signal, options)
     const release = guards.track({ label: () => label, close: () => controller.abort(), once: true }, above)
-    const signals = options?.signal === undefined ? [] : [options.signal]
     const settle = async <A>(sleep: Promise<A>): Promise<A> => {
       try {
         return await sleep
       } catch (error) {
         return controller.signal.aborted ? forever() : Promise.reject(error)
       } finally {
+        ended.close()
         release()
       }
     }
-    return { options: { ...options, signal: AbortSignal.any([controller.signal, ...signals]) }, settle }
+    return { options: { ...options, signal: ended.signal }, settle }
   }
   const setTimeout = <A>(ms?: number, value?: A, given?: SleepOptions): Promise<A> => {
     if (!guards.enter('setTimeout')) return promises.setTimeout(ms, value, given)
@@ -118,16 +120,24 @@ export async function* guardIterable<A>(
 ): AsyncGenerator<A> {
   if (!guards.enter(action)) return yield* open(given)
   const controller = new AbortController()
+  const ended = linked(controller.signal, given)
   const release = guards.track({ label: () => label, close: () => controller.abort() }, guardIterable)
-  const signals = given?.signal === undefined ? [] : [given.signal]
   try {
-    yield* open({ ...given, signal: AbortSignal.any([controller.signal, ...signals]) })
+    yield* open({ ...given, signal: ended.signal })
   } catch (error) {
+    ended.close()
     if (controller.signal.aborted) await forever()
     throw error
   } finally {
+    ended.close()
     release()
   }
+}
+
+/** Joins the signal of a disposal with that of the plugin, which may outlive many sleeps. */
+function linked(disposed: AbortSignal, given: SleepOptions): LinkedSignal {
+  const ended = new LinkedSignal().with(disposed)
+  return given?.signal === undefined ? ended : ended.with(given.signal)
 }
 
 function forever(): Promise<never> {

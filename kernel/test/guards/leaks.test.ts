@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect, type Server } from 'node:net'
 import { join } from 'node:path'
+import { signalEntries } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import { start } from '../fixtures/loader/plugin-folder.ts'
 
@@ -225,4 +226,21 @@ t.test('a file watcher still works', async t => {
   const seen = running.plugin.activate({ root: running.root })
   writeFileSync(join(running.root, 'watched.txt'), 'changed')
   t.equal(await seen, 'change')
+})
+
+t.test('sleeps leave nothing in a signal that outlives them', async t => {
+  const running = await start(
+    t,
+    'return sleepOften(ctx.signal)',
+    `import { setImmediate, setInterval, setTimeout as sleep } from 'node:timers/promises'
+async function sleepOften(signal) {
+  for (let at = 0; at < 20; at++) await sleep(1, undefined, { signal })
+  await setImmediate(undefined, { signal })
+  for await (const _ of setInterval(1, undefined, { signal })) break
+}`
+  )
+  const { signal } = new AbortController()
+  await running.plugin.activate({ signal })
+  t.equal(signalEntries(signal), 0)
+  t.same(running.guards.resources(), [])
 })

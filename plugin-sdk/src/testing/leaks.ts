@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Plugin } from '../plugin.ts'
@@ -43,6 +44,16 @@ function compare(before: ResourceSnapshot, after: ResourceSnapshot): string[] {
     ...more('process listener', before.listeners, after.listeners),
     ...[...after.globals].filter(name => !before.globals.has(name)).map(name => `global variable ${name}`)
   ]
+}
+
+/**
+ * Returns the number of entries that Node keeps in a signal: its listeners, and references to the results of
+ * `AbortSignal.any`, which Node 20 removes only together with the signal.
+ */
+export function signalEntries(signal: AbortSignal): number {
+  const fields = signal as unknown as Readonly<Record<symbol, { readonly size?: number } | undefined>>
+  const results = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals')
+  return getEventListeners(signal, 'abort').length + (results === undefined ? 0 : (fields[results]?.size ?? 0))
 }
 
 export interface SoakReport {

@@ -6,7 +6,7 @@ import {
   type Orchestrator,
   orchestrationErrors
 } from '@svc/contracts'
-import type { Handler } from '@svc/plugin-sdk'
+import { type Handler, LinkedSignal } from '@svc/plugin-sdk'
 import { agentName } from './agent-name.ts'
 import type { PlaneBus } from './bus.ts'
 import { isClarification } from './clarification.ts'
@@ -240,7 +240,12 @@ export function watchHandler(
       messages += 1
       call.emit(toWire(message, planes))
     }
-    await streamMessages(bus, durable, emit, AbortSignal.any([call.signal, ending]))
+    const ended = new LinkedSignal().with(call.signal).with(ending)
+    try {
+      await streamMessages(bus, durable, emit, ended.signal)
+    } finally {
+      ended.close()
+    }
     return { messages }
   }
 }

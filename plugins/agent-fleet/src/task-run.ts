@@ -1,6 +1,5 @@
 import { type Attestation, type Orchestrator, type TaskProcessor, type TaskView, taskLabel } from '@svc/contracts'
-import { isSvcError, type Logger, raceAbort } from '@svc/plugin-sdk'
-import { LinkedSignal } from './abortable.ts'
+import { isSvcError, LinkedSignal, type Logger, raceAbort } from '@svc/plugin-sdk'
 import { fleetErrors } from './errors.ts'
 import { Work } from './work.ts'
 

@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events'
+import { signalEntries } from '@svc/plugin-sdk/testing'
 import fc from 'fast-check'
 import t from 'tap'
 import { Loop, MAX_BACKOFF_MS, pauseMs } from '#root'
@@ -66,4 +68,24 @@ t.test('a loop skips its pause if the step expects more work, or if it is woken'
   })
   await loop.run(controller.signal)
   t.equal(runs, 3)
+})
+
+t.test('the pauses of a loop leave nothing in its signal', async t => {
+  const node = new AbortController()
+  const membership = new AbortController()
+  const signal = AbortSignal.any([node.signal, membership.signal])
+  const before = signalEntries(node.signal)
+  let runs = 0
+  const loop = new Loop({ label: 'test', intervalMs: 1, log }, async () => {
+    runs += 1
+    if (runs === 50) {
+      t.equal(signalEntries(node.signal), before)
+      t.equal(signalEntries(membership.signal), before)
+      t.equal(getEventListeners(signal, 'abort').length, 0)
+      node.abort()
+    }
+    return 'pause'
+  })
+  await loop.run(signal)
+  t.equal(runs, 50)
 })

@@ -1,5 +1,6 @@
 import { request } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { LinkedSignal } from '@svc/plugin-sdk'
 import { a2aServerErrors } from '../errors.ts'
 import { type CallbackRules, callbackAddresses } from './callback-address.ts'
 
@@ -28,8 +29,10 @@ export async function sendCallback({ url: text, headers, body }: Callback, optio
     if (all === true) callback(null, [...addresses])
     else callback(null, addresses[0]?.address as string, addresses[0]?.family)
   }
+  const ended = new LinkedSignal()
+    .with(options.signal)
+    .after(TIMEOUT_MS, () => new Error(`no response within ${TIMEOUT_MS} ms`))
   const status = await new Promise<number>((resolve, reject) => {
-    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(TIMEOUT_MS)])
     const sent = request(
       url,
       {
@@ -37,7 +40,7 @@ export async function sendCallback({ url: text, headers, body }: Callback, optio
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         agent: false,
         lookup: toChecked,
-        signal,
+        signal: ended.signal,
         ...(options.ca === undefined ? null : { ca: [...options.ca] })
       },
       response => {
@@ -48,9 +51,11 @@ export async function sendCallback({ url: text, headers, body }: Callback, optio
     // After the response, the error of the destroyed connection has no effect.
     sent.on('error', reject)
     sent.end(body)
-  }).catch((cause: Error) => {
-    throw a2aServerErrors.create('A2S_CALLBACK_FAILED', `no response from ${url.host}: ${cause.message}`, { cause })
   })
+    .catch((cause: Error) => {
+      throw a2aServerErrors.create('A2S_CALLBACK_FAILED', `no response from ${url.host}: ${cause.message}`, { cause })
+    })
+    .finally(() => ended.close())
   if (status >= 200 && status < 300) return
   throw a2aServerErrors.create('A2S_CALLBACK_FAILED', `${url.host} answered with status ${status}`)
 }

@@ -1,3 +1,4 @@
+import { LinkedSignal } from '@svc/plugin-sdk'
 import { a2aServerErrors } from '../errors.ts'
 import type { TaskSnapshot } from '../tasks/snapshot.ts'
 import type { TaskStore } from '../tasks/task-store.ts'
@@ -48,7 +49,8 @@ export class TaskFollowers {
     this.#streams += 1
     const changed = new WakeUp()
     const endWatch = tasks.watch(first.id, () => changed.set())
-    const signal = AbortSignal.any([call.signal, stopping])
+    const ended = new LinkedSignal().with(call.signal).with(stopping)
+    const { signal } = ended
     try {
       yield first
       let task = first
@@ -62,6 +64,7 @@ export class TaskFollowers {
     } finally {
       this.#streams -= 1
       endWatch()
+      ended.close()
     }
   }
 }

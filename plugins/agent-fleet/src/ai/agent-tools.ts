@@ -10,8 +10,7 @@ import {
   type Orchestrator,
   type TaskView
 } from '@svc/contracts'
-import { raceAbort } from '@svc/plugin-sdk'
-import { LinkedSignal } from '../abortable.ts'
+import { LinkedSignal, raceAbort } from '@svc/plugin-sdk'
 import { fleetErrors } from '../errors.ts'
 
 /** Maximum characters of a tool result in a prompt. */

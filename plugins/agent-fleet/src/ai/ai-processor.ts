@@ -12,8 +12,8 @@ import {
   type TaskWork,
   taskLabel
 } from '@svc/contracts'
-import { isSvcError, type Logger } from '@svc/plugin-sdk'
-import { delay, LinkedSignal } from '../abortable.ts'
+import { isSvcError, LinkedSignal, type Logger } from '@svc/plugin-sdk'
+import { delay } from '../abortable.ts'
 import { fleetErrors } from '../errors.ts'
 import type { Settings } from '../settings.ts'
 import { AgentTools } from './agent-tools.ts'
