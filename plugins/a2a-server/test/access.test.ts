@@ -19,7 +19,7 @@ t.test('with a token of the main listener, both bindings need it, and the card d
   t.match((await world.rest('GET', '/extendedAgentCard', undefined, bearer)).body, { name: 'svc' })
 })
 
-t.test('without a token, a caller through a proxy has no rights', async t => {
+t.test('AUTH-SCOPE-001: without a token, a caller through a proxy has no rights', async t => {
   const world = await openWorld(t)
   const proxied = { 'x-forwarded-for': '203.0.113.9' }
   t.match(await world.rpc('SendMessage', send, proxied), { status: 403, body: { error: { message: /a2a\.send/ } } })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Role, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk'
+import { Role, type Task, TaskState } from '@a2a-js/sdk'
 import {
   ContentTypeNotSupportedError,
   RequestMalformedError,
@@ -50,14 +50,6 @@ for (const transport of TRANSPORTS) {
       t.match(task.status?.message?.parts, [{ content: { value: /Prompt injection detected/ } }])
     })
 
-    t.test('returnImmediately returns the submitted task, which a worker completes later', async t => {
-      worker.pause()
-      const task = await send('say later', NOW)
-      t.equal(task.status?.state, TaskState.TASK_STATE_SUBMITTED)
-      worker.resume()
-      await inState(task.id, TaskState.TASK_STATE_COMPLETED)
-    })
-
     t.test('a stream begins with the task, and ends with its last status', async t => {
       const kinds = []
       for await (const { payload } of client.sendMessageStream(messageOf('say streamed'))) {
@@ -66,38 +58,6 @@ for (const transport of TRANSPORTS) {
       }
       t.equal(kinds[0], `task ${TaskState.TASK_STATE_SUBMITTED}`)
       t.strictSame(kinds.slice(-2), ['artifact', `statusUpdate ${TaskState.TASK_STATE_COMPLETED}`])
-    })
-
-    t.test('two streams of a task see the same events in the same order', async t => {
-      worker.pause()
-      const { id } = await send('say twice', NOW)
-      const read = async () => {
-        const events: StreamResponse[] = []
-        for await (const event of client.resubscribeTask({ tenant: '', id })) events.push(event)
-        return events
-      }
-      const both = [read(), read()]
-      await until(async () => /svc_a2a_streams 2/.test(await (await fetch(`${world.url}/metrics`)).text()))
-      worker.resume()
-      const [one, other] = await Promise.all(both)
-      t.match(one?.at(-1), { payload: { value: { status: { state: TaskState.TASK_STATE_COMPLETED } } } })
-      // The first event is the task at the time of the subscription.
-      t.strictSame(one?.slice(1), other?.slice(1))
-    })
-
-    t.test('get limits the history', async t => {
-      const { id } = await send('say a')
-      t.equal((await get(id)).history.length, 1)
-      t.equal((await get(id, 0)).history.length, 0)
-      t.equal((await get(id, 5)).history.length, 1)
-    })
-
-    t.test('an unknown task is an error of each operation', async t => {
-      const id = randomUUID()
-      await t.rejects(get(id), TaskNotFoundError)
-      await t.rejects(cancel(id), TaskNotFoundError)
-      await t.rejects(client.resubscribeTask({ tenant: '', id }).next(), TaskNotFoundError)
-      await t.rejects(send('say x', { taskId: id }), TaskNotFoundError)
     })
 
     t.test('list filters by context and state, in pages, the last change first', async t => {
@@ -154,13 +114,6 @@ for (const transport of TRANSPORTS) {
       t.ok(await until(() => orchestrator.task(task_id)?.status.kind === 'Cancelled'))
     })
 
-    t.test('an ended task cannot be cancelled, continued or subscribed to', async t => {
-      const { id } = await send('say done')
-      await t.rejects(cancel(id), TaskNotCancelableError)
-      await t.rejects(send('say more', { taskId: id }), UnsupportedOperationError)
-      await t.rejects(client.resubscribeTask({ tenant: '', id }).next(), UnsupportedOperationError)
-    })
-
     t.test('a doubted task requires input, and continues with the reply', async t => {
       const asked = await send('doubt which file?')
       t.equal(asked.status?.state, TaskState.TASK_STATE_INPUT_REQUIRED)
@@ -183,12 +136,6 @@ for (const transport of TRANSPORTS) {
       const { id } = await send('wait', NOW)
       await inState(id, TaskState.TASK_STATE_WORKING)
       await t.rejects(send('say hurry', { taskId: id }), UnsupportedOperationError)
-      await cancel(id)
-    })
-
-    t.test('a message of another context than its task is malformed', async t => {
-      const { id } = await send('doubt why?')
-      await t.rejects(send('because', { taskId: id, contextId: randomUUID() }), RequestMalformedError)
       await cancel(id)
     })
 

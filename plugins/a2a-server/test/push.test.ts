@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { type Task, TaskState } from '@a2a-js/sdk'
+import type { Task } from '@a2a-js/sdk'
 import t from 'tap'
 import { callbackAddresses, deadNotifications, isPublicAddress, retryNotification, sendCallback } from '#root'
+import { bothBindings, type Operation } from './both-bindings.ts'
 import { openWorld } from './open-world.ts'
 import { CERTIFICATE, openReceiver } from './receiver.ts'
 import { messageOf, until } from './requests.ts'
@@ -140,18 +141,26 @@ t.test('webhooks with headers that could be split are refused', async t => {
   }
 })
 
-t.test('webhooks are refused if push notifications are off', async t => {
-  const world = await openWorld(t, { settings: { push: false } })
-  const client = await world.client('JSONRPC')
-  const task = (await client.sendMessage(messageOf('wait', { configuration: { returnImmediately: true } }))) as Task
-  const create = world.rpc('CreateTaskPushNotificationConfig', { taskId: task.id, url: 'https://example.org/' })
-  t.match((await create).body, { error: { code: -32003 } })
-  const answer = await world.rpc('SendMessage', {
-    message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'say x' }] },
-    configuration: { taskPushNotificationConfig: { url: 'https://example.org/' } }
-  })
-  t.match(answer.body, { error: { code: -32003 } })
-  t.equal(task.status?.state, TaskState.TASK_STATE_SUBMITTED)
+t.test('CORE-CAP-001: webhooks are refused by both bindings if push notifications are off', async t => {
+  const token = 'a-token-with-more-than-22-characters'
+  const world = await openWorld(t, { settings: { push: false }, others: { http: { port: 0, token, drain_ms: 500 } } })
+  const config = { taskId: 'x', id: 'x', url: 'https://example.org/' }
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'say x' }] }
+  const calls = {
+    CreateTaskPushNotificationConfig: config,
+    GetTaskPushNotificationConfig: config,
+    ListTaskPushNotificationConfigs: config,
+    DeleteTaskPushNotificationConfig: config,
+    SendMessage: { message, configuration: { taskPushNotificationConfig: config } }
+  }
+  for (const binding of bothBindings(world, token)) {
+    for (const [operation, params] of Object.entries(calls)) {
+      const { error } = await binding.call(operation as Operation, params)
+      t.match(error?.details, [{ reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' }], `${binding.name} ${operation}`)
+      t.equal(error?.code, binding.name === 'JSONRPC' ? -32003 : 400)
+    }
+  }
+  t.equal(world.orchestrator.tasks().length, 0)
 })
 
 t.test('an address is public only if it is on the internet', async t => {

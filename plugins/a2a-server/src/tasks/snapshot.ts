@@ -36,8 +36,8 @@ export interface TaskSnapshot {
 type Building = { -readonly [K in keyof TaskSnapshot]: TaskSnapshot[K] }
 
 /**
- * Returns the state of a task after its events up to number `until`. After the end of the task, only the removal of a
- * webhook counts. Null without the event that created it: the task does not exist, or was removed.
+ * Returns the state of a task after its events up to number `until`. After the end of the task, only changes of its
+ * webhooks count. Null without the event that created it: the task does not exist, or was removed.
  */
 export function snapshotOf(id: string, log: readonly LoggedEvent[], until = Infinity): TaskSnapshot | null {
   const [first] = log
@@ -64,7 +64,8 @@ export function snapshotOf(id: string, log: readonly LoggedEvent[], until = Infi
   }
   for (const logged of log.slice(1)) {
     if (logged.number > until) break
-    if (!hasEnded(task.state) || logged.event.type === 'push_removed') apply(task, logged)
+    const { type } = logged.event
+    if (!hasEnded(task.state) || type === 'push' || type === 'push_removed') apply(task, logged)
   }
   return task
 }

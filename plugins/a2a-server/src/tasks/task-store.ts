@@ -1,9 +1,10 @@
 import type { Coordination, NewItem, PutResult } from '@svc/contracts'
 import { notificationsOf } from '../push/notification.ts'
-import { END, type KeyedEvent } from './event.ts'
+import { END, type KeyedEvent, type PushConfig } from './event.ts'
 import { entryOf, type IndexEntry } from './index-entry.ts'
 import { TaskLog } from './log.ts'
 import { snapshotOf, type TaskSnapshot } from './snapshot.ts'
+import { hasEnded } from './states.ts'
 import { type ListPage, type ListQuery, TaskIndex } from './task-index.ts'
 
 /** Time between two reads of changes of other processes, while a task is watched. */
@@ -55,13 +56,18 @@ export class TaskStore {
     return this.#published(id)
   }
 
-  /** Appends events to a task that exists, with the notifications for its webhooks. */
+  /**
+   * Appends events to a task that exists, with the notifications for its webhooks. A webhook that is added to an ended
+   * task gets the last status.
+   */
   async append(task: TaskSnapshot, events: readonly KeyedEvent[]): Promise<Appended> {
     // Webhooks may have been added since the snapshot.
     const pushes = task.pushes.length === 0 ? ((await this.find(task.id))?.pushes ?? []) : task.pushes
     const also = notificationsOf(task.id, events, pushes, this.scope, this.#pushAttempts)
     const results = await this.#log.append(task.id, events, also)
-    return { results, task: (await this.#published(task.id)) ?? task }
+    const after = (await this.#published(task.id)) ?? task
+    await this.#notifyOfEnd(after, pushes)
+    return { results, task: after }
   }
 
   /** Ends a task. Returns whether these events ended it: a task ends once. */
@@ -124,6 +130,15 @@ export class TaskStore {
   close(): void {
     if (this.#polling !== null) clearInterval(this.#polling)
     this.#polling = null
+  }
+
+  /** Queues the last status of an ended task for its webhooks, except those that were notified of it. */
+  async #notifyOfEnd(task: TaskSnapshot, notified: readonly PushConfig[]): Promise<void> {
+    if (!hasEnded(task.state)) return
+    const late = task.pushes.filter(({ id }) => notified.every(each => each.id !== id))
+    const last = task.events.findLast(({ event }) => event.type === 'status')
+    if (late.length === 0 || last === undefined) return
+    await this.#store.put(notificationsOf(task.id, [last], late, this.scope, this.#pushAttempts))
   }
 
   async #published(id: string): Promise<TaskSnapshot | null> {

@@ -5,7 +5,7 @@ import { type A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server'
 import type { HttpExchange, HttpHandlerRoute } from '@svc/contracts'
 import type { Access } from './access.ts'
 import type { A2aRequestHandler } from './request-handler.ts'
-import { baseOf } from './request-parts.ts'
+import { baseOf, versionOf } from './request-parts.ts'
 
 const MAX_AGE_SECONDS = 60
 const LEGACY_VERSION = '0.3'
@@ -15,7 +15,7 @@ export function cardRoutes(handler: A2aRequestHandler, access: Access, v0_3: boo
   const cardFor = async (exchange: HttpExchange): Promise<unknown> => {
     access.admit(exchange)
     const { request } = exchange
-    const { 'a2a-version': version } = request.headers
+    const version = versionOf(request)
     const card = handler.cardAt(baseOf(request))
     if (!v0_3 || (version !== undefined && version !== LEGACY_VERSION)) return AgentCard.toJSON(card)
     return legacyCard(card)

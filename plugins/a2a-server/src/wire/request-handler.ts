@@ -167,7 +167,6 @@ export class A2aRequestHandler implements A2ARequestHandler {
     context: ServerCallContext
   ): Promise<TaskPushNotificationConfig> {
     return this.#pushCall(context, params.tenant, params.taskId, async (task, call) => {
-      if (hasEnded(task.state)) throw new UnsupportedOperationError(`the task ${task.id} has ended`)
       if (task.events.length > MAX_CONFIG_EVENTS) throw malformed('the webhooks of this task were changed too often')
       const config = await this.#checkedConfig(params, call)
       const others = task.pushes.filter(({ id }) => id !== config.id)

@@ -15,10 +15,18 @@ export function callOf({ request, caller }: HttpExchange, principal: Principal):
     principal,
     signal: caller.signal,
     base: baseOf(request),
-    version: headerOf(request, 'a2a-version'),
+    version: versionOf(request),
     extensions: listOf(headerOf(request, 'a2a-extensions') ?? headerOf(request, 'x-a2a-extensions')),
     lastEvent: lastEventOf(headerOf(request, 'last-event-id'))
   })
+}
+
+/**
+ * Returns the protocol version of a request as MAJOR.MINOR: patch numbers do not count. Undefined if none was sent. Throws
+ * `RequestMalformedError`.
+ */
+export function versionOf(request: IncomingMessage): string | undefined {
+  return headerOf(request, 'a2a-version')?.replace(/^(\d+\.\d+)\.\d+$/, '$1')
 }
 
 /**

@@ -1,10 +1,4 @@
-import {
-  A2AError,
-  ContentTypeNotSupportedError,
-  RequestMalformedError,
-  restStatusFor,
-  toRestErrorBody
-} from '@a2a-js/sdk/errors'
+import { A2AError, RequestMalformedError, restStatusFor, toRestErrorBody } from '@a2a-js/sdk/errors'
 import { errorMessage, isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
 
 const CALLBACK_CODES: ReadonlySet<string> = new Set(['A2S_CALLBACK_DENIED', 'A2S_CALLBACK_FAILED'])
@@ -37,9 +31,7 @@ export function codeOf(error: A2AError): string {
 /** Returns the HTTP status of an error in the REST binding. */
 export function httpStatusOf(error: A2AError): number {
   const cause = error instanceof RequestMalformedError ? undefined : causeOf(error)
-  if (cause !== undefined) return cause.status
-  // The SDK answers 400; version 1.0.1 of the protocol says 415.
-  return error instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(error)
+  return cause?.status ?? restStatusFor(error)
 }
 
 export function restBodyOf(error: A2AError, status: number): string {
