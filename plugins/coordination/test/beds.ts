@@ -1,48 +1,70 @@
 import type { Coordination, DatabaseStore } from '@svc/contracts'
 import type { CoordinationBed } from '@svc/contracts/conformance'
 import { applyBaseline, openFile, openMemory, openRemote, restore } from '@svc/plugin-database/testing'
+import type { Test } from 'tap'
 import { DatabaseCoordination } from '#root'
 import { startHranaServer } from '../../database/test/hrana-server.ts'
 import { freshFile } from './files.ts'
 
 const LOCAL = { busyTimeoutMs: 10_000, synchronous: 'normal' } as const
+const TABLES = ['items', 'keys', 'dead', 'meta', 'nodes', 'seen', 'jti', 'rate'].map(name => `coord_${name}`)
 
-/** Stores on databases that `open` opens, until `close`. */
+type Open = () => Promise<CoordinationBed>
+
+/** Stores on databases that `open` opens. The databases stay open for the next bed, which begins with empty tables. */
 class Stores {
   readonly #open: () => Promise<DatabaseStore>
-  #databases: DatabaseStore[] = []
-  #stores: DatabaseCoordination[] = []
+  readonly #databases: DatabaseStore[] = []
+  readonly #stores: Coordination[] = []
+  /** Number of databases that the current bed uses. */
+  #used = 0
 
-  constructor(open: () => Promise<DatabaseStore>) {
+  constructor(t: Test, open: () => Promise<DatabaseStore>) {
     this.#open = open
+    t.teardown(() => this.close())
   }
 
   get database(): DatabaseStore {
     return this.#databases[0] as DatabaseStore
   }
 
+  async first(): Promise<Coordination> {
+    const [database] = this.#databases
+    if (database !== undefined)
+      await database.batch([...TABLES, 'distributed_locks'].map(table => ({ sql: `delete from ${table}` })))
+    return this.add()
+  }
+
   /** Opens a store on its own connection, or on that of the first store. */
   async add(connection: 'own' | 'shared' = 'own'): Promise<Coordination> {
-    if (connection === 'own') this.#databases.push(await this.#open())
-    const store = new DatabaseCoordination(this.#databases.at(-1) as DatabaseStore)
+    if (connection === 'own') this.#used += 1
+    const at = this.#used - 1
+    this.#databases[at] ??= await this.#open()
+    const store = new DatabaseCoordination(this.#databases[at])
     this.#stores.push(store)
     return store
   }
 
-  async close(): Promise<void> {
+  /** Ends a bed. */
+  async end(): Promise<void> {
+    this.#used = 0
     for (const store of this.#stores.splice(0)) await store.close()
+  }
+
+  async close(): Promise<void> {
+    await this.end()
     for (const database of this.#databases.splice(0)) await database.close()
   }
 }
 
-/** Stores on one file, each with its own connections. */
-export async function fileBed(): Promise<CoordinationBed> {
+/** Opens stores on one file, each with its own connections. */
+export function fileBeds(t: Test): Open {
   const file = freshFile()
   const copy = freshFile()
-  const stores = new Stores(() => openFile(file, LOCAL))
+  const stores = new Stores(t, () => openFile(file, LOCAL))
   let restores = 0
-  return {
-    store: await stores.add(),
+  return async () => ({
+    store: await stores.first(),
     another: () => stores.add(),
     goBack: {
       async remember() {
@@ -57,25 +79,24 @@ export async function fileBed(): Promise<CoordinationBed> {
         return stores.add()
       }
     },
-    close: () => stores.close()
-  }
+    close: () => stores.end()
+  })
 }
 
-export async function memoryBed(): Promise<CoordinationBed> {
-  const stores = new Stores(openMemory)
-  return { store: await stores.add(), another: () => stores.add('shared'), close: () => stores.close() }
+/** Opens stores in memory, which share one connection. */
+export function memoryBeds(t: Test): Open {
+  const stores = new Stores(t, openMemory)
+  return async () => ({
+    store: await stores.first(),
+    another: () => stores.add('shared'),
+    close: () => stores.end()
+  })
 }
 
-/** Stores on a remote database, each with its own connections. */
-export async function remoteBed(): Promise<CoordinationBed> {
+/** Opens stores on a remote database, each with its own connections. */
+export async function remoteBeds(t: Test): Promise<Open> {
   const server = await startHranaServer(freshFile(), 'token')
-  const stores = new Stores(() => openRemote({ url: server.url, token: 'token', timeoutMs: 10_000 }))
-  return {
-    store: await stores.add(),
-    another: () => stores.add(),
-    async close() {
-      await stores.close()
-      await server.close()
-    }
-  }
+  t.teardown(() => server.close())
+  const stores = new Stores(t, () => openRemote({ url: server.url, token: 'token', timeoutMs: 10_000 }))
+  return async () => ({ store: await stores.first(), another: () => stores.add(), close: () => stores.end() })
 }

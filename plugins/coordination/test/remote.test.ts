@@ -3,11 +3,12 @@ import { openRemote } from '@svc/plugin-database/testing'
 import t from 'tap'
 import { DatabaseCoordination } from '#root'
 import { startHranaServer } from '../../database/test/hrana-server.ts'
-import { remoteBed } from './beds.ts'
+import { remoteBeds } from './beds.ts'
 import { freshFile } from './files.ts'
 
 t.test('a store in a remote database satisfies the contract', async t => {
-  for (const { name, run } of coordinationSuite({ open: remoteBed })) await t.test(name, run)
+  const open = await remoteBeds(t)
+  for (const { name, run } of coordinationSuite({ open })) await t.test(name, run)
 })
 
 t.test('a call without an answer can be repeated, whether it took effect or not', async t => {
