@@ -163,6 +163,49 @@ export function coordinationSuite({ open }: CoordinationSubject): ConformanceSui
       }
       assert.deepEqual(await other.ack([token(second)]), [true])
     }),
+    each('claims for a node only while it has the named version', async store => {
+      const { nodes } = store
+      const options = { max: 1, leaseMs: LONG_MS }
+      const claimAs = (version: number) => store.claimAs({ scope: 's', id: 'n', version }, 'q', options)
+      const id = await put(store, { queue: 'q', body: '1' })
+      assert.equal(await claimAs(1), null, 'the node does not exist')
+      const { version } = (await nodes.put('s', 'n', '{}', null)) as StoredNode
+      const { version: other } = (await nodes.put('other', 'n', '{}', null)) as StoredNode
+      assert.equal(await claimAs(version + 1_000), null)
+      assert.equal(await store.claimAs({ scope: 's2', id: 'n', version: other }, 'q', options), null)
+      await nodes.seen('s', ['n'])
+      const claimed = (await claimAs(version)) as readonly ClaimedItem[]
+      assert.deepEqual(
+        claimed.map(item => [item.id, item.holder]),
+        [[id, 'n']]
+      )
+      assert.deepEqual(await claimAs(version), [])
+      const again = await store.claimAs({ scope: 's', id: 'n', version }, 'q', { ...options, own: true })
+      assert.equal(again?.[0]?.attempts, 2)
+      await nodes.flag('s', 'n', { quarantined: true })
+      assert.equal(await claimAs(version), null)
+      const [refused, taken] = await Promise.all([
+        claimAs(version),
+        store.claimAs({ scope: 'other', id: 'n', version: other }, 'q', { ...options, own: true })
+      ])
+      assert.equal(refused, null)
+      assert.equal(taken?.[0]?.id, id, 'the calls do not change each other')
+      await nodes.remove('other', 'n')
+      assert.equal(await store.claimAs({ scope: 'other', id: 'n', version: other }, 'q', options), null)
+    }),
+    each('marks a node as seen and returns it', async store => {
+      const { nodes } = store
+      assert.equal(await nodes.see('s', 'n'), null)
+      const joined = (await nodes.put('s', 'n', '{"a":1}', null)) as StoredNode
+      await sleep(5)
+      const seen = (await nodes.see('s', 'n')) as StoredNode
+      assert.ok(seen.seenAt > joined.seenAt)
+      assert.deepEqual({ ...seen, seenAt: 0 }, { ...joined, seenAt: 0 })
+      assert.deepEqual(await nodes.find('s', 'n'), seen)
+      assert.equal(await nodes.see('other', 'n'), null)
+      await nodes.remove('s', 'n')
+      assert.equal(await nodes.see('s', 'n'), null)
+    }),
     each('an acknowledgement that names a queue leaves items of other queues', async store => {
       const id = await put(store, { queue: 'q', key: 'k', body: '1' })
       const held = token((await claim(store, 'q', 'h', 1))[0])

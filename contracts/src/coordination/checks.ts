@@ -10,7 +10,8 @@ import {
   MAX_COORDINATION_PAGE_BYTES,
   MAX_ITEM_BODY_BYTES,
   type NewItem,
-  type NodeFlags
+  type NodeFlags,
+  type NodeVersion
 } from './store.ts'
 
 /** Default priority of an item. */
@@ -76,6 +77,13 @@ export const coordinationChecks = {
       for (const [index, each] of privacy.entries()) integer(`claim: options.privacy[${index}]`, each, 0, MAX_INT32)
     }
     if (own !== undefined && typeof own !== 'boolean') throw invalid('claim: options.own', 'true or false', own)
+  },
+
+  node(where: string, node: NodeVersion): void {
+    object(where, node)
+    name(`${where}.scope`, node.scope)
+    name(`${where}.id`, node.id)
+    integer(`${where}.version`, node.version, 0, Number.MAX_SAFE_INTEGER)
   },
 
   nack(tokens: readonly ItemToken[], options: { readonly delayMs: number; readonly error?: string }): void {

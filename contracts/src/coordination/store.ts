@@ -28,6 +28,11 @@ export interface Coordination {
    */
   claim(queue: string, holder: string, options: ClaimOptions): Promise<readonly ClaimedItem[]>
   /**
+   * Claims for a node of a mesh, which is the holder. Null, and nothing is claimed, if the node does not exist or has
+   * another version: so its record is read only after a change.
+   */
+  claimAs(node: NodeVersion, queue: string, options: ClaimOptions): Promise<readonly ClaimedItem[] | null>
+  /**
    * Removes items. True at most once an item, and only with its current fence; also after the lease has expired, unless
    * another item of its lane was claimed since.
    */
@@ -146,6 +151,13 @@ export interface ClaimOptions {
   readonly own?: boolean
 }
 
+/** Names a version of a node. */
+export interface NodeVersion {
+  readonly scope: string
+  readonly id: string
+  readonly version: number
+}
+
 /** Names a leased item. */
 export interface ItemToken {
   readonly id: number
@@ -229,6 +241,8 @@ export interface CoordinationNodes {
   put(scope: string, id: string, record: string, expected: number | null): Promise<StoredNode | null>
   /** Marks nodes as seen now. Answers with the nodes that exist; the loss of the last second at a crash is accepted. */
   seen(scope: string, ids: readonly string[]): Promise<readonly string[]>
+  /** Marks a node as seen now, as `seen` does, and returns it; null if it does not exist. */
+  see(scope: string, id: string): Promise<StoredNode | null>
   /** Changes quarantine or maintenance. False if the node does not exist. */
   flag(scope: string, id: string, flags: NodeFlags): Promise<boolean>
   remove(scope: string, id: string): Promise<boolean>

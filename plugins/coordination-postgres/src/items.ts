@@ -12,6 +12,7 @@ import {
   MAX_COORDINATION_BATCH,
   MAX_COORDINATION_PAGE_BYTES,
   type NewItem,
+  type NodeVersion,
   type PutResult,
   type StoredItem
 } from '@svc/contracts'
@@ -31,6 +32,8 @@ type Row = Readonly<Record<string, unknown>>
 interface ClaimRequest extends ClaimOptions {
   readonly queue: string
   readonly holder: string
+  /** Version that the holder must have as a node of a mesh. */
+  readonly node?: NodeVersion
 }
 
 /** A token with what happens to its item: null parks it. */
@@ -44,7 +47,7 @@ export class Items {
   readonly #connections: Connections
   readonly #hints: Hints
   readonly #puts: CallBatches<NewItem, PutResult>
-  readonly #claims: CallBatches<ClaimRequest, readonly ClaimedItem[]>
+  readonly #claims: CallBatches<ClaimRequest, readonly ClaimedItem[] | null>
   readonly #acks: CallBatches<AckToken, boolean>
   readonly #extensions: CallBatches<ItemToken & { readonly leaseMs: number }, boolean>
   readonly #returns: CallBatches<GivenBack, boolean>
@@ -77,6 +80,13 @@ export class Items {
     check.claim(queue, holder, options)
     const [claimed] = await this.#claims.call([{ queue, holder, ...options }])
     return claimed as readonly ClaimedItem[]
+  }
+
+  async claimAs(node: NodeVersion, queue: string, options: ClaimOptions): Promise<readonly ClaimedItem[] | null> {
+    check.node('claimAs: node', node)
+    check.claim(queue, node.id, options)
+    const [claimed = null] = await this.#claims.call([{ queue, holder: node.id, node, ...options }])
+    return claimed
   }
 
   async ack(tokens: readonly AckToken[]): Promise<readonly boolean[]> {
@@ -208,13 +218,16 @@ export class Items {
     )
   }
 
-  async #claim(requests: readonly ClaimRequest[]): Promise<readonly (readonly ClaimedItem[])[]> {
-    const json = requests.map(({ queue, holder, max, leaseMs, privacy, own = false }) =>
-      defined({ queue, holder, max, lease_ms: leaseMs, privacy, own })
+  async #claim(requests: readonly ClaimRequest[]): Promise<readonly (readonly ClaimedItem[] | null)[]> {
+    const json = requests.map(({ queue, holder, max, leaseMs, privacy, own = false, node }) =>
+      defined({ queue, holder, max, lease_ms: leaseMs, privacy, own, scope: node?.scope, version: node?.version })
     )
-    const claimed: ClaimedItem[][] = requests.map(() => [])
-    for (const row of await this.#connections.call(statements.claim, [JSON.stringify(json)]))
-      claimed[row.request as number]?.push(toItem({ ...row, state: 1 }) as ClaimedItem)
+    const claimed: (ClaimedItem[] | null)[] = requests.map(() => [])
+    for (const row of await this.#connections.call(statements.claim, [JSON.stringify(json)])) {
+      const request = row.request as number
+      if (row.id === null) claimed[request] = null
+      else claimed[request]?.push(toItem({ ...row, state: 1 }) as ClaimedItem)
+    }
     return claimed
   }
 

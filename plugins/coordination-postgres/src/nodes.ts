@@ -2,13 +2,12 @@ import {
   CallBatches,
   type CoordinationNodes,
   coordinationChecks as check,
-  MAX_COORDINATION_BATCH,
   MAX_ITEM_BODY_BYTES,
   type NodeFlags,
   type NodeList,
   type StoredNode
 } from '@svc/contracts'
-import type { Connections } from './connections.ts'
+import type { Connections, Statement } from './connections.ts'
 import { hadNoEffect } from './database-errors.ts'
 import { statements } from './statements.ts'
 
@@ -23,18 +22,18 @@ type Named = readonly [scope: string, id: string]
 /** Nodes of a mesh. Sightings of one turn of the event loop become one call of the database, and so do searches. */
 export class Nodes implements CoordinationNodes {
   readonly #connections: Connections
-  readonly #sightings: CallBatches<Named, boolean>
+  readonly #sightings: CallBatches<Named, StoredNode | null>
   readonly #searches: CallBatches<Named, StoredNode | null>
 
   constructor(connections: Connections) {
     this.#connections = connections
     this.#sightings = new CallBatches({
-      run: sightings => this.#see(sightings),
-      maxWeight: MAX_COORDINATION_BATCH,
+      run: names => this.#read(statements.seen, names),
+      maxWeight: MAX_FOUND,
       hadNoEffect
     })
     this.#searches = new CallBatches({
-      run: names => this.#find(names),
+      run: names => this.#read(statements.nodesFind, names),
       maxWeight: MAX_FOUND,
       hadNoEffect
     })
@@ -54,8 +53,15 @@ export class Nodes implements CoordinationNodes {
     check.batch('nodes.seen: ids', ids)
     for (const [index, id] of ids.entries()) check.name(`nodes.seen: ids[${index}]`, id)
     const distinct = [...new Set(ids)]
-    const exists = await this.#sightings.call(distinct.map(id => [scope, id] as const))
-    return distinct.filter((_, index) => exists[index])
+    const nodes = await this.#sightings.call(distinct.map(id => [scope, id] as const))
+    return distinct.filter((_, index) => nodes[index] !== null)
+  }
+
+  async see(scope: string, id: string): Promise<StoredNode | null> {
+    check.name('nodes.see: scope', scope)
+    check.name('nodes.see: id', id)
+    const [node = null] = await this.#sightings.call([[scope, id]])
+    return node
   }
 
   async flag(scope: string, id: string, flags: NodeFlags): Promise<boolean> {
@@ -92,24 +98,12 @@ export class Nodes implements CoordinationNodes {
     }
   }
 
-  async #find(names: readonly Named[]): Promise<readonly (StoredNode | null)[]> {
-    const rows = await this.#connections.call(statements.nodesFind, [
-      names.map(([scope]) => scope),
-      names.map(([, id]) => id)
-    ])
+  /** Runs a statement of names, which returns the nodes that exist. */
+  async #read(statement: Statement, names: readonly Named[]): Promise<readonly (StoredNode | null)[]> {
+    const rows = await this.#connections.call(statement, [names.map(([scope]) => scope), names.map(([, id]) => id)])
     const found: (StoredNode | null)[] = names.map(() => null)
     for (const row of rows) found[row.request as number] = toNode(row)
     return found
-  }
-
-  async #see(sightings: readonly Named[]): Promise<readonly boolean[]> {
-    const rows = await this.#connections.call(statements.seen, [
-      sightings.map(([scope]) => scope),
-      sightings.map(([, id]) => id)
-    ])
-    // Names contain no control characters.
-    const existing = new Set(rows.map(({ scope, id }) => `${scope}\n${id}`))
-    return sightings.map(([scope, id]) => existing.has(`${scope}\n${id}`))
   }
 }
 

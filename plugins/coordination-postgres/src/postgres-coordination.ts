@@ -18,6 +18,7 @@ import {
   MAX_ITEM_BODY_BYTES,
   type NamedLease,
   type NewItem,
+  type NodeVersion,
   type PutResult,
   type StoredItem
 } from '@svc/contracts'
@@ -81,6 +82,10 @@ export class PostgresCoordination implements Coordination {
 
   claim(queue: string, holder: string, options: ClaimOptions): Promise<readonly ClaimedItem[]> {
     return this.#items.claim(queue, holder, options)
+  }
+
+  claimAs(node: NodeVersion, queue: string, options: ClaimOptions): Promise<readonly ClaimedItem[] | null> {
+    return this.#items.claimAs(node, queue, options)
   }
 
   ack(tokens: readonly AckToken[]): Promise<readonly boolean[]> {

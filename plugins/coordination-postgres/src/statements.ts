@@ -9,7 +9,7 @@ function call(name: string, parameters: number): Statement {
 /** Every statement of the store. Most are calls of functions, so that each is one round trip and one transaction. */
 export const statements = {
   put: call('put_v1', 8),
-  claim: call('claims_v1', 1),
+  claim: call('claims_v2', 1),
   ack: call('ack_v2', 5),
   extend: call('extend_v1', 3),
   giveBack: call('return_v1', 4),
@@ -47,7 +47,7 @@ export const statements = {
       cross join lateral svc_coord.node_v1(t.scope, t.id) n`
   },
   nodes: call('nodes_v1', 2),
-  seen: call('seen_v1', 2),
+  seen: call('see_v1', 2),
   metaGet: { name: 'svc_coord.meta_get', text: 'select value from svc_coord.meta where name = $1' },
   metaSwap: { name: 'svc_coord.meta_swap_v1', text: 'select svc_coord.meta_swap_v1($1, $2, $3) as done' },
   useOnce: call('use_once_v1', 2),

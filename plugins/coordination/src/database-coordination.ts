@@ -20,6 +20,7 @@ import {
   MAX_ITEM_BODY_BYTES,
   type NamedLease,
   type NewItem,
+  type NodeVersion,
   type PutResult,
   type StoredItem,
   coordinationSql as sql
@@ -60,6 +61,12 @@ export class DatabaseCoordination implements Coordination {
   async claim(queue: string, holder: string, options: ClaimOptions): Promise<readonly ClaimedItem[]> {
     check.claim(queue, holder, options)
     return this.#operations.write(sql.claimItems(queue, holder, options))
+  }
+
+  async claimAs(node: NodeVersion, queue: string, options: ClaimOptions): Promise<readonly ClaimedItem[] | null> {
+    check.node('claimAs: node', node)
+    check.claim(queue, node.id, options)
+    return this.#operations.write(sql.claimItemsAs(node, queue, options))
   }
 
   async ack(tokens: readonly AckToken[]): Promise<readonly boolean[]> {
@@ -211,6 +218,11 @@ export class DatabaseCoordination implements Coordination {
       check.batch('nodes.seen: ids', ids)
       for (const [index, id] of ids.entries()) check.name(`nodes.seen: ids[${index}]`, id)
       return ids.length === 0 ? [] : this.#operations.write(sql.seeNodes(scope, ids))
+    },
+    see: async (scope, id) => {
+      check.name('nodes.see: scope', scope)
+      check.name('nodes.see: id', id)
+      return this.#operations.write(sql.seeNode(scope, id))
     },
     flag: async (scope, id, flags) => {
       check.name('nodes.flag: scope', scope)

@@ -29,6 +29,8 @@ import type { MeshScope } from './scope.ts'
 const SEPARATOR = '\u001f'
 /** Maximum number of times that a key is used again. */
 const MAX_REUSES = 1_000
+/** Attempts to claim while the record of the claimer changes. */
+const MAX_ATTEMPTS = 20
 /** Messages that one query reads. */
 const PAGE = 64
 /** Maximum bytes of messages in one answer; the first message always fits. */
@@ -110,18 +112,24 @@ export class Mailbox {
    */
   async claim(receiver: string, claimer: string, own = true): Promise<Attempt> {
     const queue = this.queueOf(receiver)
-    const node = await this.#options.nodes.requireJoined(claimer)
-    if (node.quarantined || node.maintenance) return { answer: null, group: `idle ${claimer}` }
-    const { visibility, trust_tier: trustTier } = parse(node)
-    const privacy = allowedPrivacy({ visibility, trustTier })
-    const [item] = await this.#store.claim(queue, claimer, {
-      max: 1,
-      leaseMs: this.#options.leaseMs,
-      own,
-      ...(privacy === undefined ? null : { privacy })
-    })
-    const answer = item === undefined ? null : `{"messages":[${messageJson(item, { now: 0, claimed: item })}]}`
-    return { answer, group: `claim ${privacy?.join() ?? 'all'}` }
+    const { nodes, scope, leaseMs } = this.#options
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const node = await nodes.recall(claimer)
+      if (node.quarantined || node.maintenance) return { answer: null, group: `idle ${claimer}` }
+      const { visibility, trust_tier: trustTier } = parse(node)
+      const privacy = allowedPrivacy({ visibility, trustTier })
+      const options = { max: 1, leaseMs, own, ...(privacy === undefined ? null : { privacy }) }
+      const known = { scope: scope.stored, id: claimer, version: node.version }
+      const claimed = await this.#store.claimAs(known, queue, options)
+      if (claimed !== null) {
+        const [item] = claimed
+        const answer = item === undefined ? null : `{"messages":[${messageJson(item, { now: 0, claimed: item })}]}`
+        return { answer, group: `claim ${privacy?.join() ?? 'all'}` }
+      }
+      // The node changed: for example, another control plane has put it into quarantine.
+      nodes.forget(claimer)
+    }
+    throw refuse('MSC_UNAVAILABLE', 'too many changes of the claimer node at once; try again', 1_000)
   }
 
   /**

@@ -3,6 +3,8 @@ import type { RecordLimit } from './record-limit.ts'
 import { refuse } from './refusal.ts'
 import type { MeshScope } from './scope.ts'
 
+/** Nodes whose last known version is kept. */
+const MAX_KNOWN = 10_000
 /** Attempts to store a record while other control planes store the same node. */
 const MAX_ATTEMPTS = 20
 
@@ -25,6 +27,11 @@ export class NodeRegistry {
   readonly #onChange: () => void
   /** Last write of each node that is under way here. Writes of one node run one after the other. */
   readonly #writes = new Map<string, Promise<unknown>>()
+  /**
+   * Last known version of nodes. Each use names the version in the call of the store, which refuses it after a change by
+   * any control plane.
+   */
+  readonly #known = new Map<string, StoredNode>()
 
   constructor({ store, scope, limit, onChange }: NodeRegistryOptions) {
     this.#store = store
@@ -50,6 +57,7 @@ export class NodeRegistry {
   /** Returns whether the node existed. */
   async leave(id: string): Promise<boolean> {
     const existed = await this.#store().nodes.remove(this.#scope.stored, id)
+    this.forget(id)
     this.#onChange()
     return existed
   }
@@ -58,10 +66,24 @@ export class NodeRegistry {
     return this.#store().nodes.find(this.#scope.stored, id)
   }
 
+  /**
+   * Returns the node as this process knows it, of any age, or as the store has it now. Throws `MSC_FORBIDDEN` unless it
+   * has joined. The caller names its version in the call that depends on it, and calls `forget` if that is refused.
+   */
+  async recall(id: string): Promise<StoredNode> {
+    return this.#known.get(id) ?? (await this.requireJoined(id))
+  }
+
+  /** Makes the next `recall` read the node. */
+  forget(id: string): void {
+    this.#known.delete(id)
+  }
+
   /** Throws `MSC_FORBIDDEN` unless the node has joined. */
   async requireJoined(id: string): Promise<StoredNode> {
     const node = await this.find(id)
     if (node === null) throw refuse('MSC_FORBIDDEN', 'the claimer node has not joined')
+    this.#remember(node)
     return node
   }
 
@@ -76,6 +98,7 @@ export class NodeRegistry {
   /** Throws `MSC_NOT_FOUND`. */
   async flag(id: string, flags: NodeFlags): Promise<void> {
     const exists = await this.#store().nodes.flag(this.#scope.stored, id, flags)
+    this.forget(id)
     this.#onChange()
     if (!exists) throw refuse('MSC_NOT_FOUND', 'there is no such node')
   }
@@ -100,28 +123,37 @@ export class NodeRegistry {
     const scope = this.#scope.id
     if (scope !== null && scope_id !== scope) throw refuse('MSC_FORBIDDEN', 'the node belongs to another scope')
     const { nodes } = this.#store()
+    let recalled = this.#known.get(id)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const known = await this.find(id)
+      const known = recalled ?? (await this.find(id))
+      recalled = undefined
       const record = JSON.stringify(recordOf(known))
       await this.#limit.assertRoom(record, known?.record ?? null)
-      const stored =
-        known?.record === record ? await this.#seen(known) : await this.#put(id, record, known?.version ?? null)
+      const isSame = known?.record === record
+      const stored = isSame
+        ? await nodes.see(this.#scope.stored, id)
+        : await this.#put(id, record, known?.version ?? null)
       if (stored === null) continue
+      this.#remember(stored)
+      // Another control plane stored another record meanwhile.
+      if (isSame && stored.record !== record) continue
       const sets = report.maintenance !== undefined && (known === null || options.setsMaintenance === true)
       const flags = sets ? maintenanceOf(report) : null
       if (flags === null || isFlagged(stored, flags)) return wireRecord(stored)
       await nodes.flag(this.#scope.stored, id, flags)
+      this.forget(id)
       this.#onChange()
       return wireRecord((await this.find(id)) ?? stored)
     }
     throw refuse('MSC_UNAVAILABLE', 'too many changes of the same node at once; try again', 1_000)
   }
 
-  /** Marks a node as seen. Null if it was removed meanwhile. */
-  async #seen(known: StoredNode): Promise<StoredNode | null> {
-    const store = this.#store()
-    const [found] = await store.nodes.seen(this.#scope.stored, [known.id])
-    return found === undefined ? null : this.find(known.id)
+  /** Keeps the version of a node that may take work: only these are asked for often. */
+  #remember(node: StoredNode): void {
+    this.#known.delete(node.id)
+    if (node.quarantined || node.maintenance) return
+    if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value as string)
+    this.#known.set(node.id, node)
   }
 
   async #put(id: string, record: string, expected: number | null): Promise<StoredNode | null> {

@@ -30,7 +30,7 @@ const MAX_AGE_MS = 10_000
 /** Interval in milliseconds of looks for an answer. */
 const LOOK_MS = 100
 /** Milliseconds that the control plane may wait for a request before it answers. */
-const WAIT_MS = 20_000
+const WAIT_MS = 25_000
 const MAX_RUNNING = 8
 /** Maximum characters of an answer, so that it fits into a body of the control plane. */
 const MAX_ANSWER_CHARS = 200_000

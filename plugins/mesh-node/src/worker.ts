@@ -24,7 +24,7 @@ import { readCancel, readEnvelope, readTaskPayload } from './payloads.ts'
 import { stopReasonOf, WorkRefused, WorkStopped } from './work-stop.ts'
 
 /** Milliseconds that the control plane may wait for a message before it answers. */
-const WAIT_MS = 20_000
+const WAIT_MS = 25_000
 /** Characters of a result; a body of a control plane has at most 512 KiB by default. */
 const MAX_RESULT_CHARS = 100_000
 /** Milliseconds for which a message of another kind is left to other readers of the inbox. */

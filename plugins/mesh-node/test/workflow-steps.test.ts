@@ -1,4 +1,5 @@
 // Steps of a workflow of `svc serve` on another node, while processes are killed.
+import { noPostgres, PostgresServer } from '@svc/plugin-coordination-postgres/testing'
 import t, { type Test } from 'tap'
 import { makeProject, type Served, serve } from '../../../test/e2e/served-project.ts'
 import { type Control, eventually, openControl, TOKEN, WORKS } from './bed.ts'
@@ -9,6 +10,9 @@ activity mesh_render(task: str) to Result[str] with { mens: "dispatch", labels: 
     Ok("here")
 }
 workflow film(task: str) to Result[str] { mesh_render(task) }
+workflow double(task: str) to Result[str] { film(task) }
+@server
+fn start_double(id: str) to Result[str] { double("Render it") with { id: id, detach: true } }
 @server
 fn start(id: str) to Result[str] { film("Render it") with { id: id, detach: true } }
 `
@@ -22,17 +26,29 @@ interface Run {
   readonly journal: readonly Entry[]
 }
 
-/** Serves the program as a node that runs no work. */
-async function serveProgram(t: Test, folder: string, url: string): Promise<Served & { readonly app: string }> {
+/** Serves the program as a node that runs no work. `plugins`: loaded in addition. */
+async function serveProgram(
+  t: Test,
+  folder: string,
+  url: string,
+  node = 'desk',
+  plugins = ''
+): Promise<Served & { readonly app: string }> {
   const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0'].flatMap(each => ['--set', `plugins.${each}`])
-  const served = await serve(t, folder, ['--only', 'app-runtime,http,mcp,mesh,mesh-node', ...set], undefined, {
-    SVC_MESH_ENABLED: '1',
-    SVC_MESH_CONTROL_ADDR: url,
-    SVC_MESH_TOKEN: TOKEN,
-    SVC_MESH_NODE_ID: 'desk',
-    SVC_MESH_GPU_READINESS_PROBE_OFF: '1',
-    SVC_ORCHESTRATOR_MESH_REMOTE_WORKER_POLL_INTERVAL_SECS: '0'
-  })
+  const served = await serve(
+    t,
+    folder,
+    ['--only', `app-runtime,http,mcp,mesh,mesh-node${plugins}`, ...set],
+    undefined,
+    {
+      SVC_MESH_ENABLED: '1',
+      SVC_MESH_CONTROL_ADDR: url,
+      SVC_MESH_TOKEN: TOKEN,
+      SVC_MESH_NODE_ID: node,
+      SVC_MESH_GPU_READINESS_PROBE_OFF: '1',
+      SVC_ORCHESTRATOR_MESH_REMOTE_WORKER_POLL_INTERVAL_SECS: '0'
+    }
+  )
   const line = await served.line(/app listens on (http:\/\/[^\s"]+)/)
   return { ...served, app: /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1] ?? '' }
 }
@@ -120,4 +136,31 @@ t.test('the step of a killed worker is retried, and its error names the node', a
     worker.began.some(({ key }) => key === killed.began[0]?.key),
     'each attempt is another job'
   )
+})
+
+t.test('a step of a killed host is done once, and its run continues on another host', { skip: noPostgres }, async t => {
+  const control = await openControl(t)
+  const server = await PostgresServer.start({ fsync: 'off' })
+  t.teardown(() => server.remove())
+  const serveHost = (node: string) => {
+    const toml = `[coordination]\nurl = ${JSON.stringify(server.url())}\n[plugins.app-runtime]\ndurable_store = "coordination"\n`
+    const folder = makeProject(t, { 'app.vox': program('90s'), 'svc.toml': toml })
+    return serveProgram(t, folder, control.url, node, ',coordination-postgres')
+  }
+  const worker = await startWorker(t, control, 3_000)
+  const killed = await serveHost('desk')
+  await post(`${killed.app}/api/start`, { id: 'film' })
+  await post(`${killed.app}/api/start_double`, { id: 'double' })
+  await begins(worker, 1)
+  await killed.stop('SIGKILL')
+  const served = await serveHost('shelf')
+  const journal = await completed(served, 'film')
+  t.match(
+    journal.find(({ event }) => event === 'MeshActivity'),
+    { mesh_op: 'dispatch', control: 'dispatch_ok', node_id: 'gpu' }
+  )
+  t.equal(journal.filter(({ event }) => event === 'ActivityAttemptFailed').length, 0)
+  await completed(served, 'double', 0)
+  t.equal(worker.began.length, 2, 'each step is done once, also that of a child run')
+  await eventually(async () => ((await control.store.count('a2a:')) === 0 ? true : null))
 })

@@ -9,6 +9,7 @@ import {
   type ItemToken,
   MAX_COORDINATION_PAGE_BYTES,
   type NewItem,
+  type NodeVersion,
   type PutResult,
   RESULT_RETENTION_MS,
   type StoredItem
@@ -84,6 +85,29 @@ export function claimItems(queue: string, holder: string, options: ClaimOptions)
   }
 }
 
+/** Leases items to a node; see `Coordination.claimAs`. */
+export function claimItemsAs(
+  { scope, id, version }: NodeVersion,
+  queue: string,
+  options: ClaimOptions
+): SqlOperation<readonly ClaimedItem[] | null> {
+  const { statements, read } = claimItems(queue, id, options)
+  const claim = options.own === true ? CLAIM_OWN_AS : CLAIM_AS
+  return {
+    statements: [
+      ...statements.map(each => {
+        const isClaim = each.sql === CLAIM || each.sql === CLAIM_OWN
+        return isClaim ? { sql: claim, parameters: [...each.parameters, scope, version] } : each
+      }),
+      { sql: IS_VERSION, parameters: [scope, id, version] }
+    ],
+    read: results => (results.at(-1)?.rows.length === 1 ? read(results) : null)
+  }
+}
+
+const IS_VERSION = `select 1 from coord_nodes
+where scope = ?1 and node_id = ?2 and version = ?3 and record is not null`
+
 /** Makes items ready that are due: delayed ones, and those with an expired lease, which keep their fence. */
 const SWEEP = `update coord_items set state = 0 where id in (
   select id from coord_items where queue = ?1 and state in (1, 2) and visible_at <= ${NOW_MS}
@@ -115,17 +139,21 @@ const READY = `select id, priority, bytes from coord_items i
 const OWN_LEASED = `select id, priority, bytes from coord_items
     where queue = ?1 and state in (1, 2) and state = 1 and holder = ?2 and ${ALLOWED}
     order by priority desc, id limit ?3`
-const claim = (candidates: string): string => `update coord_items set
+const claim = (candidates: string, condition = ''): string => `update coord_items set
   state = 1, granted = 1, wanted = 0, error = null, holder = ?2, attempts = attempts + 1,
   fence = max(fence + 1, ${EPOCH_BASE}), visible_at = ${NOW_MS} + ?4
-where id in (select id from (
+where ${condition}id in (select id from (
   select id, bytes, sum(bytes) over (order by priority desc, id) as total from (${candidates}))
   where total - bytes < ${MAX_COORDINATION_PAGE_BYTES})
 returning ${COLUMNS}`
+const READY_OR_OWN = `select * from (${READY}) union all select * from (${OWN_LEASED}) order by priority desc, id limit ?3`
 const CLAIM = claim(READY)
-const CLAIM_OWN = claim(
-  `select * from (${READY}) union all select * from (${OWN_LEASED}) order by priority desc, id limit ?3`
-)
+const CLAIM_OWN = claim(READY_OR_OWN)
+const NODE_IS = `exists (select 1 from coord_nodes
+    where scope = ?6 and node_id = ?2 and version = ?7 and record is not null)
+  and `
+const CLAIM_AS = claim(READY, NODE_IS)
+const CLAIM_OWN_AS = claim(READY_OR_OWN, NODE_IS)
 /** Ends the tokens of expired items in a lane of which another item is leased now. */
 const REVOKE_LANES = `update coord_items set granted = 0
 where queue = ?1 and state = 0 and granted = 1 and lane is not null

@@ -54,6 +54,15 @@ where scope = ?1 and node_id in (select value from json_each(?2)) and record is 
 on conflict (scope, node_id) do update set at = excluded.at
 returning node_id`
 
+/** Marks a node as seen, and returns it. */
+export function seeNode(scope: string, id: string): SqlOperation<StoredNode | null> {
+  const { statements } = seeNodes(scope, [id])
+  return {
+    statements: [...statements, findStatement(scope, id)],
+    read: ([, found]) => toNode(found?.rows[0])
+  }
+}
+
 export function flagNode(scope: string, id: string, flags: NodeFlags): SqlOperation<boolean> {
   const { quarantined, maintenance, maintenanceUntil } = flags
   return {

@@ -180,9 +180,10 @@ begin
 end
 $$;
 
--- Runs several claims. Each request: {queue, holder, max, lease_ms, privacy?, own}. Once the bodies have 64 MiB, further
--- requests get nothing.
-create or replace function svc_coord.claims_v1(p_requests jsonb) returns table (
+-- Runs several claims. Each request: {queue, holder, max, lease_ms, privacy?, own, scope?, version?}. With scope, the holder
+-- must be a node with this version; otherwise there is one row without an id. Once the bodies have 64 MiB, further requests
+-- get nothing.
+create or replace function svc_coord.claims_v2(p_requests jsonb) returns table (
   request integer, id bigint, queue text, body text, priority smallint, lane text, privacy integer, attempts integer,
   max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint
 )
@@ -194,6 +195,17 @@ declare
   v_bytes bigint := 0;
 begin
   for v_request in select value from jsonb_array_elements(p_requests) loop
+    if v_request ? 'scope' and not exists (
+      select from svc_coord.nodes n
+      where n.scope = v_request ->> 'scope' and n.node_id = v_request ->> 'holder'
+        and n.version = (v_request ->> 'version')::bigint and n.removed_at is null
+    ) then
+      request := v_index;
+      id := null;
+      return next;
+      v_index := v_index + 1;
+      continue;
+    end if;
     v_privacy := case when v_request ? 'privacy'
       then array(select value::integer from jsonb_array_elements_text(v_request -> 'privacy')) end;
     for request, id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at in

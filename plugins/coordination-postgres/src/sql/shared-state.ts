@@ -117,20 +117,26 @@ begin
 end
 $$;
 
--- Sightings of the last second may be lost if the server crashes.
-create or replace function svc_coord.seen_v1(p_scopes text[], p_ids text[]) returns table (scope text, id text)
+-- Marks nodes as seen and returns them; request: index of the parameters. Sightings of the last second may be lost if the
+-- server crashes.
+create or replace function svc_coord.see_v1(p_scopes text[], p_ids text[]) returns table (
+  request integer, id text, record text, version bigint, quarantined boolean, maintenance boolean,
+  maintenance_until bigint, seen_at bigint
+)
 language plpgsql as $$
 #variable_conflict use_column
 begin
   perform set_config('synchronous_commit', 'off', true);
+  insert into svc_coord.seen (scope, node_id, at)
+    select distinct n.scope, n.node_id, svc_coord.now_v1()
+    from unnest(p_scopes, p_ids) as t (scope, id)
+    join svc_coord.nodes n on n.scope = t.scope and n.node_id = t.id and n.removed_at is null
+    order by n.scope, n.node_id
+    on conflict (scope, node_id) do update set at = greatest(svc_coord.seen.at, excluded.at);
   return query
-    insert into svc_coord.seen (scope, node_id, at)
-      select distinct n.scope, n.node_id, svc_coord.now_v1()
-      from unnest(p_scopes, p_ids) as t (scope, id)
-      join svc_coord.nodes n on n.scope = t.scope and n.node_id = t.id and n.removed_at is null
-      order by n.scope, n.node_id
-      on conflict (scope, node_id) do update set at = greatest(svc_coord.seen.at, excluded.at)
-      returning scope::text, node_id::text;
+    select t.ord::integer - 1, n.*
+    from unnest(p_scopes, p_ids) with ordinality as t (scope, id, ord)
+    cross join lateral svc_coord.node_v1(t.scope, t.id) n;
 end
 $$;
 
