@@ -72,8 +72,8 @@ const MIN_SUPERSEDED = 1_000
 interface Change<Row> {
   readonly revision: number
   readonly key: string
-  /** Absent: the key was removed. */
-  readonly row?: Row
+  /** Absent: the key was removed. Undefined once the change is superseded, since it may stay in the journal for long. */
+  row?: Row | undefined
 }
 
 /**
@@ -111,7 +111,8 @@ export class DeltaLog<Row> {
 
   /** Adds or replaces a row. */
   set(key: string, row: Row): void {
-    const change = { revision: this.#next(), key, row }
+    const change: Change<Row> = { revision: this.#next(), key, row }
+    this.#dropRow(key)
     this.#removed.delete(key)
     this.#rows.set(key, change)
     this.#record(change)
@@ -119,8 +120,9 @@ export class DeltaLog<Row> {
 
   /** Removes a row. Returns false if there is none. */
   remove(key: string): boolean {
+    this.#dropRow(key)
     if (!this.#rows.delete(key)) return false
-    const change = { revision: this.#next(), key }
+    const change: Change<Row> = { revision: this.#next(), key }
     this.#removed.set(key, change)
     if (this.#removed.size > this.#maxTombstones) {
       const [oldest] = this.#removed.values() as Iterable<Change<Row>> as [Change<Row>]
@@ -154,6 +156,11 @@ export class DeltaLog<Row> {
     }
     const cursor = !more ? this.#revision : last >= begun ? last : `${last}.${begun}`
     return { cursor: `${this.#id}.${cursor}`, reset: from === null, upsert, remove, more }
+  }
+
+  #dropRow(key: string): void {
+    const change = this.#rows.get(key)
+    if (change !== undefined) change.row = undefined
   }
 
   #next(): number {

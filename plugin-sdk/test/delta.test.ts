@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { type Delta, DeltaLog, defineOperation, definePlugin, deltaOperation, t as s } from '@svc/plugin-sdk'
 import { testPlugin } from '@svc/plugin-sdk/testing'
 import fc from 'fast-check'
@@ -85,6 +87,26 @@ t.test('rows that change thousands of times are sent once', t => {
   t.same([...client.rows.values()].sort(), [9993, 9994, 9995, 9996, 9997, 9998, 9999])
   t.same(log.read(client.cursor), { cursor: client.cursor, reset: false, upsert: [], remove: [], more: false })
   t.end()
+})
+
+t.test('a log keeps no row that was replaced or removed', async t => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const log = new DeltaLog<Row>()
+  // In a function, whose variables end with it.
+  const set = (value: number): WeakRef<Row> => {
+    const row = { key: 'a', value }
+    log.set('a', row)
+    return new WeakRef(row)
+  }
+  const replaced = Array.from({ length: 500 }, (_, value) => set(value))
+  log.remove('a')
+  log.set('b', { key: 'b', value: 1 })
+  // A weak reference keeps its target until the end of the turn.
+  await new Promise(resolve => setImmediate(resolve))
+  collect()
+  t.equal(replaced.filter(each => each.deref() !== undefined).length, 0)
+  t.same(log.read().upsert, [{ key: 'b', value: 1 }])
 })
 
 t.test('a cursor from before a forgotten removal gets all rows', t => {
