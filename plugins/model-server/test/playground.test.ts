@@ -8,7 +8,7 @@ import engine from '@svc/plugin-inference-onnx'
 import { isSvcError, type Plugin } from '@svc/plugin-sdk'
 import axe from 'axe-core'
 import { build } from 'esbuild'
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { openServer } from './open-server.ts'
 import { ToyEngine, type ToyOptions } from './toy-engine.ts'
@@ -51,6 +51,17 @@ function scripts(): Promise<Readonly<Record<string, string>>> {
     ([page, host]) => ({ '/playground.js': page, '/host.js': host })
   )
   return compiled
+}
+
+let browser: Promise<Browser> | undefined
+
+/** Returns the browser that all tests of this file share. It is launched for the first one. */
+async function launched(): Promise<Browser> {
+  if (browser === undefined) {
+    browser = chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
+    t.teardown(async () => (await browser)?.close())
+  }
+  return browser
 }
 
 interface Opened {
@@ -101,9 +112,11 @@ async function open(t: Test, { engine, settings, context = {} }: OpenOptions = {
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
-  t.teardown(() => browser.close())
-  const browserContext = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...context })
+  const browserContext = await (await launched()).newContext({
+    permissions: ['clipboard-read', 'clipboard-write'],
+    ...context
+  })
+  t.teardown(() => browserContext.close())
   await browserContext.addInitScript(axe.source)
   const page = await browserContext.newPage()
   page.setDefaultTimeout(20_000)

@@ -52,10 +52,9 @@ t.test('runs are started, signalled, shown and cancelled from the command line',
   const runOrder = (args: string) => svc(['workflow', 'run', 'order.vox', 'order', '--args', args])
   // Each starts a separate process.
   await Promise.all([
-    svc(['workflow', 'inspect', 'unknown']).then(ran => t.match(ran, { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })),
-    runOrder('{"thing":1}').then(ran => t.match(ran, { status: 1, stderr: /RUN_ARGUMENTS/ })),
-    runOrder('{}').then(ran => t.match(ran, { status: 1, stderr: 'item: expected str, found nothing' })),
-    runOrder('["cup", "two"]').then(ran => t.match(ran, { status: 1, stderr: 'count: expected int, found "two"' })),
+    runOrder('["cup", "two"]').then(ran =>
+      t.match(ran, { status: 1, stderr: /RUN_ARGUMENTS[\s\S]*count: expected int, found "two"/ })
+    ),
     svc(['workflow', 'run', 'order.vox', 'nothing']).then(ran =>
       t.match(ran, { status: 1, stderr: /it has order, fails/ })
     ),

@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 import t, { type Test } from 'tap'
 import { databaseDurable } from '#workflows'
 
-const KILLS = 36
+const KILLS = 20
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 
 const PROGRAM = `

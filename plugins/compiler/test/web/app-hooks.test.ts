@@ -99,15 +99,19 @@ t.test('generated hooks type-check in strict mode, for browsers and mobile devic
     'link.vox':
       '@deep_link { routes: { "/a": "/" } }\n@push { on_register: kept }\nfn kept(token: str) { print(token) }\n'
   })
-  for (const name of ['app', 'push', 'link']) {
-    for (const target of [undefined, 'native']) {
-      const out = join(folder, `${name}-${target}`)
-      const result = await build(join(folder, `${name}.vox`), out, { scaffold: true, mobile_target: target })
-      t.equal(result.code, 0, result.err)
-      install(out)
-      if (target !== undefined) installCapacitor(out)
-      t.equal(await typeCheck(out), '', `${name} for ${target}`)
-    }
+  const cases = [
+    ['app', undefined],
+    ['app', 'native'],
+    ['push', undefined],
+    ['link', 'native']
+  ] as const
+  for (const [name, target] of cases) {
+    const out = join(folder, `${name}-${target}`)
+    const result = await build(join(folder, `${name}.vox`), out, { scaffold: true, mobile_target: target })
+    t.equal(result.code, 0, result.err)
+    install(out)
+    if (target !== undefined) installCapacitor(out)
+    t.equal(await typeCheck(out), '', `${name} for ${target}`)
   }
 })
 

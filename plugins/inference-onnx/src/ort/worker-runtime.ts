@@ -45,7 +45,7 @@ export class WorkerRuntime implements Runtime {
   /** `module`: absolute path of the entry of the onnxruntime-node package. */
   constructor(module: string, version: string) {
     this.name = `onnxruntime ${version} (worker)`
-    this.#worker = new Worker(SOURCE, { eval: true, workerData: { module } })
+    this.#worker = new Worker(SOURCE, { eval: true, workerData: { module }, execArgv: [] })
     this.#worker.unref()
     this.#worker.on('message', (reply: WorkerReply) => this.#settle(reply))
     this.#worker.on('error', error => this.#fail(`ended with an error: ${error.message}`))
