@@ -218,17 +218,18 @@ export class WorkflowRuntime {
     const { workflows } = this.#durable
     const machine = this.#machine
     for (;;) {
-      const left = wakeAt === null ? SIGNAL_POLL_MS : wakeAt - this.#durable.now()
+      const left = wakeAt === null ? Number.POSITIVE_INFINITY : wakeAt - this.#durable.now()
       if (left <= 0) return
       if (signal !== null && workflows.signal(runId, signal) !== null) return
       if (signal !== null && workflows.find(runId)?.status !== 'waiting') return
       const { skipsTime, notify } = this.#durable
+      const pause = signal === null ? left : Math.min(left, SIGNAL_POLL_MS)
       // With simulated time, no one else can send the signal.
-      if (skipsTime ? wakeAt === null && notify === null : left >= machine.timeLeft()) {
+      if (skipsTime ? wakeAt === null && notify === null : pause >= machine.timeLeft()) {
         const awaited = wakeAt === null ? `the signal ${signal}` : new Date(wakeAt).toISOString()
         fail('RUN_WORKFLOW_PENDING', `the run ${runId} continues without its caller: it waits for ${awaited}`)
       }
-      this.#durable.sleep(signal === null ? left : Math.min(left, SIGNAL_POLL_MS))
+      this.#durable.sleep(pause)
     }
   }
 

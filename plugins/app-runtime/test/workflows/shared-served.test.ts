@@ -44,6 +44,24 @@ fn tell_later(name: str) to Result[str] {
     story(name) with { id: "story-" + name, detach: true }
 }
 
+@mutation
+fn tell_twice(name: str) to Result[str] {
+    db.Note.insert({ text: name + " is rolled back" })
+    story(name) with { id: "story-" + name, detach: true }
+    Error("no")
+}
+
+actor Teller {
+    state told: int = 0
+    on tell(name: str) to Result[str] {
+        told = told + 1
+        story(name) with { id: "story-" + name, detach: true }
+    }
+}
+
+@server
+fn tell_by_actor(name: str) to Result[str] { spawn(Teller).tell(name) }
+
 @query
 fn notes() to List[str] { db.Note.all().map(fn(note) note.text) }
 `
@@ -112,13 +130,16 @@ t.test('two hosts with separate databases share the runs of a program', { skip: 
   t.match(await first.post('/api/told', { name: 'a' }), { status: 200, body: 'told a' }, 'its signal is consumed again')
   t.equal((await written('a')).filter(note => note === 'a ends well').length, 2)
 
-  t.match(await first.post('/api/mutation/tell_later', { name: 'c' }), {
-    status: 409,
-    body: { code: 'RUN_WORKFLOW_TRANSACTION' }
-  })
-  t.same(await written('c'), [], 'the transaction is rolled back')
-  t.match(await send(second, 'story-c/cancel'), { status: 404 })
-  t.match(await first.post('/api/remotely', {}), { body: { code: 'RUN_UNSUPPORTED' } })
+  t.match(await first.post('/api/mutation/tell_later', { name: 'c' }), { status: 200, body: 'story-c' })
+  await awaitsEnd(second, 'story-c')
+  t.same(await written('c'), ['c begins', 'c comes later', 'c goes on'], 'a mutation starts a run')
+  t.match(await first.post('/api/mutation/tell_twice', { name: 'e' }), { body: { code: 'RUN_REFUSED' } })
+  t.match(await first.post('/api/tell_by_actor', { name: 'f' }), { status: 200, body: 'story-f' })
+  await awaitsEnd(second, 'story-f')
+  t.match(await send(second, 'story-e/cancel'), { status: 404 }, 'the run is rolled back with its transaction')
+  t.match(await first.post('/api/remotely', {}), { status: 200, body: 1 }, 'a step for the mesh, without a mesh')
+  for (const id of ['story-c', 'story-f'])
+    t.match(await send(second, `${id}/cancel`), { body: { status: 'cancelled' } })
 
   // Which host performs a turn is open, so that the one that is killed has begun it.
   await first.post('/api/tell', { name: 'd' })
@@ -141,7 +162,7 @@ t.test('two hosts with separate databases share the runs of a program', { skip: 
   t.match((await command('list')).stdout, /story-d/)
   t.match((await command('run', 'app.vox', 'short', '--run-id', 'short-1')).stdout, /42/, 'a command of the host')
   t.match(await shown(second, 'short-1'), { run: { status: 'completed' } })
-  t.match(await send(second, 'prune', { keep_runs: 0 }), { status: 200, body: { runs: 5 } })
+  t.match(await send(second, 'prune', { keep_runs: 0 }), { status: 200, body: { runs: 7 } })
   t.match(await ask(`${second.url}/api/workflows`), { body: { runs: [] } })
 })
 
@@ -157,6 +178,12 @@ t.test('a run continues when its server was killed', { skip: noPostgres }, async
   const { status, body } = await app.post('/api/tell', { name: 'b' })
   t.ok(status >= 500, 'a run is not started without its server')
   t.match(body, { code: 'CRD_UNAVAILABLE' })
+  t.match(
+    await app.post('/api/mutation/tell_later', { name: 'c' }),
+    { status: 200 },
+    'a mutation needs only its database'
+  )
+  t.ok((await notes(app)).includes('c comes later'))
   await server.up()
   await until(
     () => shown(app, 'story-a'),
@@ -164,7 +191,17 @@ t.test('a run continues when its server was killed', { skip: noPostgres }, async
   )
   t.match(await send(app, 'story-a/signals', { key: 'end', payload: { mood: 'well' } }), { status: 200 })
   t.match(await app.post('/api/told', { name: 'a' }), { status: 200, body: 'told a' })
-  t.same([...new Set(await notes(app))], ['a begins', 'a goes on', 'a ends well'], 'at least once, and in order')
+  const told = async (name: string) => (await notes(app)).filter(note => note.startsWith(`${name} `))
+  t.same([...new Set(await told('a'))], ['a begins', 'a goes on', 'a ends well'], 'at least once, and in order')
+  await until(
+    () => shown(app, 'story-c'),
+    ({ run }) => run?.waits_for === 'end'
+  )
+  t.same(
+    [...new Set(await told('c'))],
+    ['c comes later', 'c begins', 'c goes on'],
+    'its run starts once the server is back'
+  )
   t.match(await send(app, 'story-b/cancel'), { status: 404 })
 })
 
