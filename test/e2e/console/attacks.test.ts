@@ -5,7 +5,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { runSvc } from '../run-svc.ts'
 import { makeProject, type Served, serve } from '../served-project.ts'
-import { callFrom, launch, noBrowser, openConsole, settled, signInUrl } from './browser.ts'
+import { callFrom, launch, noBrowser, openConsole, REBOUND_HOST, settled, signInUrl } from './browser.ts'
 import { HOSTILE, rowsPlugin } from './rows-plugin.ts'
 
 const SETTINGS = `kernel.plugin_directories = ["plugins"]
@@ -27,8 +27,12 @@ const API = [
   { method: 'GET', path: '/ui/api/anything' }
 ]
 
-function startConsole(t: Test): Promise<Served> {
-  return serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': SETTINGS }))
+let served: Promise<Served> | undefined
+
+/** Returns the server of this file. */
+function startConsole(): Promise<Served> {
+  served ??= serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': SETTINGS }))
+  return served
 }
 
 /** Server of another page, on another port. Its pages are empty. */
@@ -127,7 +131,7 @@ function attack(page: Page, target: string, token: string, asset: string): Promi
 }
 
 t.test('a page of another origin gets nothing and changes nothing', { skip: noBrowser }, async t => {
-  const server = await startConsole(t)
+  const server = await startConsole()
   const { port } = await startStranger(t)
   const browser = await launch(t)
   const owner = await openConsole(browser, server)
@@ -193,13 +197,13 @@ t.test('a page of another origin gets nothing and changes nothing', { skip: noBr
 })
 
 t.test('a host name of a stranger that DNS points at the console is refused', { skip: noBrowser }, async t => {
-  const server = await startConsole(t)
-  const browser = await launch(t, ['--host-resolver-rules=MAP rebound.example 127.0.0.1'])
+  const server = await startConsole()
+  const browser = await launch(t)
   const context = await browser.newContext()
   const page = await context.newPage()
   const { port } = new URL(server.url)
   for (const path of ['/', '/ui/api/session', '/ui/assets/main.js']) {
-    const response = await page.goto(`http://rebound.example:${port}${path}`)
+    const response = await page.goto(`http://${REBOUND_HOST}:${port}${path}`)
     t.equal(response?.status(), 403, path)
     t.match(await response?.text(), 'HTTP_HOST_FORBIDDEN', path)
   }
@@ -222,7 +226,7 @@ function send(
 }
 
 t.test('stolen halves of a session', { skip: noBrowser }, async t => {
-  const server = await startConsole(t)
+  const server = await startConsole()
   const browser = await launch(t)
   const { context, page } = await openConsole(browser, server)
   const { cookie, token } = await halvesOf(context, page)
@@ -241,7 +245,7 @@ t.test('stolen halves of a session', { skip: noBrowser }, async t => {
     t.match(await call(headers), { status: 401, body: /DSH_SESSION_REQUIRED/ }, name)
   for (const origin of ['null', 'http://127.0.0.1:1', 'https://example.org'])
     t.equal((await call({ cookie, 'x-svc-token': token, origin, ...same })).status, 403, origin)
-  for (const host of ['rebound.example', `rebound.example:${new URL(server.url).port}`, '127.0.0.1.example.org'])
+  for (const host of [REBOUND_HOST, `${REBOUND_HOST}:${new URL(server.url).port}`, '127.0.0.1.example.org'])
     t.match(
       await call({ cookie, 'x-svc-token': token, host, ...same }),
       { status: 403, body: /HTTP_HOST_FORBIDDEN/ },
@@ -264,7 +268,7 @@ t.test('stolen halves of a session', { skip: noBrowser }, async t => {
 })
 
 t.test('a sign-in code leaves no trace', { skip: noBrowser }, async t => {
-  const server = await startConsole(t)
+  const server = await startConsole()
   const stranger = await startStranger(t)
   const browser = await launch(t)
   const context = await browser.newContext()
@@ -302,7 +306,7 @@ t.test('a sign-in code leaves no trace', { skip: noBrowser }, async t => {
 })
 
 t.test('a session that a stranger planted is not the one of the person who signs in', { skip: noBrowser }, async t => {
-  const server = await startConsole(t)
+  const server = await startConsole()
   const browser = await launch(t)
   const thief = await openConsole(browser, server, { role: 'viewer' })
   const planted = await halvesOf(thief.context, thief.page)
@@ -322,7 +326,7 @@ t.test('a session that a stranger planted is not the one of the person who signs
 })
 
 t.test('texts of strangers stay text on every page', { skip: noBrowser }, async t => {
-  const server = await startConsole(t)
+  const server = await startConsole()
   const browser = await launch(t)
   const { page, problems, open } = await openConsole(browser, server)
   const hostile = encodeURIComponent(HOSTILE)

@@ -1,22 +1,38 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import type { Test } from 'tap'
+import tap, { type Test } from 'tap'
 import { runSvc } from '../run-svc.ts'
 import type { Served } from '../served-project.ts'
 
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
+/** Host name of a stranger, which DNS points at the console. */
+export const REBOUND_HOST = 'rebound.example'
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  `--host-resolver-rules=MAP ${REBOUND_HOST} 127.0.0.1`
+]
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Reason to skip tests that need a browser; false if it is installed, or if the environment requires it. */
 export const noBrowser =
   existsSync(EXECUTABLE) || process.env.SVC_TEST_BROWSER === 'required' ? false : `${EXECUTABLE} is not installed`
 
-/** Starts a browser that is closed after the test. */
-export async function launch(t: Test, flags: readonly string[] = []): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS, ...flags] })
-  t.teardown(() => browser.close())
+let started: Promise<Browser> | undefined
+
+/** Returns the browser of this process. Its contexts, which share nothing, are closed after the test. */
+export async function launch(t: Test): Promise<Browser> {
+  started ??= start()
+  const browser = await started
+  t.teardown(() => Promise.all(browser.contexts().map(context => context.close())))
+  return browser
+}
+
+async function start(): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
+  tap.teardown(() => browser.close())
   return browser
 }
 
@@ -47,7 +63,6 @@ export async function openConsole(
     viewport: { width: 1440, height: 900 },
     ...options
   })
-  await context.addInitScript(AXE)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('console', message => {
@@ -90,6 +105,7 @@ export async function drawn(page: Page): Promise<void> {
 
 /** Returns what axe finds wrong with the page, one line for each element. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(`${AXE};0`)
   const violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[] =
     await page.evaluate('axe.run().then(result => result.violations)')
   return violations.flatMap(({ id, help, nodes }) =>

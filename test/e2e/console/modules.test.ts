@@ -7,7 +7,7 @@ import { makeProject, type Served, serve, writeFiles } from '../served-project.t
 import { type ConsolePage, callFrom, launch, noBrowser, openConsole } from './browser.ts'
 import { buttonsPage, modulePlugin } from './module-plugin.ts'
 
-const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n'
+const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n[plugins.model-server]\nenabled = false\n'
 const ISOLATED = `${SETTINGS}[plugins.boxed]\nisolation = "process"\n`
 
 /** Presses a button of a module page and returns what the page shows as its result. */
@@ -41,11 +41,17 @@ async function destructiveCall(t: Test, { page }: ConsolePage, place: Page | Fra
   t.pass('the person confirmed it')
 }
 
+let served: Promise<Served> | undefined
+
+/** Returns the server of the tests whose plugin runs in its process. */
+function startDrawn(): Promise<Served> {
+  const files = modulePlugin('drawn', { buttons: buttonsPage('drawn', 'first') })
+  served ??= serve(t, makeProject(t, { ...files, 'svc.toml': SETTINGS }), ['--watch'])
+  return served
+}
+
 t.test('a page module draws in a shadow root and calls what it declares', { skip: noBrowser }, async t => {
-  const server = await serve(
-    t,
-    makeProject(t, { ...modulePlugin('drawn', { buttons: buttonsPage('drawn', 'first') }), 'svc.toml': SETTINGS })
-  )
+  const server = await startDrawn()
   const signedIn = await openConsole(await launch(t), server)
   const { page, problems, open } = signedIn
   await open('/ui/p/drawn/buttons')
@@ -93,11 +99,7 @@ t.test('a page module draws in a shadow root and calls what it declares', { skip
 })
 
 t.test('a saved page is replaced in the open tab', { skip: noBrowser }, async t => {
-  const server = await serve(
-    t,
-    makeProject(t, { ...modulePlugin('drawn', { buttons: buttonsPage('drawn', 'first') }), 'svc.toml': SETTINGS }),
-    ['--watch']
-  )
+  const server = await startDrawn()
   const { page, problems, open } = await openConsole(await launch(t), server)
   await open('/ui/p/drawn/buttons')
   await page.getByRole('heading', { name: 'first' }).waitFor()

@@ -1,17 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { runSvc } from '../run-svc.ts'
 import { makeProject, type Served, serve } from '../served-project.ts'
 import { accessibilityProblems, callFrom, launch, noBrowser, openConsole, settled, signInUrl } from './browser.ts'
 import { rowsPlugin } from './rows-plugin.ts'
 
-const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n'
+const SETTINGS = 'kernel.plugin_directories = ["plugins"]\n[plugins.model-server]\nenabled = false\n'
 const SIGN_IN = 'Sign in to the svc console'
 
-function startConsole(t: Test, argv: readonly string[] = [], settings = SETTINGS): Promise<Served> {
-  return serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': settings }), argv)
+let served: Promise<Served> | undefined
+
+/** Returns the server of this file. */
+function startConsole(): Promise<Served> {
+  served ??= serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': SETTINGS }))
+  return served
 }
 
 async function isSignedOut(page: Page): Promise<boolean> {
@@ -28,24 +32,26 @@ function sessionIdOf(page: Page): Promise<string> {
 }
 
 t.test('the page to sign in', { skip: noBrowser }, async t => {
-  const server = await startConsole(t)
+  const server = await startConsole()
   const browser = await launch(t)
 
   await t.test('has no error and no accessibility problem', async t => {
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const width of [1440, 390]) {
-        const { context, page, problems } = await openConsole(browser, server, {
-          colorScheme,
-          viewport: { width, height: 844 }
-        })
-        await page.getByRole('button', { name: 'Sign out' }).click()
-        await page.getByRole('heading', { name: SIGN_IN }).waitFor()
-        t.same(await accessibilityProblems(page), [], `${colorScheme} ${width}`)
-        t.same(problems, [], `${colorScheme} ${width}`)
-        if (process.env.SHOTS !== undefined)
-          await page.screenshot({ path: `${process.env.SHOTS}/sign-in-${colorScheme}-${width}.png` })
-        await context.close()
-      }
+    for (const [colorScheme, width] of [
+      ['light', 1440],
+      ['dark', 390]
+    ] as const) {
+      const { context, page, problems } = await openConsole(browser, server, {
+        colorScheme,
+        viewport: { width, height: 844 }
+      })
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { name: SIGN_IN }).waitFor()
+      t.same(await accessibilityProblems(page), [], `${colorScheme} ${width}`)
+      t.same(problems, [], `${colorScheme} ${width}`)
+      if (process.env.SHOTS !== undefined)
+        await page.screenshot({ path: `${process.env.SHOTS}/sign-in-${colorScheme}-${width}.png` })
+      await context.close()
+    }
   })
 
   await t.test('takes a pasted address, without a mouse', async t => {
@@ -101,8 +107,10 @@ t.test('what a role sees and may do', { skip: noBrowser }, async t => {
   const browser = await launch(t)
   for (const readOnly of [false, true])
     await t.test(readOnly ? 'in a read-only console' : 'in the console', async t => {
-      const settings = `${SETTINGS}[plugins.dashboard]\nread_only = ${readOnly}\n`
-      const server = await startConsole(t, [], settings)
+      const settings = `${SETTINGS}[plugins.dashboard]\nread_only = true\n`
+      const server = readOnly
+        ? await serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': settings }))
+        : await startConsole()
       for (const [role, statuses] of Object.entries(expected)) {
         const { context, page, open } = await openConsole(browser, server, { role })
         for (const [operation, status] of Object.entries(statuses)) {
@@ -131,7 +139,7 @@ t.test('what a role sees and may do', { skip: noBrowser }, async t => {
 })
 
 t.test('a session ends in every open tab', { skip: noBrowser }, async t => {
-  const server = await startConsole(t)
+  const server = await startConsole()
   const browser = await launch(t)
   const owner = await openConsole(browser, server)
 
