@@ -3,18 +3,24 @@ import { noPostgres, PostgresServer } from '@svc/plugin-coordination-postgres/te
 import t, { type Test } from 'tap'
 import { makeProject, type Served, serve } from '../../../test/e2e/served-project.ts'
 import { type Control, eventually, openControl, TOKEN, WORKS } from './bed.ts'
-import { type Child, startHost } from './processes.ts'
+import { type FaultHost, type FaultHostOptions, localHost } from './fault-host.ts'
+import { startHost } from './processes.ts'
 
-const program = (timeout: string) => `
-activity mesh_render(task: str) to Result[str] with { mens: "dispatch", labels: "gpu", timeout: "${timeout}", retries: 50, initial_backoff: "200ms", max_backoff: "1s" } {
+const activity = (name: string, timeout: string) => `
+activity ${name}(task: str) to Result[str] with { mens: "dispatch", labels: "gpu", timeout: "${timeout}", retries: 50, initial_backoff: "200ms", max_backoff: "1s" } {
     Ok("here")
-}
+}`
+const PROGRAM = `${activity('mesh_render', '90s')}
+${activity('mesh_preview', '8s')}
 workflow film(task: str) to Result[str] { mesh_render(task) }
 workflow double(task: str) to Result[str] { film(task) }
+workflow trailer(task: str) to Result[str] { mesh_preview(task) }
 @server
 fn start_double(id: str) to Result[str] { double("Render it") with { id: id, detach: true } }
 @server
 fn start(id: str) to Result[str] { film("Render it") with { id: id, detach: true } }
+@server
+fn preview(id: str) to Result[str] { trailer("Preview it") with { id: id, detach: true } }
 `
 
 interface Entry {
@@ -72,9 +78,14 @@ const completed = (served: Served, id: string, count = 1) =>
     () => `the run ${id} completes:\n${served.lines.slice(-20).join('\n')}`
   )
 
-/** Starts the worker; resolves when it has joined, since a step without a node fails at once. */
-async function startWorker(t: Test, { url, store }: Control, workMs: number): Promise<Child> {
-  const worker = await startHost(t, { name: 'gpu', url, orchestrator: WORKS, mesh: { labels: ['gpu'] }, workMs })
+/** Starts the worker `gpu`; resolves when it has joined, since a step without a node fails at once. */
+async function startWorker<A extends FaultHost>(
+  t: Test,
+  { url, store }: Control,
+  start: (t: Test, options: FaultHostOptions) => Promise<A>,
+  workMs: number
+): Promise<A> {
+  const worker = await start(t, { name: 'gpu', url, orchestrator: WORKS, mesh: { labels: ['gpu'] }, workMs })
   await eventually(
     () => store.nodes.find('default', 'gpu'),
     () => 'the worker joins'
@@ -82,60 +93,61 @@ async function startWorker(t: Test, { url, store }: Control, workMs: number): Pr
   return worker
 }
 
-const begins = (worker: Child, count: number) =>
+const begins = (worker: FaultHost, count: number) =>
   eventually(
     () => (worker.began.length >= count ? true : null),
     () => `the worker begins job ${count}`
   )
 
-t.test('a killed process of a workflow finds the step that it began: the step is done once', async t => {
+t.test('mesh steps of a workflow, while processes are killed', async t => {
   const control = await openControl(t)
-  const folder = makeProject(t, { 'app.vox': program('90s') })
-  const worker = await startWorker(t, control, 3_000)
-  const killed = await serveProgram(t, folder, control.url)
-  await post(`${killed.app}/api/start`, { id: 'film' })
+  const folder = makeProject(t, { 'app.vox': PROGRAM })
+  const worker = await startWorker(t, control, localHost, 3_000)
+  const first = await serveProgram(t, folder, control.url)
+  await post(`${first.app}/api/start`, { id: 'film' })
   await begins(worker, 1)
-  await killed.stop('SIGKILL')
+  await first.stop('SIGKILL')
   const served = await serveProgram(t, folder, control.url)
-  const journal = await completed(served, 'film')
-  t.match(
-    journal.find(({ event }) => event === 'MeshActivity'),
-    { mesh_op: 'dispatch', control: 'dispatch_ok', node_id: 'gpu' }
-  )
-  t.equal(journal.filter(({ event }) => event === 'ActivityAttemptFailed').length, 0)
-  t.equal(worker.began.length, 1)
 
-  await post(`${served.url}/api/workflows/film/reset`, {})
-  await completed(served, 'film', 2)
-  t.equal(worker.began.length, 2, 'a reset step is done again')
-  await eventually(async () => ((await control.store.count('a2a:')) === 0 ? true : null))
-})
+  await t.test('a killed process of a workflow finds the step that it began: the step is done once', async t => {
+    const journal = await completed(served, 'film')
+    t.match(
+      journal.find(({ event }) => event === 'MeshActivity'),
+      { mesh_op: 'dispatch', control: 'dispatch_ok', node_id: 'gpu' }
+    )
+    t.equal(journal.filter(({ event }) => event === 'ActivityAttemptFailed').length, 0)
+    t.equal(worker.began.length, 1)
 
-t.test('the step of a killed worker is retried, and its error names the node', async t => {
-  const control = await openControl(t)
-  const folder = makeProject(t, { 'app.vox': program('8s') })
-  const served = await serveProgram(t, folder, control.url)
-  const killed = await startWorker(t, control, 600_000)
-  await post(`${served.app}/api/start`, { id: 'film' })
-  await begins(killed, 1)
-  await killed.kill()
-  const failed = await eventually(async () => {
-    const { journal } = await inspect(served, 'film')
-    return journal.find(({ event }) => event === 'ActivityAttemptFailed') ?? null
+    await post(`${served.url}/api/workflows/film/reset`, {})
+    await completed(served, 'film', 2)
+    t.equal(worker.began.length, 2, 'a reset step is done again')
+    await eventually(async () => ((await control.store.count('a2a:')) === 0 ? true : null))
+    await worker.close()
   })
-  const worker = await startWorker(t, control, 0)
-  const journal = await completed(served, 'film')
-  t.match(failed, {
-    attempt: 1,
-    max_attempts: 51,
-    error: /mesh_render: the time limit of the step is over: the node gpu has not finished the job/
+
+  await t.test('the step of a killed worker is retried, and its error names the node', async t => {
+    const killed = await startWorker(t, control, startHost, 600_000)
+    await post(`${served.app}/api/preview`, { id: 'trailer' })
+    await begins(killed, 1)
+    await killed.kill()
+    const failed = await eventually(async () => {
+      const { journal } = await inspect(served, 'trailer')
+      return journal.find(({ event }) => event === 'ActivityAttemptFailed') ?? null
+    })
+    const worker = await startWorker(t, control, localHost, 0)
+    const journal = await completed(served, 'trailer')
+    t.match(failed, {
+      attempt: 1,
+      max_attempts: 51,
+      error: /mesh_preview: the time limit of the step is over: the node gpu has not finished the job/
+    })
+    t.ok(journal.some(({ event }) => event === 'ActivityRetryScheduled'))
+    t.ok(worker.began.length >= 1)
+    t.notOk(
+      worker.began.some(({ key }) => key === killed.began[0]?.key),
+      'each attempt is another job'
+    )
   })
-  t.ok(journal.some(({ event }) => event === 'ActivityRetryScheduled'))
-  t.ok(worker.began.length >= 1)
-  t.notOk(
-    worker.began.some(({ key }) => key === killed.began[0]?.key),
-    'each attempt is another job'
-  )
 })
 
 t.test('a step of a killed host is done once, and its run continues on another host', { skip: noPostgres }, async t => {
@@ -144,10 +156,10 @@ t.test('a step of a killed host is done once, and its run continues on another h
   t.teardown(() => server.remove())
   const serveHost = (node: string) => {
     const toml = `[coordination]\nurl = ${JSON.stringify(server.url())}\n[plugins.app-runtime]\ndurable_store = "coordination"\n`
-    const folder = makeProject(t, { 'app.vox': program('90s'), 'svc.toml': toml })
+    const folder = makeProject(t, { 'app.vox': PROGRAM, 'svc.toml': toml })
     return serveProgram(t, folder, control.url, node, ',coordination-postgres')
   }
-  const worker = await startWorker(t, control, 3_000)
+  const worker = await startWorker(t, control, localHost, 3_000)
   const killed = await serveHost('desk')
   await post(`${killed.app}/api/start`, { id: 'film' })
   await post(`${killed.app}/api/start_double`, { id: 'double' })
