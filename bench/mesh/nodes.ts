@@ -1,12 +1,13 @@
 /**
  * CPU time and traffic of a control plane by the number of idle nodes, on PostgreSQL. The nodes run all loops of the
  * plugin with its default intervals: heartbeats, lists of nodes, and waits for work and for requests. Each node has
- * separate connections; a process has at most 250 nodes. Control plane and database are measured separately.
+ * separate connections; a process has at most 250 nodes. Control plane and database are measured separately. Small numbers
+ * of nodes are measured at the same time, each with its own control plane and database, since they need little of the CPU.
  *
  *   node --import tsx --conditions=svc-source bench/mesh/nodes.ts [--json] [--nodes N,N,…] [--rounds N] [--seconds N]
  *     [--plot FILE]
  *
- * `--seconds`: duration of a round; the default is the interval of heartbeats. `--plot`: writes the CPU time by the number
+ * `--seconds`: duration of a round; all rounds together have several intervals of heartbeats. `--plot`: writes the CPU time by the number
  * of nodes as SVG. Needs Linux.
  */
 import { writeFileSync } from 'node:fs'
@@ -14,7 +15,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { MESH_PATH } from '@svc/contracts'
-import pg from 'pg'
 import { type Figure, figureOf, MIN_ROUNDS, withRange } from '../figures.ts'
 import { isSmoke } from '../smoke-mode.ts'
 import { type Server, startPostgres } from '../task-queues/servers.ts'
@@ -46,6 +46,9 @@ export interface NodesResult {
 
 const NODES_PER_PROCESS = 250
 const HEARTBEAT_SECONDS = 30
+const ROUND_SECONDS = 20
+/** Numbers of nodes up to this one are measured at the same time. */
+const MAX_TOGETHER = 100
 const LEASE_MS = 120_000
 const MAX_PLANE_CPU_MS = 0.15
 /** Each node reads the complete list once, before the rounds begin. */
@@ -57,15 +60,25 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
     nodes: { type: 'string', default: isSmoke ? '1,5' : '1,10,100,1000' },
     rounds: { type: 'string', default: isSmoke ? '1' : String(MIN_ROUNDS) },
-    seconds: { type: 'string', default: isSmoke ? '1' : String(HEARTBEAT_SECONDS) },
+    seconds: { type: 'string', default: isSmoke ? '1' : String(ROUND_SECONDS) },
     plot: { type: 'string' }
   }
 })
 
+/** Measures a number of nodes with its own database; null if there is no database server. */
+async function point(program: Program, nodes: number): Promise<NodesPoint | null> {
+  const home = join(folder.path, `postgres-${nodes}`)
+  const postgres = await leftOut.open('PostgreSQL', () => startPostgres(home))
+  if (postgres === null) return null
+  try {
+    return await measure(program, postgres, postgresPid(join(home, 'data')), nodes)
+  } finally {
+    await postgres.stop()
+  }
+}
+
 async function measure(program: Program, postgres: Server, pid: number, nodes: number): Promise<NodesPoint> {
-  const database = `nodes_${nodes}`
-  await createDatabase(postgres, database)
-  const plane = await startPlane(program, urlOf(postgres).replace(/\/postgres$/, `/${database}`), LEASE_MS)
+  const plane = await startPlane(program, urlOf(postgres), LEASE_MS)
   const children: Child[] = []
   try {
     const ids = Array.from({ length: nodes }, (_, index) => `node-${index}`)
@@ -115,13 +128,6 @@ async function measure(program: Program, postgres: Server, pid: number, nodes: n
   }
 }
 
-async function createDatabase(postgres: Server, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: urlOf(postgres) })
-  await client.connect()
-  await client.query(`create database ${name}`)
-  await client.end()
-}
-
 async function allJoined(url: string, nodes: number): Promise<void> {
   const limit = performance.now() + JOIN_LIMIT_MS
   for (;;) {
@@ -150,17 +156,15 @@ function plotOf(points: readonly NodesPoint[]): string {
 
 const folder = openFolder('nodes')
 const leftOut = new LeftOut()
-const home = join(folder.path, 'postgres')
-const postgres = await leftOut.open('PostgreSQL', () => startPostgres(home))
 try {
-  const points: NodesPoint[] = []
-  if (postgres !== null) {
-    const program = await compiledProgram(folder.path)
-    const pid = postgresPid(join(home, 'data'))
-    for (const nodes of values.nodes.split(',').map(Number)) points.push(await measure(program, postgres, pid, nodes))
-  }
+  const program = await compiledProgram(folder.path)
+  const sizes = values.nodes.split(',').map(Number)
+  const small = sizes.filter(nodes => nodes <= MAX_TOGETHER)
+  const measured = await Promise.all(small.map(nodes => point(program, nodes)))
+  for (const nodes of sizes.filter(each => each > MAX_TOGETHER)) measured.push(await point(program, nodes))
+  const points = measured.filter(each => each !== null).sort((one, other) => one.nodes - other.nodes)
   if (values.plot !== undefined && points.length > 0) writeFileSync(values.plot, plotOf(points))
-  const result: NodesResult = { points, left_out: leftOut.reasons }
+  const result: NodesResult = { points, left_out: [...new Set(leftOut.reasons)] }
   if (values.json) process.stdout.write(`${JSON.stringify({ benchmark: 'mesh/nodes', ...result })}\n`)
   else {
     for (const { nodes, plane_cpu_ms, postgres_cpu_ms, bytes, requests } of points)
@@ -170,7 +174,6 @@ try {
     process.stdout.write(leftOut.text())
   }
 } finally {
-  await postgres?.stop()
   folder.remove()
 }
 process.exit()
