@@ -5,8 +5,11 @@ import { openStore } from './stores.ts'
 
 const PLAN = { session: null, node: null, version: null }
 
+const newRun = (runId: string, parent: string | null = null) =>
+  ({ runId, workflow: 'w', program: 'p', args: '[]', parent, plannedSteps: 1, delayMs: 0, plan: PLAN }) as const
+
 const create = (runs: SharedWorkflowRuns, runId: string, parent: string | null = null, at = 1) =>
-  runs.create({ runId, workflow: 'w', program: 'p', args: '[]', parent, plannedSteps: 1, delayMs: 0, plan: PLAN }, at)
+  runs.create(newRun(runId, parent), at)
 
 /** Claims a run that a scheduler can claim. */
 async function claimed(runs: SharedWorkflowRuns, runId: string, leaseMs = 60_000) {
@@ -169,5 +172,78 @@ t.test('workflow runs in PostgreSQL', { skip: noPostgres }, async t => {
     await stores[0].newEpoch()
     t.notOk(await runs.record('r', again?.token ?? token, COMPLETED, turn))
     t.ok(await runs.record('r', await claimed(runs, 'r'), COMPLETED, turn))
+  })
+
+  const meshStep = { key: 'r svc.mesh:1', body: '{}' }
+  const awaited = [{ meshStep, turn: { status: 'waiting', wakeAt: null, waitingFor: 'svc.mesh:1' } }] as const
+  const answer = (runId: string, payload = '"a"') => ({ runId, key: 'svc.mesh:1', payload })
+  const lease = { max: 9, leaseMs: 60_000 }
+
+  await t.test('a step for the mesh is stored with its wait, or not at all', async t => {
+    const [runs] = open()
+    await create(runs, 'r')
+    const token = await claimed(runs, 'r')
+    t.notOk(await runs.record('r', { ...token, fence: token.fence - 1 }, awaited, turn))
+    t.match(await runs.outlook('p', 'mesh'), { isReady: false })
+    t.ok(await runs.record('r', token, awaited, turn))
+    t.match(await runs.outlook('p', 'mesh'), { isReady: true })
+    t.match(await runs.outlook('p'), { isReady: false }, 'the run waits')
+    t.equal((await runs.claimMesh('p', 'me', lease)).length, 1)
+    t.match(await runs.outlook('p', 'mesh'), { isReady: false, leased: [{ holder: 'me' }] })
+  })
+
+  await t.test('the answer of a host that lost the step to another one is refused', async t => {
+    const [runs, others] = open()
+    await create(runs, 'r')
+    await runs.record('r', await claimed(runs, 'r'), awaited, turn)
+    const [late] = await runs.claimMesh('p', 'late', { ...lease, leaseMs: 1 })
+    let found = await others.claimMesh('p', 'other', lease)
+    while (found.length === 0) found = await others.claimMesh('p', 'other', lease)
+    const [current] = found
+    if (late === undefined || current === undefined) throw new Error('not claimed')
+    t.notOk(await runs.answerMesh(late.token, answer('r', '"late"'), 4))
+    t.notOk(await runs.isSignalled('r', 'svc.mesh:1'))
+    const ends = await Promise.all([runs, others].map(each => each.answerMesh(current.token, answer('r'), 4)))
+    t.equal(ends.filter(Boolean).length, 1)
+    const token = await claimed(runs, 'r')
+    const signal = await runs.signal('r', 'svc.mesh:1')
+    t.match(signal, { payload: '"a"' })
+    t.ok(await runs.record('r', token, [{ signal: signal?.id ?? 0 }], turn))
+    t.equal(await runs.signal('r', 'svc.mesh:1'), null, 'it is delivered once')
+    t.ok(await runs.isSignalled('r', 'svc.mesh:1'))
+  })
+
+  await t.test('answers, cancellations and renewals at the same time do not block each other', async t => {
+    const [runs, others] = open()
+    for (let at = 0; at < 30; at++) {
+      const id = `r${at}`
+      await create(runs, id)
+      const step = { ...awaited[0], meshStep: { key: id, body: id } }
+      await runs.record(id, await claimed(runs, id), [step], turn)
+      const [held] = await runs.claimMesh('p', 'me', lease)
+      if (held === undefined) throw new Error('not claimed')
+      const [isAnswered, status] = await Promise.all([
+        runs.answerMesh(held.token, answer(id), 4),
+        others.cancel(id, 4),
+        others.extend([held.token], 60_000)
+      ])
+      t.ok(isAnswered)
+      t.equal(status, 'cancelled')
+    }
+    t.match(await runs.outlook('p', 'mesh'), { isReady: false, leased: [] })
+  })
+
+  await t.test('a start with a key creates one run for ever', async t => {
+    const [runs, others] = open()
+    const start = (each: SharedWorkflowRuns, startKey: string) => each.create({ ...newRun('r'), startKey }, 1)
+    const starts = await Promise.all([start(runs, 'k'), start(others, 'k'), start(runs, 'k')])
+    t.equal(starts.filter(Boolean).length, 1)
+    await runs.record('r', await claimed(runs, 'r'), COMPLETED, turn)
+    t.equal(await runs.prune({ program: 'p', runs: 0, before: 0, dryRun: false }), 1)
+    t.notOk(await start(others, 'k'))
+    t.equal(await runs.find('r'), null)
+    t.ok(await start(others, 'another'))
+    const [elsewhere] = open()
+    t.ok(await start(elsewhere, 'k'), 'keys of repositories differ')
   })
 })

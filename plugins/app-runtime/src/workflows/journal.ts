@@ -73,7 +73,7 @@ interface Step {
   readonly activity_id: string
 }
 
-/** What {@link entry} completes. */
+/** Fields of a journal entry without its version. */
 export type Content<E> = E extends unknown ? Omit<E, 'journal_version'> : never
 
 /** Events that version 1 of the journal lacks. */
