@@ -5,7 +5,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('../node_modules/.cache/svc-typescript', import.meta.url))
+const errorDomains = new URL('error-domains.mjs', import.meta.url).href
 let ready
+
+export async function resolve(specifier, context, nextResolve) {
+  if (specifier === 'async-hook-domain') return { url: errorDomains, format: 'module', shortCircuit: true }
+  return nextResolve(specifier, context)
+}
 
 export async function load(url, context, nextLoad) {
   if (!url.startsWith('file:') || !/\.ts(?:\?|$)/.test(url)) return nextLoad(url, context)
