@@ -33,8 +33,18 @@ export function launchChromium(): Promise<Browser> {
   })
 }
 
-/** Starts the server. `debug`: with a debugger on a free port. */
-export async function openConsoleServer({ debug = false } = {}): Promise<ConsoleServer> {
+export interface ConsoleServerOptions {
+  /** With a debugger on a free port. */
+  readonly debug?: boolean
+  /** Settings as `KEY=VALUE`. */
+  readonly settings?: readonly string[]
+}
+
+/** Starts the server. */
+export async function openConsoleServer({
+  debug = false,
+  settings = []
+}: ConsoleServerOptions = {}): Promise<ConsoleServer> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-console-'))
   writeFileSync(join(folder, 'svc.toml'), '')
   // Without the fleet the tasks are not worked on, so that an idle page can be measured.
@@ -42,7 +52,8 @@ export async function openConsoleServer({ debug = false } = {}): Promise<Console
     'plugins.http.port=0',
     'plugins.daemon.socket=127.0.0.1:0',
     'plugins.model-server.port=0',
-    'plugins.agent-fleet.enabled=false'
+    'plugins.agent-fleet.enabled=false',
+    ...settings
   ]
   const argv = [SVC, 'serve', '--json', ...free.flatMap(setting => ['--set', setting])]
   const flags = debug ? ['--inspect=127.0.0.1:0'] : []
@@ -119,7 +130,7 @@ async function submitTasks(agent: Agent, url: string, count: number): Promise<re
   return ids.slice(Math.min(100, count / 2))
 }
 
-/** Replaces a task that waited for half an hour, and was cancelled. */
+/** Replaces a task that waited too long, and was cancelled. */
 async function replaceTask(agent: Agent, url: string, ids: string[], index: number): Promise<void> {
   const { task_id } = await post(agent, `${url}/api/orchestrator/tasks`, { description: 'Another task of the bench' })
   ids[index] = String(task_id)

@@ -15,16 +15,21 @@ import { endWithoutBrowser } from './end-without-browser.ts'
 import { isSmoke } from './smoke-mode.ts'
 
 const CHANGES_PER_SECOND = 100
-const SAMPLE_MS = isSmoke ? 1_000 : 60_000
+const SAMPLE_MS = isSmoke ? 250 : 60_000
 /** Growth in KB per minute that counts as a leak: 1 % of a heap of 60 MB in an hour. */
 const MAX_GROWTH = 10
+/**
+ * Milliseconds after which waiting tasks are cancelled. Short, so that the lists of ended and removed tasks and the log
+ * in memory are full before the second half, whose growth is measured.
+ */
+const TASK_TIMEOUT_MS = 240_000
 const PAGES = ['orchestrator-tools/tasks', 'observability/requests', 'observability/logs']
 
 endWithoutBrowser()
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    minutes: { type: 'string', default: isSmoke ? '0.1' : '60' },
+    minutes: { type: 'string', default: isSmoke ? '0.025' : '60' },
     tasks: { type: 'string', default: isSmoke ? '200' : '2000' }
   }
 })
@@ -38,7 +43,10 @@ export interface HeapCurve {
   readonly growth: number
 }
 
-const server = await openConsoleServer({ debug: true })
+const server = await openConsoleServer({
+  debug: true,
+  settings: [`plugins.orchestrator.task_timeout_ms=${TASK_TIMEOUT_MS}`]
+})
 const browser = await launchChromium()
 try {
   const debug = await openDebugger(server.debuggerUrl as string)
