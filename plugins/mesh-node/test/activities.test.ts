@@ -50,8 +50,12 @@ async function open(t: Test, control: Control | null, options: HostOptions & { r
   }
 }
 
+let tests = 0
 const REQUEST: MeshActivityRequest = {
-  key: 'run-1 svc.mesh:a:1',
+  /** Each test has another step. */
+  get key() {
+    return `run-${tests} svc.mesh:a:1`
+  },
   operation: 'dispatch',
   workflow: 'train',
   activity: 'mesh_train',
@@ -67,9 +71,19 @@ const joined = (control: Control, ...ids: readonly string[]) =>
     return ids.every(id => nodes.includes(id)) ? true : null
   })
 
+/** The control plane of most tests, and a node that only sends steps. */
+const control = await openControl(t, { settings: { http_rate_limit: false } })
+const one = await open(t, control, { name: 'one', orchestrator: QUIET })
+
+// Each test begins without other nodes, and without messages.
+t.beforeEach(async () => {
+  tests += 1
+  for (const { id } of (await control.store.nodes.list('default')).nodes)
+    if (id !== 'one') await control.store.nodes.remove('default', id)
+  await control.store.trim('a2a:', 0)
+})
+
 t.test('control operations say what happened', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   await joined(control, 'one')
   t.same(await one.run({ operation: 'noop' }), { control: 'noop_ok', node_id: 'one' })
   t.same(await one.run({ operation: 'join' }), { control: 'join_ok', node_id: 'one' })
@@ -93,15 +107,16 @@ t.test('without a control URL, the mesh is this node, which runs the bodies of j
 })
 
 t.test('a control operation that the control plane refuses rejects with its status', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET, mesh: { token: 'wrong-token-of-the-mesh' } })
+  const wrong = await open(t, control, {
+    name: 'wrong',
+    orchestrator: QUIET,
+    mesh: { token: 'wrong-token-of-the-mesh' }
+  })
   for (const operation of ['join', 'heartbeat', 'snapshot', 'dispatch'] as const)
-    await t.rejects(one.run({ operation }), { code: 'MND_HTTP_STATUS', message: /401/ }, operation)
+    await t.rejects(wrong.run({ operation }), { code: 'MND_HTTP_STATUS', message: /401/ }, operation)
 })
 
 t.test('a dispatched step runs on a node with its labels, and returns the result', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   const plain = await open(t, control, { name: 'plain', orchestrator: WORKS, run: async () => ({ result: 'plain' }) })
   const gpu = await open(t, control, {
     name: 'gpu',
@@ -128,8 +143,6 @@ t.test('a dispatched step runs on a node with its labels, and returns the result
 })
 
 t.test('a mesh without a node that runs work refuses a job at once', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   await joined(control, 'one')
   await t.rejects(one.run({}), {
     code: 'MND_NO_NODE',
@@ -139,8 +152,6 @@ t.test('a mesh without a node that runs work refuses a job at once', async t => 
 })
 
 t.test('a step that is requested again with its key is done once', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   let finish = (_text: string): void => {}
   const run: Run = () =>
     new Promise(resolve => {
@@ -164,8 +175,6 @@ t.test('a step that is requested again with its key is done once', async t => {
 })
 
 t.test('a step that is requested again goes to the node that has its job, also if others fit by now', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   let finish = (_text: string): void => {}
   const run: Run = () =>
     new Promise(resolve => {
@@ -215,8 +224,6 @@ t.test('a control plane that restarts while a step waits loses neither job nor r
 })
 
 t.test('a failed step rejects with the error of the node, and a late one is cancelled', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   const stopped: unknown[] = []
   const run: Run = (job, signal) =>
     job.payload.task_description === 'fail'
@@ -245,8 +252,6 @@ t.test('a failed step rejects with the error of the node, and a late one is canc
 })
 
 t.test('a job that no node takes in time is withdrawn, and the error says so', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   const gpu = await open(t, control, {
     name: 'gpu',
     orchestrator: WORKS,
@@ -267,8 +272,6 @@ t.test('a job that no node takes in time is withdrawn, and the error says so', a
 })
 
 t.test('a worker drops a job whose sender has gone, at the time limit of its step', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   const stopped: unknown[] = []
   const run: Run = (_job, signal) =>
     new Promise((_, reject) =>
@@ -289,8 +292,6 @@ t.test('a worker drops a job whose sender has gone, at the time limit of its ste
 })
 
 t.test('a workflow can dispatch a job and wait for it later', async t => {
-  const control = await openControl(t)
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   const gpu = await open(t, control, { name: 'gpu', orchestrator: WORKS, run: async () => ({ result: 'done' }) })
   await joined(control, 'gpu')
   const args = { job: 'nightly', model: 'Train it' }
@@ -315,8 +316,6 @@ t.test('a workflow can dispatch a job and wait for it later', async t => {
 })
 
 t.test('more steps than calls that may wait at a time get their results', async t => {
-  const control = await openControl(t, { settings: { http_rate_limit: false } })
-  const one = await open(t, control, { name: 'one', orchestrator: QUIET })
   const gpu = await open(t, control, {
     name: 'gpu',
     orchestrator: WORKS,
