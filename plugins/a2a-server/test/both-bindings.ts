@@ -58,7 +58,10 @@ const REST: Readonly<Record<Operation, readonly [string, (params: Params) => str
   SubscribeToTask: ['POST', ({ id }) => `/tasks/${id}:subscribe`],
   CreateTaskPushNotificationConfig: ['POST', ({ taskId }) => `/tasks/${taskId}/pushNotificationConfigs`],
   GetTaskPushNotificationConfig: ['GET', ({ taskId, id }) => `/tasks/${taskId}/pushNotificationConfigs/${id}`],
-  ListTaskPushNotificationConfigs: ['GET', ({ taskId }) => `/tasks/${taskId}/pushNotificationConfigs`],
+  ListTaskPushNotificationConfigs: [
+    'GET',
+    ({ taskId, ...query }) => `/tasks/${taskId}/pushNotificationConfigs${queryOf(query)}`
+  ],
   DeleteTaskPushNotificationConfig: ['DELETE', ({ taskId, id }) => `/tasks/${taskId}/pushNotificationConfigs/${id}`],
   GetExtendedAgentCard: ['GET', () => '/extendedAgentCard']
 }

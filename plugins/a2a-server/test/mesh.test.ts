@@ -196,42 +196,37 @@ t.test('a malformed or foreign message in the mailbox of results is dropped', as
   t.strictSame(await world.store.look('a2a:default:901', { limit: 10 }), [])
 })
 
-t.test(
-  'CORE-LIST-001, AUTH-SCOPE-002, AUTH-SCOPE-003: callers have the roles of the mesh, and see only their own tasks',
-  async t => {
-    const world = await openMesh(t)
-    await join(world)
-    const [owner, submitter, worker] = [await world.as('mesh'), await world.as('submitter'), await world.as('worker')]
-    const task = (await owner.sendMessage(messageOf('mine', NOW))) as Task
-    await t.rejects(submitter.getTask(getRequest(task.id)), TaskNotFoundError)
-    t.equal((await submitter.listTasks(listRequest({}))).totalSize, 0)
-    t.equal((await worker.listTasks(listRequest({}))).totalSize, 0)
-    await t.rejects(worker.sendMessage(messageOf('forbidden', NOW)), { message: /scope a2a.send/ })
-    const call = (headers: Record<string, string>) => world.rpc('ListTasks', {}, headers)
-    t.equal((await call({})).status, 401)
-    t.equal((await call({ authorization: 'Bearer wrong' })).status, 401)
-    t.equal((await call({ authorization: 'Basic eDp5' })).status, 401)
-    t.match((await call({ authorization: `Bearer ${TOKENS.worker}` })).body, { result: { totalSize: 0 } })
-    t.equal((await world.rest('POST', '/message:send', {}, { authorization: `Bearer ${TOKENS.worker}` })).status, 403)
-    const forbidden = await world.rpc('SendMessage', {}, { authorization: `Bearer ${TOKENS.worker}` })
-    t.match(forbidden, { status: 403, body: { error: { data: [{ metadata: { code: 'A2S_FORBIDDEN' } }] } } })
-    const page = { authorization: `Bearer ${TOKENS.mesh}`, origin: world.url }
-    t.equal((await call(page)).status, 403, 'a page of a browser')
-    t.equal((await fetch(`${world.url}/.well-known/agent-card.json`)).status, 200, 'the card is public')
-    const jwt = (role: string) =>
-      new SignJWT({ role })
-        .setProtectedHeader({ alg: 'HS256' })
-        .setJti(randomUUID())
-        .setExpirationTime('1m')
-        .sign(new TextEncoder().encode(SECRET))
-    const once = await jwt('submitter')
-    t.equal((await call({ authorization: `Bearer ${once}` })).status, 200)
-    t.equal((await call({ authorization: `Bearer ${once}` })).status, 401, 'a JWT is used once')
-    const sent = await world.rpc('SendMessage', {}, { authorization: `Bearer ${await jwt('worker')}` })
-    t.equal(sent.status, 403)
-    const guesses = await Promise.all(
-      Array.from({ length: 70 }, (_, at) => call({ authorization: `Bearer guess${at}` }))
-    )
-    t.ok(guesses.some(({ status, headers }) => status === 429 && Number(headers.get('retry-after')) > 0))
-  }
-)
+t.test('CORE-LIST-001, AUTH-SCOPE-002, -003: callers have roles, and see only their own tasks', async t => {
+  const world = await openMesh(t)
+  await join(world)
+  const [owner, submitter, worker] = [await world.as('mesh'), await world.as('submitter'), await world.as('worker')]
+  const task = (await owner.sendMessage(messageOf('mine', NOW))) as Task
+  await t.rejects(submitter.getTask(getRequest(task.id)), TaskNotFoundError)
+  t.equal((await submitter.listTasks(listRequest({}))).totalSize, 0)
+  t.equal((await worker.listTasks(listRequest({}))).totalSize, 0)
+  await t.rejects(worker.sendMessage(messageOf('forbidden', NOW)), { message: /scope a2a.send/ })
+  const call = (headers: Record<string, string>) => world.rpc('ListTasks', {}, headers)
+  t.equal((await call({})).status, 401)
+  t.equal((await call({ authorization: 'Bearer wrong' })).status, 401)
+  t.equal((await call({ authorization: 'Basic eDp5' })).status, 401)
+  t.match((await call({ authorization: `Bearer ${TOKENS.worker}` })).body, { result: { totalSize: 0 } })
+  t.equal((await world.rest('POST', '/message:send', {}, { authorization: `Bearer ${TOKENS.worker}` })).status, 403)
+  const forbidden = await world.rpc('SendMessage', {}, { authorization: `Bearer ${TOKENS.worker}` })
+  t.match(forbidden, { status: 403, body: { error: { data: [{ metadata: { code: 'A2S_FORBIDDEN' } }] } } })
+  const page = { authorization: `Bearer ${TOKENS.mesh}`, origin: world.url }
+  t.equal((await call(page)).status, 403, 'a page of a browser')
+  t.equal((await fetch(`${world.url}/.well-known/agent-card.json`)).status, 200, 'the card is public')
+  const jwt = (role: string) =>
+    new SignJWT({ role })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setJti(randomUUID())
+      .setExpirationTime('1m')
+      .sign(new TextEncoder().encode(SECRET))
+  const once = await jwt('submitter')
+  t.equal((await call({ authorization: `Bearer ${once}` })).status, 200)
+  t.equal((await call({ authorization: `Bearer ${once}` })).status, 401, 'a JWT is used once')
+  const sent = await world.rpc('SendMessage', {}, { authorization: `Bearer ${await jwt('worker')}` })
+  t.equal(sent.status, 403)
+  const guesses = await Promise.all(Array.from({ length: 70 }, (_, at) => call({ authorization: `Bearer guess${at}` })))
+  t.ok(guesses.some(({ status, headers }) => status === 429 && Number(headers.get('retry-after')) > 0))
+})

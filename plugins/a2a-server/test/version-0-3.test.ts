@@ -23,6 +23,8 @@ t.test('version 0.3 is served over JSON-RPC if it is switched on', async t => {
   })
   const got = await world.rpc('tasks/get', { id: sent.body.result.id }, V03)
   t.match(got.body.result, { id: sent.body.result.id, status: { state: 'completed' } })
+  const patched = await world.rpc('tasks/get', { id: sent.body.result.id }, { 'a2a-version': '0.3.1' })
+  t.strictSame(patched.body, got.body, 'VER-CLIENT-002: patch numbers do not count')
   t.match((await world.rpc('tasks/cancel', { id: sent.body.result.id }, V03)).body, { error: { code: -32002 } })
   t.match((await world.rpc('tasks/get', { id: 'unknown' }, V03)).body, { error: { code: -32001 } })
   t.match((await world.rpc('tasks/get', { id: 7, historyLength: -1 }, V03)).body, { error: { code: Number } })

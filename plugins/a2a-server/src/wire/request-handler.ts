@@ -188,14 +188,21 @@ export class A2aRequestHandler implements A2ARequestHandler {
   }
 
   listTaskPushNotificationConfigs(
-    { tenant, taskId }: ListTaskPushNotificationConfigsRequest,
+    { tenant, taskId, pageSize = 0, pageToken }: ListTaskPushNotificationConfigsRequest,
     context: ServerCallContext
   ): Promise<ListTaskPushNotificationConfigsResponse> {
-    // A task has few webhooks, so all are on the first page.
-    return this.#pushCall(context, tenant, taskId, async task => ({
-      configs: task.pushes.map(config => toWireConfig(config, task.id)),
-      nextPageToken: ''
-    }))
+    return this.#pushCall(context, tenant, taskId, async task => {
+      if (!Number.isInteger(pageSize) || pageSize < 0) throw malformed('pageSize must be a whole number from 0 on')
+      const begin = pageToken === '' ? 0 : 1 + task.pushes.findIndex(({ id }) => id === pageToken)
+      if (pageToken !== '' && begin === 0) throw malformed('pageToken is not a token of this list, or is outdated')
+      // A task has few webhooks, so all fit on one page.
+      const page = task.pushes.slice(begin, pageSize === 0 ? undefined : begin + pageSize)
+      const isLast = begin + page.length >= task.pushes.length
+      return {
+        configs: page.map(config => toWireConfig(config, task.id)),
+        nextPageToken: isLast ? '' : (page.at(-1)?.id ?? '')
+      }
+    })
   }
 
   deleteTaskPushNotificationConfig(

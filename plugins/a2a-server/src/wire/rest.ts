@@ -138,8 +138,9 @@ export function restRoutes(parts: RestParts): readonly HttpHandlerRoute[] {
       'GET',
       '/tasks/:task/pushNotificationConfigs',
       'List the webhooks of a task (A2A)',
-      async ({ call, params }) => {
-        const request = { taskId: params.task ?? '', tenant: TENANT, pageSize: 0, pageToken: '' }
+      async ({ call, params, query }) => {
+        const pageSize = whole(query, 'pageSize') ?? 0
+        const request = { taskId: params.task ?? '', tenant: TENANT, pageSize, pageToken: query.get('pageToken') ?? '' }
         const answer = await handler.listTaskPushNotificationConfigs(request, call)
         return { status: 200, json: ListTaskPushNotificationConfigsResponse.toJSON(answer) }
       }
