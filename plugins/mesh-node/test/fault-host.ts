@@ -13,7 +13,7 @@ export interface TaskState {
   readonly remote: any
 }
 
-/** What a host did: work that began, by its key, with the node; and tasks that ended. */
+/** Report of a host: work that began, by its key, with the node; or a task that ended. */
 export type HostReport =
   | { readonly began: string; readonly node: string }
   | { readonly ended: { readonly task: number; readonly type: string } }

@@ -4,7 +4,7 @@ import { DELEGATES, eventually, freshFolder, openControl, WORKS } from './bed.ts
 import { type FaultHost, localHost } from './fault-host.ts'
 import { CuttableProxy, startControl, startHost } from './processes.ts'
 
-// Only what is killed or stopped runs in a process of its own.
+// Only what is killed or stopped runs in a separate process.
 const SHORT_LEASE = { a2a_lease_ms: 5_000 }
 /** Tasks whose hold ends after this time return to the local queue. */
 const LONG_HOLD = { ...DELEGATES, mesh_remote_lease_timeout_ms: 300_000 }
