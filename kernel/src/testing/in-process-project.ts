@@ -24,7 +24,7 @@ export async function openInProcess({ root, only, set = [] }: InProcessProjectOp
     import('../host/open-project.ts')
   ])
   // As with --watch, a spare process is kept: starting one for each manifest would dominate the reload time.
-  const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true, spares: 1, set })
+  const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true, only, spares: 1, set })
   const project = await openProject({ catalog, only, watch: false, logLevel: 'error' })
   return {
     kernel: project.kernel,

@@ -3,6 +3,7 @@ import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, ut
 import { join } from 'node:path'
 import type { ConfigEditor } from '@svc/contracts'
 import { type KernelLogger, MaskedSecrets } from '@svc/kernel/testing'
+import { defined } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { openProject, type Project, readCatalog } from '#host'
 import { folder, packageJson, write } from '../fixtures/loader/plugin-folder.ts'
@@ -393,8 +394,10 @@ t.test('a written change is applied once, although its file is watched', async t
 
 t.test('a plugin that was never loaded is part of the plan that enables it', async t => {
   const root = folder(t, { '.git/HEAD': '', ...packaged('one'), ...packaged('two') })
-  const read = () => readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true })
-  const first = await read()
+  const read = (only?: readonly string[]) =>
+    readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true, ...defined({ only }) })
+  // The other plugins are disabled before they are compiled.
+  const first = await read(['one'])
   const others = first.found.sources.filter(({ name }) => name !== 'one')
   write(root, { 'svc.toml': others.map(({ name }) => `[plugins.${name}]\nenabled = false\n`).join('') })
   await first.close()

@@ -447,7 +447,8 @@ t.test('the settings table of a broken plugin is known, and its last schema caus
     ...packaged('one', source('one', 'hello')),
     ...packaged('two', source('two', 'hello'))
   })
-  const read = () => readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true })
+  const only = ['one', 'two']
+  const read = () => readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true, only })
   await (await read()).close()
   write(root, { 'plugins/two/src/plugin.ts': 'const = 1' })
   const lines: LogLine[] = []
@@ -463,7 +464,7 @@ t.test('the settings table of a broken plugin is known, and its last schema caus
 t.test('closing a project leaks no resources and happens once', async t => {
   const root = folder(t, { 'svc.toml': '', ...packaged('one', source('one', 'hello')) })
   await assertNoLeaks(async () => {
-    const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true })
+    const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true, only: ['one'] })
     const project = await openProject({ catalog, only: ['one'], ownsProcess: true, watch: true, log: memoryLog([]) })
     t.ok(process.listenerCount('uncaughtException') > 0)
     const reading = project.reconfigure()
