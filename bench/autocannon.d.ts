@@ -9,6 +9,8 @@ declare module 'autocannon' {
     /** Duration in seconds. */
     readonly duration?: number
     readonly connections: number
+    /** Milliseconds between samples; default 1,000. A run ends with a sample. */
+    readonly sampleInt?: number
     /** Requests that are sent in rotation. */
     readonly requests?: readonly object[]
   }
@@ -16,7 +18,7 @@ declare module 'autocannon' {
   interface Result {
     readonly errors: number
     readonly non2xx: number
-    /** `average`: requests per second. */
+    /** `average`: requests per sample. */
     readonly requests: { readonly total: number; readonly average: number }
     /** Duration in seconds. */
     readonly duration: number

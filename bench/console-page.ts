@@ -20,7 +20,7 @@ endWithoutBrowser()
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    seconds: { type: 'string', default: isSmoke ? '2' : '15' },
+    seconds: { type: 'string', default: isSmoke ? '0.5' : '15' },
     tasks: { type: 'string', default: isSmoke ? '200' : '10000' }
   }
 })
@@ -91,7 +91,7 @@ async function measure(server: ConsoleServer, ids: readonly string[]): Promise<C
     const changing = await whileChanging(server, ids, page, cdp)
     await page.goto(`${url}/ui/p/orchestrator-tools/tasks`)
     await page.locator('[role=row]').nth(1).waitFor()
-    await sleep(2_000)
+    await sleep(isSmoke ? 100 : 2_000)
     const idle = await shares(cdp, pid, () => sleep(seconds * 1_000))
     return {
       tasks,
@@ -108,7 +108,7 @@ async function measure(server: ConsoleServer, ids: readonly string[]): Promise<C
 
 async function whileChanging({ pid, changeTasks }: ConsoleServer, ids: readonly string[], page: Page, cdp: CDPSession) {
   const end = changeTasks(ids, CHANGES_PER_SECOND)
-  await sleep(1_000)
+  await sleep(isSmoke ? 100 : 1_000)
   await page.evaluate('interactions.length = 0; frames.length = 0')
   const filter = page.locator('input[data-filter]').first()
   const { server, tab } = await shares(cdp, pid, async () => {

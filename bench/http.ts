@@ -23,6 +23,7 @@ import { fastify } from 'fastify'
 import http from '../plugins/http/src/plugin.ts'
 import observability from '../plugins/observability/src/plugin.ts'
 import { type Figure, figureOf, ratioOf, withRange } from './figures.ts'
+import { SAMPLE_INTERVAL_MS } from './smoke-mode.ts'
 import { sourceAliases } from './source-aliases.ts'
 
 const PLUGINS = 10
@@ -273,7 +274,7 @@ async function load(
 ): Promise<number> {
   const headers = 'body' in request ? { 'content-type': 'application/json' } : {}
   const url = `http://127.0.0.1:${server.port}${path}`
-  const result = await autocannon({ url, ...request, headers, amount, connections: 32 })
+  const result = await autocannon({ url, ...request, headers, amount, connections: 32, sampleInt: SAMPLE_INTERVAL_MS })
   if (result.non2xx === 0 && result.errors === 0) return result.requests.total
   throw new Error(`${server.name}: requests of "${name}" failed: ${JSON.stringify(result.statusCodeStats)}`)
 }

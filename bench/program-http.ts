@@ -22,9 +22,11 @@ import autocannon from 'autocannon'
 import { fastify } from 'fastify'
 import { figureOf, median, withRange } from './figures.ts'
 import { openPocketBase, type PocketBase } from './pocketbase.ts'
+import { isSmoke, SAMPLE_INTERVAL_MS } from './smoke-mode.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const ROWS = 1000
+const ROWS = isSmoke ? 100 : 1_000
+const WARM_UP_SECONDS = isSmoke ? 0.1 : 2
 
 const SOURCE = `
 @table
@@ -122,7 +124,8 @@ async function load(port: number, kind: Kind, seconds: number, connections: numb
     url: `http://127.0.0.1:${port}`,
     connections,
     duration: seconds,
-    requests: [request]
+    requests: [request],
+    sampleInt: SAMPLE_INTERVAL_MS
   })
   if (result.non2xx + result.errors > 0) throw new Error(`${kind}: ${result.non2xx + result.errors} requests failed`)
   return result.requests.average
@@ -182,8 +185,8 @@ async function measure(): Promise<void> {
       return rate
     }
     for (const kind of ['query', 'mutation'] as const) {
-      await load(port, kind, 2, connections)
-      await load(peerPort, kind, 2, connections)
+      await load(port, kind, WARM_UP_SECONDS, connections)
+      await load(peerPort, kind, WARM_UP_SECONDS, connections)
     }
     const found: Record<string, number[]> = {
       query: [],

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import autocannon from 'autocannon'
 import { build, type Plugin } from 'esbuild'
 import { figureOf, ratioOf, withRange } from '../figures.ts'
+import { SAMPLE_INTERVAL_MS } from '../smoke-mode.ts'
 import { sourceAliases } from '../source-aliases.ts'
 
 export type Start = () => Promise<{ readonly port: number; readonly stop: () => unknown }>
@@ -110,7 +111,15 @@ export interface HttpRequest {
 export function overHttp({ path, headers, body }: HttpRequest): Plan['load'] {
   return async ({ name, port }, amount) => {
     const url = `http://127.0.0.1:${port}${path}`
-    const result = await autocannon({ url, method: 'POST', headers, body, amount, connections: CONNECTIONS })
+    const result = await autocannon({
+      url,
+      method: 'POST',
+      headers,
+      body,
+      amount,
+      connections: CONNECTIONS,
+      sampleInt: SAMPLE_INTERVAL_MS
+    })
     if (result.non2xx === 0 && result.errors === 0 && result.requests.total === amount) return
     throw new Error(`${name} failed: ${JSON.stringify(result.statusCodeStats)}`)
   }
