@@ -91,9 +91,13 @@ const send = (app: App, path: string, body: unknown = {}) =>
   })
 
 /** Serves the program with a separate database and folder. */
-function serveHost(t: Test, url: string): Promise<App> {
+function serveHost(t: Test, url: string, folder = makeHost(t, url)): Promise<App> {
+  return serveApp(t, '', {}, folder, ['coordination-postgres'])
+}
+
+function makeHost(t: Test, url: string): string {
   const toml = `[coordination]\nurl = ${JSON.stringify(url)}\n[plugins.app-runtime]\ndurable_store = "coordination"\n`
-  return serveApp(t, '', {}, makeProject(t, { 'app.vox': SOURCE, 'svc.toml': toml }), ['coordination-postgres'])
+  return makeProject(t, { 'app.vox': SOURCE, 'svc.toml': toml })
 }
 
 t.test('two hosts with separate databases share the runs of a program', { skip: noPostgres }, async t => {
@@ -203,6 +207,18 @@ t.test('a run continues when its server was killed', { skip: noPostgres }, async
     'its run starts once the server is back'
   )
   t.match(await send(app, 'story-b/cancel'), { status: 404 })
+
+  await server.crash()
+  t.match(await app.post('/api/mutation/tell_later', { name: 'd' }), { status: 200 })
+  t.equal(await app.stop('SIGKILL'), 'SIGKILL')
+  await server.up()
+  const next = await serveHost(t, server.url(), app.folder)
+  await until(
+    () => shown(next, 'story-d'),
+    ({ run }) => run?.waits_for === 'end'
+  )
+  const written = (await notes(next)).filter(note => note.startsWith('d '))
+  t.same(written, ['d comes later', 'd begins', 'd goes on'], 'the host was killed before it forwarded the start')
 })
 
 t.test('without a server, a program whose runs are to be shared is not served', async t => {
