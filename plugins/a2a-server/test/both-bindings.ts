@@ -1,6 +1,7 @@
 import { parseSseStream } from '@a2a-js/sdk'
 import type { World } from './open-world.ts'
 
+/** Operations by their names in JSON-RPC (JSONRPC-SVC-001). */
 export type Operation =
   | 'SendMessage'
   | 'SendStreamingMessage'
@@ -33,7 +34,7 @@ export interface Binding {
   /** Content type of the answers. */
   readonly type: string
   call(operation: Operation, params: Params, headers?: Headers): Promise<Outcome>
-  /** Yields the events of a stream, without the envelope. Throws if the answer is no stream. */
+  /** Yields the events of a stream (HTTP_JSON-SSE-001), without the envelope. Throws if the answer is no stream. */
   stream(operation: Operation, params: Params, signal?: AbortSignal): AsyncGenerator<any>
 }
 
@@ -48,7 +49,10 @@ export const ERRORS = {
   INVALID_PARAMS: [-32602, 400]
 } as const
 
-/** Method and path of each operation in the HTTP+JSON binding. What a path does not name is in the query or the body. */
+/**
+ * Method and path of each operation in the HTTP+JSON binding (HTTP_JSON-URL-001, -002). What a path does not name is in the
+ * query, in camelCase (HTTP_JSON-QP-001), or in the body.
+ */
 const REST: Readonly<Record<Operation, readonly [string, (params: Params) => string]>> = {
   SendMessage: ['POST', () => '/message:send'],
   SendStreamingMessage: ['POST', () => '/message:stream'],

@@ -61,7 +61,10 @@ class Client {
     return this.call('GetTask', { id, ...more }).then(({ value }) => value)
   }
 
-  /** Checks that an operation fails with an error of the protocol, in the form of the binding. */
+  /**
+   * Checks that an operation fails with an error of the protocol, in the form of the binding: BIND-EQUIV-003,
+   * JSONRPC-ERR-002, -003, JSONRPC-SSE-002, HTTP_JSON-ERR-001, -002, HTTP_JSON-STATUS-001, HTTP_JSON-SVC-001.
+   */
   async fails(t: Test, reason: keyof typeof ERRORS, operation: Operation, params: Params, headers = {}): Promise<void> {
     const { response, error } = await this.call(operation, params, headers)
     const [code, status] = ERRORS[reason]
@@ -378,7 +381,7 @@ const REQUIREMENTS: Readonly<Record<string, (t: Test, client: Client) => Promise
     const params = { ...requestOf('say x', { unknownField: 'x' }, { unknownOption: 1 }), extraParam: 42 }
     t.match((await client.call('SendMessage', params)).value.task, { status: { state: 'TASK_STATE_COMPLETED' } })
   },
-  'CARD-EXT-001, AUTH-SERVER-002: every operation needs the token of the card': async (t, client) => {
+  'CARD-EXT-001, AUTH-SERVER-002, BIND-EQUIV-004: every operation needs the token of the card': async (t, client) => {
     t.match((await client.call('GetExtendedAgentCard', {})).value, { name: 'svc', skills: [{ id: 'task' }, {}] })
     for (const operation of ['GetExtendedAgentCard', 'ListTasks', 'SendMessage', 'SubscribeToTask'] as const) {
       for (const authorization of ['', 'Bearer wrong']) {
