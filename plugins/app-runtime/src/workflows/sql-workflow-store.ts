@@ -84,8 +84,10 @@ const ADD_METRICS_OF = `INSERT INTO research_metrics (session_id, metric_type, m
   SELECT :session, 'workflow_journal_entry', ${METRIC_OF_ENTRY} FROM (
     SELECT :run AS run, :workflow AS workflow, value AS entry, key FROM json_each(:texts)) ORDER BY key`
 
-const CLEAR_WAITS = `UPDATE workflow_run_state SET wake_at_ms = NULL, waiting_for = NULL
-  WHERE run_id = ? AND (wake_at_ms IS NOT NULL OR waiting_for IS NOT NULL)`
+const CHANGE = 'UPDATE workflow_run_log SET updated_at_ms = ?, completed_steps = completed_steps + ? WHERE run_id = ?'
+const FIRST_CHANGE = `UPDATE workflow_run_log SET updated_at_ms = ?, completed_steps = completed_steps + ?,
+  status = 'running', lease_owner = ?, lease_until_ms = ?, last_error = NULL WHERE run_id = ?`
+const CLEAR_WAITS = 'UPDATE workflow_run_state SET wake_at_ms = NULL, waiting_for = NULL WHERE run_id = ?'
 
 /** Delay before the scheduler takes a run that its caller wants to run at once, in milliseconds. */
 const CALLED_DELAY_MS = 1_000
@@ -94,8 +96,11 @@ const CALLED_DELAY_MS = 1_000
 interface Claim {
   readonly workflow: string
   readonly token: ItemToken
-  /** False until the run is marked as running: the first change of a turn that a scheduler has claimed does that. */
-  isMarked: boolean
+  /**
+   * `marked`: the run is marked as running. The first change of a turn that a scheduler has claimed does that, and ends the
+   * wait of a run that has waited.
+   */
+  state: 'marked' | 'new' | 'waited'
 }
 
 /** Name under which the database remembers the last journal entry of a program that is in research_metrics. */
@@ -159,7 +164,7 @@ export class SqlWorkflowStore implements WorkflowStore {
         [owner, until, now, runId]
       )
       this.#connection.execute(CLEAR_WAITS, [runId])
-      return this.#claimed(record, token, record.status === 'running', true)
+      return this.#claimed(record, token, record.status === 'running', 'marked')
     })
   }
 
@@ -167,7 +172,9 @@ export class SqlWorkflowStore implements WorkflowStore {
     prepareTables(this.#connection)
     const row = this.#connection.row(RUN, [run])
     if (row === null || !crd.holdsItem(this.#connection, token)) return null
-    return this.#claimed(recordOf(row), token, wasInterrupted, false)
+    const record = recordOf(row)
+    const hasWaited = record.wakeAt !== null || record.waitingFor !== null
+    return this.#claimed(record, token, wasInterrupted, hasWaited ? 'waited' : 'new')
   }
 
   history(runId: string): RunHistory {
@@ -196,12 +203,10 @@ export class SqlWorkflowStore implements WorkflowStore {
         this.#claims.delete(runId)
         fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
       }
-      if (!claim.isMarked) this.#mark(runId, owner, now)
       const steps = changes.filter(({ completed }) => completed !== undefined).length
-      connection.execute(
-        'UPDATE workflow_run_log SET updated_at_ms = ?, completed_steps = completed_steps + ? WHERE run_id = ?',
-        [now, steps, runId]
-      )
+      if (claim.state === 'marked') connection.execute(CHANGE, [now, steps, runId])
+      else connection.execute(FIRST_CHANGE, [now, steps, owner, now + LEASE_MS, runId])
+      if (claim.state === 'waited') connection.execute(CLEAR_WAITS, [runId])
       // The entries come first: a run that continues as new keeps them, but not its steps.
       this.#journal(
         runId,
@@ -211,17 +216,8 @@ export class SqlWorkflowStore implements WorkflowStore {
       for (const change of changes) this.#store(runId, claim, owner, change, now)
     }
     written(connection, record, !changes.every(isOnlyBegun))
-    if (claim !== undefined) claim.isMarked = true
+    if (claim !== undefined) claim.state = 'marked'
     if (changes.some(({ turn }) => turn !== undefined)) this.#claims.delete(runId)
-  }
-
-  #mark(runId: string, owner: string, now: number): void {
-    this.#connection.execute(
-      `UPDATE workflow_run_log SET status = 'running', lease_owner = ?, lease_until_ms = ?, last_error = NULL
-        WHERE run_id = ?`,
-      [owner, now + LEASE_MS, runId]
-    )
-    this.#connection.execute(CLEAR_WAITS, [runId])
   }
 
   #store(runId: string, claim: Claim, owner: string, change: WorkflowChange, now: number): void {
@@ -289,8 +285,8 @@ export class SqlWorkflowStore implements WorkflowStore {
     return crd.runInThread(this.#connection, crd.leaseItem(item.id, owner, Math.max(1, Math.ceil(leaseMs))))
   }
 
-  #claimed(record: RunRecord, token: ItemToken, wasInterrupted: boolean, isMarked: boolean): ClaimedRun {
-    this.#claims.set(record.runId, { workflow: record.workflow, token, isMarked })
+  #claimed(record: RunRecord, token: ItemToken, wasInterrupted: boolean, state: Claim['state']): ClaimedRun {
+    this.#claims.set(record.runId, { workflow: record.workflow, token, state })
     return { ...record, status: 'running', error: null, wakeAt: null, waitingFor: null, wasInterrupted }
   }
 
