@@ -7,6 +7,7 @@ import { ownIdentity, type Quantization } from '@svc/contracts'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { isCached, lockForWriting, writeCached } from '#weights'
+import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 import { collect, greedy, loadModel, models, temporaryFolder } from './support/models.ts'
 
 const run = promisify(execFile)
@@ -34,7 +35,7 @@ async function load(t: Test, cacheDirectory: string, quantization: Quantization)
 /** Loads the model in a separate process. */
 async function runLoad(cacheDirectory: string, quantization: Quantization): Promise<Loaded> {
   const { stdout } = await run(process.execPath, [
-    ...process.execArgv,
+    ...CHILD_ARGUMENTS,
     script('load.ts'),
     vox,
     cacheDirectory,
@@ -89,7 +90,8 @@ t.test('any change of a cached file invalidates it', async t => {
         await overwrite(file, bytes)
         assert.equal(await isCached(file, byteLength), true)
       }
-    )
+    ),
+    { numRuns: 50 }
   )
   t.pass()
 })
@@ -124,7 +126,7 @@ t.test('a process that is killed during a write does not affect the next one', a
   const cacheDirectory = await temporaryFolder(t)
   for (const progress of ['0', '0.55', '0.8']) {
     const killed = await run(process.execPath, [
-      ...process.execArgv,
+      ...CHILD_ARGUMENTS,
       script('load-and-die.ts'),
       vox,
       cacheDirectory,
