@@ -28,7 +28,7 @@ const QUESTIONS: readonly Question[] = THINGS.flatMap((thing, at) =>
     prompt: `${at % 3 === 0 ? 'Please make it short. '.repeat(1 + 8 * (at % 2)) : ''}a table of ${thing} with ${fields}`,
     seed: at * 7 + field,
     temperature: (at + field) % 2 === 0 ? 0 : 1.1,
-    tokens: 4 + 9 * field
+    tokens: 4 + 4 * field
   }))
 )
 
