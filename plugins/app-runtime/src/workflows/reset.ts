@@ -65,7 +65,7 @@ export function resetHandler(open: OpenRuns, changed: () => void): Handler<typeo
       for (const child of family) await remove(tx, run.program, child)
       await tx.execute('INSERT INTO workflow_journal (run_id, entry_json, recorded_at_ms) VALUES (?, ?, ?)', [
         run_id,
-        JSON.stringify(entry({ event: 'WorkflowReset', workflow: run.workflow, steps: steps.length })),
+        entry({ event: 'WorkflowReset', workflow: run.workflow, steps: steps.length }),
         Date.now()
       ])
       await tx.execute(PENDING, [Date.now(), run_id])
