@@ -22,9 +22,14 @@ export interface RenderedList {
   readonly etag: string
 }
 
+/** Removed nodes that are remembered. */
+const MAX_REMOVED = 10_000
+
 /** The nodes as the store had them. */
 interface Snapshot {
   readonly version: number
+  /** All nodes, also those that are left out. */
+  readonly all: ReadonlyMap<string, StoredNode>
   readonly nodes: readonly StoredNode[]
   /** The store's clock in Unix milliseconds. */
   readonly now: number
@@ -42,15 +47,19 @@ export interface NodeListsOptions {
 /** Renders lists of nodes. The nodes are read again after 250 ms, and after 1 s for lists of changes. */
 export class NodeLists {
   readonly #options: NodeListsOptions
-  #kept: { readonly snapshot: Promise<Snapshot>; readonly at: number } | null = null
+  #kept: { readonly snapshot: Promise<Snapshot>; readonly at: number; isCurrent: boolean } | null = null
+  #latest: Snapshot | null = null
+  /** Version at which each node was missing for the first time, from the version `#removedSince` on. */
+  readonly #removed = new Map<string, number>()
+  #removedSince = 0
 
   constructor(options: NodeListsOptions) {
     this.#options = options
   }
 
-  /** Drops the lists, after a change by this process: its client may read the list next. */
+  /** Makes the next list contain a change by this process: its client may read the list next. */
   changed(): void {
-    this.#kept = null
+    if (this.#kept !== null) this.#kept.isCurrent = false
   }
 
   /** Returns the bytes of the list of all nodes. */
@@ -68,8 +77,8 @@ export class NodeLists {
   }
 
   /**
-   * Returns the changes after a version, and the number of all nodes. If the store no longer knows them, or old nodes are
-   * left out, the list is complete. With `staleMs`, `stale` has the ids of nodes that were not seen for so long: signs of
+   * Returns the changes after a version, and the number of all nodes. After version 0, if the store no longer knows the
+   * changes, and if old nodes are left out, the list is complete. With `staleMs`, `stale` has the ids of nodes that were not seen for so long: signs of
    * life are no changes.
    */
   async since(version: number, staleMs: number | null): Promise<RenderedList> {
@@ -83,8 +92,12 @@ export class NodeLists {
     const isStale = ({ seenAt }: StoredNode): boolean => now - seenAt > (staleMs ?? Infinity)
     const stale = staleMs === null ? null : nodes.filter(isStale).map(({ id }) => id)
     const common = { version: snapshot.version, stale, count: nodes.length }
-    if (pruneMs > 0) return render({ ...common, nodes, complete: true, removed: [] })
+    if (pruneMs > 0 || version === 0) return render({ ...common, nodes, complete: true, removed: [] })
     if (version === snapshot.version) return render({ ...common, nodes: [], complete: false, removed: [] })
+    if (version >= this.#removedSince && version < snapshot.version) {
+      const removed = [...this.#removed].filter(([id, at]) => at > version && !snapshot.all.has(id)).map(([id]) => id)
+      return render({ ...common, nodes: nodes.filter(each => each.version > version), complete: false, removed })
+    }
     const list = await store().nodes.list(scope.stored, version)
     // The list may be newer than the number of nodes, which then does not belong to it.
     const count = list.version === snapshot.version ? nodes.length : undefined
@@ -92,22 +105,51 @@ export class NodeLists {
   }
 
   #snapshot(keepMs: number): Promise<Snapshot> {
-    const at = performance.now()
-    if (this.#kept === null || at - this.#kept.at >= keepMs) {
-      const snapshot = this.#read()
-      this.#kept = { snapshot, at }
-      snapshot.catch(() => {
-        if (this.#kept?.snapshot === snapshot) this.#kept = null
-      })
-    }
-    return this.#kept.snapshot
+    const now = performance.now()
+    const kept = this.#kept !== null && now - this.#kept.at < keepMs ? this.#kept : null
+    if (kept?.isCurrent === true) return kept.snapshot
+    // After a change, only that is read. The times at which nodes were seen are those of the kept snapshot.
+    const snapshot = kept === null ? this.#read() : this.#refresh(kept.snapshot)
+    const next = { snapshot, at: kept?.at ?? now, isCurrent: true }
+    this.#kept = next
+    snapshot.catch(() => {
+      if (this.#kept === next) this.#kept = null
+    })
+    return snapshot
   }
 
   async #read(): Promise<Snapshot> {
-    const { store, scope, pruneMs } = this.#options
-    const [{ nodes: all, version }, now] = await Promise.all([store().nodes.list(scope.stored), store().now()])
-    const nodes = pruneMs === 0 ? all : all.filter(({ seenAt }) => now - seenAt <= pruneMs)
-    return { version, nodes, now, rendered: new Map() }
+    const { store, scope } = this.#options
+    const [{ nodes, version }, now] = await Promise.all([store().nodes.list(scope.stored), store().now()])
+    return this.#snapshotOf(new Map(nodes.map(node => [node.id, node])), version, now)
+  }
+
+  async #refresh(before: Promise<Snapshot>): Promise<Snapshot> {
+    const base = await before.catch(() => null)
+    if (base === null) return this.#read()
+    const { store, scope } = this.#options
+    const { nodes, removed, complete, version } = await store().nodes.list(scope.stored, base.version)
+    const all = new Map(complete ? [] : base.all)
+    for (const id of removed) all.delete(id)
+    for (const node of nodes) all.set(node.id, node)
+    const ordered = new Map([...all].sort(([a], [b]) => (a < b ? -1 : 1)))
+    return this.#snapshotOf(ordered, version, base.now)
+  }
+
+  #snapshotOf(all: ReadonlyMap<string, StoredNode>, version: number, now: number): Snapshot {
+    const { pruneMs } = this.#options
+    const nodes = [...all.values()].filter(({ seenAt }) => pruneMs === 0 || now - seenAt <= pruneMs)
+    const snapshot = { version, all, nodes, now, rendered: new Map() }
+    const latest = this.#latest
+    // An older snapshot may arrive late.
+    if (latest !== null && latest.version > version) return snapshot
+    if (latest === null || this.#removed.size > MAX_REMOVED) {
+      this.#removed.clear()
+      this.#removedSince = version
+    }
+    for (const id of latest?.all.keys() ?? []) if (!all.has(id)) this.#removed.set(id, version)
+    this.#latest = snapshot
+    return snapshot
   }
 }
 
