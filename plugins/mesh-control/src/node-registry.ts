@@ -148,7 +148,7 @@ export class NodeRegistry {
     throw refuse('MSC_UNAVAILABLE', 'too many changes of the same node at once; try again', 1_000)
   }
 
-  /** Keeps the version of a node that may take work: only these are asked for often. */
+  /** Keeps the version of a node that may take work: only these claim often. */
   #remember(node: StoredNode): void {
     this.#known.delete(node.id)
     if (node.quarantined || node.maintenance) return
