@@ -15,7 +15,7 @@ type Open = () => Promise<CoordinationBed>
 class Stores {
   readonly #open: () => Promise<DatabaseStore>
   readonly #databases: DatabaseStore[] = []
-  readonly #stores: Coordination[] = []
+  readonly #stores: DatabaseCoordination[] = []
   /** Number of databases that the current bed uses. */
   #used = 0
 
