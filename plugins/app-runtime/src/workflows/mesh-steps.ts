@@ -1,5 +1,5 @@
 import type { MeshActivities, MeshActivityOutcome, MeshActivityRequest, MeshStatus } from '@svc/contracts'
-import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import { errorMessage, LinkedSignal, type Logger } from '@svc/plugin-sdk'
 import type { ClaimedEntry } from './claimed-queue.ts'
 import type { MeshQueue } from './mesh-queue.ts'
 
@@ -171,18 +171,23 @@ export class MeshSteps {
     const timeoutMs = until - Date.now()
     const late = `the time limit of ${step.activity} is over`
     if (timeoutMs <= 0) return failed(late)
-    const limit = AbortSignal.timeout(timeoutMs)
-    const signal = AbortSignal.any([this.#stopping.signal, unwanted, limit])
+    const isLate = (): boolean => Date.now() >= until
+    const linked = new LinkedSignal()
+      .with(this.#stopping.signal)
+      .with(unwanted)
+      .after(timeoutMs, () => new DOMException(late, 'TimeoutError'))
     try {
       return {
         kind: 'done',
-        outcome: await activities.run({ ...request, timeoutMs, key: this.#meshKey(step) }, signal)
+        outcome: await activities.run({ ...request, timeoutMs, key: this.#meshKey(step) }, linked.signal)
       }
     } catch (error) {
-      if (limit.aborted) return failed(isTimeout(error) ? late : errorMessage(error))
+      if (isLate()) return failed(isTimeout(error) ? late : errorMessage(error))
       if (unwanted.aborted) return failed(errorMessage(unwanted.reason))
       // After a restart, the step is requested again.
       return this.#stopping.signal.aborted ? 'stopped' : failed(errorMessage(error))
+    } finally {
+      linked.close()
     }
   }
 
