@@ -1,5 +1,6 @@
 // Runs tasks through the orchestrator and reports its memory. Arguments: FILE (empty: in memory), TASKS per round,
 // ROUNDS.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Orchestrator } from '@svc/contracts'
 import { DONE } from '../e2e/orchestrator-faults/story.ts'
 import { openWhole } from '../e2e/orchestrator-faults/whole.ts'
@@ -43,6 +44,8 @@ for (let round = 0; round < Number(rounds); round += 1) {
   }
   heaps.push(process.memoryUsage().heapUsed)
 }
+// The last acknowledgements of the outbox may still be on their way to the database.
+while (service.status().outbox.pending > 0) await sleep(10)
 const { total_completed, total_queued, total_in_progress, locked_files, outbox } = service.status()
 const left = { total_completed, total_queued, total_in_progress, locked_files, pending: outbox.pending }
 console.log(

