@@ -10,6 +10,8 @@ import type { WireStoreOptions } from './wire-store.ts'
 
 const SCRIPT = join(import.meta.dirname, 'plane-child.ts')
 
+/** How long a control plane may take to die at a failpoint that its client's request met, in milliseconds. */
+const DEATH_MS = 20_000
 /** Shortest lease that a control plane can be configured with. */
 export const PLANE_LEASE_MS = 1_000
 const RECEIVER = '9'
@@ -118,6 +120,16 @@ export class Plane {
   /** Resolves when the process has ended. */
   async ended(): Promise<void> {
     if (this.isRunning) await once(this.#child as ChildProcess, 'exit')
+  }
+
+  /** Resolves when the process has died at an armed failpoint. Rejects, and kills the process, if it does not. */
+  async died({ method, when }: Failpoint): Promise<void> {
+    await Promise.race([this.ended(), sleep(DEATH_MS, undefined, { ref: false })])
+    if (!this.isRunning) return
+    await this.kill()
+    throw new Error(
+      `the control plane did not end ${when} a call of ${method}: it may call another method of the store`
+    )
   }
 
   async close(): Promise<void> {

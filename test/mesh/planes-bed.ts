@@ -22,7 +22,7 @@ const MAX_FAULT_MS = 400
 const FAILPOINT_MS = 300
 const FAILPOINTS: readonly Failpoint['method'][] = [
   'put',
-  'claim',
+  'claimAs',
   'ack',
   'extend',
   'nack',
