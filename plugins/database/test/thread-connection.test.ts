@@ -5,6 +5,7 @@ import type { ThreadAccess } from '@svc/contracts'
 import t from 'tap'
 import { openFile, openMemory } from '#store'
 import { FileConnection } from '#thread'
+import { LibsqlEngine } from '#worker'
 import { freshFile } from './files.ts'
 
 const options = { busyTimeoutMs: 2000, synchronous: 'normal' } as const
@@ -169,4 +170,22 @@ t.test('an in-memory database has no access for threads', async t => {
   const store = await openMemory()
   t.teardown(() => store.close())
   t.equal(await store.threadAccess(), null)
+})
+
+t.test('a closed engine is in no transaction, and is closed twice without effect', t => {
+  const place = {
+    engine: 'libsql',
+    file: freshFile(t),
+    busyTimeoutMs: 100,
+    synchronous: 'full',
+    readOnly: false
+  } as const
+  const engine = new LibsqlEngine(place)
+  engine.exec('BEGIN')
+  t.equal(engine.inTransaction, true)
+  engine.close()
+  t.equal(engine.inTransaction, false)
+  engine.close()
+  t.throws(() => engine.exec('SELECT 1'))
+  t.end()
 })

@@ -48,6 +48,7 @@ export class LibsqlEngine implements Engine {
   readonly #url: string | undefined
   readonly #guard: Guard
   readonly #statements: StatementCache<Prepared>
+  #isClosed = false
 
   /** Opens the file. Throws `EngineFailure`, with the code `NO_BINDING` if the native module is missing. */
   constructor({ file, replicaOf }: WorkerPlace, guard = UNGUARDED) {
@@ -71,7 +72,8 @@ export class LibsqlEngine implements Engine {
   }
 
   get inTransaction(): boolean {
-    return this.#inside(() => this.#database.inTransaction)
+    // For a closed connection, the binding (libsql 0.5.29) would abort the process.
+    return !this.#isClosed && this.#inside(() => this.#database.inTransaction)
   }
 
   run({ sql, values, verb }: BoundStatement): SqlResult {
@@ -148,6 +150,7 @@ export class LibsqlEngine implements Engine {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#statements.clear()
     this.#inside(() => this.#database.close())
   }
