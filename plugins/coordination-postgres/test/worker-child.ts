@@ -20,7 +20,8 @@ export type Step =
 
 const [url = '', file = '', name = '', lease = ''] = process.argv.slice(2)
 const leaseMs = Number(lease)
-let isStopped = false
+// The parent may have disconnected while this script was loaded.
+let isStopped = !process.connected
 process.once('disconnect', () => {
   isStopped = true
 })
