@@ -6,8 +6,8 @@ const STOPPED = 1
 const POLL_MS = 5
 
 /**
- * Prevents the termination of a thread while it runs native database code, which could crash the whole process. The
- * thread reports when it enters and leaves native code. The terminating thread first blocks further entry, then waits
+ * Prevents the termination of a thread while it runs or loads native database code, which could crash the whole process.
+ * The thread reports when it enters and leaves native code. The terminating thread first blocks further entry, then waits
  * until the thread has left.
  */
 export class NativeGuard {

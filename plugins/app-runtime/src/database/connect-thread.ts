@@ -7,6 +7,12 @@ import { ownGuard } from '../threads/own-guard.ts'
  * Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`.
  */
 export function connectThread({ module, options }: ThreadAccess, waitMs?: number): ThreadConnection {
-  const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
-  return connect(options, waitMs, ownGuard)
+  // Node 20 aborts the process if a thread is terminated while it loads an ES module with `require`.
+  ownGuard?.enter()
+  try {
+    const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
+    return connect(options, waitMs, ownGuard)
+  } finally {
+    ownGuard?.leave()
+  }
 }

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildSync } from 'esbuild'
 import t from 'tap'
 import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 
@@ -56,6 +58,42 @@ async function runProcess(module: string): Promise<{ code: number | null; signal
 
 t.test('a thread can be ended at any point of its database work, without affecting the process', async t => {
   t.same(await runProcess(PROCESS), { code: 0, signal: null, output: 'all were ended\n' })
+})
+
+/** Loads slowly, and notes when it has been loaded. */
+const SLOW_MODULE = `
+const { parentPort, workerData } = require('node:worker_threads')
+parentPort.postMessage('loading')
+for (const until = Date.now() + 200; Date.now() < until; );
+Atomics.store(workerData.loaded, 0, 1)
+exports.connect = () => null
+`
+
+t.test('a thread is not ended while it loads the module of the database', async t => {
+  const { ProgramWorker } = await import('#threads')
+  const folder = t.testdir({ 'slow.cjs': SLOW_MODULE })
+  const script = join(folder, 'thread.cjs')
+  buildSync({
+    stdin: {
+      contents: `
+import { workerData } from 'node:worker_threads'
+import { connectThread } from './connect-thread.ts'
+connectThread({ module: workerData.module, options: null })`,
+      resolveDir: fileURLToPath(new URL('../../src/database', import.meta.url))
+    },
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    conditions: ['svc-source'],
+    banner: { js: "const thisFile = require('node:url').pathToFileURL(__filename).href" },
+    define: { 'import.meta.url': 'thisFile' },
+    outfile: script
+  })
+  const loaded = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new ProgramWorker(script, { execArgv: [], workerData: { module: join(folder, 'slow.cjs'), loaded } })
+  t.same(await once(worker, 'message'), ['loading'])
+  await worker.end()
+  t.equal(Atomics.load(loaded, 0), 1)
 })
 
 /** Process with a thread in a native call of some hours. It ends the thread twice, and then exits. */
