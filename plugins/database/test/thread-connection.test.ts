@@ -175,7 +175,7 @@ t.test('an in-memory database has no access for threads', async t => {
 t.test('a closed engine is in no transaction, and is closed twice without effect', t => {
   const place = {
     engine: 'libsql',
-    file: freshFile(t),
+    file: freshFile(),
     busyTimeoutMs: 100,
     synchronous: 'full',
     readOnly: false
