@@ -40,14 +40,15 @@ export function isHolderOnly({ workload_classes: classes }: NodeRecord): boolean
   return Array.isArray(classes) && classes.length === 1 && classes[0] === ORCHESTRATOR_CLASS
 }
 
-/**
- * Returns what routing needs of a node. Values of a wrong type count as absent. `now`: Unix milliseconds; `staleMs`: age
- * of a stale heartbeat, 0 for none.
- */
-export function hintOf(node: NodeRecord, now: number, staleMs: number): RoutingHint {
+/** Whether a node was not seen for `staleMs`, which is 0 for none. `now`: Unix milliseconds of this machine. */
+export function isStaleAt({ last_seen_unix_ms: seen }: NodeRecord, now: number, staleMs: number): boolean {
+  return staleMs > 0 && now - (typeof seen === 'number' ? seen : 0) > staleMs
+}
+
+/** Returns what routing needs of a node. Values of a wrong type count as absent. `now`: Unix milliseconds. */
+export function hintOf(node: NodeRecord, now: number, isStale: boolean): RoutingHint {
   const capabilities = capabilitiesOf(node.capabilities)
   const labels = capabilities.labels ?? []
-  const seen = typeof node.last_seen_unix_ms === 'number' ? node.last_seen_unix_ms : 0
   return {
     node_id: node.id,
     capabilities,
@@ -55,7 +56,7 @@ export function hintOf(node: NodeRecord, now: number, staleMs: number): RoutingH
     training_labels: labels.filter(label => label.startsWith('workload=') || label.startsWith('pool=')),
     maintenance: isInMaintenance(node, now),
     quarantined: node.quarantined === true,
-    heartbeat_stale: staleMs > 0 && now - seen > staleMs,
+    heartbeat_stale: isStale,
     ...numbers(node, [
       'gpu_total_count',
       'gpu_healthy_count',

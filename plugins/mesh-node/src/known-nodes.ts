@@ -1,6 +1,6 @@
 import type { NodeListWire, NodeRecord } from '@svc/contracts'
 import type { MeshClient } from './client.ts'
-import { isNodeRecord } from './hints.ts'
+import { isNodeRecord, isStaleAt } from './hints.ts'
 
 /** Version before the first one: all nodes changed after it. */
 const FIRST = 0
@@ -26,9 +26,7 @@ export class KnownNodes {
   /** Whether a node was not seen for `staleMs`, which is 0 for none. `now`: Unix milliseconds of this machine. */
   isStale(node: NodeRecord, now: number, staleMs: number): boolean {
     if (staleMs === 0) return false
-    if (this.#stale !== null) return this.#stale.has(node.id)
-    const { last_seen_unix_ms: seen } = node
-    return now - (typeof seen === 'number' ? seen : 0) > staleMs
+    return this.#stale?.has(node.id) ?? isStaleAt(node, now, staleMs)
   }
 
   clear(): void {

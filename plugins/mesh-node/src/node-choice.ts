@@ -1,6 +1,6 @@
 import type { NodeRecord } from '@svc/contracts'
 import { meshNodeErrors } from './errors.ts'
-import { hintOf, isHolderOnly, isNodeRecord, type RoutingHint } from './hints.ts'
+import { hintOf, isHolderOnly, isNodeRecord, isStaleAt, type RoutingHint } from './hints.ts'
 
 /** Nodes that an error lists. */
 const MAX_LISTED = 8
@@ -45,7 +45,7 @@ export function chooseNode(nodes: readonly unknown[], options: ChoiceOptions): N
   const unfit: UnfitNode[] = []
   for (const node of nodes) {
     if (!isNodeRecord(node) || isHolderOnly(node)) continue
-    const hint = hintOf(node, now, staleMs)
+    const hint = hintOf(node, now, isStaleAt(node, now, staleMs))
     const receiver = inboxOf(node)
     const why =
       unavailable(hint) ?? (receiver === null && (labels.length > 0 || node.id === own) ? 'runs no work' : null)

@@ -102,7 +102,7 @@ export class NodesPoll {
     const stale = this.isStale(node)
     const known = this.#hints.get(node)
     if (known?.heartbeat_stale === stale && known.maintenance === isInMaintenance(node, now())) return known
-    const hint = { ...hintOf(node, now(), 0), heartbeat_stale: stale }
+    const hint = hintOf(node, now(), stale)
     this.#hints.set(node, hint)
     return hint
   }

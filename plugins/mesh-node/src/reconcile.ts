@@ -14,9 +14,6 @@ export type ReconcileReason =
 /** Reasons that are logged as a warning; the others are expected. */
 const WARNED: ReadonlySet<ReconcileReason> = new Set(['holder_not_in_registry', 'holder_heartbeat_stale'])
 
-/** Age of a stale heartbeat for {@link unfitness}: none. */
-const NO_THRESHOLD = 0
-
 export interface ReconcileOptions {
   readonly client: Pick<MeshClient, 'leases' | 'revoke'>
   /** Whether the heartbeat of a node is stale. */
@@ -38,8 +35,7 @@ export async function reconcileLeases(
   const byId = new Map(nodes.map(node => [node.id, node]))
   for (const lease of await client.leases(signal)) {
     const holder = byId.get(lease.holder_node_id)
-    const reason =
-      holder !== undefined && isStale(holder) ? 'holder_heartbeat_stale' : unfitness(holder, now(), NO_THRESHOLD)
+    const reason = unfitness(holder, now(), holder !== undefined && isStale(holder))
     if (reason === null) continue
     const ok = autoRevoke ? await revoked(client, lease, log, signal) : null
     const details = { ...factsOf(lease), reason, auto_revoke_attempted: autoRevoke, auto_revoke_ok: ok }
@@ -49,9 +45,9 @@ export async function reconcileLeases(
 }
 
 /** Returns why a node may not hold a lease; null if it may. Undefined: the node is not in the mesh. */
-export function unfitness(node: NodeRecord | undefined, now: number, staleMs: number): ReconcileReason | null {
+export function unfitness(node: NodeRecord | undefined, now: number, isStale: boolean): ReconcileReason | null {
   if (node === undefined) return 'holder_not_in_registry'
-  const hint = hintOf(node, now, staleMs)
+  const hint = hintOf(node, now, isStale)
   if (hint.heartbeat_stale) return 'holder_heartbeat_stale'
   if (hint.maintenance) return 'holder_in_maintenance'
   if (hint.quarantined) return 'holder_quarantined'

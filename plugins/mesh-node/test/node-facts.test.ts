@@ -9,6 +9,7 @@ import {
   hintOf,
   holderId,
   isNodeRecord,
+  isStaleAt,
   modelServers,
   nodeReportOf,
   probeGpus,
@@ -154,11 +155,16 @@ t.test('the holder of leases is named after the node, the scope, or the program'
 
 t.test('a hint says whether a node is stale, in maintenance or quarantined, at the time of the poll', async t => {
   const node = { id: 'a', capabilities: {}, version: '1', last_seen_unix_ms: NOW - 60_000 }
-  t.match(hintOf(node, NOW, 60_000), { heartbeat_stale: false, maintenance: false, quarantined: false })
-  t.match(hintOf(node, NOW + 1, 60_000), { heartbeat_stale: true })
-  t.match(hintOf(node, NOW + 1, 0), { heartbeat_stale: false })
-  t.match(hintOf({ ...node, quarantined: true, maintenance: true }, NOW, 0), { maintenance: true, quarantined: true })
-  t.match(hintOf({ ...node, maintenance: true, maintenance_until_unix_ms: NOW }, NOW, 0), { maintenance: false })
+  t.match(hintOf(node, NOW, false), { heartbeat_stale: false, maintenance: false, quarantined: false })
+  t.match(hintOf(node, NOW, true), { heartbeat_stale: true })
+  t.equal(isStaleAt(node, NOW, 60_000), false)
+  t.equal(isStaleAt(node, NOW + 1, 60_000), true)
+  t.equal(isStaleAt(node, NOW + 1, 0), false)
+  t.match(hintOf({ ...node, quarantined: true, maintenance: true }, NOW, false), {
+    maintenance: true,
+    quarantined: true
+  })
+  t.match(hintOf({ ...node, maintenance: true, maintenance_until_unix_ms: NOW }, NOW, false), { maintenance: false })
 })
 
 t.test('values of a wrong type in a record count as absent', async t => {
@@ -170,7 +176,7 @@ t.test('values of a wrong type in a record count as absent', async t => {
     gpu_readiness_ok: 'maybe',
     gpu_total_count: '2'
   }
-  const hint = hintOf(node as never, NOW, 1)
+  const hint = hintOf(node as never, NOW, isStaleAt(node as never, NOW, 1))
   t.same(hint.capabilities, { cpu_cores: 8, labels: ['workload=train', 'x'] })
   t.same(hint.training_labels, ['workload=train'])
   t.ok(hint.heartbeat_stale)
@@ -182,10 +188,10 @@ t.test('values of a wrong type in a record count as absent', async t => {
 
 t.test('a node has a ready GPU unless its probe says otherwise', async t => {
   const node = { id: 'a', version: '1', last_seen_unix_ms: NOW, capabilities: { gpu_cuda: true } }
-  t.ok(remoteNodeOf(hintOf(node, NOW, 0)).has_gpu)
-  t.notOk(hasReadyGpu(hintOf({ ...node, gpu_readiness_ok: false }, NOW, 0)))
-  t.notOk(remoteNodeOf(hintOf({ ...node, capabilities: {} }, NOW, 0)).has_gpu)
-  t.ok(remoteNodeOf(hintOf({ ...node, capabilities: {}, gpu_allocatable_count: 1 }, NOW, 0)).has_gpu)
+  t.ok(remoteNodeOf(hintOf(node, NOW, false)).has_gpu)
+  t.notOk(hasReadyGpu(hintOf({ ...node, gpu_readiness_ok: false }, NOW, false)))
+  t.notOk(remoteNodeOf(hintOf({ ...node, capabilities: {} }, NOW, false)).has_gpu)
+  t.ok(remoteNodeOf(hintOf({ ...node, capabilities: {}, gpu_allocatable_count: 1 }, NOW, false)).has_gpu)
 })
 
 t.test('each process of a machine gets a separate number, and releases it', async t => {
@@ -243,7 +249,7 @@ t.test(
       node('secret', { listen_addr: 'http://user:pass@host' }),
       node('self')
     ]
-    const hints = nodes.filter(({ id }) => id !== 'self').map(each => hintOf(each, NOW, 60_000))
+    const hints = nodes.filter(({ id }) => id !== 'self').map(each => hintOf(each, NOW, isStaleAt(each, NOW, 60_000)))
     const last = { polled_unix_ms: NOW, hints, schedulable_before: 0, schedulable_after: 0, error: null }
     t.same(modelServers({ last, nodes }).list(), [
       { name: 'good', url: 'http://good:11435', api: 'svc', models: ['toy'] },
@@ -257,7 +263,7 @@ t.test('no record makes the conversion of a node list throw', async () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...FIELDS), fc.jsonValue(), { maxKeys: 12 }), record => {
       if (!isNodeRecord(record)) return true
-      const hint = hintOf(record, NOW, 60_000)
+      const hint = hintOf(record, NOW, isStaleAt(record, NOW, 60_000))
       return remoteNodeOf(hint).node_id === record.id && Array.isArray(hint.labels)
     })
   )
