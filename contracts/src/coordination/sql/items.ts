@@ -71,18 +71,7 @@ returning id, case when done_at > ${NOW_MS} - ${RESULT_RETENTION_MS} then result
 
 /** Leases items; see `Coordination.claim`. */
 export function claimItems(queue: string, holder: string, options: ClaimOptions): SqlOperation<readonly ClaimedItem[]> {
-  const { max, leaseMs, privacy, own = false } = options
-  const allowed = privacy === undefined ? null : JSON.stringify(privacy)
-  return {
-    statements: [
-      { sql: SWEEP, parameters: [queue] },
-      { sql: BURY, parameters: [queue] },
-      { sql: REMOVE_BURIED, parameters: [queue] },
-      { sql: own ? CLAIM_OWN : CLAIM, parameters: [queue, holder, max, leaseMs, allowed] },
-      { sql: REVOKE_LANES, parameters: [queue] }
-    ],
-    read: results => (results[3]?.rows ?? []).map(row => toItem(row) as ClaimedItem).sort(inOrder)
-  }
+  return claimWith(options.own === true ? CLAIM_OWN : CLAIM, claimParameters(queue, holder, options), queue)
 }
 
 /** Leases items to a node; see `Coordination.claimAs`. */
@@ -91,17 +80,33 @@ export function claimItemsAs(
   queue: string,
   options: ClaimOptions
 ): SqlOperation<readonly ClaimedItem[] | null> {
-  const { statements, read } = claimItems(queue, id, options)
-  const claim = options.own === true ? CLAIM_OWN_AS : CLAIM_AS
+  const parameters = [...claimParameters(queue, id, options), scope, version]
+  const { statements, read } = claimWith(options.own === true ? CLAIM_OWN_AS : CLAIM_AS, parameters, queue)
+  return {
+    statements: [...statements, { sql: IS_VERSION, parameters: [scope, id, version] }],
+    read: results => (results.at(-1)?.rows.length === 1 ? read(results) : null)
+  }
+}
+
+function claimParameters(queue: string, holder: string, { max, leaseMs, privacy }: ClaimOptions) {
+  return [queue, holder, max, leaseMs, privacy === undefined ? null : JSON.stringify(privacy)]
+}
+
+/** Leases items with the statement `sql`, after items of the queue that are due or exhausted were moved. */
+function claimWith(
+  sql: string,
+  parameters: readonly (string | number | null)[],
+  queue: string
+): SqlOperation<readonly ClaimedItem[]> {
   return {
     statements: [
-      ...statements.map(each => {
-        const isClaim = each.sql === CLAIM || each.sql === CLAIM_OWN
-        return isClaim ? { sql: claim, parameters: [...each.parameters, scope, version] } : each
-      }),
-      { sql: IS_VERSION, parameters: [scope, id, version] }
+      { sql: SWEEP, parameters: [queue] },
+      { sql: BURY, parameters: [queue] },
+      { sql: REMOVE_BURIED, parameters: [queue] },
+      { sql, parameters },
+      { sql: REVOKE_LANES, parameters: [queue] }
     ],
-    read: results => (results.at(-1)?.rows.length === 1 ? read(results) : null)
+    read: results => (results[3]?.rows ?? []).map(row => toItem(row) as ClaimedItem).sort(inOrder)
   }
 }
 
