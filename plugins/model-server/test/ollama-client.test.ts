@@ -98,7 +98,8 @@ t.test('applies options', async t => {
   )
   t.strictNotSame(await ask('aaaa', { repeat_penalty: 1000 }), ['aaaa', 'stop'])
   t.same(await ask('aaaa', { repeat_penalty: 1000, repeat_last_n: 0 }), ['aaaa', 'stop'])
-  t.strictNotSame(await ask('aaaa', { presence_penalty: 2, frequency_penalty: 2 }), ['aaaa', 'stop'])
+  const penalties = { presence_penalty: 2, frequency_penalty: 2, num_predict: -1 }
+  t.strictNotSame(await ask('aaaaaaaaaa', penalties), ['aaaaaaaaaa', 'stop'])
   const noisy = { temperature: 2, num_predict: 24 }
   t.same(await ask('aaaa', { ...noisy, seed: 3 }), await ask('aaaa', { ...noisy, seed: 3 }))
   t.strictNotSame(await ask('aaaa', { ...noisy, seed: 3 }), await ask('aaaa', { ...noisy, seed: 4 }))

@@ -105,15 +105,15 @@ t.test('generates the same text for the same seed, and different text for anothe
 
 t.test('passes sampling options to the engine', async t => {
   const { openai: client } = await connect(t)
-  const ask = async (options: object) => {
-    const answer = await client.chat.completions.create({ model: 'toy', messages: say('aaaa'), ...options })
+  const ask = async (options: object, text = 'aaaa') => {
+    const answer = await client.chat.completions.create({ model: 'toy', messages: say(text), ...options })
     return answer.choices[0]?.message.content
   }
   t.equal(await ask({ temperature: 2, top_p: 0 }), 'aaaa', 'top_p keeps the most probable token')
   t.equal(await ask({ temperature: 2, top_k: 1 }), 'aaaa', 'top_k keeps the most probable token')
   t.equal(await ask({ temperature: 2, min_p: 1 }), 'aaaa', 'min_p keeps the most probable token')
   t.equal(await ask({ logit_bias: { '98': 100 }, max_tokens: 3 }), 'bbb', 'logit_bias')
-  t.not(await ask({ presence_penalty: 2, frequency_penalty: 2 }), 'aaaa', 'penalties')
+  t.not(await ask({ presence_penalty: 2, frequency_penalty: 2 }, 'aaaaaaaaaa'), 'aaaaaaaaaa', 'penalties')
   t.not(await ask({ repetition_penalty: 1000 }), 'aaaa', 'repetition_penalty')
 })
 
