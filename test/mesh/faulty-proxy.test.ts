@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { resetConnection } from '../reset-connection.ts'
 import { FaultyProxy } from './faulty-proxy.ts'
 
 /** Opens a proxy before a server that answers with what it receives, and notes it. */
@@ -110,4 +111,15 @@ t.test('a client that resets a half-closed connection ends it at the server, too
   proxy.heal()
   await closed
   t.pass('the connection of the server has ended')
+})
+
+t.test('a connection can be reset while its end is on the way', async t => {
+  const { open } = await openEcho(t)
+  const client = await open()
+  const errors: unknown[] = []
+  client.on('error', error => errors.push(error))
+  client.end('one')
+  resetConnection(client)
+  await once(client, 'close')
+  t.same(errors, [])
 })

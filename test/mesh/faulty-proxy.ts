@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { resetConnection } from '../reset-connection.ts'
 
 /** `up`: from clients to the server. */
 export type Direction = 'up' | 'down'
@@ -60,7 +61,7 @@ export class FaultyProxy {
 
   /** Resets all connections. */
   cut(): void {
-    for (const { sockets } of this.#links) for (const socket of sockets) socket.resetAndDestroy()
+    for (const { sockets } of this.#links) for (const socket of sockets) resetConnection(socket)
   }
 
   /** Ends all faults. */
@@ -68,7 +69,7 @@ export class FaultyProxy {
     this.#delayMs = 0
     this.#held.clear()
     this.#dropped.clear()
-    for (const { sockets, isLossy } of this.#links) if (isLossy) for (const socket of sockets) socket.resetAndDestroy()
+    for (const { sockets, isLossy } of this.#links) if (isLossy) for (const socket of sockets) resetConnection(socket)
     for (const resume of this.#waiting.splice(0)) resume()
   }
 

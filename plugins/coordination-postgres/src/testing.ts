@@ -2,4 +2,3 @@
 export { PostgresCoordination } from './postgres-coordination.ts'
 export { parseServerAddress } from './server-address.ts'
 export { noPostgres, PostgresServer } from './testing/postgres-server.ts'
-export { TcpProxy } from './testing/tcp-proxy.ts'

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coordination } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import { noPostgres, PostgresServer, TcpProxy } from '#root'
+import { FaultyProxy } from '../../../test/mesh/faulty-proxy.ts'
+import { noPostgres, PostgresServer } from '#root'
 import { openStore } from './stores.ts'
 
 const LEASE_MS = 600_000
@@ -146,28 +147,28 @@ t.test('loses nothing and acknowledges once when connections are ended', { skip:
 
 t.test('a call whose answer is lost may have taken effect, and can be repeated', { skip: noPostgres }, async t => {
   const server = await startServer(t)
-  const proxy = await TcpProxy.open(server.port)
+  const proxy = await FaultyProxy.open(server.port)
   t.teardown(() => proxy.close())
   const store = open(t, server.urlThrough(proxy.port))
   const other = open(t, server.url())
   await store.now()
 
-  proxy.mute()
+  proxy.drop('down')
   const lostPut = effectOf(t, store.put([{ queue: 'q', key: 'k', body: '1' }]))
   while ((await other.count('q')) === 0) await sleep(5)
   proxy.cut()
-  proxy.unmute()
+  proxy.heal()
   t.equal(await lostPut, 'unknown')
   const [again] = await store.put([{ queue: 'q', key: 'k', body: '2' }])
   t.equal(again?.fresh, false)
 
   const [item] = await store.claim('q', 'h', { max: 1, leaseMs: LEASE_MS })
   t.equal(item?.body, '1')
-  proxy.mute()
+  proxy.drop('down')
   const lostAck = effectOf(t, store.ack([item as { id: number; fence: number }]))
   while ((await other.count('q')) > 0) await sleep(5)
   proxy.cut()
-  proxy.unmute()
+  proxy.heal()
   t.equal(await lostAck, 'unknown')
   t.same(await store.ack([item as { id: number; fence: number }]), [false])
 })

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { ModelServerApi } from '@svc/contracts'
 import type { Test } from 'tap'
+import { resetConnection } from '../../../test/reset-connection.ts'
 
 export interface Received {
   readonly path: string
@@ -101,7 +102,7 @@ export async function modelServer(t: Test, options: ServerOptions): Promise<Fake
   const { port } = server.address() as AddressInfo
   const kill = async (): Promise<void> => {
     const closed = new Promise<void>(resolve => server.close(() => resolve()))
-    for (const socket of sockets) socket.resetAndDestroy()
+    for (const socket of sockets) resetConnection(socket)
     await closed
   }
   t.teardown(kill)
