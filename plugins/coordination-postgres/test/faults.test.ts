@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coordination } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import { FaultyProxy } from '../../../test/mesh/faulty-proxy.ts'
 import { noPostgres, PostgresServer } from '#root'
+import { FaultyProxy } from '../../../test/mesh/faulty-proxy.ts'
 import { openStore } from './stores.ts'
 
 const LEASE_MS = 600_000
