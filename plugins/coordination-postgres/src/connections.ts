@@ -258,9 +258,12 @@ export class Connections {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       stream: () => this.#openSocket(),
-      // All statements go by an index, whatever the statistics say, and a commit is always durable.
+      // All statements find rows by an index, whatever the statistics say, and a commit is always durable. A merge join reads
+      // a whole index. A bitmap scan does not mark the entries of removed rows, so that each one reads them again.
       options: [
         'enable_seqscan=off',
+        'enable_bitmapscan=off',
+        'enable_mergejoin=off',
         'plan_cache_mode=force_generic_plan',
         'jit=off',
         'synchronous_commit=on',

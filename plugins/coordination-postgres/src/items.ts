@@ -203,7 +203,22 @@ export class Items {
   }
 
   async #put(items: readonly NewItem[]): Promise<readonly PutResult[]> {
-    const rows = await this.#connections.call(statements.put, [
+    const [first] = items
+    const isOne = items.length === 1 && first?.key === undefined
+    const rows = await (isOne ? this.#putOne(first as NewItem) : this.#putAll(items))
+    return rows.map(({ id, fresh, result }) =>
+      defined({ id: id as number, fresh: fresh as boolean, result: (result as string | null) ?? undefined })
+    )
+  }
+
+  #putOne(item: NewItem): Promise<readonly Row[]> {
+    const { queue, body, priority = DEFAULT_PRIORITY, delayMs = 0, maxAttempts, lane, privacy = 0 } = item
+    const values = [queue, body, priority, delayMs, maxAttempts ?? null, lane ?? null, privacy]
+    return this.#connections.call(statements.putOne, values)
+  }
+
+  #putAll(items: readonly NewItem[]): Promise<readonly Row[]> {
+    return this.#connections.call(statements.put, [
       items.map(({ queue }) => queue),
       items.map(({ queue, key }) => (key === undefined ? null : keyHash(queue, key))),
       items.map(({ body }) => body),
@@ -213,33 +228,44 @@ export class Items {
       items.map(({ lane = null }) => lane),
       items.map(({ privacy = 0 }) => privacy)
     ])
-    return rows.map(({ id, fresh, result }) =>
-      defined({ id: id as number, fresh: fresh as boolean, result: (result as string | null) ?? undefined })
-    )
   }
 
   async #claim(requests: readonly ClaimRequest[]): Promise<readonly (readonly ClaimedItem[] | null)[]> {
-    const json = requests.map(({ queue, holder, max, leaseMs, privacy, own = false, node }) =>
-      defined({ queue, holder, max, lease_ms: leaseMs, privacy, own, scope: node?.scope, version: node?.version })
-    )
     const claimed: (ClaimedItem[] | null)[] = requests.map(() => [])
-    for (const row of await this.#connections.call(statements.claim, [JSON.stringify(json)])) {
+    for (const row of await this.#claimRows(requests)) {
       const request = row.request as number
       if (row.id === null) claimed[request] = null
       else claimed[request]?.push(toItem({ ...row, state: 1 }) as ClaimedItem)
     }
+    for (const items of claimed) items?.sort((a, b) => b.priority - a.priority || a.id - b.id)
     return claimed
   }
 
+  #claimRows(requests: readonly ClaimRequest[]): Promise<readonly Row[]> {
+    const [first] = requests
+    if (requests.length > 1 || first?.node !== undefined)
+      return this.#connections.call(statements.claims, [JSON.stringify(toClaimGroups(requests))])
+    const { queue, holder, max, leaseMs, privacy = null, own = false } = first as ClaimRequest
+    return this.#connections.call(statements.claimOne, [queue, [holder], [max], leaseMs, privacy, own])
+  }
+
   async #ack(tokens: readonly AckToken[]): Promise<readonly boolean[]> {
-    const rows = await this.#connections.call(statements.ack, [
+    const [first] = tokens
+    return this.#done(await (tokens.length === 1 ? this.#ackOne(first as AckToken) : this.#ackAll(tokens)))
+  }
+
+  #ackOne({ id, fence, result, freeKey = false, queue }: AckToken): Promise<readonly Row[]> {
+    return this.#connections.call(statements.ackOne, [id, fence, result ?? null, freeKey, queue ?? null])
+  }
+
+  #ackAll(tokens: readonly AckToken[]): Promise<readonly Row[]> {
+    return this.#connections.call(statements.ack, [
       tokens.map(({ id }) => id),
       tokens.map(({ fence }) => fence),
       tokens.map(({ result = null }) => result),
       tokens.map(({ freeKey = false }) => freeKey),
       tokens.map(({ queue = null }) => queue)
     ])
-    return this.#done(rows)
   }
 
   async #extend(tokens: readonly (ItemToken & { readonly leaseMs: number })[]): Promise<readonly boolean[]> {
@@ -265,6 +291,19 @@ export class Items {
     this.#hints.publish(rows.flatMap(({ ready }) => (ready === null ? [] : [ready as string])))
     return rows.map(({ done }) => done as boolean)
   }
+}
+
+/** Returns the parameter of `claims_v3`: claims of one queue that differ only in their holders are one group. */
+function toClaimGroups(requests: readonly ClaimRequest[]): readonly object[] {
+  const groups = new Map<string, { readonly claims: object[] }>()
+  for (const [request, { queue, holder, max, leaseMs, privacy, own = false, node }] of requests.entries()) {
+    const group = defined({ queue, lease_ms: leaseMs, privacy, own, claims: [] as object[] })
+    const name = own ? `${request}` : JSON.stringify(group)
+    const known = groups.get(name) ?? group
+    groups.set(name, known)
+    known.claims.push(defined({ request, holder, max, ...node, id: undefined }))
+  }
+  return [...groups.values()]
 }
 
 function weightOf(text = ''): number {

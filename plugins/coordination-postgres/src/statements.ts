@@ -9,8 +9,23 @@ function call(name: string, parameters: number): Statement {
 /** Every statement of the store. Most are calls of functions, so that each is one round trip and one transaction. */
 export const statements = {
   put: call('put_v1', 8),
-  claim: call('claims_v2', 1),
+  /** One item without a key. */
+  putOne: {
+    name: 'svc_coord.put_one',
+    text: `insert into svc_coord.items
+        (id, queue, body, priority, state, visible_at, max_attempts, lane, privacy, created_at)
+      select nextval('svc_coord.item_ids'), $1, $2, $3, case when $4::bigint > 0 then 2 else 0 end, t.now + $4, $5, $6, $7, t.now
+      from (select svc_coord.now_v1() as now) t
+      returning id, true as fresh, null as result`
+  },
+  claims: call('claims_v3', 1),
+  /** One claim whose holder need not be a node. */
+  claimOne: {
+    name: 'svc_coord.claim_v2',
+    text: 'select 0 as request, c.* from svc_coord.claim_v2($1, $2, $3, $4, $5, $6) c'
+  },
   ack: call('ack_v2', 5),
+  ackOne: call('ack_one_v1', 5),
   extend: call('extend_v1', 3),
   giveBack: call('return_v1', 4),
   wake: call('wake_v1', 2),
@@ -20,7 +35,7 @@ export const statements = {
   ready: { name: 'svc_coord.ready_v1', text: 'select queue from svc_coord.ready_v1($1) queue' },
   count: {
     name: 'svc_coord.count',
-    text: 'select count(*) as count from svc_coord.items where queue >= $1 and queue < $2'
+    text: `select count(*) as count from svc_coord.items where queue || '' >= $1 and queue || '' < $2`
   },
   trim: call('trim_v1', 3),
   dead: call('dead_v1', 3),

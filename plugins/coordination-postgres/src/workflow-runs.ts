@@ -404,7 +404,10 @@ const statements = {
     'is_mesh_offered',
     `select from svc_workflow.mesh_offers where repository = $1 and program = $2 and until > svc_coord.now_v1()`
   ),
-  claimMesh: named('claim_mesh', 'select id, fence, body from svc_coord.claim_v1($1, $2, $3, $4, null, false)'),
+  claimMesh: named(
+    'claim_mesh',
+    'select id, fence, body from svc_coord.claim_v2($1, array[$2], array[$3::integer], $4, null, false)'
+  ),
   isSignalled: named(
     'is_signalled',
     'select from svc_workflow.signals where repository = $1 and run_id = $2 and key = $3 limit 1'

@@ -1,6 +1,6 @@
 /**
- * Functions that others use. A function whose text changes gets the next version suffix: processes of two versions of
- * svc share a database while they are updated.
+ * Functions that others use. A function whose parameters, result or effects change gets the next version suffix: processes
+ * of two versions of svc share a database while they are updated.
  *
  * The fence of a grant is at least `epoch * 2^40`. The epoch is the timeline of the server, which grows when a standby is
  * promoted, plus the text `epoch` of the table meta, which an operator raises after the restore of a backup. A token of an
@@ -14,12 +14,15 @@ language sql volatile parallel safe as $$
   select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
 $$;
 
+-- In PL/pgSQL, which keeps its plan: a function in SQL would be planned again in each transaction.
 create or replace function svc_coord.fence_floor_v1() returns bigint
-language sql volatile as $$
-  select (
+language plpgsql volatile as $$
+begin
+  return (
     ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint
     + coalesce((select value::bigint from svc_coord.meta where name = 'epoch'), 0)
-  ) << 40
+  ) << 40;
+end
 $$;
 
 -- Begins an epoch after the restore of a backup: no fence is granted twice, no earlier token is valid, and leased items

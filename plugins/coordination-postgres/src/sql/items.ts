@@ -1,9 +1,20 @@
+/** Returns a statement that locks items in the order of their ids. */
+function lockItems(ids: string): string {
+  return `perform from (select distinct unnest(${ids}) as id order by id) t
+    cross join lateral (select from svc_coord.items i where i.id = t.id for update) i;`
+}
+
 /**
  * Functions of queues. Each is one round trip and one transaction. Functions with arrays lock rows in the order of the
  * ids, so that two calls with the same items in opposite order cannot deadlock.
  *
  * A token is accepted if its fence is that of the item and of the current epoch, and the item is still held. So it is also
  * accepted after the lease has expired, until this item or another one of its lane is claimed.
+ *
+ * The statistics of the table can say that it is empty while it has many items, because it is empty again and again. All
+ * plans then look equally cheap, and one that reads a whole index may be taken. So items of a list are found one by one:
+ * by "id = any(array)", in a loop, or in a subquery that is kept apart by "offset 0"; and "state + 0" is no condition of a
+ * partial index.
  */
 export const items = `
 -- The key is inserted first and read in a second statement: that statement also sees keys that another transaction
@@ -18,21 +29,30 @@ declare
   v_now bigint := svc_coord.now_v1();
   v_ids bigint[] := array(select nextval('svc_coord.item_ids') from generate_series(1, cardinality(p_queues)));
 begin
-  if array_length(array_remove(p_keys, null), 1) > 0 then
-    insert into svc_coord.keys (queue, key_hash, id)
-      select distinct on (t.queue, t.key_hash) t.queue, t.key_hash, t.id
-      from unnest(p_queues, p_keys, v_ids) with ordinality as t (queue, key_hash, id, ord)
-      where t.key_hash is not null
-      order by t.queue, t.key_hash, t.ord
-      on conflict do nothing;
+  if array_length(array_remove(p_keys, null), 1) is null then
+    insert into svc_coord.items
+      (id, queue, priority, state, visible_at, max_attempts, lane, privacy, created_at, body)
+    select id, queue, priority, case when delay > 0 then 2 else 0 end, v_now + delay, max_attempts, lane, privacy, v_now, body
+    from unnest(p_queues, p_bodies, p_priorities, p_delays, p_max_attempts, p_lanes, p_privacy, v_ids)
+      as t (queue, body, priority, delay, max_attempts, lane, privacy, id);
+    return query select unnest(v_ids), true, null::text;
+    return;
   end if;
+  insert into svc_coord.keys (queue, key_hash, id)
+    select distinct on (t.queue, t.key_hash) t.queue, t.key_hash, t.id
+    from unnest(p_queues, p_keys, v_ids) with ordinality as t (queue, key_hash, id, ord)
+    where t.key_hash is not null
+    order by t.queue, t.key_hash, t.ord
+    on conflict do nothing;
   return query
     with t as materialized (
       select t.*, k.id as known, case when k.done_at > v_now - 86400000 then k.result end as result
       from unnest(p_queues, p_keys, p_bodies, p_priorities, p_delays, p_max_attempts, p_lanes, p_privacy, v_ids)
         with ordinality
         as t (queue, key_hash, body, priority, delay, max_attempts, lane, privacy, new_id, ord)
-      left join svc_coord.keys k on k.queue = t.queue and k.key_hash = t.key_hash
+      left join lateral (
+        select * from svc_coord.keys k where k.queue = t.queue and k.key_hash = t.key_hash offset 0
+      ) k on true
     ), added as (
       insert into svc_coord.items
         (id, queue, key_hash, priority, state, visible_at, max_attempts, lane, privacy, created_at, body)
@@ -44,21 +64,66 @@ begin
 end
 $$;
 
--- Selects and locks ready items, and with p_own also those that the holder has leased already. In a lane, only the first
--- ready item may be claimed, and only if none is leased. An array, because a plain "in (subquery)" may be evaluated again
--- and then claim more than the limit.
-create or replace function svc_coord.claimable_v1(
-  p_queue text, p_holder text, p_limit integer, p_privacy integer[], p_own boolean
-) returns bigint[]
+-- Claims items for several holders, in this order: p_counts[n] for p_holders[n]. With p_own, there is one holder, which also
+-- gets items that it has leased already. Returns the number n with each item, in no order. In a lane, only the first ready
+-- item may be claimed, and only if none is leased. Items are selected before they are changed, because a plain
+-- "in (subquery)" may be evaluated again and then claim more than the limit.
+create or replace function svc_coord.claim_v2(
+  p_queue text, p_holders text[], p_counts integer[], p_lease bigint, p_privacy integer[], p_own boolean
+) returns table (
+  slot integer, id bigint, queue text, body text, priority smallint, lane text, privacy integer, attempts integer,
+  max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint
+)
 language plpgsql as $$
 #variable_conflict use_column
 declare
+  v_now bigint := svc_coord.now_v1();
+  v_floor bigint := svc_coord.fence_floor_v1();
+  v_limit integer := p_counts[1];
+  v_due boolean;
+  v_exhausted boolean;
+  v_dead bigint[];
   v_ids bigint[];
-  v_own bigint[];
   v_lanes boolean;
+  v_bytes bigint;
+  v_slots integer[];
 begin
-  v_ids := array(
-    select i.id from svc_coord.items i
+  select
+    exists (select from svc_coord.items where queue = p_queue and state in (1, 2) and visible_at <= v_now),
+    exists (select from svc_coord.items where queue = p_queue and state = 0 and attempts >= max_attempts)
+    into v_due, v_exhausted;
+  if v_due then
+    update svc_coord.items set state = 0
+      where id = any(array(
+        select id from svc_coord.items
+        where queue = p_queue and state in (1, 2) and visible_at <= v_now
+        order by visible_at limit 500
+        for update skip locked
+      ));
+  end if;
+  if v_due or v_exhausted then
+    v_dead := array(
+      select id from svc_coord.items where queue = p_queue and state = 0 and attempts >= max_attempts
+      order by id limit 500
+      for update skip locked
+    );
+    with gone as (delete from svc_coord.items where id = any(v_dead) returning *)
+    insert into svc_coord.dead
+      (id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, died_at,
+        visible_at, body)
+    select id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, v_now,
+      visible_at, body
+    from gone;
+  end if;
+  if cardinality(p_counts) > 1 then
+    v_slots := array(
+      select c.slot from unnest(p_counts) with ordinality c (count, slot), generate_series(1, c.count) order by c.slot
+    );
+    v_limit := cardinality(v_slots);
+  end if;
+  select array_agg(c.id), bool_or(c.lane is not null), sum(octet_length(c.body)) into v_ids, v_lanes, v_bytes
+  from (
+    select i.id, i.lane, i.body from svc_coord.items i
     where i.queue = p_queue and i.state = 0
       and (i.max_attempts is null or i.attempts < i.max_attempts)
       and (p_privacy is null or i.privacy = any(p_privacy))
@@ -75,10 +140,9 @@ begin
         )
       ))
     order by i.priority desc, i.id
-    limit p_limit
+    limit v_limit
     for update of i skip locked
-  );
-  select coalesce(bool_or(i.lane is not null), false) into v_lanes from svc_coord.items i where i.id = any(v_ids);
+  ) c;
   if v_lanes then
     -- Two callers can see different first items of one lane. The caller that gets the lock of the lane looks again. The
     -- number of locks of a transaction is limited.
@@ -97,129 +161,117 @@ begin
     );
   end if;
   if p_own then
-    v_own := array(
+    v_ids := v_ids || array(
       select i.id from svc_coord.items i
-      where i.queue = p_queue and i.state in (1, 2) and i.state = 1 and i.holder = p_holder
+      where i.queue = p_queue and i.state in (1, 2) and i.state = 1 and i.holder = p_holders[1]
         and (i.max_attempts is null or i.attempts < i.max_attempts)
         and (p_privacy is null or i.privacy = any(p_privacy))
       order by i.priority desc, i.id
-      limit p_limit
+      limit v_limit
       for update of i skip locked
     );
-    v_ids := v_ids || v_own;
   end if;
-  -- Bodies of one claim have at most 64 MiB, except for a single one.
-  return array(
-    select c.id from (
-      select i.id, i.priority, sum(octet_length(i.body)) over (order by i.priority desc, i.id) as bytes,
+  if v_ids is null then return; end if;
+  if v_lanes or p_own or v_bytes > 67108864 then
+    -- Bodies of one claim have at most 64 MiB, except for a single one.
+    select array_agg(c.id order by c.priority desc, c.id), bool_or(c.lane is not null) into v_ids, v_lanes
+    from (
+      select i.id, i.priority, i.lane, sum(octet_length(i.body)) over (order by i.priority desc, i.id) as bytes,
         row_number() over (order by i.priority desc, i.id) as place
       from svc_coord.items i where i.id = any(v_ids)
     ) c
-    where c.place = 1 or (c.bytes <= 67108864 and c.place <= p_limit)
-    order by c.priority desc, c.id
-  );
-end
-$$;
-
-create or replace function svc_coord.claim_v1(
-  p_queue text, p_holder text, p_max integer, p_lease bigint, p_privacy integer[], p_own boolean
-) returns table (
-  id bigint, queue text, body text, priority smallint, lane text, privacy integer, attempts integer,
-  max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint
-)
-language plpgsql as $$
-#variable_conflict use_column
-declare
-  v_now bigint := svc_coord.now_v1();
-  v_floor bigint := svc_coord.fence_floor_v1();
-  v_ids bigint[];
-  v_dead bigint[];
-begin
-  if exists (
-    select from svc_coord.items where queue = p_queue and state in (1, 2) and visible_at <= v_now
-  ) then
-    update svc_coord.items set state = 0
-      where id = any(array(
-        select id from svc_coord.items
-        where queue = p_queue and state in (1, 2) and visible_at <= v_now
-        order by visible_at limit 500
-        for update skip locked
-      ));
+    where c.place = 1 or (c.bytes <= 67108864 and c.place <= v_limit);
   end if;
-  v_dead := array(
-    select id from svc_coord.items where queue = p_queue and state = 0 and attempts >= max_attempts
-    order by id limit 500
-    for update skip locked
-  );
-  if cardinality(v_dead) > 0 then
-    with gone as (delete from svc_coord.items where id = any(v_dead) returning *)
-    insert into svc_coord.dead
-      (id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, died_at,
-        visible_at, body)
-    select id, queue, key_hash, priority, fence, attempts, max_attempts, privacy, holder, lane, error, created_at, v_now,
-      visible_at, body
-    from gone;
-  end if;
-  v_ids := svc_coord.claimable_v1(p_queue, p_holder, p_max, p_privacy, p_own);
-  if cardinality(v_ids) = 0 then return; end if;
   return query
-    with claimed as (
-      update svc_coord.items i
-      set state = 1, fence = greatest(i.fence + 1, v_floor), attempts = i.attempts + 1, holder = p_holder,
-        visible_at = v_now + p_lease, held = true, woken = false, error = null
-      where i.id = any(v_ids)
-      returning i.*
-    ), lapsed as (
-      update svc_coord.items e set held = false
-      from claimed c
-      where c.lane is not null and e.lane is not null and e.queue = c.queue and e.lane = c.lane
-        and e.state = 0 and e.held and e.id <> c.id
-    )
-    select id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at
-    from claimed order by priority desc, id;
+    update svc_coord.items i
+    set state = 1, fence = greatest(i.fence + 1, v_floor), attempts = i.attempts + 1,
+      holder = p_holders[case when v_slots is null then 1 else v_slots[array_position(v_ids, i.id)] end],
+      visible_at = v_now + p_lease, held = true, woken = false, error = null
+    where i.id = any(v_ids)
+    returning case when v_slots is null then 1 else v_slots[array_position(v_ids, i.id)] end, i.id, i.queue::text, i.body,
+      i.priority, i.lane::text, i.privacy, i.attempts, i.max_attempts, i.fence, i.holder::text, i.visible_at, i.created_at;
+  if v_lanes then
+    update svc_coord.items e set held = false
+      from svc_coord.items c
+      where c.id = any(v_ids) and c.lane is not null and e.lane is not null and e.queue = c.queue and e.lane = c.lane
+        and e.state = 0 and e.held and e.id <> c.id;
+  end if;
 end
 $$;
 
--- Runs several claims. Each request: {queue, holder, max, lease_ms, privacy?, own, scope?, version?}. With scope, the holder
--- must be a node with this version; otherwise there is one row without an id. Once the bodies have 64 MiB, further requests
--- get nothing.
-create or replace function svc_coord.claims_v2(p_requests jsonb) returns table (
+-- Runs several claims. Each group: {queue, lease_ms, privacy?, own, claims: [{request, holder, max, scope?, version?}]}; one
+-- with own has one claim. With scope, the holder must be a node with this version; otherwise there is one row without an
+-- id. Once the bodies have 64 MiB, further groups get nothing.
+create or replace function svc_coord.claims_v3(p_groups jsonb) returns table (
   request integer, id bigint, queue text, body text, priority smallint, lane text, privacy integer, attempts integer,
   max_attempts integer, fence bigint, holder text, visible_at bigint, created_at bigint
 )
 language plpgsql as $$
 declare
-  v_request jsonb;
-  v_index integer := 0;
-  v_privacy integer[];
+  v_group jsonb;
+  v_requests integer[];
+  v_holders text[];
+  v_counts integer[];
+  v_refused integer[];
+  v_slot integer;
   v_bytes bigint := 0;
 begin
-  for v_request in select value from jsonb_array_elements(p_requests) loop
-    if v_request ? 'scope' and not exists (
-      select from svc_coord.nodes n
-      where n.scope = v_request ->> 'scope' and n.node_id = v_request ->> 'holder'
-        and n.version = (v_request ->> 'version')::bigint and n.removed_at is null
-    ) then
-      request := v_index;
-      id := null;
+  for v_group in select value from jsonb_array_elements(p_groups) loop
+    select array_agg(c.request) filter (where c.known), array_agg(c.holder) filter (where c.known),
+      array_agg(c.max) filter (where c.known), array_agg(c.request) filter (where not c.known)
+      into v_requests, v_holders, v_counts, v_refused
+    from (
+      select c.*, c.scope is null or exists (
+        select from svc_coord.nodes n
+        where n.scope = c.scope and n.node_id = c.holder and n.version = c.version and n.removed_at is null
+      ) as known
+      from jsonb_to_recordset(v_group -> 'claims')
+        as c (request integer, holder text, max integer, scope text, version bigint)
+    ) c;
+    id := null;
+    foreach request in array coalesce(v_refused, '{}') loop
       return next;
-      v_index := v_index + 1;
-      continue;
-    end if;
-    v_privacy := case when v_request ? 'privacy'
-      then array(select value::integer from jsonb_array_elements_text(v_request -> 'privacy')) end;
-    for request, id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at in
-      select v_index, c.* from svc_coord.claim_v1(
-        v_request ->> 'queue', v_request ->> 'holder', (v_request ->> 'max')::integer, (v_request ->> 'lease_ms')::bigint,
-        v_privacy, (v_request ->> 'own')::boolean
+    end loop;
+    continue when v_requests is null;
+    for v_slot, id, queue, body, priority, lane, privacy, attempts, max_attempts, fence, holder, visible_at, created_at in
+      select c.* from svc_coord.claim_v2(
+        v_group ->> 'queue', v_holders, v_counts, (v_group ->> 'lease_ms')::bigint,
+        case when v_group ? 'privacy'
+          then array(select value::integer from jsonb_array_elements_text(v_group -> 'privacy')) end,
+        (v_group ->> 'own')::boolean
       ) c
     loop
+      request := v_requests[v_slot];
       v_bytes := v_bytes + octet_length(body);
       return next;
     end loop;
     exit when v_bytes > 67108864;
-    v_index := v_index + 1;
   end loop;
+end
+$$;
+
+-- Acknowledges one item, as ack_v2.
+create or replace function svc_coord.ack_one_v1(p_id bigint, p_fence bigint, p_result text, p_free boolean, p_queue text)
+returns table (done boolean, ready text)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_floor bigint := svc_coord.fence_floor_v1();
+  v_queue text;
+  v_key bytea;
+  v_lane text;
+begin
+  delete from svc_coord.items
+    where id = p_id and fence = p_fence and held and fence >= v_floor and (p_queue is null or queue = p_queue)
+    returning queue, key_hash, lane into v_queue, v_key, v_lane;
+  done := found;
+  if v_key is not null and p_free then
+    delete from svc_coord.keys where queue = v_queue and key_hash = v_key;
+  elsif v_key is not null then
+    update svc_coord.keys set done_at = svc_coord.now_v1(), result = p_result where queue = v_queue and key_hash = v_key;
+  end if;
+  ready := case when v_lane is not null then v_queue end;
+  return next;
 end
 $$;
 
@@ -233,7 +285,7 @@ declare
   v_now bigint := svc_coord.now_v1();
   v_floor bigint := svc_coord.fence_floor_v1();
 begin
-  perform from svc_coord.items where id = any(p_ids) order by id for update;
+  ${lockItems('p_ids')}
   return query
     with t as materialized (
       select t.ord, t.id, t.fence, t.result, t.free, t.queue
@@ -241,8 +293,8 @@ begin
         as t (id, fence, result, free, queue, ord)
     ), hit as materialized (
       select distinct on (i.id) t.ord, i.id, i.queue, i.key_hash, i.lane, t.result, t.free
-      from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
-      where i.held and i.fence >= v_floor and (t.queue is null or i.queue = t.queue)
+      from t cross join lateral (select * from svc_coord.items i where i.id = t.id offset 0) i
+      where i.fence = t.fence and i.held and i.fence >= v_floor and (t.queue is null or i.queue = t.queue)
       order by i.id, t.ord
     ), gone as (
       delete from svc_coord.items where id = any(array(select id from hit))
@@ -261,27 +313,23 @@ $$;
 create or replace function svc_coord.extend_v1(p_ids bigint[], p_fences bigint[], p_leases bigint[])
 returns table (done boolean)
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_floor bigint := svc_coord.fence_floor_v1();
   v_now bigint;
+  v_place integer;
+  v_done boolean[];
 begin
-  perform from svc_coord.items where id = any(p_ids) order by id for update;
+  ${lockItems('p_ids')}
   -- The time after the wait for the locks: a lease that expired meanwhile is over.
   v_now := svc_coord.now_v1();
-  return query
-    with t as materialized (
-      select t.ord, t.id, t.fence, t.lease
-      from unnest(p_ids, p_fences, p_leases) with ordinality as t (id, fence, lease, ord)
-    ), hit as materialized (
-      select i.id, t.ord, max(t.lease) over (partition by i.id) as lease
-      from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
-      where i.state = 1 and i.held and i.fence >= v_floor and i.visible_at > v_now
-    ), changed as (
-      update svc_coord.items i set visible_at = v_now + hit.lease
-      from (select distinct id, lease from hit) hit where i.id = hit.id
-    )
-    select hit.id is not null from t left join hit on hit.ord = t.ord order by t.ord;
+  -- Of several tokens for one item, that with the longest lease counts.
+  for v_place in select t.place from unnest(p_leases) with ordinality t (lease, place) order by t.lease, t.place loop
+    update svc_coord.items set visible_at = v_now + p_leases[v_place]
+      where id = p_ids[v_place] and fence = p_fences[v_place] and state + 0 = 1 and held and fence >= v_floor
+        and visible_at > v_now;
+    v_done[v_place] := found;
+  end loop;
+  return query select unnest(v_done);
 end
 $$;
 
@@ -289,30 +337,21 @@ $$;
 create or replace function svc_coord.return_v1(p_ids bigint[], p_fences bigint[], p_delays bigint[], p_errors text[])
 returns table (done boolean, ready text)
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_now bigint := svc_coord.now_v1();
   v_floor bigint := svc_coord.fence_floor_v1();
 begin
-  perform from svc_coord.items where id = any(p_ids) order by id for update;
-  return query
-    with t as materialized (
-      select t.ord, t.id, t.fence, t.delay, t.error
-      from unnest(p_ids, p_fences, p_delays, p_errors) with ordinality as t (id, fence, delay, error, ord)
-    ), hit as materialized (
-      select distinct on (i.id) t.ord, i.id, i.queue, i.lane, t.delay, t.error,
-        case when i.woken or t.delay = 0 then 0 when t.delay is null then 3 else 2 end as state
-      from t join svc_coord.items i on i.id = t.id and i.fence = t.fence
-      where i.held and i.fence >= v_floor
-      order by i.id, t.ord
-    ), changed as (
-      update svc_coord.items i
-      set state = hit.state, held = false, woken = false, error = hit.error,
-        visible_at = v_now + case when hit.state = 2 then hit.delay else 0 end
-      from hit where i.id = hit.id
-    )
-    select hit.id is not null, case when hit.state = 0 or hit.lane is not null then hit.queue end
-    from t left join hit on hit.ord = t.ord order by t.ord;
+  ${lockItems('p_ids')}
+  for v_place in 1 .. cardinality(p_ids) loop
+    update svc_coord.items
+      set state = case when woken or p_delays[v_place] = 0 then 0 when p_delays[v_place] is null then 3 else 2 end,
+        visible_at = v_now + case when woken then 0 else coalesce(p_delays[v_place], 0) end,
+        held = false, woken = false, error = p_errors[v_place]
+      where id = p_ids[v_place] and fence = p_fences[v_place] and held and fence >= v_floor
+      returning case when state = 0 or lane is not null then queue end into ready;
+    done := found;
+    return next;
+  end loop;
 end
 $$;
 
@@ -326,8 +365,8 @@ language sql stable as $$
   from (
     select i.*, sum(octet_length(i.body)) over (order by i.id desc) as bytes, row_number() over (order by i.id desc) as place
     from (
-      select * from svc_coord.items where queue = p_queue and (p_before is null or id < p_before)
-      order by id desc limit p_limit
+      select * from svc_coord.items where queue || '' = p_queue and (p_before is null or id + 0 < p_before)
+      order by id + 0 desc limit p_limit
     ) i
   ) p
   where place = 1 or bytes <= 67108864
@@ -401,7 +440,7 @@ declare
   v_ids bigint[];
 begin
   v_ids := array(select id from svc_coord.keys where queue = p_queue and key_hash = any(p_keys));
-  perform from svc_coord.items where id = any(v_ids) order by id for update;
+  ${lockItems('v_ids')}
   return query
     with changed as (
       update svc_coord.items
@@ -433,7 +472,7 @@ declare
   v_count bigint;
   v_deleted bigint;
 begin
-  select count(*) into v_count from svc_coord.items where queue >= p_from and queue < p_to;
+  select count(*) into v_count from svc_coord.items where queue || '' >= p_from and queue || '' < p_to;
   if v_count <= p_keep then
     return query select 0::bigint, 0::bigint;
     return;
@@ -441,7 +480,7 @@ begin
   with gone as (
     delete from svc_coord.items where id = any(array(
       select id from svc_coord.items
-      where queue >= p_from and queue < p_to
+      where queue || '' >= p_from and queue || '' < p_to
       order by id limit least(v_count - p_keep, 5000)
       for update
     )) returning 1

@@ -39,7 +39,10 @@ create table if not exists svc_coord.items (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 create index if not exists items_ready on svc_coord.items (queue, priority desc, id) where state = 0;
 create index if not exists items_due on svc_coord.items (queue, visible_at) where state in (1, 2);
-create index if not exists items_queue on svc_coord.items (queue, id);
+-- Expressions, so that only listings can use this index: after an analysis of the empty table, all indexes look equally
+-- cheap, and each claim would read all items of its queue.
+create index if not exists items_listed on svc_coord.items ((queue || ''), (id + 0));
+drop index if exists svc_coord.items_queue;
 create unique index if not exists items_lane_leased on svc_coord.items (queue, lane)
   where state = 1 and lane is not null;
 create index if not exists items_lane_ready on svc_coord.items (queue, lane, priority desc, id)

@@ -82,9 +82,17 @@ create table if not exists svc_workflow.mesh_offers (
 );
 
 create or replace function svc_workflow.put_item_v1(p_queue text, p_body text, p_delay bigint) returns bigint
-language sql volatile as $$
-  select id from svc_coord.put_v1(array[p_queue], array[null]::bytea[], array[p_body], array[128]::smallint[],
-    array[p_delay], array[null]::integer[], array[null]::text[], array[0])
+language plpgsql as $$
+declare
+  v_now bigint := svc_coord.now_v1();
+  v_id bigint;
+begin
+  insert into svc_coord.items (id, queue, priority, state, visible_at, privacy, created_at, body)
+  values (nextval('svc_coord.item_ids'), p_queue, 128, case when p_delay > 0 then 2 else 0 end, v_now + p_delay, 0, v_now,
+    p_body)
+  returning id into v_id;
+  return v_id;
+end
 $$;
 
 -- p_run: {runId, workflow, program, args, parent, plannedSteps, delayMs, plan: {session, node, version}}
@@ -171,7 +179,9 @@ returns table (run_id text, id bigint, fence bigint, interrupted boolean)
 language plpgsql as $$
 #variable_conflict use_column
 declare
-  v_claimed bigint[] := array(select id from svc_coord.claim_v1(p_queue, p_owner, p_max, p_lease, null, false));
+  v_claimed bigint[] := array(
+    select id from svc_coord.claim_v2(p_queue, array[p_owner], array[p_max], p_lease, null, false)
+  );
 begin
   return query
     select r.run_id, i.id, i.fence, r.status = 'running'
@@ -269,7 +279,7 @@ begin
     wake_at = (v_turn ->> 'wakeAt')::bigint, waiting_for = v_turn ->> 'waitingFor'
     where repository = p_repository and run_id = p_run;
   if v_status in ('completed', 'failed') then
-    perform svc_coord.ack_v2(array[p_item], array[p_fence], array[null]::text[], array[true], array[null]::text[]);
+    perform svc_coord.ack_one_v1(p_item, p_fence, null, true, null);
     return true;
   end if;
   if v_status = 'pending' then
@@ -303,7 +313,7 @@ begin
     completed_at = case when p_fails then p_now else completed_at end
     where repository = p_repository and run_id = p_run;
   if p_fails then
-    perform svc_coord.ack_v2(array[p_item], array[p_fence], array[null]::text[], array[true], array[null]::text[]);
+    perform svc_coord.ack_one_v1(p_item, p_fence, null, true, null);
   else
     perform svc_coord.return_v1(array[p_item], array[p_fence], array[0]::bigint[], array[null]::text[]);
   end if;
@@ -349,7 +359,7 @@ begin
     where id = p_item and fence = p_fence and held and fence >= svc_coord.fence_floor_v1() for update;
   if not found then return false; end if;
   if p_run is not null then perform svc_workflow.send_v1(p_repository, p_run, p_key, p_payload, p_now); end if;
-  perform svc_coord.ack_v2(array[p_item], array[p_fence], array[null]::text[], array[true], array[null]::text[]);
+  perform svc_coord.ack_one_v1(p_item, p_fence, null, true, null);
   return true;
 end
 $$;
