@@ -149,6 +149,18 @@ export interface WorkflowOutlook {
   readonly leased: readonly (ItemToken & { readonly holder: string })[]
 }
 
+export interface WorkflowReadyClaim {
+  readonly runId: string
+  readonly token: ItemToken
+  readonly wasInterrupted: boolean
+  readonly completedSteps: number
+  /**
+   * A run without a history, unless it has long arguments: its turn needs neither `adopt` nor `history`, because its first
+   * change is refused if it was lost.
+   */
+  readonly fresh: WorkflowRun | null
+}
+
 /** Methods for a scheduler. */
 export interface WorkflowQueue {
   /** Whether runs, or steps for the mesh, of a program can be claimed, when the next ones can, and their leases. */
@@ -158,7 +170,7 @@ export interface WorkflowQueue {
     program: string,
     owner: string,
     options: { readonly max: number; readonly leaseMs: number }
-  ): Promise<readonly { readonly runId: string; readonly token: ItemToken; readonly wasInterrupted: boolean }[]>
+  ): Promise<readonly WorkflowReadyClaim[]>
   extend(tokens: readonly ItemToken[], leaseMs: number): Promise<void>
   /** Returns claimed runs to the queue. */
   giveBack(tokens: readonly ItemToken[]): Promise<void>

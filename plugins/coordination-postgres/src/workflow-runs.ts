@@ -140,7 +140,9 @@ export class WorkflowRuns implements SharedWorkflowRuns {
     return rows.map(row => ({
       runId: String(row.run_id),
       token: tokenOf(row),
-      wasInterrupted: row.interrupted === true
+      wasInterrupted: row.interrupted === true,
+      completedSteps: Number(row.completed_steps),
+      fresh: row.fresh === true ? runOf(row) : null
     }))
   }
 
@@ -354,7 +356,7 @@ function named(name: string, text: string): Statement {
 }
 
 const statements = {
-  create: named('create', 'select svc_workflow.create_v2($1, $2, $3, $4, $5, $6) as done'),
+  create: named('create', 'select svc_workflow.create_v3($1, $2, $3, $4, $5, $6) as done'),
   find: named('find', `select ${RUN} from svc_workflow.runs r where repository = $1 and run_id = $2`),
   claim: named('claim', 'select * from svc_workflow.claim_v1($1, $2, $3, $4, $5, $6, $7)'),
   adopt: named(
@@ -376,7 +378,7 @@ const statements = {
         from svc_workflow.step_args where repository = $1 and run_id = $2) as args
     from svc_workflow.runs r where repository = $1 and run_id = $2`
   ),
-  record: named('record', 'select svc_workflow.record_v2($1, $2, $3, $4, $5, $6, $7) as done'),
+  record: named('record', 'select svc_workflow.record_v3($1, $2, $3, $4, $5, $6, $7) as done'),
   signal: named(
     'signal',
     `select id, payload from svc_workflow.signals
@@ -390,7 +392,7 @@ const statements = {
         (select min(visible_at) from svc_coord.items where queue = $1 and state in (1, 2)) - svc_coord.now_v1() as next_in
     ) q left join svc_coord.items i on i.queue = $1 and i.state = 1 and i.state in (1, 2)`
   ),
-  claimReady: named('claim_ready', 'select * from svc_workflow.claim_ready_v2($1, $2, $3, $4)'),
+  claimReady: named('claim_ready', 'select * from svc_workflow.claim_ready_v3($1, $2, $3, $4)'),
   extend: named('extend', 'select * from svc_coord.extend_v1($1, $2, $3)'),
   giveBack: named('give_back', 'select * from svc_coord.return_v1($1, $2, $3, $4)'),
   interrupted: named('interrupted', 'select svc_workflow.interrupted_v1($1, $2, $3, $4, $5, $6, $7) as done'),
@@ -406,7 +408,7 @@ const statements = {
   ),
   claimMesh: named(
     'claim_mesh',
-    'select id, fence, body from svc_coord.claim_v2($1, array[$2], array[$3::integer], $4, null, false)'
+    'select id, fence, body from svc_coord.claim_v2($1, array[$2], array[$3::integer], $4, null, false) order by id'
   ),
   isSignalled: named(
     'is_signalled',

@@ -1,5 +1,5 @@
 import { coordinationSql as crd, type DatabaseStore, type SharedWorkflowRuns } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
+import { defined, type Logger } from '@svc/plugin-sdk'
 import { nextAttempt, type StoredAddress } from '../actors/actor-store.ts'
 import { type ClaimedEntry, ClaimedQueue } from './claimed-queue.ts'
 import { copyMetrics } from './copy-metrics.ts'
@@ -48,8 +48,9 @@ export interface SchedulerOptions {
   perform(work: DueWork): Promise<{ readonly status: number; readonly body: string }>
 }
 
-interface ClaimedRun extends ClaimedEntry {
-  readonly wasInterrupted: boolean
+interface ClaimedRun extends ClaimedEntry, Pick<ScheduledClaim, 'wasInterrupted' | 'fresh'> {
+  /** Steps that were complete when the run was claimed, if that is known. */
+  readonly completedSteps?: number
 }
 
 /**
@@ -207,10 +208,10 @@ export class DurableScheduler {
       })
   }
 
-  async #turn({ body: run, owner, token, wasInterrupted }: ClaimedRun): Promise<void> {
+  async #turn({ body: run, owner, token, wasInterrupted, fresh, completedSteps = 0 }: ClaimedRun): Promise<void> {
     const { store, shared = null } = this.#options
-    const claim: ScheduledClaim = { run, owner, token, wasInterrupted }
-    if (shared !== null) return this.#sharedTurn(shared, claim)
+    const claim: ScheduledClaim = { run, owner, token, wasInterrupted, ...defined({ fresh }) }
+    if (shared !== null) return this.#sharedTurn(shared, claim, completedSteps)
     const before = await store.query('SELECT completed_steps FROM workflow_run_log WHERE run_id = ?', [run])
     const { status, body } = await this.#options.perform({ claim })
     if (status === 200) return
@@ -230,14 +231,13 @@ export class DurableScheduler {
     })
   }
 
-  async #sharedTurn(shared: SharedWorkflowRuns, claim: ScheduledClaim): Promise<void> {
+  async #sharedTurn(shared: SharedWorkflowRuns, claim: ScheduledClaim, completedBefore: number): Promise<void> {
     const { run, token } = claim
-    const before = await shared.find(run)
     const { status, body } = await this.#options.perform({ claim })
     if (status === 200) return
     const { code = '' } = JSON.parse(body) as { readonly code?: string }
     const after = await shared.find(run)
-    const hasProgressed = (after?.completedSteps ?? 0) > (before?.completedSteps ?? 0)
+    const hasProgressed = (after?.completedSteps ?? 0) > completedBefore
     // A run that exceeded a limit without completing a step fails, because it would exceed the limit again.
     const fails = ENDED_BY_LIMITS.has(code) && !hasProgressed
     await shared.interrupted(run, token, { error: body.slice(0, 2000), fails, now: Date.now() })

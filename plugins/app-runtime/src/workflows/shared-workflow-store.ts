@@ -29,6 +29,8 @@ export class SharedWorkflowStore implements WorkflowStore {
   readonly #runs: AskedRuns
   readonly #options: DurableOptions
   readonly #claims = new Map<string, { readonly workflow: string; readonly token: ItemToken }>()
+  /** The claimed run that has no history. */
+  #fresh: string | null = null
 
   constructor(connection: ThreadConnection, bridge: Bridge, options: DurableOptions) {
     this.#connection = connection
@@ -69,12 +71,17 @@ export class SharedWorkflowStore implements WorkflowStore {
     return this.#claimed(claim)
   }
 
-  adopt({ run: runId, token, wasInterrupted }: ScheduledClaim): ClaimedRun | null {
-    const run = this.#runs.adopt(runId, token)
+  adopt({ run: runId, token, wasInterrupted, fresh = null }: ScheduledClaim): ClaimedRun | null {
+    this.#fresh = fresh === null ? null : runId
+    const run = fresh ?? this.#runs.adopt(runId, token)
     return run === null ? null : this.#claimed({ run, token, wasInterrupted })
   }
 
   history(runId: string): RunHistory {
+    if (this.#fresh === runId) {
+      this.#fresh = null
+      return emptyHistory()
+    }
     const { generation, hasBegun, completed, scheduled, attempts, args } = this.#runs.history(runId)
     return {
       generation,
@@ -112,4 +119,9 @@ export class SharedWorkflowStore implements WorkflowStore {
     this.#claims.set(runId, { workflow, token })
     return { ...run, status: 'running', error: null, wakeAt: null, waitingFor: null, wasInterrupted }
   }
+}
+
+function emptyHistory(): RunHistory {
+  const none = new Map<string, never>()
+  return { generation: 0, hasBegun: false, completed: new Map(), scheduled: none, attempts: none, args: new Map() }
 }

@@ -85,4 +85,6 @@ export interface ScheduledClaim {
   readonly token: ItemToken
   /** True if an earlier turn did not end normally. */
   readonly wasInterrupted: boolean
+  /** The run, if it has no history, so that its turn need not read it. */
+  readonly fresh?: WorkflowRun | null
 }

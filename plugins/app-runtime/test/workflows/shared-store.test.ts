@@ -83,7 +83,20 @@ t.test('runs on a server that hosts share', { skip: noPostgres }, async t => {
     const [claimed] = claimReady('scheduler')
     if (claimed === undefined) throw new Error('not claimed')
     const stale = { ...claimed, token: { ...claimed.token, fence: claimed.token.fence - 1 } }
-    t.equal(durable.workflows.adopt({ run: 'r', owner: 'x', ...stale }), null)
+    const { workflows } = durable
+    t.equal(workflows.adopt({ run: 'r', owner: 'x', ...stale, fresh: null }), null)
+    t.match(claimed.fresh, { runId: 'r', args: '[1]' })
+    t.match(
+      workflows.adopt({ run: 'r', owner: 'x', ...stale }),
+      { runId: 'r' },
+      'a run without a history is not read again'
+    )
+    t.match(workflows.history('r'), { generation: 0, hasBegun: false })
+    t.throws(
+      () => workflows.record('r', 'x', [{ entries }], 2),
+      { code: 'RUN_WORKFLOW_LOST' },
+      'its first change is refused'
+    )
   })
 
   t.test('the lease of a process of this host that has ended does not block others', async t => {
