@@ -23,10 +23,13 @@ export async function copyMetrics(store: DatabaseStore, program: string, session
   }
 }
 
-/** New entries in their order. The subquery decides by the index on ids where to begin. */
+/**
+ * New entries in their order. The subquery decides by the index on ids where to begin. CROSS JOIN keeps the order of the
+ * tables: otherwise all runs of the program would be read first.
+ */
 const NEW = `SELECT j.id AS id, j.run_id AS run, r.workflow_name AS workflow, j.entry_json AS entry
-  FROM workflow_journal j JOIN workflow_run_state s ON s.run_id = j.run_id
-    JOIN workflow_run_log r ON r.run_id = j.run_id
+  FROM workflow_journal j CROSS JOIN workflow_run_state s ON s.run_id = j.run_id
+    CROSS JOIN workflow_run_log r ON r.run_id = j.run_id
   WHERE j.id > coalesce((SELECT CAST(value AS INTEGER) FROM coord_meta WHERE name = :mark), 0) AND s.program = :program
   ORDER BY j.id LIMIT ${MAX_AT_ONCE}`
 const NEW_ENTRIES = `SELECT 1 FROM (${NEW}) LIMIT 1`
