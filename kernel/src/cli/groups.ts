@@ -27,5 +27,6 @@ export const GROUPS: Readonly<Record<string, string>> = {
   secrets: 'Check the secrets of settings',
   sessions: 'Show and reset sessions',
   speech: 'Transcribe speech',
+  telemetry: 'Show recorded benchmarks, and upload payloads by command',
   workflow: 'Run workflows and follow them'
 }
