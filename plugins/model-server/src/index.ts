@@ -1,4 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
+export { modelBench } from './bench-operation.ts'
 export { modelChat, modelChoices } from './chat-operation.ts'
 export { clientOf } from './client.ts'
 export { Completions, type Limits } from './completions.ts'

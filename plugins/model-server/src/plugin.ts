@@ -1,5 +1,6 @@
 import { basename, join, resolve } from 'node:path'
 import {
+  benchmarkRecorder,
   generationFlipped,
   httpListeners,
   httpRoutes,
@@ -9,6 +10,7 @@ import {
   inferenceGrammars,
   isLoopback,
   type KernelPort,
+  kernelAdmin,
   kernelPort,
   metricsText,
   modelAnswer,
@@ -35,6 +37,7 @@ import {
 import { AdapterRoots } from './adapter-roots.ts'
 import { AddressFile } from './address-file.ts'
 import { chatWithModel, listChoices, modelChat, modelChoices } from './chat-operation.ts'
+import { benchModel, modelBench } from './bench-operation.ts'
 import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
 import { contributeConsole } from './console.ts'
@@ -63,7 +66,14 @@ export default definePlugin({
   summary: 'Serves a language model through the OpenAI and Ollama APIs',
   requires: { engine: inferenceEngine },
   // A ref, so that a change of the client does not reload this plugin and its model.
-  optional: { client: ref(inferenceClient), http: ref(httpServer), kernel: kernelPort, spans: ref(observabilitySpans) },
+  optional: {
+    client: ref(inferenceClient),
+    http: ref(httpServer),
+    kernel: kernelPort,
+    admin: kernelAdmin,
+    spans: ref(observabilitySpans),
+    recorder: ref(benchmarkRecorder)
+  },
   // This plugin drains before http, which carries its requests.
   after: ['http'],
   provides: [ownModelServer],
@@ -76,6 +86,7 @@ export default definePlugin({
     modelLoad,
     modelUnload,
     modelGenerate,
+    modelBench,
     modelChat,
     modelChoices,
     adaptersList,
@@ -83,7 +94,7 @@ export default definePlugin({
     adaptersRemove
   ],
   commands: [serveCommand],
-  async activate(ctx, { engine, client, http, kernel, spans }) {
+  async activate(ctx, { engine, client, http, kernel, admin, spans, recorder }) {
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const modelsChanged = () => ctx.changed(MODELS_TOPIC)
@@ -187,6 +198,7 @@ export default definePlugin({
     ctx.implement(modelList, listModels(served, { url: () => address()?.url, keyRequired: api_key !== undefined }))
     ctx.implement(modelStats, showStatistics(served, loader, activity))
     ctx.implement(modelGenerate, generateText(served, loader, completions, grammars, hooks))
+    ctx.implement(modelBench, benchModel({ served, loader, completions, recorder, admin }))
     ctx.implement(modelLoad, loadModel(served, loader))
     ctx.implement(modelUnload, unloadModel(served, loader))
     const chat = { served, loader, completions, grammars, hooks, client, listening }
