@@ -92,6 +92,13 @@ export interface McpExposure {
   readonly tier?: string
   /** True if callers with the gateway's read role may use the tool. Default false. */
   readonly readRole?: boolean
+  /**
+   * Toolsets that the tool belongs to. A client receives only the tools of its toolsets. Default: `default`, which
+   * clients receive unless they choose others, and the name of the plugin.
+   */
+  readonly toolsets?: readonly string[]
+  /** When a model should use the tool, and how it differs from similar tools; appended to the tool's description. */
+  readonly use?: string
 }
 
 /** Topics after whose changes an operation's output may differ, for clients that show it while it changes. */

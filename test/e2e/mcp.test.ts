@@ -204,11 +204,15 @@ t.test('MCP over stdio', async t => {
   for (const era of ERAS) t.test(`a saved plugin is announced (${era})`, t => newTool(t, connect, era, folder))
 
   t.test('--read-only hides tools that may change something', async t => {
-    const client = await overStdio(folder, '2026', {}, ['--read-only'])
+    const options = ['--read-only', '--toolsets', 'mcp-conformance,demo', '--output-schemas']
+    const client = await overStdio(folder, '2026', {}, options)
     t.teardown(() => client.close())
-    const names = (await client.listTools()).tools.map(each => each.name)
+    const { tools } = await client.listTools()
+    const names = tools.map(each => each.name)
     t.ok(names.includes('test_simple_text'))
     t.notOk(names.includes('test_image_content'))
+    t.notOk(names.includes('svc_orchestrator_status'), 'another toolset')
+    t.ok(tools.find(each => each.name.startsWith('demo_'))?.outputSchema)
   })
 
   t.test('an invalid line gets an error response, and the process ends with its input', async t => {

@@ -21,6 +21,8 @@ export interface McpTool {
   /** Schema of `structuredContent`, which a successful result must then have. */
   readonly output?: JsonSchema
   readonly hints?: McpToolHints
+  /** Toolsets that the tool belongs to. Default: `default` and the name of the plugin. */
+  readonly toolsets?: readonly string[]
   readonly icons?: readonly McpIcon[]
   readonly _meta?: Readonly<Record<string, unknown>>
   /** Scopes that the caller must hold to see and call the tool. */

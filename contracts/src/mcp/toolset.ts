@@ -35,6 +35,8 @@ export interface McpToolListing {
   /** Whether callers with the gateway's read role may use it. */
   readonly readRole: boolean
   readonly plugin: string
+  /** Toolsets that the tool belongs to. */
+  readonly toolsets: readonly string[]
 }
 
 export interface McpToolsetCall {

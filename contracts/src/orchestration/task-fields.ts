@@ -78,8 +78,8 @@ export const declaredCapabilities = t.object(
 
 const budget = t.object(
   {
-    max_cost_usd: t.optional(t.number({ minimum: 0 })),
-    max_latency_ms: t.optional(t.integer({ minimum: 0 }))
+    max_cost_usd: t.optional(t.number({ minimum: 0, description: 'In US dollars.' })),
+    max_latency_ms: t.optional(t.integer({ minimum: 0, description: 'In milliseconds.' }))
   },
   { description: 'Maximum cost and latency of the task, as JSON: max_cost_usd, max_latency_ms.' }
 )

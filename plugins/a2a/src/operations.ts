@@ -96,7 +96,13 @@ export const a2aSend = defineOperation({
     MSG_CLARIFICATION_INVALID
   },
   expose: {
-    mcp: { name: 'svc_a2a_send', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_send',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'For one receiver. To ask and wait for an answer use svc_ask_agent; for all agents svc_a2a_broadcast.'
+    },
     rpc: true,
     cli: { command: 'a2a send', args: ['sender_id', 'receiver_id', 'msg_type', 'payload'] }
   }
@@ -113,7 +119,7 @@ export const a2aInbox = defineOperation({
       maxLength: 64,
       description: 'A route, or merged for all planes.'
     }),
-    max_messages: t.integer({ default: 256, minimum: 1, maximum: 2_048 }),
+    max_messages: t.integer({ default: 256, minimum: 1, maximum: 2_048, description: 'Maximum number of messages.' }),
     before_message_id: t.optional(
       t.integer({ minimum: 1, description: 'Returns only messages with smaller ids, in each plane.' })
     ),
@@ -138,7 +144,13 @@ export const a2aInbox = defineOperation({
   // Reading claims a durable message.
   effect: 'write',
   expose: {
-    mcp: { name: 'svc_a2a_inbox', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_inbox',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Unread messages of one agent, of this process and of the mesh. Acknowledge each with svc_a2a_ack.'
+    },
     rpc: true,
     cli: {
       command: 'a2a inbox',
@@ -181,7 +193,13 @@ export const a2aAck = defineOperation({
   errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNKNOWN },
   idempotent: true,
   expose: {
-    mcp: { name: 'svc_a2a_ack', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_ack',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Call it after you processed a message of svc_a2a_inbox. To return one that you could not process, use svc_a2a_nack.'
+    },
     rpc: true,
     cli: { command: 'a2a ack', args: ['agent_id', 'message_id'] }
   }
@@ -222,7 +240,13 @@ export const a2aExtend = defineOperation({
   }),
   errors: claimErrors,
   expose: {
-    mcp: { name: 'svc_a2a_extend', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_extend',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Call it before the lease of a claimed message ends, or another consumer receives the message.'
+    },
     rpc: true,
     cli: { command: 'a2a extend', args: ['agent_id', 'message_id', 'fence'] }
   }
@@ -249,7 +273,13 @@ export const a2aNack = defineOperation({
   output: t.object({ returned: t.boolean({ description: 'False if the fence is not current.' }) }),
   errors: claimErrors,
   expose: {
-    mcp: { name: 'svc_a2a_nack', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_nack',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Use it when processing failed and may work later. A message that is rejected for good becomes a dead letter.'
+    },
     rpc: true,
     cli: { command: 'a2a nack', args: ['agent_id', 'message_id', 'fence'] }
   }
@@ -260,7 +290,7 @@ export const a2aDead = defineOperation({
   summary: 'List messages that were delivered too often or rejected, newest first',
   input: t.object({
     agent_id: t.optional(agent('Receiving agent; default: all agents.')),
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum number of messages.' }),
     before_message_id: t.optional(t.integer({ minimum: 1, description: 'Lists only messages with smaller ids.' })),
     route: leasedRoute
   }),
@@ -269,7 +299,13 @@ export const a2aDead = defineOperation({
   effect: 'read',
   watch: { on: [MESSAGES_TOPIC], minMs: 1_000 },
   expose: {
-    mcp: { name: 'svc_a2a_dead', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_dead',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Read it when a message never arrived. svc_a2a_revive delivers one of them again.'
+    },
     rpc: true,
     cli: {
       command: 'a2a dead',
@@ -290,7 +326,13 @@ export const a2aRevive = defineOperation({
   output: t.object({ revived: t.boolean({ description: 'False if the agent has no such dead letter.' }) }),
   errors: claimErrors,
   expose: {
-    mcp: { name: 'svc_a2a_revive', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_revive',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Only for messages that svc_a2a_dead lists, after their cause is fixed.'
+    },
     rpc: true,
     cli: { command: 'a2a revive', args: ['agent_id', 'message_id'] }
   }
@@ -317,7 +359,13 @@ export const a2aBroadcast = defineOperation({
   }),
   errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH },
   expose: {
-    mcp: { name: 'svc_a2a_broadcast', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_broadcast',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'For messages with a type and a payload. For a plain note of an agent use svc_broadcast; for one receiver svc_a2a_send.'
+    },
     rpc: true,
     cli: { command: 'a2a broadcast', args: ['sender_id', 'msg_type', 'payload'] }
   }
@@ -330,12 +378,18 @@ export const a2aHistory = defineOperation({
     since_ms: t.optional(
       t.integer({ minimum: 0, description: 'Lists only messages since this time, in Unix milliseconds.' })
     ),
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum number of messages.' })
   }),
   output: t.object({ messages: t.array(messageSchema) }),
   effect: 'read',
   expose: {
-    mcp: { name: 'svc_a2a_history', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_history',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Messages of all agents, acknowledged ones too. For the unread messages of one agent use svc_a2a_inbox.'
+    },
     rpc: true,
     cli: {
       command: 'a2a history',
@@ -379,9 +433,9 @@ export const a2aTasks = defineOperation({
   summary: 'List tasks in the states of the A2A protocol, newest first',
   input: t.object({
     agent_id: t.optional(agent('Only tasks of this agent.')),
-    state: t.optional(t.enum(STATES)),
+    state: t.optional(t.enum(STATES, { description: 'Only tasks in this state.' })),
     own: t.boolean({ default: false, description: 'Only tasks that the answering process holds.' }),
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum number of tasks.' })
   }),
   output: t.object({
     tasks: t.array(
@@ -400,7 +454,13 @@ export const a2aTasks = defineOperation({
   }),
   effect: 'read',
   expose: {
-    mcp: { name: 'svc_a2a_tasks', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_a2a_tasks',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['tasks'],
+      use: 'For peers that speak the A2A protocol. For the queues of this project use svc_queue_status.'
+    },
     rpc: true,
     cli: {
       command: 'a2a tasks',

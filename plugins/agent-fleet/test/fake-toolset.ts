@@ -15,7 +15,14 @@ export interface Tool extends Partial<McpToolListing> {
 export function toolsetOf(...tools: readonly Tool[]): { readonly toolset: McpToolset; readonly called: Called[] } {
   const called: Called[] = []
   const listed = tools.map(({ run: _, ...tool }): McpToolListing => {
-    const rest = { inputSchema: { type: 'object' }, readOnly: true, aliases: [], lane: null, tier: 'core' }
+    const rest = {
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      aliases: [],
+      lane: null,
+      tier: 'core',
+      toolsets: []
+    }
     return { description: '', readRole: true, plugin: 'files', ...rest, ...tool }
   })
   const visible = (principal: McpToolsetCall['principal']) =>

@@ -31,7 +31,15 @@ export const evaluateOperation = defineOperation({
   effect: 'read',
   // Each run is a thread with its own heap, and callers with few rights may start them.
   concurrency: 4,
-  expose: { http: { method: 'POST', path: '/api/language/run' }, mcp: { name: 'svc_language_run' }, rpc: true }
+  expose: {
+    http: { method: 'POST', path: '/api/language/run' },
+    mcp: {
+      name: 'svc_language_run',
+      toolsets: ['language'],
+      use: 'For pure functions: it has no files, network or database. Served programs: svc_app_request.'
+    },
+    rpc: true
+  }
 })
 
 export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits): Handler<typeof evaluateOperation> {

@@ -70,7 +70,15 @@ export const checkOperation = defineOperation({
   }),
   errors: INPUT_ERRORS,
   effect: 'read',
-  expose: { http: { method: 'POST', path: '/api/compiler/check' }, mcp: { name: 'svc_compiler_check' }, rpc: true }
+  expose: {
+    http: { method: 'POST', path: '/api/compiler/check' },
+    mcp: {
+      name: 'svc_compiler_check',
+      toolsets: ['default', 'language'],
+      use: 'Reports the errors of vox source with their places, without running it.'
+    },
+    rpc: true
+  }
 })
 
 export const formatOperation = defineOperation({
@@ -80,7 +88,15 @@ export const formatOperation = defineOperation({
   output: t.object({ formatted: t.string(), changed: t.boolean() }),
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_FORMAT_UNSAFE },
   effect: 'read',
-  expose: { http: { method: 'POST', path: '/api/compiler/format' }, mcp: { name: 'svc_compiler_format' }, rpc: true }
+  expose: {
+    http: { method: 'POST', path: '/api/compiler/format' },
+    mcp: {
+      name: 'svc_compiler_format',
+      toolsets: ['language'],
+      use: 'Returns the formatted text; you write the file. It needs source without syntax errors: svc_compiler_check.'
+    },
+    rpc: true
+  }
 })
 
 export const irOperation = defineOperation({
@@ -96,7 +112,15 @@ export const irOperation = defineOperation({
   output: irDocumentSchema,
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_IR_INVALID },
   effect: 'read',
-  expose: { http: { method: 'POST', path: '/api/compiler/ir' }, mcp: { name: 'svc_compiler_ir' }, rpc: true }
+  expose: {
+    http: { method: 'POST', path: '/api/compiler/ir' },
+    mcp: {
+      name: 'svc_compiler_ir',
+      toolsets: ['language'],
+      use: 'The program as data, for analysis. For errors only, use svc_compiler_check.'
+    },
+    rpc: true
+  }
 })
 
 export const projectionOperation = defineOperation({
@@ -114,7 +138,11 @@ export const projectionOperation = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'POST', path: '/api/compiler/projection' },
-    mcp: { name: 'svc_compiler_projection' },
+    mcp: {
+      name: 'svc_compiler_projection',
+      toolsets: ['language'],
+      use: 'What a program needs to run: network, files, database. Read it before you run or serve one.'
+    },
     rpc: true
   }
 })

@@ -23,7 +23,10 @@ export const inboxOperation = defineOperation({
   watch: { on: [INBOX_TOPIC] },
   expose: {
     rpc: true,
-    mcp: true,
+    mcp: {
+      toolsets: ['default', 'messages'],
+      use: 'Approvals, doubts, failed tasks and questions, with the answers that are possible. Questions between agents only: svc_pending_questions.'
+    },
     cli: { command: 'dashboard inbox', view: { rows: 'items', columns: ['kind', 'title', 'plugin', 'id'] } }
   }
 })

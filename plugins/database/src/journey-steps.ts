@@ -33,7 +33,14 @@ export const journeySteps = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/database/journey-steps' },
-    mcp: { name: 'svc_journey_canonical_steps', result: 'tool-result', lane: 'ai', readRole: true },
+    mcp: {
+      name: 'svc_journey_canonical_steps',
+      result: 'tool-result',
+      lane: 'ai',
+      readRole: true,
+      toolsets: ['planning'],
+      use: 'The recommended way from a new repository to a release. Steps of a plan of yours: svc_plan_status.'
+    },
     rpc: true
   }
 })

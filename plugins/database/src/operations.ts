@@ -43,7 +43,11 @@ export const databaseStatus = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/database/status' },
-    mcp: { name: 'svc_database_status' },
+    mcp: {
+      name: 'svc_database_status',
+      toolsets: ['status'],
+      use: 'Read it when data is missing or writes fail. The orchestrator: svc_orchestrator_status.'
+    },
     rpc: true,
     cli: { command: 'db status', view: { text: 'text' } }
   }

@@ -39,7 +39,12 @@ export const listModels = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/inference/models' },
-    mcp: { name: 'svc_inference_models', aliases: ['svc_list_models'] },
+    mcp: {
+      name: 'svc_inference_models',
+      aliases: ['svc_list_models'],
+      toolsets: ['models'],
+      use: 'What the configured server can load. What is loaded now: svc_inference_running.'
+    },
     rpc: true,
     cli: {
       command: 'model list',
@@ -66,7 +71,11 @@ export const listRunning = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/inference/running' },
-    mcp: { name: 'svc_inference_running' },
+    mcp: {
+      name: 'svc_inference_running',
+      toolsets: ['models'],
+      use: 'What uses memory on the model server now. All models: svc_inference_models.'
+    },
     rpc: true,
     cli: {
       command: 'model ps',
@@ -107,7 +116,11 @@ export const checkModel = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/inference/check' },
-    mcp: { name: 'svc_inference_check' },
+    mcp: {
+      name: 'svc_inference_check',
+      toolsets: ['models'],
+      use: 'Use it when svc_inference_chat fails: it says whether the server or the model is missing.'
+    },
     rpc: true,
     cli: { command: 'model pull-check', args: ['model'], view: { text: 'text' } }
   }
@@ -120,8 +133,10 @@ export const askModel = defineOperation({
     prompt: t.string({ minLength: 1, description: 'The prompt.' }),
     system: t.optional(t.string({ description: 'System prompt for the model.' })),
     model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." })),
-    temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
-    max_tokens: t.optional(t.integer({ minimum: 1 }))
+    temperature: t.optional(
+      t.number({ minimum: 0, maximum: 2, description: 'Randomness of the answer; 0 is deterministic.' })
+    ),
+    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Maximum tokens of the answer.' }))
   }),
   output: t.object({
     text: t.string(),
@@ -135,7 +150,15 @@ export const askModel = defineOperation({
   effect: 'read',
   idempotent: false,
   timeoutMs: 600_000,
-  expose: { http: { method: 'POST', path: '/api/inference/chat' }, mcp: { name: 'svc_inference_chat' }, rpc: true }
+  expose: {
+    http: { method: 'POST', path: '/api/inference/chat' },
+    mcp: {
+      name: 'svc_inference_chat',
+      toolsets: ['models'],
+      use: 'Sends messages to the configured model server. The model that this process serves: svc_generate_text.'
+    },
+    rpc: true
+  }
 })
 
 export function listHandler(client: InferenceClient): Handler<typeof listModels> {

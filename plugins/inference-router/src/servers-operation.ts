@@ -51,7 +51,11 @@ export const modelServers = defineOperation({
   watch: { on: [SERVERS_TOPIC], minMs: 1_000 },
   expose: {
     http: { method: 'GET', path: '/api/models/servers' },
-    mcp: { name: 'svc_model_servers' },
+    mcp: {
+      name: 'svc_model_servers',
+      toolsets: ['models'],
+      use: 'To see which server is slow or full. Models of this process: svc_model_list.'
+    },
     rpc: true,
     cli: {
       command: 'model servers',

@@ -17,6 +17,7 @@ import type { Guarded } from './principal.ts'
 import type { rawTool } from './raw-tool.ts'
 import type { compileTemplate } from './template.ts'
 import type { ToolEntry } from './tool.ts'
+import type { ToolsetSettings } from './toolsets.ts'
 
 export interface ResourceEntry extends Guarded {
   readonly item: McpResource
@@ -61,10 +62,15 @@ export async function loadCompilers(generation: GenerationView): Promise<Compile
 
 /**
  * Builds the catalog of a generation. Throws `MCP_TOOL_CONFLICT`, `MCP_TOOL_NAME_INVALID`, `MCP_SCHEMA_INVALID` or
- * `MCP_TEMPLATE_INVALID`. `compilers`: the result of {@link loadCompilers} for the generation.
+ * `MCP_TEMPLATE_INVALID`. `compilers`: the result of {@link loadCompilers} for the generation. `own`: tools of the plugin
+ * mcp itself.
  */
-export function buildCatalog(generation: GenerationView, compilers?: Compilers): McpCatalog {
-  const tools = collectTools(generation, compilers)
+export function buildCatalog(
+  generation: GenerationView,
+  compilers?: Compilers,
+  own: readonly ToolEntry[] = []
+): McpCatalog {
+  const tools = collectTools(generation, compilers, own)
   return {
     tools,
     aliases: collectAliases(tools),
@@ -88,9 +94,13 @@ export interface CatalogFingerprint {
   readonly prompts: string
 }
 
-export function fingerprint(catalog: McpCatalog): CatalogFingerprint {
+/** `settings`: those that choose toolsets. */
+export function fingerprint(catalog: McpCatalog, settings?: ToolsetSettings): CatalogFingerprint {
+  const { toolsets, client_toolsets, output_schemas } = settings ?? {}
+  const tools = [...catalog.tools.values()]
+  const lines = tools.map(tool => `${listingJson(tool.listing)} ${tool.toolsets} ${tool.available()}`)
   return {
-    tools: [...catalog.tools.values()].map(tool => `${listingJson(tool.listing)} ${tool.available()}`).join('\n'),
+    tools: [JSON.stringify([toolsets, client_toolsets, output_schemas]), ...lines].join('\n'),
     resources: JSON.stringify(
       [[...catalog.resources.values()], catalog.templates].map(list => list.map(({ item }) => item))
     ),
@@ -122,7 +132,11 @@ function loaded(compilers: Compilers | undefined): Compilers {
   return compilers
 }
 
-function collectTools(generation: GenerationView, compilers?: Compilers): ReadonlyMap<string, ToolEntry> {
+function collectTools(
+  generation: GenerationView,
+  compilers: Compilers | undefined,
+  own: readonly ToolEntry[]
+): ReadonlyMap<string, ToolEntry> {
   const tools = new Map<string, ToolEntry>()
   const add = (tool: ToolEntry): void => {
     const other = tools.get(tool.name)
@@ -130,6 +144,7 @@ function collectTools(generation: GenerationView, compilers?: Compilers): Readon
     assertName(tool.name, tool)
     tools.set(tool.name, tool)
   }
+  for (const tool of own) add(tool)
   for (const entry of generation.operations.values()) if (entry.descriptor.expose.mcp) add(operationTool(entry))
   for (const contribution of generation.items(mcpTools)) add(loaded(compilers).rawTool(contribution))
   return new Map([...tools].sort(([a], [b]) => compare(a, b)))

@@ -13,7 +13,8 @@ import {
   ResourceNotFoundError,
   type ResourceTemplateType,
   type Server,
-  type ServerContext
+  type ServerContext,
+  type Tool
 } from '@modelcontextprotocol/server'
 import type { McpCompleter, McpPrincipal, McpPromptOutcome, McpReadOutcome, UnitView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
@@ -23,6 +24,7 @@ import { type Guarded, maySee, maySeeTool } from './principal.ts'
 import { RequestCall } from './request-call.ts'
 import { errorCodeOf, errorDetails, type ToolEntry } from './tool.ts'
 import { isInputRequired } from './tool-call.ts'
+import { isListed, type OutputSchemas, type ToolView } from './toolsets.ts'
 import { unknownTool } from './unknown-tool.ts'
 
 /** Context of a server's handlers. */
@@ -32,6 +34,16 @@ export interface Serving {
   readonly principal: McpPrincipal
   readonly subscriptions: Set<string>
   readonly mint: MintState
+  /**
+   * Returns the tools that a client receives, by the name and the URL that it sent. Throws `MCP_TOOL_CHOICE_INVALID` and
+   * `MCP_TOOLSET_UNKNOWN`.
+   */
+  view(client: string, url: string | undefined): ListView
+}
+
+/** Tools that a client receives, and how they are listed. */
+export interface ListView extends ToolView {
+  readonly outputSchemas: OutputSchemas
 }
 
 /** Replaces the handlers of an SDK server with ours. */
@@ -39,13 +51,16 @@ export function bindHandlers(server: Server, serving: Serving): void {
   const seen = <A extends Guarded>(entries: Iterable<A>): A[] =>
     [...entries].filter(each => maySee(serving.principal, each))
   const call = (context: ServerContext, subject: string): RequestCall =>
-    new RequestCall(server, context, serving.principal, subject, serving.mint)
+    new RequestCall(server, context, serving, subject)
 
-  server.setRequestHandler('tools/list', () => ({
-    tools: [...serving.catalog().tools.values()]
-      .filter(tool => maySeeTool(serving.principal, tool) && tool.available())
-      .map(tool => tool.listing)
-  }))
+  server.setRequestHandler('tools/list', (_request, context) => {
+    const request = call(context, '')
+    try {
+      return { tools: listTools(serving, request.view) }
+    } catch (error) {
+      throw protocolError(error, request)
+    }
+  })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = findTool(serving, params.name)
     const request = call(context, params.name)
@@ -105,6 +120,25 @@ export function bindHandlers(server: Server, serving: Serving): void {
         : findTemplate(serving, ref.uri)?.item.complete?.[argument.name]
     return complete(completer, argument.value, context?.arguments ?? {})
   })
+}
+
+/** Returns the listed tools, without the schemas of their outputs unless the client requested them. */
+function listTools({ catalog, principal }: Serving, view: ListView): Tool[] {
+  const tools = [...catalog().tools.values()].filter(
+    tool => maySeeTool(principal, tool) && tool.available() && isListed(view, tool)
+  )
+  return tools.map(({ listing }) => (view.outputSchemas === 'full' ? listing : withoutOutput(listing)))
+}
+
+const short = new WeakMap<Tool, Tool>()
+
+/** Returns a listing without the schema of the output. Cached: consecutive generations list nearly the same tools. */
+function withoutOutput(listing: Tool): Tool {
+  const { outputSchema, ...rest } = listing
+  if (outputSchema === undefined) return listing
+  const found = short.get(listing) ?? rest
+  short.set(listing, found)
+  return found
 }
 
 /** Finds a tool; null if the principal sees no tool of that name. */

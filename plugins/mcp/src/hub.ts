@@ -7,6 +7,7 @@ import type {
 } from '@modelcontextprotocol/server'
 import type { McpChange, McpPrincipal } from '@svc/contracts'
 import type { CatalogFingerprint } from './catalog.ts'
+import type { ToolChoice } from './toolsets.ts'
 
 /** Long-lived server: a stdio connection, or a 2025 session over HTTP. */
 export interface LiveServer {
@@ -18,6 +19,10 @@ export interface LiveServer {
   readonly subscriptions: Set<string>
   /** True if notifications reach the client; over HTTP only while it has a stream open. */
   listening: boolean
+  /** Choice of its command line. */
+  readonly choice: ToolChoice
+  /** Toolsets that the client enabled; null for a server of one request, see {@link McpHub.enabled}. */
+  enabled: Set<string> | null
   /** Missed notifications, by subject. */
   readonly missed: Map<string, McpChange>
 }
@@ -45,6 +50,8 @@ export interface McpHub {
   readonly sessions: Map<string, HttpSession>
   /** Listeners of other plugins for possible changes of the tool list. */
   readonly toolListeners: Set<() => void>
+  /** Toolsets that clients without a connection enabled, by principal and name of the client. */
+  readonly enabled: Map<string, Set<string>>
   /** Last announced state, or null before the first generation. */
   announced: CatalogFingerprint | null
   /** The unit that serves, or null before the first generation. */
@@ -53,7 +60,7 @@ export interface McpHub {
 
 export interface HubOwner {
   /** Creates a long-lived server, which stays until either side closes it. */
-  lasting(context: McpRequestContext, principal: McpPrincipal): Promise<McpServer>
+  lasting(context: McpRequestContext, principal: McpPrincipal, choice?: ToolChoice): Promise<McpServer>
   /** Ends open notification streams, because another unit takes over. */
   retire(): void
 }
@@ -64,8 +71,33 @@ export function openHub(): McpHub {
     live: new Set(),
     sessions: new Map(),
     toolListeners: new Set(),
+    enabled: new Map(),
     announced: null,
     owner: null
+  }
+}
+
+/** Maximum clients without a connection whose toolsets are kept; at the limit, the first one is dropped. */
+const MAX_ENABLED_CLIENTS = 1024
+
+/** Returns the toolsets that a client enabled. A client without a connection is known by its principal and its name. */
+export function enabledToolsets(
+  { enabled }: Pick<McpHub, 'enabled'>,
+  live: LiveServer,
+  client: string
+): { readonly names: ReadonlySet<string>; add(name: string): void } {
+  if (live.enabled !== null) return { names: live.enabled, add: name => void live.enabled?.add(name) }
+  const key = JSON.stringify([live.principal.id, client])
+  const names = enabled.get(key) ?? new Set<string>()
+  return {
+    names,
+    add(name) {
+      names.add(name)
+      enabled.delete(key)
+      enabled.set(key, names)
+      const [first] = enabled.keys()
+      if (enabled.size > MAX_ENABLED_CLIENTS && first !== undefined) enabled.delete(first)
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import type { JsonSchema, McpExposure, OperationDescriptor } from '@svc/plugin-s
 import { OperationCall } from './operation-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 import { failed, succeeded, toolResultSchema } from './tool-result.ts'
+import { DEFAULT_TOOLSET } from './toolsets.ts'
 
 /** Default lane of an operation. */
 export const DEFAULT_LANE = 'platform'
@@ -38,6 +39,7 @@ function newTool(entry: OperationEntry): ToolEntry {
     lane: exposure.lane ?? DEFAULT_LANE,
     tier: exposure.tier ?? DEFAULT_TIER,
     readRole: exposure.readRole ?? false,
+    toolsets: exposure.toolsets ?? [DEFAULT_TOOLSET, unit.name],
     requires: {},
     available: () => true,
     run: enveloped
@@ -79,7 +81,7 @@ function describe(descriptor: OperationDescriptor): Tool {
   return {
     name: mcpToolName(descriptor),
     ...(title === undefined ? {} : { title }),
-    description: description === undefined ? summary : `${summary}\n\n${description}`,
+    description: [summary, description, exposure.use].filter(text => text !== undefined).join('\n\n'),
     inputSchema: objectSchema(withoutHidden(input)),
     outputSchema:
       exposure.result === 'tool-result'

@@ -13,7 +13,7 @@ import {
   meshNode,
   surfaces
 } from '@svc/contracts'
-import { definePlugin, type Infer, isSvcError, type Ref, ref, t } from '@svc/plugin-sdk'
+import { defined, definePlugin, type Infer, isSvcError, type Ref, ref, t } from '@svc/plugin-sdk'
 import { buildCatalog, loadCompilers } from './catalog.ts'
 import { Endpoint } from './endpoint.ts'
 import { HttpEntry } from './http-entry.ts'
@@ -22,6 +22,8 @@ import { OWNER, READER } from './principal.ts'
 import { mcpRoutes } from './routes.ts'
 import { ServingUnit } from './serving.ts'
 import { CatalogToolset } from './toolset.ts'
+import { toolsetTools } from './toolset-tools.ts'
+import { DEFAULT_TOOLSET, isToolset, toolsetNames, unknownToolset } from './toolsets.ts'
 
 const config = t.object({
   path: t.string({ default: '/mcp', pattern: '^/\\S+$', description: 'Path of Streamable HTTP on the main listener' }),
@@ -40,6 +42,20 @@ const config = t.object({
     default: 1024,
     minimum: 1,
     description: 'Maximum open subscriptions of the 2026 protocol'
+  }),
+  toolsets: t.array(t.string({ minLength: 1 }), {
+    default: [DEFAULT_TOOLSET],
+    minItems: 1,
+    description:
+      'Toolsets that clients receive. "all" stands for every toolset. A URL or a command line may choose others.'
+  }),
+  client_toolsets: t.record(t.array(t.string({ minLength: 1 }), { minItems: 1 }), {
+    default: {},
+    description: 'Toolsets by name of a client, instead of `toolsets`.'
+  }),
+  output_schemas: t.enum(['none', 'full'], {
+    default: 'none',
+    description: 'Whether lists of tools contain the schemas of outputs. They are more than half of a list.'
   })
 })
 
@@ -60,26 +76,31 @@ export default definePlugin({
       summary: 'Serve the Model Context Protocol on standard input and output',
       project: true,
       input: t.object({
-        'read-only': t.boolean({ default: false, description: 'Offer only tools that change nothing' })
+        'read-only': t.boolean({ default: false, description: 'Offer only tools that change nothing' }),
+        toolsets: t.optional(
+          t.string({ description: 'Toolsets to offer, comma-separated; "all" for every tool. Default: the settings' })
+        ),
+        'output-schemas': t.boolean({ default: false, description: 'Add the schemas of outputs to the list of tools' })
       })
     }
   ],
   async activate(ctx, { port, fleet, mesh }) {
     const settings = ctx.config as Infer<typeof config>
-    const hub = await ctx.keep('hub 3', openHub, closeHub)
-    const unit = new ServingUnit(hub, port, ctx.log)
+    const hub = await ctx.keep('hub 4', openHub, closeHub)
+    const unit = new ServingUnit(hub, port, settings, ctx.log)
     const http = new HttpEntry(hub, unit, settings, ctx.log)
     const endpoint = new Endpoint(http)
     const owner: HubOwner = {
-      lasting: async (context, principal) => (await unit.lasting(context, principal)).mcp,
+      lasting: async (context, principal, choice) => (await unit.lasting(context, principal, choice)).mcp,
       retire: () => http.retire()
     }
 
     ctx.contribute(surfaces, {
       async prepare(next) {
-        const catalog = buildCatalog(next, await loadCompilers(next))
-        await unit.prepare()
         const own = next.units.get(ctx.name)
+        const tools = own === undefined ? [] : toolsetTools(own, () => unit.catalog)
+        const catalog = buildCatalog(next, await loadCompilers(next), tools)
+        await unit.prepare()
         return {
           commit() {
             if (hub.owner !== owner) hub.owner?.retire()
@@ -109,7 +130,14 @@ export default definePlugin({
         startIfPresent(mesh)
       }
       const { serveTerminal } = await import('./stdio.ts')
-      await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)
+      const toolsets = toolsetNames(input.toolsets as string | undefined)
+      const unknown = toolsets?.find(name => !isToolset(name, unit.catalog.tools.values()))
+      if (unknown !== undefined) throw unknownToolset(unknown, unit.catalog.tools.values(), '--toolsets')
+      const choice = defined({
+        toolsets,
+        outputSchemas: input['output-schemas'] === true ? ('full' as const) : undefined
+      })
+      await serveTerminal(hub, io, principal, ctx.log, { maxSubscriptions: settings.max_subscriptions, choice })
     })
 
     const sweeper = setInterval(() => http.sweep(), Math.min(settings.session_idle_ms, MAX_SWEEP_INTERVAL_MS))

@@ -1,9 +1,10 @@
 import { createRequestStateCodec, type McpRequestContext, McpServer } from '@modelcontextprotocol/server'
 import type { McpPrincipal } from '@svc/contracts'
 import type { McpCatalog } from './catalog.ts'
-import { bindHandlers } from './handlers.ts'
+import { bindHandlers, type ListView } from './handlers.ts'
 import type { LiveServer } from './hub.ts'
 import type { SealedState } from './input-required.ts'
+import type { ToolChoice } from './toolsets.ts'
 
 const CAPABILITIES = {
   tools: { listChanged: true },
@@ -22,8 +23,10 @@ export interface ServerOptions {
   readonly stateKey: Uint8Array
   readonly version: string
   catalog(): McpCatalog
-  /** Returns the instructions for the client. */
-  banner(): string
+  /** Returns the instructions for a client. */
+  instructions(principal: McpPrincipal): string
+  /** See {@link Serving.view}. */
+  view(live: LiveServer, client: string, url: string | undefined): ListView
   onError(error: Error): void
 }
 
@@ -38,19 +41,29 @@ export class ServerFactory {
   }
 
   /** Creates a server that looks up the catalog at each request. */
-  make({ era }: McpRequestContext, principal: McpPrincipal): { mcp: McpServer; live: LiveServer } {
-    const mcp = new CatalogServer(this.#options, this.#codec.verify)
+  make(
+    { era }: McpRequestContext,
+    principal: McpPrincipal,
+    choice: ToolChoice = {}
+  ): { mcp: McpServer; live: LiveServer } {
+    const instructions = this.#options.instructions(principal)
+    const mcp = new CatalogServer(this.#options, instructions, this.#codec.verify)
     mcp.server.onerror = error => this.#options.onError(error)
     const { server } = mcp
-    const live = { server, principal, era, subscriptions: new Set<string>(), listening: true, missed: new Map() }
+    const live: LiveServer = {
+      ...{ server, principal, era, choice },
+      ...{ subscriptions: new Set<string>(), listening: true, missed: new Map(), enabled: null }
+    }
     this.bind(live)
     return { mcp, live }
   }
 
   /** Installs this unit's handlers on a server, which another unit may have created. */
-  bind({ server, principal, subscriptions }: LiveServer): void {
+  bind(live: LiveServer): void {
     const { mint } = this.#codec
-    bindHandlers(server, { catalog: () => this.#options.catalog(), principal, subscriptions, mint })
+    const { server, principal, subscriptions } = live
+    const { catalog, view } = this.#options
+    bindHandlers(server, { catalog, principal, subscriptions, mint, view: (client, url) => view(live, client, url) })
   }
 }
 
@@ -59,10 +72,11 @@ class CatalogServer extends McpServer {
   readonly #catalog: () => McpCatalog
 
   constructor(
-    { catalog, version, banner }: ServerOptions,
+    { catalog, version }: ServerOptions,
+    instructions: string,
     verify: ReturnType<typeof createRequestStateCodec<SealedState>>['verify']
   ) {
-    super({ name: 'svc-mcp', title: 'svc', version }, { instructions: banner(), requestState: { verify } })
+    super({ name: 'svc-mcp', title: 'svc', version }, { instructions, requestState: { verify } })
     this.#catalog = catalog
     this.server.registerCapabilities(CAPABILITIES)
   }

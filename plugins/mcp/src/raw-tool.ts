@@ -6,6 +6,7 @@ import { mcpErrors } from './errors.ts'
 import { nameUnknown } from './name-unknown.ts'
 import { errorResult, objectSchema, type ToolEntry, withRequestId } from './tool.ts'
 import { isInputRequired, type ToolCall } from './tool-call.ts'
+import { DEFAULT_TOOLSET } from './toolsets.ts'
 
 /** Compiled schemas of one unit. Dropped with the unit, since the compiler caches every schema. */
 interface Compiled {
@@ -41,6 +42,7 @@ function compileTool(item: McpTool, unit: UnitView, validator: AjvJsonSchemaVali
     lane: null,
     tier: 'core',
     readRole: false,
+    toolsets: item.toolsets ?? [DEFAULT_TOOLSET, unit.name],
     requires: item.requires ?? {},
     available: () => item.available?.() ?? true,
     async run(args, call) {

@@ -1,5 +1,6 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type InputRequiredResult,
   type LoggingLevel,
   MissingRequiredClientCapabilityError,
@@ -10,6 +11,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { McpClientCapabilities, McpInputRequired, McpInputs, McpLogLevel, McpPrincipal } from '@svc/contracts'
 import { randomHex } from '@svc/plugin-sdk'
+import type { ListView, Serving } from './handlers.ts'
 import { type MintState, openState, readInputs, type SealedState, sealInputRequired } from './input-required.ts'
 import { callerOf } from './principal.ts'
 import type { ToolCall } from './tool-call.ts'
@@ -22,6 +24,8 @@ export class RequestCall implements ToolCall {
   readonly inputs: McpInputs
   readonly state: unknown
   readonly #context: ServerContext
+  readonly #view: Serving['view']
+  readonly #clientName: string
   readonly #mint: MintState
   readonly #boundTo: string
   #requestId: string | undefined
@@ -29,10 +33,17 @@ export class RequestCall implements ToolCall {
   #outgoing: Promise<void> = Promise.resolve()
 
   /** Throws the protocol's invalid-params error if the returned state belongs to another request or principal. */
-  constructor(server: Server, context: ServerContext, principal: McpPrincipal, subject: string, mint: MintState) {
+  constructor(
+    server: Server,
+    context: ServerContext,
+    { principal, mint, view }: Pick<Serving, 'principal' | 'mint' | 'view'>,
+    subject: string
+  ) {
     const { inputResponses, requestState, method } = context.mcpReq
     const envelope = (context.mcpReq.envelope ?? {}) as Readonly<Record<string, unknown>>
     this.#context = context
+    this.#view = view
+    this.#clientName = clientNameOf(server, context)
     this.#mint = mint
     this.#boundTo = `${method} ${subject}`
     this.principal = principal
@@ -42,6 +53,10 @@ export class RequestCall implements ToolCall {
       {}) as McpClientCapabilities
     this.inputs = readInputs(inputResponses)
     this.state = openState(requestState<SealedState>(), { of: this.#boundTo, principal: principal.id })
+  }
+
+  get view(): ListView {
+    return this.#view(this.#clientName, this.#context.http?.req?.url)
   }
 
   get requestId(): string {
@@ -101,6 +116,13 @@ export class RequestCall implements ToolCall {
   #send(notify: () => Promise<void>): void {
     this.#outgoing = this.#outgoing.then(notify).catch(() => undefined)
   }
+}
+
+/** Returns the name that a client sent with this request (2026) or with its handshake (2025); '' if it sent none. */
+function clientNameOf(server: Server, { mcpReq }: ServerContext): string {
+  const envelope = (mcpReq.envelope ?? {}) as Readonly<Record<string, unknown>>
+  const sent = envelope[CLIENT_INFO_META_KEY] as { readonly name?: unknown } | undefined
+  return String(sent?.name ?? server.getClientVersion()?.name ?? '')
 }
 
 type Capabilities = Record<string, unknown>

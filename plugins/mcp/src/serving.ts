@@ -2,9 +2,21 @@ import type { McpRequestContext, McpServer } from '@modelcontextprotocol/server'
 import type { KernelPort, McpChange, McpPrincipal } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { type CatalogFingerprint, fingerprint, type McpCatalog } from './catalog.ts'
-import type { LiveServer, McpHub } from './hub.ts'
-import { principalOf } from './principal.ts'
+import type { ListView } from './handlers.ts'
+import { enabledToolsets, type LiveServer, type McpHub } from './hub.ts'
+import { instructionsFor } from './instructions.ts'
+import { maySeeTool, principalOf } from './principal.ts'
 import type { ServerFactory } from './protocol-server.ts'
+import {
+  ALL_TOOLSETS,
+  ALWAYS_LISTED,
+  choiceOf,
+  chosenToolsets,
+  isToolset,
+  type ToolChoice,
+  type ToolsetSettings,
+  unknownToolset
+} from './toolsets.ts'
 
 /** Sends the notifications of {@link ServingUnit.announce} to HTTP subscribers. */
 export interface Notifier {
@@ -18,6 +30,7 @@ export interface Notifier {
 export class ServingUnit {
   readonly #hub: McpHub
   readonly #port: KernelPort
+  readonly #settings: ToolsetSettings
   readonly #log: Logger
   #catalog: McpCatalog | null = null
   #notifier: Notifier | null = null
@@ -25,9 +38,10 @@ export class ServingUnit {
   #servers: ServerFactory | undefined
   #loading: Promise<ServerFactory> | undefined
 
-  constructor(hub: McpHub, port: KernelPort, log: Logger) {
+  constructor(hub: McpHub, port: KernelPort, settings: ToolsetSettings, log: Logger) {
     this.#hub = hub
     this.#port = port
+    this.#settings = settings
     this.#log = log
   }
 
@@ -61,9 +75,11 @@ export class ServingUnit {
   /** Creates a long-lived server, which stays until either side closes it. */
   async lasting(
     context: McpRequestContext,
-    principal = principalOf(context.authInfo)
+    principal = principalOf(context.authInfo),
+    choice?: ToolChoice
   ): Promise<{ mcp: McpServer; live: LiveServer }> {
-    const { mcp, live } = (await this.#load()).make(context, principal)
+    const { mcp, live } = (await this.#load()).make(context, principal, choice)
+    live.enabled = new Set()
     this.#hub.live.add(live)
     const { live: all } = this.#hub
     const onclose = mcp.server.onclose
@@ -77,7 +93,7 @@ export class ServingUnit {
   /** Returns the lists that changed since the last call, and remembers the current ones. */
   changedLists(): readonly (keyof CatalogFingerprint)[] {
     if (this.#catalog === null) return []
-    const now = fingerprint(this.#catalog)
+    const now = fingerprint(this.#catalog, this.#settings)
     const before = this.#hub.announced
     this.#hub.announced = now
     if (before === null) return []
@@ -122,7 +138,8 @@ export class ServingUnit {
         stateKey: this.#hub.stateKey,
         version: this.#port.version,
         catalog: () => this.#current(),
-        banner: () => this.#banner(),
+        instructions: principal => this.#instructions(principal),
+        view: (live, client, url) => this.#view(live, client, url),
         onError: error => this.#log.debug('MCP exchange failed', { error })
       })
       return this.#servers
@@ -143,9 +160,40 @@ export class ServingUnit {
     return this.#catalog
   }
 
-  #banner(): string {
+  /** Throws `MCP_TOOL_CHOICE_INVALID` and `MCP_TOOLSET_UNKNOWN`. */
+  #view(live: LiveServer, client: string, url: string | undefined): ListView {
+    const settings = this.#settings
+    const choice = { ...live.choice, ...choiceOf(url) }
+    const tools = this.#current().tools
+    for (const name of choice.toolsets ?? [])
+      if (!isToolset(name, tools.values())) throw unknownToolset(name, tools.values(), 'toolsets')
+    const enabled = enabledToolsets(this.#hub, live, client)
+    // The allow list of another surface is a choice already.
+    const chosen =
+      live.principal.tools !== undefined && choice.toolsets === undefined
+        ? [ALL_TOOLSETS]
+        : chosenToolsets(settings, choice, client)
+    return {
+      toolsets: new Set([...chosen, ...enabled.names, ALWAYS_LISTED]),
+      outputSchemas: choice.outputSchemas ?? settings.output_schemas,
+      enable: name => {
+        enabled.add(name)
+        if (live.enabled === null) this.#notifier?.toolsChanged()
+        else this.#notifyClient(live, { kind: 'tools' })
+      }
+    }
+  }
+
+  #instructions(principal: McpPrincipal): string {
     const { version, repositoryId } = this.#port
-    return `svc ${version} for ${repositoryId}: ${this.#current().tools.size} tools, MCP 2025-11-25 and 2026-07-28`
+    const { tools } = this.#current()
+    return instructionsFor(
+      `svc ${version} for ${repositoryId}: ${tools.size} tools, MCP 2025-11-25 and 2026-07-28`,
+      name => {
+        const tool = tools.get(name)
+        return tool !== undefined && maySeeTool(principal, tool)
+      }
+    )
   }
 }
 

@@ -3,6 +3,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { CommandIo, Logger, Principal } from '@svc/plugin-sdk'
 import type { HubOwner, McpHub } from './hub.ts'
 import { LineTransport } from './line-transport.ts'
+import type { ToolChoice } from './toolsets.ts'
 
 /** Serves one client over stdio until it closes its end or `io.signal` is aborted. */
 export async function serveTerminal(
@@ -10,10 +11,10 @@ export async function serveTerminal(
   io: Pick<CommandIo, 'stdin' | 'stdout' | 'signal'>,
   principal: Principal,
   log: Logger,
-  maxSubscriptions: number
+  { maxSubscriptions, choice }: { readonly maxSubscriptions: number; readonly choice: ToolChoice }
 ): Promise<void> {
   const transport = new LineTransport(io.stdin as Readable, io.stdout as Writable)
-  const handle = serveStdio(context => currentOwner(hub).lasting(context, principal), {
+  const handle = serveStdio(context => currentOwner(hub).lasting(context, principal, choice), {
     transport,
     maxSubscriptions,
     onerror: error => log.debug('MCP exchange failed', { error })

@@ -16,6 +16,8 @@ export interface ToolEntry extends Guarded {
   readonly tier: string
   /** True if callers with the gateway's read role may use it. */
   readonly readRole: boolean
+  /** Toolsets that the tool belongs to. */
+  readonly toolsets: readonly string[]
   readonly requires: McpClientCapabilities
   available(): boolean
   /** Runs the tool. A failure resolves to a result with `isError`. */

@@ -5,6 +5,7 @@ import type { McpHub } from './hub.ts'
 import { maySeeTool } from './principal.ts'
 import { errorResult, type ToolEntry } from './tool.ts'
 import { DirectCall } from './toolset-call.ts'
+import { ALWAYS_LISTED } from './toolsets.ts'
 
 /** Toolset of the serving generation, for another surface. */
 export class CatalogToolset implements McpToolset {
@@ -19,6 +20,8 @@ export class CatalogToolset implements McpToolset {
   tools(principal: McpPrincipal): readonly McpToolListing[] {
     const listings: McpToolListing[] = []
     for (const tool of this.#catalog().tools.values()) {
+      // Another surface lists all tools, so it needs none that add toolsets.
+      if (tool.toolsets.includes(ALWAYS_LISTED)) continue
       if (maySeeTool(principal, tool) && tool.available()) listings.push(listingOf(tool))
     }
     return listings
@@ -76,7 +79,8 @@ function listingOf(tool: ToolEntry): McpToolListing {
     lane: tool.lane,
     tier: tool.tier,
     readRole: tool.readRole,
-    plugin: tool.unit.name
+    plugin: tool.unit.name,
+    toolsets: tool.toolsets
   }
   listings.set(tool, listing)
   return listing

@@ -56,7 +56,7 @@ const shop = definePlugin({
 
 for (const era of ERAS) {
   t.test(`a tool with the envelope tool-result (${era})`, async t => {
-    const { connect } = await startMcp(t, [shop])
+    const { connect } = await startMcp(t, [shop], { output_schemas: 'full' })
     const client = await connect(era)
 
     t.test('is listed with the schema of the envelope, and its aliases are not', async t => {

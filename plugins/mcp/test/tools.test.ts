@@ -11,7 +11,7 @@ import { ERAS, startMcp, textOf } from './start-mcp.ts'
 for (const era of ERAS) {
   t.test(`tools of the ${era} protocol`, async t => {
     const gates = new EventEmitter()
-    const { connect, http } = await startMcp(t, [examplePlugin({ gates })])
+    const { connect, http } = await startMcp(t, [examplePlugin({ gates })], { output_schemas: 'full' })
     const client = await connect(era)
 
     t.test('operations are listed with their schemas and hints, sorted by name', async t => {

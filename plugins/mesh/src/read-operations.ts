@@ -28,7 +28,12 @@ export const nodesOperation = defineOperation({
   errors,
   watch,
   expose: {
-    mcp: { name: 'svc_mesh_nodes', lane: 'platform' },
+    mcp: {
+      name: 'svc_mesh_nodes',
+      lane: 'platform',
+      toolsets: ['mesh'],
+      use: 'Machines with capabilities and state. Problems and advice: svc_mesh_check.'
+    },
     rpc: true,
     cli: {
       command: 'mesh nodes',
@@ -61,7 +66,12 @@ export const leasesOperation = defineOperation({
   errors,
   watch,
   expose: {
-    mcp: { name: 'svc_mesh_leases', lane: 'platform' },
+    mcp: {
+      name: 'svc_mesh_leases',
+      lane: 'platform',
+      toolsets: ['mesh'],
+      use: 'Who runs what exclusively, and until when. Tasks by machine: svc_mesh_placement.'
+    },
     rpc: true,
     cli: {
       command: 'mesh leases',
@@ -125,7 +135,12 @@ export const checkOperation = defineOperation({
   errors,
   watch,
   expose: {
-    mcp: { name: 'svc_mesh_check', lane: 'platform' },
+    mcp: {
+      name: 'svc_mesh_check',
+      lane: 'platform',
+      toolsets: ['mesh'],
+      use: 'Use it when nodes are missing or leases do not end. Plain list of nodes: svc_mesh_nodes.'
+    },
     rpc: true,
     cli: { command: 'mesh check', view: { text: 'text' } }
   }
@@ -160,7 +175,15 @@ export const placementOperation = defineOperation({
   effect: 'read',
   errors,
   watch,
-  expose: { mcp: { name: 'svc_mesh_placement', lane: 'platform' }, rpc: true }
+  expose: {
+    mcp: {
+      name: 'svc_mesh_placement',
+      lane: 'platform',
+      toolsets: ['mesh'],
+      use: 'Where tasks run. Why one of them runs there: svc_explain_task.'
+    },
+    rpc: true
+  }
 })
 
 export const readOperations = [

@@ -44,7 +44,11 @@ export const modelList = defineOperation({
   watch: { on: [MODELS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/models' },
-    mcp: { name: 'svc_model_list' },
+    mcp: {
+      name: 'svc_model_list',
+      toolsets: ['models'],
+      use: 'Models of this process. Those of another server: svc_inference_models.'
+    },
     rpc: true,
     cli: {
       command: 'model status',
@@ -113,7 +117,11 @@ export const modelGenerate = defineOperation({
   timeoutMs: GENERATE_TIMEOUT_MS,
   expose: {
     http: { method: 'POST', path: '/api/models/generate' },
-    mcp: { name: 'svc_generate_text' },
+    mcp: {
+      name: 'svc_generate_text',
+      toolsets: ['models'],
+      use: 'One prompt to the served model, without context of the project. With context: svc_chat_message.'
+    },
     rpc: true,
     cli: {
       command: 'model generate',

@@ -77,7 +77,11 @@ export const modelStats = defineOperation({
   watch: { on: [STATISTICS_TOPIC, MODELS_TOPIC], minMs: 1_000 },
   expose: {
     http: { method: 'GET', path: '/api/models/stats' },
-    mcp: { name: 'svc_model_stats' },
+    mcp: {
+      name: 'svc_model_stats',
+      toolsets: ['models'],
+      use: 'Numbers of requests, tokens per second and memory. Which models there are: svc_model_list.'
+    },
     rpc: true,
     cli: {
       command: 'model stats',

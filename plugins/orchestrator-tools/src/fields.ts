@@ -49,7 +49,7 @@ export function priorityOf(word: Infer<typeof priority>): Priority {
 export const files = t.array(
   t.object({
     path: filePath('Path relative to the repository, with forward slashes.'),
-    access: t.enum(['read', 'write'], { default: 'write' })
+    access: t.enum(['read', 'write'], { default: 'write', description: 'What the task does with the file.' })
   }),
   { description: 'Files that the task reads or writes; those that it writes are locked for its agent.' }
 )
@@ -77,7 +77,12 @@ export const attestationFields = {
       description: 'Names of passed checks, for example tests, peer_review_approved, human_review_approved.'
     })
   ),
-  evidence_citations: t.optional(t.array(t.string({ maxLength: 4_096 }), { maxItems: 1_024 })),
+  evidence_citations: t.optional(
+    t.array(t.string({ maxLength: 4_096 }), {
+      maxItems: 1_024,
+      description: 'References to evidence: files, logs, URLs.'
+    })
+  ),
   artifact_paths: t.optional(
     t.array(filePath('A created or changed file.'), {
       maxItems: 4_096,
@@ -85,8 +90,8 @@ export const attestationFields = {
     })
   ),
   declared_non_placeholder: t.optional(t.boolean({ description: 'Whether the work contains no placeholders.' })),
-  force_risky: t.optional(t.boolean()),
-  force_risky_reason: t.optional(t.string({ maxLength: 4_096 }))
+  force_risky: t.optional(t.boolean({ description: 'Complete in spite of a gate; needs force_risky_reason.' })),
+  force_risky_reason: t.optional(t.string({ maxLength: 4_096, description: 'Why the risk is accepted.' }))
 }
 
 /** Output of an operation that changes something: `ok` for programs, `message` for users. */
@@ -126,12 +131,10 @@ function anyCase(word: string): string {
     .join('')
 }
 
-export const activity = t.enum<AgentActivity, object>([
-  'writing',
-  'reading',
-  'executing',
-  'thinking',
-  'waiting_for_input',
-  'idle'
-])
-export const trustTier = t.enum<TrustTier, object>(['Untrusted', 'Provisional', 'Trusted', 'System'])
+export const activity = t.enum<AgentActivity, { description: string }>(
+  ['writing', 'reading', 'executing', 'thinking', 'waiting_for_input', 'idle'],
+  { description: 'What the agent does now.' }
+)
+export const trustTier = t.enum<TrustTier, { description: string }>(['Untrusted', 'Provisional', 'Trusted', 'System'], {
+  description: 'Tier of trust.'
+})

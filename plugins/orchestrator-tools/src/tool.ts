@@ -1,10 +1,7 @@
 import type { McpExposure, RpcExposure } from '@svc/plugin-sdk'
 
 /** Returns the MCP exposure of an orchestrator tool: results in the envelope, product lane `ai`. */
-export function tool(
-  name: string,
-  more: Pick<McpExposure, 'title' | 'aliases' | 'meta' | 'readRole' | 'lane' | 'answer'> = {}
-): McpExposure {
+export function tool(name: string, more: Omit<McpExposure, 'name' | 'result'> = {}): McpExposure {
   return { name: `svc_${name}`, result: 'tool-result', lane: 'ai', ...more }
 }
 

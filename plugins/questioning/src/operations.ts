@@ -47,7 +47,16 @@ export const questioningPending = defineOperation({
   }),
   errors: { ORC_NO_DATABASE },
   effect: 'read',
-  expose: { mcp: { name: 'svc_questioning_pending', result: 'tool-result', lane: 'ai' }, rpc: true }
+  expose: {
+    mcp: {
+      name: 'svc_questioning_pending',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Clarifications that a plan or a chat needs. Questions between agents: svc_pending_questions.'
+    },
+    rpc: true
+  }
 })
 
 export const questioningAnswer = defineOperation({
@@ -55,8 +64,8 @@ export const questioningAnswer = defineOperation({
   summary: 'Answer a question of a session, by default the newest one',
   input: t.object({
     session_id: session,
-    answer_text: t.string({ minLength: 1, maxLength: 65_536 }),
-    answer_type: t.string({ default: 'free_text', minLength: 1, maxLength: 64 }),
+    answer_text: t.string({ minLength: 1, maxLength: 65_536, description: 'The answer of the user.' }),
+    answer_type: t.string({ default: 'free_text', minLength: 1, maxLength: 64, description: 'Form of the answer.' }),
     question_id: t.optional(t.string({ minLength: 1, description: 'Default: the newest pending question.' })),
     selected_option_id: t.optional(t.string({ minLength: 1, description: 'Id of the selected option.' })),
     information_contribution_bits: t.number({
@@ -80,7 +89,13 @@ export const questioningAnswer = defineOperation({
     QST_OPTION_UNKNOWN
   },
   expose: {
-    mcp: { name: 'svc_questioning_submit_answer', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_questioning_submit_answer',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Only with an answer of the user. Answers between agents: svc_answer_question.'
+    },
     rpc: true,
     cli: { command: 'questions answer', args: ['session_id', 'answer_text'] }
   }
@@ -105,7 +120,16 @@ export const questioningSync = defineOperation({
   }),
   errors: { ORC_NO_DATABASE, QST_PATH_REFUSED, QST_DOCUMENT_UNREADABLE },
   idempotent: true,
-  expose: { mcp: { name: 'svc_questioning_sync_ssot', result: 'tool-result', lane: 'ai' }, rpc: true }
+  expose: {
+    mcp: {
+      name: 'svc_questioning_sync_ssot',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['messages'],
+      use: 'Call it after the policy document changed.'
+    },
+    rpc: true
+  }
 })
 
 export const questioningList = defineOperation({

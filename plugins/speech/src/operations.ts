@@ -43,7 +43,11 @@ export const speechTranscribe = defineOperation({
   // The deadlines are settings of this plugin.
   timeoutMs: 0,
   expose: {
-    mcp: { name: 'svc_oratio_transcribe' },
+    mcp: {
+      name: 'svc_oratio_transcribe',
+      toolsets: ['speech'],
+      use: 'Turns an audio file of the project into text. Readiness: svc_oratio_status.'
+    },
     rpc: true,
     cli: { command: 'speech transcribe', args: ['path'], view: { text: 'text' } }
   }
@@ -61,7 +65,11 @@ export const speechStatus = defineOperation({
   }),
   effect: 'read',
   expose: {
-    mcp: { name: 'svc_oratio_status' },
+    mcp: {
+      name: 'svc_oratio_status',
+      toolsets: ['speech'],
+      use: 'Call it before svc_oratio_transcribe: it says which model or program is missing.'
+    },
     rpc: true,
     cli: { command: 'speech status', view: { text: 'summary' } }
   }

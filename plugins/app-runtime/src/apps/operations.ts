@@ -39,7 +39,11 @@ export const appList = defineOperation({
   watch: { on: [APPS_TOPIC] },
   expose: {
     rpc: true,
-    mcp: { name: 'svc_app_list' },
+    mcp: {
+      name: 'svc_app_list',
+      toolsets: ['apps'],
+      use: 'Which programs run here, and where. Details of one: svc_app_describe.'
+    },
     cli: {
       command: 'app list',
       view: { rows: 'apps', columns: ['name', 'file', 'state', 'url', 'routes', 'tables', 'workflows'], note: 'note' }
@@ -114,7 +118,11 @@ export const appDescribe = defineOperation({
   watch: { on: [APPS_TOPIC] },
   expose: {
     rpc: true,
-    mcp: { name: 'svc_app_describe' },
+    mcp: {
+      name: 'svc_app_describe',
+      toolsets: ['apps'],
+      use: 'Read it before svc_app_request: it has the routes, their parameters and the tables.'
+    },
     cli: { command: 'app describe', args: ['app'] }
   }
 })
@@ -148,7 +156,7 @@ export const appRequest = defineOperation({
     'Sends the request to the listener of the program, so it is recorded like any other. A response that does not end within 10 seconds, such as a stream of changes, is cut.',
   input: t.object({
     app,
-    method: t.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'], { default: 'GET' }),
+    method: t.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'], { default: 'GET', description: 'HTTP method.' }),
     path: t.string({
       minLength: 1,
       maxLength: 8_000,
@@ -157,7 +165,7 @@ export const appRequest = defineOperation({
     query: t.optional(
       t.record(t.unknown(), { description: 'Query parameters. Texts are sent unchanged, other values as JSON.' })
     ),
-    headers: t.optional(t.record(t.string())),
+    headers: t.optional(t.record(t.string(), { description: 'HTTP headers by name.' })),
     body: t.optional(t.unknown({ description: 'Sent as JSON. A text is sent unchanged.' }))
   }),
   output: t.object({
@@ -174,7 +182,11 @@ export const appRequest = defineOperation({
   effect: 'write',
   expose: {
     rpc: true,
-    mcp: { name: 'svc_app_request' },
+    mcp: {
+      name: 'svc_app_request',
+      toolsets: ['apps'],
+      use: 'Calls a route as a client would, and may change data. Find the route with svc_app_describe.'
+    },
     cli: { command: 'app request', args: ['app', 'path'], aliases: { method: 'X', body: 'd' }, view: { text: 'text' } }
   }
 })

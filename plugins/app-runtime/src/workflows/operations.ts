@@ -19,14 +19,18 @@ export const workflowList = defineOperation({
     status: t.optional(t.string({ description: 'Only runs in this status.' })),
     program: t.optional(t.string({ description: 'Only runs of this program.' })),
     active: t.boolean({ default: false, description: 'Only runs that have not ended.' }),
-    limit: t.integer({ default: 50, minimum: 1, maximum: 1000 })
+    limit: t.integer({ default: 50, minimum: 1, maximum: 1000, description: 'Maximum number of runs.' })
   }),
   output: t.object({ runs: t.array(run) }),
   effect: 'read',
   watch: { on: [WORKFLOWS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/workflows' },
-    mcp: { name: 'svc_workflow_list' },
+    mcp: {
+      name: 'svc_workflow_list',
+      toolsets: ['workflows'],
+      use: 'Find a run, then read it with svc_workflow_inspect.'
+    },
     rpc: true,
     cli: {
       command: 'workflow list',
@@ -53,7 +57,11 @@ export const workflowInspect = defineOperation({
   watch: { on: [WORKFLOWS_TOPIC] },
   expose: {
     http: { method: 'GET', path: '/api/workflows/:run_id' },
-    mcp: { name: 'svc_workflow_inspect' },
+    mcp: {
+      name: 'svc_workflow_inspect',
+      toolsets: ['workflows'],
+      use: 'Which step a run is in, and what each returned. Runs: svc_workflow_list.'
+    },
     rpc: true,
     cli: { command: 'workflow inspect', args: ['run_id'], view: { text: 'text' } }
   }
@@ -76,7 +84,11 @@ export const workflowSignal = defineOperation({
   effect: 'write',
   expose: {
     http: { method: 'POST', path: '/api/workflows/:run_id/signals' },
-    mcp: { name: 'svc_workflow_signal' },
+    mcp: {
+      name: 'svc_workflow_signal',
+      toolsets: ['workflows'],
+      use: 'For a run that waits for this signal; svc_workflow_inspect shows its name.'
+    },
     rpc: true,
     cli: { command: 'workflow signal', args: ['run_id', 'key'], view: { text: 'text' } }
   }
@@ -91,7 +103,11 @@ export const workflowCancel = defineOperation({
   effect: 'destructive',
   expose: {
     http: { method: 'POST', path: '/api/workflows/:run_id/cancel' },
-    mcp: { name: 'svc_workflow_cancel' },
+    mcp: {
+      name: 'svc_workflow_cancel',
+      toolsets: ['workflows'],
+      use: 'Completed steps stay. To run it again use svc_workflow_reset.'
+    },
     rpc: true,
     cli: { command: 'workflow cancel', args: ['run_id'], view: { text: 'text' } }
   }
@@ -120,7 +136,11 @@ export const workflowPrune = defineOperation({
   effect: 'destructive',
   expose: {
     http: { method: 'POST', path: '/api/workflows/prune' },
-    mcp: { name: 'svc_workflow_prune' },
+    mcp: {
+      name: 'svc_workflow_prune',
+      toolsets: ['workflows'],
+      use: 'Frees space. Running and waiting workflows are kept.'
+    },
     rpc: true,
     cli: { command: 'workflow prune', view: { text: 'text' } }
   }

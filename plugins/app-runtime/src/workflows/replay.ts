@@ -36,7 +36,11 @@ export const workflowReplay = defineOperation({
   concurrency: 1,
   expose: {
     http: { method: 'POST', path: '/api/workflows/:run_id/replay' },
-    mcp: { name: 'svc_workflow_replay' },
+    mcp: {
+      name: 'svc_workflow_replay',
+      toolsets: ['workflows'],
+      use: 'Use it after the program changed, before a run continues. It changes nothing.'
+    },
     rpc: true,
     cli: { command: 'workflow replay', args: ['run_id'], view: { text: 'text' } }
   }

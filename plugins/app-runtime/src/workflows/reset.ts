@@ -31,7 +31,11 @@ export const workflowReset = defineOperation({
   effect: 'destructive',
   expose: {
     http: { method: 'POST', path: '/api/workflows/:run_id/reset' },
-    mcp: { name: 'svc_workflow_reset' },
+    mcp: {
+      name: 'svc_workflow_reset',
+      toolsets: ['workflows'],
+      use: 'Later steps run again, with their effects. Check with svc_workflow_replay first.'
+    },
     rpc: true,
     cli: { command: 'workflow reset', args: ['run_id', 'step'], view: { text: 'text' } }
   }

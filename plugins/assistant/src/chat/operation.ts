@@ -97,8 +97,12 @@ export const chat = defineOperation({
         })
       ),
       json_mode: t.boolean({ default: false, description: 'Whether the answer must be a JSON object.' }),
-      temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
-      top_p: t.optional(t.number({ minimum: 0, maximum: 1 }))
+      temperature: t.optional(
+        t.number({ minimum: 0, maximum: 2, description: 'Randomness of the answer; higher values vary more.' })
+      ),
+      top_p: t.optional(
+        t.number({ minimum: 0, maximum: 1, description: 'Share of the most likely tokens to choose from.' })
+      )
     },
     { additionalProperties: false }
   ),
@@ -119,7 +123,15 @@ export const chat = defineOperation({
   timeoutMs: TIMEOUT_MS,
   expose: {
     http: { method: 'POST', path: '/api/assistant/chat' },
-    mcp: { name: 'svc_chat_message', title: 'Ask about the project', result: 'tool-result', meta: 'qgate', lane: 'ai' },
+    mcp: {
+      name: 'svc_chat_message',
+      title: 'Ask about the project',
+      result: 'tool-result',
+      meta: 'qgate',
+      lane: 'ai',
+      toolsets: ['default', 'chat'],
+      use: 'For an explanation or an opinion: it reads the project and changes nothing. For work use svc_submit_task, for a plan svc_plan.'
+    },
     rpc: true
   }
 })

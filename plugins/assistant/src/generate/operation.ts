@@ -25,7 +25,12 @@ const generateInput = t.object(
       maximum: 5,
       description: 'Maximum retries with the diagnostics of the compiler.'
     }),
-    session_id: t.string({ default: 'default', minLength: 1, maxLength: 2_048 }),
+    session_id: t.string({
+      default: 'default',
+      minLength: 1,
+      maxLength: 2_048,
+      description: 'Session to which the exchange belongs.'
+    }),
     journey_id: name('Journey of the request; generated if absent.'),
     output_surface_mode: t.enum(['raw_code_only', 'fenced_transport'], {
       default: 'raw_code_only',
@@ -71,7 +76,15 @@ export const generateCode = defineOperation({
   timeoutMs: TIMEOUT_MS,
   expose: {
     http: { method: 'POST', path: '/api/assistant/generate' },
-    mcp: { name: 'svc_generate_code', title: 'Write a program', result: 'tool-result', meta: 'meta', lane: 'ai' },
+    mcp: {
+      name: 'svc_generate_code',
+      title: 'Write a program',
+      result: 'tool-result',
+      meta: 'meta',
+      lane: 'ai',
+      toolsets: ['chat'],
+      use: 'Writes vox source that compiles. For prose use svc_generate_text, for questions svc_chat_message.'
+    },
     rpc: true
   }
 })

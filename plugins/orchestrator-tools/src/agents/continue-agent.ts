@@ -28,7 +28,10 @@ const continueAgent = defineOperation({
   }),
   errors: orchestrationErrors.specs,
   expose: {
-    mcp: tool('agent_continue'),
+    mcp: tool('agent_continue', {
+      toolsets: ['agents'],
+      use: 'Use it when an agent is idle although its queue has tasks. It starts no new agent.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/continue' },
     rpc: true,
     cli: { command: 'orch agents continue', args: ['agent_id', 'prompt'], view: { text: 'message' } }

@@ -15,7 +15,7 @@ const eventWithText = t.object(
   { ...fields, text: t.string({ description: 'Time, type and fields of the event as one line.' }) },
   { additionalProperties: true }
 )
-const limit = t.integer({ default: 50, minimum: 1, maximum: 1_024 })
+const limit = t.integer({ default: 50, minimum: 1, maximum: 1_024, description: 'Maximum number of events.' })
 
 const pollEvents = defineOperation({
   id: 'orchestrator.pollEvents',
@@ -33,7 +33,10 @@ const pollEvents = defineOperation({
   }),
   effect: 'read',
   expose: {
-    mcp: tool('poll_events'),
+    mcp: tool('poll_events', {
+      toolsets: ['status'],
+      use: 'Pass the last id that you saw, to follow what happens. The last events of one agent: svc_agent_events.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/events' },
     rpc: 'orch.poll_events'
   }
@@ -58,7 +61,12 @@ const agentEvents = defineOperation({
   input: t.object({ agent_id: t.optional(agentId), limit }),
   output: t.object({ events: t.array(event) }),
   effect: 'read',
-  expose: { mcp: tool('agent_events') }
+  expose: {
+    mcp: tool('agent_events', {
+      toolsets: ['agents'],
+      use: 'What agents did lately. To follow events from a known one on, use svc_poll_events.'
+    })
+  }
 })
 
 function agentEventsHandler({ orchestrator }: Dependencies): Handler<typeof agentEvents> {
@@ -137,12 +145,17 @@ const publishMessage = defineOperation({
   summary: 'Post a note on the bulletin board',
   input: t.object({
     agent_id: agentId,
-    topic: t.string({ default: 'note', minLength: 1, maxLength: 256 }),
-    message: t.string({ minLength: 1, maxLength: 131_072 })
+    topic: t.string({ default: 'note', minLength: 1, maxLength: 256, description: 'Topic of the note.' }),
+    message: t.string({ minLength: 1, maxLength: 131_072, description: 'Text of the note.' })
   }),
   output: t.object({ ok: t.boolean() }),
   errors: orchestrationErrors.specs,
-  expose: { mcp: tool('publish_message') }
+  expose: {
+    mcp: tool('publish_message', {
+      toolsets: ['messages'],
+      use: 'Agents read the board when they begin. A message that must be acknowledged: svc_a2a_send.'
+    })
+  }
 })
 
 function publishMessageHandler({ orchestrator }: Dependencies): Handler<typeof publishMessage> {

@@ -6,7 +6,8 @@ import { checkHarness } from '../tasks/harness.ts'
 import { tool } from '../tool.ts'
 import { agentOf } from './lifecycle.ts'
 
-const texts = (maxLength: number) => t.optional(t.array(t.string({ minLength: 1, maxLength }), { maxItems: 1_024 }))
+const texts = (maxLength: number, description: string) =>
+  t.optional(t.array(t.string({ minLength: 1, maxLength }), { maxItems: 1_024, description }))
 
 const agentHandoff = defineOperation({
   id: 'orchestrator.agentHandoff',
@@ -14,19 +15,33 @@ const agentHandoff = defineOperation({
   input: t.object({
     from_agent_id: agentId,
     to_agent_id: t.optional(agentId),
-    plan_summary: t.string({ minLength: 1, maxLength: 131_072 }),
-    completed_tasks: t.optional(t.array(taskId, { maxItems: 4_096 })),
-    pending_tasks: t.optional(t.array(taskId, { maxItems: 4_096 })),
-    owned_files: texts(4_096),
-    unresolved_objectives: texts(8_192),
-    verification_criteria: texts(8_192),
-    context_notes: t.optional(t.string({ maxLength: 131_072 })),
-    execution_role: t.optional(t.enum(['planner', 'builder', 'verifier', 'reproducer', 'researcher'])),
-    context_envelope_json: t.optional(t.string({ minLength: 1, maxLength: 1_048_576 })),
-    harness_spec_json: t.optional(t.string({ minLength: 1, maxLength: 1_048_576 })),
-    session_id: t.optional(t.string({ minLength: 1, maxLength: 2_048 })),
-    a2a_context_uri: t.optional(t.string({ minLength: 1, maxLength: 4_096 })),
-    obo_token: t.optional(t.secret({ minLength: 1, maxLength: 8_192 })),
+    plan_summary: t.string({ minLength: 1, maxLength: 131_072, description: 'Summary of the work and its state.' }),
+    completed_tasks: t.optional(t.array(taskId, { maxItems: 4_096, description: 'Ids of completed tasks.' })),
+    pending_tasks: t.optional(
+      t.array(taskId, { maxItems: 4_096, description: 'Ids of tasks that the receiver continues.' })
+    ),
+    owned_files: texts(4_096, 'Files that move to the receiver.'),
+    unresolved_objectives: texts(8_192, 'What is still open.'),
+    verification_criteria: texts(8_192, 'How the receiver can check the result.'),
+    context_notes: t.optional(t.string({ maxLength: 131_072, description: 'Further notes for the receiver.' })),
+    execution_role: t.optional(
+      t.enum(['planner', 'builder', 'verifier', 'reproducer', 'researcher'], {
+        description: 'Role in which the receiver works.'
+      })
+    ),
+    context_envelope_json: t.optional(
+      t.string({ minLength: 1, maxLength: 1_048_576, description: 'A context envelope, version 1, as JSON.' })
+    ),
+    harness_spec_json: t.optional(
+      t.string({ minLength: 1, maxLength: 1_048_576, description: 'A harness specification as JSON.' })
+    ),
+    session_id: t.optional(
+      t.string({ minLength: 1, maxLength: 2_048, description: 'Session of the envelope; default: that of the agent.' })
+    ),
+    a2a_context_uri: t.optional(t.string({ minLength: 1, maxLength: 4_096, description: 'URI of further context.' })),
+    obo_token: t.optional(
+      t.secret({ minLength: 1, maxLength: 8_192, description: 'Token that proves on whose behalf the agent works.' })
+    ),
     created_at: t.optional(
       t.integer({ minimum: 0, description: 'Time of the handoff in Unix milliseconds; default: now.' })
     ),
@@ -38,7 +53,13 @@ const agentHandoff = defineOperation({
     moved_files: t.array(t.string())
   }),
   errors: orchestrationErrors.specs,
-  expose: { mcp: tool('agent_handoff'), http: { method: 'POST', path: '/api/orchestrator/handoffs' } }
+  expose: {
+    mcp: tool('agent_handoff', {
+      toolsets: ['agents'],
+      use: 'Moves unfinished tasks and files. Read svc_handoff_context first; svc_retire_agent ends an agent instead.'
+    }),
+    http: { method: 'POST', path: '/api/orchestrator/handoffs' }
+  }
 })
 
 type Input = InputOf<typeof agentHandoff>

@@ -10,12 +10,14 @@ export const spawnAgent = defineOperation({
   id: 'orchestrator.spawnAgent',
   summary: 'Create an agent with a queue',
   input: t.object({
-    name: t.string({ minLength: 1, maxLength: 256 }),
+    name: t.string({ minLength: 1, maxLength: 256, description: 'Name of the new agent.' }),
     dynamic: t.optional(
       t.nullable(t.boolean(), { description: 'Whether the agent is retired after a long idle time.' })
     ),
     parent_agent_id: t.optional(t.nullable(agentId)),
-    delegation_reason: t.optional(t.nullable(t.string({ maxLength: 4_096 }))),
+    delegation_reason: t.optional(
+      t.nullable(t.string({ maxLength: 4_096 }), { description: 'Why the parent delegates work.' })
+    ),
     source_task_id: t.optional(t.nullable(taskId)),
     capabilities: t.optional(capabilityHints)
   }),
@@ -27,7 +29,10 @@ export const spawnAgent = defineOperation({
   }),
   errors,
   expose: {
-    mcp: tool('spawn_agent'),
+    mcp: tool('spawn_agent', {
+      toolsets: ['agents'],
+      use: 'Only if svc_agent_status shows none that fits: tasks find their agent by themselves.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/agents', status: 201 },
     rpc: method('spawn_agent', 'spawn_agent_ext'),
     cli: { command: 'orch agents spawn', args: ['name'] }
@@ -70,7 +75,10 @@ export const retireAgent = defineOperation({
   errors,
   effect: 'destructive',
   expose: {
-    mcp: tool('retire_agent'),
+    mcp: tool('retire_agent', {
+      toolsets: ['agents'],
+      use: 'The agent ends for good. To stop it for a while use svc_pause_agent.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/retire' },
     rpc: method('retire_agent'),
     cli: { command: 'orch agents retire', args: ['agent_id'], view: { text: 'message' } }
@@ -97,7 +105,11 @@ export const pauseAgent = defineOperation({
   errors,
   idempotent: true,
   expose: {
-    mcp: tool('pause_agent', { answer: 'message' }),
+    mcp: tool('pause_agent', {
+      answer: 'message',
+      toolsets: ['agents'],
+      use: 'The current task ends normally. svc_resume_agent continues; svc_drain_agent also removes waiting tasks.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/pause', answer: 'message' },
     rpc: method('pause_agent'),
     cli: { command: 'orch agents pause', args: ['agent_id'], view: { answer: 'message' } }
@@ -119,7 +131,11 @@ export const resumeAgent = defineOperation({
   errors,
   idempotent: true,
   expose: {
-    mcp: tool('resume_agent', { answer: 'message' }),
+    mcp: tool('resume_agent', {
+      answer: 'message',
+      toolsets: ['agents'],
+      use: 'Undoes svc_pause_agent. An idle agent that was not paused: svc_agent_continue.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/resume', answer: 'message' },
     rpc: method('resume_agent'),
     cli: { command: 'orch agents resume', args: ['agent_id'], view: { answer: 'message' } }
@@ -141,7 +157,10 @@ export const drainAgent = defineOperation({
   errors,
   effect: 'destructive',
   expose: {
-    mcp: tool('drain_agent'),
+    mcp: tool('drain_agent', {
+      toolsets: ['agents'],
+      use: 'Removes waiting tasks from one queue. To keep them, move them with svc_rebalance; to stop for a while, svc_pause_agent.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/drain' },
     rpc: method('drain_agent'),
     cli: { command: 'orch agents drain', args: ['agent_id'] }
@@ -161,7 +180,10 @@ export const rebalance = defineOperation({
   output: t.object({ rebalanced: t.integer({ description: 'Number of moved tasks.' }) }),
   errors,
   expose: {
-    mcp: tool('rebalance'),
+    mcp: tool('rebalance', {
+      toolsets: ['agents'],
+      use: 'Use it when one agent has many waiting tasks and others none. It moves no running task.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/rebalance' },
     rpc: method('rebalance'),
     cli: { command: 'orch queue rebalance' }
@@ -177,12 +199,19 @@ function rebalanceHandler(dependencies: Dependencies): Handler<typeof rebalance>
 const mapAgentSession = defineOperation({
   id: 'orchestrator.mapAgentSession',
   summary: 'Bind an agent to a session; its messages are checked against it',
-  input: t.object({ agent_id: agentId, session_id: t.string({ minLength: 1, maxLength: 2_048 }) }),
+  input: t.object({
+    agent_id: agentId,
+    session_id: t.string({ minLength: 1, maxLength: 2_048, description: 'Id of the session.' })
+  }),
   output: t.object({ agent_id: t.integer(), session_id: t.string() }),
   errors,
   idempotent: true,
   expose: {
-    mcp: tool('map_agent_session', { aliases: ['svc_map_opencode_session', 'svc_map_vscode_session'] }),
+    mcp: tool('map_agent_session', {
+      aliases: ['svc_map_opencode_session', 'svc_map_vscode_session'],
+      toolsets: ['agents'],
+      use: 'Call it once when an editor takes the role of an agent. A new session: svc_session_create.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/session' },
     rpc: true,
     cli: { command: 'orch agents bind', args: ['agent_id', 'session_id'] }
@@ -204,7 +233,13 @@ export const heartbeat = defineOperation({
   output: t.object({ ok: t.boolean() }),
   errors,
   idempotent: true,
-  expose: { mcp: tool('heartbeat'), http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/heartbeat' } }
+  expose: {
+    mcp: tool('heartbeat', {
+      toolsets: ['agents'],
+      use: 'An external agent calls it every few seconds, or its tasks are given to others.'
+    }),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/heartbeat' }
+  }
 })
 
 function heartbeatHandler({ orchestrator }: Dependencies): Handler<typeof heartbeat> {

@@ -17,7 +17,7 @@ const handoffLineage = defineOperation({
     plan_session_id: text('Only of this plan.'),
     kind: text('Only of this kind, for example task_delegated.'),
     before: t.optional(t.integer({ minimum: 1, description: 'Only rows with a lower id than this.' })),
-    limit: t.integer({ default: 50, minimum: 1, maximum: 1_000 })
+    limit: t.integer({ default: 50, minimum: 1, maximum: 1_000, description: 'Maximum number of rows.' })
   }),
   output: t.object({
     events: t.array(
@@ -38,7 +38,11 @@ const handoffLineage = defineOperation({
   errors: { ORC_NO_DATABASE },
   effect: 'read',
   expose: {
-    mcp: tool('handoff_lineage', { readRole: true }),
+    mcp: tool('handoff_lineage', {
+      readRole: true,
+      toolsets: ['agents'],
+      use: 'Which task or plan came from which, and who had it. One task in detail: svc_task_details.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/lineage' },
     rpc: true,
     cli: {

@@ -16,7 +16,14 @@ export const claimFile = defineOperation({
   output: t.object({ agent_id: t.integer(), path: t.string() }),
   errors,
   idempotent: true,
-  expose: { mcp: tool('claim_file'), rpc: true, cli: { command: 'orch files claim', args: ['agent_id', 'path'] } }
+  expose: {
+    mcp: tool('claim_file', {
+      toolsets: ['files'],
+      use: 'Take a file that has no owner. A file of another agent is moved with svc_transfer_file.'
+    }),
+    rpc: true,
+    cli: { command: 'orch files claim', args: ['agent_id', 'path'] }
+  }
 })
 
 function claimFileHandler({ orchestrator }: Dependencies): Handler<typeof claimFile> {
@@ -34,7 +41,12 @@ const transferFile = defineOperation({
   input: t.object({ from_agent: agentId, to_agent: agentId, path }),
   output: t.object({ from_agent: t.integer(), to_agent: t.integer(), path: t.string() }),
   errors,
-  expose: { mcp: tool('transfer_file') }
+  expose: {
+    mcp: tool('transfer_file', {
+      toolsets: ['files'],
+      use: 'The old owner must not write it any more. A file without owner: svc_claim_file.'
+    })
+  }
 })
 
 function transferFileHandler({ orchestrator }: Dependencies): Handler<typeof transferFile> {
@@ -53,7 +65,10 @@ const checkFileOwner = defineOperation({
   errors,
   effect: 'read',
   expose: {
-    mcp: tool('check_file_owner'),
+    mcp: tool('check_file_owner', {
+      toolsets: ['files'],
+      use: 'Ask before you write a file that another agent may hold. Locks: svc_lock_status.'
+    }),
     rpc: true,
     cli: { command: 'orch files owner', args: ['path'], view: { fields: ['path', 'agent_id', 'agent_name'] } }
   }
@@ -75,7 +90,12 @@ const myFiles = defineOperation({
   output: t.object({ agent_id: t.integer(), files: t.array(t.string()) }),
   errors,
   effect: 'read',
-  expose: { mcp: tool('my_files') }
+  expose: {
+    mcp: tool('my_files', {
+      toolsets: ['files'],
+      use: 'All files of one agent. The owner of one file: svc_check_file_owner.'
+    })
+  }
 })
 
 function myFilesHandler({ orchestrator }: Dependencies): Handler<typeof myFiles> {
@@ -104,7 +124,10 @@ const lockStatus = defineOperation({
   effect: 'read',
   watch: { on: [TOPICS.locks], minMs: 500 },
   expose: {
-    mcp: tool('lock_status'),
+    mcp: tool('lock_status', {
+      toolsets: ['files'],
+      use: 'Use it when a task waits for a file. Owners without locks: svc_file_graph.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/locks' },
     rpc: true,
     cli: { command: 'orch files locks', view: { rows: 'locks', columns: ['path', 'kind', 'holders', 'task_id'] } }
@@ -139,7 +162,10 @@ const fileGraph = defineOperation({
   }),
   effect: 'read',
   expose: {
-    mcp: tool('file_graph'),
+    mcp: tool('file_graph', {
+      toolsets: ['files'],
+      use: 'Overview of many files. For one file use svc_check_file_owner.'
+    }),
     rpc: true,
     cli: { command: 'orch files list', view: { rows: 'files', columns: ['path', 'owner', 'readers', 'writers'] } }
   }

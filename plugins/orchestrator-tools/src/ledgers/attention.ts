@@ -28,7 +28,11 @@ const attentionSummary = defineOperation({
   effect: 'read',
   watch: { on: [TOPICS.attention], minMs: 1_000 },
   expose: {
-    mcp: tool('attention_summary', { readRole: true }),
+    mcp: tool('attention_summary', {
+      readRole: true,
+      toolsets: ['budgets'],
+      use: 'Read it before you interrupt the user. Earlier interruptions: svc_attention_history.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/attention' },
     rpc: true,
     cli: { command: 'orch attention show', view: { fields: Object.keys(fields) } }
@@ -42,10 +46,17 @@ function attentionSummaryHandler({ orchestrator }: Dependencies): Handler<typeof
 const attentionHistory = defineOperation({
   id: 'orchestrator.attentionHistory',
   summary: 'List attention spending, newest last',
-  input: t.object({ limit: t.integer({ default: 50, minimum: 1, maximum: 100 }) }),
+  input: t.object({
+    limit: t.integer({ default: 50, minimum: 1, maximum: 100, description: 'Maximum number of records.' })
+  }),
   output: t.object({ events: t.array(t.record(t.unknown())) }),
   effect: 'read',
-  expose: { mcp: tool('attention_history') }
+  expose: {
+    mcp: tool('attention_history', {
+      toolsets: ['budgets'],
+      use: 'When and for what the user was interrupted. The current state: svc_attention_summary.'
+    })
+  }
 })
 
 function attentionHistoryHandler({ orchestrator }: Dependencies): Handler<typeof attentionHistory> {
@@ -57,11 +68,19 @@ const attentionReset = defineOperation({
   summary: 'Reset the attention budget',
   input: t.object({
     max_ms: t.optional(t.integer({ minimum: 0, description: 'New budget in milliseconds; default: unchanged.' })),
-    reason: t.string({ default: 'reset by a tool', minLength: 1, maxLength: 4_096 })
+    reason: t.string({
+      default: 'reset by a tool',
+      minLength: 1,
+      maxLength: 4_096,
+      description: 'Why the budget is reset.'
+    })
   }),
   output: state,
   expose: {
-    mcp: tool('attention_reset'),
+    mcp: tool('attention_reset', {
+      toolsets: ['budgets'],
+      use: 'Sets the spent attention to zero. Only when the user asks for it.'
+    }),
     rpc: true,
     cli: { command: 'orch attention reset', view: { fields: Object.keys(fields) } }
   }

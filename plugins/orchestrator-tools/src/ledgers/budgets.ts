@@ -25,7 +25,10 @@ const budgetStatus = defineOperation({
   errors,
   effect: 'read',
   expose: {
-    mcp: tool('budget_status'),
+    mcp: tool('budget_status', {
+      toolsets: ['budgets'],
+      use: 'Tokens and costs of each agent against its budget. Single calls: svc_cost_history.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/budgets' },
     rpc: true,
     cli: {
@@ -57,14 +60,17 @@ const setAgentBudget = defineOperation({
   summary: 'Set the budget of an agent',
   input: t.object({
     agent_id: agentId,
-    max_tokens: t.optional(t.integer({ minimum: 0 })),
-    max_cost_usd: t.optional(t.number({ minimum: 0 }))
+    max_tokens: t.optional(t.integer({ minimum: 0, description: 'Maximum number of tokens.' })),
+    max_cost_usd: t.optional(t.number({ minimum: 0, description: 'Maximum costs in US dollars.' }))
   }),
   output: usage,
   errors,
   idempotent: true,
   expose: {
-    mcp: tool('set_agent_budget'),
+    mcp: tool('set_agent_budget', {
+      toolsets: ['budgets'],
+      use: 'Limits tokens or costs. Spending so far: svc_budget_status.'
+    }),
     http: { method: 'PUT', path: '/api/orchestrator/budgets/:agent_id' },
     rpc: true,
     cli: { command: 'orch budget set', args: ['agent_id'] }
@@ -81,13 +87,13 @@ function setAgentBudgetHandler({ orchestrator }: Dependencies): Handler<typeof s
 }
 
 const cost = {
-  provider: t.string({ minLength: 1, maxLength: 256 }),
-  model: t.string({ minLength: 1, maxLength: 256 }),
-  input_tokens: t.integer({ default: 0, minimum: 0 }),
-  output_tokens: t.integer({ default: 0, minimum: 0 }),
-  cost_usd: t.number({ default: 0, minimum: 0 }),
-  session_id: t.optional(t.string({ maxLength: 2_048 })),
-  tenant_id: t.optional(t.string({ maxLength: 256 }))
+  provider: t.string({ minLength: 1, maxLength: 256, description: 'Provider of the model.' }),
+  model: t.string({ minLength: 1, maxLength: 256, description: 'Name of the model.' }),
+  input_tokens: t.integer({ default: 0, minimum: 0, description: 'Tokens of the prompt.' }),
+  output_tokens: t.integer({ default: 0, minimum: 0, description: 'Tokens of the answer.' }),
+  cost_usd: t.number({ default: 0, minimum: 0, description: 'Price of the call in US dollars.' }),
+  session_id: t.optional(t.string({ maxLength: 2_048, description: 'Session to which the call belongs.' })),
+  tenant_id: t.optional(t.string({ maxLength: 256, description: 'Tenant for which the call was made.' }))
 }
 
 const recordCost = defineOperation({
@@ -96,7 +102,13 @@ const recordCost = defineOperation({
   input: t.object({ agent_id: agentId, ...cost }),
   output: t.object({ signal: t.string() }),
   errors,
-  expose: { mcp: tool('record_cost'), http: { method: 'POST', path: '/api/orchestrator/costs' } }
+  expose: {
+    mcp: tool('record_cost', {
+      toolsets: ['budgets'],
+      use: 'For calls that svc did not make itself; its own are recorded already.'
+    }),
+    http: { method: 'POST', path: '/api/orchestrator/costs' }
+  }
 })
 
 function recordCostHandler({ orchestrator }: Dependencies): Handler<typeof recordCost> {
@@ -108,7 +120,10 @@ function recordCostHandler({ orchestrator }: Dependencies): Handler<typeof recor
 const costHistory = defineOperation({
   id: 'orchestrator.costHistory',
   summary: 'List costs of model calls, newest first',
-  input: t.object({ agent_id: t.optional(agentId), limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }) }),
+  input: t.object({
+    agent_id: t.optional(agentId),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum number of records.' })
+  }),
   output: t.object({
     records: t.array(
       t.object({
@@ -122,7 +137,11 @@ const costHistory = defineOperation({
   errors,
   effect: 'read',
   expose: {
-    mcp: tool('cost_history', { aliases: ['svc_budget_history'] }),
+    mcp: tool('cost_history', {
+      aliases: ['svc_budget_history'],
+      toolsets: ['budgets'],
+      use: 'Single model calls with provider, tokens and price. Sums by agent: svc_budget_status.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/costs' },
     rpc: true,
     cli: {

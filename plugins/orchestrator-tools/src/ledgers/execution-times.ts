@@ -16,13 +16,18 @@ const recordExecutionTime = defineOperation({
   summary: 'Record the duration of a tool call',
   input: t.object({
     tool_key: toolKey,
-    duration_ms: t.integer({ minimum: 0 }),
+    duration_ms: t.integer({ minimum: 0, description: 'Duration of the call in milliseconds.' }),
     timeout_budget_ms: t.optional(t.integer({ minimum: 0, description: 'Timeout of the call in milliseconds.' })),
-    outcome: t.enum(['success', 'timeout', 'error']),
+    outcome: t.enum(['success', 'timeout', 'error'], { description: 'How the call ended.' }),
     repository_id: repository
   }),
   output: t.object({ ok: t.boolean() }),
-  expose: { mcp: tool('exec_time_record') }
+  expose: {
+    mcp: tool('exec_time_record', {
+      toolsets: ['budgets'],
+      use: 'Report how long your call took, so that later timeouts fit. svc_exec_time_query reads the statistics.'
+    })
+  }
 })
 
 function recordExecutionTimeHandler({ orchestrator }: Dependencies): Handler<typeof recordExecutionTime> {
@@ -44,7 +49,9 @@ const queryExecutionTime = defineOperation({
   input: t.object({
     tool_key: toolKey,
     repository_id: repository,
-    window_days: t.optional(t.integer({ minimum: 1, maximum: 3_650 }))
+    window_days: t.optional(
+      t.integer({ minimum: 1, maximum: 3_650, description: 'Age in days of the oldest measurement that counts.' })
+    )
   }),
   output: t.union([
     t.object({ found: t.boolean() }),
@@ -61,7 +68,11 @@ const queryExecutionTime = defineOperation({
   ]),
   effect: 'read',
   expose: {
-    mcp: tool('exec_time_query', { readRole: true }),
+    mcp: tool('exec_time_query', {
+      readRole: true,
+      toolsets: ['budgets'],
+      use: 'Ask before a long call, to choose its timeout. svc_exec_time_record adds a measurement.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/execution-times/:tool_key' },
     rpc: true,
     cli: {

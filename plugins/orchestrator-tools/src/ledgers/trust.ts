@@ -22,13 +22,16 @@ const trustOverride = defineOperation({
   input: t.object({
     agent_id: agentId,
     tier: t.optional(trustTier),
-    score: t.optional(t.number({ minimum: 0, maximum: 1 })),
-    reason: t.string({ minLength: 1, maxLength: 4_096 })
+    score: t.optional(t.number({ minimum: 0, maximum: 1, description: 'New score from 0 to 1.' })),
+    reason: t.string({ minLength: 1, maxLength: 4_096, description: 'Why the trust is set.' })
   }),
   output: trust,
   errors: orchestrationErrors.specs,
   expose: {
-    mcp: tool('trust_override'),
+    mcp: tool('trust_override', {
+      toolsets: ['agents'],
+      use: 'Only when the user decides so: trust normally follows from results. Read it with svc_agent_assess.'
+    }),
     rpc: true,
     cli: {
       command: 'orch agents trust',
@@ -53,7 +56,10 @@ const agentAssess = defineOperation({
   errors: orchestrationErrors.specs,
   effect: 'read',
   expose: {
-    mcp: tool('agent_assess'),
+    mcp: tool('agent_assess', {
+      toolsets: ['agents'],
+      use: 'One agent in detail, to decide on a handoff or a budget. For all agents use svc_agent_status.'
+    }),
     rpc: true,
     cli: {
       command: 'orch agents assess',

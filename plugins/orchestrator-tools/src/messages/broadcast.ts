@@ -14,8 +14,8 @@ export const broadcast = defineOperation({
   summary: 'Broadcast a message to every other agent',
   input: t.object({
     agent_id: agentId,
-    message: t.string({ minLength: 1, maxLength: 131_072 }),
-    msg_type: t.string({ default: 'free_form', minLength: 1, maxLength: 128 }),
+    message: t.string({ minLength: 1, maxLength: 131_072, description: 'Text of the message.' }),
+    msg_type: t.string({ default: 'free_form', minLength: 1, maxLength: 128, description: 'Type of the message.' }),
     session_id: t.optional(
       t.string({
         minLength: 1,
@@ -27,7 +27,10 @@ export const broadcast = defineOperation({
   output: t.object({ receivers: t.integer({ description: 'Number of agents that received the message.' }) }),
   errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, OTL_NO_MESSAGES: toolErrors.specs.OTL_NO_MESSAGES },
   expose: {
-    mcp: tool('broadcast'),
+    mcp: tool('broadcast', {
+      toolsets: ['messages'],
+      use: 'A short note of one agent to all others. For typed payloads use svc_a2a_broadcast, for a lasting note svc_publish_message.'
+    }),
     rpc: true,
     cli: { command: 'orch messages broadcast', args: ['agent_id', 'message'] }
   }

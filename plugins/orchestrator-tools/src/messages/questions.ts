@@ -27,16 +27,30 @@ const askAgent = defineOperation({
   input: t.object({
     from_agent_id: agentId,
     to_agent_id: agentId,
-    question: t.string({ minLength: 1, maxLength: 65_536 }),
-    question_kind: t.enum(['open_ended', 'multiple_choice', 'entry', 'assumption_confirm'], { default: 'open_ended' }),
-    options: t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024 }), { minItems: 2, maxItems: 5 })),
-    urgency: t.optional(t.string({ minLength: 1, maxLength: 64 })),
+    question: t.string({ minLength: 1, maxLength: 65_536, description: 'The question.' }),
+    question_kind: t.enum(['open_ended', 'multiple_choice', 'entry', 'assumption_confirm'], {
+      default: 'open_ended',
+      description: 'Form of the expected answer.'
+    }),
+    options: t.optional(
+      t.array(t.string({ minLength: 1, maxLength: 1_024 }), {
+        minItems: 2,
+        maxItems: 5,
+        description: 'Choices of a multiple-choice question.'
+      })
+    ),
+    urgency: t.optional(
+      t.string({ minLength: 1, maxLength: 64, description: 'How soon an answer is needed, in words.' })
+    ),
     session_id: session
   }),
   output: t.object({ question_id: t.string(), from_agent_id: t.integer(), to_agent_id: t.integer() }),
   errors,
   expose: {
-    mcp: tool('ask_agent'),
+    mcp: tool('ask_agent', {
+      toolsets: ['messages'],
+      use: 'The other agent answers later; svc_pending_questions shows the answer. To tell without asking: svc_a2a_send.'
+    }),
     rpc: true,
     cli: { command: 'orch messages ask', args: ['from_agent_id', 'to_agent_id', 'question'] }
   }
@@ -91,7 +105,10 @@ const pendingQuestions = defineOperation({
   errors,
   effect: 'read',
   expose: {
-    mcp: tool('pending_questions'),
+    mcp: tool('pending_questions', {
+      toolsets: ['messages'],
+      use: 'Questions of other agents to this one, and their answers to it. Questions to the user: dashboard_inbox.'
+    }),
     rpc: true,
     cli: { command: 'orch messages list', args: ['agent_id'], view: { text: 'text' } }
   }
@@ -156,8 +173,8 @@ const answerQuestion = defineOperation({
   summary: 'Answer a question to an agent',
   input: t.object({
     agent_id: agentId,
-    question_id: t.string({ minLength: 1, maxLength: 256 }),
-    answer: t.string({ minLength: 1, maxLength: 65_536 }),
+    question_id: t.string({ minLength: 1, maxLength: 256, description: 'Id of the question.' }),
+    answer: t.string({ minLength: 1, maxLength: 65_536, description: 'The answer.' }),
     session_id: session
   }),
   output: t.object({
@@ -166,7 +183,10 @@ const answerQuestion = defineOperation({
   }),
   errors,
   expose: {
-    mcp: tool('answer_question'),
+    mcp: tool('answer_question', {
+      toolsets: ['messages'],
+      use: 'For questions that svc_pending_questions lists. Questions of a clarification session: svc_questioning_submit_answer.'
+    }),
     rpc: true,
     cli: { command: 'orch messages answer', args: ['agent_id', 'question_id', 'answer'] }
   }

@@ -23,7 +23,10 @@ const orchestratorStart = defineOperation({
   errors: orchestrationErrors.specs,
   idempotent: true,
   expose: {
-    mcp: tool('orchestrator_start'),
+    mcp: tool('orchestrator_start', {
+      toolsets: ['status'],
+      use: 'Only after svc_emergency_stop, or to let queued tasks run. It is safe to repeat.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/start' },
     rpc: true,
     cli: { command: 'orch start', view: { text: 'honest_message', note: 'note' } }

@@ -61,7 +61,11 @@ const orchestratorStatus = defineOperation({
   ),
   effect: 'read',
   expose: {
-    mcp: tool('orchestrator_status', { readRole: true }),
+    mcp: tool('orchestrator_status', {
+      readRole: true,
+      toolsets: ['default', 'status'],
+      use: 'The whole project at a glance; begin here. One task: svc_task_status.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/status' },
     rpc: method('status'),
     cli: {
@@ -213,12 +217,15 @@ function markdownSummary(status: OrchestratorStatus, running: boolean): string {
 const emergencyStop = defineOperation({
   id: 'orchestrator.emergencyStop',
   summary: 'Emergency stop: accept and start no tasks until start',
-  input: t.object({ reason: t.optional(t.string({ maxLength: 4_096 })) }),
+  input: t.object({ reason: t.optional(t.string({ maxLength: 4_096, description: 'Why everything stops.' })) }),
   output: t.object({ stopped: t.boolean() }),
   errors: orchestrationErrors.specs,
   effect: 'destructive',
   expose: {
-    mcp: tool('emergency_stop'),
+    mcp: tool('emergency_stop', {
+      toolsets: ['agents'],
+      use: 'Stops all agents at once. For one agent use svc_pause_agent. svc_orchestrator_start ends it.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/stop' },
     rpc: true,
     cli: { command: 'orch stop', args: ['reason'] }
@@ -242,7 +249,10 @@ const agentStatus = defineOperation({
   }),
   effect: 'read',
   expose: {
-    mcp: tool('agent_status'),
+    mcp: tool('agent_status', {
+      toolsets: ['agents'],
+      use: 'All agents with queue, current task and activity. Trust and spending of one: svc_agent_assess.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/agents' },
     rpc: true,
     cli: {

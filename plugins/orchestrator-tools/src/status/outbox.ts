@@ -14,7 +14,14 @@ const outboxQueue = defineOperation({
   input: t.object({}),
   output: outbox,
   effect: 'read',
-  expose: { mcp: tool('orchestrator_persistence_outbox_queue', { readRole: true, lane: 'platform' }) }
+  expose: {
+    mcp: tool('orchestrator_persistence_outbox_queue', {
+      readRole: true,
+      lane: 'platform',
+      toolsets: ['status'],
+      use: 'Zero means that a crash loses nothing. Causes: svc_orchestrator_persistence_outbox_lifecycle.'
+    })
+  }
 })
 
 const outboxLifecycle = defineOperation({
@@ -27,7 +34,14 @@ const outboxLifecycle = defineOperation({
     ...{ pending: t.integer(), oldest_ms: t.nullable(t.number()), failing: t.nullable(t.string()) }
   }),
   effect: 'read',
-  expose: { mcp: tool('orchestrator_persistence_outbox_lifecycle', { readRole: true, lane: 'platform' }) }
+  expose: {
+    mcp: tool('orchestrator_persistence_outbox_lifecycle', {
+      readRole: true,
+      lane: 'platform',
+      toolsets: ['status'],
+      use: 'Use it when changes may have been lost. How many wait: svc_orchestrator_persistence_outbox_queue.'
+    })
+  }
 })
 
 function outboxQueueHandler({ orchestrator }: Dependencies): Handler<typeof outboxQueue> {

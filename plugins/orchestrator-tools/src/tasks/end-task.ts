@@ -33,7 +33,11 @@ export const completeTask = defineOperation({
   output: done,
   errors,
   expose: {
-    mcp: tool('complete_task', { answer }),
+    mcp: tool('complete_task', {
+      answer,
+      toolsets: ['default', 'tasks'],
+      use: 'For a task that you worked on yourself. Without evidence the gates queue it again. Failed work: svc_fail_task.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/complete', answer },
     rpc: method('complete_task'),
     cli: { command: 'orch complete', args: ['task_id'], aliases: { completion_summary: 'm' }, view: { answer } }
@@ -57,11 +61,18 @@ function completeTaskHandler(dependencies: Dependencies): Handler<typeof complet
 export const failTask = defineOperation({
   id: 'orchestrator.failTask',
   summary: 'Fail a task with a reason',
-  input: t.object({ task_id: taskReference, reason: t.string({ minLength: 1, maxLength: 131_072 }) }),
+  input: t.object({
+    task_id: taskReference,
+    reason: t.string({ minLength: 1, maxLength: 131_072, description: 'Why the task failed.' })
+  }),
   output: done,
   errors,
   expose: {
-    mcp: tool('fail_task', { answer }),
+    mcp: tool('fail_task', {
+      answer,
+      toolsets: ['tasks'],
+      use: 'For work that cannot be finished; svc_retry_task queues it again. Work that is not needed: svc_cancel_task.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/fail', answer },
     rpc: method('fail_task'),
     cli: { command: 'orch fail', args: ['task_id', 'reason'], view: { answer } }
@@ -84,7 +95,11 @@ export const cancelTask = defineOperation({
   errors,
   effect: 'destructive',
   expose: {
-    mcp: tool('cancel_task', { answer }),
+    mcp: tool('cancel_task', {
+      answer,
+      toolsets: ['default', 'tasks'],
+      use: 'Stops work that nobody needs any more. Work that went wrong: svc_fail_task; it can be retried.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/cancel', answer },
     rpc: method('cancel_task'),
     cli: { command: 'orch cancel', args: ['task_id'], view: { answer } }
@@ -106,7 +121,10 @@ const retryTask = defineOperation({
   output: resultText,
   errors,
   expose: {
-    mcp: tool('retry_task'),
+    mcp: tool('retry_task', {
+      toolsets: ['tasks'],
+      use: 'For tasks in the state Failed. A doubted task: svc_resolve_doubt.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/retry' },
     rpc: true,
     cli: { command: 'orch retry', args: ['task_id'] }
@@ -128,7 +146,10 @@ const approveTask = defineOperation({
   output: message,
   errors,
   expose: {
-    mcp: tool('approve_task'),
+    mcp: tool('approve_task', {
+      toolsets: ['tasks'],
+      use: 'Only after a person agreed. A result that was doubted is resolved with svc_resolve_doubt.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/approve' },
     rpc: true,
     cli: { command: 'orch approve', args: ['task_id'], view }
@@ -146,11 +167,17 @@ function approveTaskHandler(dependencies: Dependencies): Handler<typeof approveT
 export const doubtTask = defineOperation({
   id: 'orchestrator.doubtTask',
   summary: 'Flag a task or its result as doubtful until a human resolves it',
-  input: t.object({ task_id: taskReference, reason: t.optional(t.string({ minLength: 1, maxLength: 4_096 })) }),
+  input: t.object({
+    task_id: taskReference,
+    reason: t.optional(t.string({ minLength: 1, maxLength: 4_096, description: 'What is doubtful.' }))
+  }),
   output: resultText,
   errors,
   expose: {
-    mcp: tool('doubt_task'),
+    mcp: tool('doubt_task', {
+      toolsets: ['tasks'],
+      use: 'Use it when a result looks wrong: it blocks the task. You know that it failed: svc_fail_task.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/doubt' },
     rpc: true,
     cli: { command: 'orch queue doubt', args: ['task_id', 'reason'] }
@@ -181,7 +208,10 @@ export const resolveDoubt = defineOperation({
   output: message,
   errors,
   expose: {
-    mcp: tool('resolve_doubt'),
+    mcp: tool('resolve_doubt', {
+      toolsets: ['tasks'],
+      use: 'Ends what svc_doubt_task began, with your findings. Only after a review.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/resolve' },
     rpc: true,
     cli: { command: 'orch queue resolve', args: ['task_id', 'outcome', 'report'], view }

@@ -37,7 +37,10 @@ export const explainTask = defineOperation({
   effect: 'read',
   watch: { on: [TOPICS.tasks], minMs: 1_000 },
   expose: {
-    mcp: tool('explain_task'),
+    mcp: tool('explain_task', {
+      toolsets: ['tasks'],
+      use: 'Why this agent got the task, and what each gate said. The state: svc_task_status.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/explanation' },
     rpc: true,
     cli: { command: 'orch explain', args: ['task_id'], view: { text: 'text' } }

@@ -100,7 +100,10 @@ export const submitTask = defineOperation({
   }),
   errors: orchestrationErrors.specs,
   expose: {
-    mcp: tool('submit_task'),
+    mcp: tool('submit_task', {
+      toolsets: ['default', 'tasks'],
+      use: 'Name the files that are read and written. It returns at once; follow with svc_task_status. A goal of several steps: svc_plan.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks', status: 201 },
     rpc: method('submit_task'),
     cli: {

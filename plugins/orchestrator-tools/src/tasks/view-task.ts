@@ -36,7 +36,13 @@ export const taskStatus = defineOperation({
   errors,
   effect: 'read',
   expose: {
-    mcp: tool('task_status', { aliases: ['task_status'], readRole: true, answer: 'status' }),
+    mcp: tool('task_status', {
+      aliases: ['task_status'],
+      readRole: true,
+      answer: 'status',
+      toolsets: ['default', 'tasks'],
+      use: 'One word, cheap to repeat. Everything about a task: svc_task_details; why it waits: svc_explain_task.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/status', answer: 'status' },
     rpc: method('task_status'),
     cli: { command: 'orch queue status', args: ['task_id'], view: { answer: 'status' } }
@@ -88,7 +94,10 @@ export const showTask = defineOperation({
   errors,
   effect: 'read',
   expose: {
-    mcp: tool('task_details'),
+    mcp: tool('task_details', {
+      toolsets: ['tasks'],
+      use: 'Description, files, attempts and evidence. Only the state: svc_task_status.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id' },
     rpc: true,
     cli: {
@@ -132,9 +141,9 @@ const listTasks = defineOperation({
   summary: 'List tasks and the size of every queue',
   input: t.object({
     agent_id: t.optional(agentId),
-    status: t.optional(t.enum(STATUSES)),
-    session_id: t.optional(t.string({ maxLength: 2_048 })),
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }),
+    status: t.optional(t.enum(STATUSES, { description: 'Only tasks in this state.' })),
+    session_id: t.optional(t.string({ maxLength: 2_048, description: 'Only tasks of this session.' })),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000, description: 'Maximum number of tasks.' }),
     after: t.optional(
       t.integer({ minimum: 0, description: 'Lists only tasks with higher ids: next of the last page.' })
     ),
@@ -162,7 +171,10 @@ const listTasks = defineOperation({
   }),
   effect: 'read',
   expose: {
-    mcp: tool('queue_status'),
+    mcp: tool('queue_status', {
+      toolsets: ['default', 'tasks'],
+      use: 'All open tasks by agent and state. One task: svc_task_status.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/tasks' },
     rpc: true,
     cli: {
@@ -231,7 +243,11 @@ const reorderTask = defineOperation({
   output: done,
   errors,
   expose: {
-    mcp: tool('reorder_task', { answer: 'message' }),
+    mcp: tool('reorder_task', {
+      answer: 'message',
+      toolsets: ['tasks'],
+      use: 'Moves a waiting task in its queue; running tasks are not affected.'
+    }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/priority', answer: 'message' },
     rpc: method('reorder_task'),
     cli: { command: 'orch queue reorder', args: ['task_id', 'priority'], view: { answer: 'message' } }
@@ -257,7 +273,11 @@ const testDecision = defineOperation({
   errors,
   effect: 'read',
   expose: {
-    mcp: tool('test_decision', { readRole: true }),
+    mcp: tool('test_decision', {
+      readRole: true,
+      toolsets: ['tasks'],
+      use: 'Ask before you write tests for a task. It runs nothing.'
+    }),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/test-decision' },
     rpc: true,
     cli: {

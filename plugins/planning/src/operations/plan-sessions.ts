@@ -20,7 +20,9 @@ const versions = t.array(
   { description: 'Oldest first.' }
 )
 
-const sessionStatus = t.enum(['pending', 'running', 'completed', 'failed', 'cancelled'])
+const sessionStatus = t.enum(['pending', 'running', 'completed', 'failed', 'cancelled'], {
+  description: 'State of a plan.'
+})
 
 export const planNew = defineOperation({
   id: 'ai.plan.new',
@@ -75,7 +77,15 @@ export const planReplan = defineOperation({
   effect: 'write',
   timeoutMs: DRAFT_TIMEOUT_MS,
   expose: {
-    mcp: { name: 'svc_replan', title: 'Replan', result: 'tool-result', meta: 'qgate', lane: 'ai' },
+    mcp: {
+      name: 'svc_replan',
+      title: 'Replan',
+      result: 'tool-result',
+      meta: 'qgate',
+      lane: 'ai',
+      toolsets: ['planning'],
+      use: 'Say what changed; finished steps stay. To run failed steps again: svc_plan_resume.'
+    },
     rpc: true,
     cli: { command: 'plan replan', args: ['session_id', 'delta_hint'], view: { markdown: 'plan_md' } }
   }
@@ -130,7 +140,9 @@ export const planStatus = defineOperation({
       result: 'tool-result',
       meta: 'qgate',
       lane: 'ai',
-      readRole: true
+      readRole: true,
+      toolsets: ['default', 'planning'],
+      use: 'Progress of a plan that svc_plan made. Change it with svc_replan.'
     },
     rpc: true,
     http: { method: 'GET', path: '/api/plans/:session_id' },
@@ -173,7 +185,14 @@ export const planResume = defineOperation({
   errors: { ORC_NO_DATABASE, PLN_QUALITY_GATE, PLN_SESSION_UNKNOWN },
   effect: 'write',
   expose: {
-    mcp: { name: 'svc_plan_resume', title: 'Resume a plan', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_plan_resume',
+      title: 'Resume a plan',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['planning'],
+      use: 'For a plan that stopped. To change its steps use svc_replan.'
+    },
     cli: { command: 'plan resume', args: ['session_id'], view: { text: 'summary' } }
   }
 })
@@ -183,8 +202,8 @@ export const planList = defineOperation({
   summary: 'List plans, newest first',
   input: t.object({
     status: t.optional(sessionStatus),
-    limit: t.integer({ default: 50, minimum: 1, maximum: 500 }),
-    offset: t.integer({ default: 0, minimum: 0 })
+    limit: t.integer({ default: 50, minimum: 1, maximum: 500, description: 'Maximum number of plans.' }),
+    offset: t.integer({ default: 0, minimum: 0, description: 'Number of plans to skip.' })
   }),
   output: t.object({
     sessions: t.array(
@@ -203,7 +222,14 @@ export const planList = defineOperation({
   errors: { ORC_NO_DATABASE },
   effect: 'read',
   expose: {
-    mcp: { name: 'svc_plan_list_sessions', title: 'List plans', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_plan_list_sessions',
+      title: 'List plans',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['planning'],
+      use: 'Find a plan, then read it with svc_plan_status.'
+    },
     http: { method: 'GET', path: '/api/plans' },
     cli: {
       command: 'plan list',

@@ -63,10 +63,14 @@ export const plan = defineOperation({
   id: 'planning.plan',
   summary: 'Draft and refine a plan without executing it',
   input: t.object({
-    goal: t.string({ minLength: 1, maxLength: 65_536 }),
-    scope_files: t.array(t.string({ minLength: 1, maxLength: 4096 }), { default: [], maxItems: 2000 }),
+    goal: t.string({ minLength: 1, maxLength: 65_536, description: 'What shall be reached.' }),
+    scope_files: t.array(t.string({ minLength: 1, maxLength: 4096 }), {
+      default: [],
+      maxItems: 2000,
+      description: 'Files that the plan concerns.'
+    }),
     write_to_disk: t.boolean({ default: false, description: 'Whether PLAN.md is written into the project.' }),
-    max_tasks: t.integer({ default: 30, minimum: 1, maximum: 2000 }),
+    max_tasks: t.integer({ default: 30, minimum: 1, maximum: 2000, description: 'Maximum number of tasks.' }),
     session_id: session('Session that the plan is for.'),
     plan_depth: t.optional(planDepth),
     auto_expand_thin_plan: t.boolean({
@@ -77,11 +81,23 @@ export const plan = defineOperation({
       default: 'off',
       description: 'auto refines until the risk is below the threshold; force refines at least once.'
     }),
-    max_refine_rounds: t.integer({ default: 2, minimum: 0, maximum: 8 }),
-    refine_budget_tokens: t.integer({ default: 18_000, minimum: 0, maximum: 200_000 }),
-    gap_risk_threshold: t.number({ default: 0.28, minimum: 0.05, maximum: 0.95 }),
-    plan_page_offset: t.integer({ default: 0, minimum: 0 }),
-    plan_page_limit: t.optional(t.integer({ minimum: 1, maximum: 2000 })),
+    max_refine_rounds: t.integer({ default: 2, minimum: 0, maximum: 8, description: 'Maximum rounds of refinement.' }),
+    refine_budget_tokens: t.integer({
+      default: 18_000,
+      minimum: 0,
+      maximum: 200_000,
+      description: 'Maximum tokens of all refinements.'
+    }),
+    gap_risk_threshold: t.number({
+      default: 0.28,
+      minimum: 0.05,
+      maximum: 0.95,
+      description: 'Risk of gaps above which the plan is refined.'
+    }),
+    plan_page_offset: t.integer({ default: 0, minimum: 0, description: 'Number of tasks to skip.' }),
+    plan_page_limit: t.optional(
+      t.integer({ minimum: 1, maximum: 2000, description: 'Maximum number of returned tasks.' })
+    ),
     plan_telemetry_session_id: session(
       'Session that is charged for the time and tokens of the model; default session_id.'
     ),
@@ -93,8 +109,10 @@ export const plan = defineOperation({
     answerer_profile: t.optional(
       t.string({ maxLength: 1024, description: 'Reader of the plan, so that the model adapts its wording.' })
     ),
-    temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
-    top_p: t.optional(t.number({ minimum: 0, maximum: 1 }))
+    temperature: t.optional(t.number({ minimum: 0, maximum: 2, description: 'Randomness of the draft.' })),
+    top_p: t.optional(
+      t.number({ minimum: 0, maximum: 1, description: 'Share of the most likely tokens to choose from.' })
+    )
   }),
   output: t.object({
     goal: t.string(),
@@ -124,7 +142,15 @@ export const plan = defineOperation({
   effect: 'write',
   timeoutMs: PLAN_TIMEOUT_MS,
   expose: {
-    mcp: { name: 'svc_plan', title: 'Plan a goal', result: 'tool-result', meta: 'qgate', lane: 'ai' },
+    mcp: {
+      name: 'svc_plan',
+      title: 'Plan a goal',
+      result: 'tool-result',
+      meta: 'qgate',
+      lane: 'ai',
+      toolsets: ['default', 'planning'],
+      use: 'For a goal of several steps. It returns tasks and open questions; one step needs only svc_submit_task.'
+    },
     cli: { command: 'plan draft', args: ['goal'], view: { markdown: 'plan_md' } }
   }
 })

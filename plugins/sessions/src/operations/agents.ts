@@ -31,7 +31,16 @@ export const contextBudget = defineOperation({
   }),
   errors: { SES_NO_ORCHESTRATOR, ORC_AGENT_NOT_FOUND },
   effect: 'read',
-  expose: { mcp: { name: 'svc_context_budget', result: 'tool-result', lane: 'ai' }, rpc: true }
+  expose: {
+    mcp: {
+      name: 'svc_context_budget',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['sessions'],
+      use: 'How many tokens an agent may still use before its context is full. Costs: svc_budget_status.'
+    },
+    rpc: true
+  }
 })
 
 export const handoffContext = defineOperation({
@@ -60,7 +69,16 @@ export const handoffContext = defineOperation({
   }),
   errors: { SES_NO_ORCHESTRATOR, ORC_AGENT_NOT_FOUND },
   effect: 'read',
-  expose: { mcp: { name: 'svc_handoff_context', result: 'tool-result', lane: 'ai' }, rpc: true }
+  expose: {
+    mcp: {
+      name: 'svc_handoff_context',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['agents'],
+      use: 'Read it before svc_agent_handoff. Earlier handoffs: svc_handoff_lineage.'
+    },
+    rpc: true
+  }
 })
 
 export interface AgentContext {

@@ -24,7 +24,13 @@ export const contextGet = defineOperation({
   errors: { SES_CONTEXT_UNKNOWN },
   effect: 'read',
   expose: {
-    mcp: { name: 'svc_get_context', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_get_context',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['sessions'],
+      use: 'Reads one key that svc_set_context wrote. svc_list_context lists the keys.'
+    },
     cli: { command: 'context get', args: ['key'], view: { text: 'value' } },
     rpc: true
   }
@@ -49,7 +55,13 @@ export const contextSet = defineOperation({
   errors: { SES_CONTEXT_FULL, SES_CONTEXT_INVALID },
   idempotent: true,
   expose: {
-    mcp: { name: 'svc_set_context', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_set_context',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['sessions'],
+      use: 'For small facts that other agents need. A message to one agent: svc_a2a_send.'
+    },
     cli: { command: 'context set', args: ['key', 'value'] },
     rpc: true
   }
@@ -74,7 +86,13 @@ export const contextList = defineOperation({
   effect: 'read',
   watch: { on: [CONTEXT_TOPIC], minMs: 1_000 },
   expose: {
-    mcp: { name: 'svc_list_context', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_list_context',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['sessions'],
+      use: 'Find a key, then read it with svc_get_context.'
+    },
     cli: {
       command: 'context list',
       args: ['prefix'],

@@ -16,7 +16,16 @@ export const sessionCreate = defineOperation({
   input: t.object({ agent_id: agentId }),
   output: sessionView,
   errors: { ORC_AGENT_NOT_FOUND: orchestrationErrors.specs.ORC_AGENT_NOT_FOUND },
-  expose: { mcp: { name: 'svc_session_create', result: 'tool-result', lane: 'ai' }, rpc: true }
+  expose: {
+    mcp: {
+      name: 'svc_session_create',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['sessions'],
+      use: 'Only if the agent has no session yet: svc_session_list.'
+    },
+    rpc: true
+  }
 })
 
 export const sessionInfo = defineOperation({
@@ -28,7 +37,13 @@ export const sessionInfo = defineOperation({
   effect: 'read',
   watch: { on: [SESSIONS_TOPIC], minMs: 1_000 },
   expose: {
-    mcp: { name: 'svc_session_info', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_session_info',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['sessions'],
+      use: 'Messages and tokens of one session. All sessions: svc_session_list.'
+    },
     cli: { command: 'sessions show', args: ['session_id'] },
     rpc: true
   }
@@ -44,7 +59,13 @@ export const sessionList = defineOperation({
   effect: 'read',
   watch: { on: [SESSIONS_TOPIC], minMs: 2_000 },
   expose: {
-    mcp: { name: 'svc_session_list', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_session_list',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['sessions'],
+      use: 'Find the id of a session. Its state: svc_session_info.'
+    },
     cli: {
       command: 'sessions list',
       view: { rows: 'sessions', columns: ['session_id', 'state', 'agent_id', 'turns', 'tokens', 'updated_at_ms'] }
@@ -61,7 +82,13 @@ export const sessionReset = defineOperation({
   errors: { SES_SESSION_UNKNOWN },
   effect: 'destructive',
   expose: {
-    mcp: { name: 'svc_session_reset', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_session_reset',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['sessions'],
+      use: 'The messages cannot be restored. The session itself stays.'
+    },
     cli: { command: 'sessions reset', args: ['session_id'] },
     rpc: true
   }
@@ -78,7 +105,13 @@ export const chatHistory = defineOperation({
   errors: { SES_SESSION_INVALID },
   effect: 'read',
   expose: {
-    mcp: { name: 'svc_chat_history', result: 'tool-result', lane: 'ai' },
+    mcp: {
+      name: 'svc_chat_history',
+      result: 'tool-result',
+      lane: 'ai',
+      toolsets: ['chat'],
+      use: 'What was said in a session of svc_chat_message.'
+    },
     cli: {
       command: 'sessions history',
       args: ['session_id'],
