@@ -20,10 +20,15 @@ const NAMESPACE = '/proc/self/ns/pid'
 const START_FIELD = 19
 
 export function ownIdentity(): ProcessIdentity {
+  return identityOf(process.pid)
+}
+
+/** Returns the identity of a process on this machine. */
+export function identityOf(pid: number): ProcessIdentity {
   const own = machine()
-  const time = own === null ? startTime(process.pid) : startTicks(process.pid)
+  const time = own === null ? startTime(pid) : startTicks(pid)
   const start = own === null || time === null ? time : `${own.boot} ${own.namespace} ${time}`
-  return { host: hostname(), pid: process.pid, start }
+  return { host: hostname(), pid, start }
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   parseDaemonState,
   probeDaemon
 } from '@svc/contracts'
-import { claim, release } from './claim.ts'
+import { claim, release } from '@svc/contracts/claim-file'
 import { daemonErrors } from './errors.ts'
 
 /** Returns the state that describes this process as the daemon. */

@@ -9,8 +9,8 @@ import {
   parseDaemonState,
   probeDaemon
 } from '@svc/contracts'
+import { claim, release } from '@svc/contracts/claim-file'
 import type { CommandIo } from '@svc/plugin-sdk'
-import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
 import { isRunning } from '../state-file.ts'
 import type { DaemonProject } from './daemon-project.ts'
