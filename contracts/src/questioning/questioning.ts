@@ -1,7 +1,38 @@
-import { service } from '@svc/plugin-sdk'
+import { hook, service } from '@svc/plugin-sdk'
+
+/** Triggered in the process that stored an answer. An error of a tap is reported and the tap skipped. */
+export const questionAnswered = hook<[answer: QuestionAnswered]>('questioning.answered', 'series', {
+  onError: 'skip',
+  summary: 'When a question was answered.',
+  payload: { session_id: 'doubt:7', question_id: 'resolution-agent:doubt:7:1', answer_text: 'It is wrong.' }
+})
+
+export interface QuestionAnswered {
+  readonly session_id: string
+  readonly question_id: string
+  readonly answer_text: string
+}
+
+/**
+ * Sessions of questions about doubted tasks begin with this prefix. The console's inbox omits them, because a doubted task
+ * is an item by itself.
+ */
+export const DOUBT_SESSIONS = 'doubt:'
 
 /** Questions to the user of a session, asked if their value exceeds their cost. */
 export const questioning = service<Questioning>('questioning@1')
+
+/** The questions that were asked, and their answers. Without a database there are none. */
+export const clarifications = service<Clarifications>('clarifications@1')
+
+export interface Clarifications {
+  /** Returns the newest question of the open clarification session of a session; null if none is open. */
+  latest(session: string): Promise<AskedQuestion | null>
+  /** Returns the sessions with an open clarification session whose ids begin with a prefix, at most 1,000. */
+  openSessions(prefix: string): Promise<readonly string[]>
+  /** Ends the clarification session of a session. Its pending questions are withdrawn: no answer is needed any more. */
+  end(session: string): Promise<void>
+}
 
 export interface Questioning {
   /** Returns whether a question of the session is pending; false if no database is attached. */
@@ -53,4 +84,17 @@ export interface QuestionOutcome {
     | 'policy_deferred'
     | 'no_database'
     | null
+}
+
+export interface AskedQuestion {
+  readonly question_id: string
+  readonly prompt: string
+  readonly asked_at_ms: number
+  /** Null while the question is pending. */
+  readonly answer: {
+    readonly text: string
+    /** Null if the answer selected no option. */
+    readonly option_id: string | null
+    readonly at_ms: number
+  } | null
 }

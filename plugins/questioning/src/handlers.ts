@@ -1,4 +1,10 @@
-import { type Attention, type DatabaseStore, orchestrationErrors } from '@svc/contracts'
+import {
+  type Attention,
+  type DatabaseStore,
+  DOUBT_SESSIONS,
+  orchestrationErrors,
+  type QuestionAnswered
+} from '@svc/contracts'
 import type { Handler } from '@svc/plugin-sdk'
 import { inboxItem } from './console.ts'
 import type {
@@ -38,13 +44,13 @@ export function pendingHandler(store: QuestionStore | null): Handler<typeof ques
 export function answerHandler(
   store: QuestionStore | null,
   attention: Attention | null,
-  changed: () => void
+  answered: (answer: QuestionAnswered) => void
 ): Handler<typeof questioningAnswer> {
   return async input => {
-    const answered = await attached(store).answer(input)
-    changed()
+    const { question_id, ...receipt } = await attached(store).answer(input)
+    answered({ session_id: input.session_id, question_id, answer_text: input.answer_text })
     attention?.debit(0, 'ClarificationAnswered', { frequency: false })
-    return answered
+    return receipt
   }
 }
 
@@ -69,7 +75,11 @@ const MAX_INBOX = 75
 
 /** Returns the handler. Without a database there are no questions. */
 export function inboxHandler(store: QuestionStore | null): Handler<typeof questioningInbox> {
-  return async () => ({ items: ((await store?.pending(undefined, MAX_INBOX)) ?? []).map(inboxItem) })
+  return async () => {
+    const pending = (await store?.pending()) ?? []
+    const asked = pending.filter(({ session_id }) => !session_id.startsWith(DOUBT_SESSIONS))
+    return { items: asked.slice(0, MAX_INBOX).map(inboxItem) }
+  }
 }
 
 export function syncHandler(

@@ -1,4 +1,13 @@
-import { databaseStore, kernelPort, orchestrator, questioning, taskSubmitting } from '@svc/contracts'
+import {
+  clarifications,
+  databaseStore,
+  kernelPort,
+  orchestrator,
+  type QuestionAnswered,
+  questionAnswered,
+  questioning,
+  taskSubmitting
+} from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { contributeConsole } from './console.ts'
 import { answerHandler, inboxHandler, listHandler, pendingHandler, syncHandler } from './handlers.ts'
@@ -23,7 +32,8 @@ export default definePlugin({
   config: settings,
   requires: { kernel: kernelPort },
   optional: { database: databaseStore, orchestrator },
-  provides: [questioning],
+  provides: [questioning, clarifications],
+  hooks: [questionAnswered],
   operations,
   async activate(ctx, { kernel, database, orchestrator }) {
     const { config } = ctx
@@ -35,12 +45,17 @@ export default definePlugin({
       () => undefined
     )
     const changed = (): void => ctx.changed(QUESTIONS_TOPIC)
-    ctx.provide(
-      questioning,
-      new QuestioningService({ store, attention, sessionAttention: tally, settings: config, changed })
-    )
+    const service = new QuestioningService({ store, attention, sessionAttention: tally, settings: config, changed })
+    ctx.provide(questioning, service)
+    ctx.provide(clarifications, service)
     ctx.implement(questioningPending, pendingHandler(store))
-    ctx.implement(questioningAnswer, answerHandler(store, attention, changed))
+    const answered = (answer: QuestionAnswered): void => {
+      changed()
+      ctx
+        .trigger(questionAnswered, answer)
+        .catch((error: unknown) => ctx.log.warn('an answer could not be announced', { error }))
+    }
+    ctx.implement(questioningAnswer, answerHandler(store, attention, answered))
     ctx.implement(questioningList, listHandler(store))
     ctx.implement(questioningInbox, inboxHandler(store))
     contributeConsole(ctx)

@@ -1,5 +1,7 @@
 import type {
+  AskedQuestion,
   Attention,
+  Clarifications,
   InterruptionDecision,
   InterruptionOutcome,
   QuestionCandidate,
@@ -16,7 +18,7 @@ export interface QuestioningParts {
   /** Null without an orchestrator; then only the questioning policy decides. */
   readonly attention: Attention | null
   readonly sessionAttention: SessionAttention
-  /** Called after a question was stored. */
+  /** Called after a question was stored or withdrawn. */
   readonly changed?: () => void
   readonly settings: { readonly max_attention_ms: number; readonly mirror_global_attention: boolean }
 }
@@ -24,7 +26,7 @@ export interface QuestioningParts {
 const INTERRUPTS: ReadonlySet<InterruptionOutcome> = new Set(['InterruptNow', 'RequireHuman'])
 
 /** Asks a question if first the questioning policy and then the interruption policy allow it. */
-export class QuestioningService implements Questioning {
+export class QuestioningService implements Questioning, Clarifications {
   readonly #parts: QuestioningParts
 
   constructor(parts: QuestioningParts) {
@@ -64,6 +66,18 @@ export class QuestioningService implements Questioning {
     const cost = attention?.enabled === true ? (decision?.scaled_cost_ms ?? 0) : 0
     attention?.debit(cost, 'ClarificationAsked')
     return { asked: true, question_id, utility_bits_per_cost, stop_reason: null }
+  }
+
+  async latest(session: string): Promise<AskedQuestion | null> {
+    return (await this.#parts.store?.latest(session)) ?? null
+  }
+
+  async openSessions(prefix: string): Promise<readonly string[]> {
+    return (await this.#parts.store?.openSessions(prefix)) ?? []
+  }
+
+  async end(session: string): Promise<void> {
+    if (await this.#parts.store?.end(session)) this.#parts.changed?.()
   }
 
   async debit(session: string, milliseconds: number): Promise<void> {

@@ -1,4 +1,10 @@
-import { type DatabaseStore, type DatabaseTransaction, type QuestionCandidate, rowsByName } from '@svc/contracts'
+import {
+  type AskedQuestion,
+  type DatabaseStore,
+  type DatabaseTransaction,
+  type QuestionCandidate,
+  rowsByName
+} from '@svc/contracts'
 import { type Answer, findUnanswered, selectOption } from './answering.ts'
 import { readBelief, withAnswer } from './belief.ts'
 import { sessionNone } from './errors.ts'
@@ -36,6 +42,7 @@ export interface OpenSession {
 }
 
 export interface AnswerReceipt {
+  readonly question_id: string
   readonly question_session_id: number
   readonly answered_at_ms: number
   readonly still_pending_clarification: boolean
@@ -192,7 +199,67 @@ export class QuestionStore {
         selected?.mass ?? null
       )
       await tx.execute('UPDATE question_sessions SET belief_state_json = ? WHERE id = ?', [JSON.stringify(state), id])
-      return { question_session_id: id, answered_at_ms: now, still_pending_clarification: open.pending > 1 }
+      return {
+        question_id: event.question_id,
+        question_session_id: id,
+        answered_at_ms: now,
+        still_pending_clarification: open.pending > 1
+      }
+    })
+  }
+
+  /** Returns the newest question of the open clarification session of a session; null if none is open. */
+  async latest(session: string): Promise<AskedQuestion | null> {
+    const row = await first(
+      this.#store,
+      `SELECT e.question_id, e.prompt, e.created_at_ms, e.answer_text, e.answered_at_ms,
+         (SELECT o.option_id FROM question_option_outcomes AS o
+          WHERE o.question_event_id = e.id AND o.selected = 1 ORDER BY o.id DESC LIMIT 1) AS option_id
+       FROM question_sessions AS s JOIN question_events AS e ON e.question_session_id = s.id
+       WHERE s.session_id = ? AND s.repository_id = ? AND s.ended_at_ms IS NULL AND e.actor = 'assistant'
+       ORDER BY e.id DESC LIMIT 1`,
+      [session, this.#repository]
+    )
+    if (row === null) return null
+    const { answer_text, option_id } = row
+    return {
+      question_id: String(row.question_id),
+      prompt: String(row.prompt),
+      asked_at_ms: Number(row.created_at_ms),
+      answer:
+        answer_text === null || answer_text === undefined
+          ? null
+          : {
+              text: String(answer_text),
+              option_id: option_id === null || option_id === undefined ? null : String(option_id),
+              at_ms: Number(row.answered_at_ms)
+            }
+    }
+  }
+
+  /** Returns the sessions with an open clarification session whose ids begin with a prefix, at most 1,000. */
+  async openSessions(prefix: string): Promise<readonly string[]> {
+    const { rows } = await this.#store.query(
+      `SELECT DISTINCT session_id FROM question_sessions
+       WHERE repository_id = ? AND ended_at_ms IS NULL AND substr(session_id, 1, ?) = ? LIMIT 1000`,
+      [this.#repository, prefix.length, prefix]
+    )
+    return rows.map(([session]) => String(session))
+  }
+
+  /** Withdraws the pending questions of a session, and ends its clarification session. False if none was open. */
+  end(session: string): Promise<boolean> {
+    return this.#store.transaction(async tx => {
+      const open = await this.#open(tx, session)
+      if (open === null) return false
+      const now = this.#now()
+      await tx.execute(
+        `UPDATE question_events SET answer_text = '', answer_type = 'withdrawn', answered_at_ms = ?
+         WHERE question_session_id = ? AND ${PENDING}`,
+        [now, open.question_session_id]
+      )
+      await this.#end(tx, open.question_session_id, now)
+      return true
     })
   }
 
