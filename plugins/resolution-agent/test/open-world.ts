@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import {
   type Clarifications,
   clarifications as clarificationsToken,
+  type KernelPort,
+  kernelPort,
   type Orchestrator,
   orchestrator as orchestratorToken,
   type RewardEvent,
@@ -29,13 +31,15 @@ export async function openWorld(t: Test, options: WorldOptions = {}) {
   const { folder = t.testdir(), resolves = true } = options
   let agents: { readonly current: Orchestrator } | undefined
   let asked: { readonly current: Clarifications } | undefined
+  let port: KernelPort | undefined
   const rewards: RewardEvent[] = []
   const probe = definePlugin({
     name: 'probe',
-    requires: { agents: ref(orchestratorToken), asked: ref(clarificationsToken) },
+    requires: { agents: ref(orchestratorToken), asked: ref(clarificationsToken), kernel: kernelPort },
     activate(ctx, deps) {
       agents = deps.agents
       asked = deps.asked
+      port = deps.kernel
       ctx.on(rewardEvents, event => void rewards.push(event))
     }
   })
@@ -50,7 +54,6 @@ export async function openWorld(t: Test, options: WorldOptions = {}) {
   }
   t.teardown(close)
   return {
-    kernel,
     close,
     rewards,
     get orchestrator() {
@@ -59,6 +62,9 @@ export async function openWorld(t: Test, options: WorldOptions = {}) {
     get clarifications() {
       return asked!.current
     },
+    /** Runs an operation as the local user. */
+    call: (operation: string, input: object) =>
+      port!.invoke(operation, input, { surface: 'console', principal: { id: 'local', role: 'admin', scopes: ['*'] } }),
     /** Submits a task and doubts it. Returns its id. */
     async doubted(description: string, reason: string | null): Promise<number> {
       const { task_id } = await agents!.current.submit({ description, files: [] })

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { sessionOf, taskOf } from '#root'
-import { questioningAnswer, questioningInbox, questioningList } from '../../questioning/src/operations.ts'
 import { eventually, openWorld } from './open-world.ts'
 
 type World = Awaited<ReturnType<typeof openWorld>>
@@ -21,9 +20,9 @@ t.test('a doubt that a person finds wrong completes the task, with an audit repo
   const task = await world.doubted('add a cache', 'the tests were not run')
   const { prompt } = await question(world, task)
   t.match(prompt, /doubt about the task T-\d+ right\?\nDoubt: the tests were not run\nTask: add a cache/i)
-  t.match(await world.kernel.call(questioningList, {}), { questions: [{ session: sessionOf(task) }] })
-  t.same(await world.kernel.call(questioningInbox, {}), { items: [] }, 'the inbox has the doubt itself')
-  await world.kernel.call(questioningAnswer, { session_id: sessionOf(task), answer_text: 'overruled' })
+  t.match(await world.call('questioning.list', {}), { questions: [{ session: sessionOf(task) }] })
+  t.same(await world.call('questioning.inbox', {}), { items: [] }, 'the inbox has the doubt itself')
+  await world.call('questioning.answer', { session_id: sessionOf(task), answer_text: 'overruled' })
   const { audit_report } = await status(world, task, 'Completed')
   t.match(audit_report, /^OVERRULED: .*add a cache\nDoubt: the tests were not run\n/)
   t.match(audit_report, /by a person: overruled\nOutcome: overruled: the task is complete$/)
@@ -37,7 +36,7 @@ t.test('a doubt that a person finds right lets the task continue', async t => {
   const task = await world.doubted('add a cache', null)
   t.match((await question(world, task)).prompt, /Doubt: no reason stated/)
   const answer = { session_id: sessionOf(task), answer_text: 'The doubt is right: the task continues' }
-  await world.kernel.call(questioningAnswer, answer)
+  await world.call('questioning.answer', answer)
   const { audit_report } = await status(world, task, 'Queued')
   t.match(audit_report, /Outcome: validated: the task continues$/)
   t.match(await eventually(() => world.rewards[0] ?? null), { validated: true })
@@ -47,7 +46,7 @@ t.test('an answer in other words lets the task continue with them', async t => {
   const world = await openWorld(t)
   const task = await world.doubted('add a cache', 'which cache?')
   await question(world, task)
-  await world.kernel.call(questioningAnswer, { session_id: sessionOf(task), answer_text: 'Use Redis.' })
+  await world.call('questioning.answer', { session_id: sessionOf(task), answer_text: 'Use Redis.' })
   t.match((await status(world, task, 'Queued')).audit_report, /by a person: Use Redis\.\nOutcome: validated/)
 })
 
@@ -61,7 +60,7 @@ t.test('the question is withdrawn when the doubt is resolved elsewhere, or the t
   await world.orchestrator.cancel(cancelled, 'no longer needed')
   await withdrawn(world, resolved)
   await withdrawn(world, cancelled)
-  t.same(await world.kernel.call(questioningList, {}), { questions: [], note: 'no question is pending' })
+  t.same(await world.call('questioning.list', {}), { questions: [], note: 'no question is pending' })
   t.match(world.rewards, [{ task_id: resolved, report: 'I looked at it.' }], 'the report is submitted all the same')
 })
 
@@ -69,7 +68,7 @@ t.test('a task that is doubted again is asked about again: an earlier answer is 
   const world = await openWorld(t)
   const task = await world.doubted('add a cache', 'first doubt')
   await question(world, task)
-  await world.kernel.call(questioningAnswer, { session_id: sessionOf(task), answer_text: 'validated' })
+  await world.call('questioning.answer', { session_id: sessionOf(task), answer_text: 'validated' })
   await status(world, task, 'Queued')
   await world.orchestrator.doubt(task, 'second doubt')
   const again = await eventually(async () => {
@@ -87,7 +86,7 @@ t.test('an answer that was stored while the process was down resolves the doubt 
   await question(first, task)
   await first.close()
   const other = await openWorld(t, { folder, resolves: false })
-  await other.kernel.call(questioningAnswer, { session_id: sessionOf(task), answer_text: 'overruled' })
+  await other.call('questioning.answer', { session_id: sessionOf(task), answer_text: 'overruled' })
   t.equal(other.orchestrator.task(task)?.status.kind, 'Doubted')
   await other.close()
   const second = await openWorld(t, { folder })
