@@ -61,7 +61,7 @@ export class DoubtResolver {
     if (kind.type === 'task_doubted') {
       const { task_id: task } = kind
       this.#doubted.set(task, 0)
-      this.#then(`task ${task} is doubted, and nobody is asked`, async () => {
+      this.#then(`task ${task} is doubted, and no question was asked`, async () => {
         // An answer to an earlier doubt is none to this one.
         await this.#parts.clarifications.end(sessionOf(task))
         await this.#check(task)
@@ -120,7 +120,7 @@ export class DoubtResolver {
 
   #noteDeclined(task: number, reason: QuestionOutcome['stop_reason']): void {
     this.#declined.add(task)
-    this.#parts.log.info(`nobody is asked about the doubted task ${task} now: ${reason}`, {
+    this.#parts.log.info(`no question is asked about the doubted task ${task} now: ${reason}`, {
       hint: `resolve it with: svc orch queue resolve ${task} validated|overruled REPORT`
     })
   }

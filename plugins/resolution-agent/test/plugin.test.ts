@@ -57,7 +57,7 @@ t.test('the question is withdrawn when the doubt is resolved elsewhere, or the t
   await question(world, resolved)
   await question(world, cancelled)
   await world.orchestrator.resolveDoubt(resolved, 'overruled', 'I looked at it.')
-  await world.orchestrator.cancel(cancelled, 'no longer needed')
+  await world.orchestrator.cancel(cancelled)
   await withdrawn(world, resolved)
   await withdrawn(world, cancelled)
   t.same(await world.call('questioning.list', {}), { questions: [], note: 'no question is pending' })
