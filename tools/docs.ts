@@ -92,7 +92,7 @@ layers; the string \`"!unset"\` removes it.
   settings accept only \`true\` and \`false\`. Lists are JSON or comma-separated.
 - A plugin's setting may be a reference to a secret. \`secret://env/NAME\` is replaced by the environment variable \`NAME\` when
   the plugin is activated. Secrets are masked in all output; references are not.
-  svc never writes a secret itself. \`svc secrets doctor\` resolves every reference without printing it, and warns of secrets
+  svc never writes a secret to these files. \`svc secrets settings\` resolves every reference without printing it, and warns of secrets
   in files.
 - A setting named \`breaker.failures\` is in the table \`[plugins.NAME.breaker]\`.`
 

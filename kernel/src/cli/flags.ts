@@ -64,6 +64,17 @@ export function commandWords(argv: readonly string[]): string[] {
   return argv.filter((word, index) => !word.startsWith('-') && !takesValue(argv[index - 1] ?? ''))
 }
 
+/** Commands of which `--profile` after their words is an option of the command, not the configuration profile. */
+const OWN_PROFILE: ReadonlySet<string> = new Set(['secrets doctor', 'secrets status'])
+
+/** Renames an option of the command that has the name of a global flag; see `flagName`. */
+export function renameOwnFlags(argv: readonly string[]): readonly string[] {
+  const words = commandWords(argv)
+  if (!OWN_PROFILE.has(words.slice(0, 2).join(' '))) return argv
+  const after = argv.indexOf(words[1] ?? '', argv.indexOf(words[0] ?? '') + 1)
+  return argv.map((word, index) => (index > after ? word.replace(/^--profile(?==|$)/, '--input-profile') : word))
+}
+
 /** Splits the value of `--only a,b` into plugin names. */
 export function namesOf(only: string): string[] {
   return only

@@ -24,7 +24,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   plan: 'Draft plans and execute their steps',
   plugins: 'Manage plugins: list, enable, reload, build',
   questions: 'Answer the questions of agents',
-  secrets: 'Check the secrets of settings',
+  secrets: 'Store secrets, check them, and show where they come from',
   sessions: 'Show and reset sessions',
   speech: 'Transcribe speech',
   telemetry: 'Show recorded benchmarks, and upload payloads by command',

@@ -4,7 +4,7 @@ import { version } from '../host/version.ts'
 import { commandTree } from './commands.ts'
 import { cliErrors } from './errors.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
-import { catalogChoices, commandWords, type GlobalFlags, onlyOf, readGlobalFlags } from './flags.ts'
+import { catalogChoices, commandWords, type GlobalFlags, onlyOf, readGlobalFlags, renameOwnFlags } from './flags.ts'
 import { type PlainText, plainTextOf, withoutMarkdown } from './plain-text.ts'
 import { errorJson, renderError } from './render.ts'
 import { terminalOf } from './terminal.ts'
@@ -12,7 +12,8 @@ import { terminalOf } from './terminal.ts'
 export { EXIT }
 
 /** Runs a command line; resolves to the exit code. Help, completion and `--version` load no plugin code. */
-export async function main(argv: readonly string[]): Promise<number> {
+export async function main(given: readonly string[]): Promise<number> {
+  const argv = renameOwnFlags(given)
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
     process.stdout.write(`${version}\n`)
     return EXIT.ok

@@ -223,7 +223,7 @@ export const secretsDoctor = defineOperation({
   expose: {
     rpc: true,
     cli: {
-      command: 'secrets doctor',
+      command: 'secrets settings',
       view: {
         rows: 'secrets',
         columns: ['key', 'kind', 'reference', 'resolved', 'place', 'problem', 'warnings']

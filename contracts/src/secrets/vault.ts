@@ -1,0 +1,81 @@
+import { service } from '@svc/plugin-sdk'
+import type { SecretProfile } from './policy.ts'
+
+/** The encrypted vault: secrets of an account in a file or a remote database, with versions and an audit log. */
+export const secretVault = service<SecretVault>('secrets.vault@1')
+
+/** Kinds of changes that versions record. */
+export const VAULT_OPERATIONS = ['create', 'rotate', 'import', 'rollback', 'rewrap'] as const
+export type VaultOperation = (typeof VAULT_OPERATIONS)[number]
+
+/** A secret of the vault. */
+export interface VaultSecret {
+  readonly value: string
+  /** Whether the row of the profile was used instead of the canonical one. */
+  readonly overridden: boolean
+  readonly rotatedAtMs: number
+}
+
+export interface VaultVersion {
+  readonly version: number
+  readonly operation: VaultOperation
+  /** `cli`, `api`, `mcp` or `agent:ID`. */
+  readonly createdBy: string
+  readonly createdAtMs: number
+  readonly current: boolean
+}
+
+export interface VaultAuditRow {
+  readonly atMs: number
+  readonly secret: string
+  readonly action: string
+  readonly actor: string
+  readonly outcome: string
+  readonly detail: string
+}
+
+/** Author of a change: `cli`, `api`, `mcp` or `agent:ID`. */
+export interface VaultChange {
+  readonly by: string
+  readonly operation?: VaultOperation
+}
+
+export interface VaultStatus {
+  readonly mode: 'local_file' | 'remote'
+  /** Origin of the URL: `vault_path`, `vault_url`, `cloudless_db_path`, `auto`, `legacy_sql`, `default`. */
+  readonly urlSource: string
+  /** Host of a remote vault, or file name of a local one. */
+  readonly hostHint: string
+  readonly tokenSource: string
+  readonly tokenPresent: boolean
+  readonly compatAliasesAllowed: boolean
+  readonly account: string
+  readonly accountIsDefault: boolean
+  /** Setting or variable that selects the vault for the backend `auto`; null if none does. */
+  readonly selectedBy: string | null
+  /** Whether the keyring has the master key. */
+  readonly hasMasterKey: boolean
+  /** Why the vault cannot be used, or null. */
+  readonly problem: string | null
+}
+
+/** All methods throw the codes `SEV_*` of the plugin, and no error contains a secret value. */
+export interface SecretVault {
+  /** Returns a secret; null if the vault has none. The row of the profile is tried before the canonical one. */
+  get(key: string, profile: SecretProfile, by: string): Promise<VaultSecret | null>
+  /** Stores a secret as a new version. Default operation: `create`, or `rotate` if it exists. Returns the version. */
+  set(key: string, value: string, change: VaultChange): Promise<number>
+  /** Stores the value that one profile uses instead; null removes it. */
+  override(key: string, profile: SecretProfile, value: string | null, change: VaultChange): Promise<void>
+  /** Returns the versions of a secret, newest first. */
+  versions(key: string): Promise<readonly VaultVersion[]>
+  /** Stores the value of an earlier version as a new one. Returns the new version. */
+  rollback(key: string, version: number, change: VaultChange): Promise<number>
+  /** Encrypts all data keys with the configured key-encryption key. Returns the number of changed rows. */
+  rewrap(change: VaultChange): Promise<number>
+  /** Returns the last rows of the audit log, newest first. */
+  audit(limit: number, key?: string): Promise<readonly VaultAuditRow[]>
+  /** Returns keys of stored secrets, sorted. */
+  keys(): Promise<readonly string[]>
+  status(): Promise<VaultStatus>
+}

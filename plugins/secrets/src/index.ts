@@ -1,0 +1,8 @@
+// Exports of this folder for tests. Sources import the files directly.
+export { AuthFile, KEYRING_SENTINEL } from './auth-file.ts'
+export { SecretCatalog } from './catalog.ts'
+export { KNOWN_SECRETS } from './declared-list.ts'
+export { envLine, parseEnv } from './env-file.ts'
+export { readSecret } from './input.ts'
+export { redact, scrub } from './redact.ts'
+export { resolveSecret, type Sources } from './resolve.ts'

@@ -1,0 +1,109 @@
+import { secretErrors } from '@svc/contracts'
+import { KEYRING_SENTINEL, PACKAGE_REGISTRY } from './auth-file.ts'
+import type { ListedSecret } from './declared-list.ts'
+import { commandErrors } from './errors.ts'
+import { COLLECTION, type Secrets } from './secrets.ts'
+
+/** Places in which commands store secrets. */
+export const STORES = ['auto', 'vault', 'keyring', 'auth'] as const
+export type Store = (typeof STORES)[number]
+
+export interface Stored {
+  readonly name: string
+  readonly store: Exclude<Store, 'auto'>
+  /** Version in the vault; absent for another store. */
+  readonly version?: number
+}
+
+const REGISTRY = /^[a-z0-9][a-z0-9._-]{0,127}$/
+
+/**
+ * Stores a secret. `name`: id, variable or registry of a declared secret, or the name of another registry. `auto`: the
+ * vault if it is the selected backend, else the keyring.
+ */
+export async function storeSecret(
+  secrets: Secrets,
+  { name, value, store, username, by }: { name: string; value: string; store: Store; username?: string; by: string }
+): Promise<Stored> {
+  const secret = secrets.catalog().find(name)
+  if (secret === undefined && !REGISTRY.test(name)) secrets.catalog().get(name)
+  if (secret?.persistable === false) throw notStorable(secret, 'is not meant to be stored')
+  const target = store === 'auto' ? await defaultStore(secrets, secret, by) : store
+  if (target === 'vault') {
+    if (secret === undefined) return undeclaredInVault(name)
+    const { vault } = secrets.options.backends
+    if (vault === undefined) throw noVault()
+    if (secret.deviceLocalOnly === true && (await vault.status()).mode === 'remote')
+      throw notStorable(secret, 'must not leave this machine, and the vault is remote')
+    const version = await vault.set(secret.backendKey ?? secret.env, value, { by })
+    return { name: secret.id, store: target, version }
+  }
+  const { keyring, authFile } = secrets.options
+  const registry = secret === undefined ? name : secret.registry
+  if (target === 'auth' || keyring === undefined) {
+    if (registry === undefined)
+      throw notStorable(secret as ListedSecret, 'belongs to no registry, which the auth file needs')
+    await authFile.set(registry, { token: value, ...(username === undefined ? {} : { username }) })
+    return { name: secret?.id ?? registry, store: 'auth' }
+  }
+  const account = registry ?? (secret as ListedSecret).env
+  await keyring.set(COLLECTION, account, value)
+  if (registry !== undefined)
+    await authFile.set(registry, { token: KEYRING_SENTINEL, ...(username === undefined ? {} : { username }) })
+  return { name: secret?.id ?? account, store: 'keyring' }
+}
+
+async function defaultStore(
+  secrets: Secrets,
+  secret: ListedSecret | undefined,
+  by: string
+): Promise<Exclude<Store, 'auto'>> {
+  if (secret !== undefined && (await secrets.choose(secrets.policy, by)).mode === 'vox_cloud') return 'vault'
+  return 'keyring'
+}
+
+/** Moves plain tokens of the auth file to the keyring. Returns the registries. Throws `SES_NOT_STORABLE`. */
+export async function migrateAuthStore(secrets: Secrets): Promise<string[]> {
+  const { keyring, authFile } = secrets.options
+  if (keyring === undefined)
+    throw commandErrors.create('SES_NOT_STORABLE', 'no keyring is available', {
+      hint: 'svc plugins enable secrets-keyring'
+    })
+  const moved: string[] = []
+  for (const [registry, { token }] of authFile.entries()) {
+    if (token === KEYRING_SENTINEL) continue
+    // The file is changed only after the keyring has the token.
+    await keyring.set(COLLECTION, registry, token)
+    await authFile.set(registry, { token: KEYRING_SENTINEL })
+    moved.push(registry)
+  }
+  const legacy = authFile.legacyToken()
+  if (legacy !== null) {
+    // A token of the registry in auth.json is newer than the plain file.
+    if (!authFile.entries().has(PACKAGE_REGISTRY)) {
+      await keyring.set(COLLECTION, PACKAGE_REGISTRY, legacy)
+      await authFile.set(PACKAGE_REGISTRY, { token: KEYRING_SENTINEL })
+      moved.push(PACKAGE_REGISTRY)
+    }
+    authFile.removeLegacyToken()
+  }
+  return moved
+}
+
+function undeclaredInVault(name: string): never {
+  throw secretErrors.create('SEC_UNDECLARED', `no plugin declares a secret ${name}, which the vault needs`, {
+    hint: 'svc secrets status lists the declared secrets; --store keyring stores tokens of other registries'
+  })
+}
+
+export function noVault(): Error {
+  return commandErrors.create('SES_NO_VAULT', 'no active plugin provides secrets.vault@1', {
+    hint: 'svc plugins why secrets-local'
+  })
+}
+
+function notStorable({ id, env }: ListedSecret, why: string): Error {
+  return commandErrors.create('SES_NOT_STORABLE', `the secret ${id} ${why}`, {
+    hint: `set the environment variable ${env}, or use another --store`
+  })
+}
