@@ -113,7 +113,23 @@ export interface InferenceChatRequest {
    */
   readonly format?: 'json' | Readonly<Record<string, unknown>>
   readonly tools?: readonly ChatTool[]
+  /** What the request is for. Decides between local and hosted models, if the plugin `providers` is enabled. */
+  readonly purpose?: InferencePurpose
   readonly signal?: AbortSignal
+}
+
+export interface InferencePurpose {
+  /** Session of the user. Its requests keep their model. */
+  readonly session?: string
+  /** Agent that sends the request, for the accounts. */
+  readonly agent?: string
+  /** Task category, such as `codegen` or `planning`; default `general`. */
+  readonly category?: string
+  /** 1 to 10; default 5. */
+  readonly complexity?: number
+  readonly costPreference?: 'performance' | 'economy'
+  /** Whether a fast answer matters more than a good one. */
+  readonly latencyCritical?: boolean
 }
 
 /**
@@ -139,6 +155,12 @@ export type InferenceChatEvent =
       readonly finishReason: 'stop' | 'length' | 'tool-calls'
       readonly model: string
       readonly usage: InferenceChatUsage
+      /** Provider that answered; absent if only the configured server can answer. */
+      readonly provider?: string
+      /** Price of the answer in US dollars; absent if no price is known. */
+      readonly costUsd?: number
+      /** Id of the request at a hosted provider, for its support. */
+      readonly requestId?: string
     }
 
 export interface InferenceChatUsage {

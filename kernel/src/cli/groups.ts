@@ -13,6 +13,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'mesh admin': 'Exclude nodes, switch their maintenance and revoke leases',
   model: 'Chat with models, serve them and manage adapters',
   'model adapters': 'List, add and remove adapters of the served model',
+  models: 'Choose between local and hosted models, and show their usage',
   openclaw: 'Connect to OpenClaw',
   orch: 'Give tasks to agents and follow them',
   'orch agents': 'List, create, pause and rate agents',

@@ -1,20 +1,23 @@
 import { join } from 'node:path'
 import {
   type DatabaseMigration,
+  databaseCollections,
   databaseMigrated,
   databaseStore,
   kernelAdmin,
   kernelPort,
   observabilitySpans,
-  readiness
+  readiness,
+  secretsPolicy
 } from '@svc/contracts'
 import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { contributeCodex } from './codex/contribute.ts'
 import { codexOperations } from './codex/operations.ts'
+import { Collections } from './collections.ts'
 import { dataDirectory } from './data-directory.ts'
 import { journeySteps, journeyStepsHandler } from './journey-steps.ts'
-import { locationOf } from './location.ts'
+import { locationOf, sqlAliasesOf, withoutSqlAliases } from './location.ts'
 import {
   backupHandler,
   databaseBackup,
@@ -33,14 +36,18 @@ export default definePlugin({
   config: settings,
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin, spans: ref(observabilitySpans) },
-  provides: [databaseStore],
+  provides: [databaseStore, databaseCollections],
   hooks: [databaseMigrated],
   operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps, ...codexOperations],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
   async activate(ctx, { kernel, admin, spans }) {
     const config: Settings = ctx.config
     const folder = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
-    const place = locationOf(config, {
+    const { legacySqlAliases } = secretsPolicy(admin)
+    const refused = legacySqlAliases ? [] : sqlAliasesOf(config)
+    if (refused.length > 0)
+      ctx.log.warn('the cutover of secrets refuses deprecated settings; set SVC_DB_URL and SVC_DB_TOKEN', { refused })
+    const place = locationOf(legacySqlAliases ? config : withoutSqlAliases(config), {
       project: ctx.projectRoot,
       // The folder is created at the first write, so that programs without a database run in read-only folders.
       state: kernel.stateRoot,
@@ -73,6 +80,7 @@ export default definePlugin({
       warn: (message, reason) => ctx.log.warn(message, { reason: errorMessage(reason) })
     })
     ctx.provide(databaseStore, store)
+    ctx.provide(databaseCollections, new Collections(store))
     ctx.contribute(readiness, {
       name: 'database',
       async check() {

@@ -3,7 +3,9 @@ import type {
   InferenceChatRequest,
   InferenceClient,
   InferenceEndpoint,
+  InferenceProviders,
   InferenceTarget,
+  LocalLane,
   ModelCheck,
   ModelHooks,
   RemoteModel,
@@ -14,6 +16,7 @@ import { defined, errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { candidates, type ServerCandidate } from './address.ts'
 import { Connector, type InferenceConnection, unauthorized } from './connection.ts'
 import { clientErrors } from './errors.ts'
+import { OpenAiWire } from './openai-wire.ts'
 import { NO_MODEL, type Settings } from './settings.ts'
 import { type FilledRequest, WireFailure, type WireOptions } from './wire.ts'
 
@@ -26,6 +29,8 @@ interface ClientOptions {
   readonly router?: () => string | null
   readonly hooks?: ModelHooks
   readonly passFor?: WireOptions['passFor']
+  /** Returns the plugin that chooses between this server and hosted providers; undefined if it is disabled. */
+  readonly providers?: () => InferenceProviders | undefined
 }
 
 /** Default retry delay if a busy server sends none. */
@@ -38,9 +43,14 @@ export class ModelServerClient implements InferenceClient {
   readonly #own: (() => string) | undefined
   readonly #router: (() => string | null) | undefined
   readonly #passFor: WireOptions['passFor']
+  readonly #providers: () => InferenceProviders | undefined
 
   /** `settings` is called on each use, because some settings change at run time. */
-  constructor(settings: () => Settings, { named, own, router, hooks = NO_MODEL_HOOKS, passFor }: ClientOptions = {}) {
+  constructor(
+    settings: () => Settings,
+    { named, own, router, hooks = NO_MODEL_HOOKS, passFor, providers = () => undefined }: ClientOptions = {}
+  ) {
+    this.#providers = providers
     this.#hooks = hooks
     this.#settings = settings
     this.#own = own
@@ -70,12 +80,34 @@ export class ModelServerClient implements InferenceClient {
     return candidates(this.#settings(), { own: this.#own, router: this.#router })
   }
 
-  async endpoint(signal?: AbortSignal): Promise<InferenceEndpoint> {
-    return (await this.#connector.connect(signal)).endpoint
+  endpoint(signal?: AbortSignal): Promise<InferenceEndpoint> {
+    const local = async () => (await this.#connector.connect(signal)).endpoint
+    return this.#localOr(local, providers => providers.endpoint())
   }
 
   models(signal?: AbortSignal): Promise<readonly RemoteModel[]> {
-    return this.#connector.models(signal)
+    const hosted = async (providers: InferenceProviders) => {
+      const models = await providers.models()
+      return models.length === 0 ? null : models
+    }
+    return this.#localOr(() => this.#connector.models(signal), hosted)
+  }
+
+  /** Returns the local result; that of hosted providers if the local server is unreachable or excluded. */
+  async #localOr<A>(local: () => Promise<A>, hosted: (providers: InferenceProviders) => Promise<A | null>): Promise<A> {
+    const providers = this.#providers()
+    if (providers !== undefined && !providers.usesLocal) {
+      const found = await hosted(providers)
+      if (found !== null) return found
+    }
+    try {
+      return await local()
+    } catch (error) {
+      if (providers === undefined || !isSvcError(error, 'ICL_UNREACHABLE')) throw error
+      const found = await hosted(providers)
+      if (found === null) throw error
+      return found
+    }
   }
 
   async running(signal?: AbortSignal): Promise<readonly RunningModel[]> {
@@ -98,7 +130,7 @@ export class ModelServerClient implements InferenceClient {
     try {
       this.#connector.forget()
       const offered = (await this.#connector.models(signal)).map(({ name }) => name)
-      const endpoint = await this.endpoint(signal)
+      const { endpoint } = await this.#connector.connect(signal)
       const requested = unlessChosen(model, offered)
       const problem = isOffered(requested, offered) ? null : mismatch(requested, offered, endpoint, this.model)
       return { ok: problem === null, model: requested, endpoint, offered, problem }
@@ -109,7 +141,30 @@ export class ModelServerClient implements InferenceClient {
     }
   }
 
-  async *chat(request: InferenceChatRequest): AsyncGenerator<InferenceChatEvent, void> {
+  chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent> {
+    return this.#providers()?.chat(request, this.local) ?? this.#chat(request)
+  }
+
+  /** This server without hosted providers. */
+  get local(): LocalLane {
+    const settings = this.#settings
+    return {
+      get model() {
+        return settings().model
+      },
+      get defaults() {
+        const { temperature, max_tokens } = settings()
+        return { temperature, maxTokens: max_tokens }
+      },
+      hooks: this.#hooks,
+      models: signal => this.#connector.models(signal),
+      chat: request => this.#chat(request),
+      openAi: ({ apiKey, ...hosted }, request, signal) =>
+        new OpenAiWire({ url: hosted.chatUrl, apiKey, hosted }).chat(request, signal)
+    }
+  }
+
+  async *#chat(request: InferenceChatRequest): AsyncGenerator<InferenceChatEvent, void> {
     const { temperature, max_tokens, model } = this.#settings()
     const wanted = { model, temperature, maxTokens: max_tokens, ...withoutUndefined(request) } as FilledRequest
     const controller = new AbortController()

@@ -1,4 +1,11 @@
-import type { ChatMessage, ChatTool, InferenceChatEvent, InferencePrompt, RemoteModel } from '@svc/contracts'
+import type {
+  ChatMessage,
+  ChatTool,
+  InferenceChatEvent,
+  InferencePrompt,
+  OpenAiTarget,
+  RemoteModel
+} from '@svc/contracts'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
@@ -28,11 +35,15 @@ export class OpenAiWire implements Wire {
 
   async *chat(request: FilledRequest, signal: AbortSignal): AsyncGenerator<InferenceChatEvent, void> {
     const { prompt } = request
+    const { hosted } = this.#options
     const raw = prompt?.raw === true
-    const response = await this.#fetch(raw ? '/v1/completions' : '/v1/chat/completions', {
+    const body = raw ? toCompletionBody(request, prompt.text) : toChatBody(request)
+    const response = await this.#fetch(hosted?.chatUrl ?? (raw ? '/v1/completions' : '/v1/chat/completions'), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(raw ? toCompletionBody(request, prompt.text) : toChatBody(request)),
+      body: JSON.stringify(
+        hosted === undefined ? body : { ...renameFields(body, hosted.fields ?? {}), ...hosted.body }
+      ),
       signal
     })
     const answer = new ReplyAssembler()
@@ -47,19 +58,24 @@ export class OpenAiWire implements Wire {
 
   async #fetch(path: string, init: RequestInit): Promise<Response> {
     const headers = { ...init.headers, ...headersOf(this.#options) }
-    const response = await fetch(`${this.#options.url}${path}`, { ...init, headers })
+    const url = path.startsWith('/') ? `${this.#options.url}${path}` : path
+    // A redirect would send the key and the prompt to another server.
+    const response = await fetch(url, { ...init, headers, redirect: this.#options.hosted ? 'error' : 'follow' })
     if (response.ok) return response
     throw await failureOf(response)
   }
 }
 
 interface Chunk {
+  readonly id?: string
   readonly model?: string
   readonly error?: { readonly message?: string; readonly code?: unknown }
   readonly choices?: readonly {
     /** Set in responses of `/v1/completions`. */
     readonly text?: string | null
     readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null } & {
+      /** OpenRouter's and Cerebras's name of `reasoning_content`. */
+      readonly reasoning?: string | null
       readonly tool_calls?: readonly {
         readonly index: number
         readonly id?: string
@@ -68,7 +84,12 @@ interface Chunk {
     }
     readonly finish_reason?: string | null
   }[]
-  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
+  readonly usage?: {
+    readonly prompt_tokens?: number
+    readonly completion_tokens?: number
+    /** US dollars; only from OpenRouter. */
+    readonly cost?: unknown
+  } | null
 }
 
 /** Joins the chunks of an answer: tool call arguments arrive in pieces, token counts after the last text. */
@@ -76,20 +97,23 @@ class ReplyAssembler {
   readonly #calls: { id: string; name: string; arguments: string }[] = []
   #finish: string | null = null
   #model: string | undefined
+  #id: string | undefined
   #usage: Chunk['usage'];
 
-  *take({ model, error, choices = [], usage }: Chunk): Generator<InferenceChatEvent> {
+  *take({ id: answerId, model, error, choices = [], usage }: Chunk): Generator<InferenceChatEvent> {
     if (error !== undefined)
       throw new WireFailure(500, error.message ?? 'the server reports an error without a message')
     this.#model ??= model
+    this.#id ??= answerId
     this.#usage = usage ?? this.#usage
     const [choice] = choices
     if (choice === undefined) return
-    const { content, reasoning_content, tool_calls = [] } = choice.delta ?? {}
-    if (reasoning_content) yield { type: 'thinking', text: reasoning_content }
+    const { content, reasoning_content, reasoning, tool_calls } = choice.delta ?? {}
+    const thinking = reasoning_content || reasoning
+    if (thinking) yield { type: 'thinking', text: thinking }
     const text = content || choice.text
     if (text) yield { type: 'text', text }
-    for (const { index, id, function: called } of tool_calls) {
+    for (const { index, id, function: called } of tool_calls ?? []) {
       const call = (this.#calls[index] ??= { id: id ?? `call_${index}`, name: '', arguments: '' })
       call.name += called?.name ?? ''
       call.arguments += called?.arguments ?? ''
@@ -112,7 +136,9 @@ class ReplyAssembler {
         completionTokens: this.#usage?.completion_tokens ?? 0,
         promptMs: null,
         completionMs: null
-      }
+      },
+      ...(typeof this.#usage?.cost === 'number' && this.#usage.cost >= 0 ? { costUsd: this.#usage.cost } : {}),
+      ...(typeof this.#id === 'string' ? { requestId: this.#id } : {})
     }
   }
 }
@@ -153,6 +179,17 @@ function toSampling({ model, temperature, topP, maxTokens, seed, stop }: FilledR
     ...(seed === undefined ? {} : { seed }),
     ...(stop === undefined ? {} : { stop })
   }
+}
+
+function renameFields(
+  body: Readonly<Record<string, unknown>>,
+  names: NonNullable<OpenAiTarget['fields']>
+): Record<string, unknown> {
+  const renamed = Object.entries(body).flatMap(([field, value]) => {
+    const name = field in names ? names[field as keyof typeof names] : field
+    return name === null || name === undefined ? [] : [[name, value] as const]
+  })
+  return Object.fromEntries(renamed)
 }
 
 function promptMessages({ text, system }: InferencePrompt): readonly ChatMessage[] {

@@ -41,7 +41,6 @@ export const listModels = defineOperation({
     http: { method: 'GET', path: '/api/inference/models' },
     mcp: {
       name: 'svc_inference_models',
-      aliases: ['svc_list_models'],
       toolsets: ['models'],
       use: 'What the configured server can load. What is loaded now: svc_inference_running.'
     },

@@ -1,8 +1,10 @@
 import {
   inferenceClient,
+  inferenceProviders,
   inferenceRouter,
   kernelAdmin,
   kernelPort,
+  localInference,
   modelAnswer,
   modelAnswered,
   modelHooks,
@@ -36,13 +38,14 @@ export default definePlugin({
     admin: kernelAdmin,
     kernel: kernelPort,
     server: ref(ownModelServer),
-    router: ref(inferenceRouter)
+    router: ref(inferenceRouter),
+    providers: ref(inferenceProviders)
   },
-  provides: [inferenceClient],
+  provides: [inferenceClient, localInference],
   hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
   operations: [listModels, listRunning, showModel, checkModel, askModel],
   commands: [chatCommand],
-  activate(ctx, { admin, kernel, server, router }) {
+  activate(ctx, { admin, kernel, server, router, providers }) {
     const routerUrl = () => router?.available?.url
     const client = new ModelServerClient(() => ctx.config, {
       own: () => ownServer(admin, kernel?.stateRoot),
@@ -51,9 +54,11 @@ export default definePlugin({
         const url = routerUrl()
         return url === undefined ? configuredRouter(admin) : reachable(url)
       },
+      providers: () => providers?.available,
       passFor: url => ({ ...server?.available?.passFor(url), ...router?.available?.passFor(url) })
     })
     ctx.provide(inferenceClient, client)
+    ctx.provide(localInference, client.local)
     ctx.implement(listModels, listHandler(client))
     ctx.implement(listRunning, runningHandler(client))
     ctx.implement(showModel, showHandler(client))

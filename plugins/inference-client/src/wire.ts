@@ -1,9 +1,14 @@
-import type { InferenceChatEvent, InferenceChatRequest, RemoteModel, RunningModel } from '@svc/contracts'
+import type {
+  FilledChatRequest,
+  InferenceChatEvent,
+  OpenAiTarget,
+  RemoteModel,
+  RunningModel,
+  WireFailureError
+} from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 
-/** Chat request whose missing fields were filled from the settings. */
-export type FilledRequest = InferenceChatRequest &
-  Required<Pick<InferenceChatRequest, 'model' | 'temperature' | 'maxTokens'>>
+export type FilledRequest = FilledChatRequest
 
 /** Client of one server in one format. Methods throw {@link WireFailure}, or the errors of `fetch`. */
 export interface Wire {
@@ -20,16 +25,18 @@ export interface WireOptions {
   readonly apiKey: string | undefined
   /** Returns headers that identify the client to the model server in this process; see `OwnModelServer`. */
   readonly passFor?: ((url: string) => Readonly<Record<string, string>>) | undefined
+  /** Differences of a hosted provider from the server of a base URL, in OpenAI's format. */
+  readonly hosted?: Omit<OpenAiTarget, 'apiKey'>
 }
 
 /** Returns the headers of every request. */
-export function headersOf({ url, apiKey, passFor }: WireOptions): Record<string, string> {
+export function headersOf({ url, apiKey, passFor, hosted }: WireOptions): Record<string, string> {
   const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`
-  return { ...passFor?.(url), ...defined({ authorization }) }
+  return { ...passFor?.(url), ...hosted?.headers, ...defined({ authorization }) }
 }
 
 /** Error response of the server. */
-export class WireFailure extends Error {
+export class WireFailure extends Error implements WireFailureError {
   override readonly name = 'WireFailure'
   readonly status: number
   /** Retry delay in milliseconds, if the server sends one. */

@@ -1,0 +1,12 @@
+// Exports for tests.
+export { CATEGORIES, categoryOf } from './choice/categories.ts'
+export { type Attempts, type ChoiceInput, choose, fallback } from './choice/choose.ts'
+export { componentsOf, scoreOf } from './choice/score.ts'
+export { DEFAULT_WEIGHTS, parseWeights, weightsFor } from './choice/weights.ts'
+export { HOSTED, HOSTED_NAMES } from './provider-list.ts'
+export { bootstrapModels } from './registry/bootstrap.ts'
+export { nameOf, toEntry } from './registry/entry.ts'
+export { parseModels } from './registry/models-file.ts'
+export { defaultLimits, limitOf, readLimits } from './usage/limits.ts'
+export { bestProvider, Standings } from './usage/standing.ts'
+export { FenceFilter } from './wires/fences.ts'

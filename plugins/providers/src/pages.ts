@@ -1,0 +1,94 @@
+import { dashboardCards, dashboardPages, type View } from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+
+const USAGE = 'providers/usage'
+const EMPTY = 'Calls of models appear here. Ask one with svc model chat, or set the key of a provider.'
+const month = { days: { value: 30 } } as const
+
+const byModel: View = {
+  kind: 'table',
+  operation: 'models.usage',
+  input: month,
+  rows: 'usage',
+  key: 'key',
+  columns: [
+    { field: 'date', title: 'Day (UTC)' },
+    { field: 'provider', title: 'Provider' },
+    { field: 'model', title: 'Model', format: 'code' },
+    { field: 'calls', title: 'Calls', format: 'number' },
+    { field: 'tokens_in', title: 'Input', format: 'tokens' },
+    { field: 'tokens_out', title: 'Output', format: 'tokens' },
+    { field: 'cost_usd', title: 'Cost in USD' },
+    { field: 'limited', title: 'Cools down', format: 'boolean' }
+  ],
+  sort: '-date',
+  empty: EMPTY
+}
+
+const providers: View = {
+  kind: 'table',
+  operation: 'models.usage',
+  rows: 'providers',
+  key: 'provider',
+  columns: [
+    { field: 'provider', title: 'Provider' },
+    { field: 'has_key', title: 'Has a key', format: 'boolean' },
+    { field: 'calls', title: 'Calls today', format: 'number' },
+    { field: 'remaining', title: 'Calls left today', format: 'number' },
+    { field: 'limited', title: 'Cools down', format: 'boolean' }
+  ],
+  empty: 'No provider is allowed by plugins.providers.allowed.'
+}
+
+const costs: View = {
+  kind: 'chart',
+  operation: 'models.usage',
+  input: month,
+  rows: 'days',
+  x: 'at',
+  series: [{ field: 'cost_usd', label: 'Cost in USD', format: 'number' }],
+  empty: EMPTY
+}
+
+const models: View = {
+  kind: 'table',
+  operation: 'models.list',
+  rows: 'models',
+  key: 'name',
+  columns: [
+    { field: 'name', title: 'Model', format: 'code' },
+    { field: 'provider', title: 'Provider' },
+    { field: 'cost_per_1k_input', title: 'USD for 1,000 input tokens' },
+    { field: 'cost_per_1k_output', title: 'USD for 1,000 output tokens' },
+    { field: 'capabilities.max_context', title: 'Context', format: 'tokens' },
+    { field: 'remaining', title: 'Calls left today', format: 'number' }
+  ],
+  empty: 'Usable models appear here. svc models list --all shows why others are not usable.'
+}
+
+export function contributePages(ctx: Pick<PluginContext, 'contribute'>): void {
+  ctx.contribute(dashboardPages, {
+    path: USAGE,
+    title: 'Model usage',
+    summary: 'Calls, tokens and costs by provider and model, and the quotas',
+    icon: 'activity',
+    section: 'observe',
+    order: 40,
+    view: {
+      kind: 'tabs',
+      items: [
+        { title: 'Usage', view: byModel },
+        { title: 'Costs by day', view: costs },
+        { title: 'Providers', view: providers },
+        { title: 'Models', view: models }
+      ]
+    }
+  })
+  ctx.contribute(dashboardCards, {
+    title: 'Providers of models',
+    size: 'm',
+    order: 64,
+    view: providers,
+    link: { page: USAGE }
+  })
+}

@@ -1,0 +1,151 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseStore, InferenceChatRequest, LocalLane } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import { categoryOf } from './choice/categories.ts'
+import type { ChoiceInput } from './choice/choose.ts'
+import { needsOf } from './choice/needs.ts'
+import { parseWeights, weightsFor } from './choice/weights.ts'
+import { type LocalProbe, LocalProber } from './local-probe.ts'
+import { ProviderAccess } from './provider-access.ts'
+import { type Registry, type RegistryPlaces, RegistrySource } from './registry/registry.ts'
+import type { Selections } from './selections.ts'
+import { profileOf, type Settings, usesLocalServers } from './settings.ts'
+import type { UsageLedger } from './usage/ledger.ts'
+import { type Limits, readLimits } from './usage/limits.ts'
+import { Standings } from './usage/standing.ts'
+
+const DEFAULT_COMPLEXITY = 5
+
+export interface PlannerParts {
+  readonly settings: () => Settings
+  readonly ledger: UsageLedger
+  readonly selections: Selections
+  readonly store: () => DatabaseStore | undefined
+  readonly log: Logger
+}
+
+/** Input of a choice, and what it was made from. */
+export interface Plan {
+  readonly input: ChoiceInput
+  readonly registry: Registry
+  readonly standings: Standings
+  readonly access: ProviderAccess
+}
+
+/** Collects everything that the choice of a model depends on. */
+export class Planner {
+  readonly prober = new LocalProber()
+  readonly registry: RegistrySource
+  readonly #parts: PlannerParts
+  #limits: { readonly key: string; readonly limits: Promise<Limits> } | undefined
+
+  constructor(parts: PlannerParts) {
+    this.#parts = parts
+    this.registry = new RegistrySource(() => placesOf(parts.settings(), process.env), parts.log)
+  }
+
+  async plan(
+    request: InferenceChatRequest,
+    local: LocalLane,
+    options: { readonly refresh?: boolean } = {}
+  ): Promise<Plan> {
+    const { ledger, selections } = this.#parts
+    const settings = this.#parts.settings()
+    const access = new ProviderAccess(settings)
+    const { purpose = {}, signal } = request
+    const isAllowed = usesLocalServers(profileOf(settings)) && access.isAllowed('ollama')
+    const [registry, probe, rows, limits, selected, freeOnly] = await Promise.all([
+      this.registry.load(local.model, { ...options, ...(signal === undefined ? {} : { signal }) }),
+      isAllowed ? this.prober.probe(local, signal) : Promise.resolve<LocalProbe>({ isReachable: false, offered: [] }),
+      ledger.rows(),
+      this.#readLimits(settings),
+      selections.of(purpose.session),
+      this.#hasSpent(settings, purpose.session)
+    ])
+    const standings = new Standings(rows, limits, Date.now())
+    const category = categoryOf(purpose.category)
+    const needs = needsOf(request, category, request.maxTokens ?? local.defaults.maxTokens)
+    const { complexity = DEFAULT_COMPLEXITY, costPreference = null } = purpose
+    const input: ChoiceInput = {
+      models: registry.models.map(entry =>
+        entry.provider === 'custom' && entry.url === null && settings.custom_url !== undefined
+          ? { ...entry, url: settings.custom_url }
+          : entry
+      ),
+      premium: registry.premium,
+      requested: request.model === undefined || request.model === local.model ? null : request.model,
+      selected: selected?.model ?? null,
+      previous: selections.previous(purpose.session),
+      needs,
+      category,
+      isLatencyCritical: purpose.latencyCritical === true,
+      freeOnly,
+      local: { isAllowed, isReachable: probe.isReachable, model: local.model, offered: probe.offered },
+      hasKey: name => access.hasKey(name),
+      isAllowed: name => access.isAllowed(name),
+      standingOf: entry => standings.of(entry),
+      score: {
+        weights: weightsFor(parseWeights(settings.priority), { complexity, costPreference }),
+        promptTokens: needs.promptTokens,
+        isMobile: profileOf(settings).startsWith('mobile_'),
+        fillsGap: false
+      },
+      preferred: settings.strategy === 'provider_auto' ? undefined : (settings.preferred_model ?? null),
+      gemini: {
+        policy: settings.gemini_policy,
+        openrouter: settings.openrouter_gemini_model,
+        google: settings.google_gemini_model
+      }
+    }
+    return { input, registry, standings, access }
+  }
+
+  /** Returns the limits; the file is read again when the settings change, and at most every second. */
+  #readLimits(settings: Settings): Promise<Limits> {
+    const { daily_limit, limited_providers, daily_limits_file, daily_limits_json } = settings
+    const second = daily_limits_file === undefined ? 0 : Math.floor(performance.now() / 1_000)
+    const key = JSON.stringify([daily_limit, limited_providers, daily_limits_file, daily_limits_json, second])
+    if (this.#limits?.key !== key) {
+      this.#limits = {
+        key,
+        limits: readLimits(settings as Parameters<typeof readLimits>[0], problem => this.#warn(problem))
+      }
+    }
+    return this.#limits.limits
+  }
+
+  readonly #warned = new Set<string>()
+
+  #warn(problem: string): void {
+    if (this.#warned.has(problem)) return
+    this.#warned.add(problem)
+    this.#parts.log.warn('daily limits of providers', { problem })
+  }
+
+  /** True if the session has spent its budget, by the costs that the orchestrator recorded. */
+  async #hasSpent({ session_max_cost_usd: limit }: Settings, session: string | undefined): Promise<boolean> {
+    const store = this.#parts.store()
+    if (limit === undefined || session === undefined || store === undefined) return false
+    try {
+      const { rows } = await store.query('SELECT sum(cost_usd) FROM cost_records WHERE session_id = ?', [session])
+      return Number(rows[0]?.[0] ?? 0) > limit
+    } catch (error) {
+      this.#warn(`the costs of a session are not readable: ${String(error)}`)
+      return false
+    }
+  }
+}
+
+/** Returns the files and addresses of the registry. */
+export function placesOf(settings: Settings, env: NodeJS.ProcessEnv): RegistryPlaces {
+  const access = new ProviderAccess(settings)
+  const config = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config')
+  return {
+    modelsFile: settings.models_file ?? join(config, 'svc', 'models.toml'),
+    catalogCache: settings.catalog_cache ?? join(env.HOME || homedir(), '.vox', 'cache', 'model-catalog.v1.json'),
+    catalogUrl: settings.catalog_url,
+    refreshMs: settings.catalog_refresh_s * 1_000,
+    readsCatalog: access.hasKey('openrouter') && access.isAllowed('openrouter')
+  }
+}

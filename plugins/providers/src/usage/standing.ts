@@ -1,0 +1,76 @@
+import type { Standing } from '../choice/score.ts'
+import { type HostedName, PROVIDERS, type ProviderName } from '../provider-list.ts'
+import type { ModelEntry } from '../registry/entry.ts'
+import type { UsageRow } from './ledger.ts'
+import { type Limits, limitOf, usageModel } from './limits.ts'
+
+/** Calls that are left, and marks, from the rows of today. */
+export class Standings {
+  readonly #limits: Limits
+  readonly #now: number
+  readonly #calls = new Map<string, number>()
+  readonly #coolDowns = new Map<string, number>()
+
+  /** `now`: Unix milliseconds. */
+  constructor(rows: readonly UsageRow[], limits: Limits, now: number) {
+    this.#limits = limits
+    this.#now = now
+    for (const { provider, model, calls, cool_down_until } of rows) {
+      const name = `${provider}/${model}`
+      this.#calls.set(name, (this.#calls.get(name) ?? 0) + calls)
+      this.#calls.set(provider, (this.#calls.get(provider) ?? 0) + calls)
+      if (cool_down_until !== null) {
+        this.#coolDowns.set(name, Math.max(cool_down_until, this.#coolDowns.get(name) ?? 0))
+      }
+    }
+  }
+
+  of(entry: Pick<ModelEntry, 'provider' | 'id'>): Standing {
+    const name = `${entry.provider}/${usageModel(entry)}`
+    const wait = (this.#coolDowns.get(name) ?? 0) - this.#now
+    const limit = limitOf(this.#limits, entry)
+    const used = limit?.scope === 'provider' ? this.#calls.get(entry.provider) : this.#calls.get(name)
+    return {
+      remaining: limit === null ? null : Math.max(0, limit.calls - (used ?? 0)),
+      isRateLimited: wait > 0,
+      retryAfterMs: wait > 0 ? wait : null
+    }
+  }
+
+  /** True if the model was marked today, even if it is usable again. */
+  wasMarked(entry: Pick<ModelEntry, 'provider' | 'id'>): boolean {
+    return this.#coolDowns.has(`${entry.provider}/${usageModel(entry)}`)
+  }
+
+  /** Calls that a provider has left today; null if it is unlimited. */
+  remaining(provider: ProviderName): number | null {
+    const limit = this.#limits.get(`${provider}/*`)
+    return limit === undefined ? null : Math.max(0, limit - (this.#calls.get(provider) ?? 0))
+  }
+
+  /** Calls of a provider today. */
+  calls(provider: ProviderName): number {
+    return this.#calls.get(provider) ?? 0
+  }
+
+  /** True while a model of the provider cools down. */
+  isLimited(provider: ProviderName): boolean {
+    return [...this.#coolDowns].some(([name, until]) => name.startsWith(`${provider}/`) && until > this.#now)
+  }
+}
+
+/**
+ * Returns the provider with the most calls left, of those with a key and without a mark; the local server, if none is
+ * left; null if that is excluded too.
+ */
+export function bestProvider(
+  standings: Standings,
+  hasKey: (provider: HostedName) => boolean,
+  localIsAllowed: boolean
+): ProviderName | null {
+  const left = (name: ProviderName): number => standings.remaining(name) ?? Number.POSITIVE_INFINITY
+  const [best] = PROVIDERS.filter(
+    name => name !== 'ollama' && hasKey(name) && !standings.isLimited(name) && left(name) > 0
+  ).sort((a, b) => (left(a) === left(b) ? 0 : left(b) - left(a)))
+  return best ?? (localIsAllowed ? 'ollama' : null)
+}
