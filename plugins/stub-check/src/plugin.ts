@@ -1,0 +1,71 @@
+import { userInfo } from 'node:os'
+import { databaseStore, kernelPort, rewardEvents, stubScanner } from '@svc/contracts'
+import { definePlugin, errorMessage } from '@svc/plugin-sdk'
+import { Checker } from './checker.ts'
+import { stubCheckCommand } from './command.ts'
+import { rulesHandler, rulesOperation, STUB_CHECK_TOPIC, scanHandler, scanOperation } from './operations.ts'
+import { unresolvedNames } from './programs.ts'
+import { rewardFor } from './reward.ts'
+import { runStubCheck } from './run-command.ts'
+import type { ProjectScan } from './scan/project-scan.ts'
+import { type Settings, settings } from './settings.ts'
+import { StoredState } from './store/stored-state.ts'
+import { Tables } from './store/tables.ts'
+
+export default definePlugin({
+  name: 'stub-check',
+  summary: 'Finds placeholders, hazards and copied code in source files',
+  config: settings,
+  requires: { kernel: kernelPort },
+  optional: { store: databaseStore },
+  provides: [stubScanner],
+  hooks: [rewardEvents],
+  operations: [scanOperation, rulesOperation],
+  commands: [stubCheckCommand],
+  permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true, worker: true },
+  activate(ctx, { kernel, store }) {
+    const { projectRoot } = ctx
+    const state = store === undefined ? null : new StoredState(new Tables(store), kernel.repositoryId)
+    const checker = new Checker({
+      settings: () => ctx.config as Settings,
+      projectRoot,
+      log: ctx.log,
+      check: unresolvedNames((id, input, signal) => ctx.callById(id, input, { signal })),
+      stored: () => state
+    })
+    ctx.effect('threads of scans', () => checker.close())
+    ctx.provide(stubScanner, checker)
+    const user = userName()
+    const scanned = async (path: string, scan: ProjectScan): Promise<void> => {
+      ctx.changed(STUB_CHECK_TOPIC)
+      try {
+        const event = await rewardFor(path, scan.findings, user, state)
+        if (event !== null) await ctx.trigger(rewardEvents, event)
+      } catch (error) {
+        ctx.log.warn('a reward event could not be sent', { reason: errorMessage(error) })
+      }
+    }
+    ctx.implement(scanOperation, scanHandler(checker, ctx.version, scanned))
+    ctx.implement(rulesOperation, rulesHandler)
+    ctx.command(
+      stubCheckCommand.command,
+      runStubCheck({
+        checker,
+        projectRoot,
+        version: ctx.version,
+        user,
+        safeMode: () => (ctx.config as Settings).safe_mode,
+        stored: () => state,
+        scanned
+      })
+    )
+  }
+})
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'local-user'
+  }
+}

@@ -1,0 +1,275 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { isAbsolute, join, resolve } from 'node:path'
+import type { StubFinding, StubSeverity } from '@svc/contracts'
+import { type CommandHandler, type CommandIo, errorMessage, isSvcError } from '@svc/plugin-sdk'
+import type { Checker } from './checker.ts'
+import { SCANNED_EXTENSIONS } from './engine/language.ts'
+import { stubCheckErrors } from './errors.ts'
+import { type Comparison, compare, MAX_LISTED, parseBaseline, printBaseline } from './policy/baseline.ts'
+import { type GateKind, judgeBudget, parseBudget } from './policy/budget.ts'
+import { applyFixes, type Fix, planFixes } from './policy/fixes.ts'
+import { failing, isAtLeast, type RunMode } from './policy/severity.ts'
+import { parsePlaceSuppressions } from './policy/suppressions.ts'
+import { envelopeOf } from './report/envelope.ts'
+import { type Format, render } from './report/formats.ts'
+import { ingestFindings } from './report/ingest.ts'
+import { tasksOf } from './report/tasks.ts'
+import type { ProjectScan } from './scan/project-scan.ts'
+import type { StoredState } from './store/stored-state.ts'
+
+interface Input {
+  readonly path: string
+  readonly mode: RunMode
+  readonly format?: Format
+  readonly severity: StubSeverity
+  readonly suggest_fixes: boolean
+  readonly rules?: string
+  readonly exclude: readonly string[]
+  readonly langs?: string
+  readonly baseline?: string
+  readonly save_baseline?: string
+  readonly task_list: boolean
+  readonly import_suppressions?: string
+  readonly ingest_findings?: string
+  readonly fix_pipeline: boolean
+  readonly fix_pipeline_apply: boolean
+  readonly gate?: GateKind
+  readonly gate_budget_path?: string
+}
+
+/** The schema of a command does not fill in defaults. */
+const DEFAULTS = {
+  path: '.',
+  mode: 'legacy',
+  severity: 'warning',
+  suggest_fixes: false,
+  exclude: [],
+  task_list: false,
+  fix_pipeline: false,
+  fix_pipeline_apply: false
+} as const satisfies Partial<Input>
+
+export interface CommandParts {
+  readonly checker: Checker
+  readonly projectRoot: string
+  readonly version: string
+  readonly user: string
+  readonly safeMode: () => boolean
+  readonly stored: () => StoredState | null
+  /** Called with all findings of each scan. */
+  readonly scanned: (path: string, scan: ProjectScan) => Promise<void>
+}
+
+/**
+ * Returns the handler of `svc stub-check`. Exit codes: 0; 1 for findings that fail the run, for a baseline or a budget that is
+ * exceeded; 2 for options that cannot be combined.
+ */
+export function runStubCheck(parts: CommandParts): CommandHandler {
+  return async (raw, io) => {
+    const input: Input = { ...DEFAULTS, ...(raw as unknown as Partial<Input>) }
+    try {
+      return await run(parts, input, io)
+    } catch (error) {
+      if (!isSvcError(error)) throw error
+      const { code, message, hint } = error
+      io.stderr.write(
+        io.json
+          ? `${JSON.stringify({ error: { code, message, hint } })}\n`
+          : `error: ${message}\n${hint === undefined ? '' : `  hint: ${hint}\n`}`
+      )
+      return code === 'STB_OPTIONS_CONFLICT' || code === 'STB_RULE_UNKNOWN' ? 2 : 1
+    }
+  }
+}
+
+async function run(parts: CommandParts, input: Input, io: CommandIo): Promise<number> {
+  checkOptions(parts, input)
+  const { projectRoot, stored } = parts
+  const format = input.format ?? (io.json ? 'json' : 'terminal')
+  const notes: string[] = []
+  if (input.import_suppressions !== undefined) notes.push(await importSuppressions(parts, input.import_suppressions))
+  const scan = await scanned(parts, input, io)
+  const shown = scan.findings.filter(({ severity }) => isAtLeast(severity, input.severity))
+  const envelope = envelopeOf({ ...scan, notes: [...notes, ...scan.notes] }, shown, parts.version)
+  const colour = io.stdout.isTTY === true && (process.env.NO_COLOR ?? '') === ''
+  if (input.task_list) {
+    const tasks = tasksOf(shown)
+    io.stdout.write(
+      format === 'terminal' || format === 'markdown'
+        ? tasks.map(({ task }) => `- [ ] ${task}\n`).join('')
+        : `${JSON.stringify({ schema_version: 1, tasks }, null, 2)}\n`
+    )
+    await stored()?.saveTasks(parts.user, input.path, shown.length, JSON.stringify(tasks))
+  } else io.stdout.write(render(envelope, format, { suggest: input.suggest_fixes, colour }))
+
+  if (input.save_baseline !== undefined) await saveBaseline(parts, input.save_baseline, input.path, scan.findings)
+  if (input.fix_pipeline) {
+    const fixes = await planFixes(projectRoot, scan.findings)
+    io.stderr.write(fixText(fixes))
+    if (input.fix_pipeline_apply) io.stderr.write(`wrote ${await applyFixes(projectRoot, fixes)} files\n`)
+  }
+  let isFailed = false
+  if (input.gate !== undefined && input.gate_budget_path !== undefined) {
+    const budget = parseBudget(
+      await readText(projectRoot, input.gate_budget_path, 'STB_BUDGET_INVALID'),
+      input.gate_budget_path
+    )
+    const { exceeded, lowered } = judgeBudget(input.gate, scan.findings, budget)
+    for (const row of exceeded) io.stderr.write(`${row.rule_id}: ${row.count} findings, the budget is ${row.budget}\n`)
+    for (const row of lowered)
+      io.stderr.write(`${row.rule_id}: ${row.count} findings, lower the budget of ${row.budget}\n`)
+    if (exceeded.length > 0) isFailed = true
+    if (input.baseline === undefined) return isFailed ? 1 : 0
+  }
+  if (input.baseline !== undefined) {
+    const compared = compare(await readBaseline(parts, input.baseline, input.path), scan.findings)
+    io.stderr.write(comparisonText(compared, input.baseline))
+    return isFailed || compared.added.length + compared.raised.length > 0 ? 1 : 0
+  }
+  return isFailed || (input.save_baseline === undefined && failing(scan.findings, input.mode).length > 0) ? 1 : 0
+}
+
+function checkOptions({ safeMode, stored }: CommandParts, input: Input): void {
+  const conflict = (message: string, hint: string) => stubCheckErrors.create('STB_OPTIONS_CONFLICT', message, { hint })
+  if ((input.gate === undefined) !== (input.gate_budget_path === undefined))
+    throw conflict('--gate and --gate-budget-path need each other', 'pass both')
+  if (input.fix_pipeline_apply && !input.fix_pipeline)
+    throw conflict('--fix-pipeline-apply needs --fix-pipeline', 'pass both')
+  if (input.fix_pipeline_apply && safeMode())
+    throw stubCheckErrors.create('STB_FIX_REFUSED', 'fixes are not written in safe mode', {
+      hint: 'set plugins.stub-check.safe_mode to false'
+    })
+  if (
+    input.ingest_findings !== undefined &&
+    (input.fix_pipeline || input.rules !== undefined || input.langs !== undefined || input.exclude.length > 0)
+  )
+    throw conflict(
+      '--ingest-findings does not scan, so --rules, --langs, --exclude and --fix-pipeline have no effect',
+      'leave them out'
+    )
+  const named = [input.baseline, input.save_baseline].some(name => name !== undefined && !isFile(name))
+  if ((named || input.import_suppressions !== undefined) && stored() === null)
+    throw stubCheckErrors.create(
+      'STB_DATABASE_MISSING',
+      'named baselines and imported suppressions need the database',
+      {
+        hint: 'name a .json file, or enable the plugin database'
+      }
+    )
+}
+
+async function scanned(parts: CommandParts, input: Input, io: CommandIo): Promise<ProjectScan> {
+  if (input.ingest_findings !== undefined)
+    return ingestFindings(
+      await readText(parts.projectRoot, input.ingest_findings, 'STB_FINDINGS_INVALID'),
+      input.ingest_findings
+    )
+  const scan = await parts.checker.scan(
+    {
+      path: input.path,
+      rules: listOf(input.rules),
+      exclude: input.exclude,
+      langs: langsOf(input.langs),
+      confined: false
+    },
+    io.signal
+  )
+  await parts.scanned(input.path, scan)
+  return scan
+}
+
+function listOf(text: string | undefined): readonly string[] | null {
+  return text === undefined
+    ? null
+    : text
+        .split(',')
+        .map(each => each.trim())
+        .filter(each => each !== '')
+}
+
+function langsOf(text: string | undefined): readonly string[] | null {
+  const langs = listOf(text)
+  const unknown = langs?.find(each => SCANNED_EXTENSIONS[each] === undefined)
+  if (unknown !== undefined)
+    throw stubCheckErrors.create('STB_OPTIONS_CONFLICT', `--langs: ${unknown} is not a scanned extension`, {
+      hint: `use ${Object.keys(SCANNED_EXTENSIONS).join(', ')}`
+    })
+  return langs
+}
+
+/** True for the path of a file, false for a name in the database. */
+function isFile(name: string): boolean {
+  return name.includes('/') || name.includes('\\') || name.endsWith('.json')
+}
+
+async function readText(
+  root: string,
+  file: string,
+  code: 'STB_BUDGET_INVALID' | 'STB_FINDINGS_INVALID' | 'STB_BASELINE_INVALID' | 'STB_SUPPRESSIONS_INVALID'
+): Promise<string> {
+  try {
+    return await readFile(isAbsolute(file) ? file : join(root, file), 'utf8')
+  } catch (error) {
+    throw stubCheckErrors.create(code, `${file} cannot be read: ${errorMessage(error)}`, {
+      hint: 'name a file that exists'
+    })
+  }
+}
+
+async function importSuppressions({ projectRoot, stored }: CommandParts, file: string): Promise<string> {
+  const places = parsePlaceSuppressions(await readText(projectRoot, file, 'STB_SUPPRESSIONS_INVALID'), file)
+  const added = (await stored()?.importPlaces(places)) ?? 0
+  return `${added} of ${places.length} suppressions of ${file} are new`
+}
+
+async function saveBaseline(
+  parts: CommandParts,
+  name: string,
+  path: string,
+  findings: readonly StubFinding[]
+): Promise<void> {
+  const text = printBaseline(findings)
+  if (!isFile(name)) return void (await parts.stored()?.saveBaseline(name, path, text))
+  await writeFile(resolve(parts.projectRoot, name), text).catch(error => {
+    throw stubCheckErrors.create('STB_BASELINE_INVALID', `${name} cannot be written: ${errorMessage(error)}`, {
+      hint: 'name a file in a folder that exists'
+    })
+  })
+}
+
+async function readBaseline(parts: CommandParts, name: string, path: string) {
+  const text = isFile(name)
+    ? await readText(parts.projectRoot, name, 'STB_BASELINE_INVALID')
+    : await parts.stored()?.baseline(name, path)
+  if (text === null || text === undefined)
+    throw stubCheckErrors.create('STB_BASELINE_UNKNOWN', `no baseline is called ${name}`, {
+      hint: `save it: svc stub-check --save-baseline ${name}`
+    })
+  return parseBaseline(text, name)
+}
+
+function comparisonText({ added, raised, gone }: Comparison, name: string): string {
+  const lines: string[] = []
+  const list = (title: string, findings: readonly StubFinding[]): void => {
+    if (findings.length === 0) return
+    lines.push(`${findings.length} ${title}:`)
+    for (const { file, line, severity, message, ruleId } of findings.slice(0, MAX_LISTED))
+      lines.push(`  ${file}:${line}: ${severity}: ${message} [${ruleId}]`)
+    if (findings.length > MAX_LISTED) lines.push(`  … and ${findings.length - MAX_LISTED} more`)
+  }
+  list(`findings that ${name} does not have`, added)
+  list(`findings that are more severe than in ${name}`, raised)
+  if (gone > 0) lines.push(`${gone} findings of ${name} are gone; save it again, so that they cannot come back`)
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`
+}
+
+function fixText(fixes: readonly Fix[]): string {
+  if (fixes.length === 0) return 'no finding can be fixed automatically\n'
+  return fixes
+    .map(({ file, line, before, after, ruleId }) =>
+      line === 0
+        ? `${file}: ${before} becomes ${after} [${ruleId}]\n`
+        : `${file}:${line} [${ruleId}]\n- ${before}\n${after === '' ? '' : `+ ${after}\n`}`
+    )
+    .join('')
+}

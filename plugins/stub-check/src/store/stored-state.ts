@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import type { SqlStatement } from '@svc/contracts'
+import type { ScanOptions } from '../engine/scan-file.ts'
+import type { PlaceSuppression } from '../policy/suppressions.ts'
+import { rulesVersion } from '../rules/catalog.ts'
+import type { KnownResult, ScanCache } from '../scan/project-scan.ts'
+import type { ScanResult } from '../worker/protocol.ts'
+import type { Tables } from './tables.ts'
+
+/** What the plugin keeps in the database: results of unchanged files, baselines, suppressions, tasks and signals. */
+export class StoredState {
+  readonly #tables: Tables
+  readonly #repositoryId: string
+  readonly cache: ScanCache
+
+  constructor(tables: Tables, repositoryId: string) {
+    this.#tables = tables
+    this.#repositoryId = repositoryId
+    this.cache = { known: options => this.#known(options), store: (results, options) => this.#store(results, options) }
+  }
+
+  async places(): Promise<readonly PlaceSuppression[]> {
+    const rows = await this.#tables.rows('SELECT path, line, rule_id, reason FROM toestub_suppressions ORDER BY id')
+    return rows.map(({ path, line, rule_id, reason }) => ({
+      path: String(path),
+      line: line === null || line === undefined ? null : Number(line),
+      rule: String(rule_id),
+      reason: String(reason)
+    }))
+  }
+
+  /** Returns how many of the suppressions are new. */
+  async importPlaces(places: readonly PlaceSuppression[]): Promise<number> {
+    return await this.#tables.write(
+      places.map(({ path, line, rule, reason }) => ({
+        sql: 'INSERT INTO toestub_suppressions (path, line, rule_id, reason) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+        parameters: [path, line, rule, reason]
+      }))
+    )
+  }
+
+  /** Returns the findings of a named baseline as JSON; null if it was never saved. */
+  async baseline(name: string, path: string): Promise<string | null> {
+    const [row] = await this.#tables.rows(
+      'SELECT findings_json FROM toestub_baselines WHERE name = ? AND run_scope = ?',
+      [name, this.#scope(path)]
+    )
+    return row === undefined ? null : String(row.findings_json)
+  }
+
+  async saveBaseline(name: string, path: string, findings: string): Promise<void> {
+    const sql = `INSERT INTO toestub_baselines (name, run_scope, findings_json, updated_at) VALUES (?, ?, ?, ?)
+      ON CONFLICT (name, run_scope) DO UPDATE SET findings_json = excluded.findings_json, updated_at = excluded.updated_at`
+    await this.#tables.write([{ sql, parameters: [name, this.#scope(path), findings, new Date().toISOString()] }])
+  }
+
+  async saveTasks(user: string, path: string, total: number, suggestions: string): Promise<void> {
+    const sql = `INSERT INTO toestub_task_queue (user_id, run_scope, total_findings, fix_suggestions_json, updated_at)
+      VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id, run_scope) DO UPDATE SET total_findings = excluded.total_findings,
+      fix_suggestions_json = excluded.fix_suggestions_json, updated_at = excluded.updated_at`
+    await this.#tables.write([
+      { sql, parameters: [user, this.#scope(path), total, suggestions, new Date().toISOString()] }
+    ])
+  }
+
+  /** Returns true the first time for a user, a path and a day such as `2026-01-31`. */
+  async isFirstSignal(user: string, path: string, day: string): Promise<boolean> {
+    const sql = 'INSERT INTO toestub_debt_signals (user_id, path, day) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
+    return (await this.#tables.write([{ sql, parameters: [user, this.#scope(path), day] }])) > 0
+  }
+
+  async #known(options: ScanOptions): Promise<ReadonlyMap<string, KnownResult>> {
+    const rows = await this.#tables.rows(
+      'SELECT path, content_hash, result_json FROM toestub_file_cache WHERE rules_version = ?',
+      [versionOf(options)]
+    )
+    return new Map(
+      rows.map(({ path, content_hash, result_json }) => [
+        this.#unscoped(String(path)),
+        { digest: String(content_hash), json: String(result_json) }
+      ])
+    )
+  }
+
+  async #store(results: readonly ScanResult[], options: ScanOptions): Promise<void> {
+    const version = versionOf(options)
+    const statements: SqlStatement[] = [
+      // Results of other rules are never read again; those of other options may be.
+      { sql: `DELETE FROM toestub_file_cache WHERE rules_version NOT LIKE ?`, parameters: [`${rulesVersion()}-%`] }
+    ]
+    for (const result of results) {
+      if (result.state !== 'scanned' || result.digest === '') continue
+      const path = this.#scope(result.path)
+      statements.push(
+        { sql: 'DELETE FROM toestub_file_cache WHERE path = ? AND rules_version = ?', parameters: [path, version] },
+        {
+          sql: 'INSERT INTO toestub_file_cache (path, content_hash, rules_version, result_json) VALUES (?, ?, ?, ?)',
+          parameters: [path, result.digest, version, JSON.stringify({ ...result, windows: [...result.windows] })]
+        }
+      )
+    }
+    await this.#tables.write(statements)
+  }
+
+  #scope(path: string): string {
+    return `${this.#repositoryId}:${path}`
+  }
+
+  #unscoped(path: string): string {
+    return path.startsWith(`${this.#repositoryId}:`) ? path.slice(this.#repositoryId.length + 1) : `\0${path}`
+  }
+}
+
+function versionOf({ rules, withoutRules, requiresRationale, project }: ScanOptions): string {
+  const options = createHash('sha256')
+    .update(JSON.stringify([rules, withoutRules, requiresRationale, project]))
+    .digest('hex')
+  return `${rulesVersion()}-${options.slice(0, 12)}`
+}
