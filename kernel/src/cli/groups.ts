@@ -29,5 +29,6 @@ export const GROUPS: Readonly<Record<string, string>> = {
   sessions: 'Show and reset sessions',
   speech: 'Transcribe speech',
   telemetry: 'Show recorded benchmarks, and upload payloads by command',
+  workspace: 'Show git state, check files and list modules of the project',
   workflow: 'Run workflows and follow them'
 }

@@ -75,7 +75,7 @@ export const checkOperation = defineOperation({
     mcp: {
       name: 'svc_compiler_check',
       toolsets: ['default', 'language'],
-      use: 'Reports the errors of vox source with their places, without running it.'
+      use: 'Reports the errors of vox source with their places, without running it. Other languages: svc_validate_file.'
     },
     rpc: true
   }

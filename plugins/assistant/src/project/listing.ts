@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { protection } from './protected-names.ts'
+import { protection } from '@svc/contracts'
 
 const run = promisify(execFile)
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
-import { protection } from './protected-names.ts'
+import { protection } from '@svc/contracts'
 
 export type FileRead =
   | { readonly path: string; readonly text: string; readonly truncated: boolean }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { protection } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import { errorMessage } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
 import { inProject } from './project-files.ts'
-import { protection } from './protected-names.ts'
 
 const EXTENSION = '.vox'
 

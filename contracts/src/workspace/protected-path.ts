@@ -9,6 +9,15 @@ const SECRETS = [
   /^(?:credentials|secrets?)(?:\.|$)/,
   /\.local\.toml$/
 ]
+/** Git pathspecs that exclude protected files from the output of a command. */
+export const PROTECTED_PATHSPECS: readonly string[] = [
+  ...[...FOLDERS].map(folder => `${folder}/**`),
+  ...['.env', '.env.*', '.npmrc', '.netrc', '.pypirc', '.pgpass', '.htpasswd', '.git-credentials', '.dockercfg'],
+  ...['id_rsa*', 'id_dsa*', 'id_ecdsa*', 'id_ed25519*'],
+  ...['pem', 'key', 'p12', 'pfx', 'jks', 'keystore', 'kdbx', 'asc', 'gpg'].map(ending => `*.${ending}`),
+  ...['credentials', 'credentials.*', 'secret', 'secret.*', 'secrets', 'secrets.*', '*.local.toml']
+].map(pattern => `:(exclude,glob,icase)**/${pattern}`)
+
 /** Matches names of example files, which contain no secrets. */
 const TEMPLATES = /\.(?:example|sample|template|dist)$/
 

@@ -1,0 +1,2 @@
+// Exports for tests. Sources import the files directly.
+export { type ChangedFile, type GitStatus, parseStatus } from './git-status.ts'
