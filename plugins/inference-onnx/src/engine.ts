@@ -151,7 +151,7 @@ export class OnnxEngine implements InferenceEngine {
     const runDirectory = resolve(options.runDirectory)
     const { slots: wantedSlots = 1 } = options
     if (wantedSlots !== 'auto') checkCount('slots', wantedSlots)
-    const threads = checkCount('threads', options.threads ?? this.#options.threads ?? (await physicalParallelism()))
+    const threads = checkCount('threads', options.threads ?? (await this.threads()))
     const report = (from: number, to: number, step: string) => (fraction: number) =>
       options.onProgress?.(from + (to - from) * fraction, step)
 
@@ -178,7 +178,7 @@ export class OnnxEngine implements InferenceEngine {
       signal,
       onProgress: report(progress.read, progress.digest, 'hashing the files')
     })
-    const hostRuntime = this.#openRuntime()
+    const hostRuntime = this.openRuntime()
     const runtime = device.runtime ?? hostRuntime
     const wanted = {
       quantization: options.quantization ?? this.#options.quantization ?? 'auto',
@@ -284,7 +284,13 @@ export class OnnxEngine implements InferenceEngine {
     })
   }
 
-  #openRuntime(): Runtime {
+  /** Threads of loads that name none. */
+  async threads(): Promise<number> {
+    return this.#options.threads ?? (await physicalParallelism())
+  }
+
+  /** Opens ONNX Runtime on the CPU; it is closed with the engine. */
+  openRuntime(): Runtime {
     const { runtime = 'auto', require = ownRequire() } = this.#options
     this.#runtime ??= openRuntime(runtime, require, reason =>
       this.#warn(

@@ -20,6 +20,8 @@ export const inferenceErrors = errorTable({
   INF_DEVICE_UNAVAILABLE: { message: 'The requested device is not available.', status: 400 },
   INF_GPU_ABSENT: { message: 'The machine has no NVIDIA GPU that could use the CUDA provider.', status: 409 },
   INF_LOAD_CANCELLED: { message: 'The caller cancelled the load of a model or an adapter.', status: 499 },
+  INF_MERGE_EXISTS: { message: 'The file of the merged weights exists.', status: 409 },
+  INF_MERGE_UNWRITABLE: { message: 'The merged weights or their handoff could not be written.' },
   INF_MODEL_CLOSED: { message: 'The model was closed.', status: 503 },
   INF_NOT_FINITE: { message: 'The model computed a value that is not a finite number.' },
   INF_OPTION_INVALID: { message: 'An option of a load or a generation is out of its range.', status: 400 },

@@ -3,6 +3,7 @@ import { inferenceEngine } from '@svc/contracts'
 import { defined, definePlugin, t } from '@svc/plugin-sdk'
 import { OnnxEngine } from './engine.ts'
 import { gpuOptions, gpuSettings } from './gpu-settings.ts'
+import { mergeCommand, runMerge } from './merge/command.ts'
 import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
 import { installCommand, runInstall } from './provider/command.ts'
 import { doctorHandler, installHandler } from './provider/handlers.ts'
@@ -60,7 +61,7 @@ export default definePlugin({
   }),
   provides: [inferenceEngine],
   operations: [doctorGpu, installGpu],
-  commands: [installCommand],
+  commands: [installCommand, mergeCommand],
   permissions: { fsRead: ['.'], fsWrite: ['.vox/cache/models', '.vox/gpu'], nativeAddons: true, worker: true },
   activate(ctx) {
     const { config } = ctx
@@ -83,6 +84,10 @@ export default definePlugin({
     ctx.implement(doctorGpu, doctorHandler(provider))
     ctx.implement(installGpu, installHandler(provider))
     ctx.command(installCommand.command, runInstall(provider))
+    ctx.command(
+      mergeCommand.command,
+      runMerge({ runtime: () => engine.openRuntime(), threads: () => engine.threads() })
+    )
     return () => engine.close()
   }
 })
