@@ -124,10 +124,13 @@ export function requiredOf(input: JsonSchema): ReadonlySet<string> {
   return new Set((input.required as readonly string[] | undefined) ?? [])
 }
 
-/** Returns the flag name of a field. A field with the name of a global flag gets the prefix `input-`. */
+/**
+ * Returns the flag name of a field. A field with the name of a global flag gets the prefix `input-`; a field `version`
+ * replaces the flag of that name.
+ */
 export function flagName(name: string): string {
   const kebab = name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`).replaceAll('_', '-')
-  return kebab in GLOBAL_FLAGS || kebab === 'help' || kebab === 'version' ? `input-${kebab}` : kebab
+  return kebab in GLOBAL_FLAGS || kebab === 'help' ? `input-${kebab}` : kebab
 }
 
 function yargsType(field: JsonSchema): Options {

@@ -78,7 +78,11 @@ function protect(argv: readonly string[]): Protected {
 
 function groupFlags(yargs: Argv, own: readonly string[]): void {
   if (own.length > 0) yargs.group(own, 'Flags:')
-  yargs.group([...Object.keys(GLOBAL_FLAGS), 'help', 'version'], 'Flags of every command:')
+  const general = [...Object.keys(GLOBAL_FLAGS), 'help', 'version']
+  yargs.group(
+    general.filter(name => !own.includes(name)),
+    'Flags of every command:'
+  )
 }
 
 type Choose = (command: CliCommand, parsed: Record<string, unknown>) => void
@@ -103,7 +107,9 @@ function addCommands(yargs: Argv, node: CommandNode, path: readonly string[], ch
           if (command.description !== undefined)
             inner.epilogue(command.plain?.(command.description) ?? command.description)
           if (command.args.length > 0) inner.group(command.args.map(flagName), 'Positionals:')
-          groupFlags(inner, ownFlags(command))
+          const own = ownFlags(command)
+          if (own.includes('version')) inner.version(false)
+          groupFlags(inner, own)
           return describeArguments(inner, command)
         },
         parsed => choose(command, parsed)

@@ -1,0 +1,107 @@
+import { errorMessage, type Handler, type Infer } from '@svc/plugin-sdk'
+import { type LastCheck, readLastCheck, search, writeLastCheck } from './check.ts'
+import { isBreaking, isNewer } from './choose.ts'
+import { updateErrors } from './errors.ts'
+import type { updatesCheck, updatesIgnore, updatesInbox, updatesStatus } from './operations.ts'
+import type { Settings } from './settings.ts'
+import { targetTriple } from './target.ts'
+import type { Toolchain } from './toolchain.ts'
+
+export interface Dependencies {
+  readonly settings: () => Settings
+  readonly toolchain: Toolchain
+  /** Version that runs. */
+  readonly current: string
+  readonly changed: () => void
+}
+
+type Status = Infer<typeof updatesStatus.output>
+
+export function statusHandler(dependencies: Dependencies): Handler<typeof updatesStatus> {
+  return async () => statusOf(dependencies, await readLastCheck(dependencies.toolchain.home))
+}
+
+export function checkHandler(dependencies: Dependencies): Handler<typeof updatesCheck> {
+  return async (_, { signal }) => statusOf(dependencies, await check(dependencies, signal))
+}
+
+/** Asks the provider, and stores the result. */
+export async function check(
+  { settings, toolchain, current, changed }: Dependencies,
+  signal: AbortSignal
+): Promise<LastCheck> {
+  const { source, release } = await search(settings(), {}, current, signal)
+  const result = await stored(toolchain, {
+    checked_at: Date.now(),
+    source: source.description,
+    tag: release.tag,
+    version: release.version
+  })
+  changed()
+  return result
+}
+
+export function ignoreHandler({ toolchain, changed }: Dependencies): Handler<typeof updatesIgnore> {
+  return async ({ tag }) => {
+    await stored(toolchain, { ignored: tag })
+    changed()
+    return { ignored: tag }
+  }
+}
+
+export function inboxHandler({ toolchain, current }: Dependencies): Handler<typeof updatesInbox> {
+  return async () => {
+    const last = await readLastCheck(toolchain.home)
+    if (last === null || !isNewer(last.version, current) || last.ignored === last.tag) return { items: [] }
+    const breaking = isBreaking(current, last.version)
+    const command = `svc upgrade --apply${breaking ? ' --allow-breaking' : ''}`
+    return {
+      items: [
+        {
+          id: last.tag,
+          kind: 'signal',
+          title: `svc ${last.version} is available`,
+          body: `This is svc ${current}.${breaking ? ' The new version has another major number and may need changes.' : ''} Install it with: ${command}`,
+          since: last.checked_at,
+          link: '/ui/p/updates/updates',
+          answers: [{ label: 'Ignore this version', operation: 'updates.ignore', input: { tag: last.tag } }]
+        }
+      ]
+    }
+  }
+}
+
+async function statusOf({ settings, toolchain, current }: Dependencies, last: LastCheck | null): Promise<Status> {
+  const { provider, repo, base_url, channel } = settings()
+  const [active, versions] = await Promise.all([toolchain.current(), toolchain.versions()])
+  return {
+    current_version: current,
+    update_available: last !== null && isNewer(last.version, current),
+    available_version: last?.version ?? null,
+    available_tag: last?.tag ?? null,
+    breaking: last !== null && isBreaking(current, last.version),
+    checked_at: last === null ? null : new Date(last.checked_at).toISOString(),
+    source: provider === 'http' ? (base_url ?? 'http') : `${provider}:${repo}`,
+    channel,
+    target_triple: targetTriple(),
+    home: toolchain.home,
+    program: active === null ? null : toolchain.program,
+    installed: versions
+      .toSorted((a, b) => (a.installed_at < b.installed_at ? 1 : -1))
+      .map(({ directory, tag, version, asset, installed_at }) => {
+        return { tag, version, asset, installed_at, current: directory === active?.directory }
+      })
+  }
+}
+
+async function stored({ home }: Toolchain, check: Partial<LastCheck>): Promise<LastCheck> {
+  try {
+    return await writeLastCheck(home, check)
+  } catch (cause) {
+    throw updateErrors.create('UPD_INSTALL_FAILED', `cannot write to ${home}: ${errorMessage(cause)}`, {
+      cause,
+      at: { file: home },
+      hint: 'make the folder writable, or set plugins.updates.home'
+    })
+  }
+}

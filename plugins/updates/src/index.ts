@@ -1,0 +1,12 @@
+// Exports of this folder for tests. Sources import the files directly.
+export { parseChecksums } from './checksums.ts'
+export { chooseRelease, isBreaking } from './choose.ts'
+export { download } from './download.ts'
+export { INSTALL_STEPS, install, rollBack } from './install.ts'
+export { updatesCheck, updatesIgnore, updatesInbox, updatesStatus } from './operations.ts'
+export { releaseSource, versionOf } from './providers.ts'
+export { markerFile, reportSource, rollBackSource, updateSource } from './source-mode.ts'
+export { targetTriple } from './target.ts'
+export { Toolchain } from './toolchain.ts'
+export { unpack } from './unpack.ts'
+export { runUpgrade, upgradeCommand } from './upgrade-command.ts'

@@ -1,0 +1,263 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import {
+  type CommandDescriptor,
+  type CommandHandler,
+  type CommandIo,
+  defined,
+  type Infer,
+  type Logger,
+  t
+} from '@svc/plugin-sdk'
+import { type Found, search, writeLastCheck } from './check.ts'
+import { chooseAssets, isNewer } from './choose.ts'
+import { updateErrors } from './errors.ts'
+import { install, rollBack } from './install.ts'
+import type { Settings } from './settings.ts'
+import { reportSource, rollBackSource, type SourceOptions, updateSource } from './source-mode.ts'
+import { targetTriple } from './target.ts'
+import type { Toolchain } from './toolchain.ts'
+
+const input = t.object({
+  apply: t.boolean({ default: false, description: 'Install the version; without it, only report.' }),
+  rollback: t.boolean({ default: false, description: 'Go back to the version that was in use before.' }),
+  version: t.optional(
+    t.string({ minLength: 1, maxLength: 128, description: 'Tag, such as v1.2.3; default: the newest.' })
+  ),
+  channel: t.optional(t.enum(['stable', 'next'], { description: 'next: prereleases too.' })),
+  allow_prerelease: t.boolean({ default: false, description: 'Accept prereleases once.' }),
+  allow_breaking: t.boolean({ default: false, description: 'Accept another major version.' }),
+  provider: t.optional(t.enum(['github', 'gitlab', 'http'], { description: 'Where releases are.' })),
+  repo: t.optional(
+    t.string({ pattern: '^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$', description: 'Repository, as owner/name.' })
+  ),
+  base_url: t.optional(t.string({ minLength: 1, maxLength: 2_048, description: 'For http: URL above download/TAG/.' })),
+  source: t.enum(['release', 'repo'], {
+    default: 'release',
+    description: 'repo: update and build a source checkout with git.'
+  }),
+  ref: t.optional(t.string({ minLength: 1, maxLength: 256, description: 'For repo: branch, tag or commit.' })),
+  repo_root: t.optional(
+    t.string({ minLength: 1, description: 'For repo: folder of the checkout; default: that of this program.' })
+  )
+})
+
+type Input = Infer<typeof input>
+
+export const upgradeCommand: CommandDescriptor = {
+  command: 'upgrade',
+  summary: 'Report, install or roll back a version of svc',
+  input,
+  tolerant: true
+}
+
+/** Result of the command, as `--json` prints it. */
+interface Report {
+  readonly status: 'up_to_date' | 'available' | 'breaking' | 'installed' | 'rolled_back'
+  readonly current_version: string
+  readonly installed_version: string | null
+  readonly asset: string | null
+  readonly target_triple: string | null
+  readonly source: string
+  readonly manifest_graph_touched: false
+  readonly available_version: string | null
+}
+
+interface Outcome {
+  readonly report: Omit<Report, 'manifest_graph_touched' | 'current_version' | 'target_triple'>
+  /** Lines for a person. */
+  readonly lines: readonly string[]
+}
+
+export interface UpgradeServices {
+  readonly settings: () => Settings
+  readonly toolchain: Toolchain
+  readonly current: string
+  readonly log: Pick<Logger, 'warn'>
+}
+
+export function runUpgrade(services: UpgradeServices): CommandHandler {
+  return async (given, io) => {
+    const options = given as unknown as Input
+    refuseConflicts(options)
+    const { report, lines } =
+      options.source === 'repo' ? await sourceMode(services, options, io) : await releaseMode(services, options, io)
+    const toolchain_upgrade: Report = {
+      ...report,
+      current_version: services.current,
+      target_triple: targetTriple(),
+      manifest_graph_touched: false
+    }
+    io.stdout.write(io.json ? `${JSON.stringify({ toolchain_upgrade })}\n` : `${lines.join('\n')}\n`)
+    return 0
+  }
+}
+
+/** Throws `UPD_OPTIONS` for options that would have no effect. */
+function refuseConflicts({ source, apply, rollback, allow_prerelease, allow_breaking, ...rest }: Input): void {
+  const { ref, repo_root, version, channel, provider, repo, base_url } = rest
+  const given = (options: Readonly<Record<string, unknown>>): string[] =>
+    Object.entries(options).flatMap(([name, value]) => (value === undefined || value === false ? [] : [`--${name}`]))
+  const ofRelease = given({
+    version,
+    channel,
+    'allow-prerelease': allow_prerelease,
+    'allow-breaking': allow_breaking,
+    provider,
+    repo,
+    'base-url': base_url
+  })
+  const refuse = (problem: string, hint: string) => updateErrors.create('UPD_OPTIONS', problem, { hint })
+  const ofSource = given({ ref, 'repo-root': repo_root })
+  if (source === 'release' && ofSource.length > 0)
+    throw refuse(`${ofSource.join(' and ')} needs --source repo`, 'add --source repo')
+  if (source === 'repo' && ofRelease.length > 0)
+    throw refuse(`${ofRelease.join(' and ')} is not for --source repo`, 'use --ref for a branch, tag or commit')
+  const ofInstallation = [...given({ apply, ref }), ...ofRelease]
+  if (rollback && ofInstallation.length > 0)
+    throw refuse(`--rollback does not go with ${ofInstallation.join(' and ')}`, 'run svc upgrade --rollback')
+}
+
+async function releaseMode(services: UpgradeServices, options: Input, io: CommandIo): Promise<Outcome> {
+  const { settings, toolchain, current } = services
+  if (options.rollback) return rollBackRelease(toolchain)
+  const { apply, allow_breaking, allow_prerelease, provider, repo, base_url, version, channel } = options
+  const used = settings()
+  const choice = { allow_prerelease, ...defined({ provider, repo, base_url, version, channel }) }
+  const found = await search(used, choice, current, io.signal)
+  const { source, release, newer, breaking } = found
+  if (Object.keys(choice).length === 1 && !allow_prerelease) await remember(toolchain, found)
+  const pinned = (version ?? used.version) !== undefined
+  const installed = await toolchain.current()
+  const outcome = (status: Report['status'], asset: string | undefined, lines: readonly string[]): Outcome => ({
+    report: {
+      status,
+      installed_version: installed?.version ?? null,
+      asset: asset ?? null,
+      source: source.description,
+      available_version: release.version
+    },
+    lines
+  })
+  if (installed?.version === release.version) {
+    const lines = [`svc ${release.version} is installed; this is svc ${current}`, ...usage(toolchain)]
+    return outcome('up_to_date', installed.asset, lines)
+  }
+  const wanted = apply
+    ? pinned || isNewer(release.version, installed?.version ?? current) || release.version === current
+    : (pinned && release.version !== current) || newer
+  if (!wanted)
+    return outcome('up_to_date', installed?.asset, [`svc ${current} is the newest version of ${source.description}`])
+  const { archives, checksums } = chooseAssets(source, release, targetTriple())
+  if (breaking && !allow_breaking) {
+    if (apply)
+      throw updateErrors.create('UPD_BREAKING', `svc ${release.version} has another major version than ${current}`, {
+        data: { current_version: current, available_version: release.version },
+        hint: 'read its release notes, then add --allow-breaking'
+      })
+    return outcome('breaking', archives[0]?.name, [
+      `svc ${release.version} is available, with another major version than svc ${current}`,
+      'install it with: svc upgrade --apply --allow-breaking'
+    ])
+  }
+  if (!apply)
+    return outcome('available', archives[0]?.name, [
+      `svc ${release.version} is available; this is svc ${current}`,
+      'install it with: svc upgrade --apply'
+    ])
+  const done = await install({
+    toolchain,
+    source,
+    release,
+    archives,
+    checksums,
+    triple: targetTriple(),
+    sidecar: used.sidecar,
+    keepVersions: used.keep_versions,
+    maxBytes: used.max_download_bytes,
+    timeoutMs: used.timeout_ms,
+    log: services.log,
+    onStep: step => io.stderr.write(`${step}\n`),
+    signal: io.signal
+  })
+  const { report, lines } = outcome('installed', done.asset, [`installed svc ${done.version}`, ...usage(toolchain)])
+  return { report: { ...report, installed_version: done.version }, lines }
+}
+
+async function rollBackRelease(toolchain: Toolchain): Promise<Outcome> {
+  const { from, to } = await rollBack(toolchain)
+  return {
+    report: {
+      status: 'rolled_back',
+      installed_version: to.version,
+      asset: to.asset,
+      source: toolchain.home,
+      available_version: null
+    },
+    lines: [`went back from svc ${from?.version ?? 'of no version'} to svc ${to.version}`, ...usage(toolchain)]
+  }
+}
+
+/** Stores what was found for the console. The command does not fail if it cannot. */
+async function remember(toolchain: Toolchain, { source, release: { tag, version } }: Found): Promise<void> {
+  const check = { checked_at: Date.now(), source: source.description, tag, version }
+  await writeLastCheck(toolchain.home, check).catch(() => {})
+}
+
+function usage(toolchain: Toolchain): string[] {
+  const lines = ['running servers use it after a restart']
+  return onPath(toolchain) ? lines : [...lines, `run it as ${toolchain.program}, or put that folder first in PATH`]
+}
+
+/** Whether `svc` in the shell is the program of the toolchain. */
+function onPath({ program }: Toolchain): boolean {
+  const first = (process.env.PATH ?? '').split(':').find(folder => folder !== '' && existsSync(join(folder, 'svc')))
+  return first !== undefined && resolve(first, 'svc') === program
+}
+
+async function sourceMode({ settings, current }: UpgradeServices, options: Input, io: CommandIo): Promise<Outcome> {
+  const { apply, rollback, ref, repo_root } = options
+  const root = repo_root === undefined ? ownCheckout() : resolve(repo_root)
+  const source: SourceOptions = {
+    root,
+    ref,
+    cargo: settings().cargo,
+    onStep: step => io.stderr.write(`${step}\n`),
+    signal: io.signal
+  }
+  const run = rollback ? rollBackSource : apply ? updateSource : reportSource
+  const { before, after } = await run(source)
+  const status = before === after ? 'up_to_date' : rollback ? 'rolled_back' : apply ? 'installed' : 'available'
+  const [from, to] = [before.slice(0, 12), after.slice(0, 12)]
+  const lines = {
+    up_to_date: `${root} is up to date at ${from}`,
+    available: `${root} is at ${from}; ${to} is available. Install it with: svc upgrade --source repo --apply`,
+    installed: `updated ${root} from ${from} to ${to}`,
+    rolled_back: `went back from ${from} to ${to} in ${root}`
+  }
+  return {
+    report: {
+      status,
+      installed_version: apply || rollback ? after : before,
+      asset: null,
+      source: `repo:${root}`,
+      available_version: rollback ? null : after
+    },
+    lines: [lines[status], ...(status === 'up_to_date' ? [] : [`svc ${current} runs until its next start`])].slice(
+      0,
+      apply || rollback ? 2 : 1
+    )
+  }
+}
+
+/** Returns the git checkout that the running program belongs to. Throws `UPD_OPTIONS`. */
+function ownCheckout(): string {
+  const program = process.argv[1]
+  for (let folder = program === undefined ? '/' : dirname(realpathSync(program)); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) return folder
+    if (folder === dirname(folder))
+      throw updateErrors.create('UPD_OPTIONS', 'this program does not run from a git checkout', {
+        hint: 'name the checkout with --repo-root'
+      })
+  }
+}
