@@ -17,6 +17,7 @@ import {
   repositoryTasks,
   routingTerms,
   sessionContext,
+  stubScanner,
   taskChanged,
   taskEnded,
   taskSubmitting,
@@ -50,13 +51,14 @@ export default definePlugin({
     admin: kernelAdmin,
     sessions: ref(sessionContext),
     spans: ref(observabilitySpans),
+    stubs: ref(stubScanner),
     coordination: coordinationStore
   },
   provides: [orchestrator, repositoryTasks],
   hooks: [taskSubmitting, goalSubmitting, taskEnded, taskChanged],
   points: [completionGates, routingTerms, taskViewSources, remotePlacers],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
-  async activate(ctx, { kernel, store, admin, sessions, spans, coordination }) {
+  async activate(ctx, { kernel, store, admin, sessions, spans, stubs, coordination }) {
     checkSettings(ctx.config)
     // Components hold this object; live changes of settings update it in place.
     const report = (key: string) => admin?.settings(key).find(setting => setting.key === key)
@@ -74,6 +76,7 @@ export default definePlugin({
       settings: () => current,
       root: ctx.projectRoot,
       envelope,
+      scanner: () => stubs?.available,
       warn: message => log.warn(message)
     })
     for (const gate of own) ctx.contribute(completionGates, gate, `gate ${gate.name}`)
@@ -103,6 +106,7 @@ export default definePlugin({
       submitting: async submission => void (await ctx.trigger(taskSubmitting, submission)),
       goal: request => ctx.trigger(goalSubmitting, request),
       envelope,
+      stubScanner: () => stubs?.available,
       setMode: async (session, mode) => {
         const envelope = await sessions?.current.envelope(session)
         if (envelope === undefined || envelope === null) return

@@ -1,4 +1,4 @@
-import type { Attestation, CompletionGate, ContextEnvelope, TaskView } from '@svc/contracts'
+import type { Attestation, CompletionGate, ContextEnvelope, StubScanner, TaskView } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
 import { approvalGate } from './approval.ts'
 import { behavioralGate } from './behavioral.ts'
@@ -35,6 +35,8 @@ export interface BuiltInGateOptions {
   readonly root: string
   /** Resolves to the merged envelope of a session; null if it has none. */
   readonly envelope: (session: string) => Promise<ContextEnvelope | null>
+  /** Scanner for placeholders; undefined while no plugin provides one. */
+  readonly scanner: () => StubScanner | undefined
   /** Reports a failed lookup; the gates continue without its result. */
   readonly warn: (message: string) => void
 }
@@ -115,7 +117,10 @@ async function gatherEvidence(
   const { root } = options
   const settings = options.settings()
   const links = settings.completion_markdown_link_audit_enabled
-  const inspected = paths.length === 0 ? { files: [], brokenLinks: [] } : await inspectFiles(root, paths, { links })
+  const inspected =
+    paths.length === 0
+      ? { files: [], brokenLinks: [] }
+      : await inspectFiles(root, paths, { links, scanner: options.scanner() })
   const envelope = wantsEnvelope ? await readEnvelope(task.session_id ?? '', options) : null
   if (!settings.behavioral_gate_on_complete) return { ...inspected, envelope }
   const command = settings.behavioral_gate_command ?? (await detectTestCommand(root))

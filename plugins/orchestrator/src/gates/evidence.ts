@@ -1,13 +1,13 @@
+import type { StubFinding } from '@svc/contracts'
 import type { BrokenLink } from './markdown-links.ts'
-import type { StubFinding } from './stub-scan/scan.ts'
 
 /** State of a file that a task claims to have created. */
 export interface FileEvidence {
   /** Path as the attestation or the task names it. */
   readonly path: string
   /**
-   * `outside`: its path or a link leaves the repository. `unseen`: not scanned, since the file is too large or there
-   * are too many files.
+   * `outside`: its path or a link leaves the repository. `unseen`: not scanned, since the file is too large, takes too
+   * long or is one of too many.
    */
   readonly state: 'read' | 'missing' | 'outside' | 'unseen' | 'not_a_file' | 'unreadable'
   readonly reason?: string
@@ -30,6 +30,8 @@ export interface TestRun {
 export type GatheredEvidence = {
   readonly files: readonly FileEvidence[]
   readonly brokenLinks: readonly BrokenLink[]
+  /** False if no plugin provides a scanner, so that the files were not scanned. Default true. */
+  readonly hasScanner?: boolean
   /** Text of the session's envelope, lower-case; null if there is none. */
   readonly envelope: string | null
   /** Absent if the tests were not run. */

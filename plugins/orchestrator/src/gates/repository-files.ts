@@ -1,10 +1,11 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import type { StubScanner } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import type { FileEvidence } from './evidence.ts'
 import { type BrokenLink, fileLinks, linkPath } from './markdown-links.ts'
 import { repositoryPath } from './repository-path.ts'
 import { isJson } from './research.ts'
-import { scanForStubs } from './stub-scan/scan.ts'
 
 /** Maximum size of a file that is scanned. */
 const MAX_FILE_BYTES = 2 * 2 ** 20
@@ -15,19 +16,21 @@ const MAX_BROKEN_LINKS = 100
 export interface Inspection {
   readonly files: readonly FileEvidence[]
   readonly brokenLinks: readonly BrokenLink[]
+  /** False without a scanner: the files were read, but not scanned. */
+  readonly hasScanner: boolean
 }
 
 /** Reads and scans files of the repository, one after the other. Never reads a file outside it, even through a link. */
 export async function inspectFiles(
   root: string,
   paths: readonly string[],
-  options: { readonly links: boolean }
+  options: { readonly links: boolean; readonly scanner?: StubScanner | undefined }
 ): Promise<Inspection> {
   const home = await realpath(root)
   const files: FileEvidence[] = []
   const brokenLinks: BrokenLink[] = []
   for (const path of paths.slice(0, MAX_FILES)) {
-    const found = await read(home, path)
+    const found = await read(home, path, options.scanner)
     files.push(found.evidence)
     if (!options.links || found.text === null || !/\.(?:md|mdx|markdown)$/i.test(path)) continue
     for (const link of fileLinks(found.text)) {
@@ -36,10 +39,14 @@ export async function inspectFiles(
     }
   }
   for (const path of paths.slice(MAX_FILES)) files.push({ path, state: 'unseen' })
-  return { files, brokenLinks }
+  return { files, brokenLinks, hasScanner: options.scanner !== undefined }
 }
 
-async function read(home: string, path: string): Promise<{ evidence: FileEvidence; text: string | null }> {
+async function read(
+  home: string,
+  path: string,
+  scanner: StubScanner | undefined
+): Promise<{ evidence: FileEvidence; text: string | null }> {
   const none = (evidence: Omit<FileEvidence, 'path'>) => ({ evidence: { path, ...evidence }, text: null })
   const named = resolve(home, repositoryPath(path))
   if (path.includes('\0') || !isWithin(home, named)) return none({ state: 'outside' })
@@ -51,11 +58,12 @@ async function read(home: string, path: string): Promise<{ evidence: FileEvidenc
     if (!found.isFile()) return none({ state: 'not_a_file' })
     if (found.size > MAX_FILE_BYTES) return none({ state: 'unseen' })
     const text = await readFile(real, 'utf8')
-    const stubs = scanForStubs(path, text)
+    const [scanned] = (await scanner?.scanTexts([{ path, text }])) ?? []
+    if (scanned?.state === 'too_large' || scanned?.state === 'timed_out') return none({ state: 'unseen' })
     const evidence: FileEvidence = {
       path,
       state: 'read',
-      ...(stubs === null ? {} : { stubs }),
+      ...defined({ stubs: scanned?.state === 'scanned' ? scanned.findings : undefined }),
       ...(/\.json$/i.test(path) ? { isJson: isJson(text) } : {})
     }
     return { evidence, text }

@@ -141,6 +141,7 @@ function makeGates(hub: HubContext, settings: () => Settings, root: string, trus
     settings,
     root,
     envelope: async session => hub.services.envelope(session),
+    scanner: () => hub.services.stubScanner?.(),
     warn: message => hub.log.warn(message)
   })
   return new CompletionGates({

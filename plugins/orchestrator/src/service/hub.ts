@@ -6,6 +6,7 @@ import type {
   GoalRequest,
   RemotePlacer,
   RoutingTerm,
+  StubScanner,
   TaskEnd,
   TaskSubmission
 } from '@svc/contracts'
@@ -63,6 +64,8 @@ export interface UnitServices {
   readonly goal?: ((request: GoalRequest) => Promise<GoalOutcome | undefined>) | undefined
   /** Reads the merged envelope of a session; null if it has none, or without a session store. */
   readonly envelope: (session: string) => Promise<ContextEnvelope | null>
+  /** Returns the scanner for placeholders; undefined while no plugin provides one. Default: none. */
+  readonly stubScanner?: (() => StubScanner | undefined) | undefined
   /** Sets the operating mode in a session's envelope; null removes it. Has no effect without an envelope. */
   readonly setMode?: ((session: string, mode: object | null) => Promise<void>) | undefined
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Attestation, ContextEnvelope, TaskView } from '@svc/contracts'
+import type { Attestation, ContextEnvelope, StubScanner, TaskView } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import {
   builtInGates,
@@ -16,6 +16,7 @@ import {
   isJson,
   runTests
 } from '#gates'
+import { fakeScanner } from './fake-scanner.ts'
 import { honest, settings, task, trust } from './task.ts'
 
 const envelope: ContextEnvelope = {
@@ -36,7 +37,12 @@ const envelope: ContextEnvelope = {
   budget: { priority: 'normal', injection_mode: 'inline' }
 }
 
-function gates(root: string, over: Partial<GateSettings> = {}, stored: ContextEnvelope | Error | null = envelope) {
+function gates(
+  root: string,
+  over: Partial<GateSettings> = {},
+  stored: ContextEnvelope | Error | null = envelope,
+  scanner: StubScanner | undefined = fakeScanner
+) {
   const warnings: string[] = []
   const current = () => ({ ...settings, ...over })
   const own = builtInGates({
@@ -46,6 +52,7 @@ function gates(root: string, over: Partial<GateSettings> = {}, stored: ContextEn
       if (stored instanceof Error) throw stored
       return stored
     },
+    scanner: () => scanner,
     warn: message => warnings.push(message)
   })
   const completion = new CompletionGates({ settings: current, gates: () => own, rollup: () => null })
@@ -76,12 +83,41 @@ t.test('scans written files before a task is complete', async t => {
   t.match(await complete(writes('src/undone.ts'), { ...honest, artifact_paths: ['src/undone.ts'] }), {
     kind: 'requeue',
     gate: 'stubcheck',
-    reason: /src\/undone\.ts:1 not implemented/
+    reason: /src\/undone\.ts:1 .*not implemented \[stub\/throw-not-implemented\]/
   })
   t.match(await complete({}, { ...honest, artifact_paths: ['src/never.ts'] }), {
     kind: 'requeue',
     reason: /src\/never\.ts does not exist/
   })
+})
+
+t.test('says that files were not scanned while no plugin provides a scanner', async t => {
+  const root = repository(t)
+  const completion = new CompletionGates({
+    settings: () => settings,
+    gates: () =>
+      builtInGates({
+        settings: () => settings,
+        root,
+        envelope: async () => null,
+        scanner: () => undefined,
+        warn: () => {}
+      }),
+    rollup: () => null
+  })
+  const attestation = { ...honest, artifact_paths: ['src/undone.ts'] }
+  const evidence = await completion.gather(task(), attestation)
+  const outcome = completion.run({ task: task(), attestation, evidence, trust, now: 1 })
+  t.match(outcome, { kind: 'pass' })
+  const record = outcome.records.find(({ gate }) => gate === 'stubcheck')
+  t.match(record?.detail, /1 files were not scanned, since the plugin stub-check is off/)
+})
+
+t.test('a scan that fails does not let a task pass', async t => {
+  const failing: StubScanner = { scanTexts: () => Promise.reject(new Error('the thread ended')) }
+  const { complete } = gates(repository(t), {}, null, failing)
+  const outcome = await complete({}, { ...honest, artifact_paths: ['src/done.ts'] })
+  t.match(outcome, { kind: 'requeue', gate: 'stubcheck', reason: /src\/done\.ts could not be read/ })
 })
 
 t.test('reads no file outside the repository, even through paths with .. or links', async t => {

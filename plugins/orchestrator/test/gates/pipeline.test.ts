@@ -213,14 +213,34 @@ t.test('an attestation must be complete', async t => {
 })
 
 t.test('the scan decides, unless force_risky overrides it with a reason', async t => {
-  const stubs = [{ line: 3, rule: 'macro', severity: 'error', text: 'todo!()' }] as const
+  const stubs = [
+    {
+      ruleId: 'stub/todo',
+      ruleName: 'todo!() is left',
+      severity: 'error',
+      file: 'a.rs',
+      line: 3,
+      column: 1,
+      message: 'todo!() panics when it is reached',
+      context: 'todo!()'
+    }
+  ] as const
   const evidence = { files: [{ path: 'a.rs', state: 'read', stubs }] } as const
-  t.match(run({ evidence }), { kind: 'requeue', reason: '1 error: a.rs:3 macro: todo!()' })
+  t.match(run({ evidence }), {
+    kind: 'requeue',
+    reason: '1 error: a.rs:3 todo!() panics when it is reached [stub/todo]'
+  })
   const risky = { ...honest, force_risky: true, force_risky_reason: 'the macro is the subject of a test' }
   const outcome = run({ evidence, attestation: risky })
   t.equal(outcome.kind, 'pass')
   t.equal(verdictOf(outcome, 'stubcheck'), 'shadow')
   const warned = { files: [{ path: 'a.rs', state: 'read', stubs: [{ ...stubs[0], severity: 'warning' }] }] } as const
+  const large = [{ ...stubs[0], ruleId: 'arch/god_object' }]
+  t.match(
+    run({ evidence: { files: [{ path: 'a.rs', state: 'read', stubs: large }] } }).records[5],
+    { verdict: 'pass', data: { warnings: 1 } },
+    'the size of a file does not hold a task up'
+  )
   t.match(run({ evidence: warned }).records[5], { verdict: 'pass', data: { warnings: 1 } })
   const gone = { files: [{ path: 'old.ts', state: 'missing' }] } as const
   t.equal(

@@ -6,6 +6,7 @@ import type { Logger } from '@svc/plugin-sdk'
 import type { Settings } from '#root'
 import { type OpenOrchestrator, openOrchestrator } from '#service'
 import { defaultSettings } from '../default-settings.ts'
+import { fakeScanner } from '../gates/fake-scanner.ts'
 
 export interface TestOrchestrator extends OpenOrchestrator {
   readonly settings: Settings
@@ -60,6 +61,7 @@ export async function openTestOrchestrator(
     log,
     ended: async end => void ends.push(end),
     envelope: async () => null,
+    stubScanner: () => fakeScanner,
     remotePlacers: () => options.placers ?? [],
     setMode: async (session, mode) => void modes.push([session, mode]),
     now: () => time,
