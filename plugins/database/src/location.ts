@@ -30,6 +30,9 @@ type Named = Pick<
   | 'journey_fallback_canonical'
 >
 
+/** Deprecated names, which the cutover of secrets may refuse. */
+const SQL_ALIASES = ['sql_url', 'sql_token', 'legacy_sql_url', 'legacy_sql_auth_token'] as const
+
 const SCHEMES = new Set(['libsql:', 'https:', 'http:', 'wss:', 'ws:'])
 
 /**
@@ -54,6 +57,17 @@ export function locationOf(settings: Named, { project, state, data }: Folders): 
   if (settings.journey_store === 'canonical') return { mode: 'file', file: canonical, fallback: null }
   const fallback = settings.journey_fallback_canonical ? canonical : null
   return { mode: 'file', file: join(state, 'store.db'), fallback }
+}
+
+/** Returns the deprecated names that are set. */
+export function sqlAliasesOf(settings: Named): readonly string[] {
+  return SQL_ALIASES.filter(name => settings[name] !== undefined)
+}
+
+/** Returns the settings without the deprecated names. */
+export function withoutSqlAliases(settings: Named): Named {
+  const { sql_url, sql_token, legacy_sql_url, legacy_sql_auth_token, ...kept } = settings
+  return kept
 }
 
 interface Remote {

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
+import { databaseStore, type KernelAdmin, kernelAdmin, type PrimaryDatabase } from '@svc/contracts'
 import { defineOperation, definePlugin, t as schema } from '@svc/plugin-sdk'
-import { testKernel } from '@svc/plugin-sdk/testing'
+import { fake, testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import database from '#plugin'
 import { databaseBackup, databaseRestore, databaseStatus, journeySteps } from '#root'
@@ -154,4 +154,22 @@ t.test('an unsupported option causes a warning', async t => {
   t.match(kernel.log.find(({ level }) => level === 'warn')?.message, /SVC_DB_MVCC/)
   t.equal((await kernel.call(databaseStatus, {})).capabilities?.mvcc, false)
   await kernel.close()
+})
+
+t.test('the cutover of secrets refuses the deprecated names of a remote database, and warns of them', async t => {
+  const settings = { database: { sql_url: 'http://127.0.0.1:9', sql_token: 'hush' } }
+  for (const [key, value] of [
+    ['plugins.secrets.hard_cut', true],
+    ['plugins.secrets.cutover_phase', 'enforce'],
+    ['plugins.secrets.cutover_phase', 'shadow']
+  ] as const) {
+    const admin = { settings: () => [{ key, value }] } as unknown as KernelAdmin
+    const kernel = await testKernel([database], { settings, services: [fake(kernelAdmin, admin)] })
+    const isRefused = value !== 'shadow'
+    t.match(await kernel.call(databaseStatus, {}), { mode: isRefused ? 'file' : 'remote' }, `${key}=${value}`)
+    const warnings = kernel.log.filter(({ level, message }) => level === 'warn' && message.includes('deprecated'))
+    t.match(warnings, isRefused ? [{ fields: { refused: ['sql_url', 'sql_token'] } }] : [])
+    t.notMatch(JSON.stringify(kernel.log), 'hush')
+    await kernel.close()
+  }
 })

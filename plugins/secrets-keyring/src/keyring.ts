@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { platform } from 'node:os'
@@ -135,16 +136,21 @@ export class Keyring implements SecretKeyring {
 
   /** Runs a function in one process at a time. A lock of a process that ended is removed. */
   async #locked<A>(run: () => Promise<A>): Promise<A> {
-    const own = String(process.pid)
+    // The random part differs between the calls of one process.
+    const own = `${process.pid} ${randomBytes(8).toString('hex')}`
     const until = performance.now() + LOCK_WAIT_MS
     for (;;) {
       const owner = this.#files.create(LOCK.collection, LOCK.account, own)
       if (owner === own) break
-      if (!isAlive(Number(owner))) this.#files.delete(LOCK.collection, LOCK.account)
+      if (!isAlive(Number.parseInt(owner, 10))) this.#files.delete(LOCK.collection, LOCK.account)
       else if (performance.now() > until)
-        throw secretErrors.create('SEC_STORE_FAILED', `process ${owner} holds the lock of ${this.#options.folder}`, {
-          hint: 'try again when that process has ended'
-        })
+        throw secretErrors.create(
+          'SEC_STORE_FAILED',
+          `process ${Number.parseInt(owner, 10)} holds the lock of ${this.#options.folder}`,
+          {
+            hint: 'try again when that process has ended'
+          }
+        )
       else await sleep(LOCK_PAUSE_MS)
     }
     try {

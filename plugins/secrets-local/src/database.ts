@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,9 +38,9 @@ export class VaultDatabase {
   /** Reads rows. A database without the tables, or that does not exist, has none. */
   async read(sql: string, args: readonly (string | number)[]): Promise<ResultSet['rows']> {
     const { location } = this
-    if (location.mode === 'local_file' && !isFile(location.file)) return []
+    if (location.mode === 'local_file' && !existsSync(location.file)) return []
     try {
-      return (await this.#retry(client => client.execute({ sql, args: [...args] }))).rows
+      return (await this.#retry(client => client.execute({ sql, args: [...args] }), false)).rows
     } catch (error) {
       if (/no such table/i.test(errorMessage(error))) return []
       throw error
@@ -50,10 +50,10 @@ export class VaultDatabase {
   /** Runs all statements or none, and creates the tables before the first of them. */
   async write(statements: readonly InStatement[]): Promise<readonly ResultSet[]> {
     if (!this.#hasSchema) {
-      await this.#retry(client => client.batch([...SCHEMA], 'write'))
+      await this.#retry(client => client.batch([...SCHEMA], 'write'), false)
       this.#hasSchema = true
     }
-    return this.#retry(client => client.batch([...statements], 'write'))
+    return this.#retry(client => client.batch([...statements], 'write'), true)
   }
 
   async close(): Promise<void> {
@@ -66,14 +66,15 @@ export class VaultDatabase {
   }
 
   /** Waits for the locks of other processes without blocking the event loop. */
-  async #retry<A>(run: (client: Client) => Promise<A>): Promise<A> {
+  async #retry<A>(run: (client: Client) => Promise<A>, writes: boolean): Promise<A> {
     const until = performance.now() + this.#timeoutMs
     for (let pause = PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
       try {
         return await run(await this.#open())
       } catch (error) {
         if (isConstraint(error)) throw error
-        if (!isBusy(error) || performance.now() + pause > until || this.#signal.aborted) throw this.#failure(error)
+        if (!isBusy(error) || performance.now() + pause > until || this.#signal.aborted)
+          throw this.#failure(error, writes)
         await sleep(pause)
       }
     }
@@ -88,11 +89,12 @@ export class VaultDatabase {
     return this.#client
   }
 
-  #failure(error: unknown): Error {
+  #failure(error: unknown, writes: boolean): Error {
     if (isSvcError(error)) return error
     const { mode } = this.location
     const place = mode === 'remote' ? this.location.url : this.location.file
-    return vaultErrors.create('SEV_STORE_FAILED', `the vault ${place}: ${innermost(error)}`, {
+    const unknown = writes && mode === 'remote' ? '; it is unknown whether the change was made' : ''
+    return vaultErrors.create('SEV_STORE_FAILED', `the vault ${place}: ${innermost(error)}${unknown}`, {
       hint: mode === 'remote' ? 'check the URL, the token and the network' : 'check the permissions and the free space',
       cause: error
     })
@@ -106,10 +108,6 @@ export function isConstraint(error: unknown): boolean {
 
 function isBusy(error: unknown): boolean {
   return /SQLITE_BUSY|database is locked/i.test(`${(error as { code?: unknown }).code} ${errorMessage(error)}`)
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 async function connect(location: VaultLocation, timeoutMs: number): Promise<Client> {

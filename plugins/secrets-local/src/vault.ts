@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { InStatement, Row } from '@libsql/client/http'
 import type {
   SecretKeyring,
@@ -27,7 +28,8 @@ const MAX_VALUE_BYTES = 65_536
 const MAX_KEY_LENGTH = 256
 const KEY = /^\P{Cc}+$/u
 /** Attempts of a change whose version number another process took at the same time. */
-const MAX_ATTEMPTS = 8
+const MAX_ATTEMPTS = 20
+const PAUSE_MS = 10
 export const DEFAULT_ACCOUNT = 'default-account'
 
 export interface VaultOptions {
@@ -47,6 +49,8 @@ export interface VaultOptions {
 export class LocalVault implements SecretVault {
   readonly #options: VaultOptions
   #keys: VaultKeys | null = null
+  /** The last change, which the next one follows. */
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: VaultOptions) {
     this.#options = options
@@ -304,13 +308,21 @@ export class LocalVault implements SecretVault {
     )
   }
 
-  /** Runs a change again if another process took its version number. */
-  async #retried<A>(key: string, run: () => Promise<A>): Promise<A> {
+  /** Runs one change at a time, and again if another process took its version number. */
+  #retried<A>(key: string, run: () => Promise<A>): Promise<A> {
+    const result = this.#last.then(() => this.#attempt(key, run))
+    this.#last = result.catch(() => {})
+    return result
+  }
+
+  async #attempt<A>(key: string, run: () => Promise<A>): Promise<A> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       try {
         return await run()
       } catch (error) {
         if (!isConstraint(error)) throw error
+        // Other processes try again at the same time.
+        await sleep(Math.random() * PAUSE_MS * attempt)
       }
     }
     throw vaultErrors.create('SEV_CONFLICT', `${key} was changed by other processes ${MAX_ATTEMPTS} times`, {
