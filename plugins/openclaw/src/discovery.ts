@@ -42,6 +42,11 @@ export class Discovery {
     return raceAbort(signal, this.#lookup)
   }
 
+  /** Makes the next call look up the addresses again, for example after the start of a gateway. */
+  expire(): void {
+    this.#found = null
+  }
+
   async #lookUp(): Promise<DiscoveredGateway> {
     const { url = DEFAULT_HTTP, token, discovery_timeout_ms } = this.#settings
     const wellKnownUrl = this.#settings.well_known_url ?? `${withoutSlash(url)}/.well-known/openclaw.json`

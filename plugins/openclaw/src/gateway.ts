@@ -12,6 +12,7 @@ import {
 import { ControlPlane } from './control-plane.ts'
 import { Discovery } from './discovery.ts'
 import { tableOf } from './json-table.ts'
+import { probeControlPlane } from './probe.ts'
 import type { Settings } from './settings.ts'
 import { SkillsApi } from './skills-api.ts'
 
@@ -20,9 +21,13 @@ export class OpenClawGateway implements SkillsGateway {
   readonly #discovery: Discovery
   readonly #api: SkillsApi
   readonly #control: ControlPlane
+  readonly #settings: Settings
+  readonly #version: string
 
   /** `version` is that of this plugin. `now` returns milliseconds since 1970. */
   constructor(settings: Settings, version: string, now?: () => number) {
+    this.#settings = settings
+    this.#version = version
     this.#discovery = new Discovery(settings, now)
     this.#api = new SkillsApi(settings, this.#discovery)
     this.#control = new ControlPlane({ settings, discovery: this.#discovery, version })
@@ -31,6 +36,18 @@ export class OpenClawGateway implements SkillsGateway {
   async endpoints(signal?: AbortSignal): Promise<SkillsEndpoints> {
     const { protocol: _, ...endpoints } = await this.#discovery.endpoints(signal)
     return endpoints
+  }
+
+  /** Forgets the addresses, so that the next call looks them up again. */
+  rediscover(): void {
+    this.#discovery.expire()
+  }
+
+  /** Returns whether the control plane accepts a new connection within 5 seconds. */
+  async responds(signal?: AbortSignal): Promise<boolean> {
+    const { ws_gateway_url: url } = await this.#discovery.endpoints(signal)
+    const { token, challenge_timeout_ms: challengeTimeoutMs } = this.#settings
+    return probeControlPlane({ url, token, challengeTimeoutMs, version: this.#version }, signal)
   }
 
   skills(signal?: AbortSignal): Promise<readonly SkillSummary[]> {

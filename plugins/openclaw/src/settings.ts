@@ -41,7 +41,53 @@ export const settings = t.object({
   ),
   discovery_timeout_ms: milliseconds(8_000, 'Timeout for the document in milliseconds.'),
   request_timeout_ms: milliseconds(60_000, 'Timeout for requests and connections in milliseconds.'),
-  challenge_timeout_ms: milliseconds(750, 'Maximum wait for a challenge in milliseconds. Not every gateway sends one.')
+  challenge_timeout_ms: milliseconds(750, 'Maximum wait for a challenge in milliseconds. Not every gateway sends one.'),
+  sidecar_disabled: t.boolean({
+    default: false,
+    'x-env': 'SVC_EXTGW_SIDECAR_DISABLE',
+    description: 'Whether the sidecar openclaw-gateway is neither installed by updates nor started.'
+  }),
+  sidecar_expected_version: t.optional(
+    t.string({
+      minLength: 1,
+      maxLength: 200,
+      'x-env': 'SVC_EXTGW_SIDECAR_EXPECT_VERSION',
+      description: 'Text that the version of the sidecar contains. Only svc openclaw doctor compares it.'
+    })
+  ),
+  sidecar_start_max_attempts: t.integer({
+    default: 3,
+    minimum: 1,
+    maximum: 10,
+    'x-env': 'SVC_EXTGW_SIDECAR_START_MAX_ATTEMPTS',
+    description: 'Maximum connection probes after a start of the sidecar.'
+  }),
+  sidecar_start_backoff_ms: t.integer({
+    default: 500,
+    minimum: 100,
+    maximum: 30_000,
+    'x-env': 'SVC_EXTGW_SIDECAR_START_BACKOFF_MS',
+    description: 'Delay before the first probe in milliseconds. Doubles for each further probe, up to 30 seconds.'
+  }),
+  container_runtime: t.optional(
+    t.string({
+      minLength: 1,
+      description: 'Program that runs skills in containers. Default: docker, else podman, from PATH.'
+    })
+  ),
+  shell_image: t.string({
+    default: 'alpine:3',
+    pattern: '^[A-Za-z0-9]',
+    maxLength: 255,
+    description: 'Image for skills of the kind shell; has sh. It is never downloaded: pull it first.'
+  }),
+  tool_image: t.string({
+    default: 'node:20-alpine',
+    pattern: '^[A-Za-z0-9]',
+    maxLength: 255,
+    description: 'Image for skills of the kind tool; has node. It is never downloaded: pull it first.'
+  }),
+  skill_timeout_ms: milliseconds(60_000, 'Time limit of a skill in milliseconds.')
 })
 
 export type Settings = Infer<typeof settings>

@@ -5,7 +5,13 @@ import { type FakeGateway, type FakeOptions, fakeGateway } from './fake-gateway.
 export const DEFAULTS: Settings = {
   discovery_timeout_ms: 30_000,
   request_timeout_ms: 30_000,
-  challenge_timeout_ms: 30_000
+  challenge_timeout_ms: 30_000,
+  sidecar_disabled: false,
+  sidecar_start_max_attempts: 3,
+  sidecar_start_backoff_ms: 100,
+  shell_image: 'alpine:3',
+  tool_image: 'node:20-alpine',
+  skill_timeout_ms: 30_000
 }
 
 export const TOKEN = 'token-that-nobody-may-see'
