@@ -11,6 +11,8 @@ import {
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { Chat } from './chat/chat.ts'
 import { chat } from './chat/operation.ts'
+import { Editor } from './edit/editor.ts'
+import { inlineEdit } from './edit/operation.ts'
 import { generateCommand, runGenerate } from './generate/command.ts'
 import { Generator } from './generate/generator.ts'
 import { generateCode } from './generate/operation.ts'
@@ -30,7 +32,7 @@ export default definePlugin({
     context: ref(sessionContext),
     database: ref(databaseStore)
   },
-  operations: [chat, generateCode],
+  operations: [chat, generateCode, inlineEdit],
   commands: [generateCommand],
   permissions: { fsRead: ['.'], fsWrite: ['.'], childProcess: true },
   activate(ctx, { tasks, client, said, compiler, questions, context, database }) {
@@ -54,6 +56,8 @@ export default definePlugin({
     const generator = new Generator({ ...shared, accounts, compiler: () => provided(compiler) })
     ctx.implement(chat, (input, call) => chats.answer(input, call))
     ctx.implement(generateCode, (input, call) => generator.generate(input, call))
+    const editor = new Editor({ ...shared, accounts })
+    ctx.implement(inlineEdit, (input, call) => editor.edit(input, call))
     ctx.command(generateCommand.command, runGenerate(generator, projectRoot))
     ctx.contribute(inferenceGrammars, voxNamedGrammar)
   }

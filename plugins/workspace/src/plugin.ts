@@ -20,6 +20,7 @@ export default definePlugin({
     setPreference,
     getPreference
   ],
+  permissions: { fsRead: ['.'], childProcess: true },
   activate(ctx, { database, compiler }) {
     const { projectRoot } = ctx
     ctx.implement(gitStatus, gitStatusHandler(projectRoot))

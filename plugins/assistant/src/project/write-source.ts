@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { lstat, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { protection } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
@@ -46,18 +46,36 @@ export async function sourceTarget(projectRoot: string, path: string): Promise<S
  */
 export async function writeSource(projectRoot: string, path: string, text: string): Promise<number> {
   const { file } = await sourceTarget(projectRoot, path)
+  return writeAtomically(file, path, text)
+}
+
+/**
+ * Replaces an existing file of the project atomically, and keeps its mode. `path` is relative to the project, without
+ * links. Throws `ASI_FILE_REFUSED` and `ASI_PATH_REFUSED`; the old text then stays.
+ */
+export async function replaceFile(projectRoot: string, path: string, text: string): Promise<number> {
+  const file = join(projectRoot, path)
+  const info = await lstat(file)
+  if (info.isFile()) return writeAtomically(file, path, text, info.mode & 0o777)
+  throw assistantErrors.create('ASI_PATH_REFUSED', `${JSON.stringify(path)} is not written: it is a symbolic link`, {
+    hint: 'name the file that the link points to'
+  })
+}
+
+async function writeAtomically(file: string, path: string, text: string, mode?: number): Promise<number> {
   const part = join(dirname(file), `.${randomUUID()}.tmp`)
   const bytes = Buffer.from(text)
   try {
     await mkdir(dirname(file), { recursive: true })
     await writeFile(part, bytes, { flag: 'wx' })
+    if (mode !== undefined) await chmod(part, mode)
     await rename(part, file)
   } catch (cause) {
     await rm(part, { force: true })
     const why = errorMessage(cause)
     throw assistantErrors.create('ASI_FILE_REFUSED', `${path} could not be written: ${why}`, {
       cause,
-      hint: 'make the folder writable, or name another output_path'
+      hint: 'make the folder writable, or name another path'
     })
   }
   return bytes.length
