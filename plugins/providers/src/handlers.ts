@@ -108,7 +108,7 @@ function selectable(model: string, input: ChoiceInput): string {
   const { offered } = input.local
   const isLocal = offered.includes(model) || model === input.local.model || offered.includes(`${model}:latest`)
   if (hosted === undefined && !isLocal) {
-    const names = [...input.models.map(nameOf), ...offered]
+    const names = [...input.models.flatMap(entry => [nameOf(entry), entry.id]), ...offered]
     throw providerErrors.create('PRV_MODEL_UNKNOWN', `no provider and no local server offers the model "${model}"`, {
       data: { model, similar: closest(model.slice(0, 100), names) ?? null },
       hint: 'svc models list --all shows the models, and models.toml adds further ones'

@@ -78,7 +78,11 @@ export const listModels = defineOperation({
   watch: { on: [USAGE_TOPIC], minMs: 1_000 },
   expose: {
     http: { method: 'GET', path: '/api/models' },
-    mcp: { name: 'svc_list_models', aliases: ['svc_model_list'] },
+    mcp: {
+      name: 'svc_list_models',
+      toolsets: ['models'],
+      use: 'Names, prices and quotas of local and hosted models, for svc_set_model. A choice for one task: svc_suggest_model.'
+    },
     rpc: true,
     cli: {
       command: 'models list',
@@ -127,7 +131,11 @@ export const suggestModel = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/models/suggest' },
-    mcp: { name: 'svc_suggest_model' },
+    mcp: {
+      name: 'svc_suggest_model',
+      toolsets: ['models'],
+      use: 'Before a task with special needs, such as tools or a long prompt. It changes nothing; svc_set_model does.'
+    },
     rpc: true,
     cli: { command: 'models suggest', args: ['task'] }
   }
@@ -156,7 +164,12 @@ export const setModel = defineOperation({
   effect: 'write',
   expose: {
     http: { method: 'POST', path: '/api/models/set' },
-    mcp: { name: 'svc_set_model', aliases: ['svc_set_active_model'] },
+    mcp: {
+      name: 'svc_set_model',
+      aliases: ['svc_set_active_model'],
+      toolsets: ['models'],
+      use: 'Only when a person names the model; otherwise each request gets a suitable one. Names: svc_list_models.'
+    },
     rpc: true,
     cli: { command: 'models set', args: ['model'], view: { text: 'text' } }
   }
@@ -179,7 +192,11 @@ export const activeModel = defineOperation({
   watch: { on: [USAGE_TOPIC], minMs: 1_000 },
   expose: {
     http: { method: 'GET', path: '/api/models/active' },
-    mcp: { name: 'svc_get_active_model' },
+    mcp: {
+      name: 'svc_get_active_model',
+      toolsets: ['models'],
+      use: 'To say which model answers, and why. Other candidates: svc_suggest_model.'
+    },
     rpc: true,
     cli: { command: 'models active' }
   }
@@ -232,7 +249,11 @@ export const modelUsage = defineOperation({
   watch: { on: [USAGE_TOPIC], minMs: 1_000 },
   expose: {
     http: { method: 'GET', path: '/api/models/usage' },
-    mcp: { name: 'svc_model_usage' },
+    mcp: {
+      name: 'svc_model_usage',
+      toolsets: ['models'],
+      use: 'What models have cost, and which quota is left. Costs of agents: svc_cost_history.'
+    },
     rpc: true,
     cli: {
       command: 'models usage',

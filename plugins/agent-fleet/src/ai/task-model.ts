@@ -1,9 +1,10 @@
 import {
+  agentLabel,
   type ChatMessage,
   type ChatTool,
   type ChatToolCall,
+  type InferenceChatEvent,
   type InferenceChatRequest,
-  type InferenceChatUsage,
   type InferenceClient,
   type InferenceEndpoint,
   type Orchestrator,
@@ -116,14 +117,14 @@ export class TaskModel {
     const began = performance.now()
     const calls: ChatToolCall[] = []
     let text = ''
-    let usage: InferenceChatUsage | undefined
+    let done: Extract<InferenceChatEvent, { type: 'done' }> | undefined
     try {
       for await (const event of client.chat({ ...this.#request(question), signal })) {
         if (event.type === 'text') {
           text += event.text
           this.#work.token(event.text)
         } else if (event.type === 'tool-call') calls.push(event.call)
-        else if (event.type === 'done') usage = event.usage
+        else if (event.type === 'done') done = event
       }
     } catch (error) {
       this.#reportReliability({ error, timedOut: signal.aborted })
@@ -131,8 +132,8 @@ export class TaskModel {
       if (text !== '') await this.#charge(estimate(question.messages), tokensIn(text))
       throw error
     }
-    const prompt = usage?.promptTokens || estimate(question.messages)
-    const written = usage?.completionTokens || tokensIn(text)
+    const prompt = done?.usage.promptTokens || estimate(question.messages)
+    const written = done?.usage.completionTokens || tokensIn(text)
     this.#reportReliability({ calls, offered: question.tools })
     orchestrator.emit({
       type: 'llm_call_completed',
@@ -141,7 +142,7 @@ export class TaskModel {
       prompt_tokens: prompt,
       completion_tokens: written
     })
-    await this.#charge(prompt, written)
+    await this.#charge(prompt, written, done)
     return { text, calls }
   }
 
@@ -150,7 +151,11 @@ export class TaskModel {
     const { model, settings, endpoint, orchestrator } = this.#parts
     const { max_tokens, tokens_used } = orchestrator.budgets.of(this.#task.agent_id)
     const maxTokens = Math.max(1, Math.min(settings.output_tokens, max_tokens - tokens_used))
-    const common = { model, maxTokens, ...(format === undefined || this.#rejectsFormat ? {} : { format }) }
+    const { session_id: session, category, complexity } = this.#task
+    const { cost_preference: costPreference } = orchestrator.policy
+    const agent = agentLabel(this.#task.agent_id)
+    const purpose = { ...(session === undefined ? {} : { session }), agent, category, complexity, costPreference }
+    const common = { model, maxTokens, purpose, ...(format === undefined || this.#rejectsFormat ? {} : { format }) }
     if (orchestrator.policy.chatml_strict)
       return { ...common, messages: [], prompt: { text: toChatml(messages), raw: true }, stop: CHATML_STOP }
     if (tools !== undefined && !this.#rejectsTools) return { ...common, messages, tools }
@@ -167,10 +172,18 @@ export class TaskModel {
     if (signal === 'CostExceeded' || signal === 'Critical') throw budgetExceeded(orchestrator, this.#task.agent_id)
   }
 
-  #charge(input_tokens: number, output_tokens: number): Promise<void> {
-    const { endpoint, model, settings } = this.#parts
-    const cost_usd = priceOf(settings.prices, model, input_tokens, output_tokens)
-    return this.#work.cost({ provider: endpoint.api, model, input_tokens, output_tokens, cost_usd })
+  /** Charges a call. The provider's price of the answer, if there is one, has priority over the settings. */
+  #charge(
+    input_tokens: number,
+    output_tokens: number,
+    answer: { readonly provider?: string; readonly model?: string; readonly costUsd?: number } = {}
+  ): Promise<void> {
+    const { endpoint, settings } = this.#parts
+    const { provider = endpoint.api, costUsd } = answer
+    // The configured server may report another name than the one with a price.
+    const model = answer.provider === undefined ? this.#parts.model : (answer.model ?? this.#parts.model)
+    const cost_usd = costUsd ?? priceOf(settings.prices, model, input_tokens, output_tokens)
+    return this.#work.cost({ provider, model, input_tokens, output_tokens, cost_usd })
   }
 
   /** Reports the reliability of a call. `hallucination_proxy` is the share of tool calls to unknown tools, [0, 1]. */

@@ -132,7 +132,8 @@ export class Chat {
     context: number | null,
     call: Pick<Call, 'signal' | 'emit'>
   ): Promise<ModelAnswer> {
-    const { cognitive_profile: profile, json_mode: jsonMode, top_p: topP } = input
+    const { cognitive_profile: profile, json_mode: jsonMode, top_p: topP, session_id: session } = input
+    const { cost_preference: costPreference } = this.#parts.orchestrator().policy
     const historyCharacters = bytesWithin(context, 1 / 8, HISTORY_CHARACTERS)
     const temperature = input.temperature ?? (profile === undefined ? undefined : TEMPERATURE[profile])
     return askModel(
@@ -140,6 +141,7 @@ export class Chat {
       {
         messages: chatMessages({ prompt, history, material, jsonMode, historyCharacters }),
         signal: call.signal,
+        purpose: { session, category: 'general', complexity: COMPLEXITY[profile ?? 'fast'], costPreference },
         ...(temperature === undefined ? {} : { temperature }),
         ...(topP === undefined ? {} : { topP }),
         ...(jsonMode ? { format: 'json' as const } : {})
@@ -178,7 +180,7 @@ export class Chat {
       surface: SURFACE,
       model_id: answer.model,
       reason: {
-        rule: 'configured_model',
+        rule: answer.provider === null ? 'configured_model' : 'provider_choice',
         complexity: COMPLEXITY[profile ?? 'fast'],
         cognitive_profile: profile ?? null,
         cost_preference: policy.cost_preference,

@@ -31,16 +31,15 @@ export class Accounts {
       tasks.emit({ type: 'llm_call_completed', session_id, duration_ms, ...tokens })
       const agent = tasks.agents().find(each => each.session_id === session_id)?.id
       const { account_id } = tasks.policy
-      // Servers do not report prices, so only tokens are counted.
       await tasks.budgets.record({
         agent_id: agent ?? DEFAULT_AGENT,
         session_id,
         ...(account_id === null ? {} : { tenant_id: account_id }),
-        provider: (await this.#parts.client().endpoint()).api,
+        provider: answer.provider ?? (await this.#parts.client().endpoint()).api,
         model: answer.model,
         input_tokens: answer.promptTokens,
         output_tokens: answer.completionTokens,
-        cost_usd: 0
+        cost_usd: answer.costUsd
       })
       const payload = { surface, model: answer.model, duration_ms, ...tokens, journey }
       await this.#parts

@@ -7,6 +7,10 @@ export interface ModelAnswer {
   readonly completionTokens: number
   readonly milliseconds: number
   readonly finishReason: 'stop' | 'length' | 'tool-calls'
+  /** Hosted provider; null for the configured server. */
+  readonly provider: string | null
+  /** US dollars; 0 if no price is known. */
+  readonly costUsd: number
 }
 
 /** Returns the model's complete answer; reports each piece as it arrives. Throws the errors of the client. */
@@ -23,10 +27,10 @@ export async function askModel(
       onText(event.text)
     }
     if (event.type === 'done') {
-      const { model, finishReason, usage } = event
+      const { model, finishReason, usage, provider = null, costUsd = 0 } = event
       const milliseconds = performance.now() - began
       const { promptTokens, completionTokens } = usage
-      return { text, model, promptTokens, completionTokens, milliseconds, finishReason }
+      return { text, model, promptTokens, completionTokens, milliseconds, finishReason, provider, costUsd }
     }
   }
   throw new Error('the model client ended without reporting the end of the answer')

@@ -170,6 +170,10 @@ function lastResort(input: ChoiceInput): Choice {
   const { local } = input
   const entry = findLocal(local.model, input)
   const keyed = HOSTED_NAMES.filter(name => input.hasKey(name) && input.isAllowed(name))
+  const able = input.models.filter(({ provider }) => (keyed as readonly string[]).includes(provider))
+  if (keyed.length > 0 && !local.isReachable && able.every(each => lackOf(each, input.needs) !== null)) {
+    throw refused(`no model of ${keyed.join(', ')} can answer this request: ${lackOf(able[0] ?? entry, input.needs)}`)
+  }
   if (local.isAllowed && input.isAllowed('ollama') && (keyed.length === 0 || !local.isReachable))
     return { entry, rule: 'local', warning: null }
   if (keyed.length > 0) {
