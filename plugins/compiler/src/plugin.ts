@@ -35,6 +35,7 @@ import { runtimeProjection } from './projection/runtime-projection.ts'
 import { type Settings, settings } from './settings.ts'
 import type { SourceFile } from './source-file.ts'
 import { readSome, readSources } from './source-files.ts'
+import { languageSurface, pipelineHandler, pipelineStatus, surfaceHandler } from './surface-operations.ts'
 import { webGeneration } from './web/components/web-generation.ts'
 import { v0Health } from './web/v0-health.ts'
 
@@ -43,7 +44,7 @@ export default definePlugin({
   summary: 'Compiler of the source language: checks, formats and builds programs',
   config: settings,
   provides: [languageCompiler, programPages],
-  operations: [checkOperation, formatOperation, irOperation, projectionOperation],
+  operations: [checkOperation, formatOperation, irOperation, projectionOperation, languageSurface, pipelineStatus],
   hooks: [rewardEvents],
   // A command can only use plugins that are required here.
   requires: { project: webProject },
@@ -62,6 +63,11 @@ export default definePlugin({
         ctx.config.projection_include_host_probe ? hostProbe() : null
       )
     ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, check, projected))
+    ctx.implement(languageSurface, surfaceHandler())
+    ctx.implement(
+      pipelineStatus,
+      pipelineHandler(ctx.projectRoot, (file, script) => check(file, script))
+    )
     ctx.provide(languageCompiler, { compile: compilation(check), read, describe: descriptionOf })
     const generation = webGeneration(
       () => ctx.config,

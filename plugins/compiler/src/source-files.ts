@@ -57,7 +57,8 @@ async function isFolder(path: string): Promise<boolean> {
   }
 }
 
-async function sourcesIn(folder: string): Promise<string[]> {
+/** Returns the paths of all source files below a folder, without hidden folders and installed packages. */
+export async function sourcesIn(folder: string): Promise<string[]> {
   const found: string[] = []
   const entries = await readdir(folder, { withFileTypes: true })
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {

@@ -1,0 +1,187 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { BUILTIN_FUNCTIONS } from './check/names/builtins.ts'
+import { NAMESPACE_MEMBERS, STD_MEMBERS } from './check/std-members.ts'
+import { type CheckedFile, hasErrors } from './compile.ts'
+import { compilerErrors } from './errors.ts'
+import { lower } from './hir/lower.ts'
+import { TYPE_WORDS } from './lsp/vocabulary/types.ts'
+import type { SourceFile } from './source-file.ts'
+import { readSource, sourcesIn } from './source-files.ts'
+import { DECORATORS } from './syntax/decorators.ts'
+import { KEYWORDS } from './syntax/token.ts'
+
+const { CMP_FILE_UNREADABLE } = compilerErrors.specs
+
+const members = t.record(t.array(t.string()))
+
+export const languageSurface = defineOperation({
+  id: 'compiler.surface',
+  summary: 'List the keywords, decorators, types and functions of vox',
+  input: t.object({}),
+  output: t.object({
+    keywords: t.array(t.string()),
+    decorators: t.array(t.string()),
+    types: t.array(t.object({ name: t.string(), form: t.string(), meaning: t.string() })),
+    functions: t.array(
+      t.object({
+        name: t.string(),
+        min_arguments: t.integer(),
+        max_arguments: t.nullable(t.integer(), { description: 'Null if there is no maximum.' })
+      })
+    ),
+    std: members,
+    namespaces: members
+  }),
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/compiler/surface' },
+    mcp: {
+      name: 'svc_language_surface',
+      lane: 'app',
+      toolsets: ['language'],
+      use: 'Before you write vox: it has every name that exists without a declaration. Errors of a program: svc_compiler_check.'
+    },
+    rpc: true,
+    cli: { command: 'language surface' }
+  }
+})
+
+export function surfaceHandler(): Handler<typeof languageSurface> {
+  return () => ({
+    keywords: [...KEYWORDS],
+    decorators: [...DECORATORS],
+    types: [...TYPE_WORDS.values()].map(({ name, signature, text }) => ({ name, form: signature, meaning: text })),
+    functions: [...BUILTIN_FUNCTIONS].map(([name, { min, max }]) => ({
+      name,
+      min_arguments: min,
+      max_arguments: Number.isFinite(max) ? max : null
+    })),
+    std: plain(STD_MEMBERS),
+    namespaces: plain(NAMESPACE_MEMBERS)
+  })
+}
+
+function plain(map: ReadonlyMap<string, readonly string[]>): Record<string, string[]> {
+  return Object.fromEntries([...map].map(([name, list]) => [name, [...list]]))
+}
+
+const STAGES = ['read', 'parse', 'check', 'lower'] as const
+type Stage = (typeof STAGES)[number]
+
+export const pipelineStatus = defineOperation({
+  id: 'compiler.pipeline',
+  summary: 'Show how far each vox source of the project compiles',
+  description:
+    'Runs the stages of the compiler on the sources: read, parse, check and lower. Nothing is written or run.',
+  input: t.object({
+    limit: t.integer({ default: 100, minimum: 1, maximum: 2_000, description: 'Maximum number of compiled files.' })
+  }),
+  output: t.object({
+    ok: t.boolean({ description: 'Whether every compiled file passed all stages.' }),
+    stages: t.array(t.object({ stage: t.enum([...STAGES]), passed: t.integer(), failed: t.integer() })),
+    failures: t.array(
+      t.object({
+        path: t.string(),
+        stage: t.enum([...STAGES]),
+        errors: t.integer(),
+        line: t.nullable(t.integer(), { description: 'Line of the first error.' }),
+        message: t.string({ description: 'The first error.' })
+      })
+    ),
+    warnings: t.integer(),
+    compiled: t.integer(),
+    sources: t.integer({ description: 'Sources of the project; more than compiled if limit is lower.' })
+  }),
+  errors: { CMP_FILE_UNREADABLE },
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/compiler/pipeline' },
+    mcp: {
+      name: 'svc_pipeline_status',
+      lane: 'app',
+      toolsets: ['language'],
+      use: 'For the state of all sources at once. The complete errors of one file: svc_compiler_check.'
+    },
+    rpc: true,
+    cli: {
+      command: 'language status',
+      view: { rows: 'failures', columns: ['path', 'stage', 'line', 'message'] }
+    }
+  }
+})
+
+interface Failure {
+  readonly path: string
+  readonly stage: Stage
+  readonly errors: number
+  readonly line: number | null
+  readonly message: string
+}
+
+interface Compiled {
+  readonly failure: Failure | null
+  readonly warnings: number
+}
+
+export function pipelineHandler(
+  projectRoot: string,
+  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
+): Handler<typeof pipelineStatus> {
+  return async ({ limit }, call) => {
+    const paths = await sourcesIn(projectRoot)
+    const results: Compiled[] = []
+    for (const path of paths.slice(0, limit)) {
+      results.push(await compiled(path, path.slice(projectRoot.length + 1).replaceAll('\\', '/'), check))
+      call.progress(results.length, Math.min(limit, paths.length))
+      // The compiler runs on this thread: other requests have their turn between two files.
+      await nextTurn()
+      call.signal.throwIfAborted()
+    }
+    const failures = results.flatMap(({ failure }) => failure ?? [])
+    let remaining = results.length
+    const stages = STAGES.map(stage => {
+      const failed = failures.filter(failure => failure.stage === stage).length
+      remaining -= failed
+      return { stage, passed: remaining, failed }
+    })
+    return {
+      ok: failures.length === 0,
+      stages,
+      failures,
+      warnings: results.reduce((sum, { warnings }) => sum + warnings, 0),
+      compiled: results.length,
+      sources: paths.length
+    }
+  }
+}
+
+async function compiled(
+  file: string,
+  path: string,
+  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
+): Promise<Compiled> {
+  const failed = (stage: Stage, message: string, errors = 1, line: number | null = null): Compiled => ({
+    failure: { path, stage, errors, line, message },
+    warnings: 0
+  })
+  let source: SourceFile
+  try {
+    source = await readSource(file, path)
+  } catch (error) {
+    return failed('read', (error as Error).message)
+  }
+  const { parsed, diagnostics, records } = await check(source, true)
+  const errors = diagnostics.filter(({ severity }) => severity === 'error')
+  const [first] = errors
+  if (first !== undefined) {
+    const stage = hasErrors(parsed.diagnostics) ? 'parse' : 'check'
+    return failed(stage, first.message, errors.length, source.position(first.span.start).line)
+  }
+  try {
+    lower(parsed.module, source.text, { records })
+  } catch (error) {
+    return failed('lower', (error as Error).message)
+  }
+  return { failure: null, warnings: diagnostics.length }
+}
