@@ -1,7 +1,15 @@
 import { userInfo } from 'node:os'
-import { databaseStore, kernelPort, rewardEvents, stubScanner } from '@svc/contracts'
+import { databaseStore, kernelAdmin, kernelPort, rewardEvents, stubScanner } from '@svc/contracts'
 import { definePlugin, errorMessage } from '@svc/plugin-sdk'
 import { Checker } from './checker.ts'
+import {
+  buildTimings,
+  buildTimingsCommand,
+  scalingAudit,
+  scalingAuditCommand,
+  secretGuard,
+  secretGuardCommand
+} from './ci/commands.ts'
 import { stubCheckCommand } from './command.ts'
 import { rulesHandler, rulesOperation, STUB_CHECK_TOPIC, scanHandler, scanOperation } from './operations.ts'
 import { unresolvedNames } from './programs.ts'
@@ -17,13 +25,13 @@ export default definePlugin({
   summary: 'Finds placeholders, hazards and copied code in source files',
   config: settings,
   requires: { kernel: kernelPort },
-  optional: { store: databaseStore },
+  optional: { store: databaseStore, admin: kernelAdmin },
   provides: [stubScanner],
   hooks: [rewardEvents],
   operations: [scanOperation, rulesOperation],
-  commands: [stubCheckCommand],
+  commands: [stubCheckCommand, scalingAuditCommand, secretGuardCommand, buildTimingsCommand],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true, worker: true },
-  activate(ctx, { kernel, store }) {
+  activate(ctx, { kernel, store, admin }) {
     const { projectRoot } = ctx
     const state = store === undefined ? null : new StoredState(new Tables(store), kernel.repositoryId)
     const checker = new Checker({
@@ -59,6 +67,16 @@ export default definePlugin({
         scanned
       })
     )
+    const ci = {
+      checker,
+      settings: () => ctx.config as Settings,
+      projectRoot,
+      version: ctx.version,
+      managedSecrets: () => admin?.settings().flatMap(({ secret, env }) => (secret ? env : [])) ?? []
+    }
+    ctx.command(scalingAuditCommand.command, scalingAudit(ci))
+    ctx.command(secretGuardCommand.command, secretGuard(ci))
+    ctx.command(buildTimingsCommand.command, buildTimings(ci))
   }
 })
 

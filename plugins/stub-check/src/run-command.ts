@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { StubFinding, StubSeverity } from '@svc/contracts'
-import { type CommandHandler, type CommandIo, errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { type CommandHandler, type CommandIo, errorMessage } from '@svc/plugin-sdk'
 import type { Checker } from './checker.ts'
+import { reporting } from './ci/commands.ts'
 import { SCANNED_EXTENSIONS } from './engine/language.ts'
 import { stubCheckErrors } from './errors.ts'
 import { type Comparison, compare, MAX_LISTED, parseBaseline, printBaseline } from './policy/baseline.ts'
@@ -65,21 +66,7 @@ export interface CommandParts {
  * exceeded; 2 for options that cannot be combined.
  */
 export function runStubCheck(parts: CommandParts): CommandHandler {
-  return async (raw, io) => {
-    const input: Input = { ...DEFAULTS, ...(raw as unknown as Partial<Input>) }
-    try {
-      return await run(parts, input, io)
-    } catch (error) {
-      if (!isSvcError(error)) throw error
-      const { code, message, hint } = error
-      io.stderr.write(
-        io.json
-          ? `${JSON.stringify({ error: { code, message, hint } })}\n`
-          : `error: ${message}\n${hint === undefined ? '' : `  hint: ${hint}\n`}`
-      )
-      return code === 'STB_OPTIONS_CONFLICT' || code === 'STB_RULE_UNKNOWN' ? 2 : 1
-    }
-  }
+  return reporting(async (raw, io) => await run(parts, { ...DEFAULTS, ...(raw as unknown as Partial<Input>) }, io))
 }
 
 async function run(parts: CommandParts, input: Input, io: CommandIo): Promise<number> {
