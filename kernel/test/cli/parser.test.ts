@@ -1,5 +1,6 @@
+import { definePlugin, describePlugin, t as tt } from '@svc/plugin-sdk'
 import t from 'tap'
-import { type Parsed, parse } from '#cli'
+import { commandTree, type Parsed, parse } from '#cli'
 import { demoTree, NO_COMMANDS } from './commands.ts'
 
 const understand = (...argv: string[]): Promise<Parsed> => parse(argv, demoTree(), NO_COMMANDS)
@@ -16,6 +17,18 @@ t.test('parses arguments into the input of a command', async t => {
   t.same(await inputOf('demo', 'greet', '-'), { name: '-' })
   t.same(await inputOf('demo', 'greet', ''), { name: '' })
   t.same(await inputOf('demo', 'chat', '--no-quiet'), { quiet: false })
+})
+
+t.test('a command whose input has a version receives the flag --version', async t => {
+  const manifest = describePlugin(
+    definePlugin({
+      name: 'pin',
+      commands: [{ command: 'pin', summary: 'Pin', input: tt.object({ version: tt.optional(tt.string()) }) }],
+      activate: ctx => ctx.command('pin', () => {})
+    })
+  )
+  const parsed = await parse(['pin', '--version', 'v1.2.3'], commandTree([manifest]), NO_COMMANDS)
+  t.match(parsed, { kind: 'command', input: { version: 'v1.2.3' } })
 })
 
 t.test('a flag consumes only one value', async t => {

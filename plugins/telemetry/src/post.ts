@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request } from 'node:https'
+import { LinkedSignal } from '@svc/plugin-sdk'
 
 export interface PostOptions {
   readonly url: URL
@@ -18,14 +19,20 @@ const MAX_ANSWER_BYTES = 65_536
  */
 export function post({ url, body, headers, timeoutMs, signal }: PostOptions): Promise<number> {
   return new Promise((resolve, reject) => {
-    const limit = AbortSignal.timeout(timeoutMs)
-    const ended = AbortSignal.any([signal, limit])
+    const linked = new LinkedSignal()
+      .with(signal)
+      .after(timeoutMs, () => new DOMException('no answer in time', 'TimeoutError'))
+    const { signal: ended } = linked
+    const finish = (end: () => void): void => {
+      linked.close()
+      end()
+    }
     const sent: ClientRequest = request(url, {
       method: 'POST',
       headers: { ...headers, 'content-length': Buffer.byteLength(body) },
       signal: ended
     })
-    sent.on('error', error => reject(ended.aborted ? ended.reason : error))
+    sent.on('error', error => finish(() => reject(ended.aborted ? ended.reason : error)))
     sent.on('response', (answer: IncomingMessage) => {
       const { statusCode = 0 } = answer
       let bytes = 0
@@ -35,7 +42,7 @@ export function post({ url, body, headers, timeoutMs, signal }: PostOptions): Pr
       })
       // The status decides, also if the rest of the answer is lost.
       answer.on('error', () => {})
-      answer.on('close', () => resolve(statusCode))
+      answer.on('close', () => finish(() => resolve(statusCode)))
     })
     sent.end(body)
   })

@@ -1,4 +1,6 @@
-import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type A2aBus, type A2aMessage, a2aBus, databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
 import {
@@ -194,7 +196,6 @@ t.test('a payload that is no object, or is too large, is refused', async t => {
 
 t.test('the doctor finds a queue that cannot be written', async t => {
   const kernel = await openTelemetry(t, { spool_dir: 'svc.toml/queue' })
-  const { writeFileSync } = await import('node:fs')
   writeFileSync(`${kernel.root}/svc.toml`, '')
   const report = await kernel.call(telemetryDoctor, {})
   t.equal(report.healthy, false)
@@ -204,4 +205,26 @@ t.test('the doctor finds a queue that cannot be written', async t => {
   )
   await t.rejects(kernel.call(telemetryEnqueue, { payload: '{}' }), { code: 'TEL_SPOOL_FAILED' })
   t.match(await (await openTelemetry(t)).call(telemetryDoctor, {}), { healthy: true })
+})
+
+t.test('broadcasts of the bus are traced while the plugin is active', async t => {
+  const listeners = new Set<(message: A2aMessage) => void>()
+  const bus = {
+    subscribe(listener: (message: A2aMessage) => void) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    }
+  }
+  const provider = definePlugin({
+    name: 'bus',
+    provides: [a2aBus],
+    activate: ctx => ctx.provide(a2aBus, bus as unknown as A2aBus)
+  }) as Plugin
+  const path = join(t.testdir(), 'trace.jsonl')
+  const kernel = await openTelemetry(t, { dogfood_trace_path: path }, [provider])
+  const message = { sender: 3, receiver: null, msg_type: 'free_form', payload: 'hello' } as A2aMessage
+  for (const listener of listeners) listener(message)
+  await kernel.close()
+  t.equal(listeners.size, 0)
+  t.match(JSON.parse(readFileSync(path, 'utf8')), { response: 'hello', schema_version: 'vox_dogfood_v1' })
 })

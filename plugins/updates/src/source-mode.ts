@@ -117,10 +117,10 @@ async function goTo(
 
 async function refuseChanges(root: string, signal: AbortSignal): Promise<void> {
   const changes = await git(root, signal, 'status', '--porcelain', '--untracked-files=no')
-  const marker = `${changes}`.split('\n').filter(line => line.trim() !== '')
-  if (marker.length === 0) return
-  throw updateErrors.create('UPD_SOURCE_DIRTY', `${root} has ${marker.length} changed files`, {
-    data: { files: marker.slice(0, 20).map(line => line.slice(3)) },
+  if (changes === '') return
+  const files = changes.split('\n').map(line => line.trim().replace(/^\S+\s+/, ''))
+  throw updateErrors.create('UPD_SOURCE_DIRTY', `${root} has ${files.length} changed files`, {
+    data: { files: files.slice(0, 20) },
     hint: 'commit or stash the changes first'
   })
 }

@@ -36,9 +36,12 @@ export async function unpack(
   let top: string | undefined
   let writing: Promise<void> = Promise.resolve()
   const input = createReadStream(file)
+  // Ends the write of an entry whose rest never comes.
+  const stopped = new AbortController()
   const stop = (error: unknown): void => {
     first ??= error
     input.destroy()
+    stopped.abort()
   }
   const abort = (): void => stop(signal.reason)
   signal.throwIfAborted()
@@ -82,7 +85,9 @@ export async function unpack(
       return
     }
     const mode = ((entry.mode ?? 0) & 0o111) === 0 ? 0o644 : 0o755
-    await pipeline(entry as unknown as Readable, createWriteStream(target, { flags: 'wx', mode }))
+    await pipeline(entry as unknown as Readable, createWriteStream(target, { flags: 'wx', mode }), {
+      signal: stopped.signal
+    })
   }
 
   try {
@@ -91,10 +96,13 @@ export async function unpack(
         strict: true,
         onReadEntry: entry => {
           if (first !== undefined) return
-          writing = write(entry).catch(error => {
-            stop(error)
-            reject(error)
-          })
+          // One at a time: the parser passes the next small entry before the file of this one is open.
+          writing = writing
+            .then(() => (first === undefined ? write(entry) : undefined))
+            .catch(error => {
+              stop(error)
+              reject(error)
+            })
         }
       })
       parser.on('end', resolve)
