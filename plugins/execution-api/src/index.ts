@@ -1,0 +1,3 @@
+// Exports of this folder for tests. Sources import the files directly.
+export { formed } from './output.ts'
+export { readRequest } from './request.ts'
