@@ -1,7 +1,8 @@
-import { browserAutomation } from '@svc/contracts'
+import { browserAutomation, mcpTools } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { Chromium } from './chromium.ts'
 import { findExecutable } from './executable.ts'
+import { browserOperations, implementOperations, screenshotTool } from './operations.ts'
 import { Pages } from './pages.ts'
 import { type Settings, settings } from './settings.ts'
 
@@ -10,6 +11,7 @@ export default definePlugin({
   summary: 'Opens web pages in an installed Chromium',
   config: settings,
   provides: [browserAutomation],
+  operations: browserOperations,
   activate(ctx) {
     const { sandbox, executable } = ctx.config
     const current = (): Settings => ctx.config
@@ -28,5 +30,7 @@ export default definePlugin({
     })
     ctx.effect('pages', () => pages.closeAll())
     ctx.provide(browserAutomation, pages)
+    implementOperations(ctx, pages)
+    ctx.contribute(mcpTools, screenshotTool(pages))
   }
 })
