@@ -170,7 +170,7 @@ export function runRotate(secrets: Secrets): CommandHandler {
     const { id, key } = keyOf(secrets, name)
     const vault = vaultOf(secrets)
     if (!(await vault.keys()).includes(key))
-      throw commandErrors.create('SES_NOT_STORABLE', `the vault has no ${id} to replace`, {
+      throw commandErrors.create('SCR_NOT_STORABLE', `the vault has no ${id} to replace`, {
         hint: `svc secrets set ${id} --store vault stores it`
       })
     const value = await readSecret(io, `new value of ${id}`, file)
@@ -185,7 +185,7 @@ export function runImport(secrets: Secrets, projectRoot: string): CommandHandler
     const path = resolve(projectRoot, file)
     const values = readEnvFile(path)
     if (values === null)
-      throw commandErrors.create('SES_FILE_INVALID', `${path} does not exist`, {
+      throw commandErrors.create('SCR_FILE_INVALID', `${path} does not exist`, {
         at: { file: path },
         hint: 'name it with --file'
       })
@@ -231,7 +231,7 @@ export function runMigrate(secrets: Secrets): CommandHandler {
 export function runSync(secrets: Secrets, projectRoot: string): CommandHandler {
   return async (input, io) => {
     if (input.mesh !== true)
-      throw commandErrors.create('SES_NOTHING_CHOSEN', 'svc secrets sync needs the option --mesh', {
+      throw commandErrors.create('SCR_NOTHING_CHOSEN', 'svc secrets sync needs the option --mesh', {
         hint: 'svc secrets sync --mesh writes the secrets of the mesh'
       })
     const target = join(projectRoot, '.vox', 'populi', 'mesh.env')

@@ -7,7 +7,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
  * Parses lines `KEY=value`, with `export` before them, `#` comments and quotes. A later line wins. Throws
- * `SES_FILE_INVALID` with the number of the line, never its text.
+ * `SCR_FILE_INVALID` with the number of the line, never its text.
  */
 export function parseEnv(text: string, file: string): Map<string, string> {
   const values = new Map<string, string>()
@@ -24,7 +24,7 @@ export function parseEnv(text: string, file: string): Map<string, string> {
       .trim()
     const value = equals === -1 || !NAME.test(name) ? null : parseValue(trimmed.slice(equals + 1).trim())
     if (value === null)
-      throw commandErrors.create('SES_FILE_INVALID', `${file}:${index + 1}: not a line of the form KEY=value`, {
+      throw commandErrors.create('SCR_FILE_INVALID', `${file}:${index + 1}: not a line of the form KEY=value`, {
         at: { file, line: index + 1 },
         hint: 'write KEY=value, KEY="value" or a comment that begins with #'
       })
@@ -33,12 +33,12 @@ export function parseEnv(text: string, file: string): Map<string, string> {
   return values
 }
 
-/** Reads and parses a file; null if it does not exist. Throws `SES_FILE_INVALID`. */
+/** Reads and parses a file; null if it does not exist. Throws `SCR_FILE_INVALID`. */
 export function readEnvFile(file: string): Map<string, string> | null {
   const stats = statSync(file, { throwIfNoEntry: false })
   if (stats === undefined) return null
   const refuse = (why: string): Error =>
-    commandErrors.create('SES_FILE_INVALID', `${file}: ${why}`, { at: { file }, hint: 'name another file' })
+    commandErrors.create('SCR_FILE_INVALID', `${file}: ${why}`, { at: { file }, hint: 'name another file' })
   if (!stats.isFile()) throw refuse('not a file')
   if (stats.size > MAX_FILE_BYTES) throw refuse(`larger than ${MAX_FILE_BYTES} bytes`)
   let text: string

@@ -117,7 +117,7 @@ export function auditHandler(secrets: Secrets): Handler<typeof auditOperation> {
   }
 }
 
-/** Returns the vault. Throws `SES_NO_VAULT`. */
+/** Returns the vault. Throws `SCR_NO_VAULT`. */
 export function vaultOf(secrets: Secrets): SecretVault {
   const { vault } = secrets.options.backends
   if (vault === undefined) throw noVault()

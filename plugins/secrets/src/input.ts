@@ -12,7 +12,7 @@ type Terminal = CommandIo['stdin'] & { setRawMode?(on: boolean): unknown }
 
 /**
  * Reads a secret from a file, else without echo from a terminal, else from standard input. One line break at the end is
- * removed. Throws `SES_INPUT_INVALID`, `SES_FILE_INVALID` and `SES_ABORTED`.
+ * removed. Throws `SCR_INPUT_INVALID`, `SCR_FILE_INVALID` and `SCR_ABORTED`.
  */
 export async function readSecret(
   io: Pick<CommandIo, 'stdin' | 'stderr' | 'signal'>,
@@ -22,7 +22,7 @@ export async function readSecret(
   const text = file === undefined ? await readStream(io, what) : readText(file)
   const secret = text.replace(/\r?\n$/, '')
   if (secret.trim() !== '' && Buffer.byteLength(secret) <= MAX_BYTES) return secret
-  throw commandErrors.create('SES_INPUT_INVALID', `${what}: the value is empty or longer than ${MAX_BYTES} bytes`, {
+  throw commandErrors.create('SCR_INPUT_INVALID', `${what}: the value is empty or longer than ${MAX_BYTES} bytes`, {
     hint: 'enter it at the prompt, pass it on standard input, or name a file with --file'
   })
 }
@@ -31,7 +31,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw commandErrors.create('SES_FILE_INVALID', `${file}: ${errorMessage(error)}`, {
+    throw commandErrors.create('SCR_FILE_INVALID', `${file}: ${errorMessage(error)}`, {
       at: { file },
       hint: 'name a file with the value'
     })
@@ -56,7 +56,7 @@ function prompt(input: Terminal, output: CommandIo['stderr'], what: string, sign
   return new Promise((resolve, reject) => {
     let text = ''
     const aborted = (): Error =>
-      commandErrors.create('SES_ABORTED', `${what}: nothing was stored`, { hint: 'run the command again' })
+      commandErrors.create('SCR_ABORTED', `${what}: nothing was stored`, { hint: 'run the command again' })
     const end = (finish: () => void): void => {
       input.off('data', onData)
       signal.removeEventListener('abort', onAbort)

@@ -20,7 +20,7 @@ export function meshEnvFiles({ projectRoot, repositoryRoot, cwd, home }: MeshEnv
   return [...new Set(roots.map(root => join(root, '.vox', FILE)))]
 }
 
-/** Returns the first of the variables that a file sets; the first file with one of them wins. Throws `SES_FILE_INVALID`. */
+/** Returns the first of the variables that a file sets; the first file with one of them wins. Throws `SCR_FILE_INVALID`. */
 export function findInMeshEnv(
   names: readonly string[],
   files: readonly string[]
@@ -35,14 +35,14 @@ export function findInMeshEnv(
   return null
 }
 
-/** Sets variables of a mesh file. Other variables stay; comments do not. Throws `SES_FILE_INVALID`, `SEC_STORE_FAILED`. */
+/** Sets variables of a mesh file. Other variables stay; comments do not. Throws `SCR_FILE_INVALID`, `SEC_STORE_FAILED`. */
 export async function writeMeshEnv(file: string, values: ReadonlyMap<string, string>): Promise<void> {
   await withFileLock(file, () => {
     const all = new Map([...(existsSync(file) ? (readEnvFile(file) ?? []) : []), ...values])
     const lines = [...all].map(([name, value]) => {
       const line = envLine(name, value)
       if (line === null)
-        throw commandErrors.create('SES_NOT_STORABLE', `${name} has a line break, which ${file} cannot hold`, {
+        throw commandErrors.create('SCR_NOT_STORABLE', `${name} has a line break, which ${file} cannot hold`, {
           hint: 'set the variable in the environment instead'
         })
       return line

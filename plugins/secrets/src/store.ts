@@ -62,11 +62,11 @@ async function defaultStore(
   return 'keyring'
 }
 
-/** Moves plain tokens of the auth file to the keyring. Returns the registries. Throws `SES_NOT_STORABLE`. */
+/** Moves plain tokens of the auth file to the keyring. Returns the registries. Throws `SCR_NOT_STORABLE`. */
 export async function migrateAuthStore(secrets: Secrets): Promise<string[]> {
   const { keyring, authFile } = secrets.options
   if (keyring === undefined)
-    throw commandErrors.create('SES_NOT_STORABLE', 'no keyring is available', {
+    throw commandErrors.create('SCR_NOT_STORABLE', 'no keyring is available', {
       hint: 'svc plugins enable secrets-keyring'
     })
   const moved: string[] = []
@@ -97,13 +97,13 @@ function undeclaredInVault(name: string): never {
 }
 
 export function noVault(): Error {
-  return commandErrors.create('SES_NO_VAULT', 'no active plugin provides secrets.vault@1', {
+  return commandErrors.create('SCR_NO_VAULT', 'no active plugin provides secrets.vault@1', {
     hint: 'svc plugins why secrets-local'
   })
 }
 
 function notStorable({ id, env }: ListedSecret, why: string): Error {
-  return commandErrors.create('SES_NOT_STORABLE', `the secret ${id} ${why}`, {
+  return commandErrors.create('SCR_NOT_STORABLE', `the secret ${id} ${why}`, {
     hint: `set the environment variable ${env}, or use another --store`
   })
 }

@@ -39,7 +39,7 @@ t.test('any text is parsed or is an error with a line number and without the tex
         parseEnv(`${text}\nSECRET swordfish`, 'file.env')
       } catch (error) {
         const { code, message } = error as Error & { code: string }
-        return code === 'SES_FILE_INVALID' && /^file\.env:\d+: /.test(message) && !message.includes('swordfish')
+        return code === 'SCR_FILE_INVALID' && /^file\.env:\d+: /.test(message) && !message.includes('swordfish')
       }
       return false
     })
@@ -103,7 +103,7 @@ t.test('a secret is entered at a prompt without being shown', async t => {
   const other = terminal()
   const aborted = readSecret(other.io, 'token', undefined)
   other.stdin.write('sword\u0003')
-  await t.rejects(aborted, { code: 'SES_ABORTED' })
+  await t.rejects(aborted, { code: 'SCR_ABORTED' })
   t.same(other.stdin.raw, [true, false])
 })
 
@@ -119,7 +119,7 @@ t.test('a secret is read from standard input or a file, without the line break a
   t.equal(await readSecret(io(''), 'x', file), 'from a file')
   for (const text of ['', ' \n', 'x'.repeat(70_000)]) {
     const error = await readSecret(io(text), 'x', undefined).catch((caught: unknown) => caught)
-    t.match(error, { code: 'SES_INPUT_INVALID' })
+    t.match(error, { code: 'SCR_INPUT_INVALID' })
   }
-  await t.rejects(readSecret(io(''), 'x', `${file}.missing`), { code: 'SES_FILE_INVALID' })
+  await t.rejects(readSecret(io(''), 'x', `${file}.missing`), { code: 'SCR_FILE_INVALID' })
 })

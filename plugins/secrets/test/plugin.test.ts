@@ -76,8 +76,8 @@ t.test('without a vault, secrets of registries are in the keyring, and the auth 
   t.match(await run('secrets get', { name: 'VOX_FORGE_TOKEN' }), { stdout: /SecureStore .*toke…ge \(redacted\)/ })
   t.match(await run('secrets set', { name: 'other-registry' }, 'abcdefghij'), { stdout: /stored other-registry/ })
   await t.rejects(run('secrets set', { name: 'SOME_UNKNOWN_NAME' }, 'abcdefghij'), { code: 'SEC_UNDECLARED' })
-  await t.rejects(run('secrets set', { name: KEY, store: 'vault' }, 'abcdefghij'), { code: 'SES_NO_VAULT' })
-  await t.rejects(run('secrets rotate', { name: KEY }, 'abcdefghij'), { code: 'SES_NO_VAULT' })
+  await t.rejects(run('secrets set', { name: KEY, store: 'vault' }, 'abcdefghij'), { code: 'SCR_NO_VAULT' })
+  await t.rejects(run('secrets rotate', { name: KEY }, 'abcdefghij'), { code: 'SCR_NO_VAULT' })
 })
 
 t.test('plain tokens move to the keyring, also the old file of the package registry', async t => {
@@ -112,12 +112,12 @@ t.test('declared secrets of a .env file are imported, others are left out', asyn
     { name: 'NAME', id: null, state: /left out/ }
   ])
   t.match((await call('secrets.versions', { name: KEY })).versions, [{ operation: 'import', created_by: 'cli' }])
-  await t.rejects(run('secrets import-env', { file: 'missing.env' }), { code: 'SES_FILE_INVALID' })
+  await t.rejects(run('secrets import-env', { file: 'missing.env' }), { code: 'SCR_FILE_INVALID' })
 })
 
 t.test('secrets of a mesh are written to the mesh file, from which they are found', async t => {
   const first = await openWorld(t, { env: { SVC_MESH_TOKEN: 'mesh-token-1', SVC_MESH_SCOPE_ID: 'scope "x"' } })
-  await t.rejects(first.run('secrets sync'), { code: 'SES_NOTHING_CHOSEN' })
+  await t.rejects(first.run('secrets sync'), { code: 'SCR_NOTHING_CHOSEN' })
   t.match(await first.run('secrets sync', { mesh: true }), { stdout: /wrote SVC_MESH_SCOPE_ID, SVC_MESH_TOKEN/ })
   const file = join(first.root, '.vox', 'populi', 'mesh.env')
   t.equal(statSync(file).mode & 0o777, 0o600)
