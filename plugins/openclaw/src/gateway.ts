@@ -12,7 +12,7 @@ import {
 import { ControlPlane } from './control-plane.ts'
 import { Discovery } from './discovery.ts'
 import { tableOf } from './json-table.ts'
-import { probeControlPlane } from './probe.ts'
+import { PROBE_MS, probeControlPlane } from './probe.ts'
 import type { Settings } from './settings.ts'
 import { SkillsApi } from './skills-api.ts'
 
@@ -46,7 +46,8 @@ export class OpenClawGateway implements SkillsGateway {
   /** Returns whether the control plane accepts a new connection within 5 seconds. */
   async responds(signal?: AbortSignal): Promise<boolean> {
     const { ws_gateway_url: url } = await this.#discovery.endpoints(signal)
-    const { token, challenge_timeout_ms: challengeTimeoutMs } = this.#settings
+    const { token, challenge_timeout_ms } = this.#settings
+    const challengeTimeoutMs = Math.min(challenge_timeout_ms, PROBE_MS / 5)
     return probeControlPlane({ url, token, challengeTimeoutMs, version: this.#version }, signal)
   }
 

@@ -26,7 +26,7 @@ export interface SidecarOptions {
   readonly maxAttempts: number
   /** Delay before the first probe, in milliseconds. Doubles for each further probe, up to {@link MAX_BACKOFF_MS}. */
   readonly backoffMs: number
-  /** Returns whether the gateway accepts a connection. Has a time limit of its own. */
+  /** Returns whether the gateway accepts a connection. Must limit its time itself. */
   readonly probe: (signal: AbortSignal | undefined) => Promise<boolean>
 }
 
