@@ -39,7 +39,8 @@ export default definePlugin({
     kernel: kernelPort,
     server: ref(ownModelServer),
     router: ref(inferenceRouter),
-    providers: ref(inferenceProviders)
+    // Not by reference: a command that asks a model includes the plugin, as a server does.
+    providers: inferenceProviders
   },
   provides: [inferenceClient, localInference],
   hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
@@ -54,7 +55,7 @@ export default definePlugin({
         const url = routerUrl()
         return url === undefined ? configuredRouter(admin) : reachable(url)
       },
-      providers: () => providers?.available,
+      providers: () => providers,
       passFor: url => ({ ...server?.available?.passFor(url), ...router?.available?.passFor(url) })
     })
     ctx.provide(inferenceClient, client)

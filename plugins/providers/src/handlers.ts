@@ -6,16 +6,13 @@ import { scoreOf } from './choice/score.ts'
 import { providerErrors } from './errors.ts'
 import type { activeModel, listModels, modelUsage, setModel, suggestModel } from './operations.ts'
 import type { Plan, Planner } from './planner.ts'
-import { ProviderAccess } from './provider-access.ts'
 import { PROVIDERS } from './provider-list.ts'
-import { type ModelEntry, nameOf } from './registry/entry.ts'
+import { hasUnknownPrice, type ModelEntry, nameOf } from './registry/entry.ts'
 import type { Selections } from './selections.ts'
-import type { Settings } from './settings.ts'
 import type { UsageLedger, UsageRow } from './usage/ledger.ts'
 import { bestProvider } from './usage/standing.ts'
 
 export interface HandlerParts {
-  readonly settings: () => Settings
   readonly planner: Planner
   readonly ledger: UsageLedger
   readonly selections: Selections
@@ -24,6 +21,7 @@ export interface HandlerParts {
   readonly changed: () => void
 }
 
+const UNLIMITED = { remaining: null, isRateLimited: false, retryAfterMs: null } as const
 const MAX_ALTERNATIVES = 10
 const DAY_MS = 86_400_000
 const CHARACTERS_PER_TOKEN = 4
@@ -79,7 +77,7 @@ export function suggestHandler({ planner, local }: HandlerParts): Handler<typeof
         provider: each.provider,
         score: Math.round(scoreOf(each, standings.of(each), context) * 1e4) / 1e4,
         is_free: each.isFree,
-        cost_per_1k: each.costPer1k
+        cost_per_1k: hasUnknownPrice(each) ? null : each.costPer1k
       }))
     }
   }
@@ -116,10 +114,11 @@ function selectable(model: string, input: ChoiceInput): string {
   }
   const name = hosted === undefined || isLocal ? model : nameOf(hosted)
   try {
-    choose({ ...input, requested: null, selected: name })
+    // A model without calls left may be selected for later.
+    choose({ ...input, requested: null, selected: name, standingOf: () => UNLIMITED })
     return name
   } catch (error) {
-    if (!isSvcError(error) || error.code === 'ICL_BUSY') throw error
+    if (!isSvcError(error)) throw error
     throw providerErrors.create('PRV_MODEL_REFUSED', error.message, {
       ...(error.hint === undefined ? {} : { hint: error.hint }),
       data: { model: name },
@@ -147,10 +146,9 @@ export function activeHandler({ planner, selections, local }: HandlerParts): Han
   }
 }
 
-export function usageHandler({ planner, ledger, settings, local }: HandlerParts): Handler<typeof modelUsage> {
+export function usageHandler({ planner, ledger, local }: HandlerParts): Handler<typeof modelUsage> {
   return async ({ days }, call) => {
-    const { standings, input } = await planner.plan({ messages: [], signal: call.signal }, local())
-    const access = new ProviderAccess(settings())
+    const { standings, input, access } = await planner.plan({ messages: [], signal: call.signal }, local())
     const today = Date.parse(ledger.today())
     const dates = Array.from({ length: days }, (_, back) => today - back * DAY_MS).reverse()
     const rows = await Promise.all(dates.map(at => ledger.rows(new Date(at).toISOString().slice(0, 10))))
@@ -254,9 +252,9 @@ function toRow(entry: ModelEntry, { input, standings }: Plan) {
     usable: reason === null,
     reason,
     is_free: entry.isFree,
-    cost_per_1k: entry.costPer1k,
-    cost_per_1k_input: entry.costPer1kInput,
-    cost_per_1k_output: entry.costPer1kOutput,
+    cost_per_1k: hasUnknownPrice(entry) ? null : entry.costPer1k,
+    cost_per_1k_input: hasUnknownPrice(entry) ? null : entry.costPer1kInput,
+    cost_per_1k_output: hasUnknownPrice(entry) ? null : entry.costPer1kOutput,
     observed_cost_per_1k: entry.observedCostPer1k,
     cost_per_1k_cache_creation: entry.costPer1kCacheCreation,
     cost_per_1k_cache_read: entry.costPer1kCacheRead,

@@ -23,9 +23,9 @@ const model = t.object({
   usable: t.boolean({ description: 'Whether the next request could use the model.' }),
   reason: t.nullable(t.string({ description: 'Why the model is not usable.' })),
   is_free: t.boolean(),
-  cost_per_1k: usd('US dollars for 1,000 tokens, half of them output.'),
-  cost_per_1k_input: usd('US dollars for 1,000 input tokens.'),
-  cost_per_1k_output: usd('US dollars for 1,000 output tokens.'),
+  cost_per_1k: t.nullable(usd('US dollars for 1,000 tokens, half of them output; null if unknown.')),
+  cost_per_1k_input: t.nullable(usd('US dollars for 1,000 input tokens.')),
+  cost_per_1k_output: t.nullable(usd('US dollars for 1,000 output tokens.')),
   observed_cost_per_1k: t.nullable(usd('Mean of the costs that the provider reported.')),
   cost_per_1k_cache_creation: t.nullable(t.number()),
   cost_per_1k_cache_read: t.nullable(t.number()),
@@ -99,7 +99,7 @@ const suggestion = t.object({
   provider: t.string(),
   score: t.number({ description: 'Higher is better. Models without a score are chosen by a rule.' }),
   is_free: t.boolean(),
-  cost_per_1k: t.number()
+  cost_per_1k: t.nullable(t.number())
 })
 
 export const suggestModel = defineOperation({

@@ -8,9 +8,11 @@ import { needsOf } from './choice/needs.ts'
 import { parseWeights, weightsFor } from './choice/weights.ts'
 import { type LocalProbe, LocalProber } from './local-probe.ts'
 import { ProviderAccess } from './provider-access.ts'
-import { type Registry, type RegistryPlaces, RegistrySource } from './registry/registry.ts'
+import type { HostedName } from './provider-list.ts'
+import { type LoadOptions, type Registry, type RegistryPlaces, RegistrySource } from './registry/registry.ts'
 import type { Selections } from './selections.ts'
 import { profileOf, type Settings, usesLocalServers } from './settings.ts'
+import type { StoredKeySource } from './stored-keys.ts'
 import type { UsageLedger } from './usage/ledger.ts'
 import { type Limits, readLimits } from './usage/limits.ts'
 import { Standings } from './usage/standing.ts'
@@ -21,6 +23,7 @@ export interface PlannerParts {
   readonly settings: () => Settings
   readonly ledger: UsageLedger
   readonly selections: Selections
+  readonly keys: StoredKeySource
   readonly store: () => DatabaseStore | undefined
   readonly log: Logger
 }
@@ -42,7 +45,7 @@ export class Planner {
 
   constructor(parts: PlannerParts) {
     this.#parts = parts
-    this.registry = new RegistrySource(() => placesOf(parts.settings(), process.env), parts.log)
+    this.registry = new RegistrySource(parts.log)
   }
 
   async plan(
@@ -52,11 +55,11 @@ export class Planner {
   ): Promise<Plan> {
     const { ledger, selections } = this.#parts
     const settings = this.#parts.settings()
-    const access = new ProviderAccess(settings)
     const { purpose = {}, signal } = request
+    const access = await this.access(signal)
     const isAllowed = usesLocalServers(profileOf(settings)) && access.isAllowed('ollama')
     const [registry, probe, rows, limits, selected, freeOnly] = await Promise.all([
-      this.registry.load(local.model, { ...options, ...(signal === undefined ? {} : { signal }) }),
+      this.load(local.model, { ...options, ...(signal === undefined ? {} : { signal }) }),
       isAllowed ? this.prober.probe(local, signal) : Promise.resolve<LocalProbe>({ isReachable: false, offered: [] }),
       ledger.rows(),
       this.#readLimits(settings),
@@ -101,6 +104,19 @@ export class Planner {
     return { input, registry, standings, access }
   }
 
+  /** Returns the keys and addresses of hosted providers. */
+  async access(signal?: AbortSignal): Promise<ProviderAccess> {
+    const settings = this.#parts.settings()
+    const isSet = (name: HostedName): boolean => settings[`${name}_api_key`] !== undefined
+    return new ProviderAccess(settings, await this.#parts.keys.load(isSet, signal))
+  }
+
+  /** Returns the model registry. `localModel`: model of the local server. */
+  async load(localModel: string, options: LoadOptions = {}): Promise<Registry> {
+    const access = await this.access(options.signal)
+    return this.registry.load(localModel, placesOf(this.#parts.settings(), access, process.env), options)
+  }
+
   /** Returns the limits; the file is read again when the settings change, and at most every second. */
   #readLimits(settings: Settings): Promise<Limits> {
     const { daily_limit, limited_providers, daily_limits_file, daily_limits_json } = settings
@@ -138,8 +154,7 @@ export class Planner {
 }
 
 /** Returns the files and addresses of the registry. */
-export function placesOf(settings: Settings, env: NodeJS.ProcessEnv): RegistryPlaces {
-  const access = new ProviderAccess(settings)
+function placesOf(settings: Settings, access: ProviderAccess, env: NodeJS.ProcessEnv): RegistryPlaces {
   const config = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config')
   return {
     modelsFile: settings.models_file ?? join(config, 'svc', 'models.toml'),

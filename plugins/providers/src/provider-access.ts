@@ -2,19 +2,23 @@ import { inferenceErrors } from '@svc/contracts'
 import { HOSTED, HOSTED_NAMES, type HostedName, type ProviderName } from './provider-list.ts'
 import type { ModelEntry } from './registry/entry.ts'
 import type { Settings } from './settings.ts'
+import type { StoredKeys } from './stored-keys.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** Keys and addresses of hosted providers, from the settings. */
+/** Keys and addresses of hosted providers. */
 export class ProviderAccess {
   readonly #settings: Settings
+  readonly #stored: StoredKeys
 
-  constructor(settings: Settings) {
+  /** `stored`: keys of providers that the settings name none for. */
+  constructor(settings: Settings, stored: StoredKeys) {
     this.#settings = settings
+    this.#stored = stored
   }
 
   key(name: HostedName): string | undefined {
-    return this.#settings[`${name}_api_key`]
+    return this.#settings[`${name}_api_key`] ?? this.#stored.get(name)
   }
 
   /** A custom provider may need no key, if its address is configured. */
@@ -23,8 +27,7 @@ export class ProviderAccess {
   }
 
   isAllowed(name: ProviderName): boolean {
-    const { allowed } = this.#settings
-    return allowed.length === 0 || allowed.includes(name)
+    return isAllowed(this.#settings, name)
   }
 
   /** Providers that may receive requests. */
@@ -46,6 +49,11 @@ export class ProviderAccess {
     }
     return provider === 'custom' ? chatUrl(url) : url.href
   }
+}
+
+/** True if the settings let a provider receive requests. */
+export function isAllowed({ allowed }: Pick<Settings, 'allowed'>, name: ProviderName): boolean {
+  return allowed.length === 0 || allowed.includes(name)
 }
 
 const CHAT_PATH = '/v1/chat/completions'

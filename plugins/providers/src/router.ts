@@ -13,7 +13,7 @@ import { type Attempts, type Choice, choose, fallback } from './choice/choose.ts
 import { type ExplainedFailure, explain } from './explain.ts'
 import { chatHosted } from './hosted-chat.ts'
 import type { Plan, Planner } from './planner.ts'
-import { ProviderAccess } from './provider-access.ts'
+import { isAllowed } from './provider-access.ts'
 import { HOSTED } from './provider-list.ts'
 import { type ModelEntry, nameOf, priceOf, toEntry } from './registry/entry.ts'
 import type { Selections } from './selections.ts'
@@ -45,11 +45,11 @@ export class ProviderRouter implements InferenceProviders {
 
   get usesLocal(): boolean {
     const settings = this.#parts.settings()
-    return usesLocalServers(profileOf(settings)) && new ProviderAccess(settings).isAllowed('ollama')
+    return usesLocalServers(profileOf(settings)) && isAllowed(settings, 'ollama')
   }
 
   async endpoint(): Promise<InferenceEndpoint | null> {
-    const access = new ProviderAccess(this.#parts.settings())
+    const access = await this.#parts.planner.access()
     const [first] = access.usable()
     if (first === undefined) return null
     const url = access.url({ url: null, provider: first })
@@ -57,9 +57,9 @@ export class ProviderRouter implements InferenceProviders {
   }
 
   async models(): Promise<readonly RemoteModel[]> {
-    const access = new ProviderAccess(this.#parts.settings())
+    const access = await this.#parts.planner.access()
     if (access.usable().length === 0) return []
-    const { models } = await this.#parts.planner.registry.load('')
+    const { models } = await this.#parts.planner.load('')
     return models
       .filter(({ provider }) => provider !== 'ollama' && access.hasKey(provider) && access.isAllowed(provider))
       .map(entry => ({ ...UNKNOWN, name: nameOf(entry), family: entry.provider }))
@@ -100,9 +100,9 @@ export class ProviderRouter implements InferenceProviders {
   }
 
   /** True if only the local server can answer, so that nothing has to be chosen. */
-  async #isPlain({ model, purpose }: InferenceChatRequest, local: LocalLane): Promise<boolean> {
+  async #isPlain({ model, purpose, signal }: InferenceChatRequest, local: LocalLane): Promise<boolean> {
     if (!this.usesLocal || (model !== undefined && model !== local.model)) return false
-    if (new ProviderAccess(this.#parts.settings()).usable().length > 0) return false
+    if ((await this.#parts.planner.access(signal)).usable().length > 0) return false
     return (await this.#parts.selections.of(purpose?.session)) === null
   }
 
@@ -110,7 +110,7 @@ export class ProviderRouter implements InferenceProviders {
     for await (const event of local.chat(request)) {
       if (event.type !== 'done') yield event
       else {
-        const { models } = await this.#parts.planner.registry.load(local.model)
+        const { models } = await this.#parts.planner.load(local.model)
         const own = models.find(({ provider, id }) => provider === 'ollama' && id === event.model)
         const entry = own ?? toEntry({ providerType: 'ollama', id: event.model })
         yield this.#account(event, entry, request, categoryOf(request.purpose?.category))

@@ -8,7 +8,7 @@ import {
   type PrimaryDatabase
 } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
-import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import { type Fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
 import '../../database/test/built-worker.ts'
 import database from '@svc/plugin-database'
@@ -38,6 +38,7 @@ export interface WorldOptions {
   readonly local?: string
   readonly settings?: object
   readonly plugins?: readonly Plugin[]
+  readonly services?: readonly Fake[]
   /** Files of the folder with models.toml and catalog.json. */
   readonly files?: Readonly<Record<string, string>>
 }
@@ -45,7 +46,7 @@ export interface WorldOptions {
 /** Opens the plugin with the inference client and a database in the real kernel. */
 export async function openWorld(
   t: Test,
-  { local = NOWHERE, settings = {}, plugins = [], files: content = {} }: WorldOptions = {}
+  { local = NOWHERE, settings = {}, plugins = [], services = [], files: content = {} }: WorldOptions = {}
 ): Promise<World> {
   let found: { readonly client: InferenceClient; readonly store: PrimaryDatabase } | undefined
   const spy = definePlugin({
@@ -58,6 +59,7 @@ export async function openWorld(
   const folder = t.testdir(content)
   const files = { models_file: join(folder, 'models.toml'), catalog_cache: join(folder, 'catalog.json') }
   const kernel = await testKernel([database, client, providers, spy, ...plugins] as Plugin[], {
+    services,
     settings: { 'inference-client': { url: local, model: 'toy' }, providers: { ...files, ...settings } }
   })
   t.teardown(() => kernel.close())

@@ -1,7 +1,7 @@
 import { inferenceErrors } from '@svc/contracts'
 import { HOSTED, HOSTED_NAMES, type HostedName, type ProviderName } from '../provider-list.ts'
 import { AUTO_MODEL } from '../registry/bootstrap.ts'
-import { type ModelEntry, nameOf, type Tier, toEntry } from '../registry/entry.ts'
+import { type ModelEntry, meanPriceOf, nameOf, type Tier, toEntry } from '../registry/entry.ts'
 import { CATEGORIES, type CategoryName } from './categories.ts'
 import { lackOf, type Needs } from './needs.ts'
 import { type ScoreContext, type Standing, scoreOf } from './score.ts'
@@ -221,7 +221,7 @@ export function rank(models: readonly ModelEntry[], { score, standingOf, categor
 }
 
 function cheapest(models: readonly ModelEntry[]): ModelEntry | undefined {
-  return [...models].sort((a, b) => a.costPer1k - b.costPer1k)[0]
+  return [...models].sort((a, b) => meanPriceOf(a) - meanPriceOf(b))[0]
 }
 
 /** Replaces a Gemini model that was chosen automatically, as the policy says. */

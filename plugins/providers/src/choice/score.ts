@@ -1,5 +1,5 @@
 import { HOSTED, LOCAL_SPEED } from '../provider-list.ts'
-import type { ModelEntry } from '../registry/entry.ts'
+import { type ModelEntry, meanPriceOf } from '../registry/entry.ts'
 import { COMPONENTS, type Component, type Weights } from './weights.ts'
 
 /** Facts about a model at the time of a request. */
@@ -37,12 +37,11 @@ const clamp = (value: number, low: number, high: number): number => Math.min(hig
 /** Returns the components of the score, each in [0, 1]. */
 export function componentsOf(entry: ModelEntry, standing: Standing, context: ScoreContext): Record<Component, number> {
   const { capabilities, isFree, provider, maxTokens } = entry
-  const meanPrice = entry.observedCostPer1k ?? entry.costPer1k
   const speed = provider === 'ollama' ? LOCAL_SPEED : HOSTED[provider].speed
   const { latencyP50Ms, rateLimitRpm, uptimeScore, maxContext } = capabilities
   const latency = latencyP50Ms === null ? speed : 1 - clamp((latencyP50Ms - FAST_MS) / (SLOW_MS - FAST_MS), 0, 1)
   return {
-    efficiency: isFree ? 1 : 1 / (1 + 100 * meanPrice),
+    efficiency: isFree ? 1 : 1 / (1 + 100 * meanPriceOf(entry)),
     precision: (0.6 * clamp(Math.log10(maxTokens), 1, 7)) / 7 + 0.4 * (isFree ? 0.35 : 0.95),
     latency:
       0.6 * latency +

@@ -59,6 +59,11 @@ const ROWS: readonly Row[] = [
   ['hugging_face_router', 'openai/gpt-oss-120b', 'pro', [0.15, 0.75], 131, 32_768, CODE, REASONS]
 ]
 
+/** Converts a price of a million tokens, without the rounding error of the division. */
+function perThousand(price: number): number {
+  return Number((price / 1_000).toFixed(9))
+}
+
 /** Models that are known without a file and without a network. `localModel`: the local server's model. */
 export function bootstrapModels(localModel: string): readonly ModelEntry[] {
   const rows = ROWS.map(([providerType, id, tier, [input, output], context, maxTokens, strengths, capabilities]) =>
@@ -67,8 +72,8 @@ export function bootstrapModels(localModel: string): readonly ModelEntry[] {
       id,
       maxTokens,
       strengths: [...new Set(strengths)],
-      costPer1kInput: input / 1_000,
-      costPer1kOutput: output / 1_000,
+      costPer1kInput: perThousand(input),
+      costPer1kOutput: perThousand(output),
       pricingSource: 'bootstrap',
       supportsPromptCaching: providerType === 'anthropic' || providerType === 'deep_seek',
       capabilities: { maxContext: context * 1_000, tier, ...capabilities }

@@ -129,7 +129,21 @@ export function nameOf({ provider, id }: Pick<ModelEntry, 'provider' | 'id'>): s
   return provider === 'ollama' ? id : id.startsWith(`${provider}/`) ? id : `${provider}/${id}`
 }
 
-/** Returns the price of an answer in US dollars. */
+/** True if no source names the price of a model that is not free. */
+export function hasUnknownPrice({ isFree, pricingSource, observedCostPer1k }: ModelEntry): boolean {
+  return !isFree && pricingSource === 'unknown' && observedCostPer1k === null
+}
+
+/** US dollars for 1,000 tokens that are assumed for a model of unknown price. */
+const ASSUMED_COST = 0.01
+
+/** Returns the price of 1,000 tokens for comparisons: reported, listed or assumed. */
+export function meanPriceOf(entry: ModelEntry): number {
+  if (entry.isFree) return 0
+  return entry.observedCostPer1k ?? (hasUnknownPrice(entry) ? ASSUMED_COST : entry.costPer1k)
+}
+
+/** Returns the price of an answer in US dollars; 0 if it is unknown. */
 export function priceOf(entry: ModelEntry, inputTokens: number, outputTokens: number): number {
   return entry.isFree ? 0 : (inputTokens * entry.costPer1kInput + outputTokens * entry.costPer1kOutput) / 1_000
 }

@@ -14,6 +14,12 @@ export interface RegistryPlaces {
   readonly readsCatalog: boolean
 }
 
+export interface LoadOptions {
+  /** Whether to read the live list now. */
+  readonly refresh?: boolean
+  readonly signal?: AbortSignal
+}
+
 export interface Registry {
   readonly models: readonly ModelEntry[]
   /** Models that pin a task category, from models.toml. */
@@ -29,7 +35,6 @@ const FILE_CHECK_MS = 1_000
 
 /** Reads and merges the sources of the model registry, later ones over earlier ones. */
 export class RegistrySource {
-  readonly #places: () => RegistryPlaces
   readonly #log: Logger
   readonly #observed = new Map<string, { tokens: number; cost: number }>()
   #catalog: Catalog | null | undefined
@@ -40,14 +45,12 @@ export class RegistrySource {
   #fileProblem: string | null = null
   #checkedAt = -Infinity
 
-  constructor(places: () => RegistryPlaces, log: Logger) {
-    this.#places = places
+  constructor(log: Logger) {
     this.#log = log
   }
 
   /** Returns the registry. `localModel`: model of the local server. With `refresh`, the live list is read now. */
-  async load(localModel: string, options: { refresh?: boolean; signal?: AbortSignal } = {}): Promise<Registry> {
-    const places = this.#places()
+  async load(localModel: string, places: RegistryPlaces, options: LoadOptions = {}): Promise<Registry> {
     const file = await this.#readFile(places.modelsFile)
     if (this.#catalog === undefined) this.#catalog = await readCache(places.catalogCache)
     await this.#refreshCatalog(places, options)
@@ -109,7 +112,7 @@ export class RegistrySource {
   }
 
   /** Reads the live list if it is older than the limit. A failure keeps the previous list. */
-  async #refreshCatalog(places: RegistryPlaces, options: { refresh?: boolean; signal?: AbortSignal }): Promise<void> {
+  async #refreshCatalog(places: RegistryPlaces, options: LoadOptions): Promise<void> {
     if (!places.readsCatalog) return
     const age = Date.now() - (this.#catalog?.fetchedAt ?? 0)
     const due =
