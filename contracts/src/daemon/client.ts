@@ -135,7 +135,7 @@ function exchange(
     if (signal?.aborted) return settle(cancelled(method))
     signal?.addEventListener('abort', onAbort, { once: true })
     if (token) send({ id: AUTH_ID, method: '$/auth', params: { token } })
-    send({ id: CALL_ID, method, params })
+    send({ id: CALL_ID, method, params, ...(onProgress === undefined ? {} : { progress: true }) })
   })
 }
 

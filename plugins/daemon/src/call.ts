@@ -88,14 +88,15 @@ class RunningCall {
   }
 
   async #enter(entry: OperationEntry, params: object): Promise<unknown> {
-    const { traceparent, method } = this.#request
+    const { traceparent, method, id } = this.#request
     try {
       return await entry.invoke(params, {
         surface: 'rpc',
         principal: LOCAL,
         signal: this.#controller.signal,
         ...(traceparent === undefined ? {} : { traceparent }),
-        ...(this.#readsEvents(entry) ? { onEvent: this.#onEvent, onProgress: this.#onProgress } : {})
+        ...(this.#readsEvents(entry) ? { onEvent: this.#onEvent } : {}),
+        ...(this.#request.progress === true && id !== undefined ? { onProgress: this.#onProgress } : {})
       })
     } catch (error) {
       throw paramsError(error, method, entry.descriptor.id)

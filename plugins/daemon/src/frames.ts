@@ -14,6 +14,8 @@ export interface Request {
   readonly params: unknown
   /** W3C trace context. */
   readonly traceparent?: string
+  /** Whether the client requested progress. */
+  readonly progress?: true
 }
 
 /** Invalid element of a line, with the id for its error. */
@@ -102,7 +104,7 @@ function parseElement(value: unknown, spoken: Dialect | null, inBatch = false): 
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return invalid('it is not an object', spoken ?? 'rpc2')
   }
-  const { jsonrpc, id, method, params, traceparent } = value as Record<string, unknown>
+  const { jsonrpc, id, method, params, traceparent, progress } = value as Record<string, unknown>
   const dialect: Dialect = jsonrpc === undefined && !inBatch ? 'native' : 'rpc2'
   if (dialect === 'rpc2' && jsonrpc !== '2.0')
     return invalid('jsonrpc must be "2.0"', dialect, isId(id) ? id : undefined)
@@ -110,7 +112,11 @@ function parseElement(value: unknown, spoken: Dialect | null, inBatch = false): 
   if (typeof method !== 'string') return invalid('method must be a string', dialect, id)
   const notification = id === undefined && (dialect === 'rpc2' || method.startsWith('$/'))
   if (id === undefined && !notification) return invalid('id is missing', dialect)
-  return { dialect, id, method, params, ...(typeof traceparent === 'string' ? { traceparent } : {}) }
+  return {
+    ...{ dialect, id, method, params },
+    ...(typeof traceparent === 'string' ? { traceparent } : {}),
+    ...(progress === true ? { progress } : {})
+  }
 }
 
 function isId(value: unknown): value is FrameId {

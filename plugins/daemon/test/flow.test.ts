@@ -79,7 +79,7 @@ t.test('a slow reader gets only the newest progress', async t => {
   const { connect, gates } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered r', resolve))
-  peer.send({ jsonrpc: '2.0', id: 'r', method: 'test.report', params: { gate: 'r', times: 50 } })
+  peer.send({ jsonrpc: '2.0', id: 'r', method: 'test.report', params: { gate: 'r', times: 50 }, progress: true })
   await entered
   // More than the buffers of the system hold, so that the daemon must wait for this client.
   const begun = new Promise(resolve => peer.socket.once('data', resolve))

@@ -101,7 +101,7 @@ t.test('JSON-RPC 2.0', async t => {
   })
 
   t.test('events and progress have the id of their request', async t => {
-    peer.send(rpc('c', 'test.count', { to: 2 }))
+    peer.send({ ...rpc('c', 'test.count', { to: 2 }), progress: true })
     t.same(await peer.take(5), [
       { jsonrpc: '2.0', method: '$/event', params: { id: 'c', event: { number: 1, padding: '' } } },
       { jsonrpc: '2.0', method: '$/progress', params: { id: 'c', done: 1, total: 2 } },
@@ -109,6 +109,12 @@ t.test('JSON-RPC 2.0', async t => {
       { jsonrpc: '2.0', method: '$/progress', params: { id: 'c', done: 2, total: 2 } },
       { jsonrpc: '2.0', id: 'c', result: { sum: 3 } }
     ])
+  })
+
+  t.test('a client that requested no progress gets none', async t => {
+    t.match(await peer.ask(rpc('r', 'test.report', { times: 3 })), { id: 'r', result: { ok: true } })
+    peer.send(rpc('c', 'test.count', { to: 1 }))
+    t.match(await peer.take(2), [{ method: '$/event' }, { id: 'c', result: { sum: 1 } }])
   })
 
   t.equal(kernel.state('daemon'), 'active')
@@ -152,7 +158,7 @@ t.test('the original frames', async t => {
 
   t.test('only an operation that streams sends more than one line', async t => {
     t.match(await peer.ask({ id: 'r', method: 'test.report' }), { id: 'r', payload: { type: 'result' } })
-    peer.send({ id: 's', method: 'test.count', params: { to: 1 } })
+    peer.send({ id: 's', method: 'test.count', params: { to: 1 }, progress: true })
     const types = (await peer.take(3)).map(({ id, payload }) => [id, payload.type])
     t.same(types, [
       ['s', 'chunk'],

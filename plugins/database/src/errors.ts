@@ -6,6 +6,7 @@ export const pluginErrors = errorTable({
   DBP_CODEX_REFUSED: { message: 'A change refers to a missing object, or creates an existing one.', status: 400 },
   DBP_CODEX_UNKNOWN: { message: 'The database has no object with that name or id.', status: 404 },
   DBP_JOURNEY_UNKNOWN: { message: 'The database has no journey of that name.', status: 404 },
+  DBP_MVCC_UNSUPPORTED: { message: 'The setting mvcc is on, but the engine has no concurrent writers.', status: 400 },
   DBP_REMOTE_INCOMPLETE: {
     message: 'The settings name half of a remote database: a URL without a token, or a token without a URL.',
     status: 400

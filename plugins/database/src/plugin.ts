@@ -16,6 +16,7 @@ import { contributeCodex } from './codex/contribute.ts'
 import { codexOperations } from './codex/operations.ts'
 import { Collections } from './collections.ts'
 import { dataDirectory } from './data-directory.ts'
+import { pluginErrors } from './errors.ts'
 import { journeySteps, journeyStepsHandler } from './journey-steps.ts'
 import { locationOf, sqlAliasesOf, withoutSqlAliases } from './location.ts'
 import {
@@ -54,7 +55,11 @@ export default definePlugin({
       data: dataDirectory(typeof folder === 'string' ? folder : undefined, process.env)
     })
     if (config.mvcc)
-      ctx.log.warn('SVC_DB_MVCC: no installed engine supports concurrent writers; they run one at a time')
+      throw pluginErrors.create(
+        'DBP_MVCC_UNSUPPORTED',
+        'plugins.database.mvcc (SVC_DB_MVCC) is on, but the engines libSQL and sql.js have no concurrent writers',
+        { at: { path: 'plugins.database.mvcc' }, hint: 'unset SVC_DB_MVCC' }
+      )
     // The database may be opened before this generation serves, when hooks have no taps yet: such events are buffered.
     let early: DatabaseMigration[] | null = []
     const notify = (migration: DatabaseMigration): void => void ctx.trigger(databaseMigrated, migration).catch(() => {})

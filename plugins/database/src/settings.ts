@@ -46,7 +46,8 @@ export const settings = t.object({
     default: false,
     'x-env': 'SVC_DB_MVCC',
     'x-env-type': 'truthy',
-    description: 'Whether writers run concurrently. No current engine supports it.'
+    description:
+      'Whether writers run concurrently. The engines libSQL and sql.js do not support it, so true is an error.'
   }),
   circuit_breaker: t.boolean({
     default: false,

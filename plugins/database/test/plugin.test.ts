@@ -149,11 +149,11 @@ t.test('a URL without a token fails the activation with the name of the setting'
   await t.rejects(failed, { message: /plugins\.database\.url/ })
 })
 
-t.test('an unsupported option causes a warning', async t => {
-  const kernel = await testKernel([database], { settings: { database: { mvcc: true } } })
-  t.match(kernel.log.find(({ level }) => level === 'warn')?.message, /SVC_DB_MVCC/)
-  t.equal((await kernel.call(databaseStatus, {})).capabilities?.mvcc, false)
-  await kernel.close()
+t.test('an option that the engine does not support fails the activation, and the error names both', async t => {
+  await t.rejects(testKernel([database], { settings: { database: { mvcc: true } } }), {
+    code: 'DBP_MVCC_UNSUPPORTED',
+    message: /SVC_DB_MVCC.*libSQL/
+  })
 })
 
 t.test('the cutover of secrets refuses the deprecated names of a remote database, and warns of them', async t => {

@@ -1,5 +1,6 @@
 import {
   agentFleet,
+  daemonPeer,
   generationFlipped,
   httpRoutes,
   kernelPort,
@@ -66,7 +67,7 @@ export default definePlugin({
   summary: 'Model Context Protocol over stdio and Streamable HTTP',
   config,
   requires: { port: kernelPort },
-  optional: { fleet: ref(agentFleet), mesh: ref(meshNode) },
+  optional: { fleet: ref(agentFleet), mesh: ref(meshNode), daemon: ref(daemonPeer) },
   provides: [mcpToolset, mcpHttpEndpoint],
   points: [mcpTools, mcpResources, mcpResourceTemplates, mcpPrompts],
   hooks: [mcpChanged],
@@ -84,7 +85,7 @@ export default definePlugin({
       })
     }
   ],
-  async activate(ctx, { port, fleet, mesh }) {
+  async activate(ctx, { port, fleet, mesh, daemon }) {
     const settings = ctx.config as Infer<typeof config>
     const hub = await ctx.keep('hub 4', openHub, closeHub)
     const unit = new ServingUnit(hub, port, settings, ctx.log)
@@ -124,6 +125,7 @@ export default definePlugin({
     ctx.provide(mcpHttpEndpoint, endpoint)
     ctx.command('mcp', async (input, io) => {
       const principal = input['read-only'] === true ? READER : OWNER
+      startIfPresent(daemon)
       // The owner may submit tasks, so the fleet and the mesh work on them while the client is connected.
       if (principal === OWNER) {
         startIfPresent(fleet)
@@ -151,7 +153,7 @@ export default definePlugin({
   }
 })
 
-/** Starts the agent fleet or the mesh node, if the project has one. */
+/** Starts the agent fleet, the mesh node or the check of the daemon, if the project has one. */
 function startIfPresent(service: Ref<{ start(): void }> | undefined): void {
   try {
     service?.current.start()

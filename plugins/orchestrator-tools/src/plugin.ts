@@ -3,6 +3,7 @@ import {
   agentFleet,
   contextStore,
   DelegatingOrchestrator,
+  daemonPeer,
   databaseStore,
   generationFlipped,
   kernelAdmin,
@@ -73,6 +74,7 @@ export default definePlugin({
     bus: ref(a2aBus),
     database: ref(databaseStore)
   },
+  provides: [daemonPeer],
   operations: all.map(({ operation }) => operation),
   commands: [topDescriptor],
   points: [statusSections],
@@ -108,6 +110,11 @@ export default definePlugin({
       topDescriptor.command,
       topCommand({ projectRoot: ctx.projectRoot, orchestrator: local, tasks: repository })
     )
+    ctx.provide(daemonPeer, {
+      start: () => {
+        pilot.probe().catch((error: unknown) => ctx.log.debug('the daemon was not checked', { error }))
+      }
+    })
     // A serving process may become the daemon itself, so it checks only at the first call.
     if (others.admin?.serves !== false) return
     ctx.on(generationFlipped, async () => {

@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { DAEMON_PROTOCOL } from '@svc/contracts'
+import { DAEMON_PROTOCOL, daemonPeer } from '@svc/contracts'
+import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { openWorld, until, type World } from './open-world.ts'
 import { scriptedPeer, secondDaemon } from './second-daemon.ts'
@@ -113,6 +114,26 @@ t.test('calls no daemon if all switches are off', async t => {
   t.match(await tool('submit_task', task), { success: true })
   t.match(await tool('task_status', { task_id: 1 }), { data: 'Queued' })
   t.same(peer.methods, [])
+})
+
+t.test('checks the daemon at the start of an MCP server, also if all switches are off', async t => {
+  const peer = await scriptedPeer(t, { 'orch.ping': { ...OURS, repository_id: 'theirs' } })
+  let daemon: { readonly current: { start(): void } } | undefined
+  const server = definePlugin({
+    name: 'server',
+    requires: { daemon: ref(daemonPeer) },
+    activate(_ctx, deps) {
+      daemon = deps.daemon
+    }
+  })
+  const { kernel } = await openWorld(t, { socket: peer.address, without: ['a2a'], more: [server as Plugin] })
+  t.same(peer.methods, [])
+  daemon?.current.start()
+  daemon?.current.start()
+  t.match(await until(() => kernel.log.find(line => /serves the repository theirs/.test(line.message))), {
+    level: 'warn'
+  })
+  t.same(peer.methods, ['orch.ping'])
 })
 
 t.test('logs and ignores a daemon of another repository or protocol', async t => {
