@@ -25,7 +25,8 @@ t.test('a command whose input has a version receives the flag --version', async 
       name: 'pin',
       commands: [{ command: 'pin', summary: 'Pin', input: tt.object({ version: tt.optional(tt.string()) }) }],
       activate: ctx => ctx.command('pin', () => {})
-    })
+    }),
+    '1.0.0'
   )
   const parsed = await parse(['pin', '--version', 'v1.2.3'], commandTree([manifest]), NO_COMMANDS)
   t.match(parsed, { kind: 'command', input: { version: 'v1.2.3' } })

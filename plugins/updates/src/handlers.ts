@@ -1,4 +1,4 @@
-import { errorMessage, type Handler, type Infer } from '@svc/plugin-sdk'
+import { errorMessage, type Handler, type Infer, type Logger } from '@svc/plugin-sdk'
 import { type LastCheck, readLastCheck, search, writeLastCheck } from './check.ts'
 import { isBreaking, isNewer } from './choose.ts'
 import { updateErrors } from './errors.ts'
@@ -6,6 +6,10 @@ import type { updatesCheck, updatesIgnore, updatesInbox, updatesStatus } from '.
 import type { Settings } from './settings.ts'
 import { targetTriple } from './target.ts'
 import type { Toolchain } from './toolchain.ts'
+
+const HOUR_MS = 3_600_000
+/** Interval in which the time of the last check is compared with the clock, which may be set or stand still. */
+const LOOK_MS = 600_000
 
 export interface Dependencies {
   readonly settings: () => Settings
@@ -102,6 +106,33 @@ async function stored({ home }: Toolchain, check: Partial<LastCheck>): Promise<L
       cause,
       at: { file: home },
       hint: 'make the folder writable, or set plugins.updates.home'
+    })
+  }
+}
+
+/** Checks whenever the last check, of any process, is older than the interval. */
+export async function checkRepeatedly(
+  dependencies: Dependencies,
+  hours: number,
+  log: Pick<Logger, 'info' | 'warn'>,
+  signal: AbortSignal
+): Promise<void> {
+  let triedAt = 0
+  while (!signal.aborted) {
+    const last = await readLastCheck(dependencies.toolchain.home)
+    const due = Math.max(last?.checked_at ?? 0, triedAt) + hours * HOUR_MS
+    if (Date.now() >= due) {
+      triedAt = Date.now()
+      await check(dependencies, signal).catch(error => {
+        if (!signal.aborted) log.warn('cannot check for a new version', { reason: errorMessage(error) })
+      })
+    }
+    await new Promise<void>(done => {
+      const timer = setTimeout(done, LOOK_MS)
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+        done()
+      })
     })
   }
 }

@@ -9,4 +9,4 @@ export { markerFile, reportSource, rollBackSource, updateSource } from './source
 export { targetTriple } from './target.ts'
 export { Toolchain } from './toolchain.ts'
 export { unpack } from './unpack.ts'
-export { runUpgrade, upgradeCommand } from './upgrade-command.ts'
+export { runUpgrade } from './upgrade.ts'

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
-import type { ReadEntry } from 'tar'
+import { Parser, type ReadEntry } from 'tar'
 import { updateErrors } from './errors.ts'
 
 export interface UnpackLimits {
@@ -28,7 +28,6 @@ export async function unpack(
   { maxBytes, maxFiles, strip }: UnpackLimits,
   signal: AbortSignal
 ): Promise<void> {
-  const { Parser } = await import('tar')
   const seen = new Map<string, 'file' | 'folder'>()
   const folders = new Set<string>()
   let bytes = 0

@@ -1,0 +1,75 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { errorOf, runSvc } from './run-svc.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const RELEASE = [
+  '--import',
+  'tsx',
+  '--conditions=svc-source',
+  'tools/release.ts',
+  '--bundle',
+  '--plugins',
+  'cli,updates'
+]
+
+t.test('a release of this repository is installed from a server, runs, and is refused after tampering', async t => {
+  const folder = t.testdir({ release: {}, project: { 'svc.toml': '' } })
+  const [release, project, home] = [join(folder, 'release'), join(folder, 'project'), join(folder, 'home')]
+  const env = { ...process.env, NODE_OPTIONS: '' }
+  await promisify(execFile)(process.execPath, [...RELEASE, '--tag', 'v0.1.1', '--out', release], { cwd: ROOT, env })
+  let tamper = false
+  const server = createServer((request, response) => {
+    const content = readFileSync(join(release, request.url?.split('/').at(-1) ?? ''))
+    if (tamper && request.url?.endsWith('.gz') === true) content[1_000] = (content[1_000] ?? 0) ^ 1
+    response.end(content)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const upgrade = (...flags: string[]) =>
+    runSvc(
+      project,
+      ['upgrade', '--json', '--set', `plugins.updates.home=${home}`, '--provider', 'http', '--base-url', url, ...flags],
+      { env: { SVC_UPGRADE_VERSION: 'v0.1.1' } }
+    )
+  const reported = await upgrade()
+  t.equal(reported.code, 0, reported.stderr)
+  t.match(JSON.parse(reported.stdout).toolchain_upgrade, { status: 'available', available_version: '0.1.1' })
+  tamper = true
+  const refused = await upgrade('--apply')
+  t.match([refused.code, errorOf(refused)], [1, { code: 'UPD_CHECKSUM' }])
+  tamper = false
+  const installed = await upgrade('--apply', '--version', 'v0.1.1')
+  t.equal(installed.code, 0, installed.stderr)
+  t.match(JSON.parse(installed.stdout).toolchain_upgrade, { status: 'installed', installed_version: '0.1.1' })
+  const program = (...argv: string[]): string =>
+    execFileSync(join(home, 'bin', 'svc'), argv, {
+      cwd: project,
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'ignore']
+    })
+  t.equal(program('--version'), '0.1.1\n')
+  t.match(program('plugins', 'list', '--json'), /"updates"/)
+  const again = JSON.parse(
+    program(
+      'upgrade',
+      '--json',
+      '--set',
+      `plugins.updates.home=${home}`,
+      '--provider',
+      'http',
+      '--base-url',
+      url,
+      '--version',
+      'v0.1.1'
+    )
+  )
+  t.match(again.toolchain_upgrade, { status: 'up_to_date', current_version: '0.1.1' })
+})
