@@ -63,7 +63,11 @@ export const kernelSchema = t.object(
         'Remove the permissions of other users from the state folder (.vox) when a server starts. False keeps them, for example for a group.'
     }),
     repository_id: t.optional(
-      t.string({ description: 'Name of the repository in queues and daemon responses.', 'x-env': 'SVC_REPOSITORY_ID' })
+      t.string({
+        description:
+          'Name of the repository in queues and daemon responses. Default: `default` for queues of messages, else the folder and a hash of its path.',
+        'x-env': 'SVC_REPOSITORY_ID'
+      })
     ),
     repository_root: t.optional(
       t.string({

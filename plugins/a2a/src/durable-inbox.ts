@@ -50,6 +50,8 @@ export interface InboxOptions {
   /** Claims after which an unacknowledged message becomes a dead letter; default: unlimited. */
   readonly maxAttempts?: number | undefined
   readonly now?: () => number
+  /** `repository_id` of the rows; default: the id of the repository. Rows with that id get the label. */
+  readonly label?: string
 }
 
 const COLUMNS = `m.id, m.message_uuid, m.sender_agent, m.receiver_agent, m.msg_type, m.payload, m.priority, m.thread_id,
@@ -91,7 +93,10 @@ const MAX_ERROR = 4_096
  */
 export class DurableInbox {
   readonly #store: DatabaseStore
+  /** Identity of the repository. Keys of messages are unique in it. */
   readonly #repository: string
+  /** `repository_id` of the rows. */
+  readonly #label: string
   readonly #options: InboxOptions
   readonly #now: () => number
   #prunedAt = 0
@@ -100,6 +105,7 @@ export class DurableInbox {
   constructor(store: DatabaseStore, repository: string, options: InboxOptions) {
     this.#store = store
     this.#repository = repository
+    this.#label = options.label ?? repository
     this.#options = options
     this.#now = options.now ?? Date.now
   }
@@ -127,7 +133,7 @@ export class DurableInbox {
         message.rank,
         message.thread_id ?? null,
         toSqlTime(now),
-        this.#repository
+        this.#label
       ]
     }
     const more = [deliveryOf(message, uuid, now), detailsOf(message, uuid)].filter(each => each !== null)
@@ -153,7 +159,7 @@ export class DurableInbox {
     await this.#prepare()
     const now = this.#now()
     const { consumer, leaseMs, maxAttempts = null } = this.#options
-    const scope = { receiver: String(agent), repository: this.#repository, consumer, now }
+    const scope = { receiver: String(agent), repository: this.#label, consumer, now }
     return this.#store.transaction(async tx => {
       const bury = { ...scope, max: maxAttempts }
       await tx.execute(
@@ -202,7 +208,7 @@ export class DurableInbox {
   async has(agent: number, message: number | string): Promise<boolean> {
     const { rows } = await this.#store.query(
       `SELECT 1 FROM a2a_messages WHERE ${idCondition(message)} AND receiver_agent = ? AND repository_id = ? AND acknowledged = 0`,
-      [message, String(agent), this.#repository]
+      [message, String(agent), this.#label]
     )
     return rows.length > 0
   }
@@ -217,7 +223,7 @@ export class DurableInbox {
     const { changes } = await this.#store.execute(
       `UPDATE a2a_messages SET acknowledged = 1, claim_owner = NULL, claim_until_ms = NULL, processed_at_ms = ?
        WHERE ${idCondition(message)} AND receiver_agent = ? AND repository_id = ? AND acknowledged = 0${isCurrent}`,
-      [now, message, String(agent), this.#repository, ...(fence === undefined ? [] : [fence])]
+      [now, message, String(agent), this.#label, ...(fence === undefined ? [] : [fence])]
     )
     if (now - this.#prunedAt >= PRUNE_EVERY_MS) await this.#prune(now)
     return changes > 0
@@ -283,7 +289,7 @@ export class DurableInbox {
          AND (:receiver IS NULL OR m.receiver_agent = :receiver) AND (:before IS NULL OR m.id < :before)
        ORDER BY m.id DESC LIMIT :limit`,
       {
-        repository: this.#repository,
+        repository: this.#label,
         receiver: agent === null ? null : String(agent),
         before: before ?? null,
         limit
@@ -306,7 +312,7 @@ export class DurableInbox {
        WHERE dead_at_ms IS NOT NULL AND message_id IN (SELECT value FROM json_each(?)) AND EXISTS (
          SELECT 1 FROM a2a_messages AS m
          WHERE m.id = message_id AND m.receiver_agent = ? AND m.repository_id = ? AND m.acknowledged = 0)`,
-      [JSON.stringify(messages), String(agent), this.#repository]
+      [JSON.stringify(messages), String(agent), this.#label]
     )
     return changes
   }
@@ -320,7 +326,7 @@ export class DurableInbox {
     const { rows } = await this.#store.query(
       `SELECT count(*), coalesce(sum(m.msg_type NOT IN (SELECT value FROM json_each(:types))), 0)
        FROM ${DELIVERED} WHERE ${DELIVERABLE}`,
-      { types: JSON.stringify(types), receiver: String(agent), repository: this.#repository, now: this.#now() }
+      { types: JSON.stringify(types), receiver: String(agent), repository: this.#label, now: this.#now() }
     )
     return { all: Number(rows[0]?.[0]), others: Number(rows[0]?.[1]) }
   }
@@ -329,7 +335,7 @@ export class DurableInbox {
   async history(since: number, limit: number): Promise<readonly A2aMessage[]> {
     const { columns, rows } = await this.#store.query(
       `SELECT ${COLUMNS} FROM ${JOINED} WHERE m.repository_id = ? AND m.created_at >= ? ORDER BY m.id DESC LIMIT ?`,
-      [this.#repository, toSqlTime(since), limit]
+      [this.#label, toSqlTime(since), limit]
     )
     return rowsByName({ columns, rows }).map(toMessage).reverse()
   }
@@ -343,29 +349,39 @@ export class DurableInbox {
   async after(id: number, limit: number): Promise<readonly A2aMessage[]> {
     const { columns, rows } = await this.#store.query(
       `SELECT ${COLUMNS} FROM ${JOINED} WHERE m.id > ? AND m.repository_id = ? ORDER BY m.id LIMIT ?`,
-      [id, this.#repository, limit]
+      [id, this.#label, limit]
     )
     return rowsByName({ columns, rows }).map(toMessage)
   }
 
   /** Creates the table of deliveries, once. A failure is repeated by the next call. */
   #prepare(): Promise<void> {
-    this.#ready ??= this.#store.migrate(DELIVERY).catch(error => {
+    this.#ready ??= this.#open().catch(error => {
       this.#ready = null
       throw error
     })
     return this.#ready
   }
 
+  async #open(): Promise<void> {
+    await this.#store.migrate(DELIVERY)
+    if (this.#label === this.#repository) return
+    // An earlier version stored messages under the id of the repository.
+    await this.#store.execute('UPDATE a2a_messages SET repository_id = ? WHERE repository_id = ?', [
+      this.#label,
+      this.#repository
+    ])
+  }
+
   #claim(agent: number, message: number | string, fence: number) {
-    return { message, fence, receiver: String(agent), repository: this.#repository }
+    return { message, fence, receiver: String(agent), repository: this.#label }
   }
 
   async #prune(now: number): Promise<void> {
     this.#prunedAt = now
     await this.#store.execute(
       'DELETE FROM a2a_messages WHERE repository_id = ? AND acknowledged = 1 AND processed_at_ms < ?',
-      [this.#repository, now - this.#options.retentionDays * DAY_MS]
+      [this.#label, now - this.#options.retentionDays * DAY_MS]
     )
   }
 

@@ -3,6 +3,8 @@ import {
   a2aBus,
   a2aPlanes,
   databaseStore,
+  type KernelAdmin,
+  kernelAdmin,
   kernelPort,
   orchestrator,
   repositoryTasks
@@ -50,11 +52,11 @@ export default definePlugin({
   summary: 'Messages between agents over five planes',
   config: settings,
   requires: { kernel: kernelPort, orchestrator },
-  optional: { database: databaseStore, repository: ref(repositoryTasks) },
+  optional: { database: databaseStore, repository: ref(repositoryTasks), admin: kernelAdmin },
   provides: [a2aBus],
   operations,
   points: [a2aPlanes],
-  async activate(ctx, { kernel, orchestrator, database, repository }) {
+  async activate(ctx, { kernel, orchestrator, database, repository, admin }) {
     const { consumer_id = `pid:${process.pid}`, lease_ms, max_attempts, retention_days } = ctx.config
     const local = await ctx.keep(
       'local messages',
@@ -68,7 +70,8 @@ export default definePlugin({
             consumer: consumer_id,
             leaseMs: lease_ms,
             retentionDays: retention_days,
-            maxAttempts: max_attempts
+            maxAttempts: max_attempts,
+            label: queueLabel(admin)
           })
     const own = [localPlane(local), ...(durable === null ? [] : [durablePlane(durable)])]
     for (const plane of own) ctx.contribute(a2aPlanes, plane, `plane ${plane.route}`)
@@ -102,3 +105,11 @@ export default definePlugin({
     ctx.implement(a2aWatch, watchHandler(bus, durable, planes, streams.signal))
   }
 })
+
+const REPOSITORY_ID = 'kernel.repository_id'
+
+/** Returns the label of the queues: SVC_REPOSITORY_ID, else `default`. */
+function queueLabel(admin: KernelAdmin | undefined): string {
+  const value = admin?.settings(REPOSITORY_ID).find(({ key }) => key === REPOSITORY_ID)?.value
+  return typeof value === 'string' && value !== '' ? value : 'default'
+}

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { rowsByName } from '@svc/contracts'
+import { type DatabaseStore, rowsByName } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
 import { DurableInbox } from '#root'
@@ -349,5 +349,23 @@ t.test('at most one token is current, whatever readers do with claims, extension
       return (await consumers[0]?.dead(2, { limit: 5 }))?.length === (message.dead && !message.done ? 1 : 0)
     }),
     { numRuns: 30 }
+  )
+})
+
+t.test('messages that were stored under the id of the repository are found under its label', async t => {
+  const { consumers, stores } = await openConsumers(t, 'a')
+  const [before] = consumers as [DurableInbox]
+  const { uuid } = await before.send(note({ payload: 'early', key: 'k' }))
+  const options = { consumer: 'b', leaseMs: LEASE_MS, retentionDays: 30, label: 'default' }
+  const after = new DurableInbox(stores[0] as never, 'repository', options)
+  t.match(await after.send(note({ payload: 'early', key: 'k' })), { uuid, repeated: true })
+  t.match(await after.claim(2, all), [{ payload: 'early' }])
+  const { rows } = await (stores[0] as DatabaseStore).query('SELECT DISTINCT repository_id FROM a2a_messages')
+  t.same(rows, [['default']])
+  const elsewhere = new DurableInbox(stores[0] as never, 'another', { ...options, consumer: 'c' })
+  t.match(
+    await elsewhere.send(note({ payload: 'early', key: 'k' })),
+    { repeated: false },
+    'keys stay unique by repository'
   )
 })

@@ -435,7 +435,7 @@ t.test('watch emits each message once and in order, including those of other pro
   await world.store.execute(
     `INSERT INTO a2a_messages (message_uuid, sender_agent, receiver_agent, msg_type, payload, repository_id)
      VALUES ('elsewhere', '7', '3', 'free_form', 'from elsewhere', ?)`,
-    ['test']
+    ['default']
   )
   await until(() => [seen, only].every(list => list.some(({ uuid }) => uuid === 'elsewhere')))
   const received = seen.filter(({ payload }) => payload !== 'begin')
