@@ -113,7 +113,7 @@ export interface InferenceChatRequest {
    */
   readonly format?: 'json' | Readonly<Record<string, unknown>>
   readonly tools?: readonly ChatTool[]
-  /** What the request is for. Decides between local and hosted models, if the plugin `providers` is enabled. */
+  /** Purpose of the request. Helps to choose between local and hosted models, if the plugin `providers` is enabled. */
   readonly purpose?: InferencePurpose
   readonly signal?: AbortSignal
 }

@@ -1,4 +1,4 @@
-import { clientErrors } from './errors.ts'
+import { inferenceErrors } from '@svc/contracts'
 import type { Settings } from './settings.ts'
 
 /** A possible address of a model server, and its setting. */
@@ -66,7 +66,7 @@ function fromHost(setting: string, text: string): ServerCandidate {
 }
 
 function invalid(path: string, text: string): Error {
-  return clientErrors.create('ICL_ADDRESS_INVALID', `${path}: "${withoutUserInfo(text)}" is not an HTTP address`, {
+  return inferenceErrors.create('ICL_ADDRESS_INVALID', `${path}: "${withoutUserInfo(text)}" is not an HTTP address`, {
     at: { path },
     hint: 'write it as http://HOST:PORT'
   })

@@ -11,11 +11,10 @@ import type {
   RemoteModel,
   RunningModel
 } from '@svc/contracts'
-import { NO_MODEL_HOOKS } from '@svc/contracts'
+import { inferenceErrors, NO_MODEL_HOOKS } from '@svc/contracts'
 import { defined, errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { candidates, type ServerCandidate } from './address.ts'
 import { Connector, type InferenceConnection, unauthorized } from './connection.ts'
-import { clientErrors } from './errors.ts'
 import { OpenAiWire } from './openai-wire.ts'
 import { NO_MODEL, type Settings } from './settings.ts'
 import { type FilledRequest, WireFailure, type WireOptions } from './wire.ts'
@@ -215,13 +214,13 @@ export class ModelServerClient implements InferenceClient {
       if (isSvcError(error)) return error
       const why = errorMessage(error)
       return began
-        ? clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} ended early: ${why}`, { cause: error })
-        : clientErrors.create('ICL_UNREACHABLE', `the model server at ${url} is not reachable: ${why}`, {
+        ? inferenceErrors.create('ICL_BROKEN_OFF', `the answer of ${url} ended early: ${why}`, { cause: error })
+        : inferenceErrors.create('ICL_UNREACHABLE', `the model server at ${url} is not reachable: ${why}`, {
             cause: error
           })
     }
     const { status, message, retryAfterMs } = error
-    if (began) return clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} ended early: ${message}`)
+    if (began) return inferenceErrors.create('ICL_BROKEN_OFF', `the answer of ${url} ended early: ${message}`)
     if (status === 401 || status === 403) return unauthorized(url, error, this.#settings().api_key !== undefined)
     if (status === 404) {
       this.#connector.forget()
@@ -232,11 +231,11 @@ export class ModelServerClient implements InferenceClient {
       )
     }
     if (status === 429 || status === 503) {
-      return clientErrors.create('ICL_BUSY', `the model server at ${url} is busy: ${message}`, {
+      return inferenceErrors.create('ICL_BUSY', `the model server at ${url} is busy: ${message}`, {
         data: { retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_MS }
       })
     }
-    return clientErrors.create(
+    return inferenceErrors.create(
       'ICL_REFUSED',
       `the model server at ${url} rejected the request (${status}): ${message}`,
       {
@@ -246,7 +245,7 @@ export class ModelServerClient implements InferenceClient {
   }
 
   #unknown(model: string, offered: readonly string[], endpoint: InferenceEndpoint): Error {
-    return clientErrors.create('ICL_MODEL_UNKNOWN', mismatch(model, offered, endpoint, this.model), {
+    return inferenceErrors.create('ICL_MODEL_UNKNOWN', mismatch(model, offered, endpoint, this.model), {
       at: { path: 'plugins.inference-client.model' },
       data: { model, offered, url: endpoint.url }
     })
@@ -269,7 +268,7 @@ const WITHOUT_ROUTE = new Set([404, 405, 501])
 
 function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error {
   const message = `the model server at ${url} ${because}, so it does not list its loaded models`
-  return clientErrors.create('ICL_RUNNING_UNKNOWN', message, {
+  return inferenceErrors.create('ICL_RUNNING_UNKNOWN', message, {
     data: { url, api },
     hint: 'svc model list shows its models'
   })

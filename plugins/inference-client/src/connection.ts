@@ -1,7 +1,7 @@
 import type { InferenceEndpoint, RemoteModel } from '@svc/contracts'
+import { inferenceErrors } from '@svc/contracts'
 import { isSvcError, raceAbort } from '@svc/plugin-sdk'
 import { candidates, type ServerCandidate } from './address.ts'
-import { clientErrors } from './errors.ts'
 import { OllamaWire } from './ollama-wire.ts'
 import { OpenAiWire } from './openai-wire.ts'
 import type { Settings } from './settings.ts'
@@ -93,7 +93,7 @@ export class Connector {
         )
       }
     }
-    throw clientErrors.create('ICL_UNREACHABLE', `no model server is reachable: ${failures.join('; ')}`, {
+    throw inferenceErrors.create('ICL_UNREACHABLE', `no model server is reachable: ${failures.join('; ')}`, {
       data: { tried: failures },
       hint: 'start one with svc serve or svc model serve --model DIR, or set INFER_URL to the address of a running one'
     })
@@ -130,7 +130,7 @@ export class Connector {
 
 export function unauthorized(url: string, failure: WireFailure, hasKey: boolean): Error {
   const what = hasKey ? 'does not accept the key of INFER_API_KEY' : 'requires a key'
-  return clientErrors.create('ICL_UNAUTHORIZED', `the model server at ${url} ${what}: ${failure.message}`, {
+  return inferenceErrors.create('ICL_UNAUTHORIZED', `the model server at ${url} ${what}: ${failure.message}`, {
     at: { path: 'plugins.inference-client.api_key' },
     hint: 'set INFER_API_KEY, or api_key in [plugins.inference-client], to a key that the server accepts'
   })

@@ -1,7 +1,7 @@
 import type { InferenceClient, RemoteModel, RunningModel } from '@svc/contracts'
+import { inferenceErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { isOffered, unlessChosen } from './client.ts'
-import { clientErrors } from './errors.ts'
 
 const {
   ICL_ADDRESS_INVALID,
@@ -11,7 +11,7 @@ const {
   ICL_RUNNING_UNKNOWN,
   ICL_UNAUTHORIZED,
   ICL_UNREACHABLE
-} = clientErrors.specs
+} = inferenceErrors.specs
 const ERRORS = { ICL_ADDRESS_INVALID, ICL_BUSY, ICL_REFUSED, ICL_UNAUTHORIZED, ICL_UNREACHABLE }
 
 const endpoint = t.object({
@@ -145,7 +145,7 @@ export const askModel = defineOperation({
     completion_tokens: t.integer()
   }),
   events: t.string({ description: 'The next piece of the answer.' }),
-  errors: { ...ERRORS, ICL_MODEL_UNKNOWN, ICL_BROKEN_OFF: clientErrors.specs.ICL_BROKEN_OFF },
+  errors: { ...ERRORS, ICL_MODEL_UNKNOWN, ICL_BROKEN_OFF: inferenceErrors.specs.ICL_BROKEN_OFF },
   effect: 'read',
   idempotent: false,
   timeoutMs: 600_000,

@@ -7,7 +7,7 @@ export interface TaskCategory {
   readonly minContext: number
 }
 
-/** What the categories of tasks need from a model. */
+/** Requirements of the categories of tasks. */
 export const CATEGORIES = {
   codegen: { strength: 'codegen', tier: 'elite', minContext: 100 },
   testing: { strength: 'codegen', tier: 'pro', minContext: 32 },

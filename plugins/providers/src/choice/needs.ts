@@ -2,7 +2,7 @@ import type { InferenceChatRequest } from '@svc/contracts'
 import type { ModelEntry } from '../registry/entry.ts'
 import type { CategoryName } from './categories.ts'
 
-/** What a model must support for a request. */
+/** Requirements of a request for its model. */
 export interface Needs {
   readonly json: boolean
   readonly tools: boolean
