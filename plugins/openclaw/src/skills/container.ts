@@ -1,4 +1,5 @@
-import { execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openclawErrors } from '../errors.ts'
 import { childEnvironment } from '../sidecar/environment.ts'
 import { locateProgram } from '../sidecar/locate.ts'
@@ -9,6 +10,8 @@ export const MAX_OUTPUT_BYTES = 1_048_576
 const CHECK_MS = 5_000
 /** Time limit for the removal of a container, in milliseconds. */
 const KILL_MS = 10_000
+/** Pause between two attempts to end a container, in milliseconds. */
+const KILL_STEP_MS = 200
 /** Exit codes of docker and podman for a container that did not start. */
 const NOT_STARTED = [125, 126, 127]
 /** Maximum characters of an error message of the runtime. */
@@ -84,11 +87,12 @@ export async function runInContainer(
     child.once('error', error => reject(failed(image, error.message)))
     child.once('close', (code, by) => resolve(code ?? (by === null ? 1 : 128)))
   })
+  // The reason for which the run was ended early.
   let problem: unknown
   const end = (reason: unknown): void => {
-    problem ??= reason
-    // The container outlives a killed client.
-    execFile(runtime, ['kill', name], { timeout: KILL_MS, env: runtimeEnvironment(base) }, () => child.kill('SIGKILL'))
+    if (problem !== undefined) return
+    problem = reason
+    void removeContainer(runtime, name, child, runtimeEnvironment(base))
   }
   const limit = (text: string): Error =>
     openclawErrors.create('SKG_RUN_LIMIT', `the skill was ended: ${text}`, {
@@ -118,6 +122,21 @@ export async function runInContainer(
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
+  }
+}
+
+/** Ends a container until its client has exited. The container outlives a killed client, and may not exist yet. */
+async function removeContainer(
+  runtime: string,
+  name: string,
+  client: ChildProcess,
+  env: NodeJS.ProcessEnv
+): Promise<void> {
+  const until = performance.now() + KILL_MS
+  while (client.exitCode === null && client.signalCode === null) {
+    if (performance.now() > until) return void client.kill('SIGKILL')
+    await new Promise<void>(resolve => execFile(runtime, ['kill', name], { timeout: KILL_MS, env }, () => resolve()))
+    await delay(KILL_STEP_MS)
   }
 }
 
