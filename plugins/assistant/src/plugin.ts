@@ -18,6 +18,8 @@ import { Generator } from './generate/generator.ts'
 import { generateCode } from './generate/operation.ts'
 import { voxNamedGrammar } from './grammar/vox-grammar.ts'
 import { Accounts } from './model/accounts.ts'
+import { oplog } from './oplog/operation.ts'
+import { Oplog } from './oplog/oplog.ts'
 import { provided } from './provided.ts'
 import { settings } from './settings.ts'
 
@@ -32,7 +34,7 @@ export default definePlugin({
     context: ref(sessionContext),
     database: ref(databaseStore)
   },
-  operations: [chat, generateCode, inlineEdit],
+  operations: [chat, generateCode, inlineEdit, oplog],
   commands: [generateCommand],
   permissions: { fsRead: ['.'], fsWrite: ['.'], childProcess: true },
   activate(ctx, { tasks, client, said, compiler, questions, context, database }) {
@@ -53,10 +55,12 @@ export default definePlugin({
       sessionContext: () => provided(context),
       questioning: () => provided(questions)
     })
-    const generator = new Generator({ ...shared, accounts, compiler: () => provided(compiler) })
+    const written = new Oplog({ ...shared, repositoryId: () => tasks.current.repositoryId })
+    ctx.implement(oplog, input => written.list(input))
+    const generator = new Generator({ ...shared, accounts, oplog: written, compiler: () => provided(compiler) })
     ctx.implement(chat, (input, call) => chats.answer(input, call))
     ctx.implement(generateCode, (input, call) => generator.generate(input, call))
-    const editor = new Editor({ ...shared, accounts })
+    const editor = new Editor({ ...shared, accounts, oplog: written })
     ctx.implement(inlineEdit, (input, call) => editor.edit(input, call))
     ctx.command(generateCommand.command, runGenerate(generator, projectRoot))
     ctx.contribute(inferenceGrammars, voxNamedGrammar)

@@ -1,10 +1,40 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { diffOf, inlineEdit, replaced, replacementOf, select } from '#edit'
 import { openAssistant, streamReply } from './open-assistant.ts'
+
+t.test('lists the files that models wrote, with the hashes of their old and new texts', async t => {
+  const { kernel } = await openAssistant(t, { answers: ['```\ntwo\n```', 'fn main() {\n}\n'] })
+  writeFileSync(join(kernel.root, 'a.txt'), 'one\n')
+  const list = (input = {}) => kernel.callById('assistant.oplog', input) as Promise<{ entries: Record<string, any>[] }>
+  t.same((await list()).entries, [])
+  await kernel.call(inlineEdit, { path: 'a.txt', instruction: 'Count on' })
+  t.same((await list()).entries, [], 'a diff is no change')
+  await kernel.call(inlineEdit, { path: 'a.txt', instruction: 'Count on', apply: true })
+  await kernel.callById('assistant.generate', { prompt: 'Nothing', output_path: 'b.vox' })
+  const [second, first] = (await list()).entries
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+  t.match(second, { kind: 'file_write', description: 'b.vox: Nothing', predecessor_hash: null, model_id: 'toy' })
+  t.match(first, {
+    kind: 'file_edit',
+    agent_id: 'assistant',
+    description: 'a.txt: Count on',
+    predecessor_hash: sha256('one\n'),
+    change_id: sha256(readFileSync(join(kernel.root, 'a.txt'), 'utf8')),
+    undone: false
+  })
+  t.match((await list({ before: second?.id, limit: 1 })).entries, [{ id: first?.id }])
+  t.same((await list({ agent_id: 7 })).entries, [])
+})
+
+t.test('without a database, the list of written files is an error', async t => {
+  const { kernel } = await openAssistant(t, { database: false })
+  await t.rejects(kernel.callById('assistant.oplog', {}), { code: 'ASI_NO_DATABASE' })
+})
 
 const FILE = 'one\n  two\n  three\nfour'
 

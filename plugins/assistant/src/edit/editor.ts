@@ -4,6 +4,7 @@ import { assistantErrors } from '../errors.ts'
 import { originOf } from '../journey-origin.ts'
 import type { Accounts } from '../model/accounts.ts'
 import { askModel } from '../model/ask.ts'
+import type { Oplog } from '../oplog/oplog.ts'
 import { readProjectFile } from '../project/project-files.ts'
 import { replaceFile } from '../project/write-source.ts'
 import { diffOf, replaced, replacementOf, type Selection, select } from './lines.ts'
@@ -22,6 +23,7 @@ export interface EditorParts {
   readonly orchestrator: () => Orchestrator
   readonly client: () => InferenceClient
   readonly accounts: Accounts
+  readonly oplog: Oplog
 }
 
 /** Rewrites lines of files with the configured model. */
@@ -65,7 +67,12 @@ export class Editor {
       })
     const replacement = replacementOf(answer.text)
     const now = replaced(selection, replacement)
-    if (input.apply) await this.#write(path, { old: text, now }, input.agent_id)
+    if (input.apply) {
+      await this.#write(path, { old: text, now }, input.agent_id)
+      const { agent_id: agent, instruction: request } = input
+      const change = { path, request, before: text, after: now, model: answer.model }
+      await this.#parts.oplog.record({ kind: 'file_edit', agent, ...change })
+    }
     return {
       path,
       start_line: selection.start,

@@ -15,6 +15,8 @@ import { originOf } from '../journey-origin.ts'
 import type { Accounts } from '../model/accounts.ts'
 import type { ModelAnswer } from '../model/ask.ts'
 import { contextLength } from '../model/room.ts'
+import type { Oplog } from '../oplog/oplog.ts'
+import { readListedFile } from '../project/project-files.ts'
 import { sourceTarget, writeSource } from '../project/write-source.ts'
 import type { Settings } from '../settings.ts'
 import { codeOf, fenced } from './code-of.ts'
@@ -28,6 +30,8 @@ type Event = EventOf<typeof generateCode>
 type FileOutcomes = Infer<typeof fileOutcomes>
 
 const SURFACE = 'svc_generate_code'
+/** Maximum bytes of a replaced file that are hashed. */
+const MAX_OLD_BYTES = 4_194_304
 
 export interface GeneratorParts {
   readonly projectRoot: string
@@ -37,6 +41,7 @@ export interface GeneratorParts {
   readonly transcripts: () => Transcripts
   readonly compiler: () => LanguageCompiler | undefined
   readonly accounts: Accounts
+  readonly oplog: Oplog
 }
 
 interface Draft {
@@ -76,7 +81,7 @@ export class Generator {
     await this.#store(input, journey, draft)
     const { code, result, attempts, tokens } = draft
     if (result?.ok === false) throw invalid(draft, result)
-    const written = input.output_path === undefined ? null : await this.#write(input, input.output_path, code)
+    const written = input.output_path === undefined ? null : await this.#write(input, input.output_path, draft)
     return {
       code: input.output_surface_mode === 'fenced_transport' ? fenced(code) : code,
       output_surface_mode: input.output_surface_mode,
@@ -194,7 +199,11 @@ export class Generator {
    * Writes the file, unless an agent has locked it. The file then belongs to the requesting agent, unless it already
    * has an owner.
    */
-  async #write({ vcs_agent_id: agent }: Input, output: string, code: string): Promise<FileOutcomes> {
+  async #write(
+    { vcs_agent_id: agent, prompt: request }: Input,
+    output: string,
+    { code, model }: Draft
+  ): Promise<FileOutcomes> {
     const { projectRoot } = this.#parts
     const orchestrator = this.#parts.orchestrator()
     const { path } = await sourceTarget(projectRoot, output)
@@ -205,7 +214,9 @@ export class Generator {
         hint: 'wait until the lock is released, or name another output_path'
       })
     }
+    const before = await readListedFile(projectRoot, path, MAX_OLD_BYTES)
     const bytes_written = await writeSource(projectRoot, output, code)
+    await this.#parts.oplog.record({ kind: 'file_write', agent, path, request, before, after: code, model })
     if (agent !== undefined && orchestrator.fileOwner(path) === null) await orchestrator.claimFile(agent, path)
     return {
       schema: 'svc_generate_code_file_outcomes_v1',
