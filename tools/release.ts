@@ -114,7 +114,7 @@ function addPackages(stage: string): void {
   writeFileSync(manifest, `${JSON.stringify({ ...readJson<Manifest>(manifest), version }, null, 2)}\n`)
 }
 
-/** Copies libraries that a package has in a version of its own. */
+/** Copies libraries that a package has in a separate version. */
 function addLibrariesOfPackages(stage: string): void {
   for (const folder of folders)
     for (const key of libraries.filter(each => each.startsWith(`${folder}/node_modules/`)))

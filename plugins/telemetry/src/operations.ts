@@ -48,7 +48,12 @@ export const benchmarkList = defineOperation({
   watch: { on: [TELEMETRY_TOPIC], minMs: 1_000 },
   expose: {
     http: { method: 'GET', path: '/api/telemetry/benchmarks' },
-    mcp: { name: 'svc_benchmark_list' },
+    mcp: {
+      name: 'svc_benchmark_list',
+      lane: 'platform',
+      toolsets: ['telemetry'],
+      use: 'To compare speeds over time. To add a result: svc_benchmark_record.'
+    },
     rpc: true,
     cli: {
       command: 'telemetry benchmarks',
@@ -73,7 +78,7 @@ export const benchmarkRecord = defineOperation({
         ),
         details: t.optional(t.record(t.unknown(), { description: 'Further facts, at most 256 KiB as JSON.' }))
       }),
-      { minItems: 1, maxItems: 200 }
+      { minItems: 1, maxItems: 200, description: 'Measured results.' }
     ),
     source: t.string({
       default: 'mcp',
@@ -89,7 +94,12 @@ export const benchmarkRecord = defineOperation({
   errors: { TEL_METRIC_INVALID },
   expose: {
     http: { method: 'POST', path: '/api/telemetry/benchmarks' },
-    mcp: { name: 'svc_benchmark_record' },
+    mcp: {
+      name: 'svc_benchmark_record',
+      lane: 'platform',
+      toolsets: ['telemetry'],
+      use: 'After you measured something, such as a build or a test run. To read results: svc_benchmark_list.'
+    },
     rpc: true
   }
 })

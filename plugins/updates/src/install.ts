@@ -51,7 +51,7 @@ export interface InstallOptions {
 }
 
 /**
- * Installs a release beside the running version, and makes it the current one. Whenever the process is killed, the
+ * Installs a release next to the running version, and makes it the current one. Whenever the process is killed, the
  * current version is the old or the new one, complete; the next installation removes the rest.
  *
  * Throws the errors `UPD_…`; the current version is then unchanged.

@@ -11,7 +11,7 @@ import { Toolchain } from './toolchain.ts'
 
 export default definePlugin({
   name: 'updates',
-  summary: 'Reports new versions of svc, installs them beside the running one, and goes back',
+  summary: 'Reports new versions of svc, installs them, and goes back',
   config: settings,
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin },

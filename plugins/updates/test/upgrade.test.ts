@@ -35,7 +35,7 @@ t.test('without --apply, a new version is reported and nothing is installed', as
   t.match((await upgrade(home, settings, {}, { current: '0.2.0' })).report, { status: 'up_to_date' })
 })
 
-t.test('a version is installed beside the one in use, and the way back leads to it', async t => {
+t.test('a version is installed next to the one in use, and the way back leads to it', async t => {
   const { server, home, settings } = await open(t, [releaseOf('0.2.0')])
   const first = await upgrade(home, settings, { apply: true })
   t.match(first.report, { status: 'installed', installed_version: '0.2.0', asset: 'svc-v0.2.0.tgz' })
