@@ -59,6 +59,30 @@ export interface VaultStatus {
   readonly problem: string | null
 }
 
+/** Rights of a delegation. Each is a bit of `scope_bits`: 1, 2. */
+export const DELEGATION_SCOPES = ['read', 'rotate'] as const
+export type DelegationScope = (typeof DELEGATION_SCOPES)[number]
+
+/** Right of an agent to use one secret for a time. */
+export interface VaultDelegation {
+  readonly id: string
+  readonly secret: string
+  readonly agent: string
+  readonly scopes: readonly DelegationScope[]
+  /** Author of the delegation: `cli`, `api` or `mcp`. */
+  readonly parent: string
+  readonly issuedAtMs: number
+  readonly expiresAtMs: number
+  readonly revokedAtMs: number | null
+}
+
+export interface DelegationRequest {
+  readonly agent: string
+  readonly scopes: readonly DelegationScope[]
+  readonly ttlMs: number
+  readonly by: string
+}
+
 /** All methods throw the codes `SEV_*` of the plugin, and no error contains a secret value. */
 export interface SecretVault {
   /** Returns a secret; null if the vault has none. The row of the profile is tried before the canonical one. */
@@ -75,6 +99,16 @@ export interface SecretVault {
   rewrap(change: VaultChange): Promise<number>
   /** Returns the last rows of the audit log, newest first. */
   audit(limit: number, key?: string): Promise<readonly VaultAuditRow[]>
+  /** Lets an agent use a secret. Returns the delegation, and the token that the agent sends; only its hash is stored. */
+  delegate(key: string, request: DelegationRequest): Promise<{ delegation: VaultDelegation; token: string }>
+  /** Returns the last 1,000 delegations, newest first. */
+  delegations(): Promise<readonly VaultDelegation[]>
+  /** Ends a delegation. Returns false if it does not exist or has ended. */
+  revoke(id: string, by: string): Promise<boolean>
+  /** Returns the value of the delegated secret. Throws `SEV_DELEGATION_INVALID`. */
+  getDelegated(token: string, profile: SecretProfile): Promise<{ key: string; value: string }>
+  /** Stores a new value of the delegated secret. Returns the version. Throws `SEV_DELEGATION_INVALID`. */
+  rotateDelegated(token: string, value: string): Promise<{ key: string; version: number }>
   /** Returns keys of stored secrets, sorted. */
   keys(): Promise<readonly string[]>
   status(): Promise<VaultStatus>

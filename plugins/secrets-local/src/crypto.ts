@@ -63,6 +63,12 @@ export function digest(parts: readonly (Uint8Array | string | number)[]): string
   return Buffer.from(blake3(Buffer.concat(bytes))).toString('hex')
 }
 
+/** Returns the keyed BLAKE3 of parts like {@link digest}, which cannot be computed without the key. */
+export function authenticate(parts: readonly (string | number)[], key: Uint8Array): string {
+  const bytes = parts.flatMap(part => [typeof part === 'number' ? int64(part) : Buffer.from(part), Buffer.of(0x1f)])
+  return Buffer.from(blake3(Buffer.concat(bytes), { key })).toString('hex')
+}
+
 function wrap(key: Uint8Array, kek: Uint8Array): Uint8Array {
   const nonce = randomBytes(NONCE_BYTES)
   return Buffer.concat([nonce, encrypt(key, kek, nonce)])

@@ -1,8 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { SecretsPolicy } from '@svc/contracts'
-import { vaultErrors } from './errors.ts'
+import { type SecretsPolicy, vaultErrors } from '@svc/contracts'
 import type { Settings } from './settings.ts'
 
 /** Location of the vault. `token`: absent if the server needs none. */

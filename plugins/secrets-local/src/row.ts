@@ -1,6 +1,6 @@
+import { vaultErrors } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { deriveKey, digest, type KeyEncryptionKey, rewrapKey, type Sealed, seal, unseal } from './crypto.ts'
-import { vaultErrors } from './errors.ts'
 
 const CIPHER_VERSION = 1
 const CONSISTENCY_VERSION = 1

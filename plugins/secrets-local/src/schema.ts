@@ -43,5 +43,17 @@ export const SCHEMA: readonly string[] = [
   actor TEXT NOT NULL,
   outcome TEXT NOT NULL,
   detail TEXT NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS clavis_agent_delegations (
+  delegation_id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL,
+  secret_id TEXT NOT NULL,
+  scope_bits INTEGER NOT NULL,
+  parent_context TEXT NOT NULL,
+  child_context TEXT NOT NULL,
+  token_hash TEXT NOT NULL,
+  issued_at_ms INTEGER NOT NULL,
+  expires_at_ms INTEGER NOT NULL,
+  revoked_at_ms INTEGER,
+  checksum_hash TEXT NOT NULL)`,
   'CREATE INDEX IF NOT EXISTS clavis_audit_log_secret ON clavis_audit_log (account_id, secret_id, id)'
 ]

@@ -1,21 +1,25 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InStatement, Row } from '@libsql/client/http'
-import type {
-  SecretKeyring,
-  SecretProfile,
-  SecretsPolicy,
-  SecretVault,
-  VaultAuditRow,
-  VaultChange,
-  VaultOperation,
-  VaultSecret,
-  VaultStatus,
-  VaultVersion
+import {
+  type DelegationRequest,
+  type DelegationScope,
+  type SecretKeyring,
+  type SecretProfile,
+  type SecretsPolicy,
+  type SecretVault,
+  type VaultAuditRow,
+  type VaultChange,
+  type VaultDelegation,
+  type VaultOperation,
+  type VaultSecret,
+  type VaultStatus,
+  type VaultVersion,
+  vaultErrors
 } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { isConstraint, type VaultDatabase } from './database.ts'
-import { vaultErrors } from './errors.ts'
+import { Delegations } from './delegations.ts'
 import { hostHint } from './location.ts'
 import { openRow, ROW_COLUMNS, type RowName, rewrapRow, type StoredRow, sealRow, tampered, VaultKeys } from './row.ts'
 
@@ -52,8 +56,11 @@ export class LocalVault implements SecretVault {
   /** The last change, which the next one follows. */
   #last: Promise<unknown> = Promise.resolve()
 
+  readonly #delegations: Delegations
+
   constructor(options: VaultOptions) {
     this.#options = options
+    this.#delegations = new Delegations(options.database, options.account, options.now)
   }
 
   async get(key: string, profile: SecretProfile, by: string): Promise<VaultSecret | null> {
@@ -176,6 +183,55 @@ export class LocalVault implements SecretVault {
     changed += await this.#rewrapRows('clavis_secret_versions', keys, nowMs)
     changed += await this.#rewrapRows('clavis_profile_overrides', keys, nowMs)
     return changed
+  }
+
+  async delegate(key: string, request: DelegationRequest): Promise<{ delegation: VaultDelegation; token: string }> {
+    assertKey(key)
+    const [row] = await this.#canonical(key)
+    if (row === undefined) throw unknown(key)
+    const { delegation, token, statement } = this.#delegations.grant(
+      key,
+      request,
+      this.#seal(await this.#writableKeys())
+    )
+    const detail = `${request.agent}, ${request.scopes.join(' and ')}`
+    await this.#options.database.write([statement, ...this.#auditRow(key, 'delegate', request.by, 'ok', detail)])
+    return { delegation, token }
+  }
+
+  delegations(): Promise<readonly VaultDelegation[]> {
+    return this.#delegations.list()
+  }
+
+  async revoke(id: string, by: string): Promise<boolean> {
+    const found = (await this.#delegations.list()).find(each => each.id === id)
+    if (found === undefined) return false
+    const [result] = await this.#options.database.write([
+      this.#delegations.revocation(id),
+      ...this.#auditRow(found.secret, 'revoke', by, 'ok', id)
+    ])
+    return (result?.rowsAffected ?? 0) > 0
+  }
+
+  async getDelegated(token: string, profile: SecretProfile): Promise<{ key: string; value: string }> {
+    const { secret: key, agent } = await this.#delegated(token, 'read')
+    const found = await this.get(key, profile, `agent:${agent}`)
+    if (found === null) throw unknown(key)
+    return { key, value: found.value }
+  }
+
+  async rotateDelegated(token: string, value: string): Promise<{ key: string; version: number }> {
+    const { secret: key, agent } = await this.#delegated(token, 'rotate')
+    return { key, version: await this.set(key, value, { by: `agent:${agent}`, operation: 'rotate' }) }
+  }
+
+  #delegated(token: string, scope: DelegationScope): Promise<VaultDelegation> {
+    return this.#delegations.check(token, scope, async () => this.#seal(await this.#writableKeys()))
+  }
+
+  /** Key that authenticates delegations. Independent of the version of the key-encryption key. */
+  #seal(keys: VaultKeys): Uint8Array {
+    return keys.of({ ref: 'delegations', version: 1 })
   }
 
   async audit(limit: number, key?: string): Promise<readonly VaultAuditRow[]> {

@@ -231,6 +231,49 @@ t.test('reads and changes are recorded if they are audited, without values', asy
   t.same(await vault.audit(10, 'B'), [])
 })
 
+t.test('a delegation lets an agent use one secret until it ends, and cannot be forged', async t => {
+  const file = join(t.testdir(), 'vault.db')
+  let now = 1_800_000_000_000
+  const vault = openVault(t, file, { audited: true, now: () => now })
+  await vault.set('A', 'swordfish', CLI)
+  await vault.set('B', 'opensesame', CLI)
+  const request = { agent: '7', scopes: ['read'], ttlMs: 60_000, by: 'cli' } as const
+  const { delegation, token } = await vault.delegate('A', request)
+  t.same(await vault.getDelegated(token, 'dev'), { key: 'A', value: 'swordfish' })
+  const invalid = { code: 'SEV_DELEGATION_INVALID' }
+  await t.rejects(vault.rotateDelegated(token, 'x'), invalid)
+  for (const wrong of ['', `${token}x`, `${delegation.id}.`, token.slice(1)])
+    await t.rejects(vault.getDelegated(wrong, 'dev'), invalid)
+  const both = await vault.delegate('B', { ...request, scopes: ['rotate', 'read'] })
+  t.same(await vault.rotateDelegated(both.token, 'opensesame-2'), { key: 'B', version: 2 })
+  t.match(await vault.versions('B'), [{ createdBy: 'agent:7', operation: 'rotate' }, { createdBy: 'cli' }])
+  t.match(await vault.audit(1), [{ actor: 'agent:7', action: 'rotate' }])
+  t.notOk(readFileSync(file).includes(token.split('.')[1] ?? ''), 'the token is not stored')
+
+  const client = createClient({ url: `file:${file}` })
+  t.teardown(() => client.close())
+  for (const [column, value] of [
+    ['secret_id', 'B'],
+    ['scope_bits', 3],
+    ['expires_at_ms', now * 2],
+    ['child_context', '8']
+  ] as const) {
+    const sql = `UPDATE clavis_agent_delegations SET ${column} = ? WHERE delegation_id = ?`
+    const [row] = (await client.execute('SELECT * FROM clavis_agent_delegations ORDER BY secret_id')).rows
+    await client.execute({ sql, args: [value, delegation.id] })
+    await t.rejects(vault.getDelegated(token, 'dev'), invalid, column)
+    await client.execute({ sql, args: [row?.[column] as string, delegation.id] })
+  }
+  t.equal((await vault.getDelegated(token, 'dev')).value, 'swordfish')
+  t.equal(await vault.revoke(both.delegation.id, 'cli'), true)
+  t.equal(await vault.revoke(both.delegation.id, 'cli'), false)
+  await t.rejects(vault.getDelegated(both.token, 'dev'), { ...invalid, message: /revoked/ })
+  now += 60_000
+  await t.rejects(vault.getDelegated(token, 'dev'), { ...invalid, message: /expired/ })
+  t.equal((await vault.delegations()).length, 2)
+  await t.rejects(vault.delegate('C', request), { code: 'SEV_UNKNOWN' })
+})
+
 t.test('a lost master password is an error, and no second one is created', async t => {
   const file = join(t.testdir(), 'vault.db')
   await openVault(t, file).set('A', 'swordfish', CLI)

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { SECRET_PROFILES } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
 import { type DoctorContext, type DoctorInput, examine } from './doctor.ts'
 import { doctorText } from './doctor-text.ts'
@@ -10,7 +11,7 @@ import { writeMeshEnv } from './mesh-env.ts'
 import { doctorFields, secretName } from './operations.ts'
 import { redact } from './redact.ts'
 import { isMeshSecret, refusal, type Secrets } from './secrets.ts'
-import { migrateAuthStore, STORES, type Store, storeSecret } from './store.ts'
+import { migrateAuthStore, STORES, type StoreRequest, storeSecret } from './store.ts'
 
 const file = t.optional(
   t.string({ minLength: 1, description: 'File with the value; default: a prompt, or standard input' })
@@ -49,6 +50,9 @@ export const setCommand = {
     name: secretName,
     store: t.enum(STORES, { default: 'auto', description: 'Place; auto: the selected backend, else the keyring' }),
     username,
+    override: t.optional(
+      t.enum(SECRET_PROFILES, { description: 'Profile that uses this value instead of the canonical one; vault only' })
+    ),
     file
   }),
   args: ['name']
@@ -129,16 +133,18 @@ export function runLogin(secrets: Secrets): CommandHandler {
 
 export function runSet(secrets: Secrets): CommandHandler {
   return async (input, io) => {
-    const { name, store = 'auto', ...rest } = input as { name: string; store?: Store; username?: string; file?: string }
-    const { username, file } = rest
+    const { name, store = 'auto', file, ...rest } = input as unknown as SetInput
     const value = await readSecret(io, `value of ${name}`, file)
-    const stored = await storeSecret(secrets, {
-      ...{ name, value, store, by: BY },
-      ...(username === undefined ? {} : { username })
-    })
+    const stored = await storeSecret(secrets, { name, value, store, by: BY, ...rest })
     const version = stored.version === undefined ? '' : `, version ${stored.version}`
-    io.stdout.write(io.json ? line(stored) : `stored ${stored.name} in the ${stored.store}${version}\n`)
+    const profile = rest.override === undefined ? '' : `, for the profile ${rest.override}`
+    io.stdout.write(io.json ? line(stored) : `stored ${stored.name} in the ${stored.store}${version}${profile}\n`)
   }
+}
+
+type SetInput = Pick<StoreRequest, 'name' | 'username' | 'override'> & {
+  readonly store?: StoreRequest['store']
+  readonly file?: string
 }
 
 export function runGet(secrets: Secrets): CommandHandler {

@@ -5,9 +5,15 @@ import { type DoctorContext, examine } from './doctor.ts'
 import type {
   auditOperation,
   backendStatusOperation,
+  delegateOperation,
+  delegationsOperation,
   doctorOperation,
+  readDelegatedOperation,
+  removeOverrideOperation,
+  revokeOperation,
   rewrapOperation,
   rollbackOperation,
+  rotateDelegatedOperation,
   setOperation,
   versionsOperation
 } from './operations.ts'
@@ -114,6 +120,62 @@ export function auditHandler(secrets: Secrets): Handler<typeof auditOperation> {
     const key = name === undefined ? undefined : keyOf(secrets, name).key
     const rows = await vaultOf(secrets).audit(limit, key)
     return { rows: rows.map(({ atMs, ...row }) => ({ at: new Date(atMs).toISOString(), ...row })) }
+  }
+}
+
+export function removeOverrideHandler(secrets: Secrets): Handler<typeof removeOverrideOperation> {
+  return async ({ name, override }, call) => {
+    const { id, key } = keyOf(secrets, name)
+    await vaultOf(secrets).override(key, override, null, { by: authorOf(call) })
+    return { name: id, text: `${id} has no separate value for the profile ${override}` }
+  }
+}
+
+export function delegationsHandler(secrets: Secrets): Handler<typeof delegationsOperation> {
+  return async () => {
+    const now = secrets.options.now()
+    const delegations = await vaultOf(secrets).delegations()
+    return {
+      delegations: delegations.map(({ id, secret, agent, scopes, parent, issuedAtMs, expiresAtMs, revokedAtMs }) => ({
+        ...{ id, secret, agent, scopes: [...scopes], parent },
+        issued_at: new Date(issuedAtMs).toISOString(),
+        expires_at: new Date(expiresAtMs).toISOString(),
+        state:
+          revokedAtMs !== null ? ('revoked' as const) : expiresAtMs <= now ? ('expired' as const) : ('active' as const)
+      }))
+    }
+  }
+}
+
+export function delegateHandler(secrets: Secrets): Handler<typeof delegateOperation> {
+  return async ({ name, agent, scope, minutes }, call) => {
+    const { id: secret, key } = keyOf(secrets, name)
+    const request = { agent, scopes: scope, ttlMs: minutes * 60_000, by: authorOf(call) }
+    const { delegation, token } = await vaultOf(secrets).delegate(key, request)
+    const expires = new Date(delegation.expiresAtMs).toISOString()
+    const text = `${agent} may ${scope.join(' and ')} ${secret} until ${expires} with this token, which is shown once:\n${token}`
+    return { id: delegation.id, token, expires_at: expires, text }
+  }
+}
+
+export function revokeHandler(secrets: Secrets): Handler<typeof revokeOperation> {
+  return async ({ id }, call) => {
+    const revoked = await vaultOf(secrets).revoke(id, authorOf(call))
+    return { id, revoked, text: revoked ? `ended the delegation ${id}` : `no active delegation ${id}` }
+  }
+}
+
+export function readDelegatedHandler(secrets: Secrets): Handler<typeof readDelegatedOperation> {
+  return async ({ token }) => {
+    const { value } = await vaultOf(secrets).getDelegated(token, secrets.policy.profile)
+    return { value }
+  }
+}
+
+export function rotateDelegatedHandler(secrets: Secrets): Handler<typeof rotateDelegatedOperation> {
+  return async ({ token, value }) => {
+    const { version } = await vaultOf(secrets).rotateDelegated(token, value)
+    return { version }
   }
 }
 

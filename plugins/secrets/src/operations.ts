@@ -1,4 +1,11 @@
-import { SECRET_STATUSES, secretErrors, VAULT_OPERATIONS } from '@svc/contracts'
+import {
+  DELEGATION_SCOPES,
+  SECRET_PROFILES,
+  SECRET_STATUSES,
+  secretErrors,
+  VAULT_OPERATIONS,
+  vaultErrors
+} from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { commandErrors } from './errors.ts'
 import { BUNDLE_NAMES, DOCTOR_PROFILES, MODES, WORKFLOWS } from './requirements.ts'
@@ -6,7 +13,7 @@ import { STORES } from './store.ts'
 
 /** Scope of callers that may see the state of secrets and change them. */
 export const ADMIN = ['secrets.admin']
-const errors = { ...secretErrors.specs, ...commandErrors.specs }
+const errors = { ...secretErrors.specs, ...vaultErrors.specs, ...commandErrors.specs }
 
 export const doctorFields = {
   workflow: t.enum(WORKFLOWS, { default: 'chat', description: 'Work that the secrets are needed for' }),
@@ -115,7 +122,10 @@ export const setOperation = defineOperation({
     name: secretName,
     value: t.secret({ minLength: 1, maxLength: 65_536, description: 'The secret' }),
     store: t.enum(STORES, { default: 'auto', description: 'Place; auto: the selected backend, else the keyring' }),
-    username: t.optional(t.string({ minLength: 1, maxLength: 256, description: 'User name at the registry' }))
+    username: t.optional(t.string({ minLength: 1, maxLength: 256, description: 'User name at the registry' })),
+    override: t.optional(
+      t.enum(SECRET_PROFILES, { description: 'Profile that uses this value instead of the canonical one; vault only' })
+    )
   }),
   output: t.object({ name: t.string(), store: t.string(), version: t.optional(t.integer()) }),
   scopes: ADMIN,
@@ -218,6 +228,116 @@ export const auditOperation = defineOperation({
   }
 })
 
+export const removeOverrideOperation = defineOperation({
+  id: 'secrets.remove_override',
+  summary: 'Remove the value of a profile from the vault',
+  input: t.object({
+    name: secretName,
+    override: t.enum(SECRET_PROFILES, { description: 'Profile that then uses the canonical value' })
+  }),
+  output: t.object({ name: t.string(), text: t.string() }),
+  effect: 'destructive',
+  scopes: ADMIN,
+  errors,
+  expose: {
+    http: { method: 'DELETE', path: '/api/secrets/:name/overrides/:override' },
+    rpc: true,
+    cli: { command: 'secrets remove-override', args: ['name', 'override'], view: { text: 'text' } }
+  }
+})
+
+const MAX_MINUTES = 43_200
+const delegationToken = t.secret({ minLength: 1, maxLength: 256, description: 'Token of the delegation' })
+
+export const delegationsOperation = defineOperation({
+  id: 'secrets.delegations',
+  summary: 'List the delegations of secrets to agents',
+  input: t.object({}),
+  output: t.object({
+    delegations: t.array(
+      t.object({
+        id: t.string(),
+        secret: t.string(),
+        agent: t.string(),
+        scopes: t.array(t.enum(DELEGATION_SCOPES)),
+        parent: t.string(),
+        issued_at: t.string({ description: 'Time as ISO 8601' }),
+        expires_at: t.string(),
+        state: t.enum(['active', 'expired', 'revoked'])
+      })
+    )
+  }),
+  scopes: ADMIN,
+  effect: 'read',
+  errors,
+  expose: {
+    http: { method: 'GET', path: '/api/secrets/delegations' },
+    rpc: true,
+    cli: {
+      command: 'secrets delegations',
+      view: { rows: 'delegations', columns: ['id', 'secret', 'agent', 'scopes', 'expires_at', 'state'] }
+    }
+  }
+})
+
+export const delegateOperation = defineOperation({
+  id: 'secrets.delegate',
+  summary: 'Let an agent use one secret of the vault for a time',
+  description: 'Returns a token, once. The agent sends it to secrets.delegated.read or secrets.delegated.rotate.',
+  input: t.object({
+    name: secretName,
+    agent: t.string({ minLength: 1, maxLength: 128, pattern: '^[\\w.:@-]+$', description: 'Id of the agent' }),
+    scope: t.array(t.enum(DELEGATION_SCOPES), { default: ['read'], minItems: 1, description: 'Rights of the agent' }),
+    minutes: t.integer({ default: 60, minimum: 1, maximum: MAX_MINUTES, description: 'Minutes until it expires' })
+  }),
+  output: t.object({ id: t.string(), token: t.string(), expires_at: t.string(), text: t.string() }),
+  scopes: ADMIN,
+  errors,
+  expose: {
+    http: { method: 'POST', path: '/api/secrets/:name/delegations' },
+    rpc: true,
+    cli: { command: 'secrets delegate', args: ['name'], view: { text: 'text' } }
+  }
+})
+
+export const revokeOperation = defineOperation({
+  id: 'secrets.revoke',
+  summary: 'End a delegation of a secret',
+  input: t.object({ id: t.string({ minLength: 1, maxLength: 64, description: 'Id of the delegation' }) }),
+  output: t.object({ id: t.string(), revoked: t.boolean(), text: t.string() }),
+  effect: 'destructive',
+  scopes: ADMIN,
+  errors,
+  expose: {
+    http: { method: 'DELETE', path: '/api/secrets/delegations/:id' },
+    rpc: true,
+    cli: { command: 'secrets revoke', args: ['id'], view: { text: 'text' } }
+  }
+})
+
+// The token of the delegation is the right: these have no scope.
+export const readDelegatedOperation = defineOperation({
+  id: 'secrets.delegated.read',
+  summary: 'Read the secret of a delegation',
+  input: t.object({ token: delegationToken }),
+  output: t.object({ value: t.secret() }),
+  effect: 'read',
+  errors,
+  expose: { http: { method: 'POST', path: '/api/secrets/delegated/read' }, rpc: true }
+})
+
+export const rotateDelegatedOperation = defineOperation({
+  id: 'secrets.delegated.rotate',
+  summary: 'Replace the secret of a delegation',
+  input: t.object({
+    token: delegationToken,
+    value: t.secret({ minLength: 1, maxLength: 65_536, description: 'The new secret' })
+  }),
+  output: t.object({ version: t.integer() }),
+  errors,
+  expose: { http: { method: 'POST', path: '/api/secrets/delegated/rotate' }, rpc: true }
+})
+
 export const operations = [
   doctorOperation,
   backendStatusOperation,
@@ -225,5 +345,11 @@ export const operations = [
   versionsOperation,
   rollbackOperation,
   rewrapOperation,
-  auditOperation
+  auditOperation,
+  removeOverrideOperation,
+  delegationsOperation,
+  delegateOperation,
+  revokeOperation,
+  readDelegatedOperation,
+  rotateDelegatedOperation
 ]

@@ -36,9 +36,15 @@ import type { DoctorContext } from './doctor.ts'
 import {
   auditHandler,
   backendStatusHandler,
+  delegateHandler,
+  delegationsHandler,
   doctorHandler,
+  readDelegatedHandler,
+  removeOverrideHandler,
+  revokeHandler,
   rewrapHandler,
   rollbackHandler,
+  rotateDelegatedHandler,
   setHandler,
   versionsHandler
 } from './handlers.ts'
@@ -46,10 +52,16 @@ import { findInMeshEnv, meshEnvFiles } from './mesh-env.ts'
 import {
   auditOperation,
   backendStatusOperation,
+  delegateOperation,
+  delegationsOperation,
   doctorOperation,
   operations,
+  readDelegatedOperation,
+  removeOverrideOperation,
+  revokeOperation,
   rewrapOperation,
   rollbackOperation,
+  rotateDelegatedOperation,
   setOperation,
   versionsOperation
 } from './operations.ts'
@@ -109,6 +121,12 @@ export default definePlugin({
     ctx.implement(rollbackOperation, rollbackHandler(secrets))
     ctx.implement(rewrapOperation, rewrapHandler(secrets))
     ctx.implement(auditOperation, auditHandler(secrets))
+    ctx.implement(removeOverrideOperation, removeOverrideHandler(secrets))
+    ctx.implement(delegationsOperation, delegationsHandler(secrets))
+    ctx.implement(delegateOperation, delegateHandler(secrets))
+    ctx.implement(revokeOperation, revokeHandler(secrets))
+    ctx.implement(readDelegatedOperation, readDelegatedHandler(secrets))
+    ctx.implement(rotateDelegatedOperation, rotateDelegatedHandler(secrets))
     ctx.command(doctorCommand.command, runDoctor(context))
     ctx.command(statusCommand.command, runDoctor(context))
     ctx.command(loginCommand.command, runLogin(secrets))

@@ -1,4 +1,4 @@
-import { secretErrors } from '@svc/contracts'
+import { type SecretProfile, secretErrors } from '@svc/contracts'
 import { KEYRING_SENTINEL, PACKAGE_REGISTRY } from './auth-file.ts'
 import type { ListedSecret } from './declared-list.ts'
 import { commandErrors } from './errors.ts'
@@ -15,6 +15,17 @@ export interface Stored {
   readonly version?: number
 }
 
+export interface StoreRequest {
+  readonly name: string
+  readonly value: string
+  readonly store: Store
+  readonly username?: string
+  /** Profile that uses the value instead of the canonical one. Only the vault has such values. */
+  readonly override?: SecretProfile
+  /** Author of the change. */
+  readonly by: string
+}
+
 const REGISTRY = /^[a-z0-9][a-z0-9._-]{0,127}$/
 
 /**
@@ -23,19 +34,29 @@ const REGISTRY = /^[a-z0-9][a-z0-9._-]{0,127}$/
  */
 export async function storeSecret(
   secrets: Secrets,
-  { name, value, store, username, by }: { name: string; value: string; store: Store; username?: string; by: string }
+  { name, value, store, username, override, by }: StoreRequest
 ): Promise<Stored> {
   const secret = secrets.catalog().find(name)
   if (secret === undefined && !REGISTRY.test(name)) secrets.catalog().get(name)
   if (secret?.persistable === false) throw notStorable(secret, 'is not meant to be stored')
-  const target = store === 'auto' ? await defaultStore(secrets, secret, by) : store
+  const byDefault = (): Store | Promise<Store> => (override === undefined ? defaultStore(secrets, secret, by) : 'vault')
+  const target = store === 'auto' ? await byDefault() : store
+  if (override !== undefined && target !== 'vault')
+    throw commandErrors.create('SCR_NOT_STORABLE', `${name}: only the vault has values of a profile`, {
+      hint: 'leave --store out, or write --store vault'
+    })
   if (target === 'vault') {
     if (secret === undefined) return undeclaredInVault(name)
     const { vault } = secrets.options.backends
     if (vault === undefined) throw noVault()
     if (secret.deviceLocalOnly === true && (await vault.status()).mode === 'remote')
       throw notStorable(secret, 'must not leave this machine, and the vault is remote')
-    const version = await vault.set(secret.backendKey ?? secret.env, value, { by })
+    const key = secret.backendKey ?? secret.env
+    if (override !== undefined) {
+      await vault.override(key, override, value, { by })
+      return { name: secret.id, store: target }
+    }
+    const version = await vault.set(key, value, { by })
     return { name: secret.id, store: target, version }
   }
   const { keyring, authFile } = secrets.options

@@ -68,6 +68,35 @@ t.test('a plugin declares a secret, and a user stores it, reads it and replaces 
     await t.test(name, run)
 })
 
+t.test('a profile has a separate value until it is removed', async t => {
+  const { run, home } = await openWorld(t)
+  await run('secrets set', { name: KEY }, 'sk-canonical-1')
+  t.match(await run('secrets set', { name: KEY, override: 'prod' }, 'sk-prod-12345'), {
+    stdout: /for the profile prod/
+  })
+  await t.rejects(run('secrets set', { name: KEY, override: 'prod', store: 'auth' }, 'x'), { code: 'SCR_NOT_STORABLE' })
+  t.match(await run('secrets get', { name: KEY, reveal: true }), { stdout: 'sk-canonical-1\n' })
+  const prod = await openWorld(t, { home, settings: { profile: 'prod' } })
+  t.match(await prod.run('secrets get', { name: KEY }), { stdout: /ProfileOverrideUsed/ })
+  await prod.call('secrets.remove_override', { name: KEY, override: 'prod' })
+  t.match(await prod.run('secrets get', { name: KEY, reveal: true }), { stdout: 'sk-canonical-1\n' })
+})
+
+t.test('an agent reads and replaces a delegated secret by its token, until the delegation is revoked', async t => {
+  const { run, call, log } = await openWorld(t)
+  await run('secrets set', { name: KEY }, 'sk-delegated-1')
+  const { id, token, text } = await call('secrets.delegate', { name: KEY, agent: 'coder', scope: ['read', 'rotate'] })
+  t.match(text, /coder may read and rotate openrouter\.api_key/)
+  t.same(await call('secrets.delegated.read', { token }), { value: 'sk-delegated-1' })
+  t.same(await call('secrets.delegated.rotate', { token, value: 'sk-delegated-2' }), { version: 2 })
+  t.match(await call('secrets.delegations'), { delegations: [{ id, agent: 'coder', state: 'active' }] })
+  t.match(await call('secrets.revoke', { id }), { revoked: true })
+  t.match(await call('secrets.delegations'), { delegations: [{ state: 'revoked' }] })
+  const error = await call('secrets.delegated.read', { token }).catch((caught: unknown) => caught)
+  t.match(error, { code: 'SEV_DELEGATION_INVALID' })
+  t.notMatch(JSON.stringify([log, error, String(error)]), new RegExp(`sk-delegated|${token.split('.')[1]}`))
+})
+
 t.test('without a vault, secrets of registries are in the keyring, and the auth file refers to it', async t => {
   const { run, home } = await openWorld(t, { without: ['vault'] })
   t.match(await run('secrets login', { registry: 'forge', username: 'me' }, 'token-of-forge'), { stdout: /keyring/ })
