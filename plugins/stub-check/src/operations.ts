@@ -56,7 +56,13 @@ export const scanOperation = defineOperation({
   concurrency: 2,
   expose: {
     http: { method: 'POST', path: '/api/v2/stub-check/scan' },
-    mcp: { name: 'svc_stub_check', title: 'Check for placeholders', lane: 'platform' },
+    mcp: {
+      name: 'svc_stub_check',
+      title: 'Check for placeholders',
+      lane: 'platform',
+      toolsets: ['checks'],
+      use: 'Before you complete a task: its gate runs the same check. Syntax errors: svc_validate_file.'
+    },
     rpc: true
   }
 })
