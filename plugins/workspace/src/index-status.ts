@@ -1,5 +1,5 @@
 import type { DatabaseStore } from '@svc/contracts'
-import { defineOperation, type Handler, isSvcError, type Ref, t } from '@svc/plugin-sdk'
+import { defineOperation, type Handler, isSvcError, t } from '@svc/plugin-sdk'
 import { listFiles } from './modules.ts'
 
 export const repoIndexStatus = defineOperation({
@@ -41,19 +41,18 @@ const JOBS = 'SELECT status, COUNT(*) FROM search_indexing_jobs GROUP BY status'
 
 export function indexStatusHandler(
   projectRoot: string,
-  database: Ref<DatabaseStore> | undefined
+  database: DatabaseStore | undefined
 ): Handler<typeof repoIndexStatus> {
   return async (_input, { signal }) => {
-    const store = database?.available
     const [files, index] = await Promise.all([
       countFiles(projectRoot, signal),
-      store === undefined ? null : Promise.all([store.query(COUNTS), store.query(JOBS)])
+      database === undefined ? null : Promise.all([database.query(COUNTS), database.query(JOBS)])
     ])
     const [documents, chunks, nodes, last] = index?.[0].rows[0] ?? []
     return {
       repository: files !== null,
       files,
-      database: store !== undefined,
+      database: database !== undefined,
       documents: Number(documents ?? 0),
       chunks: Number(chunks ?? 0),
       knowledge_nodes: Number(nodes ?? 0),

@@ -1,5 +1,5 @@
 import { databaseStore, languageCompiler } from '@svc/contracts'
-import { definePlugin, ref } from '@svc/plugin-sdk'
+import { definePlugin } from '@svc/plugin-sdk'
 import { gitDiff, gitDiffHandler, gitStatus, gitStatusHandler } from './git-operations.ts'
 import { indexStatusHandler, repoIndexStatus } from './index-status.ts'
 import { modulesHandler, workspaceModules } from './modules.ts'
@@ -9,7 +9,8 @@ import { validateFile, validateFileHandler, validateSource, validateSourceHandle
 export default definePlugin({
   name: 'workspace',
   summary: 'Git state, checks of files, modules and preferences of the project',
-  optional: { database: ref(databaseStore), compiler: ref(languageCompiler) },
+  // Not by reference: the services of references are not started for a command.
+  optional: { database: databaseStore, compiler: languageCompiler },
   operations: [
     gitStatus,
     gitDiff,

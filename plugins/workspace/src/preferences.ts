@@ -1,5 +1,5 @@
 import type { DatabaseStore } from '@svc/contracts'
-import { defineOperation, type Handler, type Ref, t } from '@svc/plugin-sdk'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { workspaceErrors } from './errors.ts'
 
 const { WSP_NO_DATABASE, WSP_PREFERENCE_UNKNOWN } = workspaceErrors.specs
@@ -64,7 +64,7 @@ export const getPreference = defineOperation({
   }
 })
 
-type Database = Ref<DatabaseStore> | undefined
+type Database = DatabaseStore | undefined
 
 const UPSERT = `INSERT INTO user_preferences (user_id, key, value) VALUES (:user_id, :key, :value)
   ON CONFLICT (user_id, key) DO UPDATE SET value = excluded.value`
@@ -98,8 +98,7 @@ export function getPreferenceHandler(database: Database): Handler<typeof getPref
 }
 
 function storeOf(database: Database): DatabaseStore {
-  const store = database?.available
-  if (store !== undefined) return store
+  if (database !== undefined) return database
   throw workspaceErrors.create('WSP_NO_DATABASE', 'preferences are stored in the database, and there is none', {
     hint: 'enable the plugin database'
   })

@@ -1,5 +1,5 @@
 import type { LanguageCompiler } from '@svc/contracts'
-import { defineOperation, type Handler, type Ref, t } from '@svc/plugin-sdk'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { workspaceErrors } from './errors.ts'
 import { readProjectFile } from './project-file.ts'
 import { LANGUAGES, type Language, languageOf, type Problem, validate } from './validate.ts'
@@ -74,20 +74,20 @@ export const validateSource = defineOperation({
   }
 })
 
-type Compiler = Ref<LanguageCompiler> | undefined
+type Compiler = LanguageCompiler | undefined
 
 export function validateFileHandler(projectRoot: string, compiler: Compiler): Handler<typeof validateFile> {
   return async ({ path }, { signal }) => {
     const language = languageOf(path)
     const file = await readProjectFile(projectRoot, path, MAX_BYTES)
-    const checkers = { compiler: compiler?.available, signal }
+    const checkers = { compiler, signal }
     return answer(language, file.path, await validate(language, file.text, file.path, checkers))
   }
 }
 
 export function validateSourceHandler(compiler: Compiler): Handler<typeof validateSource> {
   return async ({ source, language }, { signal }) => {
-    const checkers = { compiler: compiler?.available, signal }
+    const checkers = { compiler, signal }
     return answer(language, null, await validate(language, source, `source.${language}`, checkers))
   }
 }
