@@ -1,7 +1,6 @@
-import type { DatabaseStore } from '@svc/contracts'
+import { type DatabaseStore, insertMetric } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 
-const INSERT = 'INSERT INTO research_metrics (session_id, metric_type, metadata_json) VALUES (?, ?, ?)'
 /** Rows that wait for the database; further ones are dropped. */
 const MAX_WAITING = 256
 
@@ -36,9 +35,13 @@ export class Telemetry {
     const { database, enabled, repositoryId, log } = this.#options
     if (database === null || !enabled() || this.#waiting >= MAX_WAITING) return
     this.#waiting += 1
-    const metadata = JSON.stringify({ name, repository_id: repositoryId, details })
+    const metadata = { name, repository_id: repositoryId, details }
     this.#last = this.#last
-      .then(() => database.execute(INSERT, [`mesh:${repositoryId}`, 'mesh_control_event', metadata]))
+      .then(() => {
+        const row = { session: `mesh:${repositoryId}`, type: 'mesh_control_event', value: null, metadata }
+        const { sql, parameters } = insertMetric(row)
+        return database.execute(sql, parameters)
+      })
       .then(
         () => {},
         error => log.debug('a telemetry row could not be written', { name, reason: errorMessage(error) })
