@@ -121,7 +121,6 @@ const skillPage: DashboardPage = {
   title: 'Skill',
   icon: 'file-text',
   section: 'system',
-  under: PAGE,
   view: {
     kind: 'stack',
     items: [
@@ -129,7 +128,7 @@ const skillPage: DashboardPage = {
         view: {
           kind: 'record',
           operation: 'skills.show',
-          input: { slug: { from: 'filter', name: 'slug' } },
+          input: { slug: { from: 'route', name: 'slug' } },
           field: 'skill',
           columns: [...skillColumns, { field: 'sha256', title: 'Digest', format: 'code' }],
           of: SKILL
@@ -140,7 +139,7 @@ const skillPage: DashboardPage = {
         view: {
           kind: 'text',
           operation: 'skills.show',
-          input: { slug: { from: 'filter', name: 'slug' } },
+          input: { slug: { from: 'route', name: 'slug' } },
           field: 'text',
           format: 'code'
         }

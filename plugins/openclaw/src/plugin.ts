@@ -68,6 +68,8 @@ export default definePlugin({
       disabled: config.sidecar_disabled,
       maxAttempts: config.sidecar_start_max_attempts,
       backoffMs: config.sidecar_start_backoff_ms,
+      // The kernel ends the processes of a plugin with it, except those that a kept resource opened.
+      launch: start => ctx.keep(`sidecar ${crypto.randomUUID()}`, start, () => undefined),
       probe: signal => {
         // A new gateway may publish other addresses than those that were found before its start.
         gateway.rediscover()

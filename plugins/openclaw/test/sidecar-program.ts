@@ -34,6 +34,7 @@ if (mode !== 'deaf') {
   if (mode === 'slow') await new Promise(resolve => setTimeout(resolve, 300))
   const { WebSocketServer } = await import(${JSON.stringify(WS)})
   new WebSocketServer({ port: Number(port), host: '127.0.0.1' }).on('connection', socket => {
+    socket.on('error', error => appendFileSync(log + '.errors', String(error)))
     socket.on('message', data => {
       const { id, method } = JSON.parse(String(data))
       const hello = { type: 'hello-ok', protocol: 3 }
@@ -124,7 +125,8 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-async function freePort(): Promise<number> {
+/** Returns a port on 127.0.0.1 that no server uses. */
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

@@ -77,7 +77,7 @@ t.test('only the last decision on the installed content makes a skill runnable',
   await fc.assert(
     fc.asyncProperty(fc.array(command, { maxLength: 8 }), async commands => {
       const store = new SkillStore(join(folder, String(runs++)))
-      let model: { text: string; approval: string; trust: string } | null = null
+      let model = null as { text: string; approval: string; trust: string } | null
       for (const { kind, text } of commands) {
         if (kind === 'install') {
           await store.install(record('s', text), text)

@@ -34,7 +34,7 @@ export interface SkillParts {
 type ListedSkill = Infer<typeof skillsInstalled.output>['skills'][number]
 
 /** Page of the console with a skill's text. */
-export const SKILL_PAGE = 'openclaw/skill'
+export const SKILL_PAGE = 'openclaw/skills/:slug'
 /** Maximum characters of a skill's text in an inbox item. */
 const MAX_EXCERPT_CHARS = 2_000
 /** Maximum inbox items. */
@@ -177,7 +177,7 @@ async function itemOf(
     title: `Approve the skill ${slug} ${version}`,
     body: `${facts.join('\n\n')}\n\n${indented(excerpt)}`,
     since: record.installed_at,
-    link: `/ui/p/${SKILL_PAGE}?slug=${encodeURIComponent(slug)}`,
+    link: `/ui/p/${SKILL_PAGE.replace(':slug', encodeURIComponent(slug))}`,
     answers: trust === 'untrusted' ? [promote, deny] : [approve, deny]
   } satisfies InboxItem
 }

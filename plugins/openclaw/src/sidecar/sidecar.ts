@@ -28,6 +28,8 @@ export interface SidecarOptions {
   readonly backoffMs: number
   /** Returns whether the gateway accepts a connection. Must limit its time itself. */
   readonly probe: (signal: AbortSignal | undefined) => Promise<boolean>
+  /** Runs the function that starts the process, so that the process outlives the plugin. Default: runs it. */
+  readonly launch?: <A>(start: () => A) => Promise<A>
 }
 
 export interface SidecarStatus {
@@ -174,6 +176,22 @@ export class Sidecar {
   }
 
   async #spawn(binary: string): Promise<{ readonly state: SidecarState; readonly child: ChildProcess }> {
+    const { launch = async start => start() } = this.#options
+    const { child, state, problem } = await launch(() => this.#launch(binary))
+    if (state === null) {
+      const error = await new Promise<Error>(resolve => child.once('error', resolve))
+      throw this.#failed(`${binary}: ${error.message}`, 'check that the file is a program for this system', error)
+    }
+    // An error of a later signal.
+    child.on('error', () => undefined)
+    if (problem === undefined) return { state, child }
+    // Without a record, no svc could stop it.
+    await stopProcess(state, () => child.exitCode !== null || child.signalCode !== null)
+    throw this.#failed(errorMessage(problem), 'free space, or correct the permissions of the folder', problem)
+  }
+
+  /** Starts and records the process in one synchronous step, so that only a kill of svc can come between. */
+  #launch(binary: string): { child: ChildProcess; state: SidecarState | null; problem?: unknown } {
     const { projectRoot, environment } = this.#options
     const child = spawn(binary, [], {
       cwd: projectRoot,
@@ -182,23 +200,15 @@ export class Sidecar {
       stdio: 'ignore',
       windowsHide: true
     })
-    const { pid } = child
-    if (pid === undefined) {
-      const error = await new Promise<Error>(resolve => child.once('error', resolve))
-      throw this.#failed(`${binary}: ${error.message}`, 'check that the file is a program for this system', error)
-    }
-    // An error of a later signal.
-    child.on('error', () => undefined)
+    if (child.pid === undefined) return { child, state: null }
     child.unref()
-    const state = stateOf(pid, binary)
+    const state = stateOf(child.pid, binary)
     try {
       writeState(this.statePath, state)
-    } catch (error) {
-      // Without a record, no svc could stop it.
-      await stopProcess(state, () => child.exitCode !== null || child.signalCode !== null)
-      throw this.#failed(errorMessage(error), 'free space, or correct the permissions of the folder', error)
+      return { child, state }
+    } catch (problem) {
+      return { child, state, problem }
     }
-    return { state, child }
   }
 
   async #probe(

@@ -8,8 +8,8 @@ const KILL_MS = 2_000
 const STEP_MS = 20
 
 /**
- * Ends a process that leads its process group, and the group. Returns false if it still runs after SIGKILL. The caller
- * has checked that the id is that of its process.
+ * Ends a process; on Windows also its children. Returns false if it still runs after SIGKILL. The caller has checked that
+ * the id is that of its process.
  */
 export async function stopProcess({ pid }: { readonly pid: number }, isGone: () => boolean): Promise<boolean> {
   await send(pid, 'SIGTERM')
@@ -23,13 +23,10 @@ async function send(pid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     await new Promise<void>(resolve => execFile('taskkill', ['/PID', String(pid), '/T', '/F'], () => resolve()))
     return
   }
-  for (const target of [-pid, pid]) {
-    try {
-      process.kill(target, signal)
-      return
-    } catch {
-      // The process may lead no group, or may have ended.
-    }
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended.
   }
 }
 

@@ -89,10 +89,11 @@ export async function runInContainer(
   })
   // The reason for which the run was ended early.
   let problem: unknown
+  let removal: Promise<void> | undefined
   const end = (reason: unknown): void => {
     if (problem !== undefined) return
     problem = reason
-    void removeContainer(runtime, name, child, runtimeEnvironment(base))
+    removal = removeContainer(runtime, name, child, runtimeEnvironment(base))
   }
   const limit = (text: string): Error =>
     openclawErrors.create('SKG_RUN_LIMIT', `the skill was ended: ${text}`, {
@@ -115,6 +116,7 @@ export async function runInContainer(
   child.stdin.end(input)
   try {
     const exitCode = await ended
+    await removal
     if (problem !== undefined) throw problem
     const [stdout, stderr] = [textOf(texts.stdout), textOf(texts.stderr)]
     if (NOT_STARTED.includes(exitCode)) throw failed(image, stderr.trim().slice(0, MAX_REASON_CHARS))
