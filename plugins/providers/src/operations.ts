@@ -77,7 +77,7 @@ export const listModels = defineOperation({
   effect: 'read',
   watch: { on: [USAGE_TOPIC], minMs: 1_000 },
   expose: {
-    http: { method: 'GET', path: '/api/models' },
+    http: { method: 'GET', path: '/api/providers/models' },
     mcp: {
       name: 'svc_list_models',
       toolsets: ['models'],
@@ -130,7 +130,7 @@ export const suggestModel = defineOperation({
   errors: CHOICE_ERRORS,
   effect: 'read',
   expose: {
-    http: { method: 'GET', path: '/api/models/suggest' },
+    http: { method: 'GET', path: '/api/providers/suggest' },
     mcp: {
       name: 'svc_suggest_model',
       toolsets: ['models'],
@@ -163,7 +163,7 @@ export const setModel = defineOperation({
   errors: { PRV_MODEL_UNKNOWN, PRV_MODEL_REFUSED, PRV_NO_DATABASE },
   effect: 'write',
   expose: {
-    http: { method: 'POST', path: '/api/models/set' },
+    http: { method: 'POST', path: '/api/providers/select' },
     mcp: {
       name: 'svc_set_model',
       aliases: ['svc_set_active_model'],
@@ -191,7 +191,7 @@ export const activeModel = defineOperation({
   effect: 'read',
   watch: { on: [USAGE_TOPIC], minMs: 1_000 },
   expose: {
-    http: { method: 'GET', path: '/api/models/active' },
+    http: { method: 'GET', path: '/api/providers/active' },
     mcp: {
       name: 'svc_get_active_model',
       toolsets: ['models'],
@@ -248,7 +248,7 @@ export const modelUsage = defineOperation({
   effect: 'read',
   watch: { on: [USAGE_TOPIC], minMs: 1_000 },
   expose: {
-    http: { method: 'GET', path: '/api/models/usage' },
+    http: { method: 'GET', path: '/api/providers/usage' },
     mcp: {
       name: 'svc_model_usage',
       toolsets: ['models'],
