@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { SECRET_PROFILES } from '@svc/contracts'
-import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
+import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
 import { type DoctorContext, type DoctorInput, examine } from './doctor.ts'
 import { doctorText } from './doctor-text.ts'
 import { readEnvFile } from './env-file.ts'
@@ -128,6 +128,7 @@ export function runLogin(secrets: Secrets): CommandHandler {
       ...(username === undefined ? {} : { username })
     })
     io.stdout.write(io.json ? line(stored) : `stored the token for ${registry} in the ${stored.store}\n`)
+    if (!io.json) showUses(secrets, registry, io)
   }
 }
 
@@ -139,7 +140,15 @@ export function runSet(secrets: Secrets): CommandHandler {
     const version = stored.version === undefined ? '' : `, version ${stored.version}`
     const profile = rest.override === undefined ? '' : `, for the profile ${rest.override}`
     io.stdout.write(io.json ? line(stored) : `stored ${stored.name} in the ${stored.store}${version}${profile}\n`)
+    if (!io.json) showUses(secrets, name, io)
   }
+}
+
+/** Prints how settings use a stored secret, since storing it changes no setting. */
+function showUses(secrets: Secrets, name: string, io: CommandIo): void {
+  const secret = secrets.catalog().find(name)
+  const uses = secret === undefined ? [] : secrets.usesOf(secret)
+  if (uses.length > 0) io.stdout.write(`to use it, run: ${uses.join('\n                ')}\n`)
 }
 
 type SetInput = Pick<StoreRequest, 'name' | 'username' | 'override'> & {

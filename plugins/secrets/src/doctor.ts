@@ -226,9 +226,12 @@ function suggestions({ secrets, projectRoot }: DoctorContext, outcomes: Readonly
   } catch (error) {
     found.push(errorMessage(error))
   }
-  for (const [secret, { finding }] of outcomes)
+  for (const [secret, { finding }] of outcomes) {
+    const isStored = finding.present && finding.source !== 'EnvCanonical' && finding.source !== 'EnvAlias'
+    if (isStored) found.push(...secrets.usesOf(secret).map(use => `${secret.env} is stored, but not used; run: ${use}`))
     if (finding.place !== null && secret.deprecatedAliases?.includes(finding.place) === true)
       found.push(`rename the variable ${finding.place} to ${secret.env}`)
+  }
   try {
     const { authFile } = secrets.options
     const plain = [...authFile.entries()].filter(([, { token }]) => token !== KEYRING_SENTINEL).map(([name]) => name)

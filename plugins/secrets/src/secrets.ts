@@ -76,6 +76,15 @@ export class Secrets implements DeclaredSecretResolver {
     return { choice, policy, resolve }
   }
 
+  /** Returns the commands that make unset settings with the variables of a secret use it. */
+  usesOf(secret: DeclaredSecret): string[] {
+    const variables = [secret.env, ...(secret.aliases ?? [])]
+    const settings = this.options.admin?.settings() ?? []
+    return settings
+      .filter(({ env, value }) => (value ?? '') === '' && env.some(name => variables.includes(name)))
+      .map(({ key }) => `svc config set ${key}=secret://auto/${secret.env}`)
+  }
+
   async find(idOrVariable: string, signal?: AbortSignal): Promise<SecretFinding> {
     return (await this.#resolved(idOrVariable, 'svc', signal)).finding
   }

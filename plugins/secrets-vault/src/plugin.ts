@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { secretBackend } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { settings } from './settings.ts'
+import { VaultBackend } from './vault-backend.ts'
+
+const backend = secretBackend('vault')
+
+export default definePlugin({
+  name: 'secrets-vault',
+  summary: 'Resolves secret://vault/NAME references from a HashiCorp Vault or OpenBao server',
+  config: settings,
+  provides: [backend],
+  permissions: { fsRead: ['*'] },
+  activate(ctx) {
+    ctx.provide(backend, new VaultBackend(ctx.config, storedToken))
+  }
+})
+
+/** Returns the token that `vault login` or `bao login` stored; null without one. */
+function storedToken(): string | null {
+  try {
+    const token = readFileSync(join(homedir(), '.vault-token'), 'utf8').trim()
+    return token === '' ? null : token
+  } catch {
+    return null
+  }
+}

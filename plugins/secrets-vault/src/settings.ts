@@ -1,0 +1,33 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+
+const word = (byDefault: string, description: string) =>
+  t.string({ default: byDefault, minLength: 1, maxLength: 512, pattern: '^[^\\s?#]+$', description })
+const secret = (variable: string, description: string) =>
+  t.optional(t.secret({ minLength: 1, pattern: '^\\S+$', 'x-env': variable, description }))
+
+export const settings = t.object({
+  address: t.optional(
+    t.string({
+      pattern: '^https?://\\S+$',
+      'x-env': 'VAULT_ADDR',
+      description: 'URL of the server; https, except on this machine.'
+    })
+  ),
+  token: secret('VAULT_TOKEN', 'Token. Default: that of the file .vault-token in the home folder.'),
+  namespace: t.optional(
+    t.string({ minLength: 1, pattern: '^\\S+$', 'x-env': 'VAULT_NAMESPACE', description: 'Namespace of all requests.' })
+  ),
+  mount: word('secret', 'Mount of the engine KV version 2.'),
+  path: word('svc', 'Path whose fields are the secrets. A name PATH#FIELD reads another path.'),
+  role_id: secret('VAULT_ROLE_ID', 'Role of the login by AppRole, instead of a token.'),
+  secret_id: secret('VAULT_SECRET_ID', 'Secret of the login by AppRole.'),
+  approle_mount: word('approle', 'Mount of the login by AppRole.'),
+  timeout_ms: t.integer({
+    default: 5_000,
+    minimum: 10,
+    maximum: 600_000,
+    description: 'Time limit of a request in milliseconds.'
+  })
+})
+
+export type Settings = Infer<typeof settings>
