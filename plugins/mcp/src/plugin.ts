@@ -22,6 +22,7 @@ import { closeHub, type HubOwner, openHub } from './hub.ts'
 import { OWNER, READER } from './principal.ts'
 import { mcpRoutes } from './routes.ts'
 import { ServingUnit } from './serving.ts'
+import type { ToolEntry } from './tool.ts'
 import { CatalogToolset } from './toolset.ts'
 import { toolsetTools } from './toolset-tools.ts'
 import { DEFAULT_TOOLSET, isToolset, toolsetNames, unknownToolset } from './toolsets.ts'
@@ -115,7 +116,12 @@ export default definePlugin({
       // Open notification streams would delay the shutdown of the HTTP server.
       quiesce: async () => http.retire()
     })
+    let warned = ''
     ctx.on(generationFlipped, async _diff => {
+      const unknown = unknownIn(settings, unit.catalog.tools)
+      if (unknown.length > 0 && warned !== unknown.join())
+        ctx.log.warn('the settings of the plugin mcp name toolsets that no plugin has', { toolsets: unknown })
+      warned = unknown.join()
       await Promise.all(unit.changedLists().map(kind => ctx.trigger(mcpChanged, { kind })))
     })
     ctx.on(mcpChanged, change => unit.announce(change))
@@ -152,6 +158,15 @@ export default definePlugin({
     ctx.effect('http exchanges', () => http.close())
   }
 })
+
+/** Returns the names in the settings that are no toolsets. Their plugins may be disabled. */
+function unknownIn(
+  { toolsets, client_toolsets }: Infer<typeof config>,
+  tools: ReadonlyMap<string, ToolEntry>
+): readonly string[] {
+  const names = [...toolsets, ...Object.values(client_toolsets).flat()]
+  return names.filter(name => !isToolset(name, tools.values()))
+}
 
 /** Starts the agent fleet, the mesh node or the check of the daemon, if the project has one. */
 function startIfPresent(service: Ref<{ start(): void }> | undefined): void {

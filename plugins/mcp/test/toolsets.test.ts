@@ -173,6 +173,12 @@ for (const era of ERAS) {
   })
 }
 
+t.test('a toolset in the settings that does not exist is reported, and the others are used', async t => {
+  const running = await startMcp(t, [demo], { toolsets: ['red', 'purple'], client_toolsets: { x: ['green'] } })
+  t.match(running.kernel.log.filter(({ level }) => level === 'warn').at(-1)?.fields, { toolsets: ['purple', 'green'] })
+  t.same(await names(await running.connect('2026')), ['demo_both', 'demo_red', ...OWN])
+})
+
 t.test('a change of the settings changes the list, and is announced', async t => {
   const running = await startMcp(t, [demo], { toolsets: ['red'] })
   const client = await running.connect('2025')

@@ -98,7 +98,7 @@ export const cancelTask = defineOperation({
     mcp: tool('cancel_task', {
       answer,
       toolsets: ['default', 'tasks'],
-      use: 'Stops work that nobody needs any more. Work that went wrong: svc_fail_task; it can be retried.'
+      use: 'Stops work that is no longer needed. Work that went wrong: svc_fail_task; it can be retried.'
     }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/cancel', answer },
     rpc: method('cancel_task'),
