@@ -2,12 +2,26 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { build } from 'esbuild'
 import t from 'tap'
 import { INSTALL_STEPS } from '#root'
 import { archiveOf, openReleases, releaseOf } from './releases.ts'
 import { upgrade, versionIn } from './upgrade.ts'
 
-const CHILD = join(import.meta.dirname, 'kill-child.ts')
+/** Compiles the script of the child into one file, which starts faster. Returns its path. */
+async function compileChild(folder: string): Promise<string> {
+  const outfile = join(folder, 'child.mjs')
+  await build({
+    entryPoints: [join(import.meta.dirname, 'kill-child.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    conditions: ['svc-source'],
+    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" }
+  })
+  return outfile
+}
 
 t.test(
   'a process that is killed at any step leaves a complete version, and the next one finishes the work',
@@ -17,6 +31,7 @@ t.test(
     const steps = INSTALL_STEPS.filter(step => step !== 'dependencies')
     t.ok(steps.length >= 10)
     const folder = t.testdir()
+    const script = await compileChild(folder)
     await upgrade(join(folder, 'before'), settings, { apply: true })
     server.releases.push(releaseOf('0.3.0'))
     for (const step of steps) {
@@ -24,7 +39,7 @@ t.test(
       cpSync(join(folder, 'before'), home, { recursive: true, verbatimSymlinks: true })
       const child = spawn(
         process.execPath,
-        [...process.execArgv, CHILD, home, JSON.stringify(settings), JSON.stringify({ apply: true }), step],
+        [script, home, JSON.stringify(settings), JSON.stringify({ apply: true }), step],
         { stdio: ['ignore', 'ignore', 'pipe'] }
       )
       const [, signal] = await once(child, 'exit')
@@ -50,7 +65,8 @@ function expected(home: string): string[] {
 t.test('a full disk ends the installation, and the version in use stays', async t => {
   const server = await openReleases(t, [releaseOf('0.2.0')])
   const settings = { github_api_url: server.url }
-  const home = join(t.testdir(), 'home')
+  const folder = t.testdir()
+  const [home, script] = [join(folder, 'home'), await compileChild(folder)]
   await upgrade(home, settings, { apply: true })
   const big = { path: 'svc-0.3.0/big', text: 'x'.repeat(100_000) }
   server.releases.push(releaseOf('0.3.0', { 'svc-v0.3.0.tgz': archiveOf('0.3.0', [big]) }))
@@ -62,8 +78,7 @@ t.test('a full disk ends the installation, and the version in use stays', async 
       'ulimit -f 32; exec "$@"',
       'bash',
       process.execPath,
-      ...process.execArgv,
-      CHILD,
+      script,
       home,
       JSON.stringify(settings),
       JSON.stringify({ apply: true })
