@@ -20,11 +20,18 @@ const skillColumns: readonly Column[] = [
   { field: 'version', title: 'Version' },
   { field: 'kind', title: 'Kind' },
   { field: 'trust', title: 'Trust', format: 'state' },
-  { field: 'approval', title: 'Approval', format: 'state' },
+  { field: 'approval', title: 'Approval', format: 'state' }
+]
+
+const detailColumns: readonly Column[] = [
+  ...skillColumns,
   { field: 'secrets', title: 'Secrets', format: 'json' },
   { field: 'source', title: 'Source', format: 'code' },
   { field: 'description', title: 'Description' },
-  { field: 'installed_at', title: 'Installed', format: 'time' }
+  { field: 'author', title: 'Author' },
+  { field: 'installed_at', title: 'Installed', format: 'time' },
+  { field: 'bytes', title: 'Size', format: 'bytes' },
+  { field: 'sha256', title: 'Digest', format: 'code' }
 ]
 
 const sidecarColumns: readonly Column[] = [
@@ -130,7 +137,7 @@ const skillPage: DashboardPage = {
           operation: 'skills.show',
           input: { slug: { from: 'route', name: 'slug' } },
           field: 'skill',
-          columns: [...skillColumns, { field: 'sha256', title: 'Digest', format: 'code' }],
+          columns: detailColumns,
           of: SKILL
         }
       },

@@ -70,6 +70,18 @@ t.test('a skill is imported, approved in the inbox, shown, run, blocked and remo
   t.equal(kernel.changes('openclaw.skills'), 4)
 })
 
+t.test('a skill whose text is too long for the inbox is approved on its page', async t => {
+  const long = { ...NOTES, skill_md: 'x'.repeat(4_001) }
+  const { kernel } = await start(t, { http: { ...HTTP, '/v1/skills/team/notes': sendJson(long) } })
+  await kernel.callById('skills.import', { slug: 'team/notes', install: true })
+  const { items } = (await kernel.callById('skills.inbox', {})) as { items: any[] }
+  t.match(items, [{ body: /open the skill to read all 4001 characters/, link: '/ui/p/openclaw/skills/team%2Fnotes' }])
+  t.same(
+    items[0].answers.map((each: { label: string }) => each.label),
+    ['Deny']
+  )
+})
+
 t.test('a skill of another gateway is untrusted, and that gateway receives only its token', async t => {
   const { kernel, fake } = await start(t)
   const other = await fakeGateway(t, { http: HTTP })

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { kernelAdmin, kernelPort } from '@svc/contracts'
+import { type KernelAdmin, kernelAdmin, kernelPort } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { upgradeCommand } from './command.ts'
 import { contributeConsole } from './console.ts'
@@ -20,7 +20,7 @@ export default definePlugin({
   activate(ctx, { kernel, admin }) {
     const toolchain = new Toolchain(folderOf(ctx.config.home, ctx.projectRoot))
     const dependencies: Dependencies = {
-      settings: () => ctx.config,
+      settings: () => ({ ...ctx.config, sidecar: ctx.config.sidecar && !isSidecarDisabled(admin) }),
       toolchain,
       current: kernel.version,
       changed: () => ctx.changed(UPDATES_TOPIC)
@@ -46,6 +46,12 @@ export default definePlugin({
       )
   }
 })
+
+/** Returns whether the plugin openclaw disables its sidecar, by `SVC_EXTGW_SIDECAR_DISABLE` or in its settings. */
+function isSidecarDisabled(admin: Pick<KernelAdmin, 'settings'> | undefined): boolean {
+  const settings = admin?.settings('plugins.openclaw') ?? []
+  return settings.some(({ key, value }) => key === 'plugins.openclaw.sidecar_disabled' && value === true)
+}
 
 function folderOf(path: string, projectRoot: string): string {
   return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : resolve(projectRoot, path)

@@ -36,7 +36,7 @@ type ListedSkill = Infer<typeof skillsInstalled.output>['skills'][number]
 /** Page of the console with a skill's text. */
 export const SKILL_PAGE = 'openclaw/skills/:slug'
 /** Maximum characters of a skill's text in an inbox item. */
-const MAX_EXCERPT_CHARS = 2_000
+const MAX_EXCERPT_CHARS = 4_000
 /** Maximum inbox items. */
 const MAX_ITEMS = 100
 
@@ -158,10 +158,14 @@ async function itemOf(
 ): Promise<Infer<typeof skillsInbox.output>['items'][number]> {
   const { slug, version, kind, trust, secrets, source, approval_id: id } = record
   const text = await store.text(record).catch(() => '')
-  const excerpt = text.length > MAX_EXCERPT_CHARS ? `${text.slice(0, MAX_EXCERPT_CHARS)}…` : text
+  const isShortened = text.length > MAX_EXCERPT_CHARS
+  const excerpt = isShortened ? `${text.slice(0, MAX_EXCERPT_CHARS)}…` : text
   const facts = [
     `Kind: ${kind}. Source: ${source}. Trust: ${trust}.`,
-    secrets.length === 0 ? 'It requests no secrets.' : `It requests the secrets ${secrets.join(', ')}.`
+    secrets.length === 0 ? 'It requests no secrets.' : `It requests the secrets ${secrets.join(', ')}.`,
+    ...(isShortened
+      ? [`The text is shortened: open the skill to read all ${text.length} characters and approve it.`]
+      : [])
   ]
   const deny = { label: 'Deny', operation: 'skills.deny', input: { id } } as const
   const approve = { label: 'Approve', operation: 'skills.approve', input: { id }, tone: 'primary' } as const
@@ -178,7 +182,8 @@ async function itemOf(
     body: `${facts.join('\n\n')}\n\n${indented(excerpt)}`,
     since: record.installed_at,
     link: `/ui/p/${SKILL_PAGE.replace(':slug', encodeURIComponent(slug))}`,
-    answers: trust === 'untrusted' ? [promote, deny] : [approve, deny]
+    // What was not shown is not approved with one click.
+    answers: trust === 'untrusted' ? [promote, deny] : isShortened ? [deny] : [approve, deny]
   } satisfies InboxItem
 }
 
