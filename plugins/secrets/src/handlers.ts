@@ -53,7 +53,7 @@ export function backendStatusHandler(secrets: Secrets): Handler<typeof backendSt
       ...{ name, selected: name === mode, state, detail }
     })
     const external = (name: 'infisical' | 'vault', isThere: boolean) =>
-      line(name, isThere ? 'active' : 'absent', isThere ? '' : `no active plugin provides secrets.backend.${name}@1`)
+      line(name, isThere ? 'provided' : 'absent', isThere ? '' : `no active plugin provides secrets.backend.${name}@1`)
     const warnings = authFile.warnings()
     return {
       healthy: problem === null && (mode !== 'vox_cloud' || vault?.problem === null),
