@@ -37,6 +37,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'mesh/failover': [],
   'mesh/nodes': [],
   'mesh/dbos': [],
+  'stub-check': [],
   'console-page': [],
   'console-soak': [],
   playground: [],

@@ -11,7 +11,9 @@ import {
   secretGuardCommand
 } from './ci/commands.ts'
 import { stubCheckCommand } from './command.ts'
+import { findingsHandler, findingsOperation, LastScan } from './last-scan.ts'
 import { rulesHandler, rulesOperation, STUB_CHECK_TOPIC, scanHandler, scanOperation } from './operations.ts'
+import { contributePages } from './pages.ts'
 import { unresolvedNames } from './programs.ts'
 import { rewardFor } from './reward.ts'
 import { runStubCheck } from './run-command.ts'
@@ -28,7 +30,7 @@ export default definePlugin({
   optional: { store: databaseStore, admin: kernelAdmin },
   provides: [stubScanner],
   hooks: [rewardEvents],
-  operations: [scanOperation, rulesOperation],
+  operations: [scanOperation, rulesOperation, findingsOperation],
   commands: [stubCheckCommand, scalingAuditCommand, secretGuardCommand, buildTimingsCommand],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true, worker: true },
   activate(ctx, { kernel, store, admin }) {
@@ -44,7 +46,13 @@ export default definePlugin({
     ctx.effect('threads of scans', () => checker.close())
     ctx.provide(stubScanner, checker)
     const user = userName()
+    const last = new LastScan(state, ctx.version)
     const scanned = async (path: string, scan: ProjectScan): Promise<void> => {
+      try {
+        await last.keep(path, scan)
+      } catch (error) {
+        ctx.log.warn('the report of the scan could not be kept', { reason: errorMessage(error) })
+      }
       ctx.changed(STUB_CHECK_TOPIC)
       try {
         const event = await rewardFor(path, scan.findings, user, state)
@@ -55,6 +63,8 @@ export default definePlugin({
     }
     ctx.implement(scanOperation, scanHandler(checker, ctx.version, scanned))
     ctx.implement(rulesOperation, rulesHandler)
+    ctx.implement(findingsOperation, findingsHandler(last))
+    contributePages(ctx)
     ctx.command(
       stubCheckCommand.command,
       runStubCheck({

@@ -167,6 +167,8 @@ export function functionsOf(
     const header = `${attributes} ${text.slice(start[wrapper], start[body])}`
     const isExpression = names.expressions.has(type[node] as number)
     if (isExpression && name === '') name = assignedName(tree, names, node, text)
+    // Python's grammar puts a comment before the first statement next to the block, not into it.
+    const isExplainedBefore = isPython && hasExplanation(tree, names, node, body, text)
     const isBlock = names.block.has(type[body] as number)
     const { statements, total, isExplained } = isBlock
       ? statementsOf(tree, names, body, text, isPython)
@@ -197,12 +199,25 @@ export function functionsOf(
           isPython
         ),
         isExpression,
-        isExplained,
+        isExplained: isExplained || isExplainedBefore,
         isTest: ancestry.inTest[node] === 1
       }
     })
   }
   return found
+}
+
+/** True if a comment that is not a marker is between the children of a function, before its body. */
+function hasExplanation(tree: SyntaxTree, names: TreeNames, node: number, body: number, text: string): boolean {
+  for (
+    let child = tree.firstChild[node] as number;
+    child >= 0 && child !== body;
+    child = tree.nextSibling[child] as number
+  ) {
+    const isComment = ((names.types.flags[tree.type[child] as number] as number) & COMMENT) !== 0
+    if (isComment && !MARKER.test(text.slice(tree.start[child], tree.end[child]))) return true
+  }
+  return false
 }
 
 function parameterNames(tree: SyntaxTree, names: TreeNames, node: number, text: string): string[] {

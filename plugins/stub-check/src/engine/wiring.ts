@@ -20,16 +20,7 @@ export function wiringOf(file: SourceFile): Wiring {
     if (name !== '') mentions.add(name)
   }
   const { id } = file.language
-  if (id === 'python')
-    for (const [, from = '', names = ''] of file.views.code.matchAll(
-      /^[ \t]*(?:from\s+([\w.]+)\s+)?import\s+(?:\(([^)]*)\)|[\w., *]+)/gm
-    )) {
-      for (const part of from.split('.')) if (part !== '') mentions.add(part)
-      for (const part of names.split(/[\s,.]+/)) if (part !== '') mentions.add(part)
-    }
-  if (id === 'python')
-    for (const [, names = ''] of file.views.code.matchAll(/\bimport\s+([\w., ]+)/g))
-      for (const part of names.split(/[\s,.]+/)) if (part !== '') mentions.add(part)
+  if (id === 'python') for (const name of pythonImports(file.views.code)) mentions.add(name)
   if (id === 'rust') for (const [, name = ''] of file.views.code.matchAll(/\bmod\s+(\w+)\s*;/g)) mentions.add(name)
   const isEntry =
     ENTRY.test(file.path) ||
@@ -40,6 +31,18 @@ export function wiringOf(file: SourceFile): Wiring {
     ((id === 'javascript' || id === 'typescript') &&
       !/^\s*(?:export\b|module\.exports|exports\.)/m.test(file.views.code))
   return { mentions: [...mentions], isEntry }
+}
+
+/** Parts of the module names and of the names that a Python file imports. */
+function* pythonImports(code: string): Iterable<string> {
+  for (let at = code.indexOf('import'); at >= 0; at = code.indexOf('import', at + 6)) {
+    const lineStart = code.lastIndexOf('\n', at) + 1
+    const lineEnd = code.indexOf('\n', at)
+    // Names in brackets may be on the next lines.
+    const close = /^import\s*\(/.test(code.slice(at, at + 20)) ? code.indexOf(')', at) : lineEnd
+    const statement = code.slice(lineStart, close < 0 ? undefined : Math.min(close, at + 4_000))
+    for (const part of statement.split(/[^\w]+/)) if (part !== '' && part !== 'import' && part !== 'from') yield part
+  }
 }
 
 /** Name of a module: the last part of a path, without its extension. */

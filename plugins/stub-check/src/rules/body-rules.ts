@@ -8,7 +8,7 @@ const PLACEHOLDER_TEXT =
 const BARE_RETURN = /^return(?:\s+(?:None|null|undefined|nil))?\s*;?$/
 const ASSERTION = /^(?:assert\b|(?:debug_)?assert(?:_eq|_ne)?!|console\.assert\(|assert(?:\.\w+)?\()/
 const PRINT =
-  /^(?:await\s+)?(?:console\.(?:log|info|debug|warn|error)|print|e?println!|dbg!|log(?:ger|ging)?\.\w+|this\.log(?:ger)?\.\w+|self\.log(?:ger)?\.\w+|printerr|print_debug|fmt\.Print\w*|(?:tracing|log)::\w+!)\s*\(/
+  /^(?:await\s+)?(?:console\.(?:log|info|debug|warn|error)|print|e?println!|dbg!|log(?:ger|ging)?\.\w+|this\.log(?:ger)?\.\w+|self\.log(?:ger)?\.\w+|printerr|print_debug|push_error|push_warning|fmt\.Print\w*|(?:tracing|log)::\w+!)\s*\(/
 /** Functions whose purpose is to print, or to do nothing. */
 const SPEAKS =
   /(?:print|log|debug|warn|report|show|dump|usage|help|trace|notify|display|echo|hello|greet|main|banner|error|fail|noop|ignore|nothing)/i

@@ -41,7 +41,7 @@ export const HAZARD_RULES: readonly TextRule[] = [
     in: 'code',
     match: 'line-regex',
     pattern:
-      /\bdatetime\.utc(?:now|fromtimestamp)\s*\(|\blog(?:ger|ging)\.warn\s*\(|^\s*(?:import|from)\s+(?:imp|distutils|asyncore|asynchat|smtpd|optparse)\b|\bos\.popen\s*\(|\bassertEquals\s*\(|\binspect\.getargspec\s*\(|\bcgi\.escape\s*\(|\bcollections\.(?:Mapping|MutableMapping|Iterable|Callable|Sequence)\b/gm,
+      /\bdatetime\.utc(?:now|fromtimestamp)\s*\(|\blog(?:ger|ging)\.warn\s*\(|\b(?:import|from)\s+(?:imp|distutils|asyncore|asynchat|smtpd|optparse)\b|\bos\.popen\s*\(|\bassertEquals\s*\(|\binspect\.getargspec\s*\(|\bcgi\.escape\s*\(|\bcollections\.(?:Mapping|MutableMapping|Iterable|Callable|Sequence)\b/g,
     needs: [
       'datetime.utc',
       '.warn',
@@ -126,7 +126,7 @@ export const HAZARD_RULES: readonly TextRule[] = [
     in: 'string',
     match: 'multiline-regex',
     pattern:
-      /^\s*SELECT\s(?!(?:COUNT|SUM|MAX|MIN|AVG|EXISTS|1\b|last_insert))(?:(?!;|\bLIMIT\b|\bWHERE\b|\bFETCH\s+FIRST\b|\bTOP\s*\()[\s\S]){0,2000}\bFROM\s+[\w."`]+(?:(?!;|\bLIMIT\b|\bWHERE\b|\bFETCH\s+FIRST\b)[\s\S]){0,2000}$/gi,
+      /^\s*(?:SELECT|select)\s(?!(?:COUNT|SUM|MAX|MIN|AVG|EXISTS|count|sum|max|min|avg|exists|1\b|last_insert))(?:(?!;|\bLIMIT\b|\blimit\b|\bWHERE\b|\bwhere\b|\bFETCH\s+FIRST\b|\bTOP\s*\()[\s\S]){0,2000}\b(?:FROM|from)\s+[\w."`]+(?:(?!;|\bLIMIT\b|\blimit\b|\bWHERE\b|\bwhere\b|\bFETCH\s+FIRST\b)[\s\S]){0,2000}$/g,
     needs: ['select '],
     skipPaths: TEST_PATH,
     message: 'the query returns all rows of the table',

@@ -155,8 +155,8 @@ export const LITERAL_RULES: readonly TextRule[] = [
     in: 'source',
     match: 'line-regex',
     pattern:
-      /\b(?:listen|bind|connect|createServer)\s*\(\s*(?:["'`][\w.:]*["'`]\s*,\s*)?\d{4,5}\b|\bport["']?\s*[:=]\s*(?:Number\()?["'`]?\d{4,5}\b|(?:localhost|127\.0\.0\.1|0\.0\.0\.0):\d{4,5}\b/gi,
-    needs: ['port', 'listen', 'bind', 'connect', 'localhost', '0.0.'],
+      /\b(?:listen|bind|connect|createServer)\s*\(\s*(?:["'`][\w.:]*["'`]\s*,\s*)?\d{4,5}\b|\bport["']?\s*[:=]\s*(?:Number\()?["'`]?\d{4,5}\b|\b(?:listen|bind|connect)\s*\(\s*["'`][^"'`\n]{0,60}:\d{4,5}["'`]/gi,
+    needs: ['port', 'listen', 'bind', 'connect', 'createserver'],
     skip: [
       /^\s*(?:export\s+)?(?:pub\s+)?(?:const|static|final)\s+[A-Z][A-Z0-9_]*\b/,
       /^\s*[A-Z][A-Z0-9_]*\s*(?::\s*\w+\s*)?=/,

@@ -146,7 +146,7 @@ export const STUB_RULES: readonly TextRule[] = [
     in: 'comment',
     match: 'line-regex',
     pattern:
-      /(?:\.\.\.|…)\s*(?:existing|rest|remaining|other|same|previous|more)\b|\b(?:your|the|actual|real) (?:code|logic|implementation) (?:goes )?here\b|\b(?:implementation|logic|code) goes here\b|\brest of (?:the |your )?(?:code|implementation|file|function|class|method)s? (?:here|remains|unchanged|stays|is the same|omitted)\b|\bomitted for brevity\b|^\W*(?:implement (?:me|this|here)|to be implemented|stub(?:bed)?(?: implementation)?|placeholder(?: implementation)?)\W*$/gi,
+      /(?:\.\.\.|…)\s*(?:existing|remaining|other|same|previous|rest of)\b|(?:\.\.\.|…)\s+(?:rest|more)\b|\b(?:your|the|actual|real) (?:code|logic|implementation) (?:goes )?here\b|\b(?:implementation|logic|code) goes here\b|\brest of (?:the |your )?(?:code|implementation|file|function|class|method)s? (?:here|remains|unchanged|stays|is the same|omitted)\b|\bomitted for brevity\b|^\W*(?:implement (?:me|this|here)|to be implemented|stub(?:bed)?(?: implementation)?)\W*$/gi,
     message: 'the comment stands where code is missing',
     suggestion: SUGGEST,
     fixtures: {
@@ -170,7 +170,8 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'error',
     in: 'comment',
     match: 'line-regex',
-    pattern: /\b(?:FIXME|PLACEHOLDER)\b|\bfixme:|\bplaceholder (?:implementation|value|for now|until)\b/g,
+    pattern:
+      /\b(?:FIXME|PLACEHOLDER)\b|\bfixme:|\b[Pp]laceholder (?:implementation|for now|until)\b|^\W*[Pp]laceholder\W*$/g,
     message: 'the comment marks unfinished code',
     suggestion: SUGGEST,
     fixtures: {
@@ -237,7 +238,7 @@ export const STUB_RULES: readonly TextRule[] = [
     in: 'comment',
     match: 'line-regex',
     pattern:
-      /\bXXX\b|\bBUG\b(?!\s*\d)|\b(?:this is broken|known broken|does(?:n't| not) work (?:yet|properly|correctly)|fix (?:this|me) (?:later|soon|properly))\b/g,
+      /\bXXX\b|\bBUG\b(?!\s*\d)|\b(?:[Tt]his is broken|known broken|does(?:n't| not) work (?:yet|properly|correctly)|fix (?:this|me) (?:later|soon|properly))\b/g,
     message: 'the comment names a fault that is not fixed',
     suggestion: 'fix it, or file it where faults are tracked and remove the comment',
     fixtures: {

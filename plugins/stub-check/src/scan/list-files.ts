@@ -122,7 +122,9 @@ async function tracked(folder: string, signal: AbortSignal): Promise<readonly st
   ]
   try {
     const { stdout } = await run('git', list, { cwd: folder, signal, timeout: GIT_TIMEOUT_MS, maxBuffer: GIT_BYTES })
-    return stdout.split('\0').filter(path => path !== '')
+    const paths = stdout.split('\0').filter(path => path !== '')
+    // A folder that git ignores as a whole was named on purpose.
+    return paths.length === 0 ? null : paths
   } catch {
     signal.throwIfAborted()
     return null

@@ -63,6 +63,24 @@ export class StoredState {
     ])
   }
 
+  /** Keeps the report of a scan, for the console. */
+  async saveScan(path: string, envelope: string): Promise<void> {
+    const sql = `INSERT INTO toestub_last_scans (run_scope, envelope_json, updated_at) VALUES (?, ?, ?)
+      ON CONFLICT (run_scope) DO UPDATE SET envelope_json = excluded.envelope_json, updated_at = excluded.updated_at`
+    await this.#tables.write([{ sql, parameters: [this.#scope(path), envelope, new Date().toISOString()] }])
+  }
+
+  /** Returns the report of the last scan of this project by any process; null before the first one. */
+  async lastScan(): Promise<{ readonly path: string; readonly envelope: string; readonly at: string } | null> {
+    const sql = `SELECT run_scope, envelope_json, updated_at FROM toestub_last_scans
+      WHERE substr(run_scope, 1, ?) = ? ORDER BY updated_at DESC LIMIT 1`
+    const prefix = this.#scope('')
+    const [row] = await this.#tables.rows(sql, [prefix.length, prefix])
+    if (row === undefined) return null
+    const path = String(row.run_scope).slice(prefix.length)
+    return { path, envelope: String(row.envelope_json), at: String(row.updated_at) }
+  }
+
   /** Returns true the first time for a user, a path and a day such as `2026-01-31`. */
   async isFirstSignal(user: string, path: string, day: string): Promise<boolean> {
     const sql = 'INSERT INTO toestub_debt_signals (user_id, path, day) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'

@@ -33,6 +33,11 @@ CREATE TABLE IF NOT EXISTS toestub_suppressions (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS toestub_suppressions_place
   ON toestub_suppressions (path, coalesce(line, 0), rule_id);
+CREATE TABLE IF NOT EXISTS toestub_last_scans (
+  run_scope TEXT PRIMARY KEY,
+  envelope_json TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS toestub_debt_signals (
   user_id TEXT NOT NULL,
   path TEXT NOT NULL,
