@@ -1,7 +1,7 @@
 import type { InferenceChatRequest, LocalLane } from '@svc/contracts'
 import { closest, errorMessage, type Handler, isSvcError } from '@svc/plugin-sdk'
 import { CATEGORIES } from './choice/categories.ts'
-import { type ChoiceInput, choose, findHosted, rank, suited } from './choice/choose.ts'
+import { type ChoiceInput, choose, findHosted, isOffered, rank, suited } from './choice/choose.ts'
 import { scoreOf } from './choice/score.ts'
 import { providerErrors } from './errors.ts'
 import type { activeModel, listModels, modelUsage, setModel, suggestModel } from './operations.ts'
@@ -104,7 +104,7 @@ export function setHandler({ planner, selections, local, changed }: HandlerParts
 function selectable(model: string, input: ChoiceInput): string {
   const hosted = findHosted(model, input)
   const { offered } = input.local
-  const isLocal = offered.includes(model) || model === input.local.model || offered.includes(`${model}:latest`)
+  const isLocal = isOffered(model, offered) || model === input.local.model
   if (hosted === undefined && !isLocal) {
     const names = [...input.models.flatMap(entry => [nameOf(entry), entry.id]), ...offered]
     throw providerErrors.create('PRV_MODEL_UNKNOWN', `no provider and no local server offers the model "${model}"`, {
@@ -230,8 +230,9 @@ function sumByModel(rows: readonly UsageRow[]): ModelTotal[] {
 
 /** Returns why the next request could not use a model; null if it could. */
 function problemOf(entry: ModelEntry, input: ChoiceInput): string | null {
-  const { isAllowed, isReachable } = input.local
-  if (entry.provider === 'ollama' && isAllowed && !isReachable) return 'the local model server is not reachable'
+  const { local } = input
+  const isThere = entry.id === local.model ? local.isReady : isOffered(entry.id, local.offered)
+  if (entry.provider === 'ollama' && local.isAllowed && !isThere) return 'no local model server offers it now'
   try {
     choose({ ...input, requested: nameOf(entry) })
     return null

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { DatabaseStore, InferenceChatRequest, LocalLane } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { categoryOf } from './choice/categories.ts'
-import type { ChoiceInput } from './choice/choose.ts'
+import { type ChoiceInput, isOffered } from './choice/choose.ts'
 import { needsOf } from './choice/needs.ts'
 import { parseWeights, weightsFor } from './choice/weights.ts'
 import { type LocalProbe, LocalProber } from './local-probe.ts'
@@ -84,7 +84,7 @@ export class Planner {
       category,
       isLatencyCritical: purpose.latencyCritical === true,
       freeOnly,
-      local: { isAllowed, isReachable: probe.isReachable, model: local.model, offered: probe.offered },
+      local: { isAllowed, isReady: isReady(local.model, probe), model: local.model, offered: probe.offered },
       hasKey: name => access.hasKey(name),
       isAllowed: name => access.isAllowed(name),
       standingOf: entry => standings.of(entry),
@@ -151,6 +151,14 @@ export class Planner {
       return false
     }
   }
+}
+
+/** Model setting of a client for which none is chosen: the server's only model then answers. */
+const NO_MODEL = 'default-model'
+
+function isReady(model: string, { isReachable, offered }: LocalProbe): boolean {
+  if (!isReachable) return false
+  return isOffered(model, offered) || (model === NO_MODEL && offered.length === 1)
 }
 
 /** Returns the files and addresses of the registry. */

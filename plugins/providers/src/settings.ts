@@ -164,7 +164,11 @@ export const settings = t.object({
     description: 'Maximum pause of a hosted answer in milliseconds.'
   }),
   models_file: t.optional(
-    t.string({ minLength: 1, ...live, description: 'Path of models.toml. Default: in the folder of the user file svc.toml.' })
+    t.string({
+      minLength: 1,
+      ...live,
+      description: 'Path of models.toml. Default: in the folder of the user file svc.toml.'
+    })
   ),
   catalog_cache: t.optional(
     t.string({

@@ -35,7 +35,7 @@ function input(over: Partial<ChoiceInput> = {}): ChoiceInput {
     category: 'general',
     isLatencyCritical: false,
     freeOnly: false,
-    local: { isAllowed: false, isReachable: false, model: 'toy', offered: [] },
+    local: { isAllowed: false, isReady: false, model: 'toy', offered: [] },
     hasKey: () => true,
     isAllowed: () => true,
     standingOf: () => free,
@@ -46,7 +46,7 @@ function input(over: Partial<ChoiceInput> = {}): ChoiceInput {
   }
 }
 
-const local = { isAllowed: true, isReachable: true, model: 'toy', offered: ['toy:latest', 'big'] }
+const local = { isAllowed: true, isReady: true, model: 'toy', offered: ['toy:latest', 'big'] }
 const nameFor = (over: Partial<ChoiceInput>): string => nameOf(choose(input(over)).entry)
 
 t.test('provider_auto is the automatic model of OpenRouter; without its key, the best score', t => {
@@ -149,7 +149,7 @@ t.test('fallbacks: no model is tried twice, and they end', t => {
       fc.constantFrom('openrouter_first' as const, 'google_direct_only' as const, 'registry_default' as const),
       (first, isReachable, keys, policy) => {
         const given = input({
-          local: { ...local, isReachable },
+          local: isReachable ? local : { ...local, isReady: false, offered: [] },
           hasKey: name => keys.includes(name),
           gemini: { ...input().gemini, policy }
         })
@@ -184,7 +184,7 @@ t.test('a choice has a key, is allowed and is not marked, whatever the circumsta
         const given = input({
           hasKey: name => keys.includes(name),
           standingOf: entry => ({ ...free, isRateLimited: marked.includes(nameOf(entry)) }),
-          local: { ...local, isReachable },
+          local: isReachable ? local : { ...local, isReady: false, offered: [] },
           freeOnly,
           previous
         })

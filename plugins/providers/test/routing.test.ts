@@ -66,6 +66,15 @@ t.test('an unreachable local server is replaced by a hosted model, with endpoint
   t.notOk(names.some(name => name.startsWith('anthropic/')))
 })
 
+t.test('a local server without the default model is passed over, if a hosted model can answer', async t => {
+  const { url } = await fakeServer(t, { models: ['other', 'third'] })
+  const { world } = await hosted(t, {}, url)
+  t.ok((await world.ask()).done.provider)
+  t.equal((await world.ask({ model: 'other' })).done.provider, undefined)
+  const alone = await openWorld(t, { local: url })
+  await t.rejects(alone.ask(), { code: 'ICL_MODEL_UNKNOWN' })
+})
+
 t.test('a local server that fails before its answer begins is replaced', async t => {
   const { url } = await fakeServer(t, {
     chat: (_, response) => void response.writeHead(503).end(JSON.stringify({ error: 'loading' }))

@@ -37,7 +37,8 @@ export interface ChoiceInput {
 export interface LocalStanding {
   /** Whether the profile includes local servers. */
   readonly isAllowed: boolean
-  readonly isReachable: boolean
+  /** Whether the server answers, and offers its default model. */
+  readonly isReady: boolean
   /** Default model of the server. */
   readonly model: string
   /** Models that the server offers; empty if it is not reachable. */
@@ -115,7 +116,8 @@ function selectedChoice(input: ChoiceInput): Choice | null {
     const entry = findLocal(selected, input)
     const problem = refusal(entry, input)
     if (problem !== null) throw problem
-    return local.isReachable ? { entry, rule: 'selected', warning: null } : null
+    const isThere = selected === local.model ? local.isReady : isOffered(selected, local.offered)
+    return isThere ? { entry, rule: 'selected', warning: null } : null
   }
   const problem = refusal(hosted, input)
   if (problem !== null) throw problem
@@ -124,7 +126,7 @@ function selectedChoice(input: ChoiceInput): Choice | null {
 
 function namedChoice(name: string | null | undefined, rule: ChoiceRule, input: ChoiceInput): Choice | null {
   if (name === null || name === undefined) return null
-  if (input.local.isReachable && isOffered(name, input.local.offered)) {
+  if (isOffered(name, input.local.offered)) {
     const entry = findLocal(name, input)
     return isUsable(entry, input) ? { entry, rule, warning: null } : null
   }
@@ -134,7 +136,7 @@ function namedChoice(name: string | null | undefined, rule: ChoiceRule, input: C
 
 function localChoice(input: ChoiceInput): Choice | null {
   const entry = findLocal(input.local.model, input)
-  return input.local.isReachable && isUsable(entry, input) ? { entry, rule: 'local', warning: null } : null
+  return input.local.isReady && isUsable(entry, input) ? { entry, rule: 'local', warning: null } : null
 }
 
 /** Chooses among hosted models. The rule for Gemini applies only here. */
@@ -171,10 +173,10 @@ function lastResort(input: ChoiceInput): Choice {
   const entry = findLocal(local.model, input)
   const keyed = HOSTED_NAMES.filter(name => input.hasKey(name) && input.isAllowed(name))
   const able = input.models.filter(({ provider }) => (keyed as readonly string[]).includes(provider))
-  if (keyed.length > 0 && !local.isReachable && able.every(each => lackOf(each, input.needs) !== null)) {
+  if (keyed.length > 0 && !local.isReady && able.every(each => lackOf(each, input.needs) !== null)) {
     throw refused(`no model of ${keyed.join(', ')} can answer this request: ${lackOf(able[0] ?? entry, input.needs)}`)
   }
-  if (local.isAllowed && input.isAllowed('ollama') && (keyed.length === 0 || !local.isReachable))
+  if (local.isAllowed && input.isAllowed('ollama') && (keyed.length === 0 || !local.isReady))
     return { entry, rule: 'local', warning: null }
   if (keyed.length > 0) {
     throw inferenceErrors.create('ICL_BUSY', `all providers exhausted or unavailable: ${keyed.join(', ')}`, {
@@ -274,9 +276,11 @@ export function fallback(failed: ModelEntry, { tried, routes }: Attempts, input:
 /** Local models, the one with the largest context first, and the default model before others of unknown context. */
 function localFallbacks(input: ChoiceInput): ModelEntry[] {
   const { local, models } = input
-  if (!local.isReachable) return []
   const others = models.filter(({ provider, id }) => provider === 'ollama' && isOffered(id, local.offered))
-  const all = [findLocal(local.model, input), ...others.filter(({ id }) => id !== local.model)]
+  const all = [
+    ...(local.isReady ? [findLocal(local.model, input)] : []),
+    ...others.filter(({ id }) => id !== local.model)
+  ]
   return all.sort((a, b) => b.capabilities.maxContext - a.capabilities.maxContext)
 }
 
@@ -350,7 +354,7 @@ function find(provider: 'openrouter' | 'google', id: string, { models }: ChoiceI
 }
 
 /** True if the server offers the model. A name without a tag means the tag `latest`, in both. */
-function isOffered(model: string, offered: readonly string[]): boolean {
+export function isOffered(model: string, offered: readonly string[]): boolean {
   const tagged = (name: string): string => (name.includes(':') ? name : `${name}:latest`)
   return offered.some(name => tagged(name) === tagged(model))
 }
