@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type A2aBus, type A2aMessage, a2aBus, databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
@@ -163,6 +163,20 @@ t.test('an upload to a server that hangs or drops connections ends, and keeps th
   t.match(report, { healthy: false, pending: 5, sent: 0, failed: 3, stopped: true })
   t.match(report.failures, [{ reason: 'no answer within 50 ms' }, { reason: 'ECONNRESET' }, {}])
   t.match(await kernel.call(telemetryStatus, {}), { pending: 5 })
+})
+
+t.test('a payload that another process sent meanwhile is skipped', async t => {
+  const receiver = await openReceiver(t)
+  const kernel = await openTelemetry(t, { upload_url: receiver.url })
+  for (const n of [1, 2]) await kernel.call(telemetryEnqueue, { payload: JSON.stringify({ n }) })
+  const { spool } = await kernel.call(telemetryStatus, {})
+  const [, second = ''] = readdirSync(join(spool, 'pending')).sort()
+  receiver.onRequest = () => rmSync(join(spool, 'pending', second))
+  t.match(await kernel.call(telemetryUpload, {}), { healthy: true, pending: 2, sent: 1, failed: 0 })
+  t.same(
+    receiver.received.map(({ body }) => body),
+    [{ n: 1 }]
+  )
 })
 
 t.test('an upload is only sent to HTTPS, and never by itself', async t => {

@@ -22,6 +22,8 @@ export interface Receiver {
   readonly url: string
   readonly received: Received[]
   readonly statuses: number[]
+  /** Called before a request is answered. */
+  onRequest: () => void
 }
 
 export async function openReceiver(t: Test): Promise<Receiver> {
@@ -35,6 +37,7 @@ export async function openReceiver(t: Test): Promise<Receiver> {
       request.on('data', chunk => chunks.push(chunk))
       request.on('end', () => {
         received.push({ headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) })
+        receiver.onRequest()
         const status = statuses.shift() ?? 200
         if (status === -1) request.socket.destroy()
         else if (status !== 0) response.writeHead(status, { location: 'https://127.0.0.1:1/' }).end('x'.repeat(100_000))
@@ -50,7 +53,13 @@ export async function openReceiver(t: Test): Promise<Receiver> {
     server.closeAllConnections()
     server.close()
   })
-  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/ingest`, received, statuses }
+  const receiver: Receiver = {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/ingest`,
+    received,
+    statuses,
+    onRequest: () => {}
+  }
+  return receiver
 }
 
 /** Opens telemetry with a database in the project folder of the test. */
