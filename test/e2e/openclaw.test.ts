@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import { fakeGateway, sendJson } from '../../plugins/openclaw/test/fake-gateway.ts'
 import { freePort, isAlive, kill, writeProgram } from '../../plugins/openclaw/test/sidecar-program.ts'
+import { openReleases, releaseOf } from '../../plugins/updates/test/releases.ts'
 import { runSvc } from './run-svc.ts'
 import { makeProject, SVC_BIN } from './served-project.ts'
 
@@ -79,6 +80,28 @@ t.test('a sidecar that svc starts outlives it, and is found and stopped by other
   t.match(await run('sidecar', 'start'), { started: false, running_prior: true, pid, healthy: true })
   t.same(await run('sidecar', 'stop'), { stopped: true, pid })
   t.notOk(isAlive(pid))
+})
+
+t.test('an upgrade installs the sidecar of a release, unless the sidecar is disabled', async t => {
+  const targets = [
+    'x86_64-unknown-linux-gnu',
+    'aarch64-unknown-linux-gnu',
+    'x86_64-apple-darwin',
+    'aarch64-apple-darwin'
+  ]
+  const sidecars = Object.fromEntries(targets.map(each => [`openclaw-gateway-v9.2.0-${each}`, '#!/bin/sh\n']))
+  const server = await openReleases(t, [releaseOf('9.2.0', sidecars)])
+  const folder = makeProject(t, {})
+  const install = async (name: string, variables: Record<string, string>): Promise<boolean> => {
+    const env = { SVC_UPGRADE_GITHUB_API_URL: server.url, SVC_UPGRADE_REPO: 'acme/svc', ...variables }
+    const home = join(folder, name)
+    const words = ['upgrade', '--apply', '--allow-breaking', '--json', '--set', `plugins.updates.home=${home}`]
+    const { code, stderr } = await runSvc(folder, words, { env })
+    t.equal(code, 0, stderr)
+    return existsSync(join(home, 'current', 'bin', 'openclaw-gateway'))
+  }
+  t.ok(await install('enabled', {}))
+  t.notOk(await install('disabled', { SVC_EXTGW_SIDECAR_DISABLE: '1' }))
 })
 
 /** Sends Ctrl-C and returns the exit code. */

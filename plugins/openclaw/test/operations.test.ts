@@ -4,8 +4,9 @@ import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import openclaw from '#plugin'
+import { gatewayCallHandler, importHandler, OpenClawGateway } from '#root'
 import { type FakeGateway, type FakeOptions, fakeGateway, sendJson } from './fake-gateway.ts'
-import { TOKEN } from './open-gateway.ts'
+import { DEFAULTS, TOKEN } from './open-gateway.ts'
 
 const WEATHER = { name: 'weather', version: '1.0.0', description: 'Shows the <b>sky</b>', skill_md: '# Weather' }
 const NOTES = { name: 'team/notes', version: '2.0.0', description: 'Keeps notes', skill_md: '# Notes' }
@@ -229,3 +230,31 @@ t.test('errors of the gateway keep their codes, and a damaged store names its fi
   const { items } = (await kernel.callById('skills.inbox', {})) as { items: unknown[] }
   t.equal(items.length, 1)
 })
+
+t.test(
+  'models, web pages and programs on the network can neither choose a gateway nor run unapproved skills',
+  async t => {
+    const fake = await fakeGateway(t, { http: HTTP })
+    const settings = { ...DEFAULTS, url: fake.url, ws_url: fake.wsUrl }
+    const gateway = new OpenClawGateway(settings, '1.2.3')
+    t.teardown(() => gateway.close())
+    const unused = (): never => {
+      throw new Error('not reached')
+    }
+    const parts = { settings, version: '1', gateway, store: unused, runner: unused, builtIns: unused, changed: unused }
+    for (const surface of ['mcp', 'http', 'console', 'a2a']) {
+      const call = { surface, signal: new AbortController().signal } as any
+      const method = { method: 'execute.skill', params_json: '{}' }
+      await t.rejects(async () => gatewayCallHandler(gateway)(method, call), { code: 'SKG_METHOD_REFUSED' })
+      for (const choice of [{ gateway: 'http://127.0.0.1:1' }, { token: 'other' }])
+        await t.rejects(async () => importHandler(parts)({ slug: 'weather', install: false, ...choice }, call), {
+          code: 'SKG_GATEWAY_FIXED'
+        })
+      t.match(await importHandler(parts)({ slug: 'weather', install: false }, call), {
+        slug: 'weather',
+        installed: false
+      })
+    }
+    t.equal(fake.frames.length, 0)
+  }
+)
