@@ -130,6 +130,8 @@ export interface InferencePurpose {
   readonly costPreference?: 'performance' | 'economy'
   /** Whether a fast answer matters more than a good one. */
   readonly latencyCritical?: boolean
+  /** Whether the answer fills a gap in code, which models for code do better. */
+  readonly fillInMiddle?: boolean
 }
 
 /**

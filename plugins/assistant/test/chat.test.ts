@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { chat } from '#chat'
+import { openAi, providerServer } from '../../providers/test/provider-servers.ts'
 import { openAssistant } from './open-assistant.ts'
 
 t.test('an answer is streamed, and stored with its journey in both tables', async t => {
@@ -36,6 +37,32 @@ t.test('an answer is streamed, and stored with its journey in both tables', asyn
   t.equal(type, 'llm_turn')
   t.match(JSON.parse(String(payload)), { surface: 'svc_chat_message', prompt_tokens: 11, completion_tokens: 5 })
   t.same(await rows('SELECT session_id, input_tokens, output_tokens FROM cost_records'), [['s1', 11, 5]])
+})
+
+t.test('an answer of a hosted provider is charged with its price', async t => {
+  const groq = await providerServer(t, openAi('hosted'))
+  const folder = t.testdir({})
+  const { kernel, store, orchestrator } = await openAssistant(t, {
+    providers: {
+      profile: 'cloud_compatible',
+      groq_api_key: 'k',
+      groq_url: groq.url,
+      models_file: join(folder, 'models.toml'),
+      catalog_cache: join(folder, 'catalog.json'),
+      strategy: 'preferred_model',
+      preferred_model: 'groq/llama-3.1-8b-instant'
+    }
+  })
+  const answered = await kernel.call(chat, { prompt: 'Hello', session_id: 's1' })
+  t.match(answered, { message: 'hosted', model_used: 'llama-3.1-8b-instant' })
+  // 1,000 input tokens at 0.05 USD a million, 100 output tokens at 0.08 USD a million.
+  const cost = 0.000058
+  const [row] = (await store?.query('SELECT provider, model, session_id, cost_usd FROM cost_records'))?.rows ?? []
+  t.same(row?.slice(0, 3), ['groq', 'llama-3.1-8b-instant', 's1'])
+  t.equal(Number(row?.[3]).toFixed(9), cost.toFixed(9))
+  t.equal(orchestrator.budgets.of(0).cost_usd.toFixed(9), cost.toFixed(9))
+  const [[reason] = []] = (await store?.query('SELECT reason_json FROM routing_decisions'))?.rows ?? []
+  t.match(JSON.parse(String(reason)), { rule: 'provider_choice' })
 })
 
 t.test('without a database the chat works in memory, and reports costs as events', async t => {

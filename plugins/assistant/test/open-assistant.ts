@@ -15,6 +15,7 @@ import compiler from '@svc/plugin-compiler'
 import database from '@svc/plugin-database'
 import inference from '@svc/plugin-inference-client'
 import orchestratorPlugin from '@svc/plugin-orchestrator'
+import providers from '@svc/plugin-providers'
 import questioning from '@svc/plugin-questioning'
 import sessions from '@svc/plugin-sessions'
 import web from '@svc/plugin-web'
@@ -38,6 +39,8 @@ export interface OpenOptions {
   readonly server?: FakeOptions
   /** Answers of the model, one per request; the last one is repeated. */
   readonly answers?: readonly string[]
+  /** Settings of the plugin `providers`, which is absent without them. */
+  readonly providers?: object
 }
 
 /** Opens the plugin with its real dependencies and a scripted model server on a real socket. */
@@ -62,13 +65,20 @@ export async function openAssistant(t: Test, options: OpenOptions = {}): Promise
       orchestratorPlugin,
       sessions,
       questioning,
+      ...(options.providers === undefined ? [] : [providers]),
       inference,
       web,
       compiler,
       assistant,
       probe
     ] as Plugin[],
-    { settings: { assistant: settings, 'inference-client': { url: server.url, model: 'toy' } } }
+    {
+      settings: {
+        assistant: settings,
+        'inference-client': { url: server.url, model: 'toy' },
+        ...(options.providers === undefined ? {} : { providers: options.providers })
+      }
+    }
   )
   t.teardown(() => kernel.close())
   return {

@@ -61,9 +61,27 @@ export class OpenAiWire implements Wire {
     const url = path.startsWith('/') ? `${this.#options.url}${path}` : path
     // A redirect would send the key and the prompt to another server.
     const response = await fetch(url, { ...init, headers, redirect: this.#options.hosted ? 'error' : 'follow' })
-    if (response.ok) return response
-    throw await failureOf(response)
+    const { hosted } = this.#options
+    const bounded = hosted === undefined || response.body === null ? response : limitBytes(response, response.body)
+    if (response.ok) return bounded
+    throw await failureOf(bounded)
   }
+}
+
+/** Maximum bytes of an answer of a hosted provider. */
+const MAX_HOSTED_BYTES = 67_108_864
+
+/** Returns the response with a body that fails at the limit, so that an endless line does not fill the memory. */
+function limitBytes({ status, statusText, headers }: Response, body: ReadableStream<Uint8Array>): Response {
+  let bytes = 0
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(part, controller) {
+      bytes += part.byteLength
+      if (bytes <= MAX_HOSTED_BYTES) controller.enqueue(part)
+      else controller.error(new WireFailure(502, `the answer is longer than ${MAX_HOSTED_BYTES} bytes`))
+    }
+  })
+  return new Response(body.pipeThrough(limit), { status, statusText, headers })
 }
 
 interface Chunk {

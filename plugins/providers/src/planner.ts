@@ -92,7 +92,7 @@ export class Planner {
         weights: weightsFor(parseWeights(settings.priority), { complexity, costPreference }),
         promptTokens: needs.promptTokens,
         isMobile: profileOf(settings).startsWith('mobile_'),
-        fillsGap: false
+        fillsGap: purpose.fillInMiddle === true
       },
       preferred: settings.strategy === 'provider_auto' ? undefined : (settings.preferred_model ?? null),
       gemini: {

@@ -251,3 +251,22 @@ t.test(
     await t.rejects(again.ask({ model }), { code: 'ICL_BUSY', message: /Overloaded/ })
   }
 )
+
+t.test('an answer without end is cut off', async t => {
+  const endless: Reply = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const part = Buffer.alloc(4_194_304, 'x')
+    const write = (): void => {
+      while (response.write(part));
+    }
+    response.on('drain', write)
+    write()
+  }
+  for (const [name, model] of [
+    ['groq', 'groq/llama-3.1-8b-instant'],
+    ['anthropic', 'claude-haiku-4-5']
+  ] as const) {
+    const { world } = await open(t, name, endless)
+    await t.rejects(world.ask({ model }), { message: /longer than 67108864 bytes/ }, name)
+  }
+})

@@ -37,6 +37,7 @@ export function clientModel(client: InferenceClient): PlannerModel {
         maxTokens,
         format,
         signal,
+        purpose: { category: 'planning' },
         ...(temperature === undefined ? {} : { temperature }),
         ...(topP === undefined ? {} : { topP })
       })
