@@ -3,17 +3,33 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import fc from 'fast-check'
 import t from 'tap'
 import { DogfoodTrace, redact, Spool, traceFile } from '#root'
 
-const CHILD = fileURLToPath(new URL('./spool-child.ts', import.meta.url))
+/**
+ * Compiles the script of the child into one file. Without the modules of the test runner, a write beyond the limit fails
+ * instead of ending the process by a signal.
+ */
+async function compileChild(folder: string): Promise<string> {
+  const outfile = join(folder, 'child.mjs')
+  await build({
+    entryPoints: [join(import.meta.dirname, 'spool-child.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    conditions: ['svc-source'],
+    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" }
+  })
+  return outfile
+}
 const log = { warn: () => {} }
 
 t.test('after a process was killed while it added payloads, every acknowledged one is there and complete', async t => {
   const directory = t.testdir()
-  const child = spawn(process.execPath, [...process.execArgv, CHILD, directory, '50000'], {
+  const child = spawn(process.execPath, [await compileChild(directory), directory, '50000'], {
     stdio: ['ignore', 'pipe', 'inherit']
   })
   let printed = ''
@@ -56,11 +72,10 @@ t.test('a full disk refuses a payload, keeps the others, and leaves no part of i
   // A file of more than 16 KiB cannot be written, as on a full disk.
   const argv = [
     '-c',
-    'ulimit -f 32; exec "$@"',
+    'trap "" XFSZ; ulimit -f 32; exec "$@"',
     'bash',
     process.execPath,
-    ...process.execArgv,
-    CHILD,
+    await compileChild(directory),
     directory,
     '100000',
     '1'
