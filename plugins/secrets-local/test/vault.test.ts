@@ -1,12 +1,15 @@
+import { spawn } from 'node:child_process'
 import { createDecipheriv } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { createClient } from '@libsql/client/sqlite3'
 import { blake3 } from '@noble/hashes/blake3.js'
 import { policyOf, type SecretKeyring, type SecretsPolicy } from '@svc/contracts'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { assertSeparate, LocalVault, locationOf, selectedBy, VaultDatabase, type VaultOptions } from '#root'
+import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 import { startHranaServer } from '../../database/test/hrana-server.ts'
 
 const DEV = policyOf({ profile: 'dev', phase: 'shadow', hardCut: false })
@@ -224,9 +227,9 @@ t.test('reads and changes are recorded if they are audited, without values', asy
   const rows = await vault.audit(10)
   t.match(rows, [
     { secret: 'A', action: 'read', actor: 'agent:7', outcome: 'ok' },
-    { secret: 'A', action: 'create', actor: 'cli', outcome: 'ok', detail: 'version 1' },
-    { secret: 'A', action: 'read', actor: 'agent:7', outcome: 'missing' }
+    { secret: 'A', action: 'create', actor: 'cli', outcome: 'ok', detail: 'version 1' }
   ])
+  t.equal(rows.length, 2, 'a search without a result is not recorded')
   t.notMatch(JSON.stringify(rows), 'swordfish')
   t.same(await vault.audit(10, 'B'), [])
 })
@@ -323,6 +326,27 @@ t.test('invalid keys and values are refused before anything is written', async t
   t.notOk(existsSync(file))
   await vault.set('A', 'v', CLI)
   await t.rejects(vault.rollback('A', 7, CLI), { code: 'SEV_VERSION_UNKNOWN' })
+})
+
+t.test('a killed process loses no version that it acknowledged, and leaves a valid row', async t => {
+  const folder = t.testdir()
+  const file = join(folder, 'vault.db')
+  const keyring = memoryKeyring()
+  await keyring.set('vox-secrets-vault', 'master', 'a'.repeat(64))
+  const child = spawn(
+    process.execPath,
+    [...CHILD_ARGUMENTS, join(import.meta.dirname, 'writer-child.ts'), file, 'a'.repeat(64)],
+    { stdio: ['ignore', 'pipe', 'inherit'] }
+  )
+  let acknowledged = 0
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged = Number(line)
+    if (acknowledged === 5) child.kill('SIGKILL')
+  }
+  const vault = openVault(t, file, { keyring })
+  const [latest] = await vault.versions('A')
+  t.ok(acknowledged >= 5 && (latest?.version ?? 0) >= acknowledged, `${latest?.version} >= ${acknowledged}`)
+  t.match(await vault.get('A', 'dev', 'cli'), { value: `value ${latest?.version}` })
 })
 
 t.test('a remote vault is used with its token, and a dropped connection loses nothing', async t => {

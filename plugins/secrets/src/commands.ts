@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { SECRET_PROFILES } from '@svc/contracts'
-import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
+import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
 import { type DoctorContext, type DoctorInput, examine } from './doctor.ts'
 import { doctorText } from './doctor-text.ts'
 import { readEnvFile } from './env-file.ts'
@@ -11,7 +11,7 @@ import { writeMeshEnv } from './mesh-env.ts'
 import { doctorFields, secretName } from './operations.ts'
 import { redact } from './redact.ts'
 import { isMeshSecret, refusal, type Secrets } from './secrets.ts'
-import { migrateAuthStore, STORES, type StoreRequest, storeSecret } from './store.ts'
+import { migrateAuthStore, STORES, type StoreRequest, storeSecret, vaultFor } from './store.ts'
 
 const file = t.optional(
   t.string({ minLength: 1, description: 'File with the value; default: a prompt, or standard input' })
@@ -205,24 +205,23 @@ export function runImport(secrets: Secrets, projectRoot: string): CommandHandler
         hint: 'name it with --file'
       })
     const catalog = secrets.catalog()
-    const vault = vaultOf(secrets)
+    vaultOf(secrets)
     const rows: { readonly name: string; readonly id: string | null; readonly state: string }[] = []
     for (const [name, value] of values) {
       const secret = catalog.find(name)
-      const skipped =
-        secret === undefined
-          ? 'not a declared secret'
-          : value.trim() === ''
-            ? 'empty'
-            : secret.persistable === false
-              ? 'not meant to be stored'
-              : null
+      const skipped = secret === undefined ? 'not a declared secret' : value.trim() === '' ? 'empty' : null
       if (skipped !== null || secret === undefined) {
         rows.push({ name, id: secret?.id ?? null, state: `left out: ${skipped}` })
         continue
       }
-      if (!isDry) await vault.set(secret.backendKey ?? secret.env, value, { by: BY, operation: 'import' })
-      rows.push({ name, id: secret.id, state: isDry ? 'would be stored' : 'stored' })
+      try {
+        const vault = await vaultFor(secrets, secret)
+        if (!isDry) await vault.set(secret.backendKey ?? secret.env, value, { by: BY, operation: 'import' })
+        rows.push({ name, id: secret.id, state: isDry ? 'would be stored' : 'stored' })
+      } catch (error) {
+        if (!isSvcError(error, 'SCR_NOT_STORABLE')) throw error
+        rows.push({ name, id: secret.id, state: `left out: ${error.message}` })
+      }
     }
     if (io.json) io.stdout.write(line({ file: path, dry_run: isDry, variables: rows }))
     else {

@@ -1,4 +1,4 @@
-import { type SecretProfile, secretErrors } from '@svc/contracts'
+import { type SecretProfile, type SecretVault, secretErrors } from '@svc/contracts'
 import { KEYRING_SENTINEL, PACKAGE_REGISTRY } from './auth-file.ts'
 import type { ListedSecret } from './declared-list.ts'
 import { commandErrors } from './errors.ts'
@@ -47,10 +47,7 @@ export async function storeSecret(
     })
   if (target === 'vault') {
     if (secret === undefined) return undeclaredInVault(name)
-    const { vault } = secrets.options.backends
-    if (vault === undefined) throw noVault()
-    if (secret.deviceLocalOnly === true && (await vault.status()).mode === 'remote')
-      throw notStorable(secret, 'must not leave this machine, and the vault is remote')
+    const vault = await vaultFor(secrets, secret)
     const key = secret.backendKey ?? secret.env
     if (override !== undefined) {
       await vault.override(key, override, value, { by })
@@ -74,13 +71,25 @@ export async function storeSecret(
   return { name: secret?.id ?? account, store: 'keyring' }
 }
 
+/** Returns the vault. Throws `SCR_NO_VAULT`, and `SCR_NOT_STORABLE` if the vault must not have the secret. */
+export async function vaultFor(secrets: Secrets, secret: ListedSecret): Promise<SecretVault> {
+  const { vault } = secrets.options.backends
+  if (vault === undefined) throw noVault()
+  if (secret.persistable === false) throw notStorable(secret, 'is not meant to be stored')
+  if (secret.deviceLocalOnly === true && (await vault.status()).mode === 'remote')
+    throw notStorable(secret, 'must not leave this machine, and the vault is remote')
+  return vault
+}
+
 async function defaultStore(
   secrets: Secrets,
   secret: ListedSecret | undefined,
   by: string
 ): Promise<Exclude<Store, 'auto'>> {
-  if (secret !== undefined && (await secrets.choose(secrets.policy, by)).mode === 'vox_cloud') return 'vault'
-  return 'keyring'
+  if (secret === undefined) return 'keyring'
+  // The phase refuses the keyring, so that a secret there would never be used.
+  if (!secrets.policy.legacySources) return 'vault'
+  return (await secrets.choose(secrets.policy, by)).mode === 'vox_cloud' ? 'vault' : 'keyring'
 }
 
 /** Moves plain tokens of the auth file to the keyring. Returns the registries. Throws `SCR_NOT_STORABLE`. */
