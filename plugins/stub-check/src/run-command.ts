@@ -89,7 +89,7 @@ async function run(parts: CommandParts, input: Input, io: CommandIo): Promise<nu
     await stored()?.saveTasks(parts.user, input.path, shown.length, JSON.stringify(tasks))
   } else io.stdout.write(render(envelope, format, { suggest: input.suggest_fixes, colour }))
 
-  if (input.save_baseline !== undefined) await saveBaseline(parts, input.save_baseline, input.path, scan.findings)
+  if (input.save_baseline !== undefined) await saveBaseline(parts, input.save_baseline, input.path, shown)
   if (input.fix_pipeline) {
     const fixes = await planFixes(projectRoot, scan.findings)
     io.stderr.write(fixText(fixes))
@@ -109,7 +109,7 @@ async function run(parts: CommandParts, input: Input, io: CommandIo): Promise<nu
     if (input.baseline === undefined) return isFailed ? 1 : 0
   }
   if (input.baseline !== undefined) {
-    const compared = compare(await readBaseline(parts, input.baseline, input.path), scan.findings)
+    const compared = compare(await readBaseline(parts, input.baseline, input.path), shown)
     io.stderr.write(comparisonText(compared, input.baseline))
     return isFailed || compared.added.length + compared.raised.length > 0 ? 1 : 0
   }

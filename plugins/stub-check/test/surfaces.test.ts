@@ -174,7 +174,10 @@ t.test('findings of an earlier run are reported without a scan', async t => {
   const { check, projectRoot, scans } = await open(t)
   writeFileSync(join(projectRoot, 'old.json'), (await check({}, true)).out)
   const before = scans.length
-  t.match(await check({ ingest_findings: 'old.json' }), { code: 1, out: /lib\.rs:1:20: error[\s\S]*those of old\.json/ })
+  t.match(await check({ ingest_findings: 'old.json' }), {
+    code: 1,
+    out: /lib\.rs:1:20: error[\s\S]*those of old\.json/
+  })
   t.equal(scans.length, before)
 })
 

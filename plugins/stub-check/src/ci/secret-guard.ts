@@ -12,7 +12,7 @@ export const GUARD_CATEGORIES = [
 
 export type GuardCategory = (typeof GUARD_CATEGORIES)[number]
 
-/** Environment variables whose name alone says that they hold a secret. */
+/** Names of environment variables that hold a secret. */
 const SECRET_NAME =
   /(?:^|_)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_KEY|APIKEY|ACCESS_KEY|PRIVATE_KEY|SIGNING_KEY|MASTER_KEY|CREDENTIALS?)(?:_|$)/
 /** Names that only contain such a word: limits, counts and places. */

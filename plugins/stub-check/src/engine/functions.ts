@@ -40,7 +40,7 @@ export const MARKER =
 const ABSTRACT_BASES = /\b(?:ABC|ABCMeta|Protocol|Interface|TypedDict|NamedTuple)\b/
 const ABSTRACT_NAME = /^_?(?:Base|Abstract)|(?:Base|Mixin|Interface|Protocol)$/
 
-/** What the rules ask about nodes; arrays are indexed by node. */
+/** Properties of nodes for the rules; arrays are indexed by node. */
 export interface Ancestry {
   /** Innermost function that contains the node; -1 outside of functions. */
   readonly inFunction: Int32Array

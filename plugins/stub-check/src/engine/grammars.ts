@@ -5,7 +5,7 @@ import type { Language, Parser } from '@vscode/tree-sitter-wasm'
 import type { Grammar } from './language.ts'
 import { flatten, type SyntaxTree } from './syntax-tree.ts'
 
-/** What a node is, for the rules; bits of {@link NodeTypes.flags}. */
+/** Kinds of nodes for the rules; bits of {@link NodeTypes.flags}. */
 export const FUNCTION = 1
 export const LOOP = 2
 export const CALL = 4

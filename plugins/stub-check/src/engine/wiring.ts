@@ -1,7 +1,7 @@
 import { extensionOf } from './language.ts'
 import type { SourceFile } from './source-file.ts'
 
-/** What a file contributes to the question which modules are imported. */
+/** Imports of a file, for the search for modules that no file imports. */
 export interface Wiring {
   /** Last parts of the paths and module names that the file mentions, without extension. */
   readonly mentions: readonly string[]

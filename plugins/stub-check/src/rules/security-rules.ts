@@ -14,7 +14,7 @@ export const LITERAL_RULES: readonly TextRule[] = [
     match: 'line-regex',
     pattern: /(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z0-9])/g,
     needs: ['akia', 'asia'],
-    skip: [/EXAMPLE/],
+    skip: [/EXAMPLE|ABCDEFGH/],
     message: 'the text contains an AWS access key',
     suggestion: 'revoke the key, and read its successor from a secrets backend',
     fixtures: {
@@ -101,7 +101,7 @@ export const LITERAL_RULES: readonly TextRule[] = [
     pattern:
       /\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|rediss|amqps?|mssql):\/\/[^\s"'`]*[^\s"'`:/]/gi,
     needs: ['://'],
-    skip: [/(?:postgres(?:ql)?|mysql|mongodb|redis|amqp)s?:\/\/(?:\$|\{|%|<|\.\.\.|…)/i],
+    skip: [/(?:postgres(?:ql)?|mysql|mongodb|redis|amqp)s?:\/\/(?:\$|\{|%|<|\.\.\.|…|user:|host\b)/i],
     skipPaths: TEST_PATH,
     message: 'the address of a database is fixed in the code',
     suggestion: 'read it from the settings',

@@ -222,7 +222,7 @@ export const STUB_RULES: readonly TextRule[] = [
     in: 'comment',
     match: 'line-regex',
     pattern:
-      /\bTBD\b|\bnot (?:yet )?implemented\b|\b(?:still (?:needs|missing|to do)|needs to be (?:done|finished|completed|implemented)|left (?:as an exercise|for later|out for now)|follow[- ]?up needed|remaining work)\b/gi,
+      /\bTBD\b|\bnot (?:yet )?implemented\b|\b(?:still (?:needs (?:work|to be)|missing|to do)|needs to be (?:done|finished|completed|implemented)|left (?:as an exercise|for later|out for now)|follow[- ]?up needed)\b/gi,
     message: 'the comment admits that work is left',
     suggestion: 'do the work, or file it where work is planned and remove the comment',
     fixtures: {

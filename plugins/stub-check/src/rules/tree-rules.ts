@@ -76,7 +76,7 @@ function judgeCalls(file: SourceFile, { tree, ancestry, functionNodes }: Syntax,
     if (
       HTTP_CALL[kind]?.test(callee) === true &&
       file.applies(R.httpTimeout) &&
-      !HAS_TIMEOUT.test(text.slice(calleeStart, tree.end[node]))
+      mayWaitForever(text.slice(calleeStart, tree.end[node]))
     )
       file.report(R.httpTimeout, calleeStart, `${callee} may wait for ever`)
     if (kind === 'script' && READS_WHOLE.test(callee) && where >= 0 && file.applies(R.unboundedRead))
@@ -94,6 +94,11 @@ function judgeRustCall(file: SourceFile, callee: string, at: number, call: strin
     if (method[1] === 'expect' && file.applies(R.expectCall))
       file.report(R.expectCall, offset, 'expect() panics on None and on errors')
   } else if (callee === 'panic' && file.applies(R.panicCall)) file.report(R.panicCall, at, 'panic!() ends the thread')
+}
+
+/** True if no argument of a request names a time limit, and none may hold one: a variable, or a copied object. */
+function mayWaitForever(call: string): boolean {
+  return !HAS_TIMEOUT.test(call) && !/\.\.\.|,\s*[\w.$]+\s*\)$/.test(call)
 }
 
 /** True if the call's first argument cannot differ between two turns: a literal. */
@@ -200,7 +205,7 @@ function sameEffect(file: SourceFile, then: number, otherwise: number): boolean 
 const KNOWN: Readonly<Record<string, ReadonlySet<string>>> = {
   script: new Set(
     (
-      'require import super Array ArrayBuffer AggregateError BigInt BigInt64Array Boolean DataView Date Error EvalError FinalizationRegistry Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Intl JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String Symbol SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet Iterator ' +
+      'require import super Array ArrayBuffer AggregateError BigInt BigInt64Array BigUint64Array Boolean DataView Date Error EvalError FinalizationRegistry Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Intl JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String Symbol SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet Iterator ' +
       'decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape eval isFinite isNaN parseFloat parseInt structuredClone queueMicrotask setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate fetch atob btoa ' +
       'AbortController AbortSignal Blob BroadcastChannel Buffer ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy CustomEvent DecompressionStream DOMException DOMParser Event EventSource EventTarget File FileReader FormData Headers MessageChannel MessageEvent MutationObserver Option Image Audio Path2D IntersectionObserver PerformanceObserver ResizeObserver ReadableStream Request Response TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream URL URLSearchParams WebSocket Worker WritableStream XMLHttpRequest XMLSerializer Notification CSSStyleSheet KeyboardEvent MouseEvent PointerEvent StorageEvent DOMRect Float16Array SharedWorker WebAssembly ' +
       'alert confirm prompt requestAnimationFrame cancelAnimationFrame requestIdleCallback cancelIdleCallback getComputedStyle matchMedia postMessage addEventListener removeEventListener dispatchEvent scrollTo scrollBy open close focus blur importScripts getSelection reportError ' +

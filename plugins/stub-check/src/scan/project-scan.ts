@@ -61,7 +61,7 @@ export type CheckProgram = (
 const MAX_PROGRAM_BYTES = 512 * 1024
 
 export async function scanProject(
-  pool: ScanPool,
+  pool: Pick<ScanPool, 'scan'>,
   cache: ScanCache | null,
   check: CheckProgram,
   options: ProjectScanOptions

@@ -7,7 +7,7 @@ import type { KnownResult, ScanCache } from '../scan/project-scan.ts'
 import type { ScanResult } from '../worker/protocol.ts'
 import type { Tables } from './tables.ts'
 
-/** What the plugin keeps in the database: results of unchanged files, baselines, suppressions, tasks and signals. */
+/** State of the plugin in the database: results of unchanged files, baselines, suppressions, tasks and signals. */
 export class StoredState {
   readonly #tables: Tables
   readonly #repositoryId: string
