@@ -33,7 +33,7 @@ export const skillsEndpoints = defineOperation({
     mcp: {
       name: 'svc_openclaw_discover',
       toolsets: ['skills'],
-      use: 'Read it when calls of the gateway fail. It sends no request to the gateway itself: svc_openclaw_health does.'
+      use: 'Read it when calls of the gateway fail. It reads only the published addresses; svc_openclaw_health probes them.'
     },
     rpc: true,
     cli: { command: 'openclaw config' }

@@ -25,12 +25,10 @@ export function sidecarFolders(environment: NodeJS.ProcessEnv = process.env): st
 
 /** Returns the path of the first executable file of that name; null if no folder has one. */
 export async function locateProgram(name: string, folders: readonly string[]): Promise<string | null> {
-  const names = process.platform === 'win32' ? [`${name}.exe`, `${name}.cmd`] : [name]
+  const file = process.platform === 'win32' ? `${name}.exe` : name
   for (const folder of folders) {
-    for (const each of names) {
-      const path = join(folder, each)
-      if (await isExecutable(path)) return path
-    }
+    const path = join(folder, file)
+    if (await isExecutable(path)) return path
   }
   return null
 }
