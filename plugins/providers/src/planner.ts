@@ -59,7 +59,7 @@ export class Planner {
     const access = await this.access(signal)
     const isAllowed = usesLocalServers(profileOf(settings)) && access.isAllowed('ollama')
     const [registry, probe, rows, limits, selected, freeOnly] = await Promise.all([
-      this.load(local.model, { ...options, ...(signal === undefined ? {} : { signal }) }),
+      this.load(local.model, { ...options, create: true, ...(signal === undefined ? {} : { signal }) }),
       isAllowed ? this.prober.probe(local, signal) : Promise.resolve<LocalProbe>({ isReachable: false, offered: [] }),
       ledger.rows(),
       this.#readLimits(settings),

@@ -30,6 +30,11 @@ export class ProviderAccess {
     return isAllowed(this.#settings, name)
   }
 
+  /** True if the settings, or the provider itself, determine an address. */
+  hasAddress(name: HostedName): boolean {
+    return HOSTED[name].url !== null || this.#settings[`${name}_url`] !== undefined
+  }
+
   /** Providers that may receive requests. */
   usable(): HostedName[] {
     return HOSTED_NAMES.filter(name => this.hasKey(name) && this.isAllowed(name))

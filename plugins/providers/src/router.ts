@@ -31,6 +31,9 @@ export interface RouterParts {
   readonly log: Logger
 }
 
+/** Maximum cool-down that a provider can cause. */
+const MAX_COOL_DOWN_MS = 86_400_000
+
 /** Errors of the local server after which a hosted model may answer. */
 const LOCAL_RETRYABLE: ReadonlySet<string> = new Set(['ICL_UNREACHABLE', 'ICL_BUSY', 'ICL_BROKEN_OFF'])
 
@@ -50,7 +53,8 @@ export class ProviderRouter implements InferenceProviders {
 
   async endpoint(): Promise<InferenceEndpoint | null> {
     const access = await this.#parts.planner.access()
-    const [first] = access.usable()
+    // A custom provider may have addresses only in models.toml.
+    const [first] = access.usable().filter(name => access.hasAddress(name))
     if (first === undefined) return null
     const url = access.url({ url: null, provider: first })
     return { url: new URL(url).origin, api: 'openai', setting: HOSTED[first].variable }
@@ -159,7 +163,9 @@ export class ProviderRouter implements InferenceProviders {
   }
 
   #mark({ mark, retryAfterMs }: ExplainedFailure, entry: ModelEntry): void {
-    if (mark !== null) this.#parts.ledger.mark(entry, mark, retryAfterMs ?? this.#parts.settings().cool_down_ms)
+    if (mark === null) return
+    const coolDownMs = Math.min(retryAfterMs ?? this.#parts.settings().cool_down_ms, MAX_COOL_DOWN_MS)
+    this.#parts.ledger.mark(entry, mark, coolDownMs)
   }
 
   #accountChosen(event: Done, entry: ModelEntry, request: InferenceChatRequest, { input, standings }: Plan): Done {

@@ -33,26 +33,27 @@ export interface ModelsFile {
   readonly premium: Readonly<Record<string, string>>
 }
 
-/**
- * Reads `models.toml`; writes one with explanations if there is none. A folder that is not writable is no error. Throws
- * `PRV_MODELS_FILE_INVALID`.
- */
+/** Reads `models.toml`; a missing file is empty. Throws `PRV_MODELS_FILE_INVALID`. */
 export async function readModelsFile(path: string): Promise<ModelsFile> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw invalid(path, errorMessage(error))
-    await writeDefaults(path).catch(() => {})
     return { models: [], premium: {} }
   }
   if (text.length > MAX_FILE_BYTES) throw invalid(path, `it is larger than ${MAX_FILE_BYTES} bytes`)
   return parseModels(text, path)
 }
 
-async function writeDefaults(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, HEADER, { flag: 'wx' })
+/** Writes a `models.toml` with explanations, unless there is one. A folder that is not writable is no error. */
+export async function writeDefaults(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, HEADER, { flag: 'wx' })
+  } catch {
+    // The file exists, or the built-in models are used without it.
+  }
 }
 
 /** Throws `PRV_MODELS_FILE_INVALID`, naming the entry and the field. */

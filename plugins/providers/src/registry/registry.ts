@@ -3,7 +3,7 @@ import { errorMessage, type Logger, raceAbort } from '@svc/plugin-sdk'
 import { bootstrapModels } from './bootstrap.ts'
 import { type Catalog, fetchCatalog, readCache } from './catalog.ts'
 import { type ModelEntry, nameOf, PRICING_SOURCES } from './entry.ts'
-import { type ModelsFile, readModelsFile } from './models-file.ts'
+import { type ModelsFile, readModelsFile, writeDefaults } from './models-file.ts'
 
 export interface RegistryPlaces {
   readonly modelsFile: string
@@ -17,6 +17,8 @@ export interface RegistryPlaces {
 export interface LoadOptions {
   /** Whether to read the live list now. */
   readonly refresh?: boolean
+  /** Whether to write models.toml, if there is none. */
+  readonly create?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -44,6 +46,7 @@ export class RegistrySource {
   #file: { readonly path: string; readonly version: string; readonly content: ModelsFile } | undefined
   #fileProblem: string | null = null
   #checkedAt = -Infinity
+  readonly #created = new Set<string>()
 
   constructor(log: Logger) {
     this.#log = log
@@ -51,6 +54,10 @@ export class RegistrySource {
 
   /** Returns the registry. `localModel`: model of the local server. With `refresh`, the live list is read now. */
   async load(localModel: string, places: RegistryPlaces, options: LoadOptions = {}): Promise<Registry> {
+    if (options.create === true && !this.#created.has(places.modelsFile)) {
+      this.#created.add(places.modelsFile)
+      await writeDefaults(places.modelsFile)
+    }
     const file = await this.#readFile(places.modelsFile)
     if (this.#catalog === undefined) this.#catalog = await readCache(places.catalogCache)
     await this.#refreshCatalog(places, options)
