@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { errorOf, runSvc } from '../e2e/run-svc.ts'
 import { makeProject, pluginPackage } from '../e2e/served-project.ts'
@@ -72,3 +73,25 @@ t.test('two plugins that provide the same backend are a conflict before either r
   const plugins: { name: string; state: string; why: string | null }[] = JSON.parse(list.stdout).plugins
   t.match(JSON.stringify(plugins.filter(each => each.state === 'invalid')), /secrets\.backend\.file@1/)
 })
+
+t.test(
+  'the commands of secrets store a value, find it in a setting, and check a workflow by its exit code',
+  async t => {
+    const folder = makeProject(t, { ...DOOR, 'svc.toml': '[plugins.door]\ntoken = "secret://auto/VOX_FORGE_TOKEN"\n' })
+    const env = { HOME: join(folder, 'home'), DBUS_SESSION_BUS_ADDRESS: '', XDG_RUNTIME_DIR: '' }
+    // Options of the doctor, not of svc: there is no configuration profile of that name.
+    const check = ['secrets', 'doctor', '--workflow', 'publish', '--profile', 'ci', '--format', 'json-v1']
+    const before = await runSvc(folder, check, { env })
+    t.match([before.code, JSON.parse(before.stdout).profile], [1, 'ci'])
+    writeFileSync(join(folder, 'value'), 'opensesame\n')
+    const set = ['secrets', 'set', 'VOX_FORGE_TOKEN', '--store', 'vault', '--file', join(folder, 'value')]
+    t.match(await runSvc(folder, set, { env }), { code: 0, stdout: /stored forge\.token in the vault, version 1/ })
+    const after = await runSvc(folder, check, { env })
+    t.equal(after.code, 0)
+    const call = await runSvc(folder, ['call', 'door.knock', '--json'], { env })
+    t.same(JSON.parse(call.stdout), { begins: 'open' })
+    t.notMatch(JSON.stringify([before, after, call]), /opensesame/)
+    const refused = await runSvc(folder, ['secrets', 'set', 'VOX_FORGE_TOKEN', 'opensesame'], { env })
+    t.equal(refused.code, 2, 'a value is never an argument')
+  }
+)

@@ -1,6 +1,6 @@
 import { definePlugin, describePlugin, t as s } from '@svc/plugin-sdk'
 import t from 'tap'
-import { candidates, collectInput, commandString, commandTree, renameOwnFlags } from '#cli'
+import { candidates, collectInput, commandString, commandTree } from '#cli'
 import type { Catalog } from '#host'
 
 const shape = {
@@ -115,14 +115,4 @@ t.test('a plain word is the only required field of an object whose other fields 
     { path: '7' }
   ])
   t.same(given('path=src/b.ts,access=read', '{"path": "c"}'), [{ path: 'src/b.ts', access: 'read' }, { path: 'c' }])
-})
-
-t.test('--profile after the words of svc secrets doctor is an option of the command', t => {
-  t.same(renameOwnFlags(['secrets', 'doctor', '--profile', 'ci']), ['secrets', 'doctor', '--input-profile', 'ci'])
-  t.same(renameOwnFlags(['--profile', 'secrets', 'secrets', 'status', '--profile=ci', '--mode', 'auto']), [
-    ...['--profile', 'secrets', 'secrets', 'status', '--input-profile=ci', '--mode', 'auto']
-  ])
-  for (const words of [['secrets', 'get', 'A', '--profile', 'ci'], ['--profile', 'ci', 'secrets', 'doctor'], []])
-    t.same(renameOwnFlags(words), words)
-  t.end()
 })
