@@ -9,15 +9,8 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import {
-  compare,
-  Grammars,
-  listFiles,
-  parseBaseline,
-  printBaseline,
-  scanFile,
-  scanProject
-} from '../plugins/stub-check/src/index.ts'
+import { Grammars, listFiles, scanFile, scanProject } from '../plugins/stub-check/src/index.ts'
+import { compare, parseBaseline, printBaseline } from '../plugins/stub-check/src/policy/index.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const BASELINE = fileURLToPath(new URL('stub-check-baseline.json', import.meta.url))

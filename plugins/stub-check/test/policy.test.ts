@@ -7,20 +7,17 @@ import {
   applyFixes,
   applySuppressions,
   compare,
-  envelopeOf,
-  FORMATS,
   failing,
   judgeBudget,
-  type ProjectScan,
   parseBaseline,
   parseBudget,
   parsePlaceSuppressions,
   parseSuppressions,
   planFixes,
   printBaseline,
-  RUN_MODES,
-  render
-} from '#root'
+  RUN_MODES
+} from '#policy'
+import { envelopeOf, FORMATS, type ProjectScan, render } from '#root'
 
 const finding = (over: Partial<StubFinding> = {}): StubFinding => ({
   ruleId: 'stub/todo',
