@@ -182,7 +182,7 @@ async function itemOf(
     body: `${facts.join('\n\n')}\n\n${indented(excerpt)}`,
     since: record.installed_at,
     link: `/ui/p/${SKILL_PAGE.replace(':slug', encodeURIComponent(slug))}`,
-    // What was not shown is not approved with one click.
+    // One click approves only a text that was shown whole.
     answers: trust === 'untrusted' ? [promote, deny] : isShortened ? [deny] : [approve, deny]
   } satisfies InboxItem
 }
