@@ -10,6 +10,7 @@ import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import plugin from '#plugin'
 import { buildTimings, Checker, runStubCheck, ScanPool, StoredState, scalingAudit, secretGuard, Tables } from '#root'
+import { openWorld as openConsole } from '../../dashboard/test/world.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const DEFAULTS = {
@@ -379,4 +380,13 @@ t.test('the operation scans the project only, keeps the findings and sends rewar
       { state: 'skipped', findings: [] }
     ]
   )
+})
+
+t.test('the console shows the page with the findings, and its scan', async t => {
+  const world = await openConsole({ plugins: [plugin as Plugin] })
+  t.teardown(() => world.close())
+  const viewer = await world.signIn('viewer')
+  const state = (await (await viewer.get('/ui/api/console')).json()) as { broken: unknown[]; pages: { path: string }[] }
+  t.same(state.broken, [])
+  t.ok(state.pages.some(({ path }) => path === 'stub-check/findings'))
 })
