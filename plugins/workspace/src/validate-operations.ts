@@ -28,7 +28,12 @@ export const validateFile = defineOperation({
   summary: 'Check the syntax of a file of the project',
   description: 'Checks vox with types, and JSON, TOML, YAML and JavaScript. Nothing of the file is run.',
   input: t.object({
-    path: t.string({ minLength: 1, maxLength: 4_096, description: 'Path relative to the project.' })
+    path: t.string({
+      minLength: 1,
+      maxLength: 4_096,
+      description: 'Path relative to the project.',
+      examples: ['svc.toml']
+    })
   }),
   output,
   errors: { WSP_FILE_REFUSED, WSP_LANGUAGE_UNKNOWN },
