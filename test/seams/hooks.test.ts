@@ -133,7 +133,8 @@ t.test('every hook can be tapped, and fires when the surfaces are used', async t
   t.match(await first('kernel.plugin-state'), { state: 'active' })
   appendFileSync(join(folder, 'svc.toml'), 'task_timeout_ms = 1234567\n')
   t.match(await first('kernel.configuration-applied'), { plugins: ['agent-fleet'], keys: [/task_timeout_ms$/] })
-  appendFileSync(join(folder, 'svc.toml'), '[plugins.speech]\nenabled = false\n')
+  // Without a fleet, the task stays in its queue until it is doubted. A person is asked about the doubt.
+  appendFileSync(join(folder, 'svc.toml'), 'enabled = false\n[plugins.speech]\nenabled = false\n')
   t.match(await first('mcp.changed'), { kind: 'tools' }, 'a disabled plugin changes the list of tools')
 
   const editor = await Editor.start(t, { cwd: folder })
@@ -141,6 +142,16 @@ t.test('every hook can be tapped, and fires when the surfaces are used', async t
   t.equal((await file.diagnostics()).length, 1)
   await file.change({ text: 'fn f() { 1 }\n' })
   t.match(await first('reward.event'), { type: 'diagnostics_clean', file: 'file:///project/a.vox' })
+
+  const doubted = await post(`${server.url}/api/orchestrator/tasks`, { description: 'Look at the window' })
+  const task = String(doubted.task_id)
+  await post(`${server.url}/api/orchestrator/tasks/${task}/doubt`, { reason: 'Which one?' })
+  const pending = JSON.stringify({ session_id: `doubt:${task.replace(/\D+0*/, '')}` })
+  while (!(await runSvc(folder, ['rpc', 'questioning.pending', pending])).stdout.includes('"open": true'))
+    await sleep(100)
+  const yes = JSON.stringify({ ...JSON.parse(pending), answer_text: 'validated' })
+  await runSvc(folder, ['rpc', 'questioning.answer', yes])
+  t.match(await first('questioning.answered'), { session_id: /^doubt:\d+$/, answer_text: 'validated' })
 
   const declared = Object.values<unknown>(contracts).flatMap(value => {
     const { kind, id } = (value ?? {}) as { kind?: unknown; id?: string }
