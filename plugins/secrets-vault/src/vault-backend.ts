@@ -1,10 +1,11 @@
-import { type SecretBackend, secretErrors } from '@svc/contracts'
-import { type Answer, baseUrl, send, unavailable } from './server.ts'
+import { type SecretBackend, SecretServer, type SecretServerAnswer, secretErrors } from '@svc/contracts'
 import type { Settings } from './settings.ts'
 
 /** Part of the lease of a login after which a new one is made. */
 const RENEW_AT = 0.8
 const UNAUTHORIZED = 403
+
+const server = new SecretServer('Vault')
 
 interface Login {
   readonly token: string
@@ -35,26 +36,33 @@ export class VaultBackend implements SecretBackend {
     }
     if (answer.status === 404) throw this.#notFound(name, `the path ${path} does not exist, or its version was deleted`)
     if (answer.status === UNAUTHORIZED)
-      throw unavailable(`the token may not read ${path}`, 'use a token whose policy includes the path')
+      throw server.unavailable(`the token may not read ${path}`, 'use a token whose policy includes the path')
     if (answer.status !== 200)
-      throw unavailable(
+      throw server.unavailable(
         `status ${answer.status} for ${path}`,
         'svc secrets backend-status; vault status shows its state'
       )
     const fields = (answer.body?.data as { data?: unknown } | undefined)?.data
     if (typeof fields !== 'object' || fields === null)
-      throw unavailable(`${path} is not a secret of the engine KV version 2`, 'set plugins.secrets-vault.mount')
+      throw server.unavailable(`${path} is not a secret of the engine KV version 2`, 'set plugins.secrets-vault.mount')
     if (!Object.hasOwn(fields, field)) throw this.#notFound(name, `the path ${path} has no field ${field}`)
     const value = (fields as Record<string, unknown>)[field]
     if (typeof value === 'string') return value
-    throw unavailable(`the field ${field} of ${path} is not a text`, 'store it as a text')
+    throw server.unavailable(`the field ${field} of ${path} is not a text`, 'store it as a text')
   }
 
-  async #read(path: string, signal?: AbortSignal): Promise<Answer> {
+  async #read(path: string, signal?: AbortSignal): Promise<SecretServerAnswer> {
     const { address, mount, timeout_ms } = this.#settings
-    const base = baseUrl(address)
+    if (address === undefined)
+      throw server.unavailable('no server is configured', 'set VAULT_ADDR, or plugins.secrets-vault.address')
+    const base = server.baseUrl(address)
     const url = `${base}/v1/${encodePath(mount)}/data/${encodePath(path)}`
-    return send(url, { method: 'GET', headers: this.#headers(await this.#token(base, signal)) }, timeout_ms, signal)
+    return server.send(
+      url,
+      { method: 'GET', headers: this.#headers(await this.#token(base, signal)) },
+      timeout_ms,
+      signal
+    )
   }
 
   async #token(base: string, signal?: AbortSignal): Promise<string> {
@@ -63,7 +71,7 @@ export class VaultBackend implements SecretBackend {
     if (role_id !== undefined && secret_id !== undefined) return this.#approle(base, role_id, secret_id, signal)
     const stored = this.#storedToken()
     if (stored !== null) return stored
-    throw unavailable(
+    throw server.unavailable(
       'neither a token nor both parts of an AppRole are set',
       'set VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID'
     )
@@ -86,10 +94,13 @@ export class VaultBackend implements SecretBackend {
     const headers = { ...this.#headers(null), 'content-type': 'application/json' }
     const url = `${base}/v1/auth/${encodePath(approle_mount)}/login`
     const request = { method: 'POST', headers, body: JSON.stringify(credentials) }
-    const { status, body } = await send(url, request, timeout_ms, signal)
+    const { status, body } = await server.send(url, request, timeout_ms, signal)
     const { client_token: token, lease_duration: seconds } = (body?.auth ?? {}) as Record<string, unknown>
     if (status !== 200 || typeof token !== 'string')
-      throw unavailable(`the login by AppRole failed with status ${status}`, 'check VAULT_ROLE_ID and VAULT_SECRET_ID')
+      throw server.unavailable(
+        `the login by AppRole failed with status ${status}`,
+        'check VAULT_ROLE_ID and VAULT_SECRET_ID'
+      )
     // 0: the token does not expire.
     const lease = typeof seconds === 'number' && seconds > 0 ? seconds : Number.POSITIVE_INFINITY
     return { token, untilMs: this.#now() + lease * 1_000 * RENEW_AT }
