@@ -9,7 +9,7 @@ export class Queue {
     this.#waiting = waiting
   }
 
-  /** Throws `EXE_BUSY` if the queue is full. Returns the function that ends the request. */
+  /** Throws `EXE_BUSY` if the queue is full. Returns the function that ends the request; call it once. */
   enter(slots: number): () => void {
     if (this.#inFlight >= slots + this.#waiting)
       throw errors.create(
@@ -20,10 +20,8 @@ export class Queue {
         }
       )
     this.#inFlight += 1
-    let isOver = false
     return () => {
-      if (!isOver) this.#inFlight -= 1
-      isOver = true
+      this.#inFlight -= 1
     }
   }
 }

@@ -196,3 +196,31 @@ for (const [what, edit, code, message] of [
     t.same(await readdir(folder), before)
   })
 }
+
+t.test('base weights that are missing, or have no floating-point type, are named', async t => {
+  const folder = await copyOf(t)
+  const { merge } = await opened(t)
+  const name = 'model.layers.0.self_attn.q_proj.weight'
+  await writeFile(join(folder, 'adapter_manifest.json'), '{"rank":4,"alpha":8,"layer_order":["l0.q"]}')
+  const factors = {
+    'l0.q.lora_a.weight': floats([4, 64], () => 0),
+    'l0.q.lora_b.weight': floats([128, 4], () => 0)
+  }
+  await writeFile(join(folder, 'candle_qlora_adapter.safetensors'), safetensors(factors))
+  await writeFile(join(folder, 'model.safetensors'), safetensors({ 'model.norm.weight': floats([64], () => 1) }))
+  await t.rejects(merge({ runDirectory: folder }), { code: 'INF_RUN_DIR_TENSOR_MISSING', message: name })
+  const bytes = { dtype: 'I8', shape: [128, 64], data: new Uint8Array(128 * 64) }
+  await writeFile(join(folder, 'model.safetensors'), safetensors({ [name]: bytes }))
+  await t.rejects(merge({ runDirectory: folder }), {
+    code: 'INF_RUN_DIR_TENSOR_INVALID',
+    message: /q_proj\.weight is I8/
+  })
+})
+
+t.test('an exported graph takes no adapter', async t => {
+  const { merge } = await opened(t)
+  const runDirectory = join(await temporaryFolder(t), 'exported')
+  await cp(join(fixtures, 'exported', 'optimum'), runDirectory, { recursive: true })
+  const merging = merge({ runDirectory, adapter: join(fixtures, 'peft', 'all-linear') })
+  await t.rejects(merging, { code: 'INF_ADAPTER_INVALID', message: /exported graph/ })
+})

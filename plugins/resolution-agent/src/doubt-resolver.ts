@@ -20,7 +20,6 @@ export interface DoubtResolverParts {
   readonly questioning: Pick<Questioning, 'consider'>
   readonly clarifications: Clarifications
   readonly log: Pick<Logger, 'info' | 'warn'>
-  readonly now?: () => number
 }
 
 /**
@@ -30,7 +29,6 @@ export interface DoubtResolverParts {
  */
 export class DoubtResolver {
   readonly #parts: DoubtResolverParts
-  readonly #now: () => number
   /** Doubted tasks, with the time before which they are not asked about again. */
   readonly #doubted = new Map<number, number>()
   readonly #declined = new Set<number>()
@@ -39,7 +37,6 @@ export class DoubtResolver {
 
   constructor(parts: DoubtResolverParts) {
     this.#parts = parts
-    this.#now = parts.now ?? Date.now
   }
 
   /** Asks about the tasks that are doubted already, and withdraws questions about those that no longer are. */
@@ -112,9 +109,9 @@ export class DoubtResolver {
   }
 
   async #ask(task: TaskView): Promise<void> {
-    if (this.#now() < (this.#doubted.get(task.id) ?? 0)) return
+    if (Date.now() < (this.#doubted.get(task.id) ?? 0)) return
     const { asked, stop_reason } = await this.#parts.questioning.consider(doubtQuestion(task))
-    this.#doubted.set(task.id, this.#now() + (asked ? 0 : DECLINED_MS))
+    this.#doubted.set(task.id, Date.now() + (asked ? 0 : DECLINED_MS))
     if (!asked && !this.#declined.has(task.id)) this.#noteDeclined(task.id, stop_reason)
   }
 

@@ -95,13 +95,6 @@ begin
 end
 $$;
 
-create or replace function svc_workflow.put_item_v1(p_queue text, p_body text, p_delay bigint) returns bigint
-language plpgsql as $$
-begin
-  return svc_workflow.put_item_v2(nextval('svc_coord.item_ids'), p_queue, p_body, p_delay);
-end
-$$;
-
 -- Deletes runs with all that belongs to them. The tables have no foreign keys: their checks took a third of each change.
 create or replace function svc_workflow.delete_v1(p_repository text, p_runs text[]) returns void
 language plpgsql as $$
@@ -179,7 +172,7 @@ begin
   select status into v_status from svc_workflow.runs where repository = p_repository and run_id = p_run;
   if not found or v_status in ('completed', 'cancelled') or (v_status = 'failed' and not p_again) then return; end if;
   if v_item is null then
-    v_item := svc_workflow.put_item_v1(p_queue, p_run, 1000);
+    v_item := svc_workflow.put_item_v2(nextval('svc_coord.item_ids'), p_queue, p_run, 1000);
     update svc_workflow.runs set item_id = v_item where repository = p_repository and run_id = p_run;
   end if;
   select state, visible_at into v_state, v_until from svc_coord.items where id = v_item;
@@ -457,7 +450,8 @@ begin
   delete from svc_coord.items where id = v_item;
   perform svc_workflow.delete_v1(p_repository, v_family);
   update svc_workflow.runs set status = 'pending', error = null, owner = null, completed_at = null, updated_at = p_now,
-    result = null, wake_at = null, waiting_for = null, item_id = svc_workflow.put_item_v1(p_queue, p_run, 0),
+    result = null, wake_at = null, waiting_for = null,
+    item_id = svc_workflow.put_item_v2(nextval('svc_coord.item_ids'), p_queue, p_run, 0),
     completed_steps = (select count(*) from svc_workflow.steps s
       where s.repository = p_repository and s.run_id = p_run and s.status = 'completed')
     where repository = p_repository and run_id = p_run;
