@@ -12,7 +12,7 @@ import type {
   RunningModel
 } from '@svc/contracts'
 import { inferenceErrors, NO_MODEL_HOOKS } from '@svc/contracts'
-import { defined, errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { defined, errorMessage, isSvcError, withTimeout } from '@svc/plugin-sdk'
 import { candidates, type ServerCandidate } from './address.ts'
 import { Connector, type InferenceConnection, unauthorized } from './connection.ts'
 import { OpenAiWire } from './openai-wire.ts'
@@ -114,9 +114,9 @@ export class ModelServerClient implements InferenceClient {
     const { endpoint, wire } = connection
     if (wire.running === undefined) throw runningUnknown(endpoint, `speaks the OpenAI format`)
     const { probe_timeout_ms } = this.#settings()
-    const timeout = AbortSignal.timeout(probe_timeout_ms)
+    const running = wire.running.bind(wire)
     try {
-      return await wire.running(signal === undefined ? timeout : AbortSignal.any([signal, timeout]))
+      return await withTimeout(probe_timeout_ms, running, { signal })
     } catch (error) {
       signal?.throwIfAborted()
       const status = error instanceof WireFailure ? error.status : 0

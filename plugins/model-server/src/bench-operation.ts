@@ -1,5 +1,5 @@
 import { type BenchmarkRecorder, benchmarkRecorder, type KernelAdmin, type LoadedModel } from '@svc/contracts'
-import { defineOperation, type Handler, type Infer, type Ref, t } from '@svc/plugin-sdk'
+import { defineOperation, type Handler, type Infer, LinkedSignal, type Ref, t } from '@svc/plugin-sdk'
 import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
 import type { ModelLoader } from './model-loader.ts'
@@ -133,11 +133,12 @@ async function measure(
   variant: ReturnType<typeof adapterOf>
 ): Promise<Round> {
   const ended = new AbortController()
+  const linked = new LinkedSignal().with(signal).with(ended.signal)
   const startedAt = performance.now()
   try {
     const completion = await completions.start(
       { prompt: { kind: 'tokens', tokens }, maxTokens, sampling: { temperature: 0 }, startedAt, ...variant },
-      AbortSignal.any([signal, ended.signal])
+      linked.signal
     )
     let firstAt: number | undefined
     let lastAt = startedAt
@@ -164,6 +165,7 @@ async function measure(
     }
   } finally {
     ended.abort()
+    linked.close()
   }
 }
 

@@ -71,7 +71,7 @@ export function explain(error: unknown, { provider, model, apiKey, began, coolDo
 }
 
 /** Returns the reason in one line: `fetch` hides it in the cause of its error. */
-function connectFailure(error: unknown): string {
+export function connectFailure(error: unknown): string {
   const { cause } = error instanceof Error ? error : { cause: undefined }
   return cause instanceof Error && cause.message !== '' ? cause.message : errorMessage(error)
 }

@@ -34,9 +34,4 @@ export class LocalProber {
   failed(): void {
     this.#found = { at: performance.now(), result: ABSENT }
   }
-
-  /** Forgets the result, for example after the server answered. */
-  forget(): void {
-    this.#found = undefined
-  }
 }

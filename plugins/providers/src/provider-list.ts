@@ -140,7 +140,3 @@ export const HOSTED_NAMES = Object.keys(HOSTED) as HostedName[]
 
 /** Expected latency component of the score for the local server, [0, 1]. */
 export const LOCAL_SPEED = 0.8
-
-export function isProviderName(name: string): name is ProviderName {
-  return (PROVIDERS as readonly string[]).includes(name)
-}

@@ -1,7 +1,8 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { isSvcError } from '@svc/plugin-sdk'
 import { providerErrors } from '../errors.ts'
+import { connectFailure } from '../explain.ts'
 import { type EntryFields, type ModelEntry, type Tier, toEntry } from './entry.ts'
 
 const MAX_BYTES = 33_554_432
@@ -57,7 +58,7 @@ async function fetchRows(url: string): Promise<readonly unknown[]> {
   } catch (error) {
     if (isSvcError(error)) throw error
     if (error instanceof SyntaxError) throw invalid(url, 'it is no JSON')
-    throw unreachable(url, errorMessage(error))
+    throw unreachable(url, connectFailure(error))
   }
 }
 

@@ -74,7 +74,7 @@ export type EntryFields = Partial<Omit<ModelEntry, 'id' | 'provider' | 'provider
 
 const DEFAULT_MAX_TOKENS = 8_192
 
-export const DEFAULT_CAPABILITIES: ModelCapabilities = {
+const DEFAULT_CAPABILITIES: ModelCapabilities = {
   supportsJson: true,
   supportsVision: false,
   supportsNativeTools: true,

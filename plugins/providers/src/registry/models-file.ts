@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { errorMessage } from '@svc/plugin-sdk'
 import { parse } from 'smol-toml'
+import { CATEGORIES, CATEGORY_NAMES } from '../choice/categories.ts'
 import { providerErrors } from '../errors.ts'
 import { PROVIDER_TYPES, type ProviderType } from '../provider-list.ts'
 import { type EntryFields, type ModelCapabilities, type ModelEntry, TIERS, type Tier, toEntry } from './entry.ts'
@@ -154,7 +155,7 @@ const CAPABILITIES: Readonly<Record<string, readonly [keyof ModelCapabilities, R
 function readFields(row: unknown, fail: Fail): EntryFields {
   if (!isTable(row)) throw fail('it is no table')
   const { capabilities = {}, provider_type, ...rest } = row
-  if (typeof provider_type !== 'string' || !(provider_type in PROVIDER_TYPES))
+  if (typeof provider_type !== 'string' || !Object.hasOwn(PROVIDER_TYPES, provider_type))
     throw fail(`provider_type is none of ${Object.keys(PROVIDER_TYPES).join(', ')}`)
   if (!isTable(capabilities)) throw fail('capabilities is no table')
   const fields = translate(rest, FIELDS, '', fail)
@@ -187,7 +188,11 @@ function translate(
 
 function readPremium(value: unknown, fail: Fail): Record<string, string> {
   if (!isTable(value)) throw fail('premium is no table')
-  for (const [category, model] of Object.entries(value)) text(model, `premium.${category}`, fail)
+  for (const [category, model] of Object.entries(value)) {
+    if (!Object.hasOwn(CATEGORIES, category))
+      throw fail(`premium.${category} is not known; the categories are ${CATEGORY_NAMES.join(', ')}`)
+    text(model, `premium.${category}`, fail)
+  }
   return value as Record<string, string>
 }
 
