@@ -99,7 +99,12 @@ function addPackages(stage: string): void {
   mkdirSync(tarballs)
   const argv = ['pack', ...folders.map(folder => `./${folder}`), '--json', '--silent', '--ignore-scripts']
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_')))
-  const report = execFileSync('npm', [...argv, '--pack-destination', tarballs], { cwd: ROOT, encoding: 'utf8', env })
+  const report = execFileSync('npm', [...argv, '--pack-destination', tarballs], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    env,
+    maxBuffer: 67_108_864
+  })
   for (const { name, filename } of JSON.parse(report) as { name: string; filename: string }[]) {
     const folder = packageFolder(stage, name)
     mkdirSync(folder, { recursive: true })

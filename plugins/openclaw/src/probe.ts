@@ -1,4 +1,4 @@
-import { settlesWithin } from '@svc/plugin-sdk'
+import { LinkedSignal, settlesWithin } from '@svc/plugin-sdk'
 import { ControlConnection, type ControlOptions } from './control-connection.ts'
 
 /** Time limit of a probe, in milliseconds. */
@@ -6,11 +6,12 @@ export const PROBE_MS = 5_000
 
 /** Returns the HTTP status of a GET request; null if no response arrives within 5 seconds. Reads no body. */
 export async function probeHttp(url: string, token: string | undefined, signal?: AbortSignal): Promise<number | null> {
-  const timeout = AbortSignal.timeout(PROBE_MS)
+  const linked = new LinkedSignal().after(PROBE_MS, () => new DOMException('no response', 'TimeoutError'))
+  if (signal !== undefined) linked.with(signal)
   try {
     const response = await fetch(url, {
       redirect: 'manual',
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      signal: linked.signal,
       ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } })
     })
     await response.body?.cancel()
@@ -18,6 +19,8 @@ export async function probeHttp(url: string, token: string | undefined, signal?:
   } catch {
     signal?.throwIfAborted()
     return null
+  } finally {
+    linked.close()
   }
 }
 

@@ -127,6 +127,15 @@ t.test('secrets reach only the program, and are masked in its output', async t =
   t.ok(runtime.runs()[0]?.includes('--env=WEATHER_KEY'))
 })
 
+t.test('overlapping secrets are masked whole, also in the error of a container that does not start', async t => {
+  const { runner, install } = open(t, { secrets: { A_KEY: 'abc', B_KEY: 'abc-def' } })
+  const secrets = ['A_KEY', 'B_KEY']
+  await install(shell('echo "$B_KEY"'), { kind: 'shell', secrets })
+  t.match(await runner.run('s', '', signal), { output: '***\n' })
+  await install(shell('echo "$B_KEY" >&2; exit 127'), { kind: 'shell', secrets })
+  await t.rejects(runner.run('s', '', signal), { code: 'SKG_RUN_FAILED', message: /did not start: \*\*\*$/ })
+})
+
 t.test('a skill whose secrets do not all resolve is refused', async t => {
   const { runner, runtime, install } = open(t, { secrets: { WEATHER_KEY: 'very-secret' } })
   await install(shell('echo ran'), { kind: 'shell', secrets: ['WEATHER_KEY', 'OTHER_KEY'] })

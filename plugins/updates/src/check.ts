@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defined } from '@svc/plugin-sdk'
+import semver from 'semver'
 import { chooseRelease, isBreaking, isNewer } from './choose.ts'
 import { releaseSource } from './providers.ts'
 import type { Release, ReleaseSource } from './release.ts'
@@ -64,7 +65,8 @@ export async function readLastCheck(home: string): Promise<LastCheck | null> {
   try {
     const value = JSON.parse(await readFile(join(home, FILE), 'utf8')) as Partial<LastCheck>
     const { checked_at, source, tag, version, ignored } = value
-    if (typeof checked_at !== 'number' || [source, tag, version].some(each => typeof each !== 'string')) return null
+    if (typeof checked_at !== 'number' || [source, tag].some(each => typeof each !== 'string')) return null
+    if (semver.valid(version) === null) return null
     return { checked_at, source, tag, version, ...defined({ ignored }) } as LastCheck
   } catch {
     return null

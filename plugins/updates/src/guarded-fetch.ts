@@ -1,5 +1,5 @@
 import { isLoopback } from '@svc/contracts'
-import { errorMessage } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { updateErrors } from './errors.ts'
 
 const MAX_REDIRECTS = 5
@@ -62,7 +62,7 @@ export async function guardedFetch(first: string, options: FetchOptions): Promis
   }
 }
 
-/** Fetches a text of limited size. A status other than 200 throws `UPD_DOWNLOAD_FAILED`, except for `absent` (404). */
+/** Fetches a text of limited size; null for status 404. Throws `UPD_DOWNLOAD_FAILED` for others than 200. */
 export async function fetchText(
   url: string,
   maxBytes: number,
@@ -138,11 +138,7 @@ async function* chunksOf(response: Response, url: URL, watchdog: Watchdog): Asyn
 }
 
 function asFailure(error: unknown, url: URL, timeoutMs: number) {
-  if (
-    (error as { code?: unknown }).code === 'UPD_URL_REFUSED' ||
-    (error as { code?: unknown }).code === 'UPD_DOWNLOAD_FAILED'
-  )
-    return error
+  if (isSvcError(error)) return error
   if ((error as Error).name === 'TimeoutError') return failed(url, `no data for ${timeoutMs} ms`)
   const { cause } = error as { cause?: NodeJS.ErrnoException }
   return failed(url, cause?.code ?? (cause === undefined ? errorMessage(error) : errorMessage(cause)))

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { errorMessage, type Handler, type Infer, type Logger } from '@svc/plugin-sdk'
 import { type LastCheck, readLastCheck, search, writeLastCheck } from './check.ts'
 import { isBreaking, isNewer } from './choose.ts'
@@ -30,10 +31,7 @@ export function checkHandler(dependencies: Dependencies): Handler<typeof updates
 }
 
 /** Asks the provider, and stores the result. */
-export async function check(
-  { settings, toolchain, current, changed }: Dependencies,
-  signal: AbortSignal
-): Promise<LastCheck> {
+async function check({ settings, toolchain, current, changed }: Dependencies, signal: AbortSignal): Promise<LastCheck> {
   const { source, release } = await search(settings(), {}, current, signal)
   const result = await stored(toolchain, {
     checked_at: Date.now(),
@@ -127,12 +125,6 @@ export async function checkRepeatedly(
         if (!signal.aborted) log.warn('cannot check for a new version', { reason: errorMessage(error) })
       })
     }
-    await new Promise<void>(done => {
-      const timer = setTimeout(done, LOOK_MS)
-      signal.addEventListener('abort', () => {
-        clearTimeout(timer)
-        done()
-      })
-    })
+    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined)
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { ownIdentity, type ProcessIdentity, presenceOf } from '@svc/contracts'
+import { claim, release } from '@svc/contracts/claim-file'
 import { updateErrors } from './errors.ts'
 
 /**
@@ -8,42 +8,22 @@ import { updateErrors } from './errors.ts'
  * `UPD_BUSY`.
  */
 export async function withLock<A>(file: string, run: () => Promise<A>): Promise<A> {
-  const own = `${file}.${randomUUID()}`
-  await writeFile(own, JSON.stringify(ownIdentity()), { flag: 'wx' })
-  try {
-    await take(file, own)
-  } finally {
-    await rm(own, { force: true })
-  }
+  const own = JSON.stringify({ ...ownIdentity(), claim: randomUUID() })
+  const held = await claim(file, own, async text => {
+    const holder = holderOf(text)
+    return holder !== null && presenceOf(holder) !== 'dead'
+  })
+  if (held !== null) throw busy(file, holderOf(held))
   try {
     return await run()
   } finally {
-    await rm(file, { force: true })
+    await release(file, own).catch(() => undefined)
   }
 }
 
-/** A hard link appears with its whole content, or not at all. */
-async function take(file: string, own: string): Promise<void> {
-  for (let attempt = 0; attempt < 3; attempt++) {
-    try {
-      await link(own, file)
-      return
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    const holder = await readHolder(file)
-    if (holder !== null && presenceOf(holder) !== 'dead') throw busy(file, holder)
-    // Renamed before it is removed, so that only one process takes it over.
-    const stale = `${own}.stale`
-    await rename(file, stale).catch(() => {})
-    await rm(stale, { force: true })
-  }
-  throw busy(file, null)
-}
-
-async function readHolder(file: string): Promise<ProcessIdentity | null> {
+function holderOf(text: string): ProcessIdentity | null {
   try {
-    const { host, pid, start } = JSON.parse(await readFile(file, 'utf8')) as Partial<ProcessIdentity>
+    const { host, pid, start } = JSON.parse(text) as Partial<ProcessIdentity>
     return typeof host === 'string' && typeof pid === 'number' ? { host, pid, start: start ?? null } : null
   } catch {
     return null

@@ -138,10 +138,11 @@ export class Toolchain {
   /** Removes versions beyond `keep`: never the current, the previous, or the one that runs this process. */
   async prune(keep: number, program: string | undefined = process.argv[1]): Promise<string[]> {
     const used = [await this.current(), await this.previous()].flatMap(each => each?.directory ?? [])
+    const versions = await realpath(join(this.home, 'versions')).catch(() => join(this.home, 'versions'))
     const running = program === undefined ? '' : await realpath(program).catch(() => '')
     const all = (await this.versions()).toSorted((a, b) => (a.installed_at < b.installed_at ? 1 : -1))
     const removable = all.filter(
-      ({ directory }) => !used.includes(directory) && !running.startsWith(`${this.path(directory)}/`)
+      ({ directory }) => !used.includes(directory) && !running.startsWith(`${join(versions, directory)}/`)
     )
     const removed = removable.slice(Math.max(0, keep - (all.length - removable.length)))
     for (const { directory } of removed) await this.#discard(this.path(directory))

@@ -19,8 +19,9 @@ const MAX_DEPTH = 64
 const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
 
 /**
- * Unpacks a tar file, compressed or not, into an empty folder. Only files and folders are accepted. Throws `UPD_ARCHIVE_INVALID` for links, devices, paths that leave the folder, two entries with
- * one path, and archives beyond the limits; and errors of the file system.
+ * Unpacks a tar file, compressed or not, into an empty folder. Only files and folders are accepted. Throws
+ * `UPD_ARCHIVE_INVALID` for links, devices, paths that leave the folder, two entries with one path, and archives beyond
+ * the limits; and errors of the file system.
  */
 export async function unpack(
   file: string,

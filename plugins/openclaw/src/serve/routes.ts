@@ -36,6 +36,7 @@ async function respond(store: SkillStore, token: string | undefined, request: In
     return { status: 403, body: { error: 'only programs of this machine may send requests' } }
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'only GET is supported' } }
   const base = `http://${headers.host}`
+  if (!URL.canParse(request.url ?? '/', base)) return { status: 400, body: { error: 'the URL cannot be parsed' } }
   const { pathname, searchParams } = new URL(request.url ?? '/', base)
   if (pathname === '/.well-known/openclaw.json') return { status: 200, body: wellKnown(base) }
   if (token !== undefined && !isToken(headers.authorization, token))

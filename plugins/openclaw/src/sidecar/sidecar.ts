@@ -57,7 +57,7 @@ export interface SidecarStart {
 }
 
 /** Maximum delay between two probes, in milliseconds. */
-export const MAX_BACKOFF_MS = 30_000
+const MAX_BACKOFF_MS = 30_000
 /** Time limit for `--version`, in milliseconds. */
 const VERSION_MS = 5_000
 /** Maximum characters of a version. */
@@ -177,13 +177,11 @@ export class Sidecar {
 
   async #spawn(binary: string): Promise<{ readonly state: SidecarState; readonly child: ChildProcess }> {
     const { launch = async start => start() } = this.#options
-    const { child, state, problem } = await launch(() => this.#launch(binary))
+    const { child, state, failure, problem } = await launch(() => this.#launch(binary))
     if (state === null) {
-      const error = await new Promise<Error>(resolve => child.once('error', resolve))
+      const error = await failure
       throw this.#failed(`${binary}: ${error.message}`, 'check that the file is a program for this system', error)
     }
-    // An error of a later signal.
-    child.on('error', () => undefined)
     if (problem === undefined) return { state, child }
     // Without a record, no svc could stop it.
     await stopProcess(state, () => child.exitCode !== null || child.signalCode !== null)
@@ -191,7 +189,12 @@ export class Sidecar {
   }
 
   /** Starts and records the process in one synchronous step, so that only a kill of svc can come between. */
-  #launch(binary: string): { child: ChildProcess; state: SidecarState | null; problem?: unknown } {
+  #launch(binary: string): {
+    child: ChildProcess
+    state: SidecarState | null
+    failure: Promise<Error>
+    problem?: unknown
+  } {
     const { projectRoot, environment } = this.#options
     const child = spawn(binary, [], {
       cwd: projectRoot,
@@ -200,14 +203,16 @@ export class Sidecar {
       stdio: 'ignore',
       windowsHide: true
     })
-    if (child.pid === undefined) return { child, state: null }
+    // Of the start, or of a later signal. Without a listener, it would end svc.
+    const failure = new Promise<Error>(resolve => child.on('error', resolve))
+    if (child.pid === undefined) return { child, state: null, failure }
     child.unref()
     const state = stateOf(child.pid, binary)
     try {
       writeState(this.statePath, state)
-      return { child, state }
+      return { child, state, failure }
     } catch (problem) {
-      return { child, state, problem }
+      return { child, state, failure, problem }
     }
   }
 

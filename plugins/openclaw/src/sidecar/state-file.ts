@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { identityOf, type Presence, presenceOf } from '@svc/contracts'
 import { makeFolder } from '@svc/plugin-sdk/folders'
@@ -34,12 +34,12 @@ export function stateOf(pid: number, binary: string): SidecarState {
 export function readState(path: string): SidecarState | 'invalid' | null {
   let text: string
   try {
+    if (statSync(path).size > MAX_BYTES) return 'invalid'
     text = readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
-  if (text.length > MAX_BYTES) return 'invalid'
   try {
     const value = JSON.parse(text) as Partial<SidecarState> | null
     return isState(value) ? value : 'invalid'

@@ -119,7 +119,8 @@ export async function runInContainer(
     await removal
     if (problem !== undefined) throw problem
     const [stdout, stderr] = [textOf(texts.stdout), textOf(texts.stderr)]
-    if (NOT_STARTED.includes(exitCode)) throw failed(image, stderr.trim().slice(0, MAX_REASON_CHARS))
+    if (NOT_STARTED.includes(exitCode))
+      throw failed(image, maskValues(stderr, environment).trim().slice(0, MAX_REASON_CHARS))
     return { exitCode, stdout, stderr }
   } finally {
     clearTimeout(timer)
@@ -157,6 +158,12 @@ function failed(image: string, reason: string): Error {
   return openclawErrors.create('SKG_RUN_FAILED', `a container of ${image} did not start: ${reason}`, {
     hint: `pull the image, or choose another one: shell_image and tool_image in [plugins.openclaw]`
   })
+}
+
+/** Replaces the values of variables in text; longer ones first, since one may contain another. */
+export function maskValues(text: string, variables: Readonly<Record<string, string>>): string {
+  const values = Object.values(variables).filter(each => each !== '')
+  return values.sort((a, b) => b.length - a.length).reduce((masked, value) => masked.replaceAll(value, '***'), text)
 }
 
 function textOf(chunks: readonly Buffer[]): string {

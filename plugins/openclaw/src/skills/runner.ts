@@ -2,7 +2,7 @@ import type { BuiltInSkill, DeclaredSecretResolver, SkillsGateway } from '@svc/c
 import { errorMessage, isSvcError, withTimeout } from '@svc/plugin-sdk'
 import { openclawErrors } from '../errors.ts'
 import type { Settings } from '../settings.ts'
-import { findContainerRuntime, MAX_OUTPUT_BYTES, runInContainer } from './container.ts'
+import { findContainerRuntime, MAX_OUTPUT_BYTES, maskValues, runInContainer } from './container.ts'
 import type { SkillKind, SkillRecord, SkillTrust } from './record.ts'
 import { scriptOf } from './script.ts'
 import type { SkillStore } from './store.ts'
@@ -77,7 +77,7 @@ export class SkillRunner {
       environment,
       signal
     )
-    const [output, errors] = [mask(stdout, secrets), mask(stderr, secrets)]
+    const [output, errors] = [maskValues(stdout, secrets), maskValues(stderr, secrets)]
     return { ...result, isolation: 'container', output, errors, exit_code: exitCode }
   }
 
@@ -152,11 +152,4 @@ export function assertRunnable(record: SkillRecord): void {
   throw openclawErrors.create('SKG_NOT_APPROVED', `${slug} ${state}`, {
     hint: `a person reads and approves it: svc openclaw approvals, svc openclaw approve ${approval_id}`
   })
-}
-
-function mask(text: string, secrets: Readonly<Record<string, string>>): string {
-  return Object.values(secrets).reduce(
-    (masked, value) => (value === '' ? masked : masked.replaceAll(value, '***')),
-    text
-  )
 }
