@@ -38,6 +38,11 @@ export class Collections implements DatabaseCollections {
     this.#open.set(key, open)
     return open as unknown as DatabaseCollection<A>
   }
+
+  /** Looks for the tables again at their next use: a restored backup may lack them. */
+  forgetTables(): void {
+    for (const collection of this.#open.values()) collection.forgetTable()
+  }
 }
 
 class Collection<A extends CollectionDocument> implements DatabaseCollection<A> {
@@ -51,6 +56,11 @@ class Collection<A extends CollectionDocument> implements DatabaseCollection<A> 
     this.#store = store
     this.#name = name
     this.#index = index
+  }
+
+  forgetTable(): void {
+    this.#exists = false
+    this.#isIndexed = false
   }
 
   async insert(document: A): Promise<number> {

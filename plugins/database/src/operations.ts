@@ -91,6 +91,8 @@ export interface OperationsOptions {
   readonly projectRoot: string
   /** Returns the folder for backups without a file name. */
   readonly copies: () => Promise<string>
+  /** Called when a backup has replaced the file, before the next statement. */
+  readonly restored: () => void
 }
 
 /** Returns why the database is not the configured one; null if it is. */
@@ -137,13 +139,17 @@ export function backupHandler({ store, projectRoot, copies }: OperationsOptions)
   }
 }
 
-export function restoreHandler({ store, projectRoot }: OperationsOptions): Handler<typeof databaseRestore> {
+export function restoreHandler({ store, projectRoot, restored }: OperationsOptions): Handler<typeof databaseRestore> {
   return async ({ file: named }) => {
     if (store.mode !== 'file')
       throw databaseErrors.create('DBS_UNSUPPORTED', `${store.location} must be restored on its server: ${store.mode}`)
     const file = store.location
     const copy = resolve(projectRoot, named)
-    const { kept } = await store.whileClosed(() => restore(copy, file, new Date()))
+    const { kept } = await store.whileClosed(async () => {
+      const result = await restore(copy, file, new Date())
+      restored()
+      return result
+    })
     const before = kept === null ? '' : `; the replaced file is ${kept}`
     return { file, kept, text: `${copy} is now ${file}${before}` }
   }

@@ -85,7 +85,8 @@ export default definePlugin({
       warn: (message, reason) => ctx.log.warn(message, { reason: errorMessage(reason) })
     })
     ctx.provide(databaseStore, store)
-    ctx.provide(databaseCollections, new Collections(store))
+    const collections = new Collections(store)
+    ctx.provide(databaseCollections, collections)
     ctx.contribute(readiness, {
       name: 'database',
       async check() {
@@ -103,7 +104,10 @@ export default definePlugin({
       const detail = degradation(store)
       return detail === null ? { status: 'ok' } : { status: 'degraded', detail }
     })
-    const operations = { store, projectRoot: ctx.projectRoot, copies: () => ctx.dataDirectory() }
+    const operations = {
+      ...{ store, projectRoot: ctx.projectRoot, copies: () => ctx.dataDirectory() },
+      restored: () => collections.forgetTables()
+    }
     ctx.implement(databaseStatus, statusHandler(operations))
     ctx.implement(databaseBackup, backupHandler(operations))
     ctx.implement(databaseRestore, restoreHandler(operations))

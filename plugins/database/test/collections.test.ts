@@ -6,14 +6,17 @@ import {
   type PrimaryDatabase
 } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
-import { testKernel } from '@svc/plugin-sdk/testing'
+import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import './built-worker.ts'
 import database from '#plugin'
+import { databaseBackup, databaseRestore } from '#root'
 
-async function open(t: Test): Promise<{ collections: DatabaseCollections; store: PrimaryDatabase }> {
-  let found: { collections: DatabaseCollections; store: PrimaryDatabase } | undefined
+type Opened = { collections: DatabaseCollections; store: PrimaryDatabase; kernel: TestKernel }
+
+async function open(t: Test): Promise<Opened> {
+  let found: Omit<Opened, 'kernel'> | undefined
   const spy = definePlugin({
     name: 'spy',
     requires: { collections: databaseCollections, store: databaseStore },
@@ -24,7 +27,7 @@ async function open(t: Test): Promise<{ collections: DatabaseCollections; store:
   const kernel = await testKernel([database, spy] as Plugin[])
   t.teardown(() => kernel.close())
   if (found === undefined) throw new Error('the services were not provided')
-  return found
+  return { ...found, kernel }
 }
 
 t.test('documents are inserted, found by equality, patched, deleted and counted', async t => {
@@ -110,4 +113,16 @@ t.test('find returns exactly the documents that are equal in the named fields', 
       wanted
     )
   }
+})
+
+t.test('a collection that a restored backup lacks is created again', async t => {
+  const { collections, kernel } = await open(t)
+  await collections.collection('first').insert({ a: 1 })
+  const { file } = await kernel.call(databaseBackup, {})
+  const later = collections.collection('later', { index: 'a' })
+  await later.insert({ a: 1 })
+  await kernel.call(databaseRestore, { file })
+  t.equal(await later.count(), 0)
+  await later.insert({ a: 2 })
+  t.match(await later.find({ a: 2 }), [{ data: { a: 2 } }])
 })
