@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { secretErrors } from '@svc/contracts'
-import { errorMessage } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 
 /** Bits of a file's mode that give rights to the group or to other users. */
 const RIGHTS_OF_OTHERS = 0o077
@@ -82,7 +82,7 @@ export class FileStore {
 }
 
 function failure(path: string, error: unknown): Error {
-  if (error instanceof Error && '~svc' in error) return error
+  if (isSvcError(error)) return error
   return secretErrors.create('SEC_STORE_FAILED', `${path}: ${errorMessage(error)}`, {
     at: { file: path },
     hint: 'correct the permissions of the file and its folder',

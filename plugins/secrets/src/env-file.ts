@@ -64,7 +64,9 @@ function parseValue(text: string): string | null {
     return match?.[1] === undefined ? null : match[1].replace(/\\(.)/g, unescaped)
   }
   if (text.startsWith("'")) return /^'([^']*)'\s*(?:#.*)?$/.exec(text)?.[1] ?? null
-  return text.replace(/\s+#.*$/, '')
+  // A pattern with \s+ would take quadratic time for a long run of spaces.
+  const comment = text.search(/\s#/)
+  return comment === -1 ? text : text.slice(0, comment).trimEnd()
 }
 
 function unescaped(_match: string, character: string): string {

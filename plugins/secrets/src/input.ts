@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { type CommandIo, errorMessage } from '@svc/plugin-sdk'
 import { commandErrors } from './errors.ts'
 
@@ -29,12 +29,26 @@ export async function readSecret(
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readStart(file)
   } catch (error) {
     throw commandErrors.create('SCR_FILE_INVALID', `${file}: ${errorMessage(error)}`, {
       at: { file },
       hint: 'name a file with the value'
     })
+  }
+}
+
+/** Returns a file or pipe, at most a little more than a secret may have. */
+function readStart(file: string): string {
+  const bytes = Buffer.alloc(MAX_BYTES + 3)
+  const descriptor = openSync(file, 'r')
+  try {
+    let end = 0
+    for (let count = -1; count !== 0 && end < bytes.length; end += count)
+      count = readSync(descriptor, bytes, end, bytes.length - end, null)
+    return bytes.toString('utf8', 0, end)
+  } finally {
+    closeSync(descriptor)
   }
 }
 

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { envLine, readEnvFile } from './env-file.ts'
 import { commandErrors } from './errors.ts'
@@ -38,7 +37,7 @@ export function findInMeshEnv(
 /** Sets variables of a mesh file. Other variables stay; comments do not. Throws `SCR_FILE_INVALID`, `SEC_STORE_FAILED`. */
 export async function writeMeshEnv(file: string, values: ReadonlyMap<string, string>): Promise<void> {
   await withFileLock(file, () => {
-    const all = new Map([...(existsSync(file) ? (readEnvFile(file) ?? []) : []), ...values])
+    const all = new Map([...(readEnvFile(file) ?? []), ...values])
     const lines = [...all].map(([name, value]) => {
       const line = envLine(name, value)
       if (line === null)

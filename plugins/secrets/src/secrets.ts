@@ -73,7 +73,7 @@ export class Secrets implements DeclaredSecretResolver {
     }
     const resolve = (secret: ListedSecret, signal?: AbortSignal): Promise<Resolved> =>
       resolveSecret(policy.legacySqlAliases ? secret : withoutLegacySql(secret), policy, sources, signal)
-    return { choice, policy, resolve }
+    return { choice, resolve }
   }
 
   /** Returns the commands that make unset settings with the variables of a secret use it. */

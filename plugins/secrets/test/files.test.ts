@@ -32,6 +32,12 @@ t.test('reads the usual forms of lines', t => {
   t.end()
 })
 
+t.test('a value with a long run of spaces is parsed in linear time', t => {
+  const value = `a${' '.repeat(1_000_000)}b`
+  t.equal(parseEnv(`A=${value} # note`, 'x').get('A'), value)
+  t.end()
+})
+
 t.test('any text is parsed or is an error with a line number and without the text', t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), text => {
@@ -121,5 +127,6 @@ t.test('a secret is read from standard input or a file, without the line break a
     const error = await readSecret(io(text), 'x', undefined).catch((caught: unknown) => caught)
     t.match(error, { code: 'SCR_INPUT_INVALID' })
   }
+  if (process.platform !== 'win32') await t.rejects(readSecret(io(''), 'x', '/dev/zero'), { code: 'SCR_INPUT_INVALID' })
   await t.rejects(readSecret(io(''), 'x', `${file}.missing`), { code: 'SCR_FILE_INVALID' })
 })
