@@ -15,6 +15,7 @@ import { envelopeOf } from './report/envelope.ts'
 import { type Format, render } from './report/formats.ts'
 import { ingestFindings } from './report/ingest.ts'
 import { tasksOf } from './report/tasks.ts'
+import { isWithin } from './scan/list-files.ts'
 import type { ProjectScan } from './scan/project-scan.ts'
 import type { StoredState } from './store/stored-state.ts'
 
@@ -116,12 +117,17 @@ async function run(parts: CommandParts, input: Input, io: CommandIo): Promise<nu
   return isFailed || (input.save_baseline === undefined && failing(scan.findings, input.mode).length > 0) ? 1 : 0
 }
 
-function checkOptions({ safeMode, stored }: CommandParts, input: Input): void {
+function checkOptions({ projectRoot, safeMode, stored }: CommandParts, input: Input): void {
   const conflict = (message: string, hint: string) => stubCheckErrors.create('STB_OPTIONS_CONFLICT', message, { hint })
   if ((input.gate === undefined) !== (input.gate_budget_path === undefined))
     throw conflict('--gate and --gate-budget-path need each other', 'pass both')
   if (input.fix_pipeline_apply && !input.fix_pipeline)
     throw conflict('--fix-pipeline-apply needs --fix-pipeline', 'pass both')
+  // Findings outside of the project name files relative to the scanned folder, not to the project.
+  if (input.fix_pipeline && !isWithin(projectRoot, resolve(projectRoot, input.path)))
+    throw stubCheckErrors.create('STB_PATH_OUTSIDE', `--fix-pipeline: ${input.path} is outside of the project`, {
+      hint: 'run it in the project of these files'
+    })
   if (input.fix_pipeline_apply && safeMode())
     throw stubCheckErrors.create('STB_FIX_REFUSED', 'fixes are not written in safe mode', {
       hint: 'set plugins.stub-check.safe_mode to false'
@@ -154,7 +160,7 @@ async function scanned(parts: CommandParts, input: Input, io: CommandIo): Promis
   const scan = await parts.checker.scan(
     {
       path: input.path,
-      rules: listOf(input.rules),
+      rules: listOf('--rules', input.rules),
       exclude: input.exclude,
       langs: langsOf(input.langs),
       confined: false
@@ -165,17 +171,21 @@ async function scanned(parts: CommandParts, input: Input, io: CommandIo): Promis
   return scan
 }
 
-function listOf(text: string | undefined): readonly string[] | null {
-  return text === undefined
-    ? null
-    : text
-        .split(',')
-        .map(each => each.trim())
-        .filter(each => each !== '')
+function listOf(option: string, text: string | undefined): readonly string[] | null {
+  if (text === undefined) return null
+  const names = text
+    .split(',')
+    .map(each => each.trim())
+    .filter(each => each !== '')
+  if (names.length === 0)
+    throw stubCheckErrors.create('STB_OPTIONS_CONFLICT', `${option} names nothing, so nothing would be checked`, {
+      hint: 'leave it out for all'
+    })
+  return names
 }
 
 function langsOf(text: string | undefined): readonly string[] | null {
-  const langs = listOf(text)
+  const langs = listOf('--langs', text)
   const unknown = langs?.find(each => SCANNED_EXTENSIONS[each] === undefined)
   if (unknown !== undefined)
     throw stubCheckErrors.create('STB_OPTIONS_CONFLICT', `--langs: ${unknown} is not a scanned extension`, {

@@ -27,7 +27,9 @@ export async function readProjectFile(projectRoot: string, path: string, maxByte
   const reason = protection(shown) ?? protection(path.replaceAll('\\', '/'))
   if (reason !== null) throw refused(path, reason)
   // A named pipe would block a normal open until another process writes.
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(error => {
+    throw refused(path, `the file cannot be read: ${(error as NodeJS.ErrnoException).code}`)
+  })
   try {
     const { size, ...stat } = await handle.stat().then(found => ({ size: found.size, isFile: found.isFile() }))
     if (!stat.isFile) throw refused(path, 'the path is not a file')

@@ -121,7 +121,8 @@ async function javascript(text: string, name: string, { signal }: Checkers): Pro
   const child = spawn(process.execPath, ['--check', `--input-type=${type}`, '-'], {
     env: { PATH: process.env.PATH },
     stdio: ['pipe', 'ignore', 'pipe'],
-    signal: AbortSignal.any([signal, AbortSignal.timeout(CHECK_TIMEOUT_MS)])
+    timeout: CHECK_TIMEOUT_MS,
+    signal
   })
   let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
@@ -135,6 +136,10 @@ async function javascript(text: string, name: string, { signal }: Checkers): Pro
     child.once('close', resolve)
   })
   if (code === 0) return []
+  if (code === null) {
+    const message = `the check did not finish; its time limit is ${CHECK_TIMEOUT_MS} ms`
+    return [{ line: null, column: null, severity: 'error', message }]
+  }
   const line = /^(?:\[stdin\]|.*?):(\d+)$/m.exec(output)?.[1]
   const caret = /^( *)\^+$/m.exec(output)?.[1]
   const message = /^(?:\w*Error): .*$/m.exec(output)?.[0] ?? 'the text cannot be parsed'

@@ -1,4 +1,4 @@
-import { BRANCH, COMMENT, FUNCTION, IDENTIFIER, LOOP, type NodeTypes, STRING } from './grammars.ts'
+import { COMMENT, FUNCTION, IDENTIFIER, LOOP, type NodeTypes, STRING } from './grammars.ts'
 import type { Range } from './source-views.ts'
 import type { SyntaxTree } from './syntax-tree.ts'
 
@@ -306,12 +306,4 @@ export function literalRanges(tree: SyntaxTree, names: TreeNames): { comments: R
     done = range.end
   }
   return { comments, strings }
-}
-
-/** Branches of a tree, for the rules about conditions. */
-export function branchesOf(tree: SyntaxTree, names: TreeNames): number[] {
-  const found: number[] = []
-  for (let node = 0; node < tree.count; node++)
-    if (((names.types.flags[tree.type[node] as number] as number) & BRANCH) !== 0) found.push(node)
-  return found
 }

@@ -10,10 +10,6 @@ export class LineIndex {
     this.#starts = starts
   }
 
-  get count(): number {
-    return this.#starts.length
-  }
-
   /** Line of an offset, from 1. */
   lineAt(offset: number): number {
     let low = 0

@@ -11,6 +11,8 @@ import type { SyntaxTree } from './syntax-tree.ts'
 const MAX_PER_RULE = 50
 /** Characters of a finding's line that are shown. */
 const MAX_CONTEXT = 120
+/** Password of an address. */
+const PASSWORD = /(:\/\/[^\s:@/"'`]{0,200}:)[^\s@/"'`]{1,400}@/g
 
 /** Syntax tree of a file with what is derived from it. */
 export interface Syntax {
@@ -68,7 +70,7 @@ export class SourceFile {
     const key = `${rule.id} ${line}`
     if (this.#found.has(key)) return
     this.#counts.set(rule.id, counted + 1)
-    const context = this.lines.line(line).trim().slice(0, MAX_CONTEXT)
+    const context = this.lines.line(line).trim().replace(PASSWORD, '$1…@').slice(0, MAX_CONTEXT)
     this.#found.set(key, {
       ruleId: rule.id,
       ruleName: rule.name,

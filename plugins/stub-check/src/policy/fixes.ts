@@ -79,8 +79,11 @@ export async function applyFixes(root: string, fixes: readonly Fix[]): Promise<n
     const path = join(root, file)
     const refused = (reason: string) =>
       stubCheckErrors.create('STB_FIX_REFUSED', `${file}: ${reason}`, { hint: 'run the scan again' })
-    if (!(await lstat(path)).isFile()) throw refused('it is not a regular file')
-    const text = await readFile(path, 'utf8')
+    const unreadable = (error: unknown) => {
+      throw refused(`it cannot be read: ${errorMessage(error)}`)
+    }
+    if (!(await lstat(path).catch(unreadable)).isFile()) throw refused('it is not a regular file')
+    const text = await readFile(path, 'utf8').catch(unreadable)
     const lines = text.split('\n')
     const own = fixes.filter(fix => fix.file === file)
     const removed = new Set<number>()

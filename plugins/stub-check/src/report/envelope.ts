@@ -85,21 +85,6 @@ export function wireFinding(finding: StubFinding): WireFinding {
   }
 }
 
-export function findingOf(wire: WireFinding): StubFinding {
-  const { rule_id, rule_name, severity, file, line, column, message, suggestion, context = '' } = wire
-  return {
-    ruleId: rule_id,
-    ruleName: rule_name,
-    severity,
-    file,
-    line,
-    column,
-    message,
-    context,
-    ...defined({ suggestion })
-  }
-}
-
 function hotCallers(findings: readonly StubFinding[]): { file: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const { ruleId, file } of findings)

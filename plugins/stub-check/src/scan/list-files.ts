@@ -144,7 +144,8 @@ async function walk(root: string, folder: string, signal: AbortSignal): Promise<
   return paths
 }
 
-function isWithin(home: string, path: string): boolean {
+/** True if a path is a folder or below it. */
+export function isWithin(home: string, path: string): boolean {
   const way = relative(home, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }

@@ -88,13 +88,15 @@ export class StoredState {
   }
 
   async #known(options: ScanOptions): Promise<ReadonlyMap<string, KnownResult>> {
+    const prefix = this.#scope('')
     const rows = await this.#tables.rows(
-      'SELECT path, content_hash, result_json FROM toestub_file_cache WHERE rules_version = ?',
-      [versionOf(options)]
+      `SELECT path, content_hash, result_json FROM toestub_file_cache
+      WHERE rules_version = ? AND substr(path, 1, ?) = ?`,
+      [versionOf(options), prefix.length, prefix]
     )
     return new Map(
       rows.map(({ path, content_hash, result_json }) => [
-        this.#unscoped(String(path)),
+        String(path).slice(prefix.length),
         { digest: String(content_hash), json: String(result_json) }
       ])
     )
@@ -122,10 +124,6 @@ export class StoredState {
 
   #scope(path: string): string {
     return `${this.#repositoryId}:${path}`
-  }
-
-  #unscoped(path: string): string {
-    return path.startsWith(`${this.#repositoryId}:`) ? path.slice(this.#repositoryId.length + 1) : `\0${path}`
   }
 }
 

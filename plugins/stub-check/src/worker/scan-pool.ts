@@ -74,7 +74,7 @@ export class ScanPool {
     this.#isClosed = true
     const error = stubCheckErrors.create('STB_CLOSED', 'the stub check ends')
     for (const job of this.#queue.splice(0)) job.failed(error)
-    await Promise.all([...this.#threads].map(thread => thread.end(error)))
+    await Promise.all([...this.#threads].map(thread => thread.end()))
   }
 
   #add(
@@ -107,13 +107,7 @@ export class ScanPool {
   }
 
   #start(): ScanThread | null {
-    if (this.#threads.size >= this.#settings().threads) return null
-    const thread = new ScanThread(IDLE_MS, () => {
-      this.#threads.delete(thread)
-      this.#assign()
-    })
-    this.#threads.add(thread)
-    return thread
+    return this.#threads.size >= this.#settings().threads ? null : this.#replacement()
   }
 
   async #run(thread: ScanThread, job: Job): Promise<void> {
@@ -231,7 +225,7 @@ class ScanThread {
     }
   }
 
-  async end(_reason: unknown): Promise<void> {
+  async end(): Promise<void> {
     clearTimeout(this.#idle)
     this.#isEnding = true
     this.#worker.ref()
@@ -253,6 +247,10 @@ class ScanThread {
 
   #startFailure(): unknown {
     const hint = 'run `svc plugins build` on the plugin, or install it again'
+    if (this.#error === null)
+      return stubCheckErrors.create('STB_THREAD_ENDED', 'a thread of the scan did not start within the time per file', {
+        hint: 'raise plugins.stub-check.file_timeout_ms'
+      })
     return stubCheckErrors.create(
       'STB_THREAD_ENDED',
       `a thread of the scan could not start: ${errorMessage(this.#error)}`,
