@@ -13,8 +13,8 @@ export interface ResearchMetric {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-export const MAX_METRIC_SESSION = 512
-export const MAX_METRIC_METADATA_BYTES = 262_144
+const MAX_METRIC_SESSION = 512
+const MAX_METRIC_METADATA_BYTES = 262_144
 const TYPE = /^[A-Za-z0-9_.:-]{1,128}$/
 
 /**

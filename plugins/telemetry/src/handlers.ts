@@ -130,7 +130,7 @@ export function statusHandler(dependencies: Dependencies): Handler<typeof teleme
       pending_bytes: bytes,
       oldest_at: oldest === null ? null : new Date(oldest).toISOString(),
       spool: spool.directory,
-      upload_url: upload_url === undefined ? null : shownUrl(new URL(upload_url)),
+      upload_url: upload_url !== undefined && URL.canParse(upload_url) ? shownUrl(new URL(upload_url)) : null,
       token_set: upload_token !== undefined,
       trace_file: trace?.file ?? null,
       trace_bytes: trace === null ? 0 : await traceBytes(trace.file),
@@ -221,7 +221,7 @@ export function uploadHandler(dependencies: Dependencies): Handler<typeof teleme
       spool,
       url,
       // Another server than the configured one does not receive the token.
-      token: upload_url === undefined || new URL(upload_url).origin === url.origin ? upload_token : undefined,
+      token: isConfigured(url, upload_url) ? upload_token : undefined,
       timeoutMs: upload_timeout_ms,
       dryRun: dry_run,
       mask: text => kernel.mask(text),
@@ -231,6 +231,11 @@ export function uploadHandler(dependencies: Dependencies): Handler<typeof teleme
     if (report.sent > 0) changed()
     return { healthy: report.failed === 0, dry_run, url: shownUrl(url), ...report, failures: [...failures] }
   }
+}
+
+/** True if the URL belongs to the configured server, or none is configured. */
+function isConfigured({ origin }: URL, upload_url: string | undefined): boolean {
+  return upload_url === undefined || (URL.canParse(upload_url) && new URL(upload_url).origin === origin)
 }
 
 function assertOn({ recording }: Settings): void {

@@ -156,12 +156,12 @@ t.test('payloads that the server does not accept stay in the queue, and redirect
 
 t.test('an upload to a server that hangs or drops connections ends, and keeps the payloads', async t => {
   const receiver = await openReceiver(t)
-  receiver.statuses.push(0, -1, 0)
-  const kernel = await openTelemetry(t, { upload_url: receiver.url, upload_timeout_ms: 50 })
+  receiver.statuses.push(0, -1, -1)
+  const kernel = await openTelemetry(t, { upload_url: receiver.url, upload_timeout_ms: 1_000 })
   for (const n of [1, 2, 3, 4, 5]) await kernel.call(telemetryEnqueue, { payload: JSON.stringify({ n }) })
   const report = await kernel.call(telemetryUpload, {})
   t.match(report, { healthy: false, pending: 5, sent: 0, failed: 3, stopped: true })
-  t.match(report.failures, [{ reason: 'no answer within 50 ms' }, { reason: 'ECONNRESET' }, {}])
+  t.match(report.failures, [{ reason: 'no answer within 1000 ms' }, { reason: 'ECONNRESET' }, {}])
   t.match(await kernel.call(telemetryStatus, {}), { pending: 5 })
 })
 
@@ -194,6 +194,18 @@ t.test('another server than the configured one does not receive the token', asyn
   t.match(await kernel.call(telemetryUpload, { url: receiver.url }), { sent: 1 })
   t.notOk(receiver.received[0]?.headers.authorization)
 })
+
+t.test(
+  'an upload URL that cannot be parsed does not hide the state, and no other server receives the token',
+  async t => {
+    const receiver = await openReceiver(t)
+    const kernel = await openTelemetry(t, { upload_url: 'https://[', upload_token: 'secret-token' })
+    await kernel.call(telemetryEnqueue, { payload: '{}' })
+    t.match(await kernel.call(telemetryStatus, {}), { pending: 1, upload_url: null })
+    t.match(await kernel.call(telemetryUpload, { url: receiver.url }), { sent: 1 })
+    t.notOk(receiver.received[0]?.headers.authorization)
+  }
+)
 
 t.test('while telemetry is off, nothing is queued or uploaded', async t => {
   const kernel = await openTelemetry(t, { recording: false, upload_url: 'https://127.0.0.1:1/' })
