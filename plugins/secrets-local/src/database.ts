@@ -127,8 +127,13 @@ async function connect(location: VaultLocation, timeoutMs: number): Promise<Clie
   closeSync(openSync(file, 'a', 0o600))
   const { createClient } = load('@libsql/client/sqlite3') as typeof import('@libsql/client/sqlite3')
   const client = createClient({ url: pathToFileURL(file).href, intMode: 'bigint', timeout: 0 })
-  const { rows } = await client.execute(FOREIGN_TABLE)
-  const table = rows[0]?.name
+  let table: unknown
+  try {
+    table = (await client.execute(FOREIGN_TABLE)).rows[0]?.name
+  } catch (error) {
+    client.close()
+    throw error
+  }
   if (table === undefined) return client
   client.close()
   throw vaultErrors.create('SEV_SHARED_FILE', `the vault ${file} has the table ${table} of another program`, {

@@ -62,6 +62,12 @@ export class Delegations {
     return rows.map(toDelegation)
   }
 
+  /** Returns a delegation, also one that {@link list} leaves out; undefined if there is none. */
+  async find(id: string): Promise<VaultDelegation | undefined> {
+    const row = await this.#row(id)
+    return row === undefined ? undefined : toDelegation(row)
+  }
+
   revocation(id: string): InStatement {
     const now = this.#now()
     return {
@@ -75,10 +81,7 @@ export class Delegations {
   /** Returns the delegation of a token with a right. Throws `SEV_DELEGATION_INVALID`. */
   async check(token: string, scope: DelegationScope, keyOf: () => Promise<Uint8Array>): Promise<VaultDelegation> {
     const [id = ''] = token.split('.')
-    const [row] = await this.#database.read(
-      'SELECT * FROM clavis_agent_delegations WHERE account_id = ? AND delegation_id = ?',
-      [this.#account, id]
-    )
+    const row = await this.#row(id)
     // The same answer for an unknown id and a wrong token.
     if (row === undefined || !isEqual(digest([token]), String(row.token_hash))) throw refuse('it is unknown')
     const delegation = toDelegation(row)
@@ -89,6 +92,14 @@ export class Delegations {
     if (expiresAtMs <= this.#now()) throw refuse(`it expired at ${new Date(expiresAtMs).toISOString()}`)
     if (!scopes.includes(scope)) throw refuse(`it does not include the right to ${scope} ${secret}`)
     return delegation
+  }
+
+  async #row(id: string): Promise<Row | undefined> {
+    const [row] = await this.#database.read(
+      'SELECT * FROM clavis_agent_delegations WHERE account_id = ? AND delegation_id = ?',
+      [this.#account, id]
+    )
+    return row
   }
 
   #seal(

@@ -27,6 +27,8 @@ export interface Surroundings {
 const DEFAULT_FILE = join('.vox', 'clavis_vault.db')
 const LEGACY_URLS = ['SVC_SQL_URL', 'LEGACY_SQL_URL']
 const LEGACY_TOKENS = ['SVC_SQL_TOKEN', 'LEGACY_SQL_AUTH_TOKEN']
+/** Variables of the primary database that also locate the vault. */
+export const LEGACY_VARIABLES: readonly string[] = [...LEGACY_URLS, ...LEGACY_TOKENS]
 const SCHEMES = new Set(['libsql:', 'https:', 'http:', 'wss:', 'ws:'])
 
 /**
@@ -99,7 +101,8 @@ function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== ''
 }
 
-function pathOf(url: string, name: string): string {
+/** Returns the path of a URL `file:…`, as it is written. `name`: setting, for `SEV_LOCATION_INVALID`. */
+export function pathOf(url: string, name: string): string {
   try {
     return url.startsWith('file://') ? fileURLToPath(url) : url.slice('file:'.length)
   } catch {

@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import {
   type KernelAdmin,
   kernelAdmin,
@@ -14,7 +13,7 @@ import {
 } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { VaultDatabase } from './database.ts'
-import { assertSeparate, locationOf, selectedBy } from './location.ts'
+import { assertSeparate, LEGACY_VARIABLES, locationOf, pathOf, selectedBy } from './location.ts'
 import { type Settings, settings } from './settings.ts'
 import { DEFAULT_ACCOUNT, LocalVault } from './vault.ts'
 
@@ -27,7 +26,7 @@ export default definePlugin({
   requires: { kernel: kernelPort, keyring: secretKeyring },
   optional: { admin: kernelAdmin },
   provides: [secretVault, backend],
-  permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true },
+  permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, env: LEGACY_VARIABLES },
   activate(ctx, { kernel, keyring, admin }) {
     const config: Settings = ctx.config
     const policy = secretsPolicy(admin)
@@ -81,7 +80,6 @@ function databaseFiles(admin: KernelAdmin | undefined, project: string, state: s
   const [path, url] = [text('path'), text('url')]
   const files = [join(state, 'store.db')]
   if (path !== undefined) files.push(resolve(project, path))
-  if (url?.startsWith('file://') === true) files.push(fileURLToPath(url))
-  else if (url?.startsWith('file:') === true) files.push(resolve(project, url.slice('file:'.length)))
+  if (url?.startsWith('file:') === true) files.push(resolve(project, pathOf(url, 'plugins.database.url')))
   return files
 }

@@ -1,5 +1,4 @@
 import { vaultErrors } from '@svc/contracts'
-import { defined } from '@svc/plugin-sdk'
 import { deriveKey, digest, type KeyEncryptionKey, rewrapKey, type Sealed, seal, unseal } from './crypto.ts'
 
 const CIPHER_VERSION = 1
@@ -167,6 +166,6 @@ export function tampered({ secret, profile }: RowName, why: string): Error {
   const row = profile === undefined ? secret : `${secret} for the profile ${profile}`
   return vaultErrors.create('SEV_TAMPERED', `the vault's row of ${row}: ${why}`, {
     hint: 'svc secrets versions lists earlier versions; svc secrets set stores the secret again',
-    ...defined({ data: { secret } })
+    data: { secret }
   })
 }

@@ -202,8 +202,8 @@ export class LocalVault implements SecretVault {
   }
 
   async revoke(id: string, by: string): Promise<boolean> {
-    const found = (await this.#delegations.list()).find(each => each.id === id)
-    if (found === undefined) return false
+    const found = await this.#delegations.find(id)
+    if (found === undefined || found.revokedAtMs !== null) return false
     const [result] = await this.#options.database.write([
       this.#delegations.revocation(id),
       ...this.#auditRow(found.secret, 'revoke', by, 'ok', id)

@@ -268,12 +268,21 @@ t.test('a delegation lets an agent use one secret until it ends, and cannot be f
     await client.execute({ sql, args: [row?.[column] as string, delegation.id] })
   }
   t.equal((await vault.getDelegated(token, 'dev')).value, 'swordfish')
+  await client.execute(
+    'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO clavis_agent_delegations ' +
+      "SELECT 'later-' || i, account_id, secret_id, scope_bits, parent_context, child_context, token_hash, issued_at_ms + 1, " +
+      'expires_at_ms, revoked_at_ms, checksum_hash FROM clavis_agent_delegations, n LIMIT 1000'
+  )
+  t.notOk(
+    (await vault.delegations()).some(({ id }) => id === both.delegation.id),
+    'it is no longer listed'
+  )
   t.equal(await vault.revoke(both.delegation.id, 'cli'), true)
   t.equal(await vault.revoke(both.delegation.id, 'cli'), false)
   await t.rejects(vault.getDelegated(both.token, 'dev'), { ...invalid, message: /revoked/ })
   now += 60_000
   await t.rejects(vault.getDelegated(token, 'dev'), { ...invalid, message: /expired/ })
-  t.equal((await vault.delegations()).length, 2)
+  t.equal((await vault.delegations()).length, 1_000)
   await t.rejects(vault.delegate('C', request), { code: 'SEV_UNKNOWN' })
 })
 
