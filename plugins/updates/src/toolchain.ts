@@ -161,7 +161,7 @@ export class Toolchain {
     for (const name of await readdir(join(this.home, 'versions')))
       if (name.startsWith(PARTIAL)) await rm(this.path(name), { recursive: true, force: true })
     for (const name of await readdir(this.home))
-      if (/^current\.[0-9a-f-]{36}$/.test(name)) await rm(join(this.home, name), { force: true })
+      if (/^(?:current|history\.json)\.[0-9a-f-]{36}$/.test(name)) await rm(join(this.home, name), { force: true })
     // A process that was killed after its switch did not record it.
     await this.record()
   }

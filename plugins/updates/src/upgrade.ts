@@ -85,6 +85,7 @@ async function releaseMode(services: UpgradeServices, options: Input, io: Comman
   if (options.rollback) return rollBackRelease(toolchain)
   const { apply, allow_breaking, allow_prerelease, provider, repo, base_url, version, channel } = options
   const used = settings()
+  refuseAddress(provider ?? used.provider, options)
   const choice = { allow_prerelease, ...defined({ provider, repo, base_url, version, channel }) }
   const found = await search(used, choice, current, io.signal)
   const { source, release, newer, breaking } = found
@@ -144,6 +145,16 @@ async function releaseMode(services: UpgradeServices, options: Input, io: Comman
   })
   const { report, lines } = outcome('installed', done.asset, [`installed svc ${done.version}`, ...usage(toolchain)])
   return { report: { ...report, installed_version: done.version }, lines }
+}
+
+/** Throws `UPD_OPTIONS` for an address that the provider does not use. */
+function refuseAddress(provider: Settings['provider'], { repo, base_url }: Input): void {
+  const unused = provider === 'http' ? { '--repo': repo } : { '--base-url': base_url }
+  for (const [name, value] of Object.entries(unused))
+    if (value !== undefined)
+      throw updateErrors.create('UPD_OPTIONS', `${name} does not go with the provider ${provider}`, {
+        hint: 'name the provider with --provider: --base-url is for http, --repo for github and gitlab'
+      })
 }
 
 async function rollBackRelease(toolchain: Toolchain): Promise<Outcome> {

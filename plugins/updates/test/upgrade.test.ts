@@ -220,7 +220,9 @@ t.test('options that would have no effect are refused', async t => {
     { source: 'repo', version: 'v1' },
     { source: 'repo', allow_breaking: true },
     { rollback: true, apply: true },
-    { rollback: true, version: 'v1' }
+    { rollback: true, version: 'v1' },
+    { base_url: 'https://releases.example' },
+    { provider: 'http', version: 'v1', base_url: 'https://releases.example', repo: 'owner/name' }
   ])
     await t.rejects(upgrade(home, {}, flags), { code: 'UPD_OPTIONS' }, JSON.stringify(flags))
 })
