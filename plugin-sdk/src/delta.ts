@@ -133,6 +133,18 @@ export class DeltaLog<Row> {
     return true
   }
 
+  /** Replaces all rows. Equal rows, compared as JSON, are not changes; rows that are missing are removed. */
+  replaceAll(rows: Iterable<Row>, keyOf: (row: Row) => string): void {
+    const kept = new Set<string>()
+    for (const row of rows) {
+      const key = keyOf(row)
+      kept.add(key)
+      const before = this.#rows.get(key)?.row
+      if (before === undefined || JSON.stringify(before) !== JSON.stringify(row)) this.set(key, row)
+    }
+    for (const key of [...this.#rows.keys()]) if (!kept.has(key)) this.remove(key)
+  }
+
   /** Returns the changes since a cursor, at most `limit` rows and removed keys together; `limit` is at least 1. */
   read(since?: string, limit = MAX_LIMIT): Delta<Row> {
     if (!(limit >= 1)) throw new RangeError(`limit is ${limit}; it must be at least 1`)

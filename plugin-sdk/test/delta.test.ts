@@ -41,6 +41,10 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('set' as const), key: keys, value: fc.nat(9) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('remove' as const), key: keys }) },
   {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('replace' as const), rows: fc.dictionary(keys, fc.nat(9)) })
+  },
+  {
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('page' as const),
@@ -62,6 +66,11 @@ t.test('clients that apply pages at any time end with the rows of the log', t =>
           model.set(each.key, each.value)
         } else if (each.kind === 'remove') {
           if (log.remove(each.key) !== model.delete(each.key)) return false
+        } else if (each.kind === 'replace') {
+          const rows = Object.entries(each.rows).map(([key, value]) => ({ key, value }))
+          log.replaceAll(rows, ({ key }) => key)
+          model.clear()
+          for (const { key, value } of rows) model.set(key, value)
         } else (clients[each.client] as Client).read(log, each.limit)
       }
       const rows = JSON.stringify([...model].sort())
@@ -86,6 +95,30 @@ t.test('rows that change thousands of times are sent once', t => {
   client.readAll(log, 2)
   t.same([...client.rows.values()].sort(), [9993, 9994, 9995, 9996, 9997, 9998, 9999])
   t.same(log.read(client.cursor), { cursor: client.cursor, reset: false, upsert: [], remove: [], more: false })
+  t.end()
+})
+
+t.test('rows that are equal when all are replaced are not sent again', t => {
+  const log = new DeltaLog<Row>()
+  const client = new Client()
+  const keyOf = ({ key }: Row): string => key
+  log.replaceAll(
+    [
+      { key: 'a', value: 1 },
+      { key: 'b', value: 2 },
+      { key: 'c', value: 3 }
+    ],
+    keyOf
+  )
+  client.readAll(log, 10)
+  log.replaceAll(
+    [
+      { key: 'a', value: 1 },
+      { key: 'b', value: 9 }
+    ],
+    keyOf
+  )
+  t.match(log.read(client.cursor), { reset: false, upsert: [{ key: 'b', value: 9 }], remove: ['c'] })
   t.end()
 })
 

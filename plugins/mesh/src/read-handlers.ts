@@ -44,29 +44,12 @@ export function leasesHandler(reader: MeshReader): Handler<typeof leasesOperatio
 /** Rows that a feed has sent. They outlive a reload of the plugin only in the page, which then reads all of them again. */
 class Feed<Row> {
   readonly #log = new DeltaLog<Row>()
-  readonly #texts = new Map<string, string>()
   #rows: readonly Row[] | null = null
 
   read(rows: readonly Row[], keyOf: (row: Row) => string, since: string | undefined, limit: number): Delta<Row> {
-    if (rows !== this.#rows) this.#replace(rows, keyOf)
-    return this.#log.read(since, limit)
-  }
-
-  #replace(rows: readonly Row[], keyOf: (row: Row) => string): void {
-    const kept = new Set<string>()
-    for (const row of rows) {
-      const key = keyOf(row)
-      const text = JSON.stringify(row)
-      kept.add(key)
-      if (this.#texts.get(key) === text) continue
-      this.#texts.set(key, text)
-      this.#log.set(key, row)
-    }
-    for (const key of [...this.#texts.keys()].filter(each => !kept.has(each))) {
-      this.#texts.delete(key)
-      this.#log.remove(key)
-    }
+    if (rows !== this.#rows) this.#log.replaceAll(rows, keyOf)
     this.#rows = rows
+    return this.#log.read(since, limit)
   }
 }
 
