@@ -1,41 +1,41 @@
-import { type SecretBackend, SecretServer, type SecretServerAnswer, secretErrors } from '@svc/contracts'
+import {
+  type IssuedToken,
+  type SecretBackend,
+  SecretLogin,
+  SecretServer,
+  type SecretServerAnswer,
+  secretErrors
+} from '@svc/contracts'
 import type { Settings } from './settings.ts'
 
-/** Part of the lifetime of a login after which a new one is made. */
-const RENEW_AT = 0.8
-
 const server = new SecretServer('Infisical')
-
-interface Login {
-  readonly token: string
-  readonly untilMs: number
-}
 
 /** Reads secrets of one project and environment over the HTTP API of Infisical. */
 export class InfisicalBackend implements SecretBackend {
   readonly #settings: Settings
-  readonly #now: () => number
-  #login: Promise<Login> | null = null
+  /** Null with a token, or without both parts of a login. */
+  readonly #login: SecretLogin | null
 
   constructor(settings: Settings, now: () => number = Date.now) {
     this.#settings = settings
-    this.#now = now
+    const { token, client_id: clientId, client_secret: clientSecret } = settings
+    const isUsed = token === undefined && clientId !== undefined && clientSecret !== undefined
+    this.#login = isUsed ? new SecretLogin(() => this.#logIn({ clientId, clientSecret }), now) : null
   }
 
   async resolve(name: string, signal?: AbortSignal): Promise<string> {
-    let answer = await this.#read(name, signal)
-    // The server may have ended the login before its time.
+    const { address, environment, path } = this.#settings
+    const base = server.baseUrl(address)
+    // A URL would lose them as segments of a path.
+    if (name === '.' || name === '..') throw this.#notFound(name)
+    const token = await this.#token(signal)
+    let answer = await this.#read(base, name, token, signal)
     if (answer.status === 401 && this.#login !== null) {
-      this.#login = null
-      answer = await this.#read(name, signal)
+      // The server may have ended the login before its time.
+      await this.#login.end(token)
+      answer = await this.#read(base, name, await this.#token(signal), signal)
     }
-    const { environment, path } = this.#settings
-    if (answer.status === 404)
-      throw secretErrors.create(
-        'SEC_NOT_FOUND',
-        `secret://infisical/${name}: the environment ${environment} has no secret of that name in ${path}`,
-        { hint: 'plugins.secrets-infisical.environment and path select the place' }
-      )
+    if (answer.status === 404) throw this.#notFound(name)
     if (answer.status === 401 || answer.status === 403)
       throw server.unavailable(
         `the server refuses the token with status ${answer.status}`,
@@ -43,50 +43,48 @@ export class InfisicalBackend implements SecretBackend {
       )
     if (answer.status !== 200)
       throw server.unavailable(`status ${answer.status} for ${name}`, 'check the address and the project')
-    const value = (answer.body?.secret as { secretValue?: unknown } | undefined)?.secretValue
+    const { secretValue: value } = (answer.body?.secret ?? {}) as { secretValue?: unknown }
     if (typeof value === 'string') return value
     throw server.unavailable(
-      `the answer for ${name} has no value`,
+      `the answer for ${name} in ${environment}${path} has no value`,
       'check the address; it is that of the server, without /api'
     )
   }
 
-  async #read(name: string, signal?: AbortSignal): Promise<SecretServerAnswer> {
-    const { address, project_id, environment, path, timeout_ms } = this.#settings
-    const base = server.baseUrl(address)
+  async #read(base: string, name: string, token: string, signal?: AbortSignal): Promise<SecretServerAnswer> {
+    const { project_id, environment, path, timeout_ms } = this.#settings
     const query = new URLSearchParams({ environment, secretPath: path })
     if (project_id !== undefined) query.set('workspaceId', project_id)
     const url = `${base}/api/v3/secrets/raw/${encodeURIComponent(name)}?${query}`
-    const headers = { authorization: `Bearer ${await this.#token(base, signal)}` }
-    return server.send(url, { method: 'GET', headers }, timeout_ms, signal)
+    return server.send(url, { method: 'GET', headers: { authorization: `Bearer ${token}` } }, timeout_ms, signal)
   }
 
-  async #token(base: string, signal?: AbortSignal): Promise<string> {
-    const { token, client_id: clientId, client_secret: clientSecret } = this.#settings
+  async #token(signal?: AbortSignal): Promise<string> {
+    const token = this.#settings.token ?? (await this.#login?.token(signal))
     if (token !== undefined) return token
-    if (clientId === undefined || clientSecret === undefined)
-      throw server.unavailable(
-        'neither a token nor both parts of a login are set',
-        'set INFISICAL_TOKEN, or plugins.secrets-infisical.client_id and client_secret'
-      )
-    const known = await this.#login?.catch(() => null)
-    if (known != null && known.untilMs > this.#now()) return known.token
-    const login = this.#logIn(base, { clientId, clientSecret }, signal)
-    this.#login = login
-    login.catch(() => {
-      if (this.#login === login) this.#login = null
-    })
-    return (await login).token
+    throw server.unavailable(
+      'neither a token nor both parts of a login are set',
+      'set INFISICAL_TOKEN, or plugins.secrets-infisical.client_id and client_secret'
+    )
   }
 
-  async #logIn(base: string, credentials: object, signal?: AbortSignal): Promise<Login> {
+  async #logIn(credentials: object): Promise<IssuedToken> {
     const headers = { 'content-type': 'application/json' }
     const request = { method: 'POST', headers, body: JSON.stringify(credentials) }
-    const url = `${base}/api/v1/auth/universal-auth/login`
-    const { status, body } = await server.send(url, request, this.#settings.timeout_ms, signal)
-    const { accessToken: token, expiresIn: seconds } = body ?? {}
-    if (status !== 200 || typeof token !== 'string' || typeof seconds !== 'number')
+    const url = `${server.baseUrl(this.#settings.address)}/api/v1/auth/universal-auth/login`
+    const { status, body } = await server.send(url, request, this.#settings.timeout_ms)
+    const { accessToken: token, expiresIn: lifetimeS } = body ?? {}
+    if (status !== 200 || typeof token !== 'string' || typeof lifetimeS !== 'number')
       throw server.unavailable(`the login failed with status ${status}`, 'check the client id and the client secret')
-    return { token, untilMs: this.#now() + seconds * 1_000 * RENEW_AT }
+    return { token, lifetimeS }
+  }
+
+  #notFound(name: string): Error {
+    const { environment, path } = this.#settings
+    return secretErrors.create(
+      'SEC_NOT_FOUND',
+      `secret://infisical/${name}: the environment ${environment} has no secret of that name in ${path}`,
+      { hint: 'plugins.secrets-infisical.environment and path select the place' }
+    )
   }
 }

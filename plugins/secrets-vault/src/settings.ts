@@ -17,7 +17,8 @@ export const settings = t.object({
   namespace: t.optional(
     t.string({ minLength: 1, pattern: '^\\S+$', 'x-env': 'VAULT_NAMESPACE', description: 'Namespace of all requests.' })
   ),
-  mount: word('secret', 'Mount of the engine KV version 2.'),
+  mount: word('secret', 'Mount of the engine KV.'),
+  kv_version: t.integer({ default: 2, minimum: 1, maximum: 2, description: 'Version of the engine KV at the mount.' }),
   path: word('svc', 'Path whose fields are the secrets. A name PATH#FIELD reads another path.'),
   role_id: secret('VAULT_ROLE_ID', 'Role of the login by AppRole, instead of a token.'),
   secret_id: secret('VAULT_SECRET_ID', 'Secret of the login by AppRole.'),
