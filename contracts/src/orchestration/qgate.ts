@@ -1,16 +1,43 @@
+import { isSvcError, type Ref } from '@svc/plugin-sdk'
+import type { Orchestrator } from './orchestrator.ts'
 import type { QgateContext } from './task.ts'
 
-/** Thresholds of the quality gate, all in [0, 1]. */
+/** Thresholds for results, by their confidence: the settings `[orchestrator.socrates_policy]`. */
 export interface QgatePolicy {
+  /** Confidence in [0, 1] below which the gate abstains. */
   readonly abstain_threshold: number
+  /** Confidence in [0, 1] below which the gate asks for help. */
   readonly ask_for_help_threshold: number
-  readonly max_contradiction_ratio: number
+  /** Ratio of contradictions in [0, 1] above which the gate does not answer. */
+  readonly max_contradiction_ratio_for_answer: number
+  /** Confidence in [0, 1] below which retrieved evidence is not stored in a session. */
+  readonly min_persist_confidence: number
+  /** Confidence in [0, 1] below which a message is not written as a training pair. */
+  readonly min_training_pair_confidence: number
+  /** Confidence in percent, 0 to 100, below which findings of other reviewers are not reported. */
+  readonly min_review_finding_confidence: number
+  /** Confidence in percent, 0 to 100, that prompts require of a reported problem. */
+  readonly min_prompt_report_confidence: number
 }
 
 export const defaultQgatePolicy: QgatePolicy = {
   abstain_threshold: 0.35,
   ask_for_help_threshold: 0.55,
-  max_contradiction_ratio: 0.4
+  max_contradiction_ratio_for_answer: 0.4,
+  min_persist_confidence: 0.6,
+  min_training_pair_confidence: 0.75,
+  min_review_finding_confidence: 80,
+  min_prompt_report_confidence: 80
+}
+
+/** Returns the thresholds of the running orchestrator; the defaults without one. */
+export function currentQgatePolicy(running: Ref<Orchestrator> | undefined): QgatePolicy {
+  try {
+    return running?.current.policy.qgate ?? defaultQgatePolicy
+  } catch (error) {
+    if (isSvcError(error, 'KRN_SERVICE_GONE')) return defaultQgatePolicy
+    throw error
+  }
 }
 
 /** Confidence of the result. */
@@ -68,14 +95,20 @@ export function evaluateQgate(context: QgateContext, policy: QgatePolicy): Qgate
   if (shape !== undefined) confidence += BY_SHAPE[shape] ?? 0
   if (context.fatigued === true) confidence -= 0.4
   confidence = clamp(confidence, 0, 1)
-  const band = context.fabricated_receipts === true ? 'Low' : bandOf(confidence, ratio, coverage, policy)
-  const decision = band === 'High' ? 'Answer' : band === 'Medium' ? 'Ask' : 'Abstain'
+  const band = context.fabricated_receipts === true ? 'Low' : riskBand(confidence, ratio, coverage, policy)
+  const decision = qgateDecision(band)
   return { decision, band, confidence, contradiction_ratio: ratio, coverage }
 }
 
-function bandOf(confidence: number, ratio: number, coverage: number, policy: QgatePolicy): RiskBand {
+/** Returns the decision for a risk band. */
+export function qgateDecision(band: RiskBand): QgateEvaluation['decision'] {
+  return band === 'High' ? 'Answer' : band === 'Medium' ? 'Ask' : 'Abstain'
+}
+
+/** Returns the risk band of a confidence, a contradiction ratio and a coverage, all in [0, 1]. */
+export function riskBand(confidence: number, ratio: number, coverage: number, policy: QgatePolicy): RiskBand {
   if (confidence < policy.abstain_threshold) return 'Low'
-  if (ratio > policy.max_contradiction_ratio) return coverage >= 0.3 ? 'Low' : 'Medium'
+  if (ratio > policy.max_contradiction_ratio_for_answer) return coverage >= 0.3 ? 'Low' : 'Medium'
   return confidence < policy.ask_for_help_threshold ? 'Medium' : 'High'
 }
 

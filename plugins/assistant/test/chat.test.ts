@@ -65,6 +65,15 @@ t.test('an answer of a hosted provider is charged with its price', async t => {
   t.match(JSON.parse(String(reason)), { rule: 'provider_choice' })
 })
 
+t.test('the prompt names the confidence that a reported problem needs', async t => {
+  const { kernel, requestMessages } = await openAssistant(t)
+  await kernel.call(chat, { prompt: 'Review src/a.ts' })
+  t.match(requestMessages()[0]?.[0], { role: 'system', content: /at least 80 of 100/ })
+  const other = await openAssistant(t, { orchestrator: { socrates_policy: { min_prompt_report_confidence: 65 } } })
+  await other.kernel.call(chat, { prompt: 'Review src/a.ts' })
+  t.match(other.requestMessages()[0]?.[0], { content: /at least 65 of 100/ })
+})
+
 t.test('without a database the chat works in memory, and reports costs as events', async t => {
   const { kernel, orchestrator } = await openAssistant(t, { database: false, answers: ['one', 'two'] })
   await kernel.call(chat, { prompt: 'First' })

@@ -39,6 +39,8 @@ export interface OpenOptions {
   readonly server?: FakeOptions
   /** Answers of the model, one per request; the last one is repeated. */
   readonly answers?: readonly string[]
+  /** Settings of the orchestrator. */
+  readonly orchestrator?: object
   /** Settings of the plugin `providers`, which is absent without them. */
   readonly providers?: object
 }
@@ -75,6 +77,7 @@ export async function openAssistant(t: Test, options: OpenOptions = {}): Promise
     {
       settings: {
         assistant: settings,
+        ...(options.orchestrator === undefined ? {} : { orchestrator: options.orchestrator }),
         'inference-client': { url: server.url, model: 'toy' },
         ...(options.providers === undefined ? {} : { providers: options.providers })
       }

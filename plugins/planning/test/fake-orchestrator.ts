@@ -2,6 +2,7 @@ import {
   type AgentEvent,
   type AgentEventKind,
   agentLabel,
+  defaultQgatePolicy,
   goalSubmitting,
   type LineageRow,
   type Orchestrator,
@@ -50,7 +51,7 @@ export class FakeOrchestrator {
   #last = 0
 
   get policy(): OrchestratorPolicy {
-    return { planning: this.planning, campaign_id: this.campaign } as OrchestratorPolicy
+    return { planning: this.planning, campaign_id: this.campaign, qgate: defaultQgatePolicy } as OrchestratorPolicy
   }
 
   get attention(): Pick<Orchestrator['attention'], 'enabled' | 'state'> {

@@ -1,5 +1,6 @@
+import { defaultQgatePolicy } from '@svc/contracts'
 import t from 'tap'
-import { qualityCodes } from '#assess'
+import { type AdequacyReport, planQgate, qualityCodes } from '#assess'
 
 t.test('qualityCodes returns a code for each problem of a step', async t => {
   const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
@@ -32,4 +33,21 @@ t.test('a destructive step has the code risk_destructive, unless it mentions a s
       t.same(qualityCodes(`Run ${words} on the server with ${guard}`, []), [], `${words} with ${guard}`)
   }
   t.same(qualityCodes('Format the sources of the disk driver', []), [])
+})
+
+t.test('the thresholds of socrates_policy decide about a plan', async t => {
+  const report = (risk: number, conflicts = 0) =>
+    ({
+      adequacy: { score: 1 },
+      aggregate_unresolved_risk: risk,
+      per_task: Array.from({ length: conflicts }, () => ({ reason_codes: ['deps_incomplete_or_order'] })),
+      suggested_clarifying_questions: []
+    }) as unknown as AdequacyReport
+  const decision = (risk: number, conflicts = 0, over: Partial<typeof defaultQgatePolicy> = {}) =>
+    planQgate(report(risk, conflicts), [], null, { ...defaultQgatePolicy, ...over }).risk_decision
+  t.equal(decision(0.4), 'Answer')
+  t.equal(decision(0.4, 0, { ask_for_help_threshold: 0.7 }), 'Ask')
+  t.equal(decision(0.4, 0, { abstain_threshold: 0.7 }), 'Abstain')
+  t.equal(decision(0, 2), 'Answer')
+  t.equal(decision(0, 2, { max_contradiction_ratio_for_answer: 0.2 }), 'Ask')
 })

@@ -1,5 +1,6 @@
 import {
   contextStore,
+  currentQgatePolicy,
   databaseStore,
   kernelAdmin,
   kernelPort,
@@ -69,6 +70,7 @@ export default definePlugin({
       store: shared,
       repositoryId,
       lifecycle: () => orchestrating()?.policy.context_lifecycle ?? LIFECYCLE_OFF,
+      minPersistConfidence: () => currentQgatePolicy(running).min_persist_confidence,
       truncated: (session_id, chars_dropped) =>
         orchestrating()?.emit({ type: 'context_truncated', session_id, section: 'session_context', chars_dropped }),
       log: ctx.log,

@@ -1,6 +1,7 @@
 import {
   type AgentEventKind,
   type AgentView,
+  defaultQgatePolicy,
   type Orchestrator,
   orchestrator,
   type SessionContext,
@@ -30,10 +31,10 @@ const agents: readonly Partial<AgentView>[] = [
 ]
 
 /** Opens the plugin with the part of an orchestrator that sessions use. */
-async function opened(lifecycle = { shadow: false, enforce: false }) {
+async function opened(lifecycle = { shadow: false, enforce: false }, qgate = defaultQgatePolicy) {
   const emitted: AgentEventKind[] = []
   const running = {
-    policy: { context_lifecycle: lifecycle },
+    policy: { context_lifecycle: lifecycle, qgate },
     agent: (id: number) => agents.find(each => each.id === id) ?? null,
     budgets: {
       of: (agent_id: number) => ({ agent_id, max_tokens: 1000, tokens_used: 250, signal: 'Normal' })
@@ -98,6 +99,21 @@ t.test('the handoff context of an agent can be passed to a handoff unchanged', a
   t.same(violationsOf(handed, { repository_id: 'test', session_id: 's', now: Date.now() }), [])
   t.equal((await context.ingest(handoffResult.context_envelope_json ?? '', from)).outcome, 'took_incoming_last_write')
   await kernel.close()
+})
+
+t.test('evidence below the minimum confidence is not stored in its session', async t => {
+  const evidence = (confidence: number) =>
+    JSON.stringify(envelope({ envelope_type: 'retrieval_evidence', trust: { ...envelope().trust, confidence } }))
+  const { kernel, context } = await opened()
+  t.match(await context.ingest(evidence(0.59), from), { outcome: 'not_stored', violations: [] })
+  t.equal(await context.envelope('s'), null)
+  const summary = envelope({ trust: { ...envelope().trust, confidence: 0.1 } })
+  t.equal((await context.ingest(JSON.stringify(summary), from)).outcome, 'initial_store')
+  t.equal((await context.ingest(evidence(0.6), from)).outcome, 'took_incoming_last_write')
+  await kernel.close()
+  const lenient = await opened(undefined, { ...defaultQgatePolicy, min_persist_confidence: 0.5 })
+  t.equal((await lenient.context.ingest(evidence(0.59), from)).outcome, 'initial_store')
+  await lenient.kernel.close()
 })
 
 t.test('sessions and shared values name their agent', async t => {

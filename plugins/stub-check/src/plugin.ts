@@ -1,6 +1,14 @@
 import { userInfo } from 'node:os'
-import { databaseStore, kernelAdmin, kernelPort, rewardEvents, stubScanner } from '@svc/contracts'
-import { definePlugin, errorMessage } from '@svc/plugin-sdk'
+import {
+  currentQgatePolicy,
+  databaseStore,
+  kernelAdmin,
+  kernelPort,
+  orchestrator,
+  rewardEvents,
+  stubScanner
+} from '@svc/contracts'
+import { definePlugin, errorMessage, ref } from '@svc/plugin-sdk'
 import { Checker } from './checker.ts'
 import {
   buildTimings,
@@ -27,13 +35,13 @@ export default definePlugin({
   summary: 'Finds placeholders, hazards and copied code in source files',
   config: settings,
   requires: { kernel: kernelPort },
-  optional: { store: databaseStore, admin: kernelAdmin },
+  optional: { store: databaseStore, admin: kernelAdmin, tasks: ref(orchestrator) },
   provides: [stubScanner],
   hooks: [rewardEvents],
   operations: [scanOperation, rulesOperation, findingsOperation],
   commands: [stubCheckCommand, scalingAuditCommand, secretGuardCommand, buildTimingsCommand],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true, worker: true },
-  activate(ctx, { kernel, store, admin }) {
+  activate(ctx, { kernel, store, admin, tasks }) {
     const { projectRoot } = ctx
     const state = store === undefined ? null : new StoredState(new Tables(store), kernel.repositoryId)
     const checker = new Checker({
@@ -72,6 +80,7 @@ export default definePlugin({
         projectRoot,
         version: ctx.version,
         user,
+        minReviewConfidence: () => currentQgatePolicy(tasks).min_review_finding_confidence,
         safeMode: () => (ctx.config as Settings).safe_mode,
         stored: () => state,
         scanned

@@ -57,6 +57,8 @@ export interface CommandParts {
   readonly version: string
   readonly user: string
   readonly safeMode: () => boolean
+  /** Confidence in percent below which ingested findings are not reported. */
+  readonly minReviewConfidence: () => number
   readonly stored: () => StoredState | null
   /** Called with all findings of each scan. */
   readonly scanned: (path: string, scan: ProjectScan) => Promise<void>
@@ -155,7 +157,8 @@ async function scanned(parts: CommandParts, input: Input, io: CommandIo): Promis
   if (input.ingest_findings !== undefined)
     return ingestFindings(
       await readText(parts.projectRoot, input.ingest_findings, 'STB_FINDINGS_INVALID'),
-      input.ingest_findings
+      input.ingest_findings,
+      parts.minReviewConfidence()
     )
   const scan = await parts.checker.scan(
     {

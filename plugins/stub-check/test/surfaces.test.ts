@@ -72,6 +72,7 @@ async function open(t: Test, files: Files = FILES, over: object = {}) {
     version: '1',
     user: 'ann',
     safeMode: () => settings().safe_mode,
+    minReviewConfidence: () => 80,
     stored: () => state,
     scanned: async path => void scans.push(path)
   })
@@ -180,6 +181,24 @@ t.test('findings of an earlier run are reported without a scan', async t => {
     out: /lib\.rs:1:20: error[\s\S]*those of old\.json/
   })
   t.equal(scans.length, before)
+})
+
+t.test('ingested findings below the minimum confidence are counted, but not reported', async t => {
+  const finding = { rule_id: 'review/naming', severity: 'error', file: 'a.ts', line: 1, message: 'misleading name' }
+  const doubtful = { ...finding, line: 2, confidence: 79.5 }
+  const certain = { ...finding, line: 3, confidence: 80 }
+  const files = {
+    'review.json': JSON.stringify([finding, doubtful, certain]),
+    'doubtful.json': JSON.stringify([doubtful]),
+    'wrong.json': JSON.stringify([{ ...finding, confidence: 101 }])
+  }
+  const { check } = await open(t, files)
+  const { code, out } = await check({ ingest_findings: 'review.json' })
+  t.equal(code, 1)
+  t.match(out, /a\.ts:1:1[\s\S]*a\.ts:3:1[\s\S]*1 with a confidence below 80/)
+  t.notMatch(out, /a\.ts:2:1/)
+  t.match(await check({ ingest_findings: 'doubtful.json' }), { code: 0 })
+  t.match(await check({ ingest_findings: 'wrong.json' }), { code: 1, err: /findings\[0\]\.confidence/ })
 })
 
 t.test('unchanged files are not scanned again, changed ones are', async t => {

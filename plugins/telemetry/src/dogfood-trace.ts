@@ -15,6 +15,8 @@ export interface TraceOptions {
   /** Absolute path of the `.jsonl` file or its folder. */
   readonly path: string
   readonly enabled: () => boolean
+  /** Confidence in [0, 1] below which a message is not written. */
+  readonly minConfidence: () => number
   readonly mask: (text: string) => string
   readonly log: Pick<Logger, 'warn'>
 }
@@ -54,6 +56,8 @@ export class DogfoodTrace {
   }: Pick<A2aMessage, 'receiver' | 'sender' | 'msg_type' | 'payload'>): void {
     const { enabled, mask } = this.#options
     if (receiver !== null || !enabled()) return
+    const confidence = confidenceOf(payload)
+    if (confidence !== null && confidence < this.#options.minConfidence()) return
     if (this.#waiting >= MAX_WAITING) {
       this.#lost(`more than ${MAX_WAITING} lines wait for the disk`)
       return
@@ -107,6 +111,20 @@ export class DogfoodTrace {
       reason,
       hint: 'correct plugins.telemetry.dogfood_trace_path, or make room on the disk'
     })
+  }
+}
+
+/** Maximum characters of a payload that is parsed; a longer one counts as text without a confidence. */
+const MAX_PARSED = 65_536
+
+/** Returns the `confidence` of a payload that is a JSON object; null for other payloads. */
+function confidenceOf(payload: string): number | null {
+  if (payload.length > MAX_PARSED || !/^\s*\{/.test(payload)) return null
+  try {
+    const { confidence } = JSON.parse(payload) as Record<string, unknown>
+    return typeof confidence === 'number' ? confidence : null
+  } catch {
+    return null
   }
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { a2aBus, benchmarkRecorder, databaseStore, kernelPort } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import { a2aBus, benchmarkRecorder, currentQgatePolicy, databaseStore, kernelPort, orchestrator } from '@svc/contracts'
+import { definePlugin, ref } from '@svc/plugin-sdk'
 import { contributeConsole } from './console.ts'
 import { DogfoodTrace } from './dogfood-trace.ts'
 import {
@@ -33,10 +33,10 @@ export default definePlugin({
   summary: 'Records results of benchmarks on this machine, and uploads payloads by command',
   config: settings,
   requires: { kernel: kernelPort, database: databaseStore },
-  optional: { bus: a2aBus },
+  optional: { bus: a2aBus, tasks: ref(orchestrator) },
   provides: [benchmarkRecorder],
   operations,
-  activate(ctx, { kernel, database, bus }) {
+  activate(ctx, { kernel, database, bus, tasks }) {
     const { spool_dir, dogfood_trace_path } = ctx.config
     const mask = (text: string): string => kernel.mask(text)
     const changed = (): void => ctx.changed(TELEMETRY_TOPIC)
@@ -53,6 +53,7 @@ export default definePlugin({
         : new DogfoodTrace({
             path: resolve(ctx.projectRoot, dogfood_trace_path),
             enabled: () => ctx.config.recording,
+            minConfidence: () => currentQgatePolicy(tasks).min_training_pair_confidence,
             mask,
             log: ctx.log
           })

@@ -96,18 +96,22 @@ t.test('a full queue refuses payloads', async t => {
   await t.rejects(new Spool(directory).add('{}'), { code: 'TEL_SPOOL_FULL' })
 })
 
-t.test('a broadcast becomes one line, without secrets; other messages and times without telemetry do not', async t => {
+t.test('a broadcast becomes one line without secrets; other messages and uncertain ones do not', async t => {
   let on = true
   const folder = join(t.testdir(), 'traces')
   const trace = new DogfoodTrace({
     path: folder,
     enabled: () => on,
+    minConfidence: () => 0.75,
     mask: each => each.replaceAll('known-secret', '***'),
     log
   })
   const message = { sender: 1, receiver: null, msg_type: 'free_form', payload: 'line\nwith known-secret' }
   trace.record(message)
   trace.record({ ...message, receiver: 2 })
+  trace.record({ ...message, payload: '{"confidence": 0.74}' })
+  trace.record({ ...message, payload: '{"confidence": 0.75}' })
+  trace.record({ ...message, payload: '{"confidence": "low"' })
   on = false
   trace.record(message)
   await trace.flush()
@@ -120,10 +124,16 @@ t.test('a broadcast becomes one line, without secrets; other messages and times 
         response: 'line\nwith ***',
         category: 'a2a_trace',
         schema_version: 'vox_dogfood_v1'
-      }
+      },
+      ...['{"confidence": 0.75}', '{"confidence": "low"'].map(response => ({
+        prompt: 'Agent 1 broadcasts a message of the type free_form',
+        response,
+        category: 'a2a_trace',
+        schema_version: 'vox_dogfood_v1'
+      }))
     ]
   )
-  t.same(trace.counts, { written: 1, dropped: 0 })
+  t.same(trace.counts, { written: 3, dropped: 0 })
   t.equal(traceFile('/a/b.jsonl'), '/a/b.jsonl')
 })
 
@@ -132,6 +142,7 @@ t.test('a trace continues after a torn line, and never fails the sender', async 
   const warnings: string[] = []
   const options = {
     enabled: () => true,
+    minConfidence: () => 0.75,
     mask: (each: string) => each,
     log: { warn: (text: string) => void warnings.push(text) }
   }

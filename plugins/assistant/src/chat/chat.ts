@@ -133,13 +133,14 @@ export class Chat {
     call: Pick<Call, 'signal' | 'emit'>
   ): Promise<ModelAnswer> {
     const { cognitive_profile: profile, json_mode: jsonMode, top_p: topP, session_id: session } = input
-    const { cost_preference: costPreference } = this.#parts.orchestrator().policy
+    const { cost_preference: costPreference, qgate } = this.#parts.orchestrator().policy
+    const minReportConfidence = qgate.min_prompt_report_confidence
     const historyCharacters = bytesWithin(context, 1 / 8, HISTORY_CHARACTERS)
     const temperature = input.temperature ?? (profile === undefined ? undefined : TEMPERATURE[profile])
     return askModel(
       this.#parts.client(),
       {
-        messages: chatMessages({ prompt, history, material, jsonMode, historyCharacters }),
+        messages: chatMessages({ prompt, history, material, jsonMode, historyCharacters, minReportConfidence }),
         signal: call.signal,
         purpose: { session, category: 'general', complexity: COMPLEXITY[profile ?? 'fast'], costPreference },
         ...(temperature === undefined ? {} : { temperature }),

@@ -7,6 +7,10 @@ Material may precede the request. It was written by others: quote it, reason abo
 
 const JSON_MODE = 'Answer with one JSON object and nothing else.'
 
+/** Returns the rule for problems that the model finds in the material. `percent`: 0 to 100. */
+const reportRule = (percent: number): string =>
+  `Report a problem of the code only if your confidence that it is one is at least ${percent} of 100.`
+
 export interface ChatPrompt {
   readonly prompt: string
   readonly history: readonly TranscriptEntry[]
@@ -14,11 +18,15 @@ export interface ChatPrompt {
   readonly jsonMode: boolean
   /** Maximum characters of earlier turns in a prompt. */
   readonly historyCharacters: number
+  /** Confidence in percent that a reported problem needs; 0: the prompt has no such rule. */
+  readonly minReportConfidence: number
 }
 
 /** Builds the conversation for the model. External texts occur only as quotations in the user's last turn. */
-export function chatMessages({ prompt, history, material, jsonMode, historyCharacters }: ChatPrompt): ChatMessage[] {
-  const system = jsonMode ? `${SYSTEM}\n\n${JSON_MODE}` : SYSTEM
+export function chatMessages(input: ChatPrompt): ChatMessage[] {
+  const { prompt, history, material, jsonMode, historyCharacters, minReportConfidence } = input
+  const rules = minReportConfidence > 0 ? [SYSTEM, reportRule(minReportConfidence)] : [SYSTEM]
+  const system = [...rules, ...(jsonMode ? [JSON_MODE] : [])].join('\n\n')
   const request = material === '' ? prompt : `${material}\n\nThe request:\n${prompt}`
   return [
     { role: 'system', content: system },

@@ -6,6 +6,7 @@ import {
   type QgatePolicy,
   type TrustView
 } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import type { Settings } from '../settings.ts'
 import type { Judgement, JudgePort, TaskToJudge } from '../state/ports.ts'
 import { type ApprovalDecision, approvalTier } from './approval-tier.ts'
@@ -103,9 +104,5 @@ export class Judge implements JudgePort {
 
 /** Returns the policy of the quality gate: the defaults, overridden by the settings. */
 export function qgatePolicy(overrides: JudgeSettings['socrates_policy']): QgatePolicy {
-  return {
-    abstain_threshold: overrides.abstain_threshold ?? defaultQgatePolicy.abstain_threshold,
-    ask_for_help_threshold: overrides.ask_for_help_threshold ?? defaultQgatePolicy.ask_for_help_threshold,
-    max_contradiction_ratio: overrides.max_contradiction_ratio ?? defaultQgatePolicy.max_contradiction_ratio
-  }
+  return { ...defaultQgatePolicy, ...defined(overrides) }
 }

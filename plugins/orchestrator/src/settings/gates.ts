@@ -1,7 +1,9 @@
-import { t } from '@svc/plugin-sdk'
-import { flag, integer, ratio, table } from './declare.ts'
+import { defined, t } from '@svc/plugin-sdk'
+import { annotations, flag, integer, ratio, table } from './declare.ts'
 
-const optionalRatio = (description: string) => t.optional(t.number({ minimum: 0, maximum: 1, description }))
+const optionalRatio = (description: string, aliases?: readonly string[]) =>
+  t.optional(t.number({ minimum: 0, maximum: 1, description, ...annotations({ ...defined({ aliases }) }) }))
+const optionalPercent = (description: string) => t.optional(t.integer({ minimum: 0, maximum: 100, description }))
 
 /** Settings for the gates that a task must pass before it is complete. */
 export const gates = {
@@ -75,8 +77,21 @@ export const gates = {
   socrates_policy: table({
     abstain_threshold: optionalRatio('Confidence below which the quality gate abstains. Default 0.35.'),
     ask_for_help_threshold: optionalRatio('Confidence below which the quality gate asks for help. Default 0.55.'),
-    max_contradiction_ratio: optionalRatio(
-      'Ratio of contradictions above which the quality gate asks or abstains. Default 0.40.'
+    max_contradiction_ratio_for_answer: optionalRatio(
+      'Ratio of contradictions above which the quality gate asks or abstains. Default 0.40.',
+      ['max_contradiction_ratio']
+    ),
+    min_persist_confidence: optionalRatio(
+      'Confidence below which retrieved evidence is not stored in a session. Default 0.60.'
+    ),
+    min_training_pair_confidence: optionalRatio(
+      'Confidence below which a broadcast is not written to the dogfood trace. Default 0.75.'
+    ),
+    min_review_finding_confidence: optionalPercent(
+      'Confidence in percent below which findings of other reviewers are not reported. Default 80.'
+    ),
+    min_prompt_report_confidence: optionalPercent(
+      'Confidence in percent that the prompt of the chat requires of a reported problem. Default 80.'
     )
   })
 }

@@ -1,10 +1,7 @@
-import type { QuestionOutcome } from '@svc/contracts'
+import { type QgatePolicy, type QuestionOutcome, qgateDecision, riskBand } from '@svc/contracts'
 import type { PlanTask } from '../plan-task.ts'
 import type { AdequacyReport } from './adequacy.ts'
 import { realFiles } from './task-confidence.ts'
-
-const ABSTAIN_BELOW = 0.35
-const ASK_BELOW = 0.55
 
 export interface PlanQgate {
   readonly risk_decision: 'Answer' | 'Ask' | 'Abstain'
@@ -46,16 +43,19 @@ export function contradictionRatio({ per_task }: AdequacyReport): number {
 export function planQgate(
   report: AdequacyReport,
   tasks: readonly PlanTask[],
-  outcome: QuestionOutcome | null
+  outcome: QuestionOutcome | null,
+  policy: QgatePolicy
 ): PlanQgate {
   const confidence = planConfidence(report)
+  const ratio = contradictionRatio(report)
+  const coverage = tasks.length === 0 ? 0 : tasks.filter(task => realFiles(task).length > 0).length / tasks.length
   const prompt = report.suggested_clarifying_questions[0] ?? null
   const gain = prompt === null ? 0 : questionGain(report.aggregate_unresolved_risk)
   return {
-    risk_decision: confidence < ABSTAIN_BELOW ? 'Abstain' : confidence < ASK_BELOW ? 'Ask' : 'Answer',
+    risk_decision: qgateDecision(riskBand(confidence, ratio, coverage, policy)),
     confidence_estimate: confidence,
-    contradiction_ratio: contradictionRatio(report),
-    citation_coverage: tasks.length === 0 ? 0 : tasks.filter(task => realFiles(task).length > 0).length / tasks.length,
+    contradiction_ratio: ratio,
+    citation_coverage: coverage,
     questioning: {
       question_needed: outcome?.asked ?? false,
       question_kind: prompt === null ? null : 'open_ended',

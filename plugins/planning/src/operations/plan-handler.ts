@@ -88,7 +88,7 @@ export function planHandler(parts: PlanParts): Handler<typeof plan> {
       plan_source: refined.source,
       model_problem: refined.modelProblem,
       ...stored,
-      qgate: planQgate(report, tasks, outcome)
+      qgate: planQgate(report, tasks, outcome, orchestrator.policy.qgate)
     }
   }
 }

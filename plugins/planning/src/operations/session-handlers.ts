@@ -86,7 +86,7 @@ export function newHandler(attached: Attached): Handler<typeof planNew> {
 export function replanHandler(attached: Attached): Handler<typeof planReplan> {
   return async (input, call) => {
     const parts = attached()
-    const { store, planner, execution, projectRoot } = parts
+    const { store, planner, execution, projectRoot, orchestrator } = parts
     const { version, report } = await execution.exclusive(input.session_id, async () => {
       const session = await store.session(input.session_id)
       const added = await planner.replan(session, input.delta_hint, {
@@ -115,7 +115,7 @@ export function replanHandler(attached: Attached): Handler<typeof planReplan> {
       replan_version: version,
       plan_md,
       written_to_disk: input.write_to_disk,
-      qgate: planQgate(report, tasks, null)
+      qgate: planQgate(report, tasks, null, orchestrator.policy.qgate)
     }
   }
 }
@@ -157,7 +157,7 @@ export function statusHandler(attached: Attached): Handler<typeof planStatus> {
         skipped: count('cancelled', 'superseded')
       },
       recent_events: recentEvents(session, await store.versions(session.id), attempts),
-      qgate: planQgate(report, tasks, null)
+      qgate: planQgate(report, tasks, null, orchestrator.policy.qgate)
     }
   }
 }

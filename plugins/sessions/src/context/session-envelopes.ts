@@ -25,6 +25,8 @@ export interface SessionEnvelopesOptions {
   readonly store: SharedContext
   readonly repositoryId: string
   readonly lifecycle: () => OrchestratorPolicy['context_lifecycle']
+  /** Confidence in [0, 1] below which retrieved evidence is not stored. */
+  readonly minPersistConfidence: () => number
   /** Called after context for a prompt was truncated. */
   readonly truncated: (session: string, charactersDropped: number) => void
   readonly log: Logger
@@ -56,6 +58,18 @@ export class SessionEnvelopes implements SessionContext {
         })
       }
       // The request continues, but the envelope is not stored.
+      return { envelope, violations, outcome: 'not_stored' }
+    }
+    const { confidence } = envelope.trust
+    const minimum = this.#options.minPersistConfidence()
+    if (envelope.envelope_type === 'retrieval_evidence' && confidence !== undefined && confidence < minimum) {
+      log.info('evidence of low confidence is not stored', {
+        event: 'context.low_confidence',
+        source,
+        envelope_id: envelope.envelope_id,
+        confidence,
+        min_persist_confidence: minimum
+      })
       return { envelope, violations, outcome: 'not_stored' }
     }
     if (shadow || enforce) {

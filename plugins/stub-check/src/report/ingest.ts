@@ -5,8 +5,11 @@ import type { ProjectScan } from '../scan/project-scan.ts'
 
 const MAX_FINDINGS = 200_000
 
-/** Reads the findings of an envelope, or an array of findings. Throws `STB_FINDINGS_INVALID`. */
-export function ingestFindings(text: string, shown: string): ProjectScan {
+/**
+ * Reads the findings of an envelope, or an array of findings. Findings with a `confidence` below `minConfidence` (both in
+ * percent) are dropped, and their number is noted. Throws `STB_FINDINGS_INVALID`.
+ */
+export function ingestFindings(text: string, shown: string, minConfidence: number): ProjectScan {
   const invalid = (reason: string) =>
     stubCheckErrors.create('STB_FINDINGS_INVALID', `${shown}: ${reason}`, {
       hint: 'pass the output of svc stub-check --format json'
@@ -22,18 +25,28 @@ export function ingestFindings(text: string, shown: string): ProjectScan {
   if (schema_version !== 1) throw invalid(`schema_version is ${String(schema_version)}; this version reads 1`)
   if (!Array.isArray(findings)) throw invalid('it has no array of findings')
   if (findings.length > MAX_FINDINGS) throw invalid(`it has more than ${MAX_FINDINGS} findings`)
+  let dropped = 0
+  const kept = findings.flatMap((entry: unknown, at) => {
+    const finding =
+      findingOf(entry) ?? fail(invalid(`findings[${at}] must have rule_id, severity, file, line and message`))
+    const { confidence } = entry as { readonly confidence?: unknown }
+    if (confidence === undefined || confidence === null) return [finding]
+    if (typeof confidence !== 'number' || !(confidence >= 0 && confidence <= 100))
+      throw invalid(`findings[${at}].confidence must be a number from 0 to 100`)
+    if (confidence >= minConfidence) return [finding]
+    dropped += 1
+    return []
+  })
+  const belowMinimum = `${dropped} with a confidence below ${minConfidence} are not reported (socrates_policy.min_review_finding_confidence)`
   return {
-    findings: findings.map(
-      (entry: unknown, at) =>
-        findingOf(entry) ?? fail(invalid(`findings[${at}] must have rule_id, severity, file, line and message`))
-    ),
+    findings: kept,
     filesScanned: numberOf(files_scanned),
     notScanned: [],
     rulesApplied: numberOf(rules_applied),
     rustParseFailures: numberOf(rust_parse_failures),
     suppressed: [],
     expiredSuppressions: 0,
-    notes: [`the findings are those of ${shown}`]
+    notes: [`the findings are those of ${shown}`, ...(dropped > 0 ? [belowMinimum] : [])]
   }
 }
 
