@@ -15,6 +15,8 @@ export class InfisicalBackend implements SecretBackend {
   readonly #settings: Settings
   /** Null with a token, or without both parts of a login. */
   readonly #login: SecretLogin | null
+  /** Whether the server is older than version 4 of the API. */
+  #isLegacy = false
 
   constructor(settings: Settings, now: () => number = Date.now) {
     this.#settings = settings
@@ -43,7 +45,12 @@ export class InfisicalBackend implements SecretBackend {
       )
     if (answer.status !== 200)
       throw server.unavailable(`status ${answer.status} for ${name}`, 'check the address and the project')
-    const { secretValue: value } = (answer.body?.secret ?? {}) as { secretValue?: unknown }
+    const { secretValue: value, secretValueHidden: isHidden } = (answer.body?.secret ?? {}) as Record<string, unknown>
+    if (isHidden === true)
+      throw server.unavailable(
+        `the token may see that ${name} exists, but not its value`,
+        'use a token with the right to read values'
+      )
     if (typeof value === 'string') return value
     throw server.unavailable(
       `the answer for ${name} in ${environment}${path} has no value`,
@@ -51,11 +58,25 @@ export class InfisicalBackend implements SecretBackend {
     )
   }
 
+  /** Reads with version 4 of the API, or with version 3 on servers that have no other. */
   async #read(base: string, name: string, token: string, signal?: AbortSignal): Promise<SecretServerAnswer> {
-    const { project_id, environment, path, timeout_ms } = this.#settings
-    const query = new URLSearchParams({ environment, secretPath: path })
-    if (project_id !== undefined) query.set('workspaceId', project_id)
-    const url = `${base}/api/v3/secrets/raw/${encodeURIComponent(name)}?${query}`
+    const { project_id, environment, path } = this.#settings
+    const place = { environment, secretPath: path }
+    const get = (route: string, query: Record<string, string>): Promise<SecretServerAnswer> =>
+      this.#get(`${base}/api/${route}/${encodeURIComponent(name)}?${new URLSearchParams(query)}`, token, signal)
+    if (project_id !== undefined && !this.#isLegacy) {
+      const answer = await get('v4/secrets', { ...place, projectId: project_id, viewSecretValue: 'true' })
+      if (!isRouteMissing(answer)) return answer
+    }
+    // Only version 3 takes the project from the service token.
+    const project = project_id === undefined ? {} : { workspaceId: project_id }
+    const answer = await get('v3/secrets/raw', { ...place, ...project })
+    this.#isLegacy = !isRouteMissing(answer)
+    return answer
+  }
+
+  #get(url: string, token: string, signal?: AbortSignal): Promise<SecretServerAnswer> {
+    const { timeout_ms } = this.#settings
     return server.send(url, { method: 'GET', headers: { authorization: `Bearer ${token}` } }, timeout_ms, signal)
   }
 
@@ -87,4 +108,9 @@ export class InfisicalBackend implements SecretBackend {
       { hint: 'plugins.secrets-infisical.environment and path select the place' }
     )
   }
+}
+
+/** Whether the server does not know the route. An answer about a secret has the id of the request. */
+function isRouteMissing({ status, body }: SecretServerAnswer): boolean {
+  return status === 404 && body?.reqId === undefined
 }
