@@ -18,6 +18,10 @@ export const inferenceErrors = errorTable({
   },
   INF_CONTEXT_EXCEEDED: { message: 'The prompt does not fit into the context of the model.', status: 400 },
   INF_DEVICE_UNAVAILABLE: { message: 'The requested device is not available.', status: 400 },
+  INF_EXPERIMENTAL_OPTIMIZER: {
+    message: 'The adapter was trained with an experimental optimizer, which is not allowed.',
+    status: 409
+  },
   INF_GPU_ABSENT: { message: 'The machine has no NVIDIA GPU that could use the CUDA provider.', status: 409 },
   INF_LOAD_CANCELLED: { message: 'The caller cancelled the load of a model or an adapter.', status: 499 },
   INF_MERGE_EXISTS: { message: 'The file of the merged weights exists.', status: 409 },

@@ -57,6 +57,12 @@ export default definePlugin({
       maximum: 64,
       default: 8
     }),
+    experimental_optimizer: t.boolean({
+      description: 'Whether adapters that were trained in an optimizer experiment mode may be merged.',
+      default: false,
+      'x-env': 'SVC_MODELS_EXPERIMENTAL_OPTIMIZER',
+      'x-env-type': 'truthy'
+    }),
     ...gpuSettings
   }),
   provides: [inferenceEngine],
@@ -86,7 +92,11 @@ export default definePlugin({
     ctx.command(installCommand.command, runInstall(provider))
     ctx.command(
       mergeCommand.command,
-      runMerge({ runtime: () => engine.openRuntime(), threads: () => engine.threads() })
+      runMerge({
+        runtime: () => engine.openRuntime(),
+        threads: () => engine.threads(),
+        experimental: () => config.experimental_optimizer
+      })
     )
     return () => engine.close()
   }

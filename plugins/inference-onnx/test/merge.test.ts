@@ -23,7 +23,8 @@ async function copyOf(t: Test): Promise<string> {
 async function opened(t: Test) {
   const engine = await openEngine(t)
   const common = { runtime: engine.openRuntime(), threads: 1 }
-  const merge = (options: Omit<MergeOptions, 'runtime' | 'threads'>) => mergeAdapter({ ...common, ...options })
+  const merge = (options: Omit<MergeOptions, 'runtime' | 'threads' | 'experimental'> & Partial<MergeOptions>) =>
+    mergeAdapter({ experimental: false, ...common, ...options })
   const logits = async (runDirectory: string, adapter?: string): Promise<Float32Array[]> => {
     const model = await engine.load({ runDirectory, quantization: 'none' })
     t.teardown(() => model.close())
@@ -223,4 +224,20 @@ t.test('an exported graph takes no adapter', async t => {
   await cp(join(fixtures, 'exported', 'optimum'), runDirectory, { recursive: true })
   const merging = merge({ runDirectory, adapter: join(fixtures, 'peft', 'all-linear') })
   await t.rejects(merging, { code: 'INF_ADAPTER_INVALID', message: /exported graph/ })
+})
+
+t.test('an adapter of an optimizer experiment is merged only with the guard', async t => {
+  const folder = await copyOf(t)
+  const { merge } = await opened(t)
+  const manifest = join(folder, 'training_manifest.json')
+  await writeFile(manifest, '{"optimizer_experiment_mode": "muon"}')
+  await t.rejects(merge({ runDirectory: folder }), { code: 'INF_EXPERIMENTAL_OPTIMIZER', message: /"muon"/ })
+  t.notOk((await readdir(folder)).includes('merged.safetensors'))
+  await writeFile(manifest, '{')
+  await t.rejects(merge({ runDirectory: folder }), { code: 'INF_RUN_DIR_MALFORMED' })
+  await writeFile(manifest, '{"optimizer_experiment_mode": "off"}')
+  await merge({ runDirectory: folder })
+  await writeFile(manifest, '{"optimizer_experiment_mode": "muon"}')
+  await merge({ runDirectory: folder, replace: true, experimental: true })
+  t.ok((await readdir(folder)).includes('merged.safetensors'))
 })

@@ -30,10 +30,11 @@ export interface MergeParts {
   /** Opens ONNX Runtime on its first call. */
   readonly runtime: () => Runtime
   readonly threads: () => Promise<number>
+  readonly experimental: () => boolean
 }
 
 /** Returns the command handler, which reports each tensor on standard error. */
-export function runMerge({ runtime, threads }: MergeParts): CommandHandler {
+export function runMerge({ runtime, threads, experimental }: MergeParts): CommandHandler {
   return async (given, io) => {
     const { run_directory: runDirectory, adapter, output, replace } = given as unknown as MergeInput
     const merged = await mergeAdapter({
@@ -41,6 +42,7 @@ export function runMerge({ runtime, threads }: MergeParts): CommandHandler {
       adapter,
       output,
       replace,
+      experimental: experimental(),
       runtime: runtime(),
       threads: await threads(),
       signal: io.signal,

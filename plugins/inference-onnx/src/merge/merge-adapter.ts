@@ -9,6 +9,7 @@ import { type RunDirectory, readRunDirectory } from '../run-directory.ts'
 import type { TensorEntry } from '../safetensors.ts'
 import { TensorNames } from '../weights/tensor-names.ts'
 import { assignUpdates } from '../weights/updates.ts'
+import { refuseExperiment } from './experiment-guard.ts'
 import { type MergedTensor, writeMerged } from './merged-file.ts'
 import { mergedHandoff, writeHandoff } from './merged-handoff.ts'
 
@@ -19,6 +20,8 @@ export interface MergeOptions {
   readonly adapter?: string | undefined
   /** File to write; default: `merged.safetensors` in the run directory. */
   readonly output?: string | undefined
+  /** True to merge adapters that were trained with an experimental optimizer. */
+  readonly experimental: boolean
   /** True to replace an existing file. */
   readonly replace?: boolean | undefined
   readonly runtime: Runtime
@@ -43,13 +46,14 @@ const WIDENED: ReadonlySet<string> = new Set(['F32', 'BF16', 'F16'])
  * file has only these tensors, under their names in the base model; the server uses them instead of those. A handoff file
  * next to it describes it for other servers. Nothing is left of a merge that fails or is aborted.
  *
- * Throws `INF_MERGE_EXISTS`, `INF_MERGE_UNWRITABLE`, `INF_ADAPTER_INVALID`, `INF_ARCHITECTURE_UNSUPPORTED` and
- * `INF_RUN_DIR_*`.
+ * Throws `INF_MERGE_EXISTS`, `INF_MERGE_UNWRITABLE`, `INF_ADAPTER_INVALID`, `INF_ARCHITECTURE_UNSUPPORTED`,
+ * `INF_EXPERIMENTAL_OPTIMIZER` and `INF_RUN_DIR_*`.
  */
 export async function mergeAdapter(options: MergeOptions): Promise<Merged> {
   const { runDirectory, runtime, threads, signal, replace = false, onProgress } = options
   const path = resolve(runDirectory)
   const output = resolve(options.output ?? join(path, 'merged.safetensors'))
+  if (!options.experimental) await refuseExperiment(options.adapter === undefined ? path : resolve(options.adapter))
   const directory = await readRunDirectory(path, { adapter: false })
   const metadata = await findAdapterMetadata(path)
   const adapter =
