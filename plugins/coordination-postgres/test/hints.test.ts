@@ -50,11 +50,14 @@ t.test(
     await until('q')
     seen.length = 0
     own.length = 0
+    const begun = performance.now()
     await Promise.all(Array.from({ length: 500 }, () => put('q')))
     t.equal(own.length, 500, 'the own process is notified directly')
     await until('last')
     t.ok(seen.includes('q'))
-    t.ok(seen.length < 100, `${seen.length} hints arrived`)
+    const milliseconds = performance.now() - begun
+    // They are sent every 20 ms.
+    t.ok(seen.length < 10 + milliseconds / 15, `${seen.length} hints arrived in ${milliseconds} ms`)
   }
 )
 

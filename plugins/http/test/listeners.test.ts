@@ -4,6 +4,7 @@ import { httpHandlers, httpListeners, httpRoutes } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, t } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import tap from 'tap'
+import { freePort } from '../../../test/free-port.ts'
 import { operationPlugin, things } from './echo.ts'
 import { gate, openWorld, sendBytes, type World } from './world.ts'
 
@@ -13,16 +14,6 @@ async function takenPort(tap: { teardown(fn: () => unknown): void }): Promise<nu
   await once(server, 'listening')
   tap.teardown(() => server.close())
   return (server.address() as AddressInfo).port
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Returns a plugin with its own listener. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type Coordination,
   coordinationBackend,
@@ -6,7 +7,9 @@ import {
   httpServer,
   MESH_PATH,
   type MeshSettings,
-  meshSettings
+  meshSettings,
+  metricsText,
+  surfaces
 } from '@svc/contracts'
 import coordination from '@svc/plugin-coordination'
 import database from '@svc/plugin-database'
@@ -51,6 +54,8 @@ export interface World {
   readonly mesh: MeshSettings
   get(path: string, options?: CallOptions): Promise<Reply>
   post(path: string, body?: unknown, options?: CallOptions): Promise<Reply>
+  /** Resolves when this many requests wait for a message. */
+  waiting(count: number): Promise<void>
   /** Joins a node with these fields. */
   join(id: string, fields?: object): Promise<Reply>
 }
@@ -71,10 +76,22 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
   let server: { readonly current: HttpServer } | undefined
   let store: Coordination | undefined
   let settings: MeshSettings | undefined
+  let metrics = async (): Promise<string> => ''
   const probe = definePlugin({
     name: 'probe',
     requires: { server: ref(httpServer), store: coordinationStore, mesh: meshSettings },
-    activate(_ctx, deps) {
+    activate(ctx, deps) {
+      ctx.contribute(surfaces, {
+        prepare(next) {
+          const items = next.items(metricsText)
+          return {
+            commit() {
+              metrics = async () => (await Promise.all(items.map(({ item }) => item.render()))).join('')
+            },
+            abort: () => undefined
+          }
+        }
+      })
       server = deps.server
       store = deps.store
       settings = deps.mesh
@@ -138,6 +155,9 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
     get: (path, given) => call('GET', path, undefined, given),
     post: (path, body = {}, given = {}) =>
       call('POST', path, typeof body === 'string' ? body : JSON.stringify(body), given),
+    async waiting(count) {
+      while (!(await metrics()).includes(`svc_mesh_inbox_waiters ${count}\n`)) await delay(5)
+    },
     join: (id, fields = {}) => world.post('/join', { ...nodeReport(id), ...fields }, { token: MESH_TOKEN })
   }
   return world

@@ -39,6 +39,7 @@ import orchestrator from '@svc/plugin-orchestrator'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
+import { freePort } from '../../../test/free-port.ts'
 import '../../database/test/built-worker.ts'
 import plugin from '#plugin'
 
@@ -69,7 +70,12 @@ export interface Control {
 
 /** Opens a control plane with the embedded store. */
 export async function openControl(t: Test, options: ControlOptions = {}): Promise<Control> {
-  const { file = join(freshFolder(t), 'plane.db'), port = 0, settings = {}, mesh: meshConfig = {} } = options
+  const {
+    file = join(freshFolder(t), 'plane.db'),
+    port = await freePort(),
+    settings = {},
+    mesh: meshConfig = {}
+  } = options
   let held: { readonly server: { readonly current: HttpServer }; readonly store: Coordination } | undefined
   const probe = definePlugin({
     name: 'probe',

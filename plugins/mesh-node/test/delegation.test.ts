@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Attestation, TaskProcessor } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { MeshClient } from '#root'
+import { freePort } from '../../../test/free-port.ts'
 import { type Control, DELEGATES, eventually, type Host, openControl, openHost, TOKEN, WORKS, worker } from './bed.ts'
 
 const SHORT_LEASE = { a2a_lease_ms: 6_000 }
@@ -30,15 +30,6 @@ function clientOf(url: string): MeshClient {
     controlUrl: () => null,
     timeoutMs: () => 10_000
   })
-}
-
-/** Returns the URL of a port on which nothing listens. */
-async function closedUrl(): Promise<string> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return `http://127.0.0.1:${port}`
 }
 
 const held = (host: Host, task: number) =>
@@ -173,7 +164,11 @@ t.test('a task whose lease is revoked runs locally, and a late result of the oth
 })
 
 t.test('without a control plane, the task is queued locally, and not relayed a second time', async t => {
-  const submitter = await openHost(t, { name: 'one', url: await closedUrl(), orchestrator: DELEGATES })
+  const submitter = await openHost(t, {
+    name: 'one',
+    url: `http://127.0.0.1:${await freePort()}`,
+    orchestrator: DELEGATES
+  })
   const task = await submitter.submit()
   const view = await submitter.until(task, 'Queued')
   t.equal(view.placement_reason, 'local_queue_fallback_after_remote_relay_error')

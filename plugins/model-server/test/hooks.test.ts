@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import {
   type InferenceClient,
   inferenceClient,
@@ -15,6 +12,7 @@ import client from '@svc/plugin-inference-client'
 import { definePlugin, type Plugin, type PluginContext, SvcError } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { modelGenerate } from '#root'
+import { freePort } from '../../../test/free-port.ts'
 import { openServer } from './open-server.ts'
 import { ToyEngine, type ToyOptions } from './toy-engine.ts'
 import { toyPlugin } from './toy-plugin.ts'
@@ -195,11 +193,7 @@ t.test('a tap redacts or refuses a tool call, and an incomplete call is omitted'
 })
 
 t.test('requests of the client in the same process trigger the hooks once', async t => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
+  const port = await freePort()
   const fired: string[] = []
   let asking: InferenceClient | undefined
   const user = definePlugin({

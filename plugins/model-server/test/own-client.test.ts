@@ -1,9 +1,9 @@
-import { type AddressInfo, createServer } from 'node:net'
 import type { InferenceTarget } from '@svc/contracts'
 import inferenceClient from '@svc/plugin-inference-client'
 import { type Logger, SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { OwnClient, ServedModel } from '#root'
+import { freePort } from '../../../test/free-port.ts'
 import { openServer } from './open-server.ts'
 import { ToyModel } from './toy-engine.ts'
 import { toyPlugin } from './toy-plugin.ts'
@@ -99,11 +99,3 @@ t.test('a process whose client requests an unknown model logs that once, at star
   t.equal(kernel.state('model-server'), 'active')
   t.equal(warnings().length, 1)
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
-}

@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DAEMON_PROTOCOL, daemonPeer } from '@svc/contracts'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
+import { freePort } from '../../../test/free-port.ts'
 import { openWorld, until, type World } from './open-world.ts'
 import { scriptedPeer, secondDaemon } from './second-daemon.ts'
 
@@ -154,11 +153,7 @@ t.test('logs and ignores a daemon of another repository or protocol', async t =>
 })
 
 t.test('tools run locally if there is no address or nothing listens', async t => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
+  const port = await freePort()
   for (const socket of ['', '0', 'off', 'stdio', '-', 'stdin', `127.0.0.1:${port}`, '127.0.0.1:0']) {
     const { tool, orchestrator } = await piloted(t, socket, { writes: true, reads: true })
     t.match(await tool('submit_task', task), { success: true }, socket)

@@ -74,8 +74,8 @@ async function open(t: Test, settings: object) {
   return { kernel, record, listeners, metrics: () => render() }
 }
 
-async function until(check: () => boolean): Promise<void> {
-  while (!check()) await new Promise(resolve => setTimeout(resolve, 5))
+async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await check())) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 t.test('spans arrive at a collector with ids, times, attributes and errors', async t => {
@@ -143,14 +143,17 @@ t.test('spans that the collector rejects are logged once and counted as lost', a
   const warnings = () => kernel.log.filter(line => /were not delivered/.test(line.message))
   await until(() => warnings().length === 1)
   record(REQUEST)
-  await until(() => collector.paths.length === 2)
+  const lost = (count: number) => async () =>
+    (await metrics()).includes(`svc_otlp_spans_total{result="lost"} ${count}\n`)
+  await until(lost(2))
   collector.status = 200
   record(OPERATION)
   await until(() => collector.spans.length === 1)
   t.equal(collector.spans[0]?.name, 'things.get', 'export continues when the collector accepts spans again')
   t.equal(warnings().length, 1)
-  await until(() => collector.paths.length === 3)
+  await until(async () => (await metrics()).includes('svc_otlp_spans_total{result="sent"} 1\n'))
   t.match(await metrics(), 'svc_otlp_spans_total{result="sent"} 1\nsvc_otlp_spans_total{result="lost"} 2\n')
+  t.equal(collector.paths.length, 3)
   t.notMatch(JSON.stringify(warnings()), /v1\/traces/)
 })
 

@@ -1,23 +1,13 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { freePort } from '../../free-port.ts'
 import { makeProject, type Served, serve } from '../served-project.ts'
 import { callFrom, launch, noBrowser, openConsole } from './browser.ts'
 import { officeProject } from './office-project.ts'
 
 const FAILED_REQUEST = 'totals-of-teams'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** Calls a mutation of the served program. Resolves to its status. */
 async function post(appPort: number, name: string, input: object, headers: Record<string, string> = {}) {
