@@ -1,61 +1,68 @@
-import { STUB_SEVERITIES } from '@svc/contracts'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { STUB_CHECK_TOPIC } from './operations.ts'
-import { type Envelope, envelopeOf, findingSchema } from './report/envelope.ts'
+import type { StubFinding } from '@svc/contracts'
+import type { Comparison } from './policy/baseline.ts'
+import { rankOf } from './policy/severity.ts'
+import { type Envelope, envelopeOf, type WireFinding } from './report/envelope.ts'
 import type { ProjectScan } from './scan/project-scan.ts'
+import type { BaselineRuns, BaselineUse } from './store/baseline-runs.ts'
 import type { StoredState } from './store/stored-state.ts'
 
 /** Findings of the last scan that are kept. */
 const MAX_KEPT = 1_000
 
-export const findingsOperation = defineOperation({
-  id: 'stub-check.findings',
-  summary: 'Show the findings of the last scan',
-  input: t.object({}),
-  output: t.object({
-    scanned_at: t.optional(t.string({ format: 'date-time' })),
-    path: t.optional(t.string()),
-    files_scanned: t.integer(),
-    critical: t.integer(),
-    errors: t.integer(),
-    warnings: t.integer(),
-    infos: t.integer(),
-    suppressed: t.integer(),
-    findings: t.array(
-      t.object({
-        key: t.string(),
-        place: t.string({ description: 'File and line.' }),
-        severity: t.enum(STUB_SEVERITIES),
-        finding: findingSchema
-      })
-    )
-  }),
-  effect: 'read',
-  watch: { on: [STUB_CHECK_TOPIC], minMs: 1_000 },
-  expose: { http: { method: 'GET', path: '/api/v2/stub-check/findings' }, rpc: true }
-})
+/** `new`: the baseline does not have the finding. `raised`: it is more severe than in the baseline. */
+export const STANDINGS = ['new', 'raised'] as const
+export type Standing = (typeof STANDINGS)[number]
 
-interface KeptScan {
+export type KeptFinding = WireFinding & { readonly standing?: Standing }
+
+export interface KeptScan {
   readonly path: string
+  /** ISO 8601. */
   readonly at: string
-  readonly envelope: Pick<Envelope, 'files_scanned' | 'counts' | 'suppressions_applied' | 'findings'>
+  readonly envelope: Pick<Envelope, 'files_scanned' | 'findings_total' | 'counts' | 'suppressions_applied'> & {
+    readonly findings: readonly KeptFinding[]
+    readonly baseline?: KeptBaseline
+  }
+}
+
+interface KeptBaseline {
+  readonly added: number
+  readonly raised: number
 }
 
 /** The last scan: of any process if there is a database, else of this one. */
 export class LastScan {
   readonly #state: StoredState | null
+  readonly #runs: BaselineRuns
   readonly #version: string
   #own: KeptScan | null = null
+  #seen: string | null = null
 
-  constructor(state: StoredState | null, version: string) {
+  constructor(state: StoredState | null, runs: BaselineRuns, version: string) {
     this.#state = state
+    this.#runs = runs
     this.#version = version
   }
 
-  async keep(path: string, scan: ProjectScan): Promise<void> {
-    const envelope = envelopeOf(scan, scan.findings, this.#version, MAX_KEPT)
-    this.#own = { path, at: new Date().toISOString(), envelope }
-    await this.#state?.saveScan(path, JSON.stringify(envelope))
+  /** Keeps the report of a scan, compared with a baseline: that of this scan, else the last one of the path. */
+  async keep(path: string, scan: ProjectScan, use: BaselineUse | null): Promise<void> {
+    const compared = await this.#runs.keep(path, scan.findings, use)
+    const { findings, standings } = mostImportant(scan.findings, compared)
+    const envelope: KeptScan['envelope'] = {
+      ...envelopeOf(scan, findings, this.#version, MAX_KEPT),
+      ...(compared === null
+        ? {}
+        : { baseline: { added: compared.added.length, raised: compared.raised.length } satisfies KeptBaseline })
+    }
+    const kept = {
+      ...envelope,
+      findings: envelope.findings.map((each, at) => {
+        const standing = standings[at]
+        return standing === undefined ? each : { ...each, standing }
+      })
+    }
+    this.#own = { path, at: new Date().toISOString(), envelope: kept }
+    await this.#state?.saveScan(path, JSON.stringify(kept))
   }
 
   async read(): Promise<KeptScan | null> {
@@ -63,29 +70,28 @@ export class LastScan {
     if (stored === null || (this.#own !== null && this.#own.at >= stored.at)) return this.#own
     return { path: stored.path, at: stored.at, envelope: JSON.parse(stored.envelope) as KeptScan['envelope'] }
   }
-}
 
-export function findingsHandler(last: LastScan): Handler<typeof findingsOperation> {
-  return async () => {
-    const scan = await last.read()
-    if (scan === null)
-      return { files_scanned: 0, critical: 0, errors: 0, warnings: 0, infos: 0, suppressed: 0, findings: [] }
-    const { counts, files_scanned, suppressions_applied, findings } = scan.envelope
-    return {
-      scanned_at: scan.at,
-      path: scan.path,
-      files_scanned,
-      critical: counts.critical,
-      errors: counts.error,
-      warnings: counts.warning,
-      infos: counts.info,
-      suppressed: suppressions_applied,
-      findings: findings.map((finding, at) => ({
-        key: String(at),
-        place: `${finding.file}:${finding.line}`,
-        severity: finding.severity,
-        finding
-      }))
-    }
+  /** Returns true if another process has kept a scan since the last call. */
+  async hasChanged(): Promise<boolean> {
+    const at = (await this.#state?.lastScanAt()) ?? null
+    const before = this.#seen
+    this.#seen = at
+    return at !== before
   }
 }
+
+/** Sorts findings so that the limit drops the least important ones: new ones first, then by severity. */
+function mostImportant(
+  findings: readonly StubFinding[],
+  compared: Comparison | null
+): { readonly findings: readonly StubFinding[]; readonly standings: readonly (Standing | undefined)[] } {
+  const standingOf = new Map<StubFinding, Standing>()
+  for (const each of compared?.added ?? []) standingOf.set(each, 'new')
+  for (const each of compared?.raised ?? []) standingOf.set(each, 'raised')
+  const rank = (each: StubFinding): number => (standingOf.has(each) ? STANDING_RANK : 0) + rankOf(each.severity)
+  const sorted = findings.toSorted((one, other) => rank(other) - rank(one))
+  return { findings: sorted, standings: sorted.map(each => standingOf.get(each)) }
+}
+
+/** Above the rank of any severity. */
+const STANDING_RANK = 100

@@ -1,11 +1,12 @@
-import { dashboardCards, dashboardPages, STUB_SEVERITIES, type View } from '@svc/contracts'
+import { dashboardCards, dashboardInbox, dashboardPages, STUB_SEVERITIES, type View } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
+import { STANDINGS } from './last-scan.ts'
 
 const EMPTY = 'Findings appear here after a scan. Scan the project below, or run: svc stub-check'
 
 const counts: View = {
   kind: 'record',
-  operation: 'stub-check.findings',
+  operation: 'stub-check.summary',
   columns: [
     { field: 'scanned_at', title: 'Scanned', format: 'time' },
     { field: 'path', title: 'Path', format: 'code' },
@@ -14,18 +15,35 @@ const counts: View = {
     { field: 'errors', title: 'Errors', format: 'number' },
     { field: 'warnings', title: 'Warnings', format: 'number' },
     { field: 'infos', title: 'Infos', format: 'number' },
-    { field: 'suppressed', title: 'Suppressed', format: 'number' }
+    { field: 'suppressed', title: 'Suppressed', format: 'number' },
+    { field: 'total', title: 'All findings', format: 'number' },
+    { field: 'listed', title: 'Listed here', format: 'number' },
+    { field: 'new_since_baseline', title: 'New since the baseline', format: 'number' },
+    { field: 'raised_since_baseline', title: 'More severe than in the baseline', format: 'number' }
+  ],
+  empty: EMPTY
+}
+
+const card: View = {
+  kind: 'record',
+  operation: 'stub-check.summary',
+  columns: [
+    { field: 'scanned_at', title: 'Scanned', format: 'time' },
+    { field: 'critical', title: 'Critical', format: 'number' },
+    { field: 'errors', title: 'Errors', format: 'number' },
+    { field: 'warnings', title: 'Warnings', format: 'number' },
+    { field: 'new_since_baseline', title: 'New since the baseline', format: 'number' }
   ],
   empty: EMPTY
 }
 
 const findings: View = {
   kind: 'table',
-  operation: 'stub-check.findings',
-  rows: 'findings',
+  operation: 'stub-check.findings.feed',
   key: 'key',
   columns: [
     { field: 'severity', title: 'Severity', format: 'state' },
+    { field: 'standing', title: 'Baseline', format: 'state' },
     { field: 'place', title: 'Place', format: 'code' },
     { field: 'finding.message', title: 'Finding' },
     { field: 'finding.rule_id', title: 'Rule', format: 'code' },
@@ -34,6 +52,7 @@ const findings: View = {
   ],
   filters: [
     { name: 'severity', label: 'Severity', choices: STUB_SEVERITIES, field: 'severity' },
+    { name: 'baseline', label: 'Baseline', choices: STANDINGS, field: 'standing' },
     { name: 'place', label: 'File', field: 'place' },
     { name: 'rule', label: 'Rule', field: 'finding.rule_id' }
   ],
@@ -60,7 +79,8 @@ export function contributePages(ctx: PluginContext): void {
   ctx.contribute(dashboardCards, {
     title: 'Code findings',
     size: 's',
-    view: counts,
+    view: card,
     link: { page: 'stub-check/findings' }
   })
+  ctx.contribute(dashboardInbox, { operation: 'stub-check.inbox' })
 }

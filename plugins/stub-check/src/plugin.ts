@@ -19,7 +19,17 @@ import {
   secretGuardCommand
 } from './ci/commands.ts'
 import { stubCheckCommand } from './command.ts'
-import { findingsHandler, findingsOperation, LastScan } from './last-scan.ts'
+import {
+  feedHandler,
+  findingsFeed,
+  findingsHandler,
+  findingsInbox,
+  findingsOperation,
+  findingsSummary,
+  inboxHandler,
+  summaryHandler
+} from './console-operations.ts'
+import { LastScan } from './last-scan.ts'
 import { rulesHandler, rulesOperation, STUB_CHECK_TOPIC, scanHandler, scanOperation } from './operations.ts'
 import { contributePages } from './pages.ts'
 import { unresolvedNames } from './programs.ts'
@@ -27,8 +37,13 @@ import { rewardFor } from './reward.ts'
 import { runStubCheck } from './run-command.ts'
 import type { ProjectScan } from './scan/project-scan.ts'
 import { type Settings, settings } from './settings.ts'
+import { BaselineRuns, type BaselineUse } from './store/baseline-runs.ts'
+import { Baselines } from './store/baselines.ts'
 import { StoredState } from './store/stored-state.ts'
 import { Tables } from './store/tables.ts'
+
+/** Interval in which scans of other processes are looked for. */
+const LOOK_MS = 5_000
 
 export default definePlugin({
   name: 'stub-check',
@@ -38,7 +53,7 @@ export default definePlugin({
   optional: { store: databaseStore, admin: kernelAdmin, tasks: ref(orchestrator) },
   provides: [stubScanner],
   hooks: [rewardEvents],
-  operations: [scanOperation, rulesOperation, findingsOperation],
+  operations: [scanOperation, rulesOperation, findingsOperation, findingsSummary, findingsFeed, findingsInbox],
   commands: [stubCheckCommand, scalingAuditCommand, secretGuardCommand, buildTimingsCommand],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true, worker: true },
   activate(ctx, { kernel, store, admin, tasks }) {
@@ -54,10 +69,11 @@ export default definePlugin({
     ctx.effect('threads of scans', () => checker.close())
     ctx.provide(stubScanner, checker)
     const user = userName()
-    const last = new LastScan(state, ctx.version)
-    const scanned = async (path: string, scan: ProjectScan): Promise<void> => {
+    const runs = new BaselineRuns(new Baselines(projectRoot, () => state), state)
+    const last = new LastScan(state, runs, ctx.version)
+    const scanned = async (path: string, scan: ProjectScan, use: BaselineUse | null = null): Promise<void> => {
       try {
-        await last.keep(path, scan)
+        await last.keep(path, scan, use)
       } catch (error) {
         ctx.log.warn('the report of the scan could not be kept', { reason: errorMessage(error) })
       }
@@ -72,6 +88,18 @@ export default definePlugin({
     ctx.implement(scanOperation, scanHandler(checker, ctx.version, scanned))
     ctx.implement(rulesOperation, rulesHandler)
     ctx.implement(findingsOperation, findingsHandler(last))
+    ctx.implement(findingsSummary, summaryHandler(last))
+    ctx.implement(findingsFeed, feedHandler(last))
+    ctx.implement(findingsInbox, inboxHandler(runs))
+    // Scans of other processes, such as svc stub-check, are noticed while a page is open.
+    const timer = setInterval(() => {
+      if (!kernel.topics.watched(STUB_CHECK_TOPIC)) return
+      void last.hasChanged().then(
+        changed => changed && ctx.changed(STUB_CHECK_TOPIC),
+        error => ctx.log.debug('the last scan could not be read', { reason: errorMessage(error) })
+      )
+    }, LOOK_MS).unref()
+    ctx.effect('scans of other processes', () => clearInterval(timer))
     contributePages(ctx)
     ctx.command(
       stubCheckCommand.command,

@@ -1,12 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { isAbsolute, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { StubFinding, StubSeverity } from '@svc/contracts'
-import { type CommandHandler, type CommandIo, errorMessage } from '@svc/plugin-sdk'
+import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
 import type { Checker } from './checker.ts'
 import { reporting } from './ci/commands.ts'
 import { SCANNED_EXTENSIONS } from './engine/language.ts'
 import { stubCheckErrors } from './errors.ts'
-import { type Comparison, compare, MAX_LISTED, parseBaseline, printBaseline } from './policy/baseline.ts'
+import { type Comparison, compare, MAX_LISTED } from './policy/baseline.ts'
 import { type GateKind, judgeBudget, parseBudget } from './policy/budget.ts'
 import { applyFixes, type Fix, planFixes } from './policy/fixes.ts'
 import { failing, isAtLeast, type RunMode } from './policy/severity.ts'
@@ -17,6 +16,8 @@ import { ingestFindings } from './report/ingest.ts'
 import { tasksOf } from './report/tasks.ts'
 import { isWithin } from './scan/list-files.ts'
 import type { ProjectScan } from './scan/project-scan.ts'
+import type { BaselineUse } from './store/baseline-runs.ts'
+import { Baselines, isFile, readText } from './store/baselines.ts'
 import type { StoredState } from './store/stored-state.ts'
 
 interface Input {
@@ -60,8 +61,8 @@ export interface CommandParts {
   /** Confidence in percent below which ingested findings are not reported. */
   readonly minReviewConfidence: () => number
   readonly stored: () => StoredState | null
-  /** Called with all findings of each scan. */
-  readonly scanned: (path: string, scan: ProjectScan) => Promise<void>
+  /** Called with all findings of each scan, and the baseline that the person names for it. */
+  readonly scanned: (path: string, scan: ProjectScan, use: BaselineUse | null) => Promise<void>
 }
 
 /**
@@ -75,6 +76,7 @@ export function runStubCheck(parts: CommandParts): CommandHandler {
 async function run(parts: CommandParts, input: Input, io: CommandIo): Promise<number> {
   checkOptions(parts, input)
   const { projectRoot, stored } = parts
+  const baselines = new Baselines(projectRoot, stored)
   const format = input.format ?? (io.json ? 'json' : 'terminal')
   const notes: string[] = []
   if (input.import_suppressions !== undefined) notes.push(await importSuppressions(parts, input.import_suppressions))
@@ -92,7 +94,8 @@ async function run(parts: CommandParts, input: Input, io: CommandIo): Promise<nu
     await stored()?.saveTasks(parts.user, input.path, shown.length, JSON.stringify(tasks))
   } else io.stdout.write(render(envelope, format, { suggest: input.suggest_fixes, colour }))
 
-  if (input.save_baseline !== undefined) await saveBaseline(parts, input.save_baseline, input.path, shown)
+  if (input.save_baseline !== undefined) await baselines.save(input.save_baseline, input.path, shown)
+  if (input.ingest_findings === undefined) await parts.scanned(input.path, scan, baselineUse(input))
   if (input.fix_pipeline) {
     const fixes = await planFixes(projectRoot, scan.findings)
     io.stderr.write(fixText(fixes))
@@ -112,7 +115,7 @@ async function run(parts: CommandParts, input: Input, io: CommandIo): Promise<nu
     if (input.baseline === undefined) return isFailed ? 1 : 0
   }
   if (input.baseline !== undefined) {
-    const compared = compare(await readBaseline(parts, input.baseline, input.path), shown)
+    const compared = compare(await baselines.read(input.baseline, input.path), shown)
     io.stderr.write(comparisonText(compared, input.baseline))
     return isFailed || compared.added.length + compared.raised.length > 0 ? 1 : 0
   }
@@ -160,7 +163,7 @@ async function scanned(parts: CommandParts, input: Input, io: CommandIo): Promis
       input.ingest_findings,
       parts.minReviewConfidence()
     )
-  const scan = await parts.checker.scan(
+  return await parts.checker.scan(
     {
       path: input.path,
       rules: listOf('--rules', input.rules),
@@ -170,8 +173,11 @@ async function scanned(parts: CommandParts, input: Input, io: CommandIo): Promis
     },
     io.signal
   )
-  await parts.scanned(input.path, scan)
-  return scan
+}
+
+function baselineUse({ baseline, save_baseline, severity }: Input): BaselineUse | null {
+  const name = baseline ?? save_baseline
+  return name === undefined ? null : { name, severity }
 }
 
 function listOf(option: string, text: string | undefined): readonly string[] | null {
@@ -197,55 +203,10 @@ function langsOf(text: string | undefined): readonly string[] | null {
   return langs
 }
 
-/** True for the path of a file, false for a name in the database. */
-function isFile(name: string): boolean {
-  return name.includes('/') || name.includes('\\') || name.endsWith('.json')
-}
-
-async function readText(
-  root: string,
-  file: string,
-  code: 'STB_BUDGET_INVALID' | 'STB_FINDINGS_INVALID' | 'STB_BASELINE_INVALID' | 'STB_SUPPRESSIONS_INVALID'
-): Promise<string> {
-  try {
-    return await readFile(isAbsolute(file) ? file : join(root, file), 'utf8')
-  } catch (error) {
-    throw stubCheckErrors.create(code, `${file} cannot be read: ${errorMessage(error)}`, {
-      hint: 'name a file that exists'
-    })
-  }
-}
-
 async function importSuppressions({ projectRoot, stored }: CommandParts, file: string): Promise<string> {
   const places = parsePlaceSuppressions(await readText(projectRoot, file, 'STB_SUPPRESSIONS_INVALID'), file)
   const added = (await stored()?.importPlaces(places)) ?? 0
   return `${added} of ${places.length} suppressions of ${file} are new`
-}
-
-async function saveBaseline(
-  parts: CommandParts,
-  name: string,
-  path: string,
-  findings: readonly StubFinding[]
-): Promise<void> {
-  const text = printBaseline(findings)
-  if (!isFile(name)) return void (await parts.stored()?.saveBaseline(name, path, text))
-  await writeFile(resolve(parts.projectRoot, name), text).catch(error => {
-    throw stubCheckErrors.create('STB_BASELINE_INVALID', `${name} cannot be written: ${errorMessage(error)}`, {
-      hint: 'name a file in a folder that exists'
-    })
-  })
-}
-
-async function readBaseline(parts: CommandParts, name: string, path: string) {
-  const text = isFile(name)
-    ? await readText(parts.projectRoot, name, 'STB_BASELINE_INVALID')
-    : await parts.stored()?.baseline(name, path)
-  if (text === null || text === undefined)
-    throw stubCheckErrors.create('STB_BASELINE_UNKNOWN', `no baseline is called ${name}`, {
-      hint: `save it: svc stub-check --save-baseline ${name}`
-    })
-  return parseBaseline(text, name)
 }
 
 function comparisonText({ added, raised, gone }: Comparison, name: string): string {

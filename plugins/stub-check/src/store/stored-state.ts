@@ -54,6 +54,37 @@ export class StoredState {
     await this.#tables.write([{ sql, parameters: [name, this.#scope(path), findings, new Date().toISOString()] }])
   }
 
+  /** Keeps the result of the last comparison of a path with its baseline. `at`: Unix milliseconds. */
+  async saveBaselineRun(path: string, at: number, run: string): Promise<void> {
+    const sql = `INSERT INTO toestub_baseline_runs (run_scope, run_json, at_ms) VALUES (?, ?, ?)
+      ON CONFLICT (run_scope) DO UPDATE SET run_json = excluded.run_json, at_ms = excluded.at_ms`
+    await this.#tables.write([{ sql, parameters: [this.#scope(path), run, at] }])
+  }
+
+  async removeBaselineRun(path: string): Promise<void> {
+    await this.#tables.write([
+      { sql: 'DELETE FROM toestub_baseline_runs WHERE run_scope = ?', parameters: [this.#scope(path)] }
+    ])
+  }
+
+  /** Returns the comparison of a path as JSON; null without one. */
+  async baselineRun(path: string): Promise<string | null> {
+    const [row] = await this.#tables.rows('SELECT run_json FROM toestub_baseline_runs WHERE run_scope = ?', [
+      this.#scope(path)
+    ])
+    return row === undefined ? null : String(row.run_json)
+  }
+
+  /** Returns the comparisons of this project as JSON, newest first. */
+  async baselineRuns(limit: number): Promise<readonly string[]> {
+    const prefix = this.#scope('')
+    const rows = await this.#tables.rows(
+      'SELECT run_json FROM toestub_baseline_runs WHERE substr(run_scope, 1, ?) = ? ORDER BY at_ms DESC LIMIT ?',
+      [prefix.length, prefix, limit]
+    )
+    return rows.map(({ run_json }) => String(run_json))
+  }
+
   async saveTasks(user: string, path: string, total: number, suggestions: string): Promise<void> {
     const sql = `INSERT INTO toestub_task_queue (user_id, run_scope, total_findings, fix_suggestions_json, updated_at)
       VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id, run_scope) DO UPDATE SET total_findings = excluded.total_findings,
@@ -79,6 +110,16 @@ export class StoredState {
     if (row === undefined) return null
     const path = String(row.run_scope).slice(prefix.length)
     return { path, envelope: String(row.envelope_json), at: String(row.updated_at) }
+  }
+
+  /** Returns when any process last kept a scan of this project; null before the first one. */
+  async lastScanAt(): Promise<string | null> {
+    const prefix = this.#scope('')
+    const [row] = await this.#tables.rows(
+      'SELECT max(updated_at) AS at FROM toestub_last_scans WHERE substr(run_scope, 1, ?) = ?',
+      [prefix.length, prefix]
+    )
+    return row?.at === null || row?.at === undefined ? null : String(row.at)
   }
 
   /** Returns true the first time for a user, a path and a day such as `2026-01-31`. */

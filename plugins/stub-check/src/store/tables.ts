@@ -38,6 +38,11 @@ CREATE TABLE IF NOT EXISTS toestub_last_scans (
   envelope_json TEXT NOT NULL,
   updated_at TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS toestub_baseline_runs (
+  run_scope TEXT PRIMARY KEY,
+  run_json TEXT NOT NULL,
+  at_ms INTEGER NOT NULL
+);
 CREATE TABLE IF NOT EXISTS toestub_debt_signals (
   user_id TEXT NOT NULL,
   path TEXT NOT NULL,
