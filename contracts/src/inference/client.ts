@@ -1,5 +1,6 @@
 import { service } from '@svc/plugin-sdk'
-import type { ChatMessage, ChatTool, ChatToolCall } from './engine.ts'
+import type { ChatTool, ChatToolCall } from './engine.ts'
+import type { InferenceMessage } from './images.ts'
 
 /**
  * Client of the model server that this project uses: a local server, one on another machine, or a hosted service. Code
@@ -34,7 +35,8 @@ export interface InferenceClient {
    * reason.
    *
    * Throws `ICL_MODEL_UNKNOWN` (naming the requested and the offered models), `ICL_UNAUTHORIZED`, `ICL_BUSY` (data:
-   * retryAfterMs), `ICL_REFUSED` with the server's message, `ICL_BROKEN_OFF` if the response ended early.
+   * retryAfterMs), `ICL_REFUSED` with the server's message, or for images and a model without vision,
+   * `ICL_IMAGE_INVALID`, `ICL_BROKEN_OFF` if the response ended early.
    */
   chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent>
   /**
@@ -96,7 +98,7 @@ export interface ModelCheck {
 }
 
 export interface InferenceChatRequest {
-  readonly messages: readonly ChatMessage[]
+  readonly messages: readonly InferenceMessage[]
   /** Prompt that replaces `messages` and `tools`, which are then ignored. */
   readonly prompt?: InferencePrompt
   readonly model?: string

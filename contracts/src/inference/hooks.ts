@@ -1,11 +1,12 @@
 import { hook, t } from '@svc/plugin-sdk'
 import type { InferencePrompt } from './client.ts'
-import type { ChatMessage, ChatTool, ChatToolCall } from './engine.ts'
+import type { ChatTool, ChatToolCall } from './engine.ts'
+import type { InferenceMessage } from './images.ts'
 
 /** A request to a model, before it is sent. */
 export interface ModelRequest {
   readonly model: string
-  readonly messages: readonly ChatMessage[]
+  readonly messages: readonly InferenceMessage[]
   readonly prompt?: ModelPrompt
   readonly tools?: readonly ChatTool[]
   readonly context?: string
@@ -25,7 +26,7 @@ export const modelRequest = hook<[ModelRequest], ModelRequest>('inference.reques
   summary: 'Before a request is sent to a model. A tap may redact it, or reject it by throwing.',
   payload: {
     model: 'name of the model; a changed name is ignored',
-    messages: 'messages of the conversation',
+    messages: 'messages of the conversation, with their images',
     prompt: 'prompt text in place of the messages',
     tools: 'functions that the model may call',
     context: 'text of earlier turns that the client sent as tokens',

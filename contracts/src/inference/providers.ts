@@ -31,6 +31,10 @@ export interface LocalLane {
   readonly hooks: ModelHooks
   /** Returns the models of the server. Throws like `InferenceClient.models`. */
   models(signal?: AbortSignal): Promise<readonly RemoteModel[]>
+  /**
+   * Returns whether a model of the server accepts images; null if the server does not report it. Throws like `models`.
+   */
+  sees(model: string, signal?: AbortSignal): Promise<boolean | null>
   /** Answers with the local server. Throws like `InferenceClient.chat`. */
   chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent>
   /**

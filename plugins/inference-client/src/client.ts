@@ -11,12 +11,20 @@ import type {
   RemoteModel,
   RunningModel
 } from '@svc/contracts'
-import { inferenceErrors, NO_MODEL_HOOKS } from '@svc/contracts'
+import {
+  checkImages,
+  imagesOf,
+  inferenceErrors,
+  isOffered,
+  NO_MODEL,
+  NO_MODEL_HOOKS,
+  unlessChosen
+} from '@svc/contracts'
 import { defined, errorMessage, isSvcError, withTimeout } from '@svc/plugin-sdk'
 import { candidates, type ServerCandidate } from './address.ts'
 import { Connector, type InferenceConnection, unauthorized } from './connection.ts'
 import { OpenAiWire } from './openai-wire.ts'
-import { NO_MODEL, type Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 import { type FilledRequest, WireFailure, type WireOptions } from './wire.ts'
 
 interface ClientOptions {
@@ -31,6 +39,9 @@ interface ClientOptions {
   /** Returns the plugin that chooses between this server and hosted providers; undefined if it is disabled. */
   readonly providers?: () => InferenceProviders | undefined
 }
+
+/** Maximum models whose capabilities are requested to find one for images. */
+const MAX_ASKED = 16
 
 /** Default retry delay if a busy server sends none. */
 const DEFAULT_RETRY_MS = 1_000
@@ -140,8 +151,9 @@ export class ModelServerClient implements InferenceClient {
     }
   }
 
-  chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent> {
-    return this.#providers()?.chat(request, this.local) ?? this.#chat(request)
+  async *chat(request: InferenceChatRequest): AsyncGenerator<InferenceChatEvent, void> {
+    checkImages(request)
+    yield* this.#providers()?.chat(request, this.local) ?? this.#chat(request)
   }
 
   /** This server without hosted providers. */
@@ -157,6 +169,7 @@ export class ModelServerClient implements InferenceClient {
       },
       hooks: this.#hooks,
       models: signal => this.#connector.models(signal),
+      sees: (model, signal) => this.#sees(model, signal),
       chat: request => this.#chat(request),
       openAi: ({ apiKey, ...hosted }, request, signal) =>
         new OpenAiWire({ url: hosted.chatUrl, apiKey, hosted }).chat(request, signal)
@@ -165,7 +178,7 @@ export class ModelServerClient implements InferenceClient {
 
   async *#chat(request: InferenceChatRequest): AsyncGenerator<InferenceChatEvent, void> {
     const { temperature, max_tokens, model } = this.#settings()
-    const wanted = { model, temperature, maxTokens: max_tokens, ...withoutUndefined(request) } as FilledRequest
+    const wanted = { model, temperature, maxTokens: max_tokens, ...defined(request) } as FilledRequest
     const controller = new AbortController()
     const abort = (): void => controller.abort(request.signal?.reason)
     if (request.signal?.aborted) abort()
@@ -177,6 +190,7 @@ export class ModelServerClient implements InferenceClient {
         ...wanted,
         model: await this.#requireModel(wanted.model, connection.endpoint, controller.signal)
       })
+      if (imagesOf(filled).length > 0) await this.#requireVision(filled.model, connection, controller.signal)
       try {
         for await (const event of this.#hooks.answer(filled.model, connection.wire.chat(filled, controller.signal))) {
           began = true
@@ -205,6 +219,39 @@ export class ModelServerClient implements InferenceClient {
     const requested = unlessChosen(model, offered)
     if (!isOffered(requested, offered)) throw this.#unknown(requested, offered, endpoint)
     return requested
+  }
+
+  async #sees(model: string, signal?: AbortSignal): Promise<boolean | null> {
+    const { wire } = await this.#connector.connect(signal)
+    const { probe_timeout_ms } = this.#settings()
+    const sees = wire.sees?.bind(wire)
+    if (sees === undefined) return null
+    try {
+      return await withTimeout(probe_timeout_ms, stop => sees(model, stop), { signal })
+    } catch {
+      // A server that does not report it may still accept images, or its error says why not.
+      signal?.throwIfAborted()
+      return null
+    }
+  }
+
+  /** Throws `ICL_REFUSED` if the server reports that the model does not accept images. */
+  async #requireVision(model: string, { endpoint }: InferenceConnection, signal: AbortSignal): Promise<void> {
+    if ((await this.#sees(model, signal)) !== false) return
+    const others = (await this.#connector.models(signal)).map(({ name }) => name).slice(0, MAX_ASKED)
+    const answers = await Promise.all(others.map(name => this.#sees(name, signal)))
+    const able = others.find((_, at) => answers[at] === true) ?? null
+    throw inferenceErrors.create(
+      'ICL_REFUSED',
+      `the model "${model}" of the server at ${endpoint.url} does not support images`,
+      {
+        data: { status: 400, model, alternative: able },
+        hint:
+          able === null
+            ? 'no other model of the server does; svc models list --all shows hosted ones'
+            : `request the model "${able}"`
+      }
+    )
   }
 
   async #explain(error: unknown, { endpoint }: InferenceConnection, model: string, began: boolean): Promise<unknown> {
@@ -274,25 +321,10 @@ function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error
   })
 }
 
-/** Returns the model, or the server's only model if none is chosen. */
-export function unlessChosen(model: string, offered: readonly string[]): string {
-  return model === NO_MODEL && offered.length === 1 ? (offered[0] as string) : model
-}
-
-/** True if the server offers the model. A name without a tag means the tag `latest`, in both. */
-export function isOffered(model: string, offered: readonly string[]): boolean {
-  const tagged = (name: string): string => (name.includes(':') ? name : `${name}:latest`)
-  return offered.some(name => name === model || tagged(name) === tagged(model))
-}
-
 function mismatch(model: string, offered: readonly string[], { url }: InferenceEndpoint, configured: string): string {
   const requested = model === configured ? `INFER_MODEL is "${model}"` : `the request names the model "${model}"`
   const cause = model === NO_MODEL && model === configured ? 'INFER_MODEL is not set' : requested
   const models = offered.length === 0 ? 'no models' : offered.map(name => `"${name}"`).join(', ')
   const remedy = offered.length === 0 ? '' : `; set INFER_MODEL to one of these, or start the server with --model-name`
   return `${cause}, but the model server at ${url} offers ${models}${remedy}`
-}
-
-function withoutUndefined(request: InferenceChatRequest): Partial<InferenceChatRequest> {
-  return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined))
 }

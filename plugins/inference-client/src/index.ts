@@ -2,4 +2,4 @@
 export { candidates } from './address.ts'
 export { ModelServerClient } from './client.ts'
 export { configuredRouter, ownServer } from './own-server.ts'
-export { NO_MODEL, type Settings } from './settings.ts'
+export type { Settings } from './settings.ts'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type {
-  ChatMessage,
   ChatTool,
   InferenceChatEvent,
+  InferenceMessage,
   InferencePrompt,
   RemoteModel,
   RunningModel
@@ -38,6 +38,11 @@ export class OllamaWire implements Wire {
   async running(signal: AbortSignal): Promise<readonly RunningModel[]> {
     const { models } = await failing(this.#client(signal).ps())
     return listed(models, '/api/ps').map(runningModel)
+  }
+
+  async sees(model: string, signal: AbortSignal): Promise<boolean | null> {
+    const { capabilities } = await failing(this.#client(signal).show({ model }))
+    return Array.isArray(capabilities) ? capabilities.includes('vision') : null
   }
 
   chat(request: FilledRequest, signal: AbortSignal): AsyncIterable<InferenceChatEvent> {
@@ -161,16 +166,21 @@ function remoteModel({ name, size, modified_at, digest, details }: ModelResponse
   }
 }
 
-function toMessage({ role, content, thinking, toolCalls, name }: ChatMessage): Message {
+function toMessage({ role, content, thinking, toolCalls, name, images = [] }: InferenceMessage): Message {
   return {
     role,
     content,
+    ...(images.length === 0 ? {} : { images: images.map(image => ('data' in image ? image.data : refuseUrl())) }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(name === undefined ? {} : { tool_name: name }),
     ...(toolCalls === undefined
       ? {}
       : { tool_calls: toolCalls.map(call => ({ function: { name: call.name, arguments: { ...call.arguments } } })) })
   }
+}
+
+function refuseUrl(): never {
+  throw new WireFailure(400, "Ollama's format takes images as data, not as addresses")
 }
 
 function toTool({ name, description, parameters }: ChatTool): Tool {

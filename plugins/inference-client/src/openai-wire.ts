@@ -1,7 +1,8 @@
 import type {
-  ChatMessage,
+  ChatImage,
   ChatTool,
   InferenceChatEvent,
+  InferenceMessage,
   InferencePrompt,
   OpenAiTarget,
   RemoteModel
@@ -51,7 +52,7 @@ export class OpenAiWire implements Wire {
     const events: AsyncIterable<{ data: string }> = texts.pipeThrough(new EventSourceParserStream())
     for await (const { data } of events) {
       if (data === '[DONE]') break
-      yield* answer.take(JSON.parse(data) as Chunk)
+      yield* answer.take(parseChunk(data))
     }
     yield* answer.end(request.model)
   }
@@ -82,6 +83,16 @@ function limitBytes({ status, statusText, headers }: Response, body: ReadableStr
     }
   })
   return new Response(body.pipeThrough(limit), { status, statusText, headers })
+}
+
+function parseChunk(data: string): Chunk {
+  try {
+    const value: unknown = JSON.parse(data)
+    if (typeof value === 'object' && value !== null) return value
+  } catch {
+    // Reported below, like a value that is no object.
+  }
+  throw new WireFailure(502, `an event of the answer is no JSON object: ${data.slice(0, 100)}`)
 }
 
 interface Chunk {
@@ -210,15 +221,16 @@ function renameFields(
   return Object.fromEntries(renamed)
 }
 
-function promptMessages({ text, system }: InferencePrompt): readonly ChatMessage[] {
-  const user: ChatMessage = { role: 'user', content: text }
+function promptMessages({ text, system }: InferencePrompt): readonly InferenceMessage[] {
+  const user: InferenceMessage = { role: 'user', content: text }
   return system === undefined ? [user] : [{ role: 'system', content: system }, user]
 }
 
-function toMessage({ role, content, thinking, toolCalls, toolCallId, name }: ChatMessage): Record<string, unknown> {
+function toMessage(message: InferenceMessage): Record<string, unknown> {
+  const { role, content, thinking, toolCalls, toolCallId, name, images = [] } = message
   return {
     role,
-    content,
+    content: images.length === 0 ? content : toParts(content, images),
     ...(thinking === undefined ? {} : { reasoning_content: thinking }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
     ...(name === undefined ? {} : { name }),
@@ -232,6 +244,12 @@ function toMessage({ role, content, thinking, toolCalls, toolCallId, name }: Cha
           }))
         })
   }
+}
+
+function toParts(content: string, images: readonly ChatImage[]): object[] {
+  const text = content === '' ? [] : [{ type: 'text', text: content }]
+  const urls = images.map(image => ('url' in image ? image.url : `data:${image.mediaType};base64,${image.data}`))
+  return [...text, ...urls.map(url => ({ type: 'image_url', image_url: { url } }))]
 }
 
 function toTool(tool: ChatTool): Record<string, unknown> {

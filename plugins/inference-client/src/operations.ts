@@ -1,11 +1,12 @@
-import type { InferenceClient, RemoteModel, RunningModel } from '@svc/contracts'
-import { inferenceErrors } from '@svc/contracts'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { isOffered, unlessChosen } from './client.ts'
+import type { ChatImage, InferenceClient, RemoteModel, RunningModel } from '@svc/contracts'
+import { imageOf, inferenceErrors, isOffered, MAX_IMAGES, unlessChosen } from '@svc/contracts'
+import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 
 const {
   ICL_ADDRESS_INVALID,
+  ICL_BROKEN_OFF,
   ICL_BUSY,
+  ICL_IMAGE_INVALID,
   ICL_MODEL_UNKNOWN,
   ICL_REFUSED,
   ICL_RUNNING_UNKNOWN,
@@ -131,6 +132,15 @@ export const askModel = defineOperation({
   input: t.object({
     prompt: t.string({ minLength: 1, description: 'The prompt.' }),
     system: t.optional(t.string({ description: 'System prompt for the model.' })),
+    images: t.optional(
+      t.array(
+        t.object({
+          data: t.optional(t.string({ minLength: 1, description: 'PNG, JPEG, GIF or WebP in base64.' })),
+          url: t.optional(t.string({ minLength: 1, description: 'HTTPS URL, in place of data.' }))
+        }),
+        { maxItems: MAX_IMAGES, description: 'Images that the prompt is about.' }
+      )
+    ),
     model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." })),
     temperature: t.optional(
       t.number({ minimum: 0, maximum: 2, description: 'Randomness of the answer; 0 is deterministic.' })
@@ -145,7 +155,7 @@ export const askModel = defineOperation({
     completion_tokens: t.integer()
   }),
   events: t.string({ description: 'The next piece of the answer.' }),
-  errors: { ...ERRORS, ICL_MODEL_UNKNOWN, ICL_BROKEN_OFF: inferenceErrors.specs.ICL_BROKEN_OFF },
+  errors: { ...ERRORS, ICL_MODEL_UNKNOWN, ICL_BROKEN_OFF, ICL_IMAGE_INVALID },
   effect: 'read',
   idempotent: false,
   timeoutMs: 600_000,
@@ -206,12 +216,13 @@ export function checkHandler(client: InferenceClient): Handler<typeof checkModel
 }
 
 export function askHandler(client: InferenceClient): Handler<typeof askModel> {
-  return async ({ prompt, system, model, temperature, max_tokens }, call) => {
+  return async ({ prompt, system, images = [], model, temperature, max_tokens }, call) => {
     const parts: string[] = []
+    const sent = images.map(toImage)
     const request = {
       messages: [
         ...(system === undefined ? [] : [{ role: 'system', content: system } as const]),
-        { role: 'user', content: prompt } as const
+        { role: 'user', content: prompt, ...(sent.length === 0 ? {} : { images: sent }) } as const
       ],
       ...(model === undefined ? {} : { model }),
       ...(temperature === undefined ? {} : { temperature }),
@@ -234,6 +245,15 @@ export function askHandler(client: InferenceClient): Handler<typeof askModel> {
     }
     return call.fail('ICL_BROKEN_OFF')
   }
+}
+
+type GivenImage = NonNullable<InputOf<typeof askModel>['images']>[number]
+
+function toImage({ data, url }: GivenImage, at: number): ChatImage {
+  const source = `images[${at}]`
+  if (data !== undefined && url === undefined) return imageOf(data, source)
+  if (url !== undefined && data === undefined) return { url }
+  throw inferenceErrors.create('ICL_IMAGE_INVALID', `${source}: it needs either data or url`)
 }
 
 function shown(model: RemoteModel) {

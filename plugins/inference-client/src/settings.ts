@@ -1,10 +1,8 @@
+import { NO_MODEL } from '@svc/contracts'
 import { type Infer, t } from '@svc/plugin-sdk'
 
 const address = (description: string, variable: string) =>
   t.optional(t.string({ minLength: 1, description, 'x-env': variable }))
-
-/** Value of `model` if no model is chosen. */
-export const NO_MODEL = 'default-model'
 
 export const settings = t.object({
   url: address('Base URL of the model server.', 'INFER_URL'),

@@ -16,6 +16,8 @@ export interface Wire {
   models(signal: AbortSignal): Promise<readonly RemoteModel[]>
   /** Absent if the format does not support it. */
   running?(signal: AbortSignal): Promise<readonly RunningModel[]>
+  /** Returns whether a model accepts images; null if unknown. Absent if the format does not report it. */
+  sees?(model: string, signal: AbortSignal): Promise<boolean | null>
   chat(request: FilledRequest, signal: AbortSignal): AsyncIterable<InferenceChatEvent>
 }
 

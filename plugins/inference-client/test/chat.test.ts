@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { CommandIo } from '@svc/plugin-sdk'
@@ -198,4 +199,54 @@ t.test('a missing question is a usage error', async t => {
   const { stdin, exit } = await open(t, { tty: false })
   stdin.end('  \n')
   t.equal(await exit, 2)
+})
+
+const PNG = Buffer.from('\x89PNG\r\n\x1a\n0123', 'latin1')
+
+t.test('--image and /image send a file with one question only', async t => {
+  const file = join(t.testdir({ 'cat.png': PNG }), 'cat.png')
+  const { type, shows, server, exit } = await open(t, { input: { image: [file] } })
+  const sent = () => server.seen.at(-1)?.body.messages as { content: string; images?: string[] }[]
+  type('first\n')
+  await shows(/first\n\[3 tokens/)
+  t.same(sent().at(-1)?.images, [PNG.toString('base64')])
+  type('second\n')
+  await shows(/second\n\[3 tokens/)
+  t.equal(sent().at(-1)?.images, undefined)
+  t.same(sent()[0]?.images, [PNG.toString('base64')], 'the conversation keeps the image')
+  type(`/image ${file}\n`)
+  await shows(/images of the next question: 1/)
+  type(`/image ${file}.gone\n`)
+  await shows(/error: .*cat\.png\.gone: ENOENT/)
+  type('third\n')
+  await shows(/third\n\[3 tokens/)
+  t.same(sent().at(-1)?.images, [PNG.toString('base64')])
+  type(CTRL_D)
+  t.equal(await exit, 0)
+})
+
+t.test('an image that is too large, or no image, is an error that names the file', async t => {
+  const folder = t.testdir({ 'a.txt': 'text', 'b.png': Buffer.concat([PNG, Buffer.alloc(5 * 1_048_576)]) })
+  for (const [name, message] of [
+    ['a.txt', /a\.txt: it is not a PNG, JPEG, GIF or WebP image/],
+    ['b.png', /b\.png: it has 5242892 bytes, and at most 5242880 are sent/]
+  ] as const) {
+    const { exit } = await open(t, { tty: false, input: { prompt: 'what', image: [join(folder, name)] } })
+    await t.rejects(exit, { code: 'ICL_IMAGE_INVALID', message })
+  }
+})
+
+t.test('a local model without vision is refused, with one that has it', async t => {
+  const file = join(t.testdir({ 'cat.png': PNG }), 'cat.png')
+  const { exit } = await open(t, {
+    models: ['toy', 'llava'],
+    show: model => ({ capabilities: model === 'llava' ? ['completion', 'vision'] : ['completion'] }),
+    tty: false,
+    input: { prompt: 'what', image: [file] }
+  })
+  await t.rejects(exit, {
+    code: 'ICL_REFUSED',
+    message: /the model "toy" of the server at http:.* does not support images/,
+    hint: 'request the model "llava"'
+  })
 })

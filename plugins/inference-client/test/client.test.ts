@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { InferenceChatEvent } from '@svc/contracts'
+import { type InferenceChatEvent, NO_MODEL } from '@svc/contracts'
 import t, { type Test } from 'tap'
-import { ModelServerClient, NO_MODEL, type Settings } from '#root'
+import { ModelServerClient, type Settings } from '#root'
 import { type FakeOptions, fakeServer, refuse } from './fake-server.ts'
 
 const DEFAULTS: Settings = { api: 'auto', model: 'toy', temperature: 0.7, max_tokens: 2048, probe_timeout_ms: 5_000 }

@@ -19,6 +19,8 @@ export interface FakeOptions {
   readonly running?: readonly object[]
   /** Response of `/api/tags` on a server with the OpenAI format; if undefined, the route does not exist. */
   readonly tags?: object
+  /** Response of `/api/show` for a model; if undefined, the route does not exist. */
+  readonly show?: (model: string) => object
   /** Replaces the default chat handler. */
   readonly chat?: Answer
 }
@@ -33,7 +35,7 @@ export interface FakeServer {
 
 /** Starts a model server on a real socket. Answers repeat the words of the question. */
 export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<FakeServer> {
-  const { api = 'ollama', key, running, tags } = options
+  const { api = 'ollama', key, running, tags, show } = options
   const seen: Seen[] = []
   let left = 0
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -48,6 +50,9 @@ export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<Fa
         '/api/tags': (_, to) => void to.end(JSON.stringify({ models: models.map(tag) })),
         '/api/chat': options.chat ?? ollamaChat,
         '/api/generate': ollamaGenerate,
+        ...(show === undefined
+          ? {}
+          : { '/api/show': (body, to) => void to.end(JSON.stringify(show(String(body.model ?? body.name)))) }),
         ...(running === undefined ? {} : { '/api/ps': (_, to) => void to.end(JSON.stringify({ models: running })) })
       },
       openai: {
@@ -92,8 +97,9 @@ function tag(name: string) {
 }
 
 function words(body: Record<string, unknown>): string[] {
-  const messages = body.messages as { content: string }[]
-  return messages.at(-1)?.content.split(/(?<= )/) ?? []
+  const content = (body.messages as { content: string | { text?: string }[] }[]).at(-1)?.content ?? ''
+  const text = typeof content === 'string' ? content : content.map(part => part.text ?? '').join('')
+  return text.split(/(?<= )/)
 }
 
 const ollamaChat: Answer = (body, response) => {

@@ -103,6 +103,25 @@ t.test('returns an answer in one piece, and emits its pieces as events', async t
   })
 })
 
+t.test('sends images of a prompt in the OpenAI format, and refuses one that is no image', async t => {
+  const { url, seen } = await fakeServer(t, { api: 'openai' })
+  const call = await open(t, url, { model: 'toy' })
+  const data = Buffer.from('GIF89a0123456789').toString('base64')
+  const images = [{ data }, { url: 'https://example.org/a.png' }]
+  await call('chat', { prompt: 'what', images })
+  const urls = [`data:image/gif;base64,${data}`, 'https://example.org/a.png']
+  t.same((seen.at(-1)?.body.messages as object[] | undefined)?.at(-1), {
+    role: 'user',
+    content: [{ type: 'text', text: 'what' }, ...urls.map(each => ({ type: 'image_url', image_url: { url: each } }))]
+  })
+  for (const image of [{ data: 'AAAA' }, {}, { data, url: 'https://example.org/a.png' }]) {
+    await t.rejects(call('chat', { prompt: 'what', images: [image] }), {
+      code: 'ICL_IMAGE_INVALID',
+      message: /^images\[0\]: /
+    })
+  }
+})
+
 t.test('tries the other format if the list in the first is invalid', async t => {
   const { call } = await connect(t, { api: 'openai', tags: {} })
   t.match(await call('models'), { endpoint: { api: 'openai' }, models: [{ name: 'toy' }] })

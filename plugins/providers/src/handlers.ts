@@ -1,8 +1,10 @@
-import type { InferenceChatRequest, LocalLane } from '@svc/contracts'
-import { closest, errorMessage, type Handler, isSvcError } from '@svc/plugin-sdk'
+import { type InferenceChatRequest, isOffered, type LocalLane } from '@svc/contracts'
+import { closest, type Handler, isSvcError } from '@svc/plugin-sdk'
 import { CATEGORIES } from './choice/categories.ts'
-import { type ChoiceInput, choose, findHosted, isOffered, rank, suited } from './choice/choose.ts'
+import { choose, findHosted, rank, suited } from './choice/choose.ts'
+import type { ChoiceInput } from './choice/input.ts'
 import { scoreOf } from './choice/score.ts'
+import { problemWith } from './choice/usable.ts'
 import { providerErrors } from './errors.ts'
 import type { activeModel, listModels, modelUsage, setModel, suggestModel } from './operations.ts'
 import type { Plan, Planner } from './planner.ts'
@@ -233,12 +235,7 @@ function problemOf(entry: ModelEntry, input: ChoiceInput): string | null {
   const { local } = input
   const isThere = entry.id === local.model ? local.isReady : isOffered(entry.id, local.offered)
   if (entry.provider === 'ollama' && local.isAllowed && !isThere) return 'no local model server offers it now'
-  try {
-    choose({ ...input, requested: nameOf(entry) })
-    return null
-  } catch (error) {
-    return errorMessage(error)
-  }
+  return problemWith(entry, input)?.message ?? null
 }
 
 function toRow(entry: ModelEntry, { input, standings }: Plan) {

@@ -1,6 +1,7 @@
 // Exports for tests.
 export { CATEGORIES, categoryOf } from './choice/categories.ts'
-export { type Attempts, type ChoiceInput, choose, fallback } from './choice/choose.ts'
+export { type Attempts, choose, fallback } from './choice/choose.ts'
+export type { ChoiceInput } from './choice/input.ts'
 export { componentsOf, scoreOf } from './choice/score.ts'
 export { DEFAULT_WEIGHTS, parseWeights, weightsFor } from './choice/weights.ts'
 export { HOSTED, HOSTED_NAMES } from './provider-list.ts'

@@ -1,14 +1,22 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseStore, InferenceChatRequest, LocalLane } from '@svc/contracts'
+import {
+  type DatabaseStore,
+  type InferenceChatRequest,
+  imagesOf,
+  isOffered,
+  type LocalLane,
+  unlessChosen
+} from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { categoryOf } from './choice/categories.ts'
-import { type ChoiceInput, isOffered } from './choice/choose.ts'
+import type { ChoiceInput } from './choice/input.ts'
 import { needsOf } from './choice/needs.ts'
 import { parseWeights, weightsFor } from './choice/weights.ts'
 import { type LocalProbe, LocalProber } from './local-probe.ts'
 import { ProviderAccess } from './provider-access.ts'
 import type { HostedName } from './provider-list.ts'
+import { type ModelEntry, toEntry } from './registry/entry.ts'
 import { type LoadOptions, type Registry, type RegistryPlaces, RegistrySource } from './registry/registry.ts'
 import type { Selections } from './selections.ts'
 import { profileOf, type Settings, usesLocalServers } from './settings.ts'
@@ -69,12 +77,16 @@ export class Planner {
     const standings = new Standings(rows, limits, Date.now())
     const category = categoryOf(purpose.category)
     const needs = needsOf(request, category, request.maxTokens ?? local.defaults.maxTokens)
+    const seeing = await this.#seeing([local.model, request.model, selected?.model], request, probe, local)
     const { complexity = DEFAULT_COMPLEXITY, costPreference = null } = purpose
     const input: ChoiceInput = {
-      models: registry.models.map(entry =>
-        entry.provider === 'custom' && entry.url === null && settings.custom_url !== undefined
-          ? { ...entry, url: settings.custom_url }
-          : entry
+      models: withVision(
+        registry.models.map(entry =>
+          entry.provider === 'custom' && entry.url === null && settings.custom_url !== undefined
+            ? { ...entry, url: settings.custom_url }
+            : entry
+        ),
+        seeing
       ),
       premium: registry.premium,
       requested: request.model === undefined || request.model === local.model ? null : request.model,
@@ -102,6 +114,24 @@ export class Planner {
       }
     }
     return { input, registry, standings, access }
+  }
+
+  /** Returns the names among `names` of local models that accept images, if the request has any. */
+  async #seeing(
+    names: readonly (string | undefined)[],
+    request: InferenceChatRequest,
+    { isReachable, offered }: LocalProbe,
+    local: LocalLane
+  ): Promise<ReadonlySet<string>> {
+    if (!isReachable || imagesOf(request).length === 0) return new Set()
+    const known = [...new Set(names)].filter(
+      name => name !== undefined && isOffered(unlessChosen(name, offered), offered)
+    )
+    const seen = await Promise.all(
+      known.map(name => local.sees(unlessChosen(name as string, offered), request.signal).catch(() => null))
+    )
+    request.signal?.throwIfAborted()
+    return new Set(known.filter((_, at) => seen[at] === true) as string[])
   }
 
   /** Returns the keys and addresses of hosted providers. */
@@ -153,12 +183,21 @@ export class Planner {
   }
 }
 
-/** Model setting of a client for which none is chosen: the server's only model then answers. */
-const NO_MODEL = 'default-model'
+/** Returns the models, with vision for the local ones that the server reports it for. */
+function withVision(models: readonly ModelEntry[], seeing: ReadonlySet<string>): readonly ModelEntry[] {
+  if (seeing.size === 0) return models
+  const isSeeing = ({ provider, id }: ModelEntry): boolean => provider === 'ollama' && seeing.has(id)
+  const known = new Map(models.filter(isSeeing).map(entry => [entry.id, entry]))
+  const able = [...seeing].map(id => {
+    const entry = known.get(id) ?? toEntry({ providerType: 'ollama', id })
+    return { ...entry, capabilities: { ...entry.capabilities, supportsVision: true } }
+  })
+  return [...models.filter(entry => !isSeeing(entry)), ...able]
+}
 
 function isReady(model: string, { isReachable, offered }: LocalProbe): boolean {
   if (!isReachable) return false
-  return isOffered(model, offered) || (model === NO_MODEL && offered.length === 1)
+  return isOffered(unlessChosen(model, offered), offered)
 }
 
 /** Returns the files and addresses of the registry. */

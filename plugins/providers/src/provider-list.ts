@@ -47,6 +47,8 @@ export interface HostedProvider {
   /** Complete URL of the chat; for Gemini, the base URL. Null: it must be configured. */
   readonly url: string | null
   readonly fields?: NonNullable<OpenAiTarget['fields']>
+  /** False if images must be data, not addresses; default: true. */
+  readonly imageUrls?: false
   /** Expected latency component of the score, [0, 1], for models without a measured latency. */
   readonly speed: number
 }
@@ -72,6 +74,7 @@ export const HOSTED: Readonly<Record<HostedName, HostedProvider>> = {
     variable: 'GEMINI_API_KEY',
     wire: 'gemini',
     url: 'https://generativelanguage.googleapis.com/v1beta',
+    imageUrls: false,
     speed: 0.85
   },
   anthropic: {
@@ -111,6 +114,7 @@ export const HOSTED: Readonly<Record<HostedName, HostedProvider>> = {
     variable: 'SAMBANOVA_API_KEY',
     wire: 'openai',
     url: 'https://api.sambanova.ai/v1/chat/completions',
+    imageUrls: false,
     speed: 0.9
   },
   openrouter: {
@@ -140,3 +144,8 @@ export const HOSTED_NAMES = Object.keys(HOSTED) as HostedName[]
 
 /** Expected latency component of the score for the local server, [0, 1]. */
 export const LOCAL_SPEED = 0.8
+
+/** False if the images of requests to a provider must be data. */
+export function takesImageUrls(provider: ProviderName): boolean {
+  return provider !== 'ollama' && HOSTED[provider].imageUrls !== false
+}

@@ -7,7 +7,7 @@ import type {
   LocalLane,
   RemoteModel
 } from '@svc/contracts'
-import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import { defined, isSvcError, type Logger } from '@svc/plugin-sdk'
 import { type CategoryName, categoryOf } from './choice/categories.ts'
 import { type Attempts, type Choice, choose, fallback } from './choice/choose.ts'
 import { type ExplainedFailure, explain } from './explain.ts'
@@ -136,7 +136,7 @@ export class ProviderRouter implements InferenceProviders {
     const settings = this.#parts.settings()
     const { temperature, maxTokens: defaultTokens } = local.defaults
     const maxTokens = Math.min(request.maxTokens ?? defaultTokens, settings.max_output_tokens, entry.maxTokens)
-    const filled: FilledChatRequest = { temperature, ...withoutUndefined(request), model: entry.id, maxTokens }
+    const filled: FilledChatRequest = { temperature, ...defined(request), model: entry.id, maxTokens }
     const tapped = await this.#tapped(filled, local)
     const parts = { settings, access: plan.access, local, gemini: this.#gemini }
     yield* chatHosted({ ...entry, provider }, tapped, parts)
@@ -225,9 +225,4 @@ const UNKNOWN = {
   family: null,
   parameters: null,
   quantization: null
-}
-
-function withoutUndefined(request: InferenceChatRequest): InferenceChatRequest {
-  const entries = Object.entries(request).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as unknown as InferenceChatRequest
 }

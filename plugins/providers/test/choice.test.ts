@@ -20,7 +20,15 @@ import {
   weightsFor
 } from '#root'
 
-const needs = { json: false, tools: false, vision: false, grammar: false, promptTokens: 10, contextTokens: 1_000 }
+const needs = {
+  json: false,
+  tools: false,
+  vision: false,
+  imageUrls: false,
+  grammar: false,
+  promptTokens: 10,
+  contextTokens: 1_000
+}
 const free = { remaining: null, isRateLimited: false, retryAfterMs: null }
 const score = { weights: DEFAULT_WEIGHTS, promptTokens: 10, isMobile: false, fillsGap: false }
 

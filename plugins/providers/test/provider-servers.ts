@@ -18,16 +18,19 @@ export interface ProviderServer {
   reply: Reply
   /** Requests whose client disconnected before the end. */
   readonly left: number
+  /** Number of requests whose answer or connection has ended. */
+  ended(): number
 }
 
 /** Starts a server on a real socket that answers every request with `reply`. */
 export async function providerServer(t: Test, reply: Reply): Promise<ProviderServer> {
   const seen: Seen[] = []
-  const state = { reply, left: 0 }
+  const state = { reply, left: 0, ended: 0 }
   const server = createServer(async (request, response) => {
     const body = request.method === 'POST' ? ((await json(request)) as Record<string, any>) : {}
     seen.push({ path: request.url ?? '', headers: request.headers, body })
     response.on('close', () => {
+      state.ended += 1
       if (!response.writableEnded) state.left += 1
     })
     await state.reply(body, response)
@@ -49,7 +52,8 @@ export async function providerServer(t: Test, reply: Reply): Promise<ProviderSer
     },
     get left() {
       return state.left
-    }
+    },
+    ended: () => state.ended
   }
 }
 

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers'
-import type { InferenceClient } from '@svc/contracts'
+import { type InferenceClient, isOffered, MAX_IMAGES } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
-import { isOffered } from '../client.ts'
 import { Conversation, type ConversationOptions, describeSpeed, type Turn } from './conversation.ts'
+import { readImage } from './image-files.ts'
 import { Lines } from './lines.ts'
 
 export const chatCommand: CommandDescriptor = {
@@ -13,6 +13,12 @@ export const chatCommand: CommandDescriptor = {
       t.string({ minLength: 1, description: 'A question to answer once; without one, starts a conversation.' })
     ),
     model: t.optional(t.string({ minLength: 1, description: 'Name of the model; default: INFER_MODEL.' })),
+    image: t.optional(
+      t.array(t.string({ minLength: 1 }), {
+        maxItems: MAX_IMAGES,
+        description: 'Image for the first question: a PNG, JPEG, GIF or WebP file, or an HTTPS URL. Repeatable.'
+      })
+    ),
     system: t.optional(t.string({ description: 'System prompt for the model.' })),
     temperature: t.optional(
       t.number({
@@ -30,6 +36,7 @@ export const chatCommand: CommandDescriptor = {
 interface ChatInput {
   readonly prompt?: string
   readonly model?: string
+  readonly image?: readonly string[]
   readonly system?: string
   readonly temperature?: number
   readonly max_tokens?: number
@@ -37,6 +44,7 @@ interface ChatInput {
 
 const HELP = `/system TEXT   sets the system prompt
 /model NAME    switches to another model
+/image FILE    adds an image to the next question
 /models        lists the models of the server
 /reset         clears the conversation
 /exit          ends the chat, like Ctrl-D
@@ -57,6 +65,7 @@ export function runChat(client: InferenceClient): CommandHandler {
       ...(max_tokens === undefined ? {} : { maxTokens: max_tokens })
     }
     const conversation = new Conversation(client, options)
+    conversation.images = await Promise.all((input.image ?? []).map(readImage))
     const interactive = input.prompt === undefined && io.stdin.isTTY === true && !io.json
     if (interactive) return talk(client, conversation, io)
     const question = input.prompt ?? (await text(io.stdin)).trim()
@@ -149,6 +158,9 @@ async function runSlashCommand(
   else if (command === '/reset' || command === '/clear') {
     conversation.reset()
     io.stdout.write('conversation cleared\n')
+  } else if (command === '/image' && rest !== '') {
+    conversation.images = [...conversation.images, await readImage(rest)]
+    io.stdout.write(`images of the next question: ${conversation.images.length}\n`)
   } else if (command === '/models') {
     for (const { name } of await client.models(io.signal)) io.stdout.write(`${name}\n`)
   } else if (command === '/model' && rest !== '') {

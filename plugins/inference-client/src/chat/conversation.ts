@@ -1,4 +1,10 @@
-import type { ChatMessage, InferenceChatEvent, InferenceChatUsage, InferenceClient } from '@svc/contracts'
+import type {
+  ChatImage,
+  InferenceChatEvent,
+  InferenceChatUsage,
+  InferenceClient,
+  InferenceMessage
+} from '@svc/contracts'
 
 export interface ConversationOptions {
   readonly model: string
@@ -24,8 +30,10 @@ type Part = Extract<InferenceChatEvent, { text: string }>
 /** Conversation with a model: sends each question with the messages so far. */
 export class Conversation {
   readonly #client: Pick<InferenceClient, 'chat'>
-  readonly #messages: ChatMessage[] = []
+  readonly #messages: InferenceMessage[] = []
   options: ConversationOptions
+  /** Images of the next question. They are kept if it fails. */
+  images: readonly ChatImage[] = []
 
   constructor(client: Pick<InferenceClient, 'chat'>, options: ConversationOptions) {
     this.#client = client
@@ -39,11 +47,17 @@ export class Conversation {
   /** Sends a question and emits the answer in pieces. A failed question is not added to the conversation. */
   async ask(question: string, signal: AbortSignal, onPart: (part: Part) => void): Promise<Turn> {
     const { model, system, temperature, maxTokens } = this.options
-    const userMessage: ChatMessage = { role: 'user', content: question }
+    const { images } = this
+    const userMessage: InferenceMessage = {
+      role: 'user',
+      content: question,
+      ...(images.length === 0 ? {} : { images })
+    }
     const began = performance.now()
     let first: number | null = null
     let text = ''
     const turn = (rest: Pick<Turn, 'stopped' | 'usage' | 'finishReason'>): Turn => {
+      this.images = []
       this.#messages.push(userMessage, { role: 'assistant', content: text })
       const firstMs = first === null ? null : first - began
       return { text, firstMs, restMs: first === null ? null : performance.now() - first, ...rest }

@@ -1,49 +1,12 @@
-import { inferenceErrors } from '@svc/contracts'
-import { HOSTED, HOSTED_NAMES, type HostedName, type ProviderName } from '../provider-list.ts'
+import { inferenceErrors, isOffered } from '@svc/contracts'
+import { HOSTED, HOSTED_NAMES, type HostedName } from '../provider-list.ts'
 import { AUTO_MODEL } from '../registry/bootstrap.ts'
-import { type ModelEntry, meanPriceOf, nameOf, type Tier, toEntry } from '../registry/entry.ts'
+import { type ModelEntry, nameOf, type Tier, toEntry } from '../registry/entry.ts'
 import { CATEGORIES, type CategoryName } from './categories.ts'
-import { lackOf, type Needs } from './needs.ts'
-import { type ScoreContext, type Standing, scoreOf } from './score.ts'
-
-export type GeminiPolicy = 'openrouter_first' | 'google_direct_only' | 'registry_default'
-
-/** Everything that a choice depends on. */
-export interface ChoiceInput {
-  readonly models: readonly ModelEntry[]
-  /** Models that pin a category, by its name. */
-  readonly premium: Readonly<Record<string, string>>
-  /** Model that the request names; null if it names none. */
-  readonly requested: string | null
-  /** Model that a person selected; null if none. */
-  readonly selected: string | null
-  /** Model of the session's last request; null if there is none. */
-  readonly previous: string | null
-  readonly needs: Needs
-  readonly category: CategoryName
-  readonly isLatencyCritical: boolean
-  /** Whether the session has spent its budget. */
-  readonly freeOnly: boolean
-  readonly local: LocalStanding
-  readonly hasKey: (provider: HostedName) => boolean
-  readonly isAllowed: (provider: ProviderName) => boolean
-  readonly standingOf: (entry: ModelEntry) => Standing
-  readonly score: Omit<ScoreContext, 'strength'>
-  /** Model of the strategy `preferred_model`, null if that names none; undefined for `provider_auto`. */
-  readonly preferred: string | null | undefined
-  readonly gemini: { readonly policy: GeminiPolicy; readonly openrouter: string; readonly google: string }
-}
-
-export interface LocalStanding {
-  /** Whether the profile includes local servers. */
-  readonly isAllowed: boolean
-  /** Whether the server answers, and offers its default model. */
-  readonly isReady: boolean
-  /** Default model of the server. */
-  readonly model: string
-  /** Models that the server offers; empty if it is not reachable. */
-  readonly offered: readonly string[]
-}
+import type { ChoiceInput } from './input.ts'
+import { lackOf } from './needs.ts'
+import { type ScoreContext, scoreOf } from './score.ts'
+import { adviceFor, cheapest, DEFAULT_RETRY_MS, isUsable, refused, rejection, shortage } from './usable.ts'
 
 export type ChoiceRule =
   | 'requested'
@@ -91,7 +54,7 @@ function requestedEntry(name: string, input: ChoiceInput): ModelEntry {
   if (local.isAllowed && isOffered(name, local.offered)) return localEntry()
   const entry = findHosted(name, input)
   if (entry !== undefined) {
-    const problem = refusal(entry, input) ?? shortage(entry, input)
+    const problem = rejection(entry, input) ?? shortage(entry, input)
     if (problem !== null) throw problem
     return entry
   }
@@ -114,12 +77,12 @@ function selectedChoice(input: ChoiceInput): Choice | null {
   const hosted = findHosted(selected, input)
   if (hosted === undefined || (local.isAllowed && isOffered(selected, local.offered))) {
     const entry = findLocal(selected, input)
-    const problem = refusal(entry, input)
+    const problem = rejection(entry, input)
     if (problem !== null) throw problem
     const isThere = selected === local.model ? local.isReady : isOffered(selected, local.offered)
     return isThere ? { entry, rule: 'selected', warning: null } : null
   }
-  const problem = refusal(hosted, input)
+  const problem = rejection(hosted, input)
   if (problem !== null) throw problem
   return shortage(hosted, input) === null ? { entry: hosted, rule: 'selected', warning: null } : null
 }
@@ -173,8 +136,11 @@ function lastResort(input: ChoiceInput): Choice {
   const entry = findLocal(local.model, input)
   const keyed = HOSTED_NAMES.filter(name => input.hasKey(name) && input.isAllowed(name))
   const able = input.models.filter(({ provider }) => (keyed as readonly string[]).includes(provider))
-  if (keyed.length > 0 && !local.isReady && able.every(each => lackOf(each, input.needs) !== null)) {
-    throw refused(`no model of ${keyed.join(', ')} can answer this request: ${lackOf(able[0] ?? entry, input.needs)}`)
+  if (keyed.length > 0 && able.every(each => lackOf(each, input.needs) !== null)) {
+    // The local server may be able to, or reports why not.
+    if (local.isReady && local.isAllowed && input.isAllowed('ollama')) return { entry, rule: 'local', warning: null }
+    const lack = lackOf(able[0] ?? entry, input.needs)
+    throw refused(`no model of ${keyed.join(', ')} can answer this request: ${lack}`, adviceFor(entry, input))
   }
   if (local.isAllowed && input.isAllowed('ollama') && (keyed.length === 0 || !local.isReady))
     return { entry, rule: 'local', warning: null }
@@ -191,8 +157,6 @@ function lastResort(input: ChoiceInput): Choice {
     { hint: `set one of ${variables.join(', ')}, or SVC_INFERENCE_PROFILE=desktop_local` }
   )
 }
-
-const DEFAULT_RETRY_MS = 60_000
 
 function retryDelay({ models, standingOf }: ChoiceInput): number {
   const delays = models.map(entry => standingOf(entry).retryAfterMs ?? Number.POSITIVE_INFINITY)
@@ -220,10 +184,6 @@ export function rank(models: readonly ModelEntry[], { score, standingOf, categor
   const context: ScoreContext = { ...score, strength: CATEGORIES[category].strength }
   const scores = new Map(models.map(entry => [entry, scoreOf(entry, standingOf(entry), context)]))
   return [...models].sort((a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0))
-}
-
-function cheapest(models: readonly ModelEntry[]): ModelEntry | undefined {
-  return [...models].sort((a, b) => meanPriceOf(a) - meanPriceOf(b))[0]
 }
 
 /** Replaces a Gemini model that was chosen automatically, as the policy says. */
@@ -284,53 +244,6 @@ function localFallbacks(input: ChoiceInput): ModelEntry[] {
   return all.sort((a, b) => b.capabilities.maxContext - a.capabilities.maxContext)
 }
 
-function isUsable(entry: ModelEntry, input: ChoiceInput): boolean {
-  return refusal(entry, input) === null && shortage(entry, input) === null
-}
-
-/** Returns why a model must not be used, whatever its load. */
-function refusal(entry: ModelEntry, input: ChoiceInput): Error | null {
-  const name = nameOf(entry)
-  if (!input.isAllowed(entry.provider)) {
-    return refused(`the model "${name}" is not allowed: plugins.providers.allowed does not name ${entry.provider}`)
-  }
-  if (entry.provider === 'ollama') {
-    if (!input.local.isAllowed) return refused(`the model "${name}" is not allowed: the profile excludes local servers`)
-  } else if (!input.hasKey(entry.provider)) {
-    const { title, variable } = HOSTED[entry.provider]
-    return inferenceErrors.create('ICL_UNAUTHORIZED', `${variable} is not set (required for ${title} models)`, {
-      at: { path: `plugins.providers.${entry.provider}_api_key` },
-      hint: `set ${variable} to a key of ${title}, or choose another model with svc models set`
-    })
-  } else if (entry.provider === 'custom' && entry.url === null) {
-    return refused(`the model "${name}" has no URL; set url in models.toml, or plugins.providers.custom_url`)
-  }
-  const lack = lackOf(entry, input.needs)
-  if (lack !== null) return refused(`the model "${name}" cannot answer this request: ${lack}`)
-  if (input.freeOnly && !entry.isFree) {
-    return refused(`the model "${name}" is not free, and the session has spent plugins.providers.session_max_cost_usd`)
-  }
-  return null
-}
-
-/** Returns why a model cannot be used now. */
-function shortage(entry: ModelEntry, { standingOf }: ChoiceInput): Error | null {
-  const { remaining, isRateLimited, retryAfterMs } = standingOf(entry)
-  const data = { retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_MS }
-  if (isRateLimited) {
-    return inferenceErrors.create('ICL_BUSY', `the model "${nameOf(entry)}" cools down after an error`, { data })
-  }
-  if (remaining === null || remaining > 0) return null
-  return inferenceErrors.create('ICL_BUSY', `the model "${nameOf(entry)}" has no calls left today`, {
-    data,
-    hint: 'raise plugins.providers.daily_limit, or wait until 00:00 UTC'
-  })
-}
-
-function refused(message: string): Error {
-  return inferenceErrors.create('ICL_REFUSED', message, { data: { status: 400 } })
-}
-
 /** Finds a hosted model by `provider/id` or by its id. Models of providers with a key come first. */
 export function findHosted(
   name: string,
@@ -351,10 +264,4 @@ function findLocal(name: string, { models }: ChoiceInput): ModelEntry {
 function find(provider: 'openrouter' | 'google', id: string, { models }: ChoiceInput): ModelEntry {
   const providerType = provider === 'google' ? 'google_direct' : 'open_router'
   return models.find(entry => entry.provider === provider && entry.id === id) ?? toEntry({ providerType, id })
-}
-
-/** True if the server offers the model. A name without a tag means the tag `latest`, in both. */
-export function isOffered(model: string, offered: readonly string[]): boolean {
-  const tagged = (name: string): string => (name.includes(':') ? name : `${name}:latest`)
-  return offered.some(name => tagged(name) === tagged(model))
 }

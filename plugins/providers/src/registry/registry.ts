@@ -61,12 +61,13 @@ export class RegistrySource {
     const file = await this.#readFile(places.modelsFile)
     if (this.#catalog === undefined) this.#catalog = await readCache(places.catalogCache)
     await this.#refreshCatalog(places, options)
+    const own = new Map(file.models.map(entry => [nameOf(entry), entry]))
     const merged = new Map<string, ModelEntry>()
     const sources = [
       bootstrapModels(localModel),
       file.models,
       // The live list has current prices, but an entry of the user has priority over its other fields.
-      (this.#catalog?.models ?? []).map(entry => this.#under(entry, file))
+      (this.#catalog?.models ?? []).map(entry => under(entry, own.get(nameOf(entry))))
     ]
     for (const entry of sources.flat()) merged.set(nameOf(entry), this.#withObserved(entry))
     const problems = [this.#fileProblem, this.#catalogProblem].filter(problem => problem !== null)
@@ -79,14 +80,6 @@ export class RegistrySource {
     const name = nameOf(entry)
     const before = this.#observed.get(name) ?? { tokens: 0, cost: 0 }
     this.#observed.set(name, { tokens: before.tokens + tokens, cost: before.cost + cost })
-  }
-
-  #under(entry: ModelEntry, { models }: ModelsFile): ModelEntry {
-    const own = models.find(each => nameOf(each) === nameOf(entry))
-    if (own === undefined) return entry
-    const rank = (each: ModelEntry) => PRICING_SOURCES.indexOf(each.pricingSource)
-    const { costPer1k, costPer1kInput, costPer1kOutput, pricingSource, isFree } = rank(entry) >= rank(own) ? entry : own
-    return { ...own, costPer1k, costPer1kInput, costPer1kOutput, pricingSource, isFree }
   }
 
   #withObserved(entry: ModelEntry): ModelEntry {
@@ -147,3 +140,11 @@ export class RegistrySource {
 
 /** Minimum time between two attempts to read the live list. */
 const MIN_RETRY_MS = 30_000
+
+/** Returns an entry of the live list: its price is the newer one, but the user's entry has priority over the rest. */
+function under(entry: ModelEntry, own: ModelEntry | undefined): ModelEntry {
+  if (own === undefined) return entry
+  const rank = (each: ModelEntry) => PRICING_SOURCES.indexOf(each.pricingSource)
+  const { costPer1k, costPer1kInput, costPer1kOutput, pricingSource, isFree } = rank(entry) >= rank(own) ? entry : own
+  return { ...own, costPer1k, costPer1kInput, costPer1kOutput, pricingSource, isFree }
+}

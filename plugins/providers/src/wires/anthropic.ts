@@ -1,4 +1,4 @@
-import type { ChatMessage, FilledChatRequest, InferenceChatEvent } from '@svc/contracts'
+import type { ChatImage, FilledChatRequest, InferenceChatEvent, InferenceMessage } from '@svc/contracts'
 import { parseArguments, postForEvents } from './events.ts'
 import { WireFailure } from './wire-failure.ts'
 
@@ -67,7 +67,7 @@ function toBody(request: FilledChatRequest): object {
 }
 
 /** Joins messages of the same role: the API expects the results of several calls in one message. */
-function toTurns(messages: readonly ChatMessage[]): Turn[] {
+function toTurns(messages: readonly InferenceMessage[]): Turn[] {
   const turns: Turn[] = []
   for (const message of messages) {
     if (message.role === 'system') continue
@@ -81,14 +81,21 @@ function toTurns(messages: readonly ChatMessage[]): Turn[] {
   return turns
 }
 
-function toBlocks({ role, content, toolCalls = [], toolCallId }: ChatMessage): Block[] {
+function toBlocks({ role, content, toolCalls = [], toolCallId, images = [] }: InferenceMessage): Block[] {
   if (role === 'tool') return [{ type: 'tool_result', tool_use_id: toolCallId ?? '', content }]
   // The API rejects blocks without text.
   const text = content === '' ? [] : [{ type: 'text', text: content }]
   return [
+    // A model follows a question better if it comes after the image.
+    ...images.map(image => ({ type: 'image', source: toSource(image) })),
     ...text,
     ...toolCalls.map(call => ({ type: 'tool_use', id: call.id, name: call.name, input: call.arguments }))
   ]
+}
+
+function toSource(image: ChatImage): Block {
+  if ('url' in image) return { type: 'url', url: image.url }
+  return { type: 'base64', media_type: image.mediaType, data: image.data }
 }
 
 interface Usage {

@@ -1,4 +1,4 @@
-import type { ChatMessage, FilledChatRequest, InferenceChatEvent } from '@svc/contracts'
+import type { ChatImage, FilledChatRequest, InferenceChatEvent, InferenceMessage } from '@svc/contracts'
 import type { NativeTarget } from './anthropic.ts'
 import { postForEvents } from './events.ts'
 import { WireFailure } from './wire-failure.ts'
@@ -66,7 +66,7 @@ export class GeminiWire {
   }
 
   /** Joins messages of the same role, and names the functions whose results are returned. */
-  #toContents(messages: readonly ChatMessage[]): Content[] {
+  #toContents(messages: readonly InferenceMessage[]): Content[] {
     const names = new Map(
       messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const))
     )
@@ -84,7 +84,7 @@ export class GeminiWire {
   }
 
   #toParts(
-    { role, content, toolCalls = [], toolCallId = '', name }: ChatMessage,
+    { role, content, toolCalls = [], toolCallId = '', name, images = [] }: InferenceMessage,
     names: ReadonlyMap<string, string>
   ): object[] {
     if (role === 'tool') {
@@ -97,13 +97,19 @@ export class GeminiWire {
       const part = { functionCall: { name: call.name, args: call.arguments } }
       return signature === undefined ? part : { ...part, thoughtSignature: signature }
     })
-    return [...(content === '' ? [] : [{ text: content }]), ...calls]
+    // A model follows a question better if it comes after the image.
+    return [...images.map(toImagePart), ...(content === '' ? [] : [{ text: content }]), ...calls]
   }
 }
 
 interface Content {
   readonly role: 'user' | 'model'
   readonly parts: object[]
+}
+
+function toImagePart(image: ChatImage): object {
+  if ('url' in image) throw new WireFailure(400, 'Gemini takes images as data, not as addresses')
+  return { inlineData: { mimeType: image.mediaType, data: image.data } }
 }
 
 /** The API expects an object; other results become its field `result`. */
