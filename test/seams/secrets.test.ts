@@ -93,5 +93,6 @@ t.test(
     t.notMatch(JSON.stringify([before, after, call]), /opensesame/)
     const refused = await runSvc(folder, ['secrets', 'set', 'VOX_FORGE_TOKEN', 'opensesame'], { env })
     t.equal(refused.code, 2, 'a value is never an argument')
+    t.notMatch(refused.stderr, /opensesame/)
   }
 )

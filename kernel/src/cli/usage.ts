@@ -40,10 +40,14 @@ export function usageError(argv: readonly string[], { root }: KnownCommands, mes
   const flag = argv.find(word => (unknown === undefined ? isUnknown(word, known) : flagOf(word) === unknown))
   if (flag !== undefined) return unknownFlag(place, flag)
   if (command === undefined) return missingCommand(place)
-  return invalid(
-    place,
-    unknown === undefined ? reworded(message, place) : `does not accept the argument ${JSON.stringify(unknown)}`
-  )
+  return invalid(place, unknown === undefined ? reworded(message, place) : tooMany(command.args ?? []))
+}
+
+/** Does not show the argument: it may be a secret, and the message may be logged. */
+function tooMany({ length }: readonly string[]): string {
+  return length === 0
+    ? 'accepts no arguments'
+    : `accepts ${length} argument${length === 1 ? '' : 's'}, but more are given`
 }
 
 function matchWords(argv: readonly string[], root: CommandNode): CommandPosition {
