@@ -39,12 +39,12 @@ import { secretsReport } from './secret-report.ts'
 
 /** Functions of the project that the admin service uses. */
 export interface AdminHost {
-  readonly kernel: Kernel
+  kernel(): Kernel
   readonly serves: boolean
   /** Configuration in force. */
-  readonly config: ResolvedConfig
+  config(): ResolvedConfig
   /** Configuration as it was last read. Invalid settings of it are not in force. */
-  readonly read: ResolvedConfig
+  read(): ResolvedConfig
   apply(change: KernelChange, dryRun: boolean): Promise<ChangeReport>
   findings(): readonly Finding[]
   /** Catalog that was read last. */
@@ -66,9 +66,9 @@ export interface AdminHost {
 
 export function createAdmin(host: AdminHost): KernelAdmin {
   const record = (name: string): PluginRecord => {
-    const found = host.kernel.records.get(name)
+    const found = host.kernel().records.get(name)
     if (found !== undefined) return found
-    const near = closest(name, [...host.kernel.records.keys()])
+    const near = closest(name, [...host.kernel().records.keys()])
     throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `no plugin named ${name} was discovered`, {
       hint: near === undefined ? 'svc plugins list shows the known plugins' : `did you mean ${near}?`
     })
@@ -77,18 +77,18 @@ export function createAdmin(host: AdminHost): KernelAdmin {
   const findings = (): readonly Finding[] => [...host.findings(), ...[...reported.values()].flat()]
   return {
     serves: host.serves,
-    plugins: () => ordered(host.kernel).map(each => report(each, host.kernel)),
-    manifest: (name): PluginManifest | undefined => host.kernel.records.get(name)?.manifest ?? undefined,
+    plugins: () => ordered(host.kernel()).map(each => report(each, host.kernel())),
+    manifest: (name): PluginManifest | undefined => host.kernel().records.get(name)?.manifest ?? undefined,
     isBundled: name => host.isBundled(name),
-    graph: (): readonly GraphEdge[] => host.kernel.graph.edges,
+    graph: (): readonly GraphEdge[] => host.kernel().graph.edges,
     why: subject =>
       subject.includes('@')
-        ? whyToken(host.kernel, subject)
-        : [...whyPlugin(record(subject), host.kernel), ...findingsOf(subject, host, findings())],
-    hooks: () => hooksOf(host.kernel),
+        ? whyToken(host.kernel(), subject)
+        : [...whyPlugin(record(subject), host.kernel()), ...findingsOf(subject, host, findings())],
+    hooks: () => hooksOf(host.kernel()),
     effects: (name): EffectNode => effectsOf(record(name)),
     top: (milliseconds, signal) => cpuShares(host, milliseconds, signal),
-    health: () => healthOf(host.kernel, host.healthTimeoutMs ?? 5_000),
+    health: () => healthOf(host.kernel(), host.healthTimeoutMs ?? 5_000),
     apply: async (change, options) => {
       const { enable = [], disable = [], reload = [], activate = [] } = change
       for (const name of [...enable, ...disable, ...reload, ...activate]) record(name)
@@ -100,19 +100,19 @@ export function createAdmin(host: AdminHost): KernelAdmin {
       else reported.set(reporter, list)
     },
     build: directory => host.build(directory),
-    settings: (prefix): readonly SettingReport[] => host.config.settings(prefix),
+    settings: (prefix): readonly SettingReport[] => host.config().settings(prefix),
     explain: (key): SettingExplanation => {
-      const { refused, ...inForce } = host.config.explain(key)
-      const found = host.read.explain(key).refused ?? refused
+      const { refused, ...inForce } = host.config().explain(key)
+      const found = host.read().explain(key).refused ?? refused
       return found === undefined ? inForce : { ...inForce, refused: found }
     },
     validate: () => host.readAgain(),
     configSchema: () => host.configSchema(),
     configuration: host.editor,
-    secrets: signal => secretsReport(host, signal),
+    secrets: signal => secretsReport({ ...host, kernel: host.kernel(), config: host.config() }, signal),
     generations: () => host.generations(),
-    conflicts: () => conflictsOf(host.kernel, host.read, host.catalog().found),
-    permissions: name => permissionsOf(record(name), host.kernel),
+    conflicts: () => conflictsOf(host.kernel(), host.read(), host.catalog().found),
+    permissions: name => permissionsOf(record(name), host.kernel()),
     stop: reason => host.stop(reason)
   }
 }
@@ -180,7 +180,7 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
 
 /** Returns findings about a plugin that its state does not show, such as rejected settings or a duplicate name. */
 function findingsOf(name: string, host: AdminHost, findings: readonly Finding[]): string[] {
-  const { source, why } = host.kernel.records.get(name) ?? { source: undefined, why: null }
+  const { source, why } = host.kernel().records.get(name) ?? { source: undefined, why: null }
   const shown = `${why ?? ''} ${source?.problem?.message ?? ''}`
   return findings
     .filter(({ plugin, message }) => plugin === name && !shown.includes(message))
@@ -288,7 +288,7 @@ function effectsOf(each: PluginRecord): EffectNode {
 
 async function cpuShares(host: AdminHost, milliseconds: number, signal?: AbortSignal): Promise<CpuShare[]> {
   const calls = (): Map<string, number> =>
-    new Map([...host.kernel.records.values()].map(({ name, stats }) => [name, stats.calls]))
+    new Map([...host.kernel().records.values()].map(({ name, stats }) => [name, stats.calls]))
   const before = calls()
   const cpu = await sampleCpu(milliseconds, host.ownerOf, signal)
   const after = calls()

@@ -64,6 +64,14 @@ export class Choices {
     return this.#only(config) === undefined ? undefined : 'kernel.only'
   }
 
+  /** Returns configuration and selection of plugins, in the form in which the kernel takes them. */
+  wanted(
+    config: ResolvedConfig,
+    catalog: PluginCatalog
+  ): { readonly configuration: Configure; readonly chosen: (name: string) => boolean } {
+    return { configuration: this.configure(config, catalog), chosen: this.selection(config, catalog) }
+  }
+
   configure(config: ResolvedConfig, catalog: PluginCatalog): Configure {
     const only = this.#only(config)
     const [switches, needed] = [this.#switches, this.#needed]

@@ -1,4 +1,5 @@
-import { explainSetting, listSettings, type Resolved, type ResolvedSection } from '@svc/config'
+import { explainSetting, listSettings, problemsError, type Resolved, type ResolvedSection } from '@svc/config'
+import type { SvcError } from '@svc/plugin-sdk'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { policySection, settingsSection } from './sections.ts'
 
@@ -25,4 +26,18 @@ export function holdSettings(
   )
   const { settings, explain } = resolved
   return { ...config, resolved, plugins: new Map(plugins), settings, explain }
+}
+
+/** Returns running plugins with invalid settings. They keep their previous settings and do not block other plugins. */
+export function refusedSettings(
+  config: ResolvedConfig,
+  running: ReadonlyMap<string, unknown>
+): ReadonlyMap<string, SvcError> {
+  const refused = new Map<string, SvcError>()
+  for (const [name, { problems, enabled }] of config.plugins) {
+    const wrong = problems.filter(({ severity }) => severity === 'error')
+    if (wrong.length === 0 || enabled === false || !running.has(name)) continue
+    refused.set(name, problemsError(wrong))
+  }
+  return refused
 }

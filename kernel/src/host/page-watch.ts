@@ -1,9 +1,5 @@
-import { statSync } from 'node:fs'
-import { Watcher } from '../loader/watch.ts'
+import { changedSince, Watcher } from '../loader/watch.ts'
 import type { PluginPages } from './plugin-pages.ts'
-
-/** Resolution of file times in milliseconds. */
-const CLOCK_TICK_MS = 10
 
 export interface PageWatchOptions {
   readonly pages: PluginPages
@@ -30,16 +26,10 @@ export class PageWatch {
     this.#watched = new Set(files)
     await this.#watcher.update({ files, directories: [] })
     // A file may have changed after it was read and before it was watched.
-    const isLate = (file: string): boolean => !before.has(file) && changedAt(file) >= begun - CLOCK_TICK_MS
-    if (files.some(isLate)) this.#options.onChange()
+    if (files.some(file => !before.has(file) && changedSince(file, begun))) this.#options.onChange()
   }
 
   close(): Promise<void> {
     return this.#watcher.close()
   }
-}
-
-/** Returns the time at which a file was last written or moved, in milliseconds since the epoch. */
-function changedAt(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.ctimeMs ?? -Infinity
 }

@@ -42,6 +42,8 @@ interface Open {
   readonly watcher: FSWatcher
 }
 
+/** Resolution of file times in milliseconds. */
+const CLOCK_TICK_MS = 10
 const MISSING = 'missing'
 /** Quiet period after which all members of the set are checked. */
 const SWEEP_MS = 1_000
@@ -306,4 +308,10 @@ function foldersOf(directory: string): string[] {
   } catch {
     return []
   }
+}
+
+/** True if a file was written or moved at or after a time in milliseconds since the epoch. False if it is missing. */
+export function changedSince(file: string, time: number): boolean {
+  const changedAt = statSync(file, { throwIfNoEntry: false })?.ctimeMs ?? -Infinity
+  return changedAt >= time - CLOCK_TICK_MS
 }

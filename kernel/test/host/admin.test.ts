@@ -44,10 +44,10 @@ function adminOf(world: World): KernelAdmin {
     throw new Error('not here')
   }
   return createAdmin({
-    kernel: world.kernel,
+    kernel: () => world.kernel,
     serves: true,
-    config: {} as never,
-    read: {} as never,
+    config: nothing,
+    read: nothing,
     apply: nothing,
     findings: () => [],
     catalog: nothing,
