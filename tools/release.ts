@@ -1,22 +1,25 @@
 /**
  * Makes the files of a release, which `svc upgrade` installs. Needs `npm run build`.
  *
- *   npm run release -- --out DIR [--tag v1.2.3] [--bundle] [--plugins a,b]
+ *   npm run release -- --out DIR [--tag v1.2.3] [--bundle] [--plugins a,b] [--key FILE]
+ *   npm run release -- --out DIR --key FILE --sign-only
  *
  * Writes `svc-TAG.tgz`, whose libraries npm installs from the lockfile in it, and `checksums.txt`. `--bundle` adds
  * `svc-TAG-TRIPLE.tar.gz` with all libraries, for the machine that runs this. `--plugins` selects plugins; default: all.
- * `--tag` sets the version of the program; default: that of the kernel.
+ * `--tag` sets the version of the program; default: that of the kernel. `--key` names an Ed25519 private key in PEM, and
+ * signs the list: `checksums.txt.sig`. `--sign-only` signs a list that was joined from those of several machines.
  *
  * Layout of an archive: `bin/svc.cjs`, `release.json`, the packages of this repository in `lib/node_modules`, and
  * libraries in `node_modules`, where Node.js finds them from `lib`.
  */
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, createPrivateKey } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { create, extract } from 'tar'
+import { publicKeyOf, SIGNATURE, signatureOf } from '../plugins/updates/src/signature.ts'
 import { targetTriple } from '../plugins/updates/src/target.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -49,11 +52,18 @@ const { values } = parseArgs({
     out: { type: 'string' },
     tag: { type: 'string' },
     bundle: { type: 'boolean', default: false },
-    plugins: { type: 'string' }
+    plugins: { type: 'string' },
+    key: { type: 'string' },
+    'sign-only': { type: 'boolean', default: false }
   }
 })
 if (values.out === undefined) throw new Error('--out is missing: name the folder for the files')
 const out = resolve(values.out)
+const key = values.key === undefined ? null : createPrivateKey(readFileSync(values.key))
+if (values['sign-only']) {
+  signList()
+  process.exit()
+}
 const kernel = readJson<Manifest>(join(ROOT, 'kernel', 'package.json'))
 const tag = values.tag ?? `v${kernel.version}`
 if (!/^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(tag)) throw new Error(`--tag ${tag}: write a version such as v1.2.3`)
@@ -89,8 +99,16 @@ try {
   const sums = files.map(file => `${sha256(join(out, file))}  ${file}\n`)
   writeFileSync(join(out, 'checksums.txt'), sums.join(''))
   process.stdout.write(sums.join(''))
+  if (key !== null) signList()
 } finally {
   rmSync(scratch, { recursive: true, force: true })
+}
+
+/** Signs `checksums.txt` with the key. */
+function signList(): void {
+  if (key === null) throw new Error('--sign-only: name the private key with --key')
+  writeFileSync(join(out, SIGNATURE), signatureOf(readFileSync(join(out, 'checksums.txt'), 'utf8'), key))
+  process.stderr.write(`signed; the public key is ${publicKeyOf(key)}\n`)
 }
 
 /** Packs all packages of this repository with one npm process, and unpacks them below `lib`. */

@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -22,7 +23,12 @@ t.test('a release of this repository is installed from a server, runs, and is re
   const folder = t.testdir({ release: {}, project: { 'svc.toml': '' } })
   const [release, project, home] = [join(folder, 'release'), join(folder, 'project'), join(folder, 'home')]
   const env = { ...process.env, NODE_OPTIONS: '' }
-  await promisify(execFile)(process.execPath, [...RELEASE, '--tag', 'v0.1.1', '--out', release], { cwd: ROOT, env })
+  const keys = generateKeyPairSync('ed25519')
+  const key = join(folder, 'key.pem')
+  writeFileSync(key, keys.privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600 })
+  const publicKey = keys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64')
+  const make = [...RELEASE, '--tag', 'v0.1.1', '--out', release, '--key', key]
+  await promisify(execFile)(process.execPath, make, { cwd: ROOT, env })
   let tamper = false
   const server = createServer((request, response) => {
     const content = readFileSync(join(release, request.url?.split('/').at(-1) ?? ''))
@@ -35,7 +41,12 @@ t.test('a release of this repository is installed from a server, runs, and is re
   const upgrade = (...flags: string[]) =>
     runSvc(
       project,
-      ['upgrade', '--json', '--set', `plugins.updates.home=${home}`, '--provider', 'http', '--base-url', url, ...flags],
+      [
+        'upgrade',
+        '--json',
+        ...['--set', `plugins.updates.home=${home}`, '--set', `plugins.updates.public_key=${publicKey}`],
+        ...['--provider', 'http', '--base-url', url, ...flags]
+      ],
       { env: { SVC_UPGRADE_VERSION: 'v0.1.1' } }
     )
   tamper = true

@@ -59,28 +59,45 @@ export async function search(
   }
 }
 
-const FILE = 'last-check.json'
+const CHECK_FILE = 'last-check.json'
+/** A separate file, so that a check at the same time does not lose what the user ignores. */
+const IGNORED_FILE = 'ignored.json'
 
+/** Returns the last check; null if there was none, or if its file is damaged. */
 export async function readLastCheck(home: string): Promise<LastCheck | null> {
+  const { checked_at, source, tag, version, ignored: before } = await readFields(home, CHECK_FILE)
+  if (typeof checked_at !== 'number' || typeof source !== 'string' || typeof tag !== 'string') return null
+  if (typeof version !== 'string' || semver.valid(version) === null) return null
+  const ignored = (await readFields(home, IGNORED_FILE)).tag ?? before
+  return { checked_at, source, tag, version, ...(typeof ignored === 'string' ? { ignored } : {}) }
+}
+
+/** Stores the result of a check. Throws errors of the file system. */
+export async function writeLastCheck(home: string, check: Omit<LastCheck, 'ignored'>): Promise<LastCheck> {
+  const { ignored } = (await readLastCheck(home)) ?? {}
+  const next = { ...check, ...defined({ ignored }) }
+  await writeFields(home, CHECK_FILE, next)
+  return next
+}
+
+/** Stores the tag that the user ignores, also before the first check. Throws errors of the file system. */
+export async function writeIgnored(home: string, tag: string): Promise<void> {
+  await writeFields(home, IGNORED_FILE, { tag })
+}
+
+async function readFields(home: string, name: string): Promise<Readonly<Record<string, unknown>>> {
   try {
-    const value = JSON.parse(await readFile(join(home, FILE), 'utf8')) as Partial<LastCheck>
-    const { checked_at, source, tag, version, ignored } = value
-    if (typeof checked_at !== 'number' || [source, tag].some(each => typeof each !== 'string')) return null
-    if (semver.valid(version) === null) return null
-    return { checked_at, source, tag, version, ...defined({ ignored }) } as LastCheck
+    const value: unknown = JSON.parse(await readFile(join(home, name), 'utf8'))
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   } catch {
-    return null
+    return {}
   }
 }
 
-/** Keeps the tag that the user ignores. Throws errors of the file system. */
-export async function writeLastCheck(home: string, check: Partial<LastCheck>): Promise<LastCheck> {
-  const before = await readLastCheck(home)
-  const next = { ...before, ...check } as LastCheck
+async function writeFields(home: string, name: string, value: object): Promise<void> {
   await mkdir(home, { recursive: true })
-  const file = join(home, FILE)
+  const file = join(home, name)
   const part = `${file}.${randomUUID()}`
-  await writeFile(part, JSON.stringify(next))
+  await writeFile(part, JSON.stringify(value))
   await rename(part, file)
-  return next
 }

@@ -16,6 +16,7 @@ export const updateErrors = errorTable({
   UPD_NO_PREVIOUS: { message: 'There is no previous version to go back to.', status: 409 },
   UPD_OPTIONS: { message: 'Options of svc upgrade do not belong together.', status: 400 },
   UPD_RELEASE_UNKNOWN: { message: 'No release has the tag, or the channel has none.', status: 404 },
+  UPD_SIGNATURE: { message: 'A release is not signed with the configured key.', status: 502 },
   UPD_SOURCE_DIRTY: { message: 'A source checkout has changes that are not committed.', status: 409 },
   UPD_SOURCE_FAILED: { message: 'git or the build of a source checkout failed.', status: 502 },
   UPD_UNSUPPORTED: { message: 'Releases cannot be installed on this operating system.', status: 501 },

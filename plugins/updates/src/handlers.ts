@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorMessage, type Handler, type Infer, type Logger } from '@svc/plugin-sdk'
-import { type LastCheck, readLastCheck, search, writeLastCheck } from './check.ts'
+import { type LastCheck, readLastCheck, search, writeIgnored, writeLastCheck } from './check.ts'
 import { isBreaking, isNewer } from './choose.ts'
 import { updateErrors } from './errors.ts'
 import type { updatesCheck, updatesIgnore, updatesInbox, updatesStatus } from './operations.ts'
@@ -33,19 +33,16 @@ export function checkHandler(dependencies: Dependencies): Handler<typeof updates
 /** Asks the provider, and stores the result. */
 async function check({ settings, toolchain, current, changed }: Dependencies, signal: AbortSignal): Promise<LastCheck> {
   const { source, release } = await search(settings(), {}, current, signal)
-  const result = await stored(toolchain, {
-    checked_at: Date.now(),
-    source: source.description,
-    tag: release.tag,
-    version: release.version
-  })
+  const { tag, version } = release
+  const found = { checked_at: Date.now(), source: source.description, tag, version }
+  const result = await stored(toolchain, home => writeLastCheck(home, found))
   changed()
   return result
 }
 
 export function ignoreHandler({ toolchain, changed }: Dependencies): Handler<typeof updatesIgnore> {
   return async ({ tag }) => {
-    await stored(toolchain, { ignored: tag })
+    await stored(toolchain, home => writeIgnored(home, tag))
     changed()
     return { ignored: tag }
   }
@@ -96,9 +93,9 @@ async function statusOf({ settings, toolchain, current }: Dependencies, last: La
   }
 }
 
-async function stored({ home }: Toolchain, check: Partial<LastCheck>): Promise<LastCheck> {
+async function stored<A>({ home }: Toolchain, write: (home: string) => Promise<A>): Promise<A> {
   try {
-    return await writeLastCheck(home, check)
+    return await write(home)
   } catch (cause) {
     throw updateErrors.create('UPD_INSTALL_FAILED', `cannot write to ${home}: ${errorMessage(cause)}`, {
       cause,

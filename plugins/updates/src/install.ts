@@ -7,11 +7,12 @@ import { updateErrors } from './errors.ts'
 import { fetchText } from './guarded-fetch.ts'
 import { type Asset, CHECKSUMS, type Release, type ReleaseSource } from './release.ts'
 import { installSidecar } from './sidecar.ts'
+import { assertSigned, SIGNATURE } from './signature.ts'
 import type { Installed, Toolchain } from './toolchain.ts'
 import { unpack } from './unpack.ts'
 import { checkRuns, installDependencies, readFacts } from './unpacked.ts'
 
-const MAX_CHECKSUMS_BYTES = 1_048_576
+const MAX_TEXT_BYTES = 1_048_576
 const MAX_FILES = 200_000
 /** Size of an unpacked archive compared with the limit of the download. */
 const UNPACKED_FACTOR = 4
@@ -19,6 +20,7 @@ const UNPACKED_FACTOR = 4
 /** Steps of an installation, in their order. A step that is not needed is left out. */
 export const INSTALL_STEPS = [
   'checksums',
+  'signature',
   'download',
   'verify',
   'unpack',
@@ -39,6 +41,8 @@ export interface InstallOptions {
   readonly release: Release
   readonly archives: readonly Asset[]
   readonly checksums: Asset
+  /** Ed25519 public key that must have signed the checksums; null: releases need no signature. */
+  readonly publicKey: string | null
   readonly triple: string | null
   readonly sidecar: boolean
   readonly keepVersions: number
@@ -94,15 +98,14 @@ export async function rollBack(
 /** Returns a complete version, installed before or now. */
 async function prepare(options: InstallOptions): Promise<Installed> {
   const { toolchain, source, release, archives, checksums, maxBytes, timeoutMs, onStep, signal } = options
-  const { credentials } = source
   onStep('checksums')
-  const { text } = await fetchText(checksums.url, MAX_CHECKSUMS_BYTES, {
-    ...defined({ headers: checksums.headers }),
-    credentials,
-    timeoutMs,
-    signal
-  })
+  const text = await smallFile(options, checksums)
   if (text === null) throw missing(release, CHECKSUMS)
+  if (options.publicKey !== null) {
+    onStep('signature')
+    const signature = source.asset(release, SIGNATURE)
+    assertSigned(text, signature && (await smallFile(options, signature)), options.publicKey, release.tag)
+  }
   const digests = parseChecksums(text)
   const archive = archives.find(({ name }) => digests.has(name))
   const expected = archive === undefined ? undefined : digests.get(archive.name)
@@ -146,6 +149,14 @@ async function prepare(options: InstallOptions): Promise<Installed> {
     await rm(file, { force: true })
     await rm(partial, { recursive: true, force: true })
   }
+}
+
+/** Returns a file of at most 1 MiB; null if it does not exist. */
+async function smallFile({ source, timeoutMs, signal }: InstallOptions, asset: Asset): Promise<string | null> {
+  const { credentials } = source
+  const { url, headers } = asset
+  const { text } = await fetchText(url, MAX_TEXT_BYTES, { ...defined({ headers }), credentials, timeoutMs, signal })
+  return text
 }
 
 /** Installs the sidecar if the release has one. Its failure does not stop the installation. */

@@ -1,4 +1,5 @@
 import { type Infer, t } from '@svc/plugin-sdk'
+import { PUBLIC_KEY } from './signature.ts'
 
 const url = '^https?://[^\\s/?#@]+'
 
@@ -64,6 +65,14 @@ export const settings = t.object({
       minLength: 1,
       'x-env': ['GITLAB_TOKEN', 'VOX_GITLAB_TOKEN'],
       description: 'Token for GitLab.'
+    })
+  ),
+  public_key: t.optional(
+    t.string({
+      pattern: PUBLIC_KEY,
+      'x-guards': true,
+      description:
+        'Ed25519 public key of the publisher, hexadecimal or base64. If set, only signed releases are installed.'
     })
   ),
   home: t.string({

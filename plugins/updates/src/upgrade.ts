@@ -86,6 +86,7 @@ async function releaseMode(services: UpgradeServices, options: Input, io: Comman
   const { apply, allow_breaking, allow_prerelease, provider, repo, base_url, version, channel } = options
   const used = settings()
   refuseAddress(provider ?? used.provider, options)
+  refusePrereleases(version ?? used.version, options)
   const choice = { allow_prerelease, ...defined({ provider, repo, base_url, version, channel }) }
   const found = await search(used, choice, current, io.signal)
   const { source, release, newer, breaking } = found
@@ -134,6 +135,7 @@ async function releaseMode(services: UpgradeServices, options: Input, io: Comman
     release,
     archives,
     checksums,
+    publicKey: used.public_key ?? null,
     triple: targetTriple(),
     sidecar: used.sidecar,
     keepVersions: used.keep_versions,
@@ -155,6 +157,16 @@ function refuseAddress(provider: Settings['provider'], { repo, base_url }: Input
       throw updateErrors.create('UPD_OPTIONS', `${name} does not go with the provider ${provider}`, {
         hint: 'name the provider with --provider: --base-url is for http, --repo for github and gitlab'
       })
+}
+
+/** Throws `UPD_OPTIONS` for options that choose among releases although a tag names one. */
+function refusePrereleases(tag: string | undefined, { channel, allow_prerelease, version }: Input): void {
+  if (tag === undefined) return
+  const unused = channel !== undefined ? '--channel' : allow_prerelease ? '--allow-prerelease' : null
+  if (unused !== null)
+    throw updateErrors.create('UPD_OPTIONS', `${unused} has no effect, since the release ${tag} is named`, {
+      hint: version === undefined ? 'remove plugins.updates.version (SVC_UPGRADE_VERSION)' : 'leave one of the two out'
+    })
 }
 
 async function rollBackRelease(toolchain: Toolchain): Promise<Outcome> {

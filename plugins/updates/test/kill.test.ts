@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import t from 'tap'
-import { INSTALL_STEPS } from '#root'
-import { archiveOf, openReleases, releaseOf } from './releases.ts'
+import { INSTALL_STEPS, publicKeyOf } from '#root'
+import { archiveOf, openReleases, releaseOf, signed } from './releases.ts'
 import { upgrade, versionIn } from './upgrade.ts'
 
 /** Compiles the script of the child into one file, which starts faster. Returns its path. */
@@ -26,14 +27,15 @@ async function compileChild(folder: string): Promise<string> {
 t.test(
   'a process that is killed at any step leaves a complete version, and the next one finishes the work',
   async t => {
-    const server = await openReleases(t, [releaseOf('0.2.0')])
-    const settings = { github_api_url: server.url, keep_versions: 2 }
+    const { privateKey } = generateKeyPairSync('ed25519')
+    const server = await openReleases(t, [signed(releaseOf('0.2.0'), privateKey)])
+    const settings = { github_api_url: server.url, keep_versions: 2, public_key: publicKeyOf(privateKey) }
     const steps = INSTALL_STEPS.filter(step => step !== 'dependencies')
     t.ok(steps.length >= 10)
     const folder = t.testdir()
     const script = await compileChild(folder)
     await upgrade(join(folder, 'before'), settings, { apply: true })
-    server.releases.push(releaseOf('0.3.0'))
+    server.releases.push(signed(releaseOf('0.3.0'), privateKey))
     for (const step of steps) {
       const home = join(folder, step)
       cpSync(join(folder, 'before'), home, { recursive: true, verbatimSymlinks: true })

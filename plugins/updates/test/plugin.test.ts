@@ -60,3 +60,16 @@ t.test('a provider that cannot be reached is an error, and the last result stays
   await t.rejects(kernel.call(updatesCheck, {}), { code: 'UPD_DOWNLOAD_FAILED' })
   t.match(await kernel.call(updatesStatus, {}), { available_version: '99.0.0' })
 })
+
+t.test('a version that was ignored before the first check stays ignored', async t => {
+  const server = await openReleases(t, [releaseOf('99.0.0')])
+  const home = join(t.testdir(), 'home')
+  const kernel = await testPlugin(plugin, { settings: { github_api_url: server.url, repo: 'acme/svc', home } })
+  t.teardown(() => kernel.close())
+  await kernel.call(updatesIgnore, { tag: 'v99.0.0' })
+  await kernel.call(updatesCheck, {})
+  t.same(await kernel.call(updatesInbox, {}), { items: [] })
+  server.releases.push(releaseOf('99.0.1'))
+  await kernel.call(updatesCheck, {})
+  t.match(await kernel.call(updatesInbox, {}), { items: [{ id: 'v99.0.1' }] })
+})

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
+import { createHash, type KeyObject } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { Header, type HeaderData } from 'tar'
+import { signatureOf } from '#root'
 
 /** Entry of a tar file. A text makes it a file, unless `type` says otherwise. */
 export interface Entry extends Pick<HeaderData, 'type' | 'linkpath' | 'mode'> {
@@ -61,6 +62,12 @@ export function releaseOf(version: string, files: Readonly<Record<string, Buffer
   const all = { [`svc-${tag}.tgz`]: archiveOf(version), ...files }
   const sums = Object.entries(all).map(([name, content]) => `${sha256(content)}  ./dist/${name}\n`)
   return { tag, files: { 'checksums.txt': sums.join(''), ...all } }
+}
+
+/** Returns the release with a signature of its checksums. */
+export function signed(release: Release, privateKey: KeyObject): Release {
+  const signature = signatureOf(String(release.files['checksums.txt']), privateKey)
+  return { ...release, files: { ...release.files, 'checksums.txt.sig': signature } }
 }
 
 export interface ReleaseServer {

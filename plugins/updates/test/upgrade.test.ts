@@ -1,7 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { targetTriple } from '#root'
+import { publicKeyOf, signatureOf, targetTriple } from '#root'
 import { archiveOf, openReleases, type Release, releaseOf, sha256 } from './releases.ts'
 import { upgrade, versionIn } from './upgrade.ts'
 
@@ -134,6 +135,47 @@ t.test('a file that was tampered with is refused, and the version in use stays',
   }
 })
 
+t.test('with a public key, only releases that its owner signed are installed', async t => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const stranger = generateKeyPairSync('ed25519').privateKey
+  const release = releaseOf('0.2.0')
+  const list = String(release.files['checksums.txt'])
+  const other = String(releaseOf('0.1.9').files['checksums.txt'])
+  const { server, home, settings } = await open(t, [])
+  const base64 = publicKeyOf(privateKey)
+  const attempt = (signature: string | null, checksums = list, public_key = base64) => {
+    const signed = signature === null ? {} : { 'checksums.txt.sig': signature }
+    server.releases.splice(0, 1, { ...release, files: { ...release.files, 'checksums.txt': checksums, ...signed } })
+    return upgrade(home, { ...settings, public_key }, { apply: true })
+  }
+  const good = signatureOf(list, privateKey)
+  const refused: readonly (readonly [string | null, string?])[] = [
+    [null],
+    [''],
+    ['not base64'],
+    [signatureOf(list, stranger)],
+    [good, `${list} `],
+    [good, list.replace(/^./, digit => (digit === '0' ? '1' : '0'))]
+  ]
+  for (const [signature, checksums] of refused)
+    await t.rejects(attempt(signature, checksums), { code: 'UPD_SIGNATURE' }, String(signature))
+  const bytes = Buffer.from(good, 'base64')
+  for (let index = 0; index < bytes.length; index++) {
+    const flipped = Buffer.from(bytes)
+    flipped[index] = (flipped[index] ?? 0) ^ 1
+    await t.rejects(attempt(flipped.toString('base64')), { code: 'UPD_SIGNATURE' }, `byte ${index}`)
+  }
+  await t.rejects(attempt(signatureOf(other, privateKey), other), { code: 'UPD_ASSET_MISSING' }, 'of another release')
+  t.notOk(existsSync(join(home, 'current')))
+  const { report, steps } = await attempt(good)
+  t.match(report, { status: 'installed', installed_version: '0.2.0' })
+  t.ok(steps.includes('signature'))
+  const hex = Buffer.from(base64, 'base64').toString('hex')
+  server.releases.push({ ...releaseOf('0.3.0') })
+  await t.rejects(upgrade(home, { ...settings, public_key: hex }, { apply: true }), { code: 'UPD_SIGNATURE' })
+  t.equal(versionIn(home), '0.2.0')
+})
+
 t.test('a server that hangs, drops the connection or sends too much ends the installation', async t => {
   const { server, home, settings } = await open(t, [releaseOf('0.2.0')])
   const cases: Readonly<Record<string, (response: import('node:http').ServerResponse) => void>> = {
@@ -221,10 +263,16 @@ t.test('options that would have no effect are refused', async t => {
     { source: 'repo', allow_breaking: true },
     { rollback: true, apply: true },
     { rollback: true, version: 'v1' },
+    { version: 'v1', channel: 'next' },
+    { version: 'v1', allow_prerelease: true },
     { base_url: 'https://releases.example' },
     { provider: 'http', version: 'v1', base_url: 'https://releases.example', repo: 'owner/name' }
   ])
     await t.rejects(upgrade(home, {}, flags), { code: 'UPD_OPTIONS' }, JSON.stringify(flags))
+  await t.rejects(upgrade(home, { version: 'v1' }, { channel: 'next' }), {
+    code: 'UPD_OPTIONS',
+    hint: /SVC_UPGRADE_VERSION/
+  })
 })
 
 t.test('the links of the toolchain are relative, so that the folder can be moved', async t => {
