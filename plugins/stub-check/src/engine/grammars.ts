@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Language, Parser } from '@vscode/tree-sitter-wasm'
 import type { Grammar } from './language.ts'
 import { flatten, type SyntaxTree } from './syntax-tree.ts'
+import { type CursorFunctions, initialise } from './tree-cursor.ts'
 
 /** Kinds of nodes for the rules; bits of {@link NodeTypes.flags}. */
 export const FUNCTION = 1
@@ -76,6 +77,8 @@ export interface NodeTypes {
   readonly names: readonly string[]
   /** 1 for named types, by type number. */
   readonly named: Uint8Array
+  /** By type number: 1 if rules do not read the children, 2 if only those of a formatted string. */
+  readonly leaf: Uint8Array
   readonly flags: Uint8Array
   /** Type numbers by name; a grammar may have several for one name. */
   ids(...names: readonly string[]): ReadonlySet<number>
@@ -89,10 +92,12 @@ type Module = typeof import('@vscode/tree-sitter-wasm')
 export class Grammars {
   readonly #folder: string
   readonly #module: Module
+  readonly #cursor: CursorFunctions
   readonly #loaded = new Map<Grammar, { readonly parser: Parser; readonly types: NodeTypes }>()
 
-  private constructor(module: Module, folder: string) {
+  private constructor(module: Module, cursor: CursorFunctions, folder: string) {
     this.#module = module
+    this.#cursor = cursor
     this.#folder = folder
   }
 
@@ -100,8 +105,8 @@ export class Grammars {
     const require = createRequire(import.meta.url)
     const main = require.resolve('@vscode/tree-sitter-wasm')
     const module = require(main) as Module
-    await module.Parser.init()
-    return new Grammars(module, dirname(main))
+    const folder = dirname(main)
+    return new Grammars(module, await initialise(module, join(folder, 'tree-sitter.wasm')), folder)
   }
 
   async load(grammar: Grammar): Promise<NodeTypes> {
@@ -131,7 +136,7 @@ export class Grammars {
       return null
     }
     try {
-      return flatten(tree, types.named, maxNodes)
+      return flatten(tree, text, this.#cursor, types, maxNodes)
     } finally {
       tree.delete()
     }
@@ -144,16 +149,20 @@ function nodeTypes(language: Language, grammar: Grammar): NodeTypes {
   const names: string[] = []
   const named = new Uint8Array(65_536)
   const flags = new Uint8Array(65_536)
+  const leaf = new Uint8Array(65_536)
   for (let id = 0; id < count; id++) {
     const name = language.nodeTypeForId(id) ?? ''
     names.push(name)
     if (!language.nodeTypeIsNamed(id)) continue
     named[id] = 1
-    flags[id] = flagged[name] ?? 0
+    const flag = (flags[id] = flagged[name] ?? 0)
+    if ((flag & (COMMENT | STRING | IDENTIFIER)) !== 0 && name !== 'template_string')
+      leaf[id] = grammar === 'python' && flag === STRING ? 2 : 1
   }
   return {
     names,
     named,
+    leaf,
     flags,
     ids: (...wanted) => new Set(names.flatMap((name, id) => (named[id] === 1 && wanted.includes(name) ? [id] : []))),
     fieldId: name => language.fieldIdForName(name) ?? 0

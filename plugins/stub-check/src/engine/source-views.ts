@@ -4,11 +4,14 @@ export interface Range {
   readonly end: number
 }
 
-export interface CommentLine {
-  /** Without quoted text. */
+/** Part of a text, for rules that search parts. */
+export interface Part {
   readonly text: string
   readonly offset: number
 }
+
+/** Characters of a string literal, with its quotes, from which its content is searched. */
+const MIN_LITERAL = 8
 
 /** Quoted text or code in a comment, which is only mentioned. */
 const QUOTED = /"[^"\n]{0,200}"|`[^`\n]{0,200}`/g
@@ -21,8 +24,9 @@ export class SourceViews {
   readonly strings: readonly Range[]
   #code: string | undefined
   #source: string | undefined
-  #commentLines: readonly CommentLine[] | undefined
+  #commentLines: readonly Part[] | undefined
   #commentText: string | undefined
+  #stringContents: readonly Part[] | undefined
 
   constructor(text: string, comments: readonly Range[], strings: readonly Range[]) {
     this.text = text
@@ -42,7 +46,8 @@ export class SourceViews {
     return this.#source
   }
 
-  get commentLines(): readonly CommentLine[] {
+  /** Lines of comments, without quoted text. */
+  get commentLines(): readonly Part[] {
     this.#commentLines ??= this.comments.flatMap(({ start, end }) => {
       let offset = start
       return this.text
@@ -61,6 +66,14 @@ export class SourceViews {
   get commentText(): string {
     this.#commentText ??= this.commentLines.map(({ text }) => text).join('\n')
     return this.#commentText
+  }
+
+  /** Contents of string literals that are not very short, with a space in place of each character of the opening quotes. */
+  get stringContents(): readonly Part[] {
+    this.#stringContents ??= this.strings
+      .filter(({ start, end }) => end - start >= MIN_LITERAL)
+      .map(({ start, end }) => ({ text: contentOf(this.text.slice(start, end)), offset: start }))
+    return this.#stringContents
   }
 
   /** True if the offset is inside a string literal. */
@@ -100,4 +113,12 @@ function blanked(text: string, ranges: readonly Range[], kept: number): string {
 
 function spaces(text: string): string {
   return text.includes('\n') ? text.replace(/[^\n]/g, ' ') : ' '.repeat(text.length)
+}
+
+/** Replaces the quotes of a literal by spaces, so that offsets stay. */
+function contentOf(literal: string): string {
+  const [open = ''] = /^[a-z]{0,2}#{0,8}(?:"""|'''|"|'|`)/i.exec(literal) ?? []
+  if (open === '') return literal
+  const close = /(?:"""|'''|"|'|`)#{0,8}$/.exec(literal.slice(open.length))?.[0].length ?? 0
+  return ' '.repeat(open.length) + literal.slice(open.length, literal.length - close)
 }

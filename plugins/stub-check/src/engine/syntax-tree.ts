@@ -1,4 +1,5 @@
 import type { Tree } from '@vscode/tree-sitter-wasm'
+import { type CursorFunctions, openCursor } from './tree-cursor.ts'
 
 /** Named nodes of a syntax tree in source order, as arrays that are indexed by node number. Node 0 is the root. */
 export interface SyntaxTree {
@@ -21,9 +22,20 @@ export interface SyntaxTree {
 /** Type of nodes that the parser could not read. */
 export const ERROR_TYPE = 65_535
 
-/** Copies the named nodes of a parsed tree. Returns null if there are more than `maxNodes` nodes. */
-export function flatten(tree: Tree, isNamed: Uint8Array, maxNodes: number): SyntaxTree | null {
+/** Prefix of a string literal of Python that contains expressions. */
+const FORMATTED = /^[a-z]{0,2}[ft]/i
+
+/** Copies the named nodes of a parsed tree, except for those inside of literals. Returns null if there are more than `maxNodes` nodes. */
+export function flatten(
+  tree: Tree,
+  text: string,
+  functions: CursorFunctions,
+  { named, leaf }: { readonly named: Uint8Array; readonly leaf: Uint8Array },
+  maxNodes: number
+): SyntaxTree | null {
+  const { gotoFirstChild, gotoNextSibling, gotoParent, typeId, start: startIndex, end: endIndex, fieldId } = functions
   const root = tree.rootNode
+  const { hasError } = root
   const size = Math.min(root.descendantCount + 1, maxNodes)
   const type = new Uint16Array(size)
   const start = new Uint32Array(size)
@@ -34,42 +46,38 @@ export function flatten(tree: Tree, isNamed: Uint8Array, maxNodes: number): Synt
   const field = new Uint16Array(size)
   /** Last child that was added to a node, to link its next sibling. */
   const lastChild = new Int32Array(size).fill(-1)
-  const cursor = root.walk()
   let count = 0
   let above = -1
-  const stack: number[] = []
+  const at = openCursor(tree)
   try {
     for (;;) {
-      const id = cursor.nodeTypeId
-      if (isNamed[id] === 1 || id === ERROR_TYPE) {
+      const id = typeId(at)
+      if (named[id] === 1 || id === ERROR_TYPE) {
         if (count >= size) return null
         const here = count++
         type[here] = id
-        start[here] = cursor.startIndex
-        end[here] = cursor.endIndex
+        start[here] = startIndex(at)
+        end[here] = endIndex(at)
         parent[here] = above
-        field[here] = cursor.currentFieldId
+        field[here] = fieldId(at)
         if (above >= 0) {
           const before = lastChild[above] as number
           if (before < 0) firstChild[above] = here
           else nextSibling[before] = here
           lastChild[above] = here
         }
-        if (cursor.gotoFirstChild()) {
-          stack.push(above)
+        const isLeaf = leaf[id] === 1 || (leaf[id] === 2 && !FORMATTED.test(text.slice(start[here], end[here])))
+        if (!isLeaf && gotoFirstChild(at) === 1) {
           above = here
           continue
         }
       }
-      while (!cursor.gotoNextSibling()) {
-        if (!cursor.gotoParent()) {
-          const hasError = root.hasError
-          return { count, type, start, end, parent, firstChild, nextSibling, field, hasError }
-        }
-        above = stack.pop() ?? -1
+      while (gotoNextSibling(at) !== 1) {
+        if (gotoParent(at) !== 1) return { count, type, start, end, parent, firstChild, nextSibling, field, hasError }
+        above = parent[above] as number
       }
     }
   } finally {
-    cursor.delete()
+    functions.delete(at)
   }
 }

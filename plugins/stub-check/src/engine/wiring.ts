@@ -9,14 +9,20 @@ export interface Wiring {
   readonly isEntry: boolean
 }
 
+/** Characters of a string literal that may be a path, with its quotes. */
+const MAX_PATH = 260
 const ENTRY =
   /(?:^|\/)(?:index|main|mod|lib|build|setup|app|server|cli|manage|wsgi|asgi|plugin|__init__|__main__|conftest|preload|worker|sw|service-worker)\.\w+$|\.(?:config|d|stories|page|worker|entry)\.\w+$|(?:^|\/)(?:bin|scripts?|tools?|migrations?|pages|routes|api|public|static|examples?|docs?|benches|bench)\//i
 
 export function wiringOf(file: SourceFile): Wiring {
   const mentions = new Set<string>()
+  const seen = new Set<string>()
   for (const { start, end } of file.views.strings) {
-    if (end - start > 260) continue
-    const name = stem(file.text.slice(start, end).replace(/^[a-z]{0,2}["'`]+|["'`]+$/gi, ''))
+    if (end - start > MAX_PATH) continue
+    const literal = file.text.slice(start, end)
+    if (seen.has(literal)) continue
+    seen.add(literal)
+    const name = stem(literal.replace(/^[a-z]{0,2}["'`]+|["'`]+$/gi, ''))
     if (name !== '') mentions.add(name)
   }
   const { id } = file.language
@@ -47,7 +53,7 @@ function* pythonImports(code: string): Iterable<string> {
 
 /** Name of a module: the last part of a path, without its extension. */
 export function stem(path: string): string {
-  const last = path.split(/[/\\]/).pop() ?? ''
+  const last = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
   const extension = extensionOf(last)
   return /^[\w.@$-]{1,120}$/.test(last) ? last.slice(0, extension === '' ? undefined : -extension.length - 1) : ''
 }

@@ -9,7 +9,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     severity: 'warning',
     languages: ['typescript', 'javascript'],
     in: 'code',
-    match: 'line-regex',
     pattern:
       /\bnew\s+Buffer\s*\(|\.substr\s*\(|(?<![\w.$])(?:un)?escape\s*\(|\bfs\.exists\s*\(|\burl\.parse\s*\(|\bdocument\.write\s*\(|\.__(?:define|lookup)[GS]etter__\b|\bReactDOM\.render\s*\(|\bcreateCipher\s*\(|\bcomponentWill(?:Mount|ReceiveProps|Update)\b/g,
     needs: [
@@ -39,7 +38,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     severity: 'warning',
     languages: ['python'],
     in: 'code',
-    match: 'line-regex',
     pattern:
       /\bdatetime\.utc(?:now|fromtimestamp)\s*\(|\blog(?:ger|ging)\.warn\s*\(|\b(?:import|from)\s+(?:imp|distutils|asyncore|asynchat|smtpd|optparse)\b|\bos\.popen\s*\(|\bassertEquals\s*\(|\binspect\.getargspec\s*\(|\bcgi\.escape\s*\(|\bcollections\.(?:Mapping|MutableMapping|Iterable|Callable|Sequence)\b/g,
     needs: [
@@ -71,7 +69,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     severity: 'warning',
     languages: ['rust'],
     in: 'code',
-    match: 'line-regex',
     pattern:
       /\bmem::(?:uninitialized|zeroed)\s*(?:::<[^>\n]*>)?\s*\(|(?<![\w!])try!\s*\(|\.trim_(?:left|right)(?:_matches)?\s*\(|\.description\(\)|\bATOMIC_\w+_INIT\b/g,
     needs: ['mem::', 'try!', 'trim_', 'description()', 'atomic_'],
@@ -90,7 +87,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     severity: 'warning',
     languages: ['vox'],
     in: 'code',
-    match: 'line-regex',
     pattern: /\bclassName\s*=|\buse(?:State|Effect|Memo|Ref|Callback)\s*\(|\bimport\s+React\b|\bReact\.\w+/g,
     needs: ['classname', 'use', 'react'],
     message: 'the program contains code for React, which the compiler generates',
@@ -108,7 +104,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     severity: 'warning',
     languages: ['typescript', 'javascript'],
     in: 'code',
-    match: 'line-regex',
     pattern: /\bdangerouslySetInnerHTML\s*=/g,
     needs: ['dangerouslysetinnerhtml'],
     message: 'raw HTML passes the escaping of JSX',
@@ -124,7 +119,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     name: 'query without LIMIT',
     severity: 'warning',
     in: 'string',
-    match: 'multiline-regex',
     pattern:
       /^\s*(?:SELECT|select)\s(?!(?:COUNT|SUM|MAX|MIN|AVG|EXISTS|count|sum|max|min|avg|exists|1\b|last_insert))(?:(?!;|\bLIMIT\b|\blimit\b|\bWHERE\b|\bwhere\b|\bFETCH\s+FIRST\b|\bTOP\s*\()[\s\S]){0,2000}\b(?:FROM|from)\s+[\w."`]+(?:(?!;|\bLIMIT\b|\blimit\b|\bWHERE\b|\bwhere\b|\bFETCH\s+FIRST\b)[\s\S]){0,2000}$/g,
     needs: ['select '],
@@ -147,7 +141,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     severity: 'info',
     languages: ['typescript', 'javascript', 'python', 'rust'],
     in: 'code',
-    match: 'line-regex',
     pattern:
       /\btime\.sleep\s*\(|\bthread::sleep\s*\(|\bAtomics\.wait\s*\(|\bawait\s+(?:sleep|delay)\s*\(\s*[\d_]+\s*\)/g,
     needs: ['sleep', 'delay', 'atomics'],
@@ -166,7 +159,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     severity: 'info',
     languages: ['python', 'rust'],
     in: 'code',
-    match: 'line-regex',
     pattern: /\.readlines\s*\(\s*\)|\.read_to_(?:end|string)\s*\(|(?<=\bopen\([^()\n]{0,200}\))\.read\(\s*\)/g,
     needs: ['read'],
     skipPaths: TEST_PATH,
@@ -184,7 +176,6 @@ export const HAZARD_RULES: readonly TextRule[] = [
     severity: 'warning',
     languages: ['python'],
     in: 'code',
-    match: 'line-regex',
     pattern:
       /\brequests\.(?:get|post|put|patch|delete|head|request)\s*\((?![^\n]*\btimeout\s*=)[^\n]*\)|\burlopen\s*\((?![^\n]*\btimeout\s*=)[^\n,]*\)/g,
     needs: ['requests.', 'urlopen'],

@@ -22,9 +22,8 @@ export interface TextRule extends Rule {
   /** Rule of the table that this one belongs to. */
   readonly parentId?: string
   readonly in: TextScope
-  /** `line-regex`: a match stays within a line. `multiline-regex`: a match may span lines. `substring`: the text itself. */
-  readonly match: 'line-regex' | 'multiline-regex' | 'substring'
-  readonly pattern: RegExp | string
+  /** With the flag `g`. */
+  readonly pattern: RegExp
   /** Texts in lower case of which the file must contain one, so that most files are not searched. */
   readonly needs?: readonly string[]
   /** Lines that are not reported. */

@@ -11,7 +11,6 @@ export const LITERAL_RULES: readonly TextRule[] = [
     name: 'AWS access key',
     severity: 'critical',
     in: 'text',
-    match: 'line-regex',
     pattern: /(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z0-9])/g,
     needs: ['akia', 'asia'],
     skip: [/EXAMPLE|ABCDEFGH/],
@@ -34,7 +33,6 @@ export const LITERAL_RULES: readonly TextRule[] = [
     name: 'JSON Web Token',
     severity: 'error',
     in: 'text',
-    match: 'line-regex',
     pattern: /(?<![\w-])eyJ[\w-]{8,2000}\.eyJ[\w-]{8,4000}\.[\w-]{16,2000}/g,
     needs: ['eyj'],
     skipPaths: TEST_PATH,
@@ -52,7 +50,6 @@ export const LITERAL_RULES: readonly TextRule[] = [
     name: 'private key',
     severity: 'error',
     in: 'text',
-    match: 'multiline-regex',
     pattern: /-----BEGIN (?:RSA |EC |OPENSSH |DSA |PGP )?PRIVATE KEY(?: BLOCK)?-----(?:\\n|\s)+[A-Za-z0-9+/]{40}/g,
     needs: ['private key'],
     skipPaths: TEST_PATH,
@@ -69,7 +66,6 @@ export const LITERAL_RULES: readonly TextRule[] = [
     name: 'literal that looks like a credential',
     severity: 'error',
     in: 'source',
-    match: 'line-regex',
     pattern:
       /\b[\w$]*(?:passw(?:or)?d|passwd|secret|api_?key|apikey|auth_?token|access_?token|bearer_?token|private_?key|client_?secret)[\w$]*["']?\s*(?:(?::\s*[&\w' ]{1,24})?=(?!=)|:)\s*["'`](?=[^"'`\s]*\d)(?=[^"'`\s]*[A-Za-z])[^"'`\s]{10,200}["'`]/gi,
     needs: ['passw', 'secret', 'key', 'token'],
@@ -97,7 +93,6 @@ export const LITERAL_RULES: readonly TextRule[] = [
     name: 'database address in code',
     severity: 'error',
     in: 'string',
-    match: 'line-regex',
     pattern:
       /\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|rediss|amqps?|mssql):\/\/[^\s"'`]*[^\s"'`:/]/gi,
     needs: ['://'],
@@ -116,7 +111,6 @@ export const LITERAL_RULES: readonly TextRule[] = [
     name: 'IP address in code',
     severity: 'warning',
     in: 'string',
-    match: 'line-regex',
     pattern:
       /(?<![\d.\w-])(?!127\.|0\.0\.0\.0|255\.255|224\.0\.0|169\.254\.169\.254|1\.2\.3\.4|192\.0\.2\.|198\.51\.100\.|203\.0\.113\.)(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\d.]|\/\d|-)/g,
     needs: ['.'],
@@ -135,7 +129,6 @@ export const LITERAL_RULES: readonly TextRule[] = [
     name: 'absolute path in code',
     severity: 'warning',
     in: 'string',
-    match: 'line-regex',
     pattern:
       /(?:^|["'`=: ])(?:\/(?:home|Users)\/[\w.-]+\/[\w./-]+|\/(?:opt|srv|mnt)\/[\w.-]+\/[\w./-]+|[A-Z]:\\{1,2}(?:Users|Program Files)[\w\\ .-]*)/g,
     needs: ['/home/', '/users/', '/opt/', '/srv/', '/mnt/', ':\\'],
@@ -153,7 +146,6 @@ export const LITERAL_RULES: readonly TextRule[] = [
     name: 'port in code',
     severity: 'warning',
     in: 'source',
-    match: 'line-regex',
     pattern:
       /\b(?:listen|bind|connect|createServer)\s*\(\s*(?:["'`][\w.:]*["'`]\s*,\s*)?\d{4,5}\b|\bport["']?\s*[:=]\s*(?:Number\()?["'`]?\d{4,5}\b|\b(?:listen|bind|connect)\s*\(\s*["'`][^"'`\n]{0,60}:\d{4,5}["'`]/gi,
     needs: ['port', 'listen', 'bind', 'connect', 'createserver'],

@@ -11,7 +11,6 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'error',
     languages: ['rust'],
     in: 'code',
-    match: 'line-regex',
     pattern: /\btodo!\s*[([{]/g,
     needs: ['todo!'],
     message: 'todo!() panics when it is reached',
@@ -28,7 +27,6 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'error',
     languages: ['rust'],
     in: 'code',
-    match: 'line-regex',
     pattern: /\bunimplemented!\s*[([{]/g,
     needs: ['unimplemented!'],
     message: 'unimplemented!() panics when it is reached',
@@ -45,7 +43,6 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'error',
     languages: ['rust'],
     in: 'source',
-    match: 'line-regex',
     pattern: new RegExp(`\\b(?:panic|unreachable|assert)!\\s*\\([^\\n"]{0,40}"[^"\\n]{0,60}\\b${REFUSALS}`, 'gi'),
     needs: ['implement', 'todo', 'tbd'],
     message: 'the panic says that the code is not implemented',
@@ -62,7 +59,6 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'error',
     languages: ['typescript', 'javascript'],
     in: 'source',
-    match: 'multiline-regex',
     pattern: new RegExp(
       `\\bthrow\\s+(?:new\\s+)?[\\w.]*\\s*\\(?\\s*["'\`][^"'\`\\n]{0,60}\\b${REFUSALS}|\\bthrow\\s+new\\s+(?:[\\w.]+\\.)?NotImplemented(?:Error|Exception)\\b`,
       'gi'
@@ -88,7 +84,6 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'error',
     languages: ['python', 'gdscript', 'vox', 'other'],
     in: 'source',
-    match: 'line-regex',
     pattern: new RegExp(
       `\\b(?:throw\\s+(?:new\\s+)?[\\w.:]*|raise\\s+[\\w.]*|raise|panic|fatalError|die|assert|preconditionFailure|push_error)\\s*\\(?[^\\n"'\`]{0,40}["'\`][^"'\`\\n]{0,60}\\b${REFUSALS}`,
       'gi'
@@ -109,7 +104,6 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'error',
     languages: ['other'],
     in: 'code',
-    match: 'line-regex',
     pattern: /\b(?:throw|raise)\s+(?:new\s+)?(?:[\w.]+\.)?NotImplemented(?:Error|Exception)\b/g,
     needs: ['notimplemented'],
     message: 'the exception says that the code is not implemented',
@@ -127,7 +121,6 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'error',
     languages: ['other'],
     in: 'code',
-    match: 'line-regex',
     pattern: /\bTODO\s*\(|(?<![?\w])\?\?\?(?!\?)/g,
     needs: ['todo', '???'],
     message: 'the placeholder fails when it is reached',
@@ -144,7 +137,6 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'comment in place of code',
     severity: 'error',
     in: 'comment',
-    match: 'line-regex',
     pattern:
       /(?:\.\.\.|…)\s*(?:existing|remaining|other|same|previous|rest of)\b|(?:\.\.\.|…)\s+(?:rest|more)\b|\b(?:your|the|actual|real) (?:code|logic|implementation) (?:goes )?here\b|\b(?:implementation|logic|code) goes here\b|\brest of (?:the |your )?(?:code|implementation|file|function|class|method)s? (?:here|remains|unchanged|stays|is the same|omitted)\b|\bomitted for brevity\b|^\W*(?:implement (?:me|this|here)|to be implemented|stub(?:bed)?(?: implementation)?)\W*$/gi,
     message: 'the comment stands where code is missing',
@@ -169,7 +161,6 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'placeholder word in a comment',
     severity: 'error',
     in: 'comment',
-    match: 'line-regex',
     pattern:
       /\b(?:FIXME|PLACEHOLDER)\b|\bfixme:|\b[Pp]laceholder (?:implementation|for now|until)\b|^\W*[Pp]laceholder\W*$/g,
     message: 'the comment marks unfinished code',
@@ -185,7 +176,6 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'TODO comment',
     severity: 'error',
     in: 'comment',
-    match: 'line-regex',
     pattern: /\bTODO\b|\btodo:|@todo\b/g,
     message: 'the comment names work that is left',
     suggestion: 'do the work, or file it where work is planned and remove the comment',
@@ -204,7 +194,6 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'claim of completion',
     severity: 'warning',
     in: 'comment',
-    match: 'line-regex',
     pattern:
       /\b(?:fully (?:implemented|functional|working|tested)|production[- ]ready|100 ?% (?:complete|working|done|tested)|all tests (?:now )?pass(?:es|ing)?|everything (?:now )?works|(?:is|are) now complete|complete implementation|works perfectly|battle[- ]tested|mission accomplished)\b/gi,
     message: 'the comment claims success instead of describing the code',
@@ -220,7 +209,6 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'work that a comment leaves over',
     severity: 'warning',
     in: 'comment',
-    match: 'line-regex',
     pattern:
       /\bTBD\b|\bnot (?:yet )?implemented\b|\b(?:still (?:needs (?:work|to be)|missing|to do)|needs to be (?:done|finished|completed|implemented)|left (?:as an exercise|for later|out for now)|follow[- ]?up needed)\b/gi,
     message: 'the comment admits that work is left',
@@ -236,7 +224,6 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'known fault in a comment',
     severity: 'warning',
     in: 'comment',
-    match: 'line-regex',
     pattern:
       /\bXXX\b|\bBUG\b(?!\s*\d)|\b(?:[Tt]his is broken|known broken|does(?:n't| not) work (?:yet|properly|correctly)|fix (?:this|me) (?:later|soon|properly))\b/g,
     message: 'the comment names a fault that is not fixed',
@@ -252,7 +239,6 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'hack',
     severity: 'info',
     in: 'comment',
-    match: 'line-regex',
     pattern: /\b(?:HACK|KLUDGE|KLUGE)\b|\b(?:ugly|dirty|quick|temporary) hack\b|\bhack:/g,
     message: 'the comment calls the code a hack',
     suggestion: 'say why the code must be as it is, or replace it',
@@ -267,7 +253,6 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'promise to implement later',
     severity: 'warning',
     in: 'comment',
-    match: 'line-regex',
     pattern:
       /\b(?:(?:will|should|can|could|to) be (?:implemented|added|done|handled|replaced) (?:later|soon|in (?:the|a) (?:future|next|later|real))|implement(?:ed)? (?:this )?later|in a real (?:implementation|application|app|system|world|scenario)|in production,? (?:you|we|this) (?:would|should)|(?:simplified|simplistic|naive|dummy|mock|fake) (?:version|implementation) (?:for now|for demo|for the (?:demo|example))|for now,? (?:just |we(?:'ll| will)? |simply )?(?:return|assume|hard-?code|ignore|skip|use a)|for demonstration purposes|replace (?:this|it) with (?:the )?(?:real|actual)|(?:add|insert|put) (?:the )?(?:real|actual) \w+ here)\b/gi,
     message: 'the comment puts the implementation off',

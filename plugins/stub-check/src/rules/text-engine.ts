@@ -10,10 +10,16 @@ export const TEXT_RULES: readonly TextRule[] = [...STUB_RULES, ...LITERAL_RULES,
 /** Runs all text rules that apply to the file. */
 export function runTextRules(file: SourceFile): void {
   const lower = file.text.toLowerCase()
+  /** Whether the text has a word that rules need; several rules need the same. */
+  const has = new Map<string, boolean>()
+  const hasWord = (word: string): boolean => {
+    let found = has.get(word)
+    if (found === undefined) has.set(word, (found = lower.includes(word)))
+    return found
+  }
   for (const rule of TEXT_RULES) {
-    if (rule.needs !== undefined && !rule.needs.some(need => lower.includes(need))) continue
-    if (!file.applies(rule) || rule.skipPaths?.test(file.path) === true) continue
-    runRule(rule, file)
+    if (!file.applies(rule) || rule.needs?.some(hasWord) === false) continue
+    if (rule.skipPaths?.test(file.path) !== true) runRule(rule, file)
   }
 }
 
@@ -21,20 +27,17 @@ function runRule(rule: TextRule, file: SourceFile): void {
   const { views } = file
   switch (rule.in) {
     case 'comment': {
-      if (!hasMatch(rule, views.commentText)) return
-      for (const { text, offset } of views.commentLines)
-        for (const at of matches(rule, text)) {
-          // A quoted part was removed before the match, so only the start of the line is exact.
-          report(rule, file, offset + Math.min(at, text.length - text.trimStart().length))
-          break
-        }
+      if (views.commentText.search(rule.pattern) < 0) return
+      for (const { text, offset } of views.commentLines) {
+        const at = text.search(rule.pattern)
+        // A quoted part was removed before the match, so only the start of the line is exact.
+        if (at >= 0) report(rule, file, offset + Math.min(at, text.length - text.trimStart().length))
+      }
       return
     }
     case 'string':
-      for (const { start, end } of views.strings) {
-        if (end - start < 8) continue
-        for (const at of matches(rule, contentOf(file.text.slice(start, end)))) report(rule, file, start + at)
-      }
+      for (const { text, offset } of views.stringContents)
+        for (const at of matches(rule, text)) report(rule, file, offset + at)
       return
     case 'source':
       for (const at of matches(rule, views.source)) if (!views.inString(at)) report(rule, file, at)
@@ -47,24 +50,19 @@ function runRule(rule: TextRule, file: SourceFile): void {
   }
 }
 
-/** Replaces the quotes of a literal by spaces, so that offsets stay. */
-function contentOf(literal: string): string {
-  const [open = ''] = /^[a-z]{0,2}#{0,8}(?:"""|'''|"|'|`)/i.exec(literal) ?? []
-  if (open === '') return literal
-  const close = /(?:"""|'''|"|'|`)#{0,8}$/.exec(literal.slice(open.length))?.[0].length ?? 0
-  return ' '.repeat(open.length) + literal.slice(open.length, literal.length - close)
-}
+const NONE: readonly number[] = []
 
-function hasMatch({ pattern }: TextRule, text: string): boolean {
-  return typeof pattern === 'string' ? text.includes(pattern) : text.search(pattern) >= 0
-}
-
-function* matches({ pattern }: TextRule, text: string): Iterable<number> {
-  if (typeof pattern === 'string') {
-    for (let at = text.indexOf(pattern); at >= 0; at = text.indexOf(pattern, at + pattern.length)) yield at
-    return
+/** Returns the offsets of the matches. `matchAll` would copy the expression for each text, which takes longer than most searches. */
+function matches({ pattern }: TextRule, text: string): readonly number[] {
+  const first = text.search(pattern)
+  if (first < 0) return NONE
+  pattern.lastIndex = first
+  const found: number[] = []
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    found.push(match.index)
+    if (match[0] === '') pattern.lastIndex += 1
   }
-  for (const match of text.matchAll(pattern)) yield match.index
+  return found
 }
 
 function report(rule: TextRule, file: SourceFile, offset: number): void {
