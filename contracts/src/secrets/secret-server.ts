@@ -13,6 +13,7 @@ export interface SecretServerAnswer {
 /** Requests of a secrets backend to its server. All errors are `SEC_BACKEND_UNAVAILABLE` and name the product. */
 export class SecretServer {
   readonly #product: string
+  readonly #unreachable = new WeakSet<object>()
 
   constructor(product: string) {
     this.#product = product
@@ -37,15 +38,23 @@ export class SecretServer {
   ): Promise<SecretServerAnswer> {
     const limit = new LinkedSignal().after(timeoutMs, () => new Error(`no answer within ${timeoutMs} ms`))
     if (signal !== undefined) limit.with(signal)
+    let response: Response | undefined
     try {
-      const response = await fetch(url, { ...init, redirect: 'manual', signal: limit.signal })
+      response = await fetch(url, { ...init, redirect: 'manual', signal: limit.signal })
       return { status: response.status, body: parse(await read(response)) }
     } catch (error) {
       const reason = limit.signal.aborted ? errorMessage(limit.signal.reason) : innermost(error)
-      throw this.unavailable(`${new URL(url).host}: ${reason}`, 'check the address and the network')
+      const failure = this.unavailable(`${new URL(url).host}: ${reason}`, 'check the address and the network')
+      if (response === undefined && !limit.signal.aborted) this.#unreachable.add(failure)
+      throw failure
     } finally {
       limit.close()
     }
+  }
+
+  /** Whether an error of {@link send} means that no connection was made, for example because of the certificate. */
+  isUnreachable(error: unknown): error is Error {
+    return typeof error === 'object' && error !== null && this.#unreachable.has(error)
   }
 
   unavailable(why: string, hint: string): Error {

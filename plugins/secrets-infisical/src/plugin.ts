@@ -1,4 +1,4 @@
-import { secretBackend } from '@svc/contracts'
+import { PROGRAM_VARIABLES, SecretProgram, secretBackend } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { InfisicalBackend } from './infisical-backend.ts'
 import { settings } from './settings.ts'
@@ -10,7 +10,16 @@ export default definePlugin({
   summary: 'Resolves secret://infisical/NAME references from an Infisical server',
   config: settings,
   provides: [backend],
+  permissions: { fsRead: ['*'], childProcess: true, env: PROGRAM_VARIABLES },
   activate(ctx) {
-    ctx.provide(backend, new InfisicalBackend(ctx.config))
+    const { cli_path: path = 'infisical' } = ctx.config
+    const program = new SecretProgram({
+      product: 'Infisical',
+      names: [path],
+      variables: [],
+      environment: process.env,
+      signal: ctx.signal
+    })
+    ctx.provide(backend, new InfisicalBackend(ctx.config, { program }))
   }
 })

@@ -30,11 +30,23 @@ export const settings = t.object({
     description: 'Slug of the environment.'
   }),
   path: t.string({ default: '/', pattern: '^/', description: 'Folder of the secrets.' }),
+  cli: t.enum(['auto', 'always', 'never'], {
+    default: 'auto',
+    description: 'Use of the program infisical. auto: without a token, or if svc cannot connect to the server.'
+  }),
+  cli_path: t.optional(
+    t.string({
+      minLength: 1,
+      maxLength: 4_096,
+      pattern: '^(?:/|[A-Za-z]:[\\\\/])[^\\u0000]+$',
+      description: 'Absolute path of the program. Default: infisical in the folders of PATH.'
+    })
+  ),
   timeout_ms: t.integer({
     default: 5_000,
     minimum: 10,
     maximum: 600_000,
-    description: 'Time limit of a request in milliseconds.'
+    description: 'Time limit of a request, or of a run of the program, in milliseconds.'
   })
 })
 

@@ -6,9 +6,8 @@ import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import plugin from '#plugin'
-import { InfisicalBackend } from '#root'
+import { openBackend } from './open-backend.ts'
 
-const DEFAULTS = { environment: 'dev', path: '/', timeout_ms: 5_000, project_id: 'project' }
 const known = { name: 'A', value: 'swordfish' }
 
 const FAULTS = ['hang', 'redirect', 'text', 'drop', 'error'] as const
@@ -123,17 +122,17 @@ for (const version of ['v3', 'v4'])
 
 t.test('a login by Universal Auth', async t => {
   const { address, state } = await startServer(t)
-  const login = { ...DEFAULTS, address, client_id: 'id' }
+  const login = { address, client_id: 'id' }
   let now = 0
   const subject = {
-    backend: new InfisicalBackend({ ...login, client_secret: 'client-secret' }, () => now),
+    backend: openBackend({ ...login, client_secret: 'client-secret' }, { now: () => now }),
     known,
     logins: () => state.logins,
     passRenewal: () => {
       now = 90_000
     },
     endLogins: () => state.tokens.clear(),
-    wrong: { backend: new InfisicalBackend({ ...login, client_secret: 'hush' }), secret: 'hush' }
+    wrong: { backend: openBackend({ ...login, client_secret: 'hush' }), secret: 'hush' }
   }
   for (const { name, run } of secretLoginSuite(subject)) await t.test(name, run)
 })
@@ -142,7 +141,7 @@ t.test(
   'requests name the project, the environment and the folder, and no name leaves its place in the path',
   async t => {
     const { address, state } = await startServer(t)
-    const backend = new InfisicalBackend({ ...DEFAULTS, address, token: 'access-token', path: '/a b' })
+    const backend = openBackend({ address, token: 'access-token', path: '/a b' })
     await backend.resolve('A')
     await t.rejects(backend.resolve('../../v1/x?y'), { code: 'SEC_NOT_FOUND' })
     const query = '?environment=dev&secretPath=%2Fa+b&projectId=project&viewSecretValue=true'
@@ -152,7 +151,7 @@ t.test(
 
 t.test('an older server is asked with version 3 of the API, until it no longer has it', async t => {
   const { address, state } = await startServer(t, ['v3'])
-  const backend = new InfisicalBackend({ ...DEFAULTS, address, token: 'access-token' })
+  const backend = openBackend({ address, token: 'access-token' })
   const asked = async (): Promise<string[]> => {
     state.seen = []
     await backend.resolve('A').catch(() => null)
@@ -170,16 +169,15 @@ t.test(
   'a service token without a project is used with version 3 of the API, which takes the project from it',
   async t => {
     const { address, state } = await startServer(t)
-    const { project_id: _, ...rest } = DEFAULTS
-    t.equal(await new InfisicalBackend({ ...rest, address, token: 'access-token' }).resolve('A'), 'swordfish')
+    t.equal(await openBackend({ address, token: 'access-token', project_id: undefined }).resolve('A'), 'swordfish')
     t.same(state.seen, ['GET /api/v3/secrets/raw/A?environment=dev&secretPath=%2F'])
   }
 )
 
 t.test('without credentials, or with an address that would send them unencrypted, nothing is sent', async t => {
   const { address, state } = await startServer(t)
-  await t.rejects(new InfisicalBackend({ ...DEFAULTS, address }).resolve('A'), { message: /neither a token/ })
-  await t.rejects(new InfisicalBackend({ ...DEFAULTS, address: 'http://infisical.example', token: 'x' }).resolve('A'), {
+  await t.rejects(openBackend({ address }).resolve('A'), { message: /neither a token/ })
+  await t.rejects(openBackend({ address: 'http://infisical.example', token: 'x' }).resolve('A'), {
     code: 'SEC_BACKEND_UNAVAILABLE',
     message: /unencrypted/
   })

@@ -23,11 +23,23 @@ export const settings = t.object({
   role_id: secret('VAULT_ROLE_ID', 'Role of the login by AppRole, instead of a token.'),
   secret_id: secret('VAULT_SECRET_ID', 'Secret of the login by AppRole.'),
   approle_mount: word('approle', 'Mount of the login by AppRole.'),
+  cli: t.enum(['auto', 'always', 'never'], {
+    default: 'auto',
+    description: 'Use of the program vault or bao. auto: without a token, or if svc cannot connect to the server.'
+  }),
+  cli_path: t.optional(
+    t.string({
+      minLength: 1,
+      maxLength: 4_096,
+      pattern: '^(?:/|[A-Za-z]:[\\\\/])[^\\u0000]+$',
+      description: 'Absolute path of the program. Default: vault or bao in the folders of PATH.'
+    })
+  ),
   timeout_ms: t.integer({
     default: 5_000,
     minimum: 10,
     maximum: 600_000,
-    description: 'Time limit of a request in milliseconds.'
+    description: 'Time limit of a request, or of a run of the program, in milliseconds.'
   })
 })
 

