@@ -1,4 +1,4 @@
-export * from './coordination.ts'
+export * from './coordination/index.ts'
 export * from './database-store.ts'
 export * from './inference-engine.ts'
 export * from './loaded-model.ts'
