@@ -14,6 +14,8 @@ const TTL = { default: 300, min: 30, max: 86_400 }
 export interface DiscoveredGateway extends SkillsEndpoints {
   /** Declared control plane versions of the gateway; null if undeclared. */
   readonly protocol: { readonly min: number; readonly max: number } | null
+  /** True if the settings or the document name the search URL; otherwise it is a guess. */
+  readonly hasSearch: boolean
 }
 
 /**
@@ -80,7 +82,8 @@ export class Discovery {
       catalog_search_url: catalog_search_url ?? document.searchUrl ?? `${http}/v1/skills/search`,
       discovery_source: source,
       cache_expires_at_ms: this.#now() + Math.round(seconds * 1000),
-      protocol: document.protocol ?? null
+      protocol: document.protocol ?? null,
+      hasSearch: (catalog_search_url ?? document.searchUrl) !== undefined
     }
   }
 }

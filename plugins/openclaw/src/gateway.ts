@@ -34,7 +34,7 @@ export class OpenClawGateway implements SkillsGateway {
   }
 
   async endpoints(signal?: AbortSignal): Promise<SkillsEndpoints> {
-    const { protocol: _, ...endpoints } = await this.#discovery.endpoints(signal)
+    const { protocol: _, hasSearch: __, ...endpoints } = await this.#discovery.endpoints(signal)
     return endpoints
   }
 
@@ -53,6 +53,11 @@ export class OpenClawGateway implements SkillsGateway {
 
   skills(signal?: AbortSignal): Promise<readonly SkillSummary[]> {
     return this.#api.list(signal)
+  }
+
+  /** Returns the skills that a text finds. Throws like {@link skills}. */
+  search(query: string, signal?: AbortSignal): Promise<readonly SkillSummary[]> {
+    return this.#api.search(query, signal)
   }
 
   skill(slug: string, signal?: AbortSignal): Promise<GatewaySkill> {

@@ -12,6 +12,9 @@ import { assertAccepted, type HttpResponse, sendRequest } from './http-request.t
 import { type JsonTable, tableOf, textOf } from './json-table.ts'
 import type { Settings } from './settings.ts'
 
+/** Statuses of a gateway that has no search: not found, method not allowed, not implemented. */
+const NO_SEARCH: ReadonlySet<number> = new Set([404, 405, 501])
+
 /** The HTTP API of a gateway. */
 export class SkillsApi {
   readonly #settings: Settings
@@ -25,10 +28,27 @@ export class SkillsApi {
   async list(signal: AbortSignal | undefined): Promise<readonly SkillSummary[]> {
     const { catalog_list_url: url } = await this.#discovery.endpoints(signal)
     const { text } = await this.#sendAccepted(url, undefined, signal)
-    const value = jsonOf(text, url)
-    const list = Array.isArray(value) ? value : tableOf(value)?.skills
-    if (!Array.isArray(list)) throw invalid(url, 'no list of skills')
-    return list.map(each => summaryOf(tableOf(each), url))
+    return summariesOf(text, url)
+  }
+
+  /**
+   * Returns the skills that a text finds: those of the search URL if the settings or the gateway name one, otherwise the
+   * listed skills whose name or description contains the text, in any case.
+   */
+  async search(query: string, signal: AbortSignal | undefined): Promise<readonly SkillSummary[]> {
+    const { catalog_search_url, hasSearch } = await this.#discovery.endpoints(signal)
+    if (hasSearch) {
+      const url = new URL(catalog_search_url)
+      url.searchParams.set('q', query)
+      const response = await this.#send(url.href, undefined, signal)
+      if (!NO_SEARCH.has(response.status)) {
+        assertAccepted(url.href, response, this.#settings.token)
+        return summariesOf(response.text, url.href)
+      }
+    }
+    const wanted = query.toLowerCase()
+    const listed = await this.list(signal)
+    return listed.filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(wanted))
   }
 
   async skill(slug: string, signal: AbortSignal | undefined): Promise<GatewaySkill> {
@@ -115,6 +135,13 @@ export function encodedSlug(slug: string): string {
   const encoded = (part: string): string =>
     encodeURIComponent(part).replace(/[!'()*]/g, each => `%${each.charCodeAt(0).toString(16).toUpperCase()}`)
   return parts.map(encoded).join('/')
+}
+
+function summariesOf(text: string, url: string): SkillSummary[] {
+  const value = jsonOf(text, url)
+  const list = Array.isArray(value) ? value : tableOf(value)?.skills
+  if (!Array.isArray(list)) throw invalid(url, 'no list of skills')
+  return list.map(each => summaryOf(tableOf(each), url))
 }
 
 function summaryOf(table: JsonTable | null, url: string): SkillSummary {

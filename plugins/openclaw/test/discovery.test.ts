@@ -52,7 +52,8 @@ for (const [spelling, document] of Object.entries({ camelCase: CAMEL, snake_case
       catalog_search_url: 'http://catalog.test/search',
       discovery_source: `well-known:${fake.url}${PATH}`,
       cache_expires_at_ms: 600_005,
-      protocol: { min: 2, max: 4 }
+      protocol: { min: 2, max: 4 },
+      hasSearch: true
     })
     t.match(
       await discovery.endpoints(),
@@ -106,7 +107,8 @@ t.test('without a document, the default addresses are used for 30 seconds', asyn
     catalog_search_url: `${fake.url}/v1/skills/search`,
     discovery_source: `defaults (${fake.url}${PATH} returned HTTP status 404: nothing at ${PATH})`,
     cache_expires_at_ms: 1_030_000,
-    protocol: null
+    protocol: null,
+    hasSearch: false
   })
   pass(29)
   await discovery.endpoints()

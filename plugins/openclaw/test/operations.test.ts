@@ -43,6 +43,59 @@ t.test('skills of the gateway are listed and searched by name and description', 
   t.same(await search('nothing'), [])
 })
 
+t.test('a search asks the configured URL of the catalogue, and the list if that has no search', async t => {
+  let status = 200
+  const { kernel, fake } = await start(t, { http: HTTP })
+  const catalogue = await fakeGateway(t, {
+    http: {
+      '/find?lang=en&q=sky+%26+sun': (_, response) => void response.writeHead(status).end(status === 200 ? JSON.stringify([NOTES]) : '')
+    }
+  })
+  const search = async (settings: object): Promise<unknown> => {
+    const other = await start(t, { http: HTTP }, settings)
+    const { skills } = (await other.kernel.callById('skills.searchRemote', { query: 'sky & sun' })) as any
+    return skills.map((each: { name: string }) => each.name)
+  }
+  const settings = { catalog_search_url: `${catalogue.url}/find?lang=en` }
+  t.same(await search(settings), ['team/notes'])
+  t.equal(catalogue.seen.at(-1)?.url, '/find?lang=en&q=sky+%26+sun')
+  status = 404
+  t.same(await search(settings), [], 'the listed skills do not contain the text')
+  status = 500
+  await t.rejects(search(settings), { code: 'SKG_REFUSED' })
+  await kernel.callById('skills.searchRemote', { query: 'x' })
+  t.notOk(
+    fake.seen.some(({ url }) => url.includes('search')),
+    'a guessed search URL is not asked'
+  )
+})
+
+t.test('the token of an import is a secret: it is masked in logs and errors', async t => {
+  let say = (_: string): void => {}
+  const speaker = definePlugin({
+    name: 'speaker',
+    activate(ctx) {
+      say = text => ctx.log.info(text)
+    }
+  })
+  const { kernel } = await start(t, { http: HTTP }, {}, [speaker as Plugin])
+  const other = await fakeGateway(t, {
+    http: {
+      '/v1/skills/weather': ({ authorization }, response) =>
+        void response.writeHead(403).end(JSON.stringify({ error: `no access with ${authorization}` }))
+    }
+  })
+  const input = { slug: 'weather', gateway: other.url, token: 'tok-5b1f3c77' }
+  const error: Error = await kernel.callById('skills.import', input).then(
+    () => new Error('accepted'),
+    reason => reason
+  )
+  t.equal(other.seen.at(-1)?.authorization, 'Bearer tok-5b1f3c77')
+  say('the caller wrote tok-5b1f3c77')
+  t.ok(kernel.log.some(({ message }) => message.startsWith('the caller wrote')))
+  t.notMatch(`${error.message}${JSON.stringify([error, kernel.log])}`, 'tok-5b1f3c77')
+})
+
 t.test('a skill is imported, approved in the inbox, shown, run, blocked and removed', async t => {
   const { kernel } = await start(t)
   const items = async (): Promise<any[]> => ((await kernel.callById('skills.inbox', {})) as { items: any[] }).items

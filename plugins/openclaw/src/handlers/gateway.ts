@@ -1,6 +1,7 @@
 import type { SkillsGateway } from '@svc/contracts'
 import { errorMessage, type Handler, parseStrictJson } from '@svc/plugin-sdk'
 import { openclawErrors } from '../errors.ts'
+import type { OpenClawGateway } from '../gateway.ts'
 import type {
   skillsEndpoints,
   skillsGatewayCall,
@@ -24,14 +25,8 @@ export function remoteHandler(gateway: SkillsGateway): Handler<typeof skillsRemo
   return async (_, { signal }) => ({ skills: [...(await gateway.skills(signal))] })
 }
 
-export function searchHandler(gateway: SkillsGateway): Handler<typeof skillsSearchRemote> {
-  return async ({ query }, { signal }) => {
-    const wanted = query.toLowerCase()
-    const skills = await gateway.skills(signal)
-    return {
-      skills: skills.filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(wanted))
-    }
-  }
+export function searchHandler(gateway: Pick<OpenClawGateway, 'search'>): Handler<typeof skillsSearchRemote> {
+  return async ({ query }, { signal }) => ({ skills: [...(await gateway.search(query, signal))] })
 }
 
 export function subscriptionsHandler(gateway: SkillsGateway): Handler<typeof skillsSubscriptions> {

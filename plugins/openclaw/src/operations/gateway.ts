@@ -65,9 +65,10 @@ export const skillsRemote = defineOperation({
 export const skillsSearchRemote = defineOperation({
   id: 'skills.searchRemote',
   summary: 'Search the skills of the external gateway by text',
-  description: 'A skill is found if its name or description contains the text, in any case.',
+  description:
+    'Asks the search URL of the catalogue if one is known. Otherwise a skill is found if its name or description contains the text, in any case.',
   input: t.object({
-    query: t.string({ minLength: 1, maxLength: 256, description: 'Part of the name or of the description.' })
+    query: t.string({ minLength: 1, maxLength: 256, description: 'Words to search for.' })
   }),
   output: t.object({ skills: t.array(skillSummary) }),
   errors: gatewayErrors,

@@ -62,7 +62,7 @@ export const skillsImport = defineOperation({
       })
     ),
     token: t.optional(
-      t.string({
+      t.secret({
         minLength: 1,
         maxLength: 4_096,
         description: 'Token for that gateway. Only on the command line, where other users of the machine may see it.'
