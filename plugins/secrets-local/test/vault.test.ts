@@ -5,55 +5,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createClient } from '@libsql/client/sqlite3'
 import { blake3 } from '@noble/hashes/blake3.js'
-import { policyOf, type SecretKeyring, type SecretsPolicy } from '@svc/contracts'
+import { policyOf, type SecretsPolicy } from '@svc/contracts'
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
-import { assertSeparate, LocalVault, locationOf, selectedBy, VaultDatabase, type VaultOptions } from '#root'
+import t from 'tap'
+import { assertSeparate, type LocalVault, locationOf, selectedBy, VaultDatabase } from '#root'
 import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 import { startHranaServer } from '../../database/test/hrana-server.ts'
+import { memoryKeyring, openVault } from './open-vault.ts'
 
 const DEV = policyOf({ profile: 'dev', phase: 'shadow', hardCut: false })
 const CLI = { by: 'cli' }
-
-/** Keyring in memory, as two processes of one user share it. */
-function memoryKeyring(): SecretKeyring & { readonly entries: Map<string, string> } {
-  const entries = new Map<string, string>()
-  return {
-    entries,
-    get: async (collection, account) => entries.get(`${collection}/${account}`) ?? null,
-    async getOrCreate(collection, account, make) {
-      const name = `${collection}/${account}`
-      if (!entries.has(name)) entries.set(name, make())
-      return entries.get(name) as string
-    },
-    async set(collection, account, secret) {
-      entries.set(`${collection}/${account}`, secret)
-    },
-    delete: async (collection, account) => entries.delete(`${collection}/${account}`),
-    status: async () => ({ kind: 'file', place: 'memory', reason: null })
-  }
-}
-
-function openVault(t: Test, file: string, options: Partial<VaultOptions> = {}): LocalVault {
-  const database = new VaultDatabase(
-    { mode: 'local_file', file, urlSource: 'default', tokenSource: 'none' },
-    5_000,
-    new AbortController().signal
-  )
-  t.teardown(() => database.close())
-  return new LocalVault({
-    database,
-    keyring: memoryKeyring(),
-    policy: DEV,
-    account: 'default-account',
-    kek: { ref: 'local-master', version: 1 },
-    history: 10,
-    audited: false,
-    selectedBy: null,
-    now: Date.now,
-    ...options
-  })
-}
 
 t.test('a stored secret is returned, encrypted in the file, and only the user may read the file', async t => {
   const file = join(t.testdir(), 'new', 'vault.db')

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openVault } from './open-vault.ts'
+
+const CLI = { by: 'cli' }
+
+interface SmallDisk {
+  readonly folder: string
+  /** Uses all space that is left. */
+  fill(): void
+  free(): void
+}
+
+/** Mounts a file system of 512 kB; null where the user may not. */
+function mountSmallDisk(t: Test): SmallDisk | null {
+  // tap removes its own folder before it runs the teardown.
+  const folder = mkdtempSync(join(tmpdir(), 'svc-small-disk-'))
+  const filler = join(folder, 'filler')
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    rmdirSync(folder)
+    return null
+  }
+  t.teardown(() => {
+    execFileSync('umount', ['-l', folder])
+    rmdirSync(folder)
+  })
+  return {
+    folder,
+    fill() {
+      for (let bytes = 65_536; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+        try {
+          for (;;) appendFileSync(filler, Buffer.alloc(bytes))
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+        }
+      }
+    },
+    free: () => rmSync(filler)
+  }
+}
+
+t.test('a change that does not fit on the disk changes nothing, and the vault opens again', async t => {
+  const disk = mountSmallDisk(t)
+  if (disk === null) return t.skip('this user may not mount a file system')
+  const file = join(disk.folder, 'vault.db')
+  const vault = openVault(t, file, { audited: true })
+  const big = 'x'.repeat(60_000)
+  t.equal(await vault.set('A', 'swordfish', CLI), 1)
+  disk.fill()
+  const error = await vault.set('A', big, CLI).catch((caught: unknown) => caught)
+  t.match(error, { code: 'SEV_STORE_FAILED', message: /vault\.db: .*full/, hint: /free space/ })
+  t.notMatch(String((error as Error).message), /xxx/)
+  t.match(await vault.override('A', 'prod', big, CLI).catch((caught: unknown) => caught), { code: 'SEV_STORE_FAILED' })
+  const unaudited = openVault(t, file, { keyring: vault.keyring })
+  t.match(await unaudited.get('A', 'dev', 'cli'), { value: 'swordfish' }, 'another process reads the old value')
+  disk.free()
+  t.equal(await vault.set('A', big, CLI), 2, 'the same process can write again')
+  await vault.close()
+  const again = openVault(t, file, { keyring: vault.keyring })
+  t.match(await again.get('A', 'dev', 'cli'), { value: big })
+  t.equal((await again.versions('A')).length, 2)
+  t.equal(await again.rollback('A', 1, CLI), 3)
+  t.match(await again.get('A', 'dev', 'cli'), { value: 'swordfish' })
+})
+
+t.test('a new vault on a full disk is an error, and works when there is space', async t => {
+  const disk = mountSmallDisk(t)
+  if (disk === null) return t.skip('this user may not mount a file system')
+  const vault = openVault(t, join(disk.folder, 'vault.db'))
+  disk.fill()
+  await t.rejects(vault.set('A', 'swordfish', CLI), { code: 'SEV_STORE_FAILED', message: /vault\.db/ })
+  t.equal(await vault.get('A', 'dev', 'cli'), null)
+  disk.free()
+  t.equal(await vault.set('A', 'swordfish', CLI), 1)
+})
