@@ -151,12 +151,11 @@ export function activeHandler({ planner, selections, local }: HandlerParts): Han
 export function usageHandler({ planner, ledger, local }: HandlerParts): Handler<typeof modelUsage> {
   return async ({ days }, call) => {
     const { standings, input, access } = await planner.plan({ messages: [], signal: call.signal }, local())
-    const today = Date.parse(ledger.today())
-    const dates = Array.from({ length: days }, (_, back) => today - back * DAY_MS).reverse()
+    const dates = recentDates(ledger, days)
     const rows = await Promise.all(dates.map(at => ledger.rows(new Date(at).toISOString().slice(0, 10))))
-    const usage = rows.flatMap(sumByModel)
+    const usage = rows.flatMap(usageOfDay)
     return {
-      usage: usage.map(row => ({ ...row, limited: row.until > Date.now() })).map(({ until: _, ...row }) => row),
+      usage,
       providers: PROVIDERS.filter(name => access.isAllowed(name)).map(provider => ({
         provider,
         has_key: provider === 'ollama' || access.hasKey(provider),
@@ -175,7 +174,25 @@ export function usageHandler({ planner, ledger, local }: HandlerParts): Handler<
   }
 }
 
-function totalOf(at: number, rows: readonly UsageRow[]) {
+/** Returns the begin of the last UTC days in Unix milliseconds, today last. */
+export function recentDates(ledger: UsageLedger, days: number): number[] {
+  const today = Date.parse(ledger.today())
+  return Array.from({ length: days }, (_, back) => today - back * DAY_MS).reverse()
+}
+
+/** Returns the usage of the last UTC days by day, provider and model. */
+export async function usageRows(ledger: UsageLedger, days: number) {
+  const rows = await Promise.all(
+    recentDates(ledger, days).map(at => ledger.rows(new Date(at).toISOString().slice(0, 10)))
+  )
+  return rows.flatMap(usageOfDay)
+}
+
+function usageOfDay(rows: readonly UsageRow[]) {
+  return sumByModel(rows).map(({ until, ...row }) => ({ ...row, limited: until > Date.now() }))
+}
+
+export function totalOf(at: number, rows: readonly UsageRow[]) {
   const sum = (value: (row: UsageRow) => number): number => rows.reduce((total, row) => total + value(row), 0)
   return {
     at,
@@ -238,7 +255,7 @@ function problemOf(entry: ModelEntry, input: ChoiceInput): string | null {
   return problemWith(entry, input)?.message ?? null
 }
 
-function toRow(entry: ModelEntry, { input, standings }: Plan) {
+export function toRow(entry: ModelEntry, { input, standings }: Plan) {
   const reason = problemOf(entry, input)
   const { capabilities: can } = entry
   return {

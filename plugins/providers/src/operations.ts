@@ -202,7 +202,8 @@ export const activeModel = defineOperation({
   }
 })
 
-const usage = t.object({
+/** Fields of a row with the usage of a model on a day. */
+export const usageFields = {
   key: t.string(),
   provider: t.string(),
   model: t.string({ description: '* for local models, :free for the free models of OpenRouter.' }),
@@ -215,7 +216,7 @@ const usage = t.object({
   provider_reported_cost_usd: t.nullable(t.number()),
   limited: t.boolean({ description: 'Whether the model gets no requests at the moment.' }),
   last_429: t.nullable(t.integer({ description: 'Unix milliseconds of the last HTTP 429.' }))
-})
+}
 
 export const modelUsage = defineOperation({
   id: 'models.usage',
@@ -224,7 +225,7 @@ export const modelUsage = defineOperation({
     days: t.integer({ default: 1, minimum: 1, maximum: 90, description: 'UTC days, today included.' })
   }),
   output: t.object({
-    usage: t.array(usage),
+    usage: t.array(t.object(usageFields)),
     providers: t.array(
       t.object({
         provider: t.string(),

@@ -134,6 +134,16 @@ export class Planner {
     return new Set(known.filter((_, at) => seen[at] === true) as string[])
   }
 
+  /** Returns what is left of the limits of today. Asks no server and reads no model list. */
+  async quotas(signal?: AbortSignal): Promise<Pick<Plan, 'standings' | 'access'>> {
+    const [access, rows, limits] = await Promise.all([
+      this.access(signal),
+      this.#parts.ledger.rows(),
+      this.#readLimits(this.#parts.settings())
+    ])
+    return { access, standings: new Standings(rows, limits, Date.now()) }
+  }
+
   /** Returns the keys and addresses of hosted providers. */
   async access(signal?: AbortSignal): Promise<ProviderAccess> {
     const settings = this.#parts.settings()

@@ -1,5 +1,5 @@
 import type { Standing } from '../choice/score.ts'
-import { type HostedName, PROVIDERS, type ProviderName } from '../provider-list.ts'
+import { HOSTED_NAMES, type HostedName, PROVIDERS, type ProviderName } from '../provider-list.ts'
 import type { ModelEntry } from '../registry/entry.ts'
 import type { UsageRow } from './ledger.ts'
 import { type Limits, limitOf, usageModel } from './limits.ts'
@@ -46,6 +46,16 @@ export class Standings {
   remaining(provider: ProviderName): number | null {
     const limit = this.#limits.get(`${provider}/*`)
     return limit === undefined ? null : Math.max(0, limit - (this.#calls.get(provider) ?? 0))
+  }
+
+  /** Returns the limits of hosted providers that allow calls, and of which none is left today. */
+  usedUp(): { readonly name: string; readonly provider: HostedName; readonly calls: number; readonly limit: number }[] {
+    return [...this.#limits].flatMap(([name, limit]) => {
+      const provider = HOSTED_NAMES.find(each => name.startsWith(`${each}/`))
+      if (provider === undefined) return []
+      const calls = this.#calls.get(name === `${provider}/*` ? provider : name) ?? 0
+      return limit > 0 && calls >= limit ? [{ name, provider, calls, limit }] : []
+    })
   }
 
   /** Calls of a provider today. */

@@ -1,15 +1,13 @@
-import { dashboardCards, dashboardPages, type View } from '@svc/contracts'
+import { dashboardCards, dashboardInbox, dashboardPages, type TableView, type View } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
+import { PROVIDERS } from '../provider-list.ts'
 
 const USAGE = 'providers/usage'
 const EMPTY = 'Calls of models appear here. Ask one with svc model chat, or set the key of a provider.'
-const month = { days: { value: 30 } } as const
 
 const byModel: View = {
   kind: 'table',
-  operation: 'models.usage',
-  input: month,
-  rows: 'usage',
+  operation: 'models.usage.feed',
   key: 'key',
   columns: [
     { field: 'date', title: 'Day (UTC)' },
@@ -21,13 +19,18 @@ const byModel: View = {
     { field: 'cost_usd', title: 'Cost in USD' },
     { field: 'limited', title: 'Cools down', format: 'boolean' }
   ],
+  filters: [
+    { name: 'provider', label: 'Provider', choices: PROVIDERS, field: 'provider' },
+    { name: 'model', label: 'Model', field: 'model' },
+    { name: 'day', label: 'Day', field: 'date' }
+  ],
   sort: '-date',
   empty: EMPTY
 }
 
-const providers: View = {
+const providers: TableView = {
   kind: 'table',
-  operation: 'models.usage',
+  operation: 'models.usage.summary',
   rows: 'providers',
   key: 'provider',
   columns: [
@@ -40,10 +43,27 @@ const providers: View = {
   empty: 'No provider is allowed by plugins.providers.allowed.'
 }
 
+const today: View = {
+  kind: 'record',
+  operation: 'models.usage.summary',
+  columns: [
+    { field: 'cost_today_usd', title: 'Cost today in USD' },
+    { field: 'total_cost_usd', title: 'Cost in 30 days in USD' },
+    { field: 'calls_today', title: 'Calls today', format: 'number' },
+    { field: 'tokens_today', title: 'Tokens today', format: 'tokens' }
+  ]
+}
+
+const activeProviders: TableView = {
+  ...providers,
+  rows: 'active_providers',
+  columns: (providers.columns ?? []).filter(({ field }) => field !== 'has_key'),
+  empty: 'Set the key of a provider, for example: svc secrets set OPENROUTER_API_KEY'
+}
+
 const costs: View = {
   kind: 'chart',
-  operation: 'models.usage',
-  input: month,
+  operation: 'models.usage.summary',
   rows: 'days',
   x: 'at',
   series: [{ field: 'cost_usd', label: 'Cost in USD', format: 'number' }],
@@ -52,16 +72,19 @@ const costs: View = {
 
 const models: View = {
   kind: 'table',
-  operation: 'models.list',
-  rows: 'models',
+  operation: 'models.feed',
   key: 'name',
   columns: [
     { field: 'name', title: 'Model', format: 'code' },
     { field: 'provider', title: 'Provider' },
     { field: 'cost_per_1k_input', title: 'USD for 1,000 input tokens' },
     { field: 'cost_per_1k_output', title: 'USD for 1,000 output tokens' },
-    { field: 'capabilities.max_context', title: 'Context', format: 'tokens' },
+    { field: 'max_context', title: 'Context', format: 'tokens' },
     { field: 'remaining', title: 'Calls left today', format: 'number' }
+  ],
+  filters: [
+    { name: 'provider', label: 'Provider', choices: PROVIDERS, field: 'provider' },
+    { name: 'model', label: 'Model', field: 'name' }
   ],
   empty: 'Usable models appear here. svc models list --all shows why others are not usable.'
 }
@@ -84,11 +107,12 @@ export function contributePages(ctx: Pick<PluginContext, 'contribute'>): void {
       ]
     }
   })
+  ctx.contribute(dashboardInbox, { operation: 'models.inbox' })
   ctx.contribute(dashboardCards, {
-    title: 'Providers of models',
+    title: 'Costs and quotas of models',
     size: 'm',
     order: 64,
-    view: providers,
+    view: { kind: 'stack', items: [{ view: today }, { view: activeProviders }] },
     link: { page: USAGE }
   })
 }
