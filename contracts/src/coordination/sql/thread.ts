@@ -1,5 +1,6 @@
 import type { ThreadConnection } from '../../database/thread.ts'
 import type { SqlParameters } from '../../database/values.ts'
+import { inWriteTransaction } from '../../database/write-transaction.ts'
 import type { ItemToken } from '../store.ts'
 import type { SqlOperation } from './operation.ts'
 import { COORDINATION_TABLES } from './tables.ts'
@@ -17,20 +18,10 @@ export function createTablesInThread(connection: ThreadConnection): void {
  * when this returns. Throws as `ThreadConnection.execute`, after a rollback of the separate transaction.
  */
 export function runInThread<A>(connection: ThreadConnection, operation: SqlOperation<A>): A {
-  const run = (): A =>
-    operation.read(
-      operation.statements.map(({ sql, parameters }) => connection.execute(sql, parameters as SqlParameters))
-    )
-  if (connection.inTransaction) return run()
-  connection.begin('write')
-  try {
-    const result = run()
-    connection.commit()
-    return result
-  } catch (error) {
-    connection.rollback()
-    throw error
-  }
+  const { read, statements } = operation
+  return inWriteTransaction(connection, () =>
+    read(statements.map(({ sql, parameters }) => connection.execute(sql, parameters as SqlParameters)))
+  )
 }
 
 /**

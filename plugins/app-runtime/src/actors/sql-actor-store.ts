@@ -1,6 +1,6 @@
-import { coordinationSql as crd, type NewItem, type ThreadConnection } from '@svc/contracts'
+import { coordinationSql as crd, inWriteTransaction, type NewItem, type ThreadConnection } from '@svc/contracts'
+import { prepareTables } from '../workflows/prepare-tables.ts'
 import { mailboxQueue } from '../workflows/run-queue.ts'
-import { prepareTables, written } from '../workflows/sql-transaction.ts'
 import type { ActorMessage, ActorStore, StoredAddress } from './actor-store.ts'
 
 /** SQL of the oldest message of each instance that is not abandoned. */
@@ -30,7 +30,7 @@ export class SqlActorStore implements ActorStore {
 
   transaction<A>(run: () => A): A {
     prepareTables(this.#connection)
-    return written(this.#connection, run)
+    return inWriteTransaction(this.#connection, run)
   }
 
   load(key: string): string | null {
@@ -50,7 +50,7 @@ export class SqlActorStore implements ActorStore {
   post(mailbox: StoredAddress, event: string, args: string, now: number): void {
     prepareTables(this.#connection)
     const { actor, id, args: spawned } = mailbox
-    written(this.#connection, () => {
+    inWriteTransaction(this.#connection, () => {
       this.#connection.execute(
         `INSERT INTO actor_mailbox (program, actor, instance, spawned_json, event, args_json, not_before_ms)
           VALUES (?, ?, ?, ?, ?, ?, ?)`,

@@ -9,7 +9,7 @@ import type {
 } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { fail } from '../interpreter/failure.ts'
-import { prepareTables } from './sql-transaction.ts'
+import { prepareTables } from './prepare-tables.ts'
 
 /** Starts that are forwarded at a time. */
 const MAX_AT_ONCE = 16

@@ -1,6 +1,7 @@
 import {
   coordinationSql as crd,
   type ItemToken,
+  inWriteTransaction,
   type SqlValue,
   type ThreadConnection,
   type WorkflowChange,
@@ -9,8 +10,8 @@ import {
 import { fail } from '../interpreter/failure.ts'
 import { LEASE_MS } from './claimed-queue.ts'
 import { hasEnded } from './owner.ts'
+import { prepareTables } from './prepare-tables.ts'
 import { childQueue, meshQueue, readInThread, runQueue } from './run-queue.ts'
-import { prepareTables, written } from './sql-transaction.ts'
 import {
   type AttemptRecord,
   type ClaimedRun,
@@ -127,7 +128,7 @@ export class SqlWorkflowStore implements WorkflowStore {
   create({ runId, workflow, args, parent, plannedSteps, isCalled }: NewRun, now: number): boolean {
     prepareTables(this.#connection)
     const { session = null, node = null, version = null } = this.#options.plan ?? {}
-    return written(this.#connection, () => {
+    return inWriteTransaction(this.#connection, () => {
       const { changes } = this.#connection.execute(
         `INSERT OR IGNORE INTO workflow_run_log (run_id, workflow_name, status, planned_steps, plan_session_id,
           plan_node_id, plan_version, started_at_ms, updated_at_ms) VALUES (?, ?, 'pending', ?, ?, ?, ?, ?, ?)`,
@@ -151,7 +152,7 @@ export class SqlWorkflowStore implements WorkflowStore {
 
   claim(runId: string, { owner, now, until }: Lease, again = false): ClaimedRun | null {
     prepareTables(this.#connection)
-    return written(this.#connection, () => {
+    return inWriteTransaction(this.#connection, () => {
       const row = this.#connection.row(RUN, [runId])
       if (row === null) return null
       const record = recordOf(row)
@@ -215,7 +216,7 @@ export class SqlWorkflowStore implements WorkflowStore {
       )
       for (const change of changes) this.#store(runId, claim, owner, change, now)
     }
-    written(connection, record, !changes.every(isOnlyBegun))
+    inWriteTransaction(connection, record, !changes.every(isOnlyBegun))
     if (claim !== undefined) claim.state = 'marked'
     if (changes.some(({ turn }) => turn !== undefined)) this.#claims.delete(runId)
   }

@@ -2,6 +2,7 @@ import {
   type AgentView,
   agentLabel,
   dashboardInboxOutput,
+  dashboardSearchInput,
   dashboardSearchOutput,
   type InboxItem,
   type Orchestrator,
@@ -160,10 +161,7 @@ function questionItem(question: OpenQuestion, orchestrator: Orchestrator): Inbox
 export const search = defineOperation({
   id: 'orchestrator.search',
   summary: 'Search tasks and agents by label, name or text',
-  input: t.object({
-    text: t.string({ minLength: 1, maxLength: 256 }),
-    limit: t.integer({ default: 20, minimum: 1, maximum: 100 })
-  }),
+  input: dashboardSearchInput,
   output: dashboardSearchOutput,
   effect: 'read',
   expose: { rpc: true }

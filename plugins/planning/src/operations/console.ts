@@ -1,4 +1,4 @@
-import { dashboardSearchOutput, orchestrationErrors } from '@svc/contracts'
+import { dashboardSearchInput, dashboardSearchOutput, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { planningErrors } from '../errors.ts'
 import type { NodeAttempt, PlanNode } from '../store/plan-rows.ts'
@@ -240,10 +240,7 @@ function comparison(id: string, left: PlanNode | undefined, right: PlanNode | un
 export const planSearch = defineOperation({
   id: 'planning.search',
   summary: 'Search plans by goal or id',
-  input: t.object({
-    text: t.string({ minLength: 1, maxLength: 256 }),
-    limit: t.integer({ default: 20, minimum: 1, maximum: 100 })
-  }),
+  input: dashboardSearchInput,
   output: dashboardSearchOutput,
   effect: 'read',
   expose: { rpc: true }

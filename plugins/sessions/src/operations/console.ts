@@ -1,4 +1,4 @@
-import { dashboardSearchOutput, type TranscriptEntry, type Transcripts } from '@svc/contracts'
+import { dashboardSearchInput, dashboardSearchOutput, type TranscriptEntry, type Transcripts } from '@svc/contracts'
 import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { sessionErrors } from '../errors.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -68,10 +68,7 @@ function messageOf({ id, role, content, timestamp, context_files, model_used, to
 export const sessionSearch = defineOperation({
   id: 'sessions.search',
   summary: 'Search sessions by name or metadata, last used first',
-  input: t.object({
-    text: t.string({ minLength: 1, maxLength: 256 }),
-    limit: t.integer({ default: 20, minimum: 1, maximum: 100 })
-  }),
+  input: dashboardSearchInput,
   output: dashboardSearchOutput,
   effect: 'read',
   expose: { rpc: true }

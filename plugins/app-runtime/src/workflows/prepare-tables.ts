@@ -1,19 +1,5 @@
-import type { ThreadConnection } from '@svc/contracts'
+import { inWriteTransaction, type ThreadConnection } from '@svc/contracts'
 import { DURABLE_TABLES } from './tables.ts'
-
-/** Runs in the open transaction, or in a new one, which an exception rolls back; see `ThreadConnection.begin`. */
-export function written<A>(connection: ThreadConnection, run: () => A, isDurable = true): A {
-  if (connection.inTransaction) return run()
-  connection.begin('write', { isDurable })
-  try {
-    const result = run()
-    connection.commit()
-    return result
-  } catch (error) {
-    connection.rollback()
-    throw error
-  }
-}
 
 const prepared = new WeakSet<ThreadConnection>()
 
@@ -24,7 +10,7 @@ export function prepareTables(connection: ThreadConnection): void {
   const marks = names.map(() => '?').join(', ')
   const found = connection.row(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN (${marks})`, names)
   if (Number(found?.[0]) < names.length) {
-    written(connection, () => {
+    inWriteTransaction(connection, () => {
       for (const sql of DURABLE_TABLES) connection.execute(sql)
     })
   }

@@ -24,6 +24,12 @@ export const dashboardInboxOutput = t.object({
   )
 })
 
+/** Input schema of the operations of `dashboardSearch`. */
+export const dashboardSearchInput = t.object({
+  text: t.string({ minLength: 1, maxLength: 256 }),
+  limit: t.integer({ default: 20, minimum: 1, maximum: 100 })
+})
+
 /** Output schema of the operations of `dashboardSearch`. */
 export const dashboardSearchOutput = t.object({
   results: t.array(t.object({ title: t.string(), kind: t.string(), link: t.string() }))
