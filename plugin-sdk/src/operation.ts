@@ -39,6 +39,9 @@ export interface RpcAlias {
   readonly unknownParams?: 'refuse' | 'ignore'
 }
 
+/** Global flags of `svc` that a command may have as options of its own. */
+export type OwnFlag = 'profile' | 'log-level'
+
 export interface CliExposure {
   /** Words after `svc`, such as `plugins list`. */
   readonly command: string
@@ -46,6 +49,8 @@ export interface CliExposure {
   readonly args?: readonly string[]
   /** One-letter aliases by input field. */
   readonly aliases?: Readonly<Record<string, string>>
+  /** Input fields with the name of a global flag. After the words of the command, the flag sets the field. */
+  readonly ownFlags?: readonly OwnFlag[]
   /** View of the output. Default: indented JSON. It is data, since no plugin code runs in a client. */
   readonly view?: CliView
   readonly hidden?: boolean

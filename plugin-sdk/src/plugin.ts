@@ -1,6 +1,6 @@
 import type { Hook, Tap, TapOptions } from './hook.ts'
 import type { Logger } from './logger.ts'
-import type { Call, CallerInputOf, Handler, Operation, OutputOf } from './operation.ts'
+import type { Call, CallerInputOf, Handler, Operation, OutputOf, OwnFlag } from './operation.ts'
 import type { Point } from './point.ts'
 import type { SchemaLike } from './schema.ts'
 import type { Dependencies, Resolved, Service } from './service.ts'
@@ -145,6 +145,8 @@ export interface CommandDescriptor {
   readonly input: SchemaLike
   readonly args?: readonly string[]
   readonly aliases?: Readonly<Record<string, string>>
+  /** Input fields with the name of a global flag. After the words of the command, the flag sets the field. */
+  readonly ownFlags?: readonly OwnFlag[]
   /**
    * True if the command needs contributions of other plugins. Then all enabled plugins are activated, except those that
    * open ports. Default false: only its plugin and that plugin's requirements are activated.

@@ -1,4 +1,4 @@
-import { defined, type JsonSchema } from '@svc/plugin-sdk'
+import { defined, type JsonSchema, type OwnFlag } from '@svc/plugin-sdk'
 
 /** Flags that every command accepts. */
 export interface GlobalFlags {
@@ -64,15 +64,35 @@ export function commandWords(argv: readonly string[]): string[] {
   return argv.filter((word, index) => !word.startsWith('-') && !takesValue(argv[index - 1] ?? ''))
 }
 
-/** Commands of which `--profile` after their words is an option of the command, not the configuration profile. */
-const OWN_PROFILE: ReadonlySet<string> = new Set(['secrets doctor', 'secrets status'])
+/** A command as far as its flags are concerned. */
+interface CommandFlags {
+  readonly command: string
+  readonly ownFlags?: readonly OwnFlag[]
+}
 
-/** Renames an option of the command that has the name of a global flag; see `flagName`. */
-export function renameOwnFlags(argv: readonly string[]): readonly string[] {
+/**
+ * Renames the flags that a command declares as its own, if they come after its words; see `flagName`. Returns the same array
+ * if there is none.
+ */
+export function renameOwnFlags(argv: readonly string[], commands: readonly CommandFlags[]): readonly string[] {
   const words = commandWords(argv)
-  if (!OWN_PROFILE.has(words.slice(0, 2).join(' '))) return argv
-  const after = argv.indexOf(words[1] ?? '', argv.indexOf(words[0] ?? '') + 1)
-  return argv.map((word, index) => (index > after ? word.replace(/^--profile(?==|$)/, '--input-profile') : word))
+  const own = commands
+    .filter(({ command, ownFlags = [] }) => {
+      return ownFlags.length > 0 && command.split(' ').every((word, index) => word === words[index])
+    })
+    .toSorted((a, b) => b.command.length - a.command.length)[0]
+  if (own === undefined) return argv
+  const after = own.command.split(' ').reduce((at, word) => argv.indexOf(word, at) + 1, 0)
+  const end = argv.indexOf('--')
+  const isOwn = (word: string, index: number): boolean =>
+    index >= after && (end === -1 || index < end) && own.ownFlags?.some(flag => isFlag(word, flag)) === true
+  return argv.some(isOwn)
+    ? argv.map((word, index) => (isOwn(word, index) ? word.replace(/^--/, '--input-') : word))
+    : argv
+}
+
+function isFlag(word: string, name: string): boolean {
+  return word === `--${name}` || word.startsWith(`--${name}=`)
 }
 
 /** Splits the value of `--only a,b` into plugin names. */

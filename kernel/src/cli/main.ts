@@ -12,8 +12,7 @@ import { terminalOf } from './terminal.ts'
 export { EXIT }
 
 /** Runs a command line; resolves to the exit code. Help, completion and `--version` load no plugin code. */
-export async function main(given: readonly string[]): Promise<number> {
-  const argv = renameOwnFlags(given)
+export async function main(argv: readonly string[]): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
     process.stdout.write(`${version}\n`)
     return EXIT.ok
@@ -42,8 +41,9 @@ interface Texts {
   plain: PlainText
 }
 
-async function run(given: readonly string[], flags: GlobalFlags, texts: Texts): Promise<number> {
-  const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
+async function run(given: readonly string[], globalFlags: GlobalFlags, texts: Texts): Promise<number> {
+  let flags = globalFlags
+  let argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
   const { project } = flags
   if (project !== undefined && statSync(project, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw cliErrors.create('CLI_ARGUMENT_INVALID', `--project names ${project}, which is not a folder`)
@@ -51,7 +51,15 @@ async function run(given: readonly string[], flags: GlobalFlags, texts: Texts): 
   const { readCatalog } = await import('../host/catalog.ts')
   const only = onlyOf(argv)
   const cwd = flags.project ?? process.cwd()
-  const catalog = await readCatalog(defined({ cwd, env: process.env, ...catalogChoices(flags), only }))
+  const read = () => readCatalog(defined({ cwd, env: process.env, ...catalogChoices(flags), only }))
+  let catalog = await read()
+  const renamed = renameOwnFlags(argv, flaggedCommands([...catalog.manifests, ...catalog.lapsed]))
+  if (renamed !== argv) {
+    // The flag is an option of the command, so that it did not choose the configuration.
+    argv = renamed
+    flags = readGlobalFlags(argv)
+    catalog = await read()
+  }
   const unknownProfile = catalog.sources.problems.filter(({ code }) => code === 'CFG_PROFILE_UNKNOWN')
   // The commands of the configuration report problems themselves, and help is always available.
   const needsProfile =
@@ -90,6 +98,14 @@ async function run(given: readonly string[], flags: GlobalFlags, texts: Texts): 
       process.stderr.write(`${parsed.help}\n`)
       return EXIT.usage
   }
+}
+
+/** Returns the commands that may have options with the names of global flags. */
+function flaggedCommands(manifests: readonly PluginManifest[]) {
+  return manifests.flatMap(({ operations, commands }) => [
+    ...operations.flatMap(({ expose }) => expose.cli ?? []),
+    ...commands
+  ])
 }
 
 /** Returns the operation if the command line is `svc call ID --help`. */

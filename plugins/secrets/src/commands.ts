@@ -27,13 +27,15 @@ const doctorInput = t.object({
 export const doctorCommand = {
   command: 'secrets doctor',
   summary: 'Check the declared secrets and the requirements of a workflow',
-  input: doctorInput
+  input: doctorInput,
+  ownFlags: ['profile']
 } as const satisfies CommandDescriptor
 
 export const statusCommand = {
   command: 'secrets status',
   summary: 'Show the state of the declared secrets, like doctor',
-  input: doctorInput
+  input: doctorInput,
+  ownFlags: ['profile']
 } as const satisfies CommandDescriptor
 
 export const loginCommand = {
