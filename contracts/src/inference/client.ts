@@ -132,6 +132,8 @@ export interface InferencePurpose {
   readonly costPreference?: 'performance' | 'economy'
   /** Whether a fast answer matters more than a good one. */
   readonly latencyCritical?: boolean
+  /** Whether the caller charges the answer to a budget, which also records its cost. Else the client records it. */
+  readonly charged?: boolean
   /** Whether the answer fills a gap in code, which models for code do better. */
   readonly fillInMiddle?: boolean
 }

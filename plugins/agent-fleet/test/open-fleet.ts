@@ -48,13 +48,15 @@ export interface FleetOptions {
   readonly client?: object
   readonly toolset?: McpToolset
   readonly processors?: readonly TaskProcessor[]
+  /** Further plugins, for example the database. */
+  readonly plugins?: readonly Plugin[]
   /** False if the test starts the fleet itself. */
   readonly start?: boolean
 }
 
 /** Opens the fleet with the real orchestrator and inference client. */
 export async function openFleet(t: Test, options: FleetOptions = {}): Promise<OpenFleet> {
-  const { url, toolset, processors = [] } = options
+  const { url, toolset, processors = [], plugins = [] } = options
   let held: { tasks: { readonly current: Orchestrator }; fleet: { readonly current: AgentFleet } } | undefined
   const probe = definePlugin({
     name: 'probe',
@@ -69,19 +71,22 @@ export async function openFleet(t: Test, options: FleetOptions = {}): Promise<Op
       for (const processor of processors) ctx.contribute(taskProcessors, processor)
     }
   })
-  const kernel = await testKernel([orchestratorPlugin, inferenceClient, fleetPlugin, probe, others] as Plugin[], {
-    settings: {
-      orchestrator: {
-        ...tables(toJsonSchema(orchestratorPlugin.config ?? {})),
-        stubcheck_gate: false,
-        auto_continue_enabled: false,
-        ...options.orchestrator
+  const kernel = await testKernel(
+    [orchestratorPlugin, inferenceClient, fleetPlugin, probe, others, ...plugins] as Plugin[],
+    {
+      settings: {
+        orchestrator: {
+          ...tables(toJsonSchema(orchestratorPlugin.config ?? {})),
+          stubcheck_gate: false,
+          auto_continue_enabled: false,
+          ...options.orchestrator
+        },
+        'agent-fleet': { ...options.fleet },
+        ...(url === undefined ? {} : { 'inference-client': { url, model: 'toy', ...options.client } })
       },
-      'agent-fleet': { ...options.fleet },
-      ...(url === undefined ? {} : { 'inference-client': { url, model: 'toy', ...options.client } })
-    },
-    services: toolset === undefined ? [] : [fake(mcpToolset, toolset)]
-  })
+      services: toolset === undefined ? [] : [fake(mcpToolset, toolset)]
+    }
+  )
   t.teardown(() => kernel.close())
   if (held === undefined) throw new Error('the probe plugin is not active')
   const { tasks, fleet } = held

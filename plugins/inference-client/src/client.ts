@@ -23,9 +23,12 @@ import {
 import { defined, errorMessage, isSvcError, withTimeout } from '@svc/plugin-sdk'
 import { candidates, type ServerCandidate } from './address.ts'
 import { Connector, type InferenceConnection, unauthorized } from './connection.ts'
+import type { CostRows } from './cost-rows.ts'
 import { OpenAiWire } from './openai-wire.ts'
 import type { Settings } from './settings.ts'
 import { type FilledRequest, WireFailure, type WireOptions } from './wire.ts'
+
+type Done = Extract<InferenceChatEvent, { type: 'done' }>
 
 interface ClientOptions {
   /** Path of the setting that holds the URL, if it belongs to another plugin. */
@@ -36,6 +39,8 @@ interface ClientOptions {
   readonly router?: () => string | null
   readonly hooks?: ModelHooks
   readonly passFor?: WireOptions['passFor']
+  /** Records the costs of answers. */
+  readonly costs?: Pick<CostRows, 'record'>
   /** Returns the plugin that chooses between this server and hosted providers; undefined if it is disabled. */
   readonly providers?: () => InferenceProviders | undefined
 }
@@ -53,12 +58,13 @@ export class ModelServerClient implements InferenceClient {
   readonly #own: (() => string) | undefined
   readonly #router: (() => string | null) | undefined
   readonly #passFor: WireOptions['passFor']
+  readonly #costs: Pick<CostRows, 'record'> | undefined
   readonly #providers: () => InferenceProviders | undefined
 
   /** `settings` is called on each use, because some settings change at run time. */
   constructor(
     settings: () => Settings,
-    { named, own, router, hooks = NO_MODEL_HOOKS, passFor, providers = () => undefined }: ClientOptions = {}
+    { named, own, router, hooks = NO_MODEL_HOOKS, passFor, costs, providers = () => undefined }: ClientOptions = {}
   ) {
     this.#providers = providers
     this.#hooks = hooks
@@ -66,6 +72,7 @@ export class ModelServerClient implements InferenceClient {
     this.#own = own
     this.#router = router
     this.#passFor = passFor
+    this.#costs = costs
     this.#connector = new Connector(settings, defined({ named, own, router, passFor }))
   }
 
@@ -82,7 +89,7 @@ export class ModelServerClient implements InferenceClient {
     return new ModelServerClient(() => settingsAt(url, this.#settings(), this.#candidates()), {
       named: setting,
       hooks: this.#hooks,
-      ...defined({ passFor: this.#passFor })
+      ...defined({ passFor: this.#passFor, costs: this.#costs })
     })
   }
 
@@ -153,7 +160,21 @@ export class ModelServerClient implements InferenceClient {
 
   async *chat(request: InferenceChatRequest): AsyncGenerator<InferenceChatEvent, void> {
     checkImages(request)
-    yield* this.#providers()?.chat(request, this.local) ?? this.#chat(request)
+    for await (const event of this.#providers()?.chat(request, this.local) ?? this.#chat(request)) {
+      if (event.type === 'done') await this.#account(event, request)
+      yield event
+    }
+  }
+
+  async #account(event: Done, { purpose = {} }: InferenceChatRequest): Promise<void> {
+    if (this.#costs === undefined) return
+    // The connection of a local answer is known, so that nothing is searched.
+    const local = () =>
+      this.#connector.connect().then(
+        ({ endpoint }) => endpoint.api,
+        () => 'local'
+      )
+    this.#costs.record(event, purpose, event.provider ?? (await local()))
   }
 
   /** This server without hosted providers. */

@@ -1,4 +1,5 @@
 import {
+  databaseStore,
   inferenceClient,
   inferenceProviders,
   inferenceRouter,
@@ -15,6 +16,7 @@ import {
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { chatCommand, runChat } from './chat/command.ts'
 import { ModelServerClient } from './client.ts'
+import { CostRows } from './cost-rows.ts'
 import {
   askHandler,
   askModel,
@@ -39,18 +41,21 @@ export default definePlugin({
     kernel: kernelPort,
     server: ref(ownModelServer),
     router: ref(inferenceRouter),
-    // Not by reference: a command that asks a model includes the plugin, as a server does.
+    // Not by reference: a command that asks a model includes these plugins, as a server does.
+    database: databaseStore,
     providers: inferenceProviders
   },
   provides: [inferenceClient, localInference],
   hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
   operations: [listModels, listRunning, showModel, checkModel, askModel],
   commands: [chatCommand],
-  activate(ctx, { admin, kernel, server, router, providers }) {
+  activate(ctx, { admin, kernel, server, router, database, providers }) {
+    const costs = new CostRows({ store: () => database, log: ctx.log })
     const routerUrl = () => router?.available?.url
     const client = new ModelServerClient(() => ctx.config, {
       own: () => ownServer(admin, kernel?.stateRoot),
       hooks: modelHooks(ctx),
+      costs,
       router: () => {
         const url = routerUrl()
         return url === undefined ? configuredRouter(admin) : reachable(url)
@@ -66,5 +71,6 @@ export default definePlugin({
     ctx.implement(checkModel, checkHandler(client))
     ctx.implement(askModel, askHandler(client))
     ctx.command(chatCommand.command, runChat(client))
+    ctx.effect('costs that are not stored yet', () => costs.flush())
   }
 })

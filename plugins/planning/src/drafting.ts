@@ -68,7 +68,7 @@ export class Drafting {
       riskThreshold: Math.min(0.95, Math.max(0.05, request.riskThreshold ?? DEFAULT_THRESHOLD)),
       synthesise: planning.llm_synthesis_enabled || loopMode !== 'off' || this.#stub() !== null,
       fatigued: this.fatigued,
-      model: this.#model(),
+      model: this.#model(session),
       signal,
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { topP }),
@@ -107,11 +107,11 @@ export class Drafting {
     return stub_ack && stub_body !== undefined ? stub_body : null
   }
 
-  #model(): PlannerModel | null {
+  #model(session: string | undefined): PlannerModel | null {
     const stub = this.#stub()
     if (stub !== null) return stubModel(stub)
     const client = this.#parts.client()
-    return client === undefined ? null : clientModel(client)
+    return client === undefined ? null : clientModel(client, session)
   }
 
   #reportModelCall(

@@ -131,7 +131,9 @@ t.test('the model drafts if synthesis is on; its time is reported and charged to
     auto_expand_thin_plan: false
   })
   t.match(result, { plan_source: 'model', summary: 'Two steps' })
-  t.match(requests, [{ maxTokens: 3072, temperature: 0.1, format: { type: 'object' } }])
+  // The client records the cost, for the session.
+  const purpose = { category: 'planning', session: 'chat', charged: undefined }
+  t.match(requests, [{ maxTokens: 3072, temperature: 0.1, format: { type: 'object' }, purpose }])
   t.match(JSON.stringify(requests), /src\/a\.ts/)
   t.match(fake.events, [{ type: 'llm_call_completed', session_id: 'chat', prompt_tokens: 11, completion_tokens: 7 }])
   t.same(charged, ['chat'])

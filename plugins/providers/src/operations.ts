@@ -47,8 +47,8 @@ const model = t.object({
     audio_output: t.boolean(),
     max_context: t.integer({ description: 'Tokens of prompt and answer; 0 if unknown.' }),
     tier: t.enum(TIERS),
-    rate_limit_rpm: t.nullable(t.integer()),
-    rate_limit_rpd: t.nullable(t.integer()),
+    rate_limit_rpm: t.nullable(t.integer({ description: 'Requests per minute; part of the score.' })),
+    rate_limit_rpd: t.nullable(t.integer({ description: 'Calls for each UTC day, as models.toml limits them.' })),
     latency_p50_ms: t.nullable(t.number()),
     is_moderated: t.boolean(),
     uptime_score: t.nullable(t.number())

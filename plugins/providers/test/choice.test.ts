@@ -12,8 +12,10 @@ import {
   FenceFilter,
   fallback,
   HOSTED_NAMES,
+  type ModelEntry,
   nameOf,
   parseWeights,
+  problemWith,
   Standings,
   scoreOf,
   toEntry,
@@ -110,6 +112,21 @@ t.test('the policy for Gemini changes only automatic choices of Gemini models', 
     chosen('google_direct_only', { requested: 'openrouter/google/gemini-2.5-flash' }),
     'openrouter/google/gemini-2.5-flash'
   )
+  t.end()
+})
+
+t.test('whether a model is usable does not depend on the number of models', t => {
+  const models = new Proxy([] as ModelEntry[], {
+    get: (_, field) => {
+      throw new Error(`the other models are read: ${String(field)}`)
+    }
+  })
+  const given = input({ models, hasKey: name => name === 'groq' })
+  t.equal(problemWith(toEntry({ providerType: 'groq', id: 'm' }), given), null)
+  t.match(problemWith(toEntry({ providerType: 'mistral', id: 'm' }), given), { code: 'ICL_UNAUTHORIZED' })
+  t.match(problemWith(toEntry({ providerType: 'groq', id: 'm' }), { ...given, needs: { ...needs, vision: true } }), {
+    code: 'ICL_REFUSED'
+  })
   t.end()
 })
 

@@ -57,6 +57,10 @@ codegen = "groq/mine"`,
     ['models = 1', /models is no list/],
     ['[[models]]\nid = "a"', /models\[0\]: provider_type is none of google_direct, /],
     ['[[models]]\nid = "a"\nprovider_type = "constructor"', /models\[0\]: provider_type is none of google_direct, /],
+    [
+      '[[models]]\nid = "a"\nprovider_type = "ollama"\ncapabilities = { rate_limit_rpd = 5 }',
+      /models\[0\]: capabilities.rate_limit_rpd is only for hosted models/
+    ],
     ['[premium]\ncoding = "groq/a"', /premium.coding is not known; the categories are codegen, /],
     ['[[models]]\nprovider_type = "groq"', /models\[0\]: id is missing/],
     ['[[models]]\nid = "a"\nprovider_type = "groq"\nmax_tokens = 0', /max_tokens is no whole number above 0/],

@@ -184,6 +184,35 @@ t.test('quotas: a model without calls left is passed over, and a request that na
   t.equal(best_provider, null)
 })
 
+t.test('rate_limit_rpd of models.toml is a daily limit, unless the settings have one for the model', async t => {
+  const groq = await providerServer(t, openAi('groq'))
+  const row = (id: string) =>
+    `[[models]]\nid = "${id}"\nprovider_type = "groq"\ncapabilities = { rate_limit_rpd = 1 }\n`
+  const world = await openWorld(t, {
+    settings: {
+      profile: 'cloud_compatible',
+      groq_api_key: 'g',
+      groq_url: groq.url,
+      daily_limits_json: '{"groq/*": 5, "groq/free": 2}'
+    },
+    files: { 'models.toml': `${row('small')}${row('free')}` }
+  })
+  const left = async () => {
+    const { models } = await world.call('list', { provider: 'groq', all: true })
+    const remaining = (id: string) => models.find((each: any) => each.id === id).remaining
+    return [remaining('small'), remaining('free'), remaining('llama-3.1-8b-instant')]
+  }
+  t.same(await left(), [1, 2, 5])
+  await world.ask({ model: 'groq/small' })
+  t.same(await left(), [0, 2, 4])
+  await t.rejects(world.ask({ model: 'groq/small' }), { code: 'ICL_BUSY', message: /no calls left today/ })
+  await world.ask({ model: 'groq/free' })
+  await world.ask({ model: 'groq/free' })
+  t.same(await left(), [0, 0, 2])
+  const { models } = await world.call('list', { provider: 'groq' })
+  t.notOk(models.some(({ id }: any) => id === 'small' || id === 'free'))
+})
+
 t.test('usage rows have the documented fields, and survive the plugin', async t => {
   const { world } = await hosted(t, { profile: 'cloud_compatible', allowed: ['groq'] })
   await world.ask({ purpose: { category: 'CodeGen', agent: 'A-1' } })

@@ -62,6 +62,7 @@ t.test('a language model corrects texts with low confidence, if the setting is o
   const plain = await transcribe()
   t.equal(plain.text, plain.raw_text)
   t.match(asked[0], { temperature: 0, maxTokens: 99 })
+  t.equal(asked[0]?.purpose?.charged, undefined, 'the client records the cost')
   t.equal(asked[0]?.messages.at(-1)?.content, plain.text)
   answer = 'I cannot help with that.'.repeat(9)
   t.equal((await transcribe()).text, plain.text, 'a reply that is not a correction is ignored')

@@ -154,7 +154,8 @@ export class TaskModel {
     const { session_id: session, category, complexity } = this.#task
     const { cost_preference: costPreference } = orchestrator.policy
     const agent = agentLabel(this.#task.agent_id)
-    const purpose = { ...(session === undefined ? {} : { session }), agent, category, complexity, costPreference }
+    const work = { agent, category, complexity, costPreference, charged: true }
+    const purpose = { ...(session === undefined ? {} : { session }), ...work }
     const common = { model, maxTokens, purpose, ...(format === undefined || this.#rejectsFormat ? {} : { format }) }
     if (orchestrator.policy.chatml_strict)
       return { ...common, messages: [], prompt: { text: toChatml(messages), raw: true }, stop: CHATML_STOP }

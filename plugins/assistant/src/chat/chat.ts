@@ -90,8 +90,8 @@ export class Chat {
         chars_dropped: quoted.dropped
       })
     const answer = await this.#ask(input, prompt, earlier, quoted, context, call)
-    const history = await this.#store(input, prompt, journey, answer, editor)
     await this.#parts.accounts.charge(SURFACE, journey, answer)
+    const history = await this.#store(input, prompt, journey, answer, editor)
     return {
       message: answer.text,
       history: history.map(entry => ({ ...entry, context_files: [...entry.context_files] })),

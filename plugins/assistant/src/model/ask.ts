@@ -13,7 +13,10 @@ export interface ModelAnswer {
   readonly costUsd: number
 }
 
-/** Returns the model's complete answer; reports each piece as it arrives. Throws the errors of the client. */
+/**
+ * Returns the model's complete answer, which the caller charges; reports each piece as it arrives. Throws the errors of
+ * the client.
+ */
 export async function askModel(
   client: InferenceClient,
   request: InferenceChatRequest,
@@ -21,7 +24,7 @@ export async function askModel(
 ): Promise<ModelAnswer> {
   const began = performance.now()
   let text = ''
-  for await (const event of client.chat(request)) {
+  for await (const event of client.chat({ ...request, purpose: { ...request.purpose, charged: true } })) {
     if (event.type === 'text') {
       text += event.text
       onText(event.text)

@@ -24,8 +24,8 @@ export interface ModelReply {
 
 const BYTES_PER_TOKEN = 4
 
-/** Returns a model that collects the streamed reply of an inference client. */
-export function clientModel(client: InferenceClient): PlannerModel {
+/** Returns a model that collects the streamed reply of an inference client. `session`: session of the plan. */
+export function clientModel(client: InferenceClient, session?: string): PlannerModel {
   return {
     source: 'model',
     async reply({ messages, maxTokens, format, temperature, topP, signal }) {
@@ -37,7 +37,7 @@ export function clientModel(client: InferenceClient): PlannerModel {
         maxTokens,
         format,
         signal,
-        purpose: { category: 'planning' },
+        purpose: { category: 'planning', ...(session === undefined ? {} : { session }) },
         ...(temperature === undefined ? {} : { temperature }),
         ...(topP === undefined ? {} : { topP })
       })

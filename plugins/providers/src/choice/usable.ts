@@ -96,7 +96,7 @@ export function shortage(entry: ModelEntry, { standingOf }: ChoiceInput): Error 
   if (remaining === null || remaining > 0) return null
   return inferenceErrors.create('ICL_BUSY', `the model "${nameOf(entry)}" has no calls left today`, {
     data,
-    hint: 'raise plugins.providers.daily_limit, or wait until 00:00 UTC'
+    hint: 'wait until 00:00 UTC, or raise its limit: plugins.providers.daily_limit, or rate_limit_rpd in models.toml'
   })
 }
 

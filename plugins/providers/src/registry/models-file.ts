@@ -160,6 +160,8 @@ function readFields(row: unknown, fail: Fail): EntryFields {
   if (!isTable(capabilities)) throw fail('capabilities is no table')
   const fields = translate(rest, FIELDS, '', fail)
   if (fields.id === undefined) throw fail('id is missing')
+  if ('rate_limit_rpd' in capabilities && PROVIDER_TYPES[provider_type as ProviderType] === 'ollama')
+    throw fail('capabilities.rate_limit_rpd is only for hosted models: the calls of local models are counted together')
   if (fields.url !== undefined && provider_type !== 'custom') throw fail('url is only for provider_type = "custom"')
   return {
     pricingSource:

@@ -4,6 +4,8 @@ import type { ModelEntry } from '../registry/entry.ts'
 import type { UsageRow } from './ledger.ts'
 import { type Limits, limitOf, usageModel } from './limits.ts'
 
+type Limited = Pick<ModelEntry, 'provider' | 'id' | 'capabilities'>
+
 /** Calls that are left, and marks, from the rows of today. */
 export class Standings {
   readonly #limits: Limits
@@ -25,16 +27,26 @@ export class Standings {
     }
   }
 
-  of(entry: Pick<ModelEntry, 'provider' | 'id'>): Standing {
+  of(entry: Limited): Standing {
     const name = `${entry.provider}/${usageModel(entry)}`
     const wait = (this.#coolDowns.get(name) ?? 0) - this.#now
-    const limit = limitOf(this.#limits, entry)
-    const used = limit?.scope === 'provider' ? this.#calls.get(entry.provider) : this.#calls.get(name)
     return {
-      remaining: limit === null ? null : Math.max(0, limit.calls - (used ?? 0)),
+      remaining: this.#remaining(entry, name),
       isRateLimited: wait > 0,
       retryAfterMs: wait > 0 ? wait : null
     }
+  }
+
+  /** Applies the daily limit of models.toml, too, unless the settings have a limit for this very model. */
+  #remaining(entry: Limited, name: string): number | null {
+    const limit = limitOf(this.#limits, entry)
+    const own = this.#calls.get(name) ?? 0
+    const used = limit?.scope === 'provider' ? this.calls(entry.provider) : own
+    const left = limit === null ? Number.POSITIVE_INFINITY : limit.calls - used
+    const { rateLimitRpd } = entry.capabilities
+    const ownLeft = rateLimitRpd === null || limit?.scope === 'model' ? Number.POSITIVE_INFINITY : rateLimitRpd - own
+    const remaining = Math.min(left, ownLeft)
+    return Number.isFinite(remaining) ? Math.max(0, remaining) : null
   }
 
   /** True if the model was marked today, even if it is usable again. */
