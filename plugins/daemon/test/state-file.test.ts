@@ -64,9 +64,10 @@ t.test('the state file of a dead daemon is ignored and replaced', async t => {
 })
 
 t.test('a reused process id is not a daemon', { skip: ownIdentity().start === null }, async t => {
-  const root = t.testdir({
-    '.vox': { 'daemon.json': JSON.stringify({ ...ownState(about), pid: process.ppid }) }
-  })
+  // The start of another process is not used: one of the same clock tick would have the same start.
+  const own = ownState(about)
+  const earlier = { ...own, process_start: `${own.process_start}0` }
+  const root = t.testdir({ '.vox': { 'daemon.json': JSON.stringify(earlier) } })
   t.equal(await readDaemonState(root), null)
   await holdRepository(root, ownState(about))
   t.equal((await readDaemonState(root))?.pid, process.pid)
