@@ -1,5 +1,20 @@
-import { type BenchmarkRecorder, benchmarkRecorder, type KernelAdmin, type LoadedModel } from '@svc/contracts'
-import { defineOperation, type Handler, type Infer, LinkedSignal, type Ref, t } from '@svc/plugin-sdk'
+import {
+  type BenchmarkRecorder,
+  type BenchmarkResult,
+  benchmarkRecorder,
+  type KernelAdmin,
+  type LoadedModel
+} from '@svc/contracts'
+import {
+  defineOperation,
+  errorMessage,
+  type Handler,
+  type Infer,
+  isSvcError,
+  LinkedSignal,
+  type Ref,
+  t
+} from '@svc/plugin-sdk'
 import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
 import type { ModelLoader } from './model-loader.ts'
@@ -43,7 +58,8 @@ export const modelBench = defineOperation({
     first_token_ms: t.nullable(t.number({ description: 'Median of the rounds.' })),
     tokens_per_second: t.nullable(t.number({ description: 'Median of the rounds.' })),
     rounds: t.array(round),
-    recorded: t.integer({ description: 'Rows that telemetry recorded; 0 if it does not record benchmarks.' })
+    recorded: t.integer({ description: 'Rows that telemetry recorded; 0 if it does not record benchmarks.' }),
+    warning: t.optional(t.string({ description: 'Why the figures were not recorded, although they should be.' }))
   }),
   errors: {
     MSV_BUSY,
@@ -63,7 +79,7 @@ export const modelBench = defineOperation({
     cli: {
       command: 'model bench',
       args: ['model'],
-      view: { fields: ['model', 'device', 'precision', 'first_token_ms', 'tokens_per_second', 'recorded'] }
+      view: { fields: ['model', 'device', 'precision', 'first_token_ms', 'tokens_per_second', 'recorded', 'warning'] }
     }
   }
 })
@@ -99,18 +115,30 @@ export function benchModel(services: BenchServices): Handler<typeof modelBench> 
         first_token_ms: median(rounds.map(each => each.first_token_ms)),
         tokens_per_second: median(rounds.map(each => each.tokens_per_second))
       }
-      const recorder = await recorderOf(services)
       const details = { source: 'model.bench', model: variant.name, device, precision, rounds: count, prompt_tokens }
       const result = (name: string, value: number | null, unit: string) =>
         ({ type: 'benchmark_event', name, value, unit, details: { ...details, max_tokens } }) as const
-      const recorded = await recorder?.record([
+      const stored = await store(services, [
         result('model.tokens_per_second', figures.tokens_per_second, 'tokens/s'),
         result('model.first_token', figures.first_token_ms, 'ms')
       ])
-      return { model: variant.name, device, precision, ...figures, rounds, recorded: recorded ?? 0 }
+      return { model: variant.name, device, precision, ...figures, rounds, ...stored }
     } finally {
       use.release()
     }
+  }
+}
+
+/** Records results. If that fails, the measured figures are not lost: the cause is returned as a warning. */
+async function store(
+  services: BenchServices,
+  results: readonly BenchmarkResult[]
+): Promise<{ readonly recorded: number; readonly warning?: string }> {
+  try {
+    return { recorded: (await (await recorderOf(services))?.record(results)) ?? 0 }
+  } catch (error) {
+    const code = isSvcError(error) ? ` (${error.code})` : ''
+    return { recorded: 0, warning: `the figures were not recorded: ${errorMessage(error)}${code}` }
   }
 }
 

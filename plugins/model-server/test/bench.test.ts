@@ -1,5 +1,5 @@
 import { type BenchmarkResult, benchmarkRecorder } from '@svc/contracts'
-import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { definePlugin, type Plugin, SvcError } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { modelBench } from '#root'
 import { openServer } from './open-server.ts'
@@ -58,4 +58,27 @@ t.test('a benchmark works without telemetry, and refuses unknown models and prom
   t.equal(output.rounds.length, 1)
   await t.rejects(kernel.call(modelBench, { model: 'other' }), { code: 'MSV_MODEL_UNKNOWN' })
   await t.rejects(kernel.call(modelBench, { prompt_tokens: 5_000 }), { code: 'MSV_CONTEXT_EXCEEDED' })
+})
+
+t.test('a benchmark that cannot be recorded keeps its figures, and names the cause', async t => {
+  const recorder = definePlugin({
+    name: 'recorder',
+    provides: [benchmarkRecorder],
+    activate: ctx =>
+      ctx.provide(benchmarkRecorder, {
+        records: () => true,
+        record: async () => {
+          throw new SvcError('DBS_OPEN_FAILED', 'the database x.db cannot be opened: the disk is full')
+        }
+      })
+  }) as Plugin
+  const { kernel } = await open(t, {}, [recorder])
+  const output = await kernel.call(modelBench, { rounds: 2, prompt_tokens: 8, max_tokens: 4 })
+  t.equal(output.rounds.length, 2)
+  t.ok((output.first_token_ms ?? 0) > 0)
+  t.equal(output.recorded, 0)
+  t.equal(
+    output.warning,
+    'the figures were not recorded: the database x.db cannot be opened: the disk is full (DBS_OPEN_FAILED)'
+  )
 })
