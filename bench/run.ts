@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator|mesh|console] [--smoke]
+ *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator|mesh|console|stub-check] [--smoke]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
  * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
@@ -21,6 +21,7 @@ import { measureOrchestrator } from './orchestrator.ts'
 import { measurePrograms } from './programs.ts'
 import { runBenchmark } from './run-benchmark.ts'
 import { runSmoke } from './smoke.ts'
+import { measureStubCheck } from './stub-check-section.ts'
 
 interface HttpCase {
   readonly case: string
@@ -40,7 +41,10 @@ const SECTIONS = {
   programs: '## Programs of the language\n',
   orchestrator: '## Orchestrator\n',
   mesh: '## Several machines\n',
-  console: '## Console\n'
+  console: '## Console\n',
+  'stub-check': '## Stub check\n',
+  /** Kept as it is: no benchmark measures it. */
+  tools: '## Tools for models\n'
 } as const
 
 type Section = keyof typeof SECTIONS
@@ -58,15 +62,16 @@ const { values } = parseArgs({
 })
 const { only, smoke } = values
 const names = Object.keys(SECTIONS) as readonly Section[]
-if (only !== undefined && !names.includes(only as Section))
-  throw new Error(`--only ${only}: unknown section; use one of ${names.join(', ')}`)
-const measures: Readonly<Record<Section, () => Promise<string[]>>> = {
+if (only !== undefined && (only === 'tools' || !names.includes(only as Section)))
+  throw new Error(`--only ${only}: unknown section; use one of ${names.filter(name => name !== 'tools').join(', ')}`)
+const measures: Readonly<Record<Exclude<Section, 'tools'>, () => Promise<string[]>>> = {
   kernel: measureKernel,
   models: measureModels,
   programs: measurePrograms,
   orchestrator: measureOrchestrator,
   mesh: measureMesh,
-  console: measureConsole
+  console: measureConsole,
+  'stub-check': measureStubCheck
 }
 if (smoke) process.exitCode = await runSmoke()
 else {
@@ -74,7 +79,7 @@ else {
   const before = sectionsOf(readFileSync(target, 'utf8'))
   const parts: string[] = []
   for (const name of names) {
-    const isMeasured = only === undefined || only === name
+    const isMeasured = name !== 'tools' && (only === undefined || only === name)
     const body = isMeasured ? `${(await measures[name]()).join('\n')}\n` : before[name]
     if (body !== '') parts.push(`${SECTIONS[name]}${body.trimEnd()}\n`)
   }

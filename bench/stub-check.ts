@@ -2,7 +2,7 @@
  * Measures the stub check on a generated repository of Python and TypeScript files, cold and without a cache, and semgrep with
  * equivalent rules on the same files.
  *
- *   node --import tsx --conditions=svc-source bench/stub-check.ts [--files 10000] [--rounds 3] [--threads 2] [--no-peer]
+ *   node --import tsx --conditions=svc-source bench/stub-check.ts [--files 10000] [--rounds 3] [--threads 2] [--no-peer] [--json]
  *
  * semgrep is taken from the virtual environment in SVC_BENCH_SEMGREP, or from one that this program makes with Python's venv
  * and pip below the temporary folder. Without it, only the stub check is measured. Needs `npm run build`.
@@ -22,9 +22,14 @@ const { values } = parseArgs({
     files: { type: 'string', default: isSmoke ? '200' : '10000' },
     rounds: { type: 'string', default: isSmoke ? '1' : '3' },
     threads: { type: 'string', default: '2' },
-    'no-peer': { type: 'boolean', default: isSmoke }
+    'no-peer': { type: 'boolean', default: isSmoke },
+    /** Prints the result only. */
+    json: { type: 'boolean', default: false }
   }
 })
+const say = (text: string): void => {
+  if (!values.json) console.log(text)
+}
 
 /** Rules of both tools: the patterns of semgrep find what these rules find. */
 const SHARED_RULES = [
@@ -130,7 +135,7 @@ async function measureOwn(
   }
 }
 
-/** Returns the path of semgrep's program; null with the reason on the standard output. */
+/** Returns the path of semgrep's program; null, with the reason on the standard error. */
 function findSemgrep(): string | null {
   if (values['no-peer']) return null
   const environment = process.env.SVC_BENCH_SEMGREP ?? join(tmpdir(), 'svc-bench-semgrep')
@@ -145,7 +150,7 @@ function findSemgrep(): string | null {
     }
     return program
   } catch (error) {
-    console.log(`semgrep is left out: ${error instanceof Error ? error.message.split('\n', 1)[0] : String(error)}`)
+    console.error(`semgrep is left out: ${error instanceof Error ? error.message.split('\n', 1)[0] : String(error)}`)
     return null
   }
 }
@@ -210,7 +215,7 @@ try {
     const peer = semgrep === null ? null : await measureSemgrep(semgrep)
     if (peer !== null) others.push(peer.seconds)
     const peerText = peer === null ? '' : `, semgrep ${peer.seconds.toFixed(2)} s (${peer.findings} findings)`
-    console.log(
+    say(
       `round ${round + 1}: all rules ${own.seconds.toFixed(2)} s (${own.findings} findings), shared rules ${same.seconds.toFixed(2)} s (${same.findings} findings)${peerText}`
     )
   }
@@ -223,11 +228,11 @@ try {
     semgrep: others.length === 0 ? null : figureOf(others),
     toSemgrep: others.length === 0 ? null : ratioOf(others, shared)
   }
-  console.log(
+  say(
     `${result.files} files, ${result.megabytes.toFixed(1)} MB, ${threads} threads: ${withRange(result.all, ' s')} with all rules, ${withRange(result.cpu, ' s')} of CPU time`
   )
   if (result.toSemgrep !== null)
-    console.log(`semgrep takes ${withRange(result.toSemgrep, 'x')} of the time with equivalent rules`)
+    say(`semgrep takes ${withRange(result.toSemgrep, 'x')} of the time with equivalent rules`)
   console.log(JSON.stringify(result))
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import type { Tree } from '@vscode/tree-sitter-wasm'
 
 /** Part of the types of WebAssembly, which the types of Node do not have. */
@@ -43,7 +43,7 @@ export async function initialise(library: TreeSitter, path: string): Promise<Cur
 
 async function instantiate({ Parser }: TreeSitter, path: string): Promise<CursorFunctions> {
   const { Module, Instance } = (globalThis as unknown as { readonly WebAssembly: Compiled }).WebAssembly
-  const program = new Module(readFileSync(path))
+  const program = new Module(await readFile(path))
   let exports: Exports | undefined
   // The types of the package do not have this option of Emscripten.
   const options: object = {

@@ -25,7 +25,7 @@ export function withChildren(ids: readonly string[]): readonly string[] {
 }
 
 /** Changes of the engine that no rule shows; raised by hand, so that results of earlier versions are not used. */
-const ENGINE_VERSION = 2
+const ENGINE_VERSION = 3
 
 /** Version of the rules and the engine, for results that are kept. */
 export function rulesVersion(): string {

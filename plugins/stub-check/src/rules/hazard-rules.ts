@@ -115,6 +115,42 @@ export const HAZARD_RULES: readonly TextRule[] = [
     }
   },
   {
+    id: 'ai-laziness/conditional-stub',
+    name: 'branch without effect',
+    severity: 'warning',
+    languages: ['gdscript'],
+    in: 'code',
+    pattern: /(?<=^[ \t]*)(?:el)?if\b[^\n]*:[ \t]*(?:\r?\n[ \t]+)?pass[ \t]*$/gm,
+    message: 'the branch does nothing',
+    suggestion: 'write the branch, or remove the condition',
+    fixtures: {
+      path: 'a.gd',
+      hits: ['func f(a):\n\tif a > 3:\n\t\tpass\n\treturn a', 'func f(a):\n\tif a: pass\n\treturn a'],
+      misses: [
+        'func f(a):\n\tif a > 3:\n\t\t# The game waits here.\n\t\tpass\n\treturn a',
+        'func f(a):\n\tif a:\n\t\ta += 1'
+      ]
+    }
+  },
+  {
+    id: 'ai-laziness/conditional-stub',
+    name: 'branch without effect',
+    severity: 'warning',
+    languages: ['vox'],
+    in: 'code',
+    pattern: /\bif\b[^{}\n]*\{ ?(?:\r?\n[ \t]*)?\}(?!\s*else\b)/g,
+    message: 'the branch does nothing',
+    suggestion: 'write the branch, or remove the condition',
+    fixtures: {
+      path: 'a.vox',
+      hits: ['fn f(a: bool) to int {\n    if a {\n    }\n    1\n}', 'fn f(a: bool) to int {\n    if a { }\n    1\n}'],
+      misses: [
+        'fn f(a: bool) to int {\n    if a {\n        // The caller waits.\n    }\n    1\n}',
+        'fn f(a: bool) to int {\n    if a { } else { g() }\n    1\n}'
+      ]
+    }
+  },
+  {
     id: 'scaling/sql-without-limit',
     name: 'query without LIMIT',
     severity: 'warning',

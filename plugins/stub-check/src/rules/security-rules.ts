@@ -114,7 +114,11 @@ export const LITERAL_RULES: readonly TextRule[] = [
     pattern:
       /(?<![\d.\w-])(?!127\.|0\.0\.0\.0|255\.255|224\.0\.0|169\.254\.169\.254|1\.2\.3\.4|192\.0\.2\.|198\.51\.100\.|203\.0\.113\.)(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\d.]|\/\d|-)/g,
     needs: ['.'],
-    skip: [/version|agent|mozilla|chrome\//i],
+    // `magic-value/db-conn` reports the address of a database.
+    skip: [
+      /version|agent|mozilla|chrome\//i,
+      /\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|mssql):\/\//i
+    ],
     skipPaths: TEST_PATH,
     message: 'an IP address is fixed in the code',
     suggestion: 'read it from the settings',

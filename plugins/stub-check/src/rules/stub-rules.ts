@@ -2,6 +2,8 @@ import type { TextRule } from './rule.ts'
 
 const SUGGEST = 'write the implementation, or remove the code that needs it'
 const REFUSALS = '(?:not (?:yet )?implemented|unimplemented|implement me|todo\\b|tbd\\b)'
+/** A refusal at the start of a text, or after its subject: `f is not yet implemented`, `Method not implemented`. */
+const REFUSING_TEXT = `(?:(?:[^"'\`\\n]{0,60}(?:\\b(?:is|are|was)|[:–-])\\s+)?\\b${REFUSALS}|[^\\s"'\`]{1,40}\\s+not (?:yet )?implemented)`
 
 /** Rules of the families `stub` and `victory-claim`: what a comment or a statement admits. */
 export const STUB_RULES: readonly TextRule[] = [
@@ -60,7 +62,7 @@ export const STUB_RULES: readonly TextRule[] = [
     languages: ['typescript', 'javascript'],
     in: 'source',
     pattern: new RegExp(
-      `\\bthrow\\s+(?:new\\s+)?[\\w.]*\\s*\\(?\\s*["'\`][^"'\`\\n]{0,60}\\b${REFUSALS}|\\bthrow\\s+new\\s+(?:[\\w.]+\\.)?NotImplemented(?:Error|Exception)\\b`,
+      `\\bthrow\\s+(?:new\\s+)?[\\w.]*\\s*\\(?\\s*["'\`]${REFUSING_TEXT}|\\bthrow\\s+new\\s+(?:[\\w.]+\\.)?NotImplemented(?:Error|Exception)\\b`,
       'gi'
     ),
     needs: ['implement', 'todo', 'tbd'],
@@ -70,11 +72,17 @@ export const STUB_RULES: readonly TextRule[] = [
       path: 'a.ts',
       hits: [
         "function f() { throw new Error('not implemented') }",
+        "throw new Error('Method not implemented.')",
+        "throw new Error('load: not implemented')",
         'throw new Error(`f is not yet implemented`)',
         'throw new Error(\n  "Not implemented"\n)',
         'throw new NotImplementedError()'
       ],
-      misses: ["throw new Error('not found')", 'const text = `throw new Error("not implemented")`']
+      misses: [
+        "throw new Error('not found')",
+        "throw new Error('501: the method is unknown or not implemented')",
+        'const text = `throw new Error("not implemented")`'
+      ]
     }
   },
   {
@@ -176,7 +184,7 @@ export const STUB_RULES: readonly TextRule[] = [
     name: 'TODO comment',
     severity: 'error',
     in: 'comment',
-    pattern: /\bTODO\b|\btodo:|@todo\b/g,
+    pattern: /(?<!\b(?:the|a|each|every|words?|says?)\s)\bTODO\b|\bTODO\b(?=\s?[:(])|\btodo:|@todo\b/g,
     message: 'the comment names work that is left',
     suggestion: 'do the work, or file it where work is planned and remove the comment',
     fixtures: {
@@ -185,7 +193,8 @@ export const STUB_RULES: readonly TextRule[] = [
       misses: [
         "const todos = ['a'] // the list of todos",
         "const text = '// TODO: say so'",
-        '// Reads the `TODO` state.'
+        '// Reads the `TODO` state.',
+        '// Prints the word TODO for open entries.'
       ]
     }
   },
@@ -254,7 +263,7 @@ export const STUB_RULES: readonly TextRule[] = [
     severity: 'warning',
     in: 'comment',
     pattern:
-      /\b(?:(?:will|should|can|could|to) be (?:implemented|added|done|handled|replaced) (?:later|soon|in (?:the|a) (?:future|next|later|real))|implement(?:ed)? (?:this )?later|in a real (?:implementation|application|app|system|world|scenario)|in production,? (?:you|we|this) (?:would|should)|(?:simplified|simplistic|naive|dummy|mock|fake) (?:version|implementation) (?:for now|for demo|for the (?:demo|example))|for now,? (?:just |we(?:'ll| will)? |simply )?(?:return|assume|hard-?code|ignore|skip|use a)|for demonstration purposes|replace (?:this|it) with (?:the )?(?:real|actual)|(?:add|insert|put) (?:the )?(?:real|actual) \w+ here)\b/gi,
+      /\b(?:(?:will|should|can|could|to) be (?:implemented|added|done|handled|replaced) (?:later|soon|in (?:the|a) (?:future|next|later|real))|implement(?:ed)? (?:this )?later|(?:we|I)(?:'ll| will| can| should| must)? (?:implement|add|handle|write|finish) [^.\n]{0,40}\b(?:later|soon)|in a real (?:implementation|application|app|system|world|scenario)|in production,? (?:you|we|this) (?:would|should)|(?:simplified|simplistic|naive|dummy|mock|fake) (?:version|implementation) (?:for now|for demo|for the (?:demo|example))|for now,? (?:just |we(?:'ll| will)? |simply )?(?:return|assume|hard-?code|ignore|skip|use a)|for demonstration purposes|replace (?:this|it) with (?:the )?(?:real|actual)|(?:add|insert|put) (?:the )?(?:real|actual) \w+ here)\b/gi,
     message: 'the comment puts the implementation off',
     suggestion: SUGGEST,
     fixtures: {
@@ -262,7 +271,8 @@ export const STUB_RULES: readonly TextRule[] = [
       hits: [
         '# In a real implementation, this would call the API.',
         '# For now, just return an empty list.',
-        '# will be implemented later'
+        '# will be implemented later',
+        '# We will add the discounts later.'
       ],
       misses: ['# Returns now, for a later call.', '# The value can be replaced.', '# Real numbers only.']
     }

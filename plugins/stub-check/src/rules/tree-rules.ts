@@ -69,7 +69,12 @@ function judgeCalls(file: SourceFile, { tree, ancestry, functionNodes }: Syntax,
     if (inTest) continue
     if (where >= 0 && asyncNodes.has(where) && BLOCKS[kind]?.test(callee) === true && file.applies(R.blockingInAsync))
       file.report(R.blockingInAsync, calleeStart, `${callee} blocks the event loop inside of an async function`)
-    if (loops > 0 && PARSES.test(callee) && file.applies(R.repeatedParsing) && hasConstantArguments(file, node, callee))
+    if (
+      loops > 0 &&
+      PARSES.test(callee) &&
+      file.applies(R.repeatedParsing) &&
+      hasConstantArguments(file, node, callee, where)
+    )
       file.report(R.repeatedParsing, calleeStart, `${callee} runs in each turn of the loop with the same argument`)
     if (loops > 0 && QUERIES.test(callee) && QUERY_OWNER.test(callee) && file.applies(R.queryInLoop))
       file.report(R.queryInLoop, calleeStart, `${callee} runs in each turn of the loop`)
@@ -101,12 +106,18 @@ function mayWaitForever(call: string): boolean {
   return !HAS_TIMEOUT.test(call) && !/\.\.\.|,\s*[\w.$]+\s*\)$/.test(call)
 }
 
-/** True if the call's first argument cannot differ between two turns: a literal. */
-function hasConstantArguments(file: SourceFile, node: number, callee: string): boolean {
-  const { tree } = file.syntax as Syntax
+/** True if the call's first argument cannot differ between two turns: a literal, or a parameter that is not assigned. */
+function hasConstantArguments(file: SourceFile, node: number, callee: string, inFunction: number): boolean {
+  const { tree, functionNodes } = file.syntax as Syntax
   const call = file.text.slice(tree.start[node], Math.min(tree.end[node] as number, (tree.start[node] as number) + 400))
   const argument = /^\s*\(\s*([\s\S]*)/.exec(call.slice(call.indexOf(callee) + callee.length))?.[1] ?? ''
-  return /^(?:[rb]?(["'])[^"'\n]*\1|r#*"[^"\n]*"#*|`[^`$]*`|\/[^\n]+\/[a-z]*)\s*[,)]/.test(argument)
+  if (/^(?:[rb]?(["'])[^"'\n]*\1|r#*"[^"\n]*"#*|`[^`$]*`|\/[^\n]+\/[a-z]*)\s*[,)]/.test(argument)) return true
+  const name = /^(\w+)\s*[,)]/.exec(argument)?.[1]
+  const owner = file.functions[functionNodes.indexOf(inFunction)]
+  if (name === undefined || owner?.parameters.includes(name) !== true) return false
+  const body = file.views.code.slice(owner.body.start, owner.body.end)
+  const assigns = `\\b${name}\\s*[-+*/|&?]{0,2}=(?!=)|\\b(?:for|let|var|const|as)\\b[^=;\\n]*\\b${name}\\b`
+  return !new RegExp(assigns).test(body)
 }
 
 function judgeLoops(file: SourceFile, { tree, names, ancestry }: Syntax): void {
@@ -187,7 +198,8 @@ function isNothing(file: SourceFile, node: number): boolean {
   if (/^(?:\{\s*\}|pass|\.\.\.|;)$/.test(inside)) return true
   const child = tree.firstChild[node] as number
   if (child < 0 || !names.block.has(tree.type[node] as number)) return false
-  const isAllMarkers = /^\{?\s*(?:(?:\/\/|#)[^\n]*\b(?:TODO|FIXME|implement)\b[^\n]*\s*)+(?:pass\s*)?\}?$/i.test(inside)
+  const isAllMarkers =
+    /^\{?\s*(?:(?:\/\/|#)[^\n]*\b(?:TODO|FIXME|implement|nothing yet)\b[^\n]*\s*)+(?:pass\s*)?\}?$/i.test(inside)
   return isAllMarkers
 }
 
