@@ -5,6 +5,7 @@ import {
   declaredSecretResolver,
   declaredSecrets,
   kernelAdmin,
+  kernelPort,
   secretBackend,
   secretErrors,
   secretKeyring,
@@ -32,6 +33,9 @@ import {
   statusCommand,
   syncCommand
 } from './commands.ts'
+import { SecretState } from './console/handlers.ts'
+import { inboxOperation, SECRETS_TOPIC, summaryOperation } from './console/operations.ts'
+import { contributeConsole } from './console/pages.ts'
 import type { DoctorContext } from './doctor.ts'
 import {
   auditHandler,
@@ -72,10 +76,14 @@ const auto = secretBackend('auto')
 const authBackend = secretBackend('auth')
 const meshBackend = secretBackend('mesh_env')
 
+/** Interval in which an open console reads required secrets again. Each read of a vault is in its audit log. */
+const LOOK_MS = 60_000
+
 export default definePlugin({
   name: 'secrets',
   summary: 'Finds declared secrets in the environment, in backends and in files, and stores them',
   config: settings,
+  requires: { kernel: kernelPort },
   optional: {
     admin: kernelAdmin,
     keyring: secretKeyring,
@@ -85,9 +93,9 @@ export default definePlugin({
   },
   provides: [declaredSecretResolver, auto, authBackend, meshBackend],
   points: [declaredSecrets],
-  operations,
+  operations: [...operations, summaryOperation, inboxOperation],
   commands,
-  activate(ctx, { admin, keyring, vault, hashicorp, infisical }) {
+  activate(ctx, { kernel, admin, keyring, vault, hashicorp, infisical }) {
     const config: Settings = ctx.config
     const home = homedir()
     const authFile = new AuthFile(
@@ -114,19 +122,41 @@ export default definePlugin({
       ...{ secrets, projectRoot: ctx.projectRoot, by, signal },
       active: new Set(admin?.plugins().flatMap(({ name, state }) => (state === 'disabled' ? [] : [name])))
     })
+    const state = new SecretState(
+      secrets,
+      by => context(by, ctx.signal),
+      () => ctx.changed(SECRETS_TOPIC)
+    )
+    const changing =
+      <A extends readonly unknown[], B>(handler: (...args: A) => B | Promise<B>) =>
+      async (...args: A): Promise<B> => {
+        try {
+          return await handler(...args)
+        } finally {
+          state.changed()
+        }
+      }
+    // Other processes store secrets as well: an open console looks again in intervals.
+    const timer = setInterval(() => {
+      if (kernel.topics.watched(SECRETS_TOPIC)) state.changed()
+    }, LOOK_MS).unref()
+    ctx.effect('secrets that other processes change', () => clearInterval(timer))
+    ctx.implement(summaryOperation, state.summary())
+    ctx.implement(inboxOperation, state.inbox())
+    contributeConsole(ctx)
     ctx.implement(doctorOperation, doctorHandler(context))
     ctx.implement(backendStatusOperation, backendStatusHandler(secrets))
-    ctx.implement(setOperation, setHandler(secrets))
+    ctx.implement(setOperation, changing(setHandler(secrets)))
     ctx.implement(versionsOperation, versionsHandler(secrets))
-    ctx.implement(rollbackOperation, rollbackHandler(secrets))
+    ctx.implement(rollbackOperation, changing(rollbackHandler(secrets)))
     ctx.implement(rewrapOperation, rewrapHandler(secrets))
     ctx.implement(auditOperation, auditHandler(secrets))
-    ctx.implement(removeOverrideOperation, removeOverrideHandler(secrets))
+    ctx.implement(removeOverrideOperation, changing(removeOverrideHandler(secrets)))
     ctx.implement(delegationsOperation, delegationsHandler(secrets))
-    ctx.implement(delegateOperation, delegateHandler(secrets))
-    ctx.implement(revokeOperation, revokeHandler(secrets))
+    ctx.implement(delegateOperation, changing(delegateHandler(secrets)))
+    ctx.implement(revokeOperation, changing(revokeHandler(secrets)))
     ctx.implement(readDelegatedOperation, readDelegatedHandler(secrets))
-    ctx.implement(rotateDelegatedOperation, rotateDelegatedHandler(secrets))
+    ctx.implement(rotateDelegatedOperation, changing(rotateDelegatedHandler(secrets)))
     ctx.command(doctorCommand.command, runDoctor(context))
     ctx.command(statusCommand.command, runDoctor(context))
     ctx.command(loginCommand.command, runLogin(secrets))

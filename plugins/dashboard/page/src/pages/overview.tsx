@@ -1,3 +1,4 @@
+import type { View } from '@svc/contracts'
 import { useState } from 'preact/hooks'
 import { linkAddress } from '../bindings.ts'
 import { agoText, durationText } from '../format.ts'
@@ -19,9 +20,9 @@ const FINE: ReadonlySet<string> = new Set(['active', 'disabled', 'resolved'])
 
 /** Start page: state of the plugins, what waits for a person, and the cards of plugins. */
 export function Overview() {
-  const cards = [...(consoleState.value?.cards ?? [])].sort(
-    (a, b) => (a.order ?? DEFAULT_ORDER) - (b.order ?? DEFAULT_ORDER)
-  )
+  const cards = [...(consoleState.value?.cards ?? [])]
+    .filter(({ view }) => operationsOf(view).every(mayCall))
+    .sort((a, b) => (a.order ?? DEFAULT_ORDER) - (b.order ?? DEFAULT_ORDER))
   const scope = { route: {}, filters: query.value }
   return (
     <div class="cards">
@@ -48,6 +49,11 @@ export function Overview() {
       })}
     </div>
   )
+}
+
+/** Returns the operations that supply a view with data. */
+function operationsOf(view: View): readonly string[] {
+  return 'items' in view ? view.items.flatMap(item => operationsOf(item.view)) : [view.operation]
 }
 
 const STEPS = [

@@ -8,9 +8,8 @@ import { mayCall, session } from '../state.ts'
 import { ViewOf } from '../views/view.tsx'
 
 const SETTINGS = 'kernel.secrets.doctor'
-const DECLARED = 'secrets.doctor'
 
-/** Secret settings and declared secrets, without their values, and the sessions of the console. */
+/** Secret settings, without their values, and the sessions of the console. */
 export function Secrets() {
   return (
     <div class="stack">
@@ -41,41 +40,8 @@ export function Secrets() {
           <Empty>{`The role ${session.value?.role} may not read where secrets come from.`}</Empty>
         )}
       </section>
-      {mayCall(DECLARED) ? <Declared /> : null}
       {session.value?.role === 'owner' ? <Sessions /> : null}
     </div>
-  )
-}
-
-function Declared() {
-  return (
-    <section class="stack" aria-label="Declared secrets">
-      <h2>Declared secrets</h2>
-      <p class="dim">
-        Store one with <code>svc secrets set NAME</code>. Check those of a workflow with{' '}
-        <code>svc secrets doctor --workflow publish</code>.
-      </p>
-      <ViewOf
-        label="Declared secrets"
-        scope={{ route: {}, filters: query.value }}
-        view={{
-          kind: 'table',
-          operation: DECLARED,
-          rows: 'secrets',
-          key: 'id',
-          columns: [
-            { field: 'id' },
-            { field: 'canonical_env', title: 'Variable', format: 'code' },
-            { field: 'status', format: 'state' },
-            { field: 'source' },
-            { field: 'redacted_value', title: 'Value', format: 'code' },
-            { field: 'class' },
-            { field: 'remediation', title: 'Next step' }
-          ],
-          empty: 'No plugin declares a secret.'
-        }}
-      />
-    </section>
   )
 }
 
