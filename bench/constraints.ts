@@ -14,8 +14,8 @@ import {
   type ConstraintVocabulary,
   OutputConstraints
 } from '../plugins/inference-onnx/src/constraint/output-constraints.ts'
-import { forbidOthers } from '../plugins/inference-onnx/src/logits.ts'
-import { seededRandom } from '../plugins/inference-onnx/src/random.ts'
+import { forbidOthers } from '../plugins/inference-onnx/src/sampling/logits.ts'
+import { seededRandom } from '../plugins/inference-onnx/src/sampling/random.ts'
 import { quietMoment } from './inference/quiet.ts'
 
 const SIZE = 151_936

@@ -2,6 +2,7 @@ import type { CachePool, CacheViews } from './batching/cache-pool.ts'
 import { type FrameShape, logitRows, type Result, type Span, StepFrame, type Wanted } from './batching/frame.ts'
 import type { ServedConfig } from './model-config.ts'
 import type { Binding, Bindings, HostTensor, OrtSession, Runtime } from './ort/runtime.ts'
+import { CandidateSession, type Candidates } from './sampling/candidates.ts'
 
 export interface DecoderSessionOptions {
   readonly runtime: Runtime
@@ -14,6 +15,11 @@ export interface DecoderSessionOptions {
   readonly logitRows: number
   /** True if the graph computes the argmax itself. */
   readonly argmax?: boolean
+}
+
+export interface DecoderOpenOptions extends DecoderSessionOptions {
+  /** Threads that compute the candidates of sampled tokens; null: none are computed. */
+  readonly candidateThreads: number | null
 }
 
 export interface DecoderRun {
@@ -59,6 +65,7 @@ export class DecoderSession {
   readonly #windows = new Map<string, Window>()
   /** Decoders by {@link Job.weights}; null is the loaded model. */
   readonly #variants: Map<unknown, DecoderVariant>
+  #candidates: CandidateSession | null = null
 
   constructor(options: DecoderSessionOptions) {
     this.#options = options
@@ -66,6 +73,18 @@ export class DecoderSession {
     const { runtime, config } = options
     this.#sharedLogits = runtime.host('float32', [options.logitRows, config.vocabularySize])
     this.#capacity = runtime.host('int32', [])
+  }
+
+  /** Creates a session that also computes candidates. */
+  static async open({ candidateThreads, ...options }: DecoderOpenOptions): Promise<DecoderSession> {
+    const session = new DecoderSession(options)
+    if (candidateThreads === null) return session
+    session.#candidates = await CandidateSession.open({
+      runtime: options.runtime,
+      logits: session.#sharedLogits,
+      threads: candidateThreads
+    })
+    return session
   }
 
   get chunk(): number {
@@ -115,6 +134,15 @@ export class DecoderSession {
     return frame
   }
 
+  /**
+   * Returns the candidates of the latest run's rows, one per temperature; null if they are not computed. They are valid
+   * until the next call.
+   */
+  async candidates(temperatures: readonly number[]): Promise<readonly Candidates[] | null> {
+    if (this.#candidates === null || temperatures.length > this.#options.logitRows) return null
+    return this.#candidates.run(temperatures)
+  }
+
   /** Allows runs with `weights`. The caller must remove the variant before it frees its session and inputs. */
   addVariant(weights: object, variant: DecoderVariant): void {
     this.#variants.set(weights, variant)
@@ -145,6 +173,7 @@ export class DecoderSession {
     this.#releaseWindows()
     for (const frame of this.#frames.values()) frame.release()
     this.#frames.clear()
+    await this.#candidates?.close()
     this.#sharedLogits.release()
     this.#capacity.release()
     this.#options.cache.release()

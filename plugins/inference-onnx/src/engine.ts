@@ -219,14 +219,15 @@ export class OnnxEngine implements InferenceEngine {
     const maxDraft = this.#options.speculation ?? DEFAULT_SPECULATION
     const { slots } = graph
     const cache = new CachePool({ runtime, config, slots, contextLength, precision: graph.cachePrecision })
-    const decoder = new DecoderSession({
+    const decoder = await DecoderSession.open({
       runtime,
       session,
       config,
       cache,
       chunk: wanted.chunk,
       argmax: graph.argmax,
-      logitRows: Math.max(slots, maxDraft + 1)
+      logitRows: Math.max(slots, maxDraft + 1),
+      candidateThreads: device.runtime === null ? threads : null
     })
     report(progress.weights, progress.session, 'ready')(1)
     const info: ModelInfo = {

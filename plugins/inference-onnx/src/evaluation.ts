@@ -8,6 +8,7 @@ export class Evaluation implements Job {
   readonly reusePrefix = false
   readonly ready = true
   readonly takeArgmax = null
+  readonly temperature = null
   readonly tokens: readonly number[]
   readonly signal: AbortSignal
   readonly #vocabularySize: number

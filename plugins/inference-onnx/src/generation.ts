@@ -3,9 +3,10 @@ import type { GenerateEvent, GenerateRequest, GenerateUsage, TokenLogprob } from
 import type { Job, JobOutcome } from './batching/job.ts'
 import type { Scheduler } from './batching/scheduler.ts'
 import type { Matcher } from './constraint/matcher.ts'
-import { logprobs } from './logits.ts'
-import { seededRandom } from './random.ts'
-import { Sampler } from './sampling.ts'
+import type { Candidates } from './sampling/candidates.ts'
+import { logprobs } from './sampling/logits.ts'
+import { seededRandom } from './sampling/random.ts'
+import { Sampler } from './sampling/sampler.ts'
 import { type TextPiece, TextStream } from './text-stream.ts'
 import type { Tokenizer } from './tokenizer.ts'
 import { checkLogits } from './weights/finite.ts'
@@ -27,6 +28,12 @@ export interface GenerationOptions {
 
 type FinishReason = 'stop' | 'length' | 'cancelled'
 type ReportedLogprob = TokenLogprob & { readonly top: readonly TokenLogprob[] }
+
+/** Unmodified logits and their candidates. */
+interface Scores {
+  readonly logits: Float32Array
+  readonly candidates: Candidates | null
+}
 
 interface Reported {
   readonly token: number
@@ -56,6 +63,7 @@ class Sequence implements Job {
   readonly reusePrefix: boolean
   readonly signal: AbortSignal
   readonly takeArgmax: ((token: number) => number | null) | null
+  readonly temperature: number | null
   /** Prompt and completion. */
   readonly tokens: number[]
   /** Resolves when the scheduler has finished the job. */
@@ -86,6 +94,7 @@ class Sequence implements Job {
     this.#sampler = new Sampler(sampling, seededRandom(sampling.seed ?? randomInt(2 ** 47)))
     const free = options.matcher === null && request.logprobs === undefined && this.#sampler.greedy
     this.takeArgmax = free ? token => this.#take(() => token) : null
+    this.temperature = free ? null : this.#sampler.temperature
     this.#stream = new TextStream(request.stop ?? [])
     this.tokens = [...request.tokens]
     const room = contextLength - request.tokens.length
@@ -107,24 +116,29 @@ class Sequence implements Job {
     this.#cachedTokens += count
   }
 
-  take(logits: Float32Array): number | null {
+  take(logits: Float32Array, candidates: Candidates | null): number | null {
     // Invalid weights show in the first logits. Later, one logit is enough: NaN spreads to all of them.
     checkLogits(this.#completionTokens === 0 ? logits : logits.subarray(0, 1))
     // The sampler changes the logits, so log probabilities come from a copy.
-    const unmodified = this.#options.request.logprobs === undefined ? null : logits.slice()
-    const choose = () => this.#sampler.sample(logits, this.tokens, this.#options.matcher?.allowed())
+    const unmodified = this.#options.request.logprobs === undefined ? null : { logits: logits.slice(), candidates }
+    const choose = () =>
+      this.#sampler.sample(logits, {
+        history: this.tokens,
+        allowed: this.#options.matcher?.allowed(),
+        candidates
+      })
     return this.#take(choose, unmodified)
   }
 
-  /** Chooses the next token. `logits`: source of its log probabilities. */
-  #take(choose: () => number, logits: Float32Array | null = null): number | null {
+  /** Chooses the next token. `scores`: source of its log probabilities. */
+  #take(choose: () => number, scores: Scores | null = null): number | null {
     if (this.#completionTokens === 0) this.#watch.enter('completionNs')
     const { matcher } = this.#options
     if (this.#maxTokens === 0 || matcher?.isFinished() === true) {
       this.#reason = matcher?.isFinished() === true ? 'stop' : 'length'
       return null
     }
-    const { token, reported } = this.#next(choose(), logits)
+    const { token, reported } = this.#next(choose(), scores)
     if (reported === null) {
       this.#reason = 'stop'
       return token
@@ -182,13 +196,14 @@ class Sequence implements Job {
   }
 
   /** Accepts the next token. Returns it with its log probabilities, unless it ends the sequence. */
-  #next(token: number, logits: Float32Array | null): { readonly token: number; readonly reported: Reported | null } {
+  #next(token: number, scores: Scores | null): { readonly token: number; readonly reported: Reported | null } {
     const { request, endTokens, tokenizer, matcher } = this.#options
     matcher?.accept(token)
     this.#completionTokens++
     if (request.ignoreEos !== true && endTokens.has(token)) return { token, reported: null }
     const text = (id: number) => Buffer.from(tokenizer.bytes(id)).toString('utf8')
-    const logprob = logits === null ? null : logprobs(logits, token, request.logprobs ?? 0, text)
+    const logprob =
+      scores === null ? null : logprobs(scores.logits, token, request.logprobs ?? 0, text, scores.candidates)
     return { token, reported: { token, logprob } }
   }
 

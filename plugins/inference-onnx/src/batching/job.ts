@@ -1,3 +1,4 @@
+import type { Candidates } from '../sampling/candidates.ts'
 import type { Wanted } from './frame.ts'
 
 /** Outcome of a job, when the scheduler has ended it. */
@@ -36,10 +37,13 @@ export interface Job {
   /** Called with the number of tokens found in the cache. */
   reuse(count: number): void
   /**
-   * Receives logits `[vocabulary]`, or `[tokens of the chunk, vocabulary]` if all are requested. May change the array,
-   * but must not keep it. Returns the chosen token, whether it was appended or not, or null if none was chosen.
+   * Receives logits `[vocabulary]`, or `[tokens of the chunk, vocabulary]` if all are requested, and the candidates of a
+   * single row, if the session computes them and the job has a temperature. May change the arrays, but must not keep
+   * them. Returns the chosen token, whether it was appended or not, or null if none was chosen.
    */
-  take(logits: Float32Array): number | null
+  take(logits: Float32Array, candidates: Candidates | null): number | null
+  /** Temperature of the candidates; null if the job needs none. */
+  readonly temperature: number | null
   /** Called instead of `take`, with the argmax, if the job needs only that; null for other jobs. */
   readonly takeArgmax: ((token: number) => number | null) | null
   end(outcome: JobOutcome): void

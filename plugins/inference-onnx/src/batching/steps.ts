@@ -1,4 +1,5 @@
 import type { DecoderRun, DecoderSession } from '../decoder-session.ts'
+import type { Candidates } from '../sampling/candidates.ts'
 import type { CachePool } from './cache-pool.ts'
 import type { CacheRow, CacheRows } from './cache-rows.ts'
 import type { Job } from './job.ts'
@@ -75,7 +76,9 @@ export class Steps {
     row.length = end
     this.counts.promptTokens += end - start
     running.reading = end < job.tokens.length
-    if (!running.reading || job.wanted === 'all') deliver({ running: running as Placed, take: () => job.take(logits) })
+    if (running.reading && job.wanted !== 'all') return
+    const [candidates = null] = (await this.#candidates([job])) ?? []
+    deliver({ running: running as Placed, take: () => job.take(logits, candidates) })
   }
 
   /** Makes the rows of each batch adjacent. */
@@ -117,12 +120,20 @@ export class Steps {
       const tokens = await this.#timed(run, () => session.runForArgmax(run))
       return greedy.map((take, i) => () => take(tokens[i] as number))
     }
-    const logits = await this.#timed(run, () => session.run({ ...run, wanted: 'last' }))
-    return batch.map(
-      ({ job }, i) =>
-        () =>
-          job.take(this.#logitsOf(i, logits))
+    const jobs = batch.map(({ job }) => job)
+    const [logits, candidates] = await this.#timed(run, async () => [
+      await session.run({ ...run, wanted: 'last' }),
+      await this.#candidates(jobs)
+    ])
+    return jobs.map(
+      (job, i) => () => job.take(this.#logitsOf(i, logits), job.temperature === null ? null : (candidates?.[i] ?? null))
     )
+  }
+
+  /** Returns the candidates of the latest run, one per job; null if no job needs them or they are not computed. */
+  async #candidates(jobs: readonly Job[]): Promise<readonly Candidates[] | null> {
+    if (jobs.every(({ temperature }) => temperature === null)) return null
+    return this.#options.session.candidates(jobs.map(({ temperature }) => temperature ?? 1))
   }
 
   /**
@@ -141,12 +152,16 @@ export class Steps {
     await session.reserve(row.length + tokens.length, rows.lengths)
     const spans = [{ tokens, position: row.length }]
     const run = { row: row.index, spans, wanted: 'all' as const, weights: job.weights, signal: job.signal }
-    const logits = await this.#timed(run, () => session.run(run))
+    const [logits, candidates] = await this.#timed(run, async () => [
+      await session.run(run),
+      await this.#candidates(tokens.map(() => job))
+    ])
     let accepted = 0
     for (;;) {
       row.length++
       const own = this.#logitsOf(accepted, logits)
-      const token = deliver({ running, take: () => job.take(own) })
+      const ranked = candidates?.[accepted] ?? null
+      const token = deliver({ running, take: () => job.take(own, ranked) })
       const continues = token !== null && job.tokens.length > row.length
       if (!continues || accepted === draft.length || token !== draft[accepted]) break
       accepted++

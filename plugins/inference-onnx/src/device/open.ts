@@ -34,7 +34,7 @@ export async function openWebgpu(options: OpenOptions): Promise<Runtime> {
  * Copies ONNX Runtime's library into the folder of the bundled provider, and returns its path: ONNX Runtime looks for
  * the provider in its own folder. A link does not work: the loader treats it as the library that is already loaded.
  */
-export async function coreBeside(core: string, folder: string): Promise<string> {
+async function coreBeside(core: string, folder: string): Promise<string> {
   const path = join(folder, basename(core))
   if (dirname(core) === folder || (await exists(path))) return path
   const part = `${path}.${process.pid}.part`

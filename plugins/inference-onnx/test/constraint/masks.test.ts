@@ -1,7 +1,7 @@
 import type { OutputConstraint, TextGrammar, TextGrammarState } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { seededRandom } from '#root'
+import { seededRandom } from '#sampling'
 import { patterns } from '../support/patterns.ts'
 import { schemas } from '../support/schemas.ts'
 import { byteVocabulary, OutputConstraints, vocabularyOf, write } from '../support/writers.ts'

@@ -2,6 +2,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { elementCount } from '#ort'
 import { readSafetensors } from '#root'
+import { seededRandom } from '#sampling'
 import { TensorReader } from '#weights'
 import { fixtures, temporaryFolder } from './models.ts'
 import { type Source, safetensors } from './safetensors.ts'
@@ -33,6 +34,8 @@ export async function readFamily(name: string): Promise<readonly FamilyPrompt[]>
 }
 
 export interface Change {
+  /** Size of the vocabulary; the rows after the fixture's own are random. */
+  readonly vocabulary?: number
   /** Element type of the weights; F32 is used in place, BF16 is packed. */
   readonly dtype?: 'F32' | 'BF16'
   readonly config?: (config: Record<string, any>) => Record<string, any>
@@ -43,22 +46,32 @@ export interface Change {
 export async function familyDirectory(
   t: Parameters<typeof temporaryFolder>[0],
   name: string,
-  { dtype = 'BF16', config = same => same, tensorName = same => same }: Change = {}
+  { dtype = 'BF16', config = same => same, tensorName = same => same, vocabulary }: Change = {}
 ): Promise<string> {
   const source = join(fixtures, 'families', name)
   const folder = join(await temporaryFolder(t), name)
   await mkdir(folder)
   await copyFile(join(fixtures, 'llama-tiny-bf16', 'tokenizer.json'), join(folder, 'tokenizer.json'))
   const document = JSON.parse(await readFile(join(source, 'config.json'), 'utf8'))
-  await writeFile(join(folder, 'config.json'), JSON.stringify(config(document)))
+  await writeFile(
+    join(folder, 'config.json'),
+    JSON.stringify(config(vocabulary === undefined ? document : { ...document, vocab_size: vocabulary }))
+  )
   const { tensors } = await readSafetensors(join(source, 'model.safetensors'))
   const reader = new TensorReader()
   const rewritten: Record<string, Source> = {}
+  const random = seededRandom(1)
   for (const entry of tensors.values()) {
-    const wide = new Float32Array(elementCount(entry.shape))
+    let wide = new Float32Array(elementCount(entry.shape))
+    let { shape } = entry
     await reader.read(entry, 0, wide)
+    if (vocabulary !== undefined && /embed_tokens|lm_head/.test(entry.name)) {
+      const own = wide
+      shape = [vocabulary, shape[1] as number]
+      wide = Float32Array.from({ length: elementCount(shape) }, (_, i) => own[i] ?? random() * 0.2 - 0.1)
+    }
     const data = dtype === 'F32' ? wide : Uint16Array.from(new Uint32Array(wide.buffer), bits => bits >>> 16)
-    rewritten[tensorName(entry.name)] = { dtype, shape: entry.shape, data: new Uint8Array(data.buffer) }
+    rewritten[tensorName(entry.name)] = { dtype, shape, data: new Uint8Array(data.buffer) }
   }
   await reader.close()
   await writeFile(join(folder, 'model.safetensors'), safetensors(rewritten))

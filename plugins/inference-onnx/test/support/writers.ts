@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { OutputConstraint } from '@svc/contracts'
 import { type ConstraintVocabulary, OutputConstraints } from '#constraint'
-import { Sampler, seededRandom, Tokenizer } from '#root'
+import { Tokenizer } from '#root'
+import { Sampler, seededRandom } from '#sampling'
 import { models } from './models.ts'
 
 /** Returns a vocabulary of these strings; the last token is the end token. */
@@ -72,7 +73,7 @@ export async function write(
   while (!complete && tokens.length < maxTokens) {
     const written = logitOf === undefined ? '' : Buffer.concat(parts).toString('latin1')
     const logits = defaultLogits.map((value, token) => (logitOf?.(texts[token] ?? '', written) ?? value) + random() * 4)
-    const token = sampler.sample(logits, tokens, matcher.allowed())
+    const token = sampler.sample(logits, { history: tokens, allowed: matcher.allowed() })
     matcher.accept(token)
     if (vocabulary.endTokens.has(token)) {
       complete = true

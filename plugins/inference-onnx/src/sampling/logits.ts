@@ -1,4 +1,5 @@
 import type { TokenLogprob } from '@svc/contracts'
+import { sumOfWeights } from './token-weights.ts'
 
 /** Logit of a token that is never chosen. */
 const FORBIDDEN = Number.NEGATIVE_INFINITY
@@ -72,17 +73,24 @@ function sink(heap: number[], start: number, before: (a: number, b: number) => n
   }
 }
 
-/** Returns the log probabilities of a token and of the most likely ones, from unmodified logits. */
+/**
+ * Returns the log probabilities of a token and of the `count` most likely ones, from unmodified logits. `candidates`: of
+ * these logits; null: all tokens are weighed here.
+ */
 export function logprobs(
   logits: Float32Array,
   chosen: number,
   count: number,
-  text: (token: number) => string
+  text: (token: number) => string,
+  candidates: { readonly tokens: readonly number[]; readonly logSum: number } | null = null
 ): TokenLogprob & { readonly top: readonly TokenLogprob[] } {
-  const highest = logits[argmax(logits)] as number
-  let sum = 0
-  for (let token = 0; token < logits.length; token++) sum += Math.exp((logits[token] as number) - highest)
-  const logSum = highest + Math.log(sum)
+  const logSum = candidates?.logSum ?? logSumOf(logits)
   const describe = (token: number) => ({ token, text: text(token), logprob: (logits[token] as number) - logSum })
-  return { ...describe(chosen), top: count === 0 ? [] : largest(logits, count).map(describe) }
+  const known = candidates !== null && count <= candidates.tokens.length ? candidates.tokens.slice(0, count) : null
+  return { ...describe(chosen), top: count === 0 ? [] : (known ?? largest(logits, count)).map(describe) }
+}
+
+function logSumOf(logits: Float32Array): number {
+  const best = argmax(logits)
+  return (logits[best] as number) + Math.log(sumOfWeights(logits, best, 1))
 }

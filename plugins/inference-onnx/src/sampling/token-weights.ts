@@ -13,7 +13,12 @@ const PART = Math.LN2 / PARTS
  * Uses table lookups and two series terms instead of `exp`, which would dominate sampling time for a large vocabulary.
  * The relative error is below 1e-10.
  */
-export function sumOfWeights(logits: Float32Array, best: number, temperature: number, weights?: Float64Array): number {
+export function sumOfWeights(
+  logits: Float32Array,
+  best: number,
+  temperature: number,
+  weights?: Float32Array | Float64Array
+): number {
   const highest = logits[best] as number
   const factor = PARTS / (Math.LN2 * temperature)
   const maxExponent = PARTS * (halves.length - 1)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { argmax, largest, logprobs, Sampler, seededRandom, sumOfWeights } from '#root'
+import { argmax, largest, logprobs, Sampler, seededRandom, sumOfWeights } from '#sampling'
 
 const logits = (values: readonly number[]) => Float32Array.from(values)
 const logitArray = fc.array(fc.float({ noNaN: true, min: -50, max: 50 }), { minLength: 1, maxLength: 300 })
@@ -10,7 +10,7 @@ function draw(options: ConstructorParameters<typeof Sampler>[0], values: readonl
   const sampler = new Sampler(options, seededRandom(1))
   const counts = new Map<number, number>()
   for (let i = 0; i < times; i++) {
-    const token = sampler.sample(logits(values), [])
+    const token = sampler.sample(logits(values), { history: [] })
     counts.set(token, (counts.get(token) ?? 0) + 1)
   }
   return counts
@@ -20,9 +20,9 @@ const drawn = (counts: Map<number, number>) => [...counts.keys()].sort((a, b) =>
 
 t.test('temperature 0 selects the largest logit, in a tie the smallest id', async t => {
   const sampler = new Sampler({ temperature: 0 }, () => t.fail('greedy sampling must not use random numbers') as never)
-  t.equal(sampler.sample(logits([1, 3, 2]), []), 1)
-  t.equal(sampler.sample(logits([1, 3, 3]), []), 1)
-  t.equal(sampler.sample(logits([Number.NaN, 3, Number.POSITIVE_INFINITY]), []), 2)
+  t.equal(sampler.sample(logits([1, 3, 2]), { history: [] }), 1)
+  t.equal(sampler.sample(logits([1, 3, 3]), { history: [] }), 1)
+  t.equal(sampler.sample(logits([Number.NaN, 3, Number.POSITIVE_INFINITY]), { history: [] }), 2)
 })
 
 t.test('tokens are sampled with their soft-max probability', async t => {
@@ -81,7 +81,7 @@ t.test('typical-p gives the same result as a full sort by surprisal, for any num
         const total = weights.reduce((a, b) => a + b)
         const entropy = weights.reduce((sum, weight) => sum - (weight / total) * Math.log(weight / total), 0)
         const distances = weights.map(weight => Math.abs(-Math.log(weight / total) - entropy))
-        const token = new Sampler({ temperature: 1, typicalP }, Math.random).sample(logits(values), [])
+        const token = new Sampler({ temperature: 1, typicalP }, Math.random).sample(logits(values), { history: [] })
         // The tokens that are closer than the chosen one must not reach the probability on their own.
         const closer = weights.filter((_, i) => distances[i]! < distances[token]! - 1e-4).reduce((a, b) => a + b, 0)
         return closer / total < typicalP + 1e-6
@@ -101,13 +101,20 @@ t.test('never chooses a token whose mask bit is not set', async t => {
         allowed[Math.floor(random() * values.length)] = true
         for (const [token, set] of allowed.entries()) if (set) mask[token >> 5]! |= 1 << (token & 31)
         const logitBias = new Map([[0, 100]])
-        return allowed[new Sampler({ ...sampling, logitBias }, random).sample(logits(values), [], mask)] === true
+        return (
+          allowed[
+            new Sampler({ ...sampling, logitBias }, random).sample(logits(values), { history: [], allowed: mask })
+          ] === true
+        )
       })
     )
   )
   const almostOne = () => 1 - 2 ** -53
   t.equal(
-    new Sampler({ temperature: 1 }, almostOne).sample(logits([1, 2, 3]), [], Uint32Array.of(0b011)),
+    new Sampler({ temperature: 1 }, almostOne).sample(logits([1, 2, 3]), {
+      history: [],
+      allowed: Uint32Array.of(0b011)
+    }),
     1,
     'with and without rounding'
   )
@@ -125,7 +132,7 @@ t.test('top-p keeps the smallest set of tokens that reaches the probability, of 
 
 t.test('penalises repeated tokens within the window', async t => {
   const greedy = (options: object, history: number[]) =>
-    new Sampler({ temperature: 0, ...options }, Math.random).sample(logits([2, 1.9, -1]), history)
+    new Sampler({ temperature: 0, ...options }, Math.random).sample(logits([2, 1.9, -1]), { history })
   t.equal(greedy({ repeatPenalty: 1.1 }, [0]), 1)
   t.equal(greedy({ presencePenalty: 0.2 }, [0]), 1)
   t.equal(greedy({ frequencyPenalty: 0.06 }, [0]), 0)
@@ -142,7 +149,7 @@ t.test('penalises repeated tokens within the window', async t => {
 
 t.test('a bias promotes or bans a token', async t => {
   const sampler = (entries: [number, number][]) =>
-    new Sampler({ temperature: 0, logitBias: new Map(entries) }, Math.random).sample(logits([2, 1, 0]), [])
+    new Sampler({ temperature: 0, logitBias: new Map(entries) }, Math.random).sample(logits([2, 1, 0]), { history: [] })
   t.equal(sampler([[2, 5]]), 2)
   t.equal(sampler([[0, Number.NEGATIVE_INFINITY]]), 1)
 })
