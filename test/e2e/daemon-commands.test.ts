@@ -5,17 +5,22 @@ import t, { type Test } from 'tap'
 import { errorOf, type Ran, runSvc } from './run-svc.ts'
 import { type Files, makeProject, pluginPackage, serve } from './served-project.ts'
 
-/** Source of a plugin that logs on request, and delays a stop if its setting says so. */
+/** Source of a plugin that logs on request, and delays a start or a stop if its settings say so. */
 const CHATTY = `
+import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 const say = defineOperation({
   id: 'chatty.say', summary: 'x', input: t.object({ times: t.integer() }), output: t.object({}), expose: { rpc: true }
 })
 export default definePlugin({
   name: 'chatty',
-  config: t.object({ deaf: t.boolean({ default: false }), broken: t.boolean({ default: false }) }),
+  config: t.object({
+    deaf: t.boolean({ default: false }), broken: t.boolean({ default: false }), waits_for: t.optional(t.string())
+  }),
   operations: [say],
-  activate(ctx) {
+  async activate(ctx) {
+    while (ctx.config.waits_for !== undefined && !existsSync(ctx.config.waits_for)) await sleep(20)
     if (ctx.config.broken) throw new Error('the last words')
     ctx.implement(say, ({ times }) => {
       for (let time = 1; time <= times; time++) ctx.log.info('said ' + time, { time })
@@ -48,7 +53,7 @@ async function running(folder: string): Promise<DaemonState> {
 const json = ({ stdout }: Ran): any => JSON.parse(stdout)
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 30_000; !(await holds()); ) {
+  for (const deadline = Date.now() + 120_000; !(await holds()); ) {
     if (Date.now() > deadline) throw new Error('the condition did not become true')
     await new Promise(resolve => setTimeout(resolve, 20))
   }
@@ -209,12 +214,15 @@ t.test('a daemon that fails to start is reported with its last error', async t =
 
 t.test('Ctrl-C during daemon start ends the command, but not the daemon', async t => {
   const folder = project(t)
+  const go = join(folder, 'go')
+  writeFileSync(join(folder, 'svc.toml'), `${SETTINGS}[plugins.chatty]\nwaits_for = ${JSON.stringify(go)}\n`)
   const log = join(folder, '.vox', 'daemon.log')
   const ran = await runSvc(folder, ['daemon', 'start'], {
     onStart: child => void until(() => existsSync(log)).then(() => child.kill('SIGINT'))
   })
   t.equal(ran.code, 130)
   t.match(ran.stderr, /continues to start as process \d+/)
+  writeFileSync(go, '')
   const again = await runSvc(folder, ['daemon', 'start', '--json'])
   t.equal(again.code, 0)
   t.match(ran.stderr, `process ${json(again).pid}`)

@@ -15,11 +15,11 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const write = (path: string) => [{ path, access: 'write' as const }]
 
 async function until<A>(what: () => A | null | undefined | false): Promise<A> {
-  const limit = Date.now() + 30_000
+  const limit = Date.now() + 120_000
   for (;;) {
     const found = what()
     if (found) return found
-    if (Date.now() > limit) throw new Error('the condition did not become true within 30 seconds')
+    if (Date.now() > limit) throw new Error('the condition did not become true within two minutes')
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }

@@ -114,7 +114,7 @@ t.test('the state of a killed editor process is taken over', async t => {
   const holder = async () => (await data(channel.call('svc_task_details', { task_id }))).process
   t.match(await holder(), { pid: editor.pid, own: false, alive: true }, 'the editor process holds the task')
   process.kill(editor.pid, 'SIGKILL')
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + 120_000
   while (!(await holder()).own) {
     if (Date.now() > deadline) throw new Error('the daemon did not take over the task')
     await new Promise(resolve => setTimeout(resolve, 100))

@@ -57,7 +57,7 @@ export async function serveInProcess(
 
 /** Repeats a look until it finds what is expected. Fails with the last result after a generous limit. */
 export async function until<A>(look: () => Promise<A>, is: (found: A) => boolean): Promise<A> {
-  for (let left = 600; ; left--) {
+  for (let left = 4_800; ; left--) {
     const found = await look()
     if (is(found)) return found
     if (left === 0) throw new Error(`not found: ${JSON.stringify(found)}`)

@@ -49,7 +49,7 @@ export function messageOf(text: string, options: MessageOptions = {}): SendMessa
 export async function until<A>(
   look: () => Promise<A | null | undefined | false> | A | null | undefined | false
 ): Promise<A> {
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + 120_000
   for (;;) {
     const found = await look()
     if (found) return found

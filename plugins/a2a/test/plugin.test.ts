@@ -421,7 +421,7 @@ t.test('watch emits each message once and in order, including those of other pro
     world.kernel.call(a2aWatch, { agent_id: 3 }, { signal: stop.signal, onEvent: event => only.push(event as never) })
   ]
   const until = async (condition: () => boolean): Promise<void> => {
-    const end = Date.now() + 30_000
+    const end = Date.now() + 120_000
     while (!condition() && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 10))
   }
   // Sends messages until both watchers have received one, because they start asynchronously.
@@ -455,7 +455,7 @@ t.test('a reload ends running watch calls', async t => {
   const world = await openWorld(t, { database: false })
   const seen: unknown[] = []
   const watching = world.kernel.call(a2aWatch, {}, { onEvent: event => seen.push(event) })
-  const end = Date.now() + 30_000
+  const end = Date.now() + 120_000
   while (seen.length === 0 && Date.now() < end) {
     await send(world)
     await new Promise(resolve => setImmediate(resolve))

@@ -116,15 +116,15 @@ export async function openFleet(t: Test, options: FleetOptions = {}): Promise<Op
   }
 }
 
-/** Resolves to the first non-null result of `look`; rejects after 30 seconds. */
+/** Resolves to the first non-null result of `look`; rejects after two minutes. */
 export async function eventually<A>(
   look: () => A | null,
   expected: () => string = () => 'the expected state'
 ): Promise<A> {
-  for (const until = Date.now() + 30_000; Date.now() < until; ) {
+  for (const until = Date.now() + 120_000; Date.now() < until; ) {
     const found = look()
     if (found !== null) return found
     await new Promise(resolve => setTimeout(resolve, 5))
   }
-  throw new Error(`not reached within 30 seconds: ${expected()}`)
+  throw new Error(`not reached within two minutes: ${expected()}`)
 }

@@ -122,7 +122,7 @@ export function isAlive(pid: number): boolean {
 
 /** Waits until a condition holds. */
 export async function until(isSo: () => boolean): Promise<void> {
-  const end = performance.now() + 30_000
+  const end = performance.now() + 120_000
   while (!isSo()) {
     if (performance.now() > end) throw new Error(`the condition was not met: ${isSo}`)
     await wait(20)

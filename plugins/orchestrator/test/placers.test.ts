@@ -87,7 +87,7 @@ function recorder(spans: Map<string, object>): ObservabilitySpans {
 }
 
 async function until<A>(look: () => A | undefined): Promise<A> {
-  for (const deadline = Date.now() + 30_000; ; ) {
+  for (const deadline = Date.now() + 120_000; ; ) {
     const found = look()
     if (found !== undefined) return found
     if (Date.now() > deadline) throw new Error('the condition was not met in time')

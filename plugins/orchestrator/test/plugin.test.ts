@@ -29,7 +29,7 @@ function probe(ends: TaskEnd[]) {
 }
 
 async function until<A>(look: () => A | null | undefined | false): Promise<A> {
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + 120_000
   for (;;) {
     const found = look()
     if (found) return found

@@ -44,7 +44,7 @@ async function served(
 }
 
 async function until(isSo: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 30_000; !isSo(); ) {
+  for (const deadline = Date.now() + 120_000; !isSo(); ) {
     if (Date.now() > deadline) throw new Error('the condition was not met in time')
     await new Promise(resolve => setTimeout(resolve, 5))
   }

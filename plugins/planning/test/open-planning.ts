@@ -49,13 +49,13 @@ async function open(
   return { kernel, fake }
 }
 
-/** Waits until the condition returns a value, for at most 30 seconds. */
+/** Waits until the condition returns a value, for at most two minutes. */
 export async function until<A>(condition: () => Promise<A | null | undefined | false>): Promise<A> {
-  const limit = performance.now() + 30_000
+  const limit = performance.now() + 120_000
   for (;;) {
     const found = await condition()
     if (found !== null && found !== undefined && found !== false) return found
-    if (performance.now() > limit) throw new Error('the condition did not hold within 30 seconds')
+    if (performance.now() > limit) throw new Error('the condition did not hold within two minutes')
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

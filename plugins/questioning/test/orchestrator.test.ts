@@ -47,7 +47,7 @@ t.test(
     t.ok(attention.events().some(({ kind, cost_ms }) => kind === 'ClarificationAnswered' && cost_ms === 0))
     await kernel.trigger(taskSubmitting, submission)
     await agents!.current.submit(request)
-    const end = Date.now() + 30_000
+    const end = Date.now() + 120_000
     let open = true
     while (open && Date.now() < end) open = (await kernel.call(questioningPending, { session_id: 's' })).open
     t.notOk(open, 'the clarification session is closed')

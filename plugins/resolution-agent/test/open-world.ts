@@ -76,10 +76,10 @@ export async function openWorld(t: Test, options: WorldOptions = {}) {
 
 /** Repeats a check until its value is not null. */
 export async function eventually<A>(check: () => Promise<A | null> | A | null): Promise<A> {
-  for (let end = Date.now() + 30_000; ; ) {
+  for (let end = Date.now() + 120_000; ; ) {
     const value = await check()
     if (value !== null) return value
-    if (Date.now() > end) throw new Error('it did not happen within 30 seconds')
+    if (Date.now() > end) throw new Error('it did not happen within two minutes')
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }

@@ -66,7 +66,7 @@ t.test('endless runs and messages are abandoned, and do not block others', async
   t.match(await app.post('/api/begin', {}), { body: 'never' })
   await app.post('/api/send', {})
   let run = await runOf(app.url, 'never')
-  for (let left = 200; left > 0 && run.status !== 'failed'; left--) {
+  for (let left = 2_400; left > 0 && run.status !== 'failed'; left--) {
     t.match(await app.post('/api/hello', {}), { status: 200, body: 'hello' })
     await sleep(50)
     run = await runOf(app.url, 'never')
@@ -79,7 +79,7 @@ t.test('endless runs and messages are abandoned, and do not block others', async
   })
   t.teardown(() => connection.close())
   const left = (): unknown => connection.row('SELECT count(*) FROM actor_mailbox WHERE given_up_at_ms IS NULL')?.[0]
-  for (let waits = 400; waits > 0 && left() !== 0; waits--) await sleep(50)
+  for (let waits = 2_400; waits > 0 && left() !== 0; waits--) await sleep(50)
   t.equal(left(), 0)
   const abandoned = connection.rows('SELECT event, attempts FROM actor_mailbox WHERE given_up_at_ms IS NOT NULL')
   t.same(abandoned, [
@@ -93,7 +93,7 @@ t.test('a run may exceed the time limit if its steps do not, even across a reloa
   const app = await serveApp(t, SOURCE, { ...settings, 'app-runtime.time_limit_ms': 1000 })
   await app.post('/api/begin_slow', {})
   let run = await runOf(app.url, 'slow')
-  for (let left = 300; left > 0 && run.status !== 'completed'; left--) {
+  for (let left = 2_400; left > 0 && run.status !== 'completed'; left--) {
     if (run.completed_steps === 2 && left > 0) writeFileSync(`${app.folder}/app.vox`, `${SOURCE}\n// saved\n`)
     await sleep(50)
     run = await runOf(app.url, 'slow')

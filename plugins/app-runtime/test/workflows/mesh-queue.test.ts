@@ -208,7 +208,7 @@ const step = (more: Partial<MeshStep> = {}): MeshStep => ({
 })
 
 async function until<A>(look: () => A | Promise<A>, is: (found: A) => boolean): Promise<A> {
-  for (let left = 2_000; ; left--) {
+  for (let left = 4_800; ; left--) {
     const found = await look()
     if (is(found) || left === 0) return found
     await sleep(25)

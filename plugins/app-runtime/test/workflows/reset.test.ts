@@ -41,7 +41,7 @@ interface Run {
 }
 
 async function until<A>(look: () => Promise<A>, is: (found: A) => boolean): Promise<A> {
-  for (let left = 400; ; left--) {
+  for (let left = 4_800; ; left--) {
     const found = await look()
     if (is(found) || left === 0) return found
     await sleep(25)

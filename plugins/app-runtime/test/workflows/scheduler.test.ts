@@ -48,7 +48,7 @@ const run = (runId: string) => ({ runId, workflow: 'w', args: '[]', parent: null
 const DONE = { status: 200, body: '{"kind":"completed","more":false}' }
 
 async function until(is: () => boolean): Promise<void> {
-  for (let left = 400; left > 0 && !is(); left--) await sleep(25)
+  for (let left = 4_800; left > 0 && !is(); left--) await sleep(25)
 }
 
 t.test('each pending run gets one turn at a time, and turns are limited', async t => {

@@ -67,7 +67,7 @@ fn notes() to List[str] { db.Note.all().map(fn(note) note.text) }
 `
 
 async function until<A>(look: () => Promise<A>, is: (found: A) => boolean): Promise<A> {
-  for (let left = 1200; ; left--) {
+  for (let left = 2_400; ; left--) {
     const found = await look()
     if (is(found) || left === 0) return found
     await sleep(50)

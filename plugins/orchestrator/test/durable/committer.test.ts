@@ -96,8 +96,8 @@ t.test('a change without a caller is written soon, or before closing', async t =
   const { committer } = persistence
   await committer.commit(state.submit(1))
   await committer.commitAhead(beginOnly(state, 1))
-  for (const end = performance.now() + 30_000; events.length < 2; await sleep(2))
-    if (performance.now() > end) throw new Error('the event was not published within 30 s')
+  for (const end = performance.now() + 120_000; events.length < 2; await sleep(2))
+    if (performance.now() > end) throw new Error('the event was not published within two minutes')
   t.match(await tasksIn(store), [['1', /InProgress/]])
   await committer.commit(state.submit(2))
   await committer.commitAhead(beginOnly(state, 2))

@@ -49,7 +49,7 @@ const idsIn = (file: string): number[] =>
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at)
 
 async function until(holds: () => boolean): Promise<void> {
-  for (const end = performance.now() + 30_000; !holds(); await sleep(2))
+  for (const end = performance.now() + 120_000; !holds(); await sleep(2))
     if (performance.now() > end) throw new Error('the condition was not met in time')
 }
 
