@@ -21,7 +21,7 @@ export default definePlugin({
     setPreference,
     getPreference
   ],
-  permissions: { fsRead: ['.'], childProcess: true },
+  permissions: { fsRead: ['.'], childProcess: true, worker: true },
   activate(ctx, { database, compiler }) {
     const { projectRoot } = ctx
     ctx.implement(gitStatus, gitStatusHandler(projectRoot))

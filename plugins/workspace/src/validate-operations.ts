@@ -2,11 +2,13 @@ import type { LanguageCompiler } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { workspaceErrors } from './errors.ts'
 import { readProjectFile } from './project-file.ts'
-import { LANGUAGES, type Language, languageOf, type Problem, validate } from './validate.ts'
+import { MAX_PROBLEMS, type Problem } from './syntax-problems.ts'
+import { LANGUAGES, type Language, languageOf, validate } from './validate.ts'
 
 const { WSP_FILE_REFUSED, WSP_LANGUAGE_UNKNOWN } = workspaceErrors.specs
 const MAX_BYTES = 4_000_000
-const MAX_PROBLEMS = 200
+/** Each check of a long text has a thread or a process. */
+const AT_ONCE = 4
 
 const output = t.object({
   valid: t.boolean({ description: 'Whether there is no error; warnings may exist.' }),
@@ -38,6 +40,7 @@ export const validateFile = defineOperation({
   output,
   errors: { WSP_FILE_REFUSED, WSP_LANGUAGE_UNKNOWN },
   effect: 'read',
+  concurrency: AT_ONCE,
   expose: {
     http: { method: 'GET', path: '/api/workspace/validate' },
     mcp: {
@@ -66,6 +69,7 @@ export const validateSource = defineOperation({
   output,
   errors: { WSP_LANGUAGE_UNKNOWN },
   effect: 'read',
+  concurrency: AT_ONCE,
   expose: {
     http: { method: 'POST', path: '/api/workspace/validate' },
     mcp: {

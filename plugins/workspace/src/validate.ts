@@ -1,16 +1,8 @@
 import { spawn } from 'node:child_process'
 import type { LanguageCompiler } from '@svc/contracts'
-import { parse as parseToml, TomlError } from 'smol-toml'
-import { LineCounter, parseAllDocuments } from 'yaml'
 import { workspaceErrors } from './errors.ts'
-
-/** Problem of a text. Lines and columns are counted from 1; null if the checker reports none. */
-export interface Problem {
-  readonly line: number | null
-  readonly column: number | null
-  readonly severity: 'error' | 'warning'
-  readonly message: string
-}
+import type { ParsedLanguage, Problem } from './syntax-problems.ts'
+import { CHECK_TIMEOUT_MS, checkSyntax, unfinished } from './syntax-thread.ts'
 
 export interface Checkers {
   /** Compiler of the vox language; undefined if its plugin is not active. */
@@ -20,7 +12,18 @@ export interface Checkers {
 
 type Check = (text: string, name: string, checkers: Checkers) => readonly Problem[] | Promise<readonly Problem[]>
 
-const CHECKS = { vox, json, toml, yaml, javascript } as const satisfies Readonly<Record<string, Check>>
+const parsed =
+  (language: ParsedLanguage): Check =>
+  (text, _, { signal }) =>
+    checkSyntax({ language, text }, signal)
+
+const CHECKS = {
+  vox,
+  json: parsed('json'),
+  toml: parsed('toml'),
+  yaml: parsed('yaml'),
+  javascript
+} as const satisfies Readonly<Record<string, Check>>
 
 export type Language = keyof typeof CHECKS
 export const LANGUAGES = Object.keys(CHECKS) as readonly Language[]
@@ -73,47 +76,6 @@ async function vox(text: string, name: string, { compiler }: Checkers): Promise<
   })
 }
 
-function json(text: string): readonly Problem[] {
-  try {
-    JSON.parse(text)
-    return []
-  } catch (error) {
-    const { message } = error as Error
-    const position = /position (\d+)/.exec(message)?.[1]
-    return [{ ...placeAt(text, position === undefined ? text.length : Number(position)), severity: 'error', message }]
-  }
-}
-
-function toml(text: string): readonly Problem[] {
-  try {
-    parseToml(text)
-    return []
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error
-    const [message = ''] = error.message.split('\n')
-    return [{ line: error.line, column: error.column, severity: 'error', message }]
-  }
-}
-
-function yaml(text: string): readonly Problem[] {
-  const lines = new LineCounter()
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })
-  if (!Array.isArray(documents)) return []
-  return documents.flatMap(({ errors, warnings }) =>
-    [...errors, ...warnings].map(({ name, message, pos }) => {
-      const { line, col } = lines.linePos(pos[0])
-      return {
-        line,
-        column: col,
-        severity: name === 'YAMLWarning' ? ('warning' as const) : ('error' as const),
-        message
-      }
-    })
-  )
-}
-
-const CHECK_TIMEOUT_MS = 10_000
-
 /** Parses with Node in another process, as a module if the name or the text says so. */
 async function javascript(text: string, name: string, { signal }: Checkers): Promise<readonly Problem[]> {
   const isModule = name.endsWith('.mjs') || (!name.endsWith('.cjs') && /^\s*(?:import|export)\b/m.test(text))
@@ -136,10 +98,7 @@ async function javascript(text: string, name: string, { signal }: Checkers): Pro
     child.once('close', resolve)
   })
   if (code === 0) return []
-  if (code === null) {
-    const message = `the check did not finish; its time limit is ${CHECK_TIMEOUT_MS} ms`
-    return [{ line: null, column: null, severity: 'error', message }]
-  }
+  if (code === null) return unfinished(`its time limit is ${CHECK_TIMEOUT_MS} ms`)
   const line = /^(?:\[stdin\]|.*?):(\d+)$/m.exec(output)?.[1]
   const caret = /^( *)\^+$/m.exec(output)?.[1]
   const message = /^(?:\w*Error): .*$/m.exec(output)?.[0] ?? 'the text cannot be parsed'
@@ -151,9 +110,4 @@ async function javascript(text: string, name: string, { signal }: Checkers): Pro
       message
     }
   ]
-}
-
-function placeAt(text: string, offset: number): Pick<Problem, 'line' | 'column'> {
-  const before = text.slice(0, offset).split('\n')
-  return { line: before.length, column: (before.at(-1) ?? '').length + 1 }
 }
