@@ -26,6 +26,8 @@ export interface VaultVersion {
 }
 
 export interface VaultAuditRow {
+  /** Grows with each row of a vault. */
+  readonly id: number
   readonly atMs: number
   readonly secret: string
   readonly action: string
@@ -97,8 +99,8 @@ export interface SecretVault {
   rollback(key: string, version: number, change: VaultChange): Promise<number>
   /** Encrypts all data keys with the configured key-encryption key. Returns the number of changed rows. */
   rewrap(change: VaultChange): Promise<number>
-  /** Returns the last rows of the audit log, newest first. */
-  audit(limit: number, key?: string): Promise<readonly VaultAuditRow[]>
+  /** Returns the last rows of the audit log, newest first. `before`: only rows with a smaller id. */
+  audit(limit: number, key?: string, before?: number): Promise<readonly VaultAuditRow[]>
   /** Lets an agent use a secret. Returns the delegation, and the token that the agent sends; only its hash is stored. */
   delegate(key: string, request: DelegationRequest): Promise<{ delegation: VaultDelegation; token: string }>
   /** Returns the last 1,000 delegations, newest first. */

@@ -42,6 +42,7 @@ export default definePlugin({
       kek: { ref: config.kek_ref, version: config.kek_version },
       history: config.history,
       audited: config.audit_log || isAudited(policy),
+      retention: { days: config.retention_days, rows: config.retention_rows },
       selectedBy: selectedBy(config, place),
       now: Date.now
     })

@@ -55,5 +55,6 @@ export const SCHEMA: readonly string[] = [
   expires_at_ms INTEGER NOT NULL,
   revoked_at_ms INTEGER,
   checksum_hash TEXT NOT NULL)`,
-  'CREATE INDEX IF NOT EXISTS clavis_audit_log_secret ON clavis_audit_log (account_id, secret_id, id)'
+  'CREATE INDEX IF NOT EXISTS clavis_audit_log_secret ON clavis_audit_log (account_id, secret_id, id)',
+  'CREATE INDEX IF NOT EXISTS clavis_audit_log_account ON clavis_audit_log (account_id, id)'
 ]

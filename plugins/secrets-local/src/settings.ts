@@ -74,6 +74,18 @@ export const settings = t.object({
     'x-env-type': 'truthy',
     description: 'Whether reads and writes are recorded in the profiles dev and ci, too. Always in prod and hard_cut.'
   }),
+  retention_days: t.integer({
+    default: 365,
+    minimum: 1,
+    maximum: 36_500,
+    description: 'Days after which rows of the audit log and ended delegations are removed.'
+  }),
+  retention_rows: t.integer({
+    default: 100_000,
+    minimum: 100,
+    maximum: 10_000_000,
+    description: 'Maximum rows of the audit log, and maximum ended delegations, of an account. The oldest are removed.'
+  }),
   timeout_ms: t.integer({
     default: 10_000,
     minimum: 10,

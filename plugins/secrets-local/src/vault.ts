@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { InStatement, Row } from '@libsql/client/http'
+import type { InStatement, ResultSet, Row } from '@libsql/client/http'
 import {
   type DelegationRequest,
   type DelegationScope,
@@ -18,16 +17,15 @@ import {
   vaultErrors
 } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { AuditLog } from './audit-log.ts'
 import { isConstraint, type VaultDatabase } from './database.ts'
 import { Delegations } from './delegations.ts'
 import { hostHint } from './location.ts'
-import { openRow, ROW_COLUMNS, type RowName, rewrapRow, type StoredRow, sealRow, tampered, VaultKeys } from './row.ts'
+import { MasterKey } from './master-key.ts'
+import { Retention, type RetentionLimits } from './retention.ts'
+import { openRow, ROW_COLUMNS, type RowName, rewrapRow, type StoredRow, sealRow, type VaultKeys } from './row.ts'
+import { insertVersion, storedRow, upsert } from './statements.ts'
 
-/** Entry of the master password in the keyring. */
-const MASTER = { collection: 'vox-secrets-vault', account: 'master' } as const
-const FIRST_SECRET =
-  'SELECT secret_id FROM clavis_account_secrets UNION ALL SELECT secret_id FROM clavis_profile_overrides LIMIT 1'
-const MASTER_BYTES = 32
 const MAX_VALUE_BYTES = 65_536
 const MAX_KEY_LENGTH = 256
 const KEY = /^\P{Cc}+$/u
@@ -45,6 +43,8 @@ export interface VaultOptions {
   /** Versions kept of each secret. */
   readonly history: number
   readonly audited: boolean
+  /** Limits for the audit log and for ended delegations. */
+  readonly retention: RetentionLimits
   /** Setting or variable that selects the vault; null if none does. */
   readonly selectedBy: string | null
   now(): number
@@ -52,15 +52,20 @@ export interface VaultOptions {
 
 export class LocalVault implements SecretVault {
   readonly #options: VaultOptions
-  #keys: VaultKeys | null = null
+  readonly #master: MasterKey
+  readonly #log: AuditLog
+  readonly #retention: Retention
+  readonly #delegations: Delegations
   /** The last change, which the next one follows. */
   #last: Promise<unknown> = Promise.resolve()
 
-  readonly #delegations: Delegations
-
   constructor(options: VaultOptions) {
+    const { database, keyring, account, kek, audited, retention, now } = options
     this.#options = options
-    this.#delegations = new Delegations(options.database, options.account, options.now)
+    this.#master = new MasterKey(keyring, database, kek)
+    this.#log = new AuditLog(database, account, audited, now)
+    this.#retention = new Retention(account, retention, now)
+    this.#delegations = new Delegations(database, account, now)
   }
 
   async get(key: string, profile: SecretProfile, by: string): Promise<VaultSecret | null> {
@@ -78,7 +83,7 @@ export class LocalVault implements SecretVault {
     const owner = override === undefined ? name : { ...name, profile: columnOf(profile) }
     try {
       const stored = storedRow(row, owner)
-      const value = openRow(stored, owner, await this.#existingKeys(owner))
+      const value = openRow(stored, owner, await this.#master.existing(key))
       await this.#audit(key, 'read', by, 'ok')
       return { value, overridden: override !== undefined, rotatedAtMs: stored.rotated_at_ms }
     } catch (error) {
@@ -90,7 +95,7 @@ export class LocalVault implements SecretVault {
   async set(key: string, value: string, change: VaultChange): Promise<number> {
     assertKey(key)
     assertValue(key, value)
-    const keys = await this.#writableKeys()
+    const keys = await this.#master.writable()
     return this.#retried(key, async () => {
       const { version, row } = await this.#latest(key)
       const operation = change.operation ?? (row === undefined ? 'create' : 'rotate')
@@ -103,18 +108,18 @@ export class LocalVault implements SecretVault {
     const name = { ...this.#name(key), profile: columnOf(profile) }
     if (value === null) {
       const remove = 'DELETE FROM clavis_profile_overrides WHERE account_id = ? AND secret_id = ? AND profile = ?'
-      const [result] = await this.#options.database.write([
+      const [result] = await this.#write([
         { sql: remove, args: [name.account, key, name.profile] },
-        ...this.#auditRow(key, `override ${name.profile}`, by, 'removed')
+        ...this.#log.entry(key, `override ${name.profile}`, by, 'removed')
       ])
       if (result?.rowsAffected === 0) throw unknown(`${key} for the profile ${name.profile}`)
       return
     }
     assertValue(key, value)
-    const row = sealRow(value, name, await this.#writableKeys(), { epoch: 1, nowMs: this.#options.now() })
-    await this.#options.database.write([
+    const row = sealRow(value, name, await this.#master.writable(), { epoch: 1, nowMs: this.#options.now() })
+    await this.#write([
       upsert('clavis_profile_overrides', { account_id: name.account, secret_id: key, profile: name.profile }, row),
-      ...this.#auditRow(key, `override ${name.profile}`, by, 'ok')
+      ...this.#log.entry(key, `override ${name.profile}`, by, 'ok')
     ])
   }
 
@@ -136,7 +141,7 @@ export class LocalVault implements SecretVault {
 
   async rollback(key: string, version: number, { by }: VaultChange): Promise<number> {
     assertKey(key)
-    const keys = await this.#writableKeys()
+    const keys = await this.#master.writable()
     return this.#retried(key, async () => {
       const latest = await this.#latest(key)
       if (latest.row === undefined) throw unknown(key)
@@ -156,7 +161,7 @@ export class LocalVault implements SecretVault {
   }
 
   async rewrap({ by }: VaultChange): Promise<number> {
-    const keys = await this.#writableKeys()
+    const keys = await this.#master.writable()
     const nowMs = this.#options.now()
     const { account } = this.#options
     let changed = 0
@@ -168,11 +173,11 @@ export class LocalVault implements SecretVault {
         if (next === null || row === undefined) return 0
         const id = { account_id: account, secret_id: key }
         const about = { version: version + 1, operation: 'rewrap', created_by: by, created_at_ms: nowMs }
-        await this.#options.database.write([
+        await this.#write([
           insertVersion({ ...id, ...about }, next),
           upsert('clavis_account_secrets', id, next),
           this.#prune(key, version + 1),
-          ...this.#auditRow(key, 'rewrap', by, 'ok')
+          ...this.#log.entry(key, 'rewrap', by, 'ok')
         ])
         return 1
       })
@@ -190,10 +195,10 @@ export class LocalVault implements SecretVault {
     const { delegation, token, statement } = this.#delegations.grant(
       key,
       request,
-      this.#seal(await this.#writableKeys())
+      this.#seal(await this.#master.writable())
     )
     const detail = `${request.agent}, ${request.scopes.join(' and ')}`
-    await this.#options.database.write([statement, ...this.#auditRow(key, 'delegate', request.by, 'ok', detail)])
+    await this.#write([statement, ...this.#log.entry(key, 'delegate', request.by, 'ok', detail)])
     return { delegation, token }
   }
 
@@ -204,9 +209,9 @@ export class LocalVault implements SecretVault {
   async revoke(id: string, by: string): Promise<boolean> {
     const found = await this.#delegations.find(id)
     if (found === undefined || found.revokedAtMs !== null) return false
-    const [result] = await this.#options.database.write([
+    const [result] = await this.#write([
       this.#delegations.revocation(id),
-      ...this.#auditRow(found.secret, 'revoke', by, 'ok', id)
+      ...this.#log.entry(found.secret, 'revoke', by, 'ok', id)
     ])
     return (result?.rowsAffected ?? 0) > 0
   }
@@ -224,7 +229,7 @@ export class LocalVault implements SecretVault {
   }
 
   #delegated(token: string, scope: DelegationScope): Promise<VaultDelegation> {
-    return this.#delegations.check(token, scope, async () => this.#seal(await this.#writableKeys()))
+    return this.#delegations.check(token, scope, async () => this.#seal(await this.#master.writable()))
   }
 
   /** Key that authenticates delegations. Independent of the version of the key-encryption key. */
@@ -232,20 +237,8 @@ export class LocalVault implements SecretVault {
     return keys.of({ ref: 'delegations', version: 1 })
   }
 
-  async audit(limit: number, key?: string): Promise<readonly VaultAuditRow[]> {
-    const rows = await this.#read(
-      'SELECT at_ms, secret_id, action, actor, outcome, detail FROM clavis_audit_log WHERE account_id = ? ' +
-        `${key === undefined ? '' : 'AND secret_id = ? '}ORDER BY id DESC LIMIT ?`,
-      [this.#options.account, ...(key === undefined ? [] : [key]), limit]
-    )
-    return rows.map(row => ({
-      atMs: Number(row.at_ms),
-      secret: String(row.secret_id),
-      action: String(row.action),
-      actor: String(row.actor),
-      outcome: String(row.outcome),
-      detail: String(row.detail)
-    }))
+  audit(limit: number, key?: string, before?: number): Promise<readonly VaultAuditRow[]> {
+    return this.#log.list(limit, key, before)
   }
 
   async keys(): Promise<readonly string[]> {
@@ -257,12 +250,12 @@ export class LocalVault implements SecretVault {
   }
 
   async status(): Promise<VaultStatus> {
-    const { database, policy, account, keyring } = this.#options
+    const { database, policy, account } = this.#options
     const { location } = database
     let problem: string | null = null
     let hasMasterKey = false
     try {
-      hasMasterKey = (await keyring.get(MASTER.collection, MASTER.account)) !== null
+      hasMasterKey = await this.#master.exists()
       await this.keys()
     } catch (error) {
       problem = errorMessage(error)
@@ -300,7 +293,7 @@ export class LocalVault implements SecretVault {
       const next = rewrapRow(stored, name, keys, nowMs)
       if (next === null) continue
       const assignments = ROW_COLUMNS.map(column => `${column} = ?`).join(', ')
-      const [result] = await this.#options.database.write([
+      const [result] = await this.#write([
         {
           sql: `UPDATE ${table} SET ${assignments} WHERE account_id = ? AND secret_id = ? AND ${third} = ? AND checksum_hash = ?`,
           args: [...ROW_COLUMNS.map(column => next[column]), account, key, row[third] ?? null, stored.checksum_hash]
@@ -323,11 +316,11 @@ export class LocalVault implements SecretVault {
     const nowMs = this.#options.now()
     const row = sealRow(value, this.#name(key), keys, { epoch: (previous?.rotation_epoch ?? 0) + 1, nowMs })
     const id = { account_id: this.#options.account, secret_id: key }
-    await this.#options.database.write([
+    await this.#write([
       insertVersion({ ...id, version, operation, created_by: by, created_at_ms: nowMs }, row),
       upsert('clavis_account_secrets', id, row),
       this.#prune(key, version),
-      ...this.#auditRow(key, operation, by, 'ok', `version ${version}`)
+      ...this.#log.entry(key, operation, by, 'ok', `version ${version}`)
     ])
     return version
   }
@@ -393,52 +386,16 @@ export class LocalVault implements SecretVault {
   }
 
   async #audit(key: string, action: string, by: string, outcome: string): Promise<void> {
-    const rows = this.#auditRow(key, action, by, outcome)
-    if (rows.length > 0) await this.#options.database.write(rows)
+    const entry = this.#log.entry(key, action, by, outcome)
+    if (entry.length > 0) await this.#write(entry)
   }
 
-  #auditRow(key: string, action: string, by: string, outcome: string, detail = ''): InStatement[] {
-    if (!this.#options.audited) return []
-    const { account } = this.#options
-    return [
-      {
-        sql: 'INSERT INTO clavis_audit_log (at_ms, account_id, secret_id, action, actor, outcome, detail) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        args: [this.#options.now(), account, key, action, by, outcome, detail]
-      }
-    ]
-  }
-
-  /** Returns the keys for a row that exists. Throws `SEV_MASTER_MISSING`. */
-  async #existingKeys(name: RowName): Promise<VaultKeys> {
-    if (this.#keys !== null) return this.#keys
-    const password = await this.#options.keyring.get(MASTER.collection, MASTER.account)
-    if (password === null) throw await this.#masterMissing(name.secret)
-    this.#keys = new VaultKeys(password, this.#options.kek)
-    return this.#keys
-  }
-
-  /** Returns the keys, and creates the master password for an empty vault. Throws `SEV_MASTER_MISSING`. */
-  async #writableKeys(): Promise<VaultKeys> {
-    if (this.#keys !== null) return this.#keys
-    const { keyring, kek } = this.#options
-    let password = await keyring.get(MASTER.collection, MASTER.account)
-    if (password === null) {
-      const [first] = await this.#read(FIRST_SECRET, [])
-      if (first !== undefined) throw await this.#masterMissing(String(first.secret_id))
-      const make = (): string => randomBytes(MASTER_BYTES).toString('hex')
-      password = await keyring.getOrCreate(MASTER.collection, MASTER.account, make)
-    }
-    this.#keys = new VaultKeys(password, kek)
-    return this.#keys
-  }
-
-  async #masterMissing(secret: string): Promise<Error> {
-    const { place } = await this.#options.keyring.status()
-    return vaultErrors.create(
-      'SEV_MASTER_MISSING',
-      `the vault has ${secret}, but ${place} has no entry ${MASTER.account} of ${MASTER.collection}`,
-      { hint: 'sign in with the keyring that created the vault, or move the file of the vault away to start a new one' }
-    )
+  /** Runs all statements or none, and removes old rows with some of them. Returns the results of the statements. */
+  async #write(statements: readonly InStatement[]): Promise<readonly ResultSet[]> {
+    const upkeep = this.#retention.statements()
+    const results = await this.#options.database.write([...statements, ...upkeep])
+    this.#retention.applied(results.slice(statements.length))
+    return results.slice(0, statements.length)
   }
 }
 
@@ -468,43 +425,4 @@ function unknown(what: string): Error {
 /** Returns the spelling of a profile in the tables. */
 function columnOf(profile: SecretProfile): string {
   return profile === 'hard_cut' ? 'hardcut' : profile
-}
-
-const BYTES = new Set(['ciphertext', 'nonce', 'dek_wrapped'])
-const TEXTS = new Set(['dek_wrap_alg', 'kek_ref', 'aad_hash', 'consistency_origin', 'checksum_hash'])
-
-/** Converts a row. Throws `SEV_TAMPERED` for values of other types, and for integers that are not safe. */
-function storedRow(row: Row, name: RowName): StoredRow {
-  const entries = ROW_COLUMNS.map(column => {
-    const value = row[column]
-    if (BYTES.has(column)) {
-      if (value instanceof ArrayBuffer) return [column, new Uint8Array(value)]
-      if (ArrayBuffer.isView(value)) return [column, new Uint8Array(value.buffer, value.byteOffset, value.byteLength)]
-    } else if (TEXTS.has(column)) {
-      if (typeof value === 'string') return [column, value]
-    } else if (typeof value === 'bigint' || typeof value === 'number') {
-      if (Number.isSafeInteger(Number(value))) return [column, Number(value)]
-    }
-    throw tampered(name, `its column ${column} has a value of another type`)
-  })
-  return Object.fromEntries(entries) as StoredRow
-}
-
-function insertVersion(about: Readonly<Record<string, string | number>>, row: StoredRow): InStatement {
-  const columns = [...Object.keys(about), ...ROW_COLUMNS]
-  return {
-    sql: `INSERT INTO clavis_secret_versions (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-    args: [...Object.values(about), ...ROW_COLUMNS.map(column => row[column])]
-  }
-}
-
-function upsert(table: string, id: Readonly<Record<string, string>>, row: StoredRow): InStatement {
-  const columns = [...Object.keys(id), ...ROW_COLUMNS]
-  const assignments = ROW_COLUMNS.map(column => `${column} = excluded.${column}`).join(', ')
-  return {
-    sql:
-      `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) ` +
-      `ON CONFLICT (${Object.keys(id).join(', ')}) DO UPDATE SET ${assignments}`,
-    args: [...Object.values(id), ...ROW_COLUMNS.map(column => row[column])]
-  }
 }

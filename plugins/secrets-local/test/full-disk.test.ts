@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { openVault } from './open-vault.ts'
 
 const CLI = { by: 'cli' }
@@ -15,8 +15,7 @@ interface SmallDisk {
 }
 
 /** Mounts a file system of 512 kB; null where the user may not. */
-function mountSmallDisk(t: Test): SmallDisk | null {
-  // tap removes its own folder before it runs the teardown.
+function mountSmallDisk(): SmallDisk | null {
   const folder = mkdtempSync(join(tmpdir(), 'svc-small-disk-'))
   const filler = join(folder, 'filler')
   try {
@@ -44,9 +43,12 @@ function mountSmallDisk(t: Test): SmallDisk | null {
   }
 }
 
-t.test('a change that does not fit on the disk changes nothing, and the vault opens again', async t => {
-  const disk = mountSmallDisk(t)
-  if (disk === null) return t.skip('this user may not mount a file system')
+const first = mountSmallDisk()
+const second = mountSmallDisk()
+const needsDisk = { skip: first === null || second === null ? 'this user may not mount a file system' : false }
+
+t.test('a change that does not fit on the disk changes nothing, and the vault opens again', needsDisk, async t => {
+  const disk = first as SmallDisk
   const file = join(disk.folder, 'vault.db')
   const vault = openVault(t, file, { audited: true })
   const big = 'x'.repeat(60_000)
@@ -68,9 +70,8 @@ t.test('a change that does not fit on the disk changes nothing, and the vault op
   t.match(await again.get('A', 'dev', 'cli'), { value: 'swordfish' })
 })
 
-t.test('a new vault on a full disk is an error, and works when there is space', async t => {
-  const disk = mountSmallDisk(t)
-  if (disk === null) return t.skip('this user may not mount a file system')
+t.test('a new vault on a full disk is an error, and works when there is space', needsDisk, async t => {
+  const disk = second as SmallDisk
   const vault = openVault(t, join(disk.folder, 'vault.db'))
   disk.fill()
   await t.rejects(vault.set('A', 'swordfish', CLI), { code: 'SEV_STORE_FAILED', message: /vault\.db/ })

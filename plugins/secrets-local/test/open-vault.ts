@@ -53,6 +53,7 @@ export function openVault(t: Test, file: string, options: Partial<VaultOptions> 
     kek: { ref: 'local-master', version: 1 },
     history: 10,
     audited: false,
+    retention: { days: 365, rows: 100_000 },
     selectedBy: null,
     now: Date.now,
     ...options

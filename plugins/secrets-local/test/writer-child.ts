@@ -13,6 +13,7 @@ const vault = new LocalVault({
   kek: { ref: 'local-master', version: 1 },
   history: 10,
   audited: false,
+  retention: { days: 365, rows: 100_000 },
   selectedBy: null,
   now: Date.now
 })

@@ -116,10 +116,13 @@ export function rewrapHandler(secrets: Secrets): Handler<typeof rewrapOperation>
 }
 
 export function auditHandler(secrets: Secrets): Handler<typeof auditOperation> {
-  return async ({ name, limit }) => {
+  return async ({ name, limit, before }) => {
     const key = name === undefined ? undefined : keyOf(secrets, name).key
-    const rows = await vaultOf(secrets).audit(limit, key)
-    return { rows: rows.map(({ atMs, ...row }) => ({ at: new Date(atMs).toISOString(), ...row })) }
+    // One more row shows whether there is another page.
+    const found = await vaultOf(secrets).audit(limit + 1, key, before)
+    const rows = found.slice(0, limit)
+    const next = found.length > limit ? (rows.at(-1)?.id ?? null) : null
+    return { next, rows: rows.map(({ atMs, ...row }) => ({ at: new Date(atMs).toISOString(), ...row })) }
   }
 }
 

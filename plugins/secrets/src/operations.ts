@@ -200,11 +200,14 @@ export const auditOperation = defineOperation({
     'Reads and writes are recorded in the profiles prod and hard_cut, or with plugins.secrets-local.audit_log.',
   input: t.object({
     name: t.optional(secretName),
-    limit: t.integer({ default: 50, minimum: 1, maximum: 1_000, description: 'Maximum number of rows' })
+    limit: t.integer({ default: 50, minimum: 1, maximum: 1_000, description: 'Maximum number of rows' }),
+    before: t.optional(t.integer({ minimum: 1, description: 'Only older rows: the field next of the previous page' }))
   }),
   output: t.object({
+    next: t.nullable(t.integer({ description: 'Value of before for the next page; null on the last' })),
     rows: t.array(
       t.object({
+        id: t.integer(),
         at: t.string({ description: 'Time as ISO 8601' }),
         secret: t.string(),
         action: t.string(),

@@ -68,6 +68,20 @@ t.test('a plugin declares a secret, and a user stores it, reads it and replaces 
     await t.test(name, run)
 })
 
+t.test('the audit log is read in pages', async t => {
+  const { call } = await openWorld(t, { vault: { audit_log: true } })
+  for (let version = 1; version <= 5; version++) await call('secrets.set', { name: KEY, value: `sk-value-${version}` })
+  const details: string[] = []
+  let pages = 0
+  for (let before: number | null | undefined; before !== null; pages++) {
+    const { rows, next } = await call('secrets.audit', { limit: 2, name: KEY, ...(before && { before }) })
+    details.push(...rows.map((row: { detail: string }) => row.detail))
+    before = next
+  }
+  t.same(details, ['version 5', 'version 4', 'version 3', 'version 2', 'version 1'])
+  t.equal(pages, 3)
+})
+
 t.test('a profile has a separate value until it is removed', async t => {
   const { run, home } = await openWorld(t)
   await run('secrets set', { name: KEY }, 'sk-canonical-1')
