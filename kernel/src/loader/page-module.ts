@@ -4,7 +4,7 @@ import type { BuildOptions, BuildResult } from 'esbuild'
 import { loaderErrors } from './errors.ts'
 
 /** Limit of a page module. The host keeps loaded modules in memory, and computes a hash of each in one turn. */
-export const MAX_PAGE_BYTES = 4 * 1024 * 1024
+const MAX_PAGE_BYTES = 4 * 1024 * 1024
 
 /** Page module to compile. Paths are absolute. */
 export interface PageRequest {

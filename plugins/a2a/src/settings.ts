@@ -1,4 +1,4 @@
-import { type Infer, t } from '@svc/plugin-sdk'
+import { t } from '@svc/plugin-sdk'
 
 export const settings = t.object({
   consumer_id: t.optional(
@@ -28,5 +28,3 @@ export const settings = t.object({
     description: 'Days after which acknowledged durable messages are deleted.'
   })
 })
-
-export type Settings = Infer<typeof settings>

@@ -8,7 +8,7 @@ const { BRW_ADDRESS, BRW_NAVIGATION, BRW_PAGE_LIMIT, BRW_NOT_INSTALLED, BRW_NOT_
 const errors = { BRW_CLOSED, BRW_PAGE_UNKNOWN, BRW_TIMEOUT }
 
 /** Scope of the tools: a page can reach everything that this machine can reach. */
-export const BROWSER_SCOPE = 'browser.use'
+const BROWSER_SCOPE = 'browser.use'
 const TIMEOUT_MS = 660_000
 
 const page = t.string({ minLength: 1, maxLength: 64, description: 'Id of a page that svc_browser_open returned.' })

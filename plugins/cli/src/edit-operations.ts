@@ -28,7 +28,7 @@ const edit = {
 }
 const dryRun = t.boolean({ default: false, description: 'Only print the planned changes' })
 
-export const changeReport = t.object({
+const changeReport = t.object({
   applied: t.boolean(),
   generation: t.integer(),
   add: t.array(t.string()),

@@ -10,7 +10,7 @@ const ADMIN = ['kernel.admin']
 
 const { KRN_PLUGIN_UNKNOWN, CLI_NO_DAEMON } = adminErrors.specs
 
-export const pluginReport = t.object({
+const pluginReport = t.object({
   name: t.string(),
   version: t.string(),
   summary: t.string(),

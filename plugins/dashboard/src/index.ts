@@ -2,5 +2,4 @@
 
 export { ModuleFiles } from './files/module-files.ts'
 export { SignInCodes } from './session/codes.ts'
-export { mayCall } from './session/roles.ts'
 export { newSessionState, Sessions } from './session/sessions.ts'

@@ -1,4 +1,4 @@
-import { type Infer, t } from '@svc/plugin-sdk'
+import { t } from '@svc/plugin-sdk'
 
 export const settings = t.object({
   read_only: t.boolean({
@@ -27,5 +27,3 @@ export const settings = t.object({
     description: 'Hours after sign-in after which a session ends in any case.'
   })
 })
-
-export type Settings = Infer<typeof settings>

@@ -3,10 +3,10 @@ import { type Infer, t } from '@svc/plugin-sdk'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import { errors } from './errors.ts'
 
-export const OUTPUT_MODES = ['strict_json', 'jsonl_records', 'tool_args_json'] as const
+const OUTPUT_MODES = ['strict_json', 'jsonl_records', 'tool_args_json'] as const
 export type OutputMode = (typeof OUTPUT_MODES)[number]
 
-export const completionRequest = t.object({
+const completionRequest = t.object({
   prompt: t.string({ minLength: 1, description: 'Text to continue. Names of special tokens become those tokens.' }),
   max_tokens: t.integer({ default: 256, minimum: 1, maximum: 1_000_000, description: 'Maximum of generated tokens.' }),
   temperature: t.number({
@@ -59,7 +59,7 @@ export function readRequest(bytes: Uint8Array): CompletionRequest {
   return request
 }
 
-export function invalid(message: string): Error {
+function invalid(message: string): Error {
   return errors.create('EXE_REQUEST_INVALID', message, {
     hint: 'The README of the plugin execution-api lists the fields.'
   })

@@ -1,4 +1,4 @@
-import { type Infer, t } from '@svc/plugin-sdk'
+import { t } from '@svc/plugin-sdk'
 
 export const settings = t.object({
   model: t.optional(
@@ -26,5 +26,3 @@ export const settings = t.object({
     description: 'Time limit of one request, including its wait and all attempts.'
   })
 })
-
-export type Settings = Infer<typeof settings>

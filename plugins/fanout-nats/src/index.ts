@@ -1,2 +1,2 @@
 export { connectOptions } from './connect-options.ts'
-export { NatsFanout, type NatsFanoutOptions } from './nats-fanout.ts'
+export { NatsFanout } from './nats-fanout.ts'

@@ -1,5 +1,5 @@
 /** Maximum number of blocks; the least recently used ones are dropped. */
-export const MAX_BLOCKS = 200_000
+const MAX_BLOCKS = 200_000
 /** Maximum number of residencies of a block; the least recently used one is replaced. */
 const MAX_RESIDENCIES = 3
 

@@ -8,7 +8,7 @@ const NAME = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
  * Returns the base URL of a server without a trailing slash and without `/v1`, which the routes contain. `at`: setting
  * or source of the server. Throws `IRT_SERVER_INVALID`; no message contains the password of a URL.
  */
-export function baseUrl(text: string, at: string): string {
+function baseUrl(text: string, at: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const hint = 'write it as http://HOST:PORT'
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {

@@ -17,9 +17,9 @@ import {
 } from './toolsets.ts'
 
 /** Names of the tools by which a model finds and adds tools. Every client receives them. */
-export const LIST_TOOLSETS = 'svc_list_toolsets'
-export const ENABLE_TOOLSET = 'svc_enable_toolset'
-export const DESCRIBE_TOOL = 'svc_describe_tool'
+const LIST_TOOLSETS = 'svc_list_toolsets'
+const ENABLE_TOOLSET = 'svc_enable_toolset'
+const DESCRIBE_TOOL = 'svc_describe_tool'
 
 interface Definition {
   readonly name: string

@@ -164,7 +164,7 @@ export class NodeRegistry {
 }
 
 /** Returns a node as the wire has it: the record with what the server decides. */
-export function wireRecord(node: StoredNode): NodeRecord {
+function wireRecord(node: StoredNode): NodeRecord {
   return { ...parse(node), ...decidedFields(node) }
 }
 

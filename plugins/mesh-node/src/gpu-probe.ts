@@ -16,7 +16,7 @@ const REPORT = ['-q', '-d', 'COMPUTE']
 /** Runs a program and returns its standard output. Rejects if the program is missing, fails or exceeds the limit. */
 export type RunProgram = (program: string, args: readonly string[], signal: AbortSignal) => Promise<string>
 
-export const runProgram: RunProgram = async (program, args, signal) => {
+const runProgram: RunProgram = async (program, args, signal) => {
   const { stdout } = await execute(program, [...args], { timeout: TIMEOUT_MS, windowsHide: true, signal })
   return stdout
 }

@@ -2,7 +2,7 @@ import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 import { meshNodeErrors } from './errors.ts'
 
 /** Maximum characters of an answer's body in an error. */
-export const MAX_ERROR_BODY = 240
+const MAX_ERROR_BODY = 240
 
 /** Answer of a control plane with a status outside 2xx. */
 export interface HttpStatus {

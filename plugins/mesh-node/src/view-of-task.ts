@@ -37,7 +37,7 @@ export function viewTaskOf(task: TaskView): ViewTask | null {
   }
 }
 
-export function isOpen(kind: string): kind is OpenStatus {
+function isOpen(kind: string): kind is OpenStatus {
   return OPEN_STATUSES.includes(kind as OpenStatus)
 }
 

@@ -5,7 +5,7 @@ import type { MetricHistory } from './metric-history.ts'
 import type { RequestCounter } from './request-counter.ts'
 
 /** Milliseconds between two points. */
-export const SAMPLE_MS = 10_000
+const SAMPLE_MS = 10_000
 /** Maximum milliseconds that the metrics of a plugin may take. */
 const RENDER_MS = 2_000
 const NANOSECONDS_PER_MS = 1e6

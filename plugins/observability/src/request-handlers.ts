@@ -96,7 +96,7 @@ function noteOf(isLive: boolean, steps: number, statements: number, omitted: num
   )
 }
 
-export function shownRequest({ time, ms, ...record }: AccessRecord) {
+function shownRequest({ time, ms, ...record }: AccessRecord) {
   return { ...record, time: new Date(time).toISOString(), ms: Math.round(ms * 10) / 10 }
 }
 

@@ -16,7 +16,7 @@ export interface TraceSpan extends SpanRecord {
  * and children in the order of their start. Undefined if no span has the id. If a request id has several traces,
  * returns the newest.
  */
-export function traceOf(spans: SlotRing<StoredSpan>, id: string): readonly TraceSpan[] | undefined {
+function traceOf(spans: SlotRing<StoredSpan>, id: string): readonly TraceSpan[] | undefined {
   const stored = spans.items()
   const found = stored.findLast(
     span => traceIdOf(span.traceRoot) === id || requestIdOf(span.requestName) === id || spanIdOf(span.spanNumber) === id

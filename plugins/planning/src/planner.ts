@@ -230,7 +230,7 @@ export class Planner {
  * Returns the steps of the next version, without a model. Completed steps stay, all others become pending, and the
  * failed step's description gets its error. Added steps come last, but before a final verifying step.
  */
-export function revise(
+function revise(
   old: readonly PlanNode[],
   added: readonly string[],
   failure: { readonly node: string; readonly reason: string } | null

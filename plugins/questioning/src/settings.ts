@@ -1,4 +1,4 @@
-import { type Infer, t } from '@svc/plugin-sdk'
+import { t } from '@svc/plugin-sdk'
 import { POLICY } from './policy.ts'
 
 export const settings = t.object({
@@ -26,5 +26,3 @@ export const settings = t.object({
     description: 'Document of the questioning policy that is indexed by default, relative to the project.'
   })
 })
-
-export type Settings = Infer<typeof settings>

@@ -1,5 +1,5 @@
 /** Maximum nesting of an envelope. */
-export const MAX_DEPTH = 32
+const MAX_DEPTH = 32
 
 /** Maximum size of an envelope as JSON, in bytes. */
 export const MAX_ENVELOPE_BYTES = 131_072

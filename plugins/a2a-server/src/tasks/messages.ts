@@ -6,7 +6,7 @@ export interface TaskRef {
   readonly context: string
 }
 
-export function textPart(text: string): Part {
+function textPart(text: string): Part {
   return { content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: 'text/plain' }
 }
 

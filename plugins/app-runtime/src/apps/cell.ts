@@ -40,7 +40,7 @@ export function cellParameter(column: TableColumn, json: unknown): SqlParameter 
 }
 
 /** Converts JSON of a client to a value of the language. Throws a `Mismatch`. */
-export function cellValue(column: TableColumn, json: unknown): Value {
+function cellValue(column: TableColumn, json: unknown): Value {
   const isInt = column.kind === 'int' || column.kind === 'id'
   return column.document.decode(isInt && typeof json === 'string' && DIGITS.test(json) ? intOf(json) : json)
 }

@@ -10,7 +10,7 @@ const name = (description: string, maxLength = 2_048) => t.optional(t.string({ m
 const files = (description: string) =>
   t.array(t.string({ minLength: 1, maxLength: 4_096 }), { default: [], maxItems: 100, description })
 
-export const historyEntry = t.object({
+const historyEntry = t.object({
   id: t.string(),
   role: t.enum(['user', 'assistant', 'system', 'tool']),
   content: t.string(),

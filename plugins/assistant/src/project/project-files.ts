@@ -63,7 +63,7 @@ async function readText(path: string, file: string, maxBytes: number): Promise<F
 }
 
 /** Decodes UTF-8; null if the bytes are not text. If `isCut`, drops an incomplete character at the end. */
-export function decoded(bytes: Uint8Array, isCut: boolean): string | null {
+function decoded(bytes: Uint8Array, isCut: boolean): string | null {
   if (bytes.subarray(0, PROBE_BYTES).includes(0)) return null
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut })

@@ -54,7 +54,7 @@ function hashOf(script: string): string {
  * `failed { message }`. Messages from the page: `result { id, output }`, `event { id, event }`, `output { id, output }`,
  * `error { id, error }`, `close`.
  */
-export const FRAME_CLIENT = `(() => {
+const FRAME_CLIENT = `(() => {
   'use strict'
   let mount, started, dispose, port, count = 0
   const running = new Map()

@@ -4,7 +4,7 @@ import { dashboardErrors } from '../errors.ts'
 import type { Session, Sessions } from './sessions.ts'
 
 /** Header with the half of the sign-in that only pages of this origin can read. */
-export const TOKEN_HEADER = 'x-svc-token'
+const TOKEN_HEADER = 'x-svc-token'
 
 /** Maximum number of cookies of the console's name that are tried. */
 const MAX_COOKIES = 8

@@ -7,7 +7,7 @@ import { isRole } from './roles.ts'
 import { digestOf, matches, newId, newSecret, parsePair } from './secrets.ts'
 
 /** How long a sign-in code can be used. */
-export const CODE_TTL_MS = 60_000
+const CODE_TTL_MS = 60_000
 /** Age after which any file in the folder is removed, such as one that a crash left. */
 const STALE_MS = 10 * CODE_TTL_MS
 

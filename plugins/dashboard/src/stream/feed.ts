@@ -6,7 +6,7 @@ import { checkMayCall, principalOf, SURFACE } from '../session/roles.ts'
 import type { Subscriber } from './subscriber.ts'
 
 /** Maximum size of the data in one frame. */
-export const MAX_FRAME_BYTES = 262_144
+const MAX_FRAME_BYTES = 262_144
 /** Maximum number of rows in one frame. */
 export const MAX_FRAME_ROWS = 1_000
 /** Time limit of one read. */

@@ -112,7 +112,7 @@ function parseJson(text: string): { ok: true; value: unknown } | { ok: false; pr
   }
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -6,7 +6,7 @@ import { method, tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
 
-export const spawnAgent = defineOperation({
+const spawnAgent = defineOperation({
   id: 'orchestrator.spawnAgent',
   summary: 'Create an agent with a queue',
   input: t.object({
@@ -63,7 +63,7 @@ function optionalNumber(id: number | string | null | undefined): number | undefi
   return id === undefined || id === null ? undefined : numberOf(id)
 }
 
-export const retireAgent = defineOperation({
+const retireAgent = defineOperation({
   id: 'orchestrator.retireAgent',
   summary: 'Retire an agent and return its tasks',
   input: t.object({ agent_id: agentId }),
@@ -97,7 +97,7 @@ function retireAgentHandler(dependencies: Dependencies): Handler<typeof retireAg
   }
 }
 
-export const pauseAgent = defineOperation({
+const pauseAgent = defineOperation({
   id: 'orchestrator.pauseAgent',
   summary: 'Pause an agent: it starts no new tasks',
   input: t.object({ agent_id: agentId }),
@@ -123,7 +123,7 @@ function pauseAgentHandler(dependencies: Dependencies): Handler<typeof pauseAgen
   }
 }
 
-export const resumeAgent = defineOperation({
+const resumeAgent = defineOperation({
   id: 'orchestrator.resumeAgent',
   summary: 'Resume a paused agent',
   input: t.object({ agent_id: agentId }),
@@ -149,7 +149,7 @@ function resumeAgentHandler(dependencies: Dependencies): Handler<typeof resumeAg
   }
 }
 
-export const drainAgent = defineOperation({
+const drainAgent = defineOperation({
   id: 'orchestrator.drainAgent',
   summary: "Empty an agent's queue; its current task continues",
   input: t.object({ agent_id: agentId }),
@@ -173,7 +173,7 @@ function drainAgentHandler(dependencies: Dependencies): Handler<typeof drainAgen
   }
 }
 
-export const rebalance = defineOperation({
+const rebalance = defineOperation({
   id: 'orchestrator.rebalance',
   summary: 'Rebalance queued tasks over the agents',
   input: t.object({}),
@@ -226,7 +226,7 @@ function mapAgentSessionHandler({ orchestrator }: Dependencies): Handler<typeof 
   }
 }
 
-export const heartbeat = defineOperation({
+const heartbeat = defineOperation({
   id: 'orchestrator.heartbeat',
   summary: 'Report that an agent is alive, and its activity',
   input: t.object({ agent_id: agentId, activity: t.optional(activity) }),

@@ -14,7 +14,7 @@ const input = t.object({ agent_id: agentId })
 /** Maximum events of an agent that are listed. */
 const MAX_EVENTS = 200
 
-export const agentRecord = defineOperation({
+const agentRecord = defineOperation({
   id: 'orchestrator.agents.record',
   summary: 'Show an agent with its load, trust and spending',
   input,
@@ -35,7 +35,7 @@ function agentRecordHandler({ local, tasks }: Dependencies): Handler<typeof agen
   }
 }
 
-export const agentEventList = defineOperation({
+const agentEventList = defineOperation({
   id: 'orchestrator.agents.events',
   summary: 'List the last events of an agent, oldest first',
   input,

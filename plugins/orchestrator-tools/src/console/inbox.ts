@@ -19,7 +19,7 @@ const MAX_ITEMS = 75
 const MAX_FAILURES = 25
 const MAX_BODY = 400
 
-export const inbox = defineOperation({
+const inbox = defineOperation({
   id: 'orchestrator.inbox',
   summary: 'List approvals, doubts, failed tasks and questions that wait for a user',
   input: t.object({}),
@@ -158,7 +158,7 @@ function questionItem(question: OpenQuestion, orchestrator: Orchestrator): Inbox
   ]
 }
 
-export const search = defineOperation({
+const search = defineOperation({
   id: 'orchestrator.search',
   summary: 'Search tasks and agents by label, name or text',
   input: dashboardSearchInput,

@@ -21,7 +21,7 @@ const MAX_NOTE = 1_000
 /** Maximum files and dependencies of a task that are listed. */
 const MAX_LISTED = 200
 
-export const taskRecord = defineOperation({
+const taskRecord = defineOperation({
   id: 'orchestrator.tasks.record',
   summary: 'Show a task with its position, routing and waiting time',
   input,
@@ -109,7 +109,7 @@ function endingOf(trace: TaskExplanation['trace'] | undefined): string {
   return detail === 'cancelled' ? 'a user or an agent cancelled it' : detail.replace(/^cancelled: /, '')
 }
 
-export const taskTimeline = defineOperation({
+const taskTimeline = defineOperation({
   id: 'orchestrator.tasks.timeline',
   summary: 'Show when a task waited and was worked on',
   input,
@@ -136,7 +136,7 @@ function taskTimelineHandler({ tasks, local }: Dependencies): Handler<typeof tas
   }
 }
 
-export const taskEvents = defineOperation({
+const taskEvents = defineOperation({
   id: 'orchestrator.tasks.events',
   summary: 'List the last events of a task, oldest first',
   input,
@@ -160,7 +160,7 @@ function taskEventsHandler({ tasks, local }: Dependencies): Handler<typeof taskE
   }
 }
 
-export const queues = defineOperation({
+const queues = defineOperation({
   id: 'orchestrator.queues',
   summary: 'List the next tasks of each agent in the order in which they start',
   input: t.object({
@@ -196,7 +196,7 @@ function queuesHandler({ feeds }: Dependencies): Handler<typeof queues> {
 
 const stateCount = t.object({ state: t.enum(TASK_STATES), tasks: t.integer() })
 
-export const summary = defineOperation({
+const summary = defineOperation({
   id: 'orchestrator.summary',
   summary: 'Show the number of tasks by state, and what waits for a user',
   input: t.object({}),

@@ -9,7 +9,7 @@ import { tool } from '../tool.ts'
 const errors = orchestrationErrors.specs
 const path = filePath('Path relative to the repository.')
 
-export const claimFile = defineOperation({
+const claimFile = defineOperation({
   id: 'orchestrator.claimFile',
   summary: 'Make an agent the owner of a file',
   input: t.object({ agent_id: agentId, path }),

@@ -9,7 +9,7 @@ import { assertSpeaksFor, busOf } from './questions.ts'
 
 const { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
 
-export const broadcast = defineOperation({
+const broadcast = defineOperation({
   id: 'orchestrator.broadcast',
   summary: 'Broadcast a message to every other agent',
   input: t.object({

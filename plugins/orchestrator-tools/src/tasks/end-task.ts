@@ -11,7 +11,7 @@ const view = { text: 'message' }
 const answer = 'message'
 const message = t.object({ message: resultText })
 
-export const completeTask = defineOperation({
+const completeTask = defineOperation({
   id: 'orchestrator.completeTask',
   summary: 'Complete a task with evidence; its gates may send it back',
   input: t.object({
@@ -58,7 +58,7 @@ function completeTaskHandler(dependencies: Dependencies): Handler<typeof complet
   }
 }
 
-export const failTask = defineOperation({
+const failTask = defineOperation({
   id: 'orchestrator.failTask',
   summary: 'Fail a task with a reason',
   input: t.object({
@@ -87,7 +87,7 @@ function failTaskHandler(dependencies: Dependencies): Handler<typeof failTask> {
     })
 }
 
-export const cancelTask = defineOperation({
+const cancelTask = defineOperation({
   id: 'orchestrator.cancelTask',
   summary: 'Cancel a task, queued or in progress',
   input: t.object({ task_id: taskReference }),
@@ -164,7 +164,7 @@ function approveTaskHandler(dependencies: Dependencies): Handler<typeof approveT
     })
 }
 
-export const doubtTask = defineOperation({
+const doubtTask = defineOperation({
   id: 'orchestrator.doubtTask',
   summary: 'Flag a task or its result as doubtful until a human resolves it',
   input: t.object({
@@ -194,7 +194,7 @@ function doubtTaskHandler(dependencies: Dependencies): Handler<typeof doubtTask>
   }
 }
 
-export const resolveDoubt = defineOperation({
+const resolveDoubt = defineOperation({
   id: 'orchestrator.resolveDoubt',
   summary: 'Resolve a doubt: the task continues, or counts as complete',
   input: t.object({

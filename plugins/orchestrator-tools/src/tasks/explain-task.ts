@@ -14,7 +14,7 @@ import { taskReference } from '../fields.ts'
 import { tool } from '../tool.ts'
 import { foundAnywhere, holderFields, holderOf } from './holder.ts'
 
-export const explainTask = defineOperation({
+const explainTask = defineOperation({
   id: 'orchestrator.explainTask',
   summary: 'Explain the routing and the gates of a task',
   input: t.object({ task_id: taskReference }),

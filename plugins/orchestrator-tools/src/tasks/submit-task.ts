@@ -20,7 +20,7 @@ import { protocolFields, protocolRequest } from './protocol-request.ts'
 const text = (maxLength: number, description?: string) =>
   t.optional(t.string({ minLength: 1, maxLength, ...(description === undefined ? {} : { description }) }))
 
-export const submitTask = defineOperation({
+const submitTask = defineOperation({
   id: 'orchestrator.submitTask',
   summary: "Submit a task to the fittest agent's queue",
   input: t.object({

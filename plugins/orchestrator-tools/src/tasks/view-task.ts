@@ -25,7 +25,7 @@ const STATUSES: readonly TaskStatusKind[] = [
   'Doubted'
 ]
 
-export const taskStatus = defineOperation({
+const taskStatus = defineOperation({
   id: 'orchestrator.taskStatus',
   summary: 'Show the state of a task',
   input: t.object({ task_id: taskReference }),
@@ -86,7 +86,7 @@ const taskRow = t.object(
   { additionalProperties: true }
 )
 
-export const showTask = defineOperation({
+const showTask = defineOperation({
   id: 'orchestrator.showTask',
   summary: 'Show all details of a task',
   input: t.object({ task_id: taskReference }),

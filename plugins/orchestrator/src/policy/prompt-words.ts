@@ -43,7 +43,7 @@ export function promptWords(text: string): PromptWord[] {
 }
 
 /** Maps look-alike letters to one form: compatibility forms, case, and other alphabets. */
-export function fold(text: string): string {
+function fold(text: string): string {
   const lower = text.toLowerCase()
   // Fast path for plain words.
   if (/^[\w']+$/.test(lower)) return lower

@@ -28,7 +28,7 @@ const TOKENS_PER_FILE = 200
 const NOTHING: readonly string[] = Object.freeze([])
 
 /** Throws `ORC_DISABLED` or `ORC_STOPPED` if the orchestrator accepts no work. */
-export function assertOpen(world: World): void {
+function assertOpen(world: World): void {
   if (!world.deps.settings().enabled)
     throw orchestrationErrors.create('ORC_DISABLED', 'Orchestrator is disabled: [orchestrator] enabled is false', {
       hint: 'set it to true, or set SVC_ORCHESTRATOR_ENABLED=true'

@@ -268,7 +268,7 @@ export function noDatabase(): Error {
   })
 }
 
-export async function nodesOf(database: Queries, session: string, version: number): Promise<readonly PlanNode[]> {
+async function nodesOf(database: Queries, session: string, version: number): Promise<readonly PlanNode[]> {
   const result = await database.query(
     'SELECT * FROM plan_nodes WHERE plan_session_id = ? AND version = ? ORDER BY rowid',
     [session, version]

@@ -26,7 +26,7 @@ export function injectedText(envelope: ContextEnvelope, key: string, maxTokens: 
   return cut(promptText(envelope, key), limit)
 }
 
-export function isOutdated(envelope: ContextEnvelope, now: number): boolean {
+function isOutdated(envelope: ContextEnvelope, now: number): boolean {
   const { created_at_unix_ms: created, expires_at_unix_ms: expires, stale_after_ms: staleAfter } = envelope
   return (expires !== undefined && expires < now) || (staleAfter !== undefined && created + staleAfter < now)
 }

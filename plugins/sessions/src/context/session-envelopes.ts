@@ -165,6 +165,6 @@ export class SessionEnvelopes implements SessionContext {
   }
 }
 
-export function keyOf(session: string): string {
+function keyOf(session: string): string {
   return `context_envelope:${session}`
 }

@@ -33,7 +33,7 @@ export interface BodyFailure {
 }
 
 /** Returns the response for a failed recording; null for an internal failure. `path` is the path from the request. */
-export function failureOf(error: unknown, path: string): BodyFailure | null {
+function failureOf(error: unknown, path: string): BodyFailure | null {
   if (!isSvcError(error)) return null
   const { message } = error
   switch (error.code) {

@@ -117,7 +117,7 @@ function turn(
 }
 
 /** Returns the elements of a list or JSON array, the characters of a str, or the pairs of a record. */
-export function elements(value: Value, at: number): Iterable<Value> {
+function elements(value: Value, at: number): Iterable<Value> {
   if (isList(value) || typeof value === 'string') return value
   if (isRecord(value)) return Array.from(value, ([key, each]) => new Tuple([key, each]))
   if (value instanceof Json && Array.isArray(value.data)) return value.data.map(each => jsonValue(each, value.isBody))

@@ -18,7 +18,7 @@ interface FieldsProps {
 }
 
 /** Text of a field that takes JSON and has none: a form with one is not sent. */
-export class NotJson {
+class NotJson {
   readonly text: string
   readonly reason: string
 

@@ -231,7 +231,7 @@ function Gone({ onClose }: { readonly onClose: () => void }) {
 }
 
 /** Unified difference with coloured lines. */
-export function Diff({ text }: { readonly text: string }) {
+function Diff({ text }: { readonly text: string }) {
   if (text === '') return <p class="dim">No difference.</p>
   return (
     <pre class="diff card">
