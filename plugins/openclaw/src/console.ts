@@ -4,7 +4,8 @@ import {
   dashboardActions,
   dashboardCards,
   dashboardInbox,
-  dashboardPages
+  dashboardPages,
+  type TableView
 } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { SKILL_PAGE } from './handlers/skills.ts'
@@ -42,6 +43,17 @@ const sidecarColumns: readonly Column[] = [
   { field: 'state_file', title: 'State file', format: 'code' },
   { field: 'disabled', title: 'Disabled by a setting', format: 'boolean' }
 ]
+
+const approvals: TableView = {
+  kind: 'table',
+  operation: 'skills.approvals',
+  rows: 'approvals',
+  key: 'slug',
+  of: SKILL,
+  columns: skillColumns.slice(0, 4),
+  open: { page: SKILL_PAGE, params: { slug: { from: 'row', name: 'slug' } } },
+  empty: 'No skill waits for an approval.'
+}
 
 const page: DashboardPage = {
   path: PAGE,
@@ -219,8 +231,14 @@ export function contributeConsole(ctx: Pick<PluginContext, 'contribute'>): void 
   ctx.contribute(dashboardCards, {
     title: 'Skills gateway',
     order: 85,
-    size: 's',
+    size: 'm',
     link: { page: PAGE },
-    view: { kind: 'record', operation: 'skills.sidecarStatus', columns: sidecarColumns.slice(0, 3) }
+    view: {
+      kind: 'stack',
+      items: [
+        { view: { kind: 'record', operation: 'skills.sidecarStatus', columns: sidecarColumns.slice(0, 3) } },
+        { title: 'Waiting for approval', view: approvals }
+      ]
+    }
   })
 }

@@ -59,9 +59,9 @@ export async function search(
   }
 }
 
-const CHECK_FILE = 'last-check.json'
+export const CHECK_FILE = 'last-check.json'
 /** A separate file, so that a check at the same time does not lose what the user ignores. */
-const IGNORED_FILE = 'ignored.json'
+export const IGNORED_FILE = 'ignored.json'
 
 /** Returns the last check; null if there was none, or if its file is damaged. */
 export async function readLastCheck(home: string): Promise<LastCheck | null> {
@@ -85,7 +85,8 @@ export async function writeIgnored(home: string, tag: string): Promise<void> {
   await writeFields(home, IGNORED_FILE, { tag })
 }
 
-async function readFields(home: string, name: string): Promise<Readonly<Record<string, unknown>>> {
+/** Returns the fields of a JSON file of the toolchain folder; none if it is missing or damaged. */
+export async function readFields(home: string, name: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     const value: unknown = JSON.parse(await readFile(join(home, name), 'utf8'))
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -94,7 +95,8 @@ async function readFields(home: string, name: string): Promise<Readonly<Record<s
   }
 }
 
-async function writeFields(home: string, name: string, value: object): Promise<void> {
+/** Replaces a file at once. Throws errors of the file system. */
+export async function writeFields(home: string, name: string, value: object): Promise<void> {
   await mkdir(home, { recursive: true })
   const file = join(home, name)
   const part = `${file}.${randomUUID()}`

@@ -3,7 +3,8 @@ import { errorMessage, type Handler, type Infer, type Logger } from '@svc/plugin
 import { type LastCheck, readLastCheck, search, writeIgnored, writeLastCheck } from './check.ts'
 import { isBreaking, isNewer } from './choose.ts'
 import { updateErrors } from './errors.ts'
-import type { updatesCheck, updatesIgnore, updatesInbox, updatesStatus } from './operations.ts'
+import { clearFailure, recordFailure } from './failure.ts'
+import type { updatesCheck, updatesIgnore, updatesStatus } from './operations.ts'
 import type { Settings } from './settings.ts'
 import { targetTriple } from './target.ts'
 import type { Toolchain } from './toolchain.ts'
@@ -35,7 +36,10 @@ async function check({ settings, toolchain, current, changed }: Dependencies, si
   const { source, release } = await search(settings(), {}, current, signal)
   const { tag, version } = release
   const found = { checked_at: Date.now(), source: source.description, tag, version }
-  const result = await stored(toolchain, home => writeLastCheck(home, found))
+  const result = await stored(toolchain, async home => {
+    await clearFailure(home, 'check')
+    return await writeLastCheck(home, found)
+  })
   changed()
   return result
 }
@@ -45,28 +49,6 @@ export function ignoreHandler({ toolchain, changed }: Dependencies): Handler<typ
     await stored(toolchain, home => writeIgnored(home, tag))
     changed()
     return { ignored: tag }
-  }
-}
-
-export function inboxHandler({ toolchain, current }: Dependencies): Handler<typeof updatesInbox> {
-  return async () => {
-    const last = await readLastCheck(toolchain.home)
-    if (last === null || !isNewer(last.version, current) || last.ignored === last.tag) return { items: [] }
-    const breaking = isBreaking(current, last.version)
-    const command = `svc upgrade --apply${breaking ? ' --allow-breaking' : ''}`
-    return {
-      items: [
-        {
-          id: last.tag,
-          kind: 'signal',
-          title: `svc ${last.version} is available`,
-          body: `This is svc ${current}.${breaking ? ' The new version has another major number and may need changes.' : ''} Install it with: ${command}`,
-          since: last.checked_at,
-          link: '/ui/p/updates/updates',
-          answers: [{ label: 'Ignore this version', operation: 'updates.ignore', input: { tag: last.tag } }]
-        }
-      ]
-    }
   }
 }
 
@@ -93,7 +75,8 @@ async function statusOf({ settings, toolchain, current }: Dependencies, last: La
   }
 }
 
-async function stored<A>({ home }: Toolchain, write: (home: string) => Promise<A>): Promise<A> {
+/** Writes to the toolchain folder. Throws `UPD_INSTALL_FAILED`. */
+export async function stored<A>({ home }: Toolchain, write: (home: string) => Promise<A>): Promise<A> {
   try {
     return await write(home)
   } catch (cause) {
@@ -118,8 +101,11 @@ export async function checkRepeatedly(
     const due = Math.max(last?.checked_at ?? 0, triedAt) + hours * HOUR_MS
     if (Date.now() >= due) {
       triedAt = Date.now()
-      await check(dependencies, signal).catch(error => {
-        if (!signal.aborted) log.warn('cannot check for a new version', { reason: errorMessage(error) })
+      await check(dependencies, signal).catch(async error => {
+        if (signal.aborted) return
+        log.warn('cannot check for a new version', { reason: errorMessage(error) })
+        await recordFailure(dependencies.toolchain.home, 'check', error)
+        dependencies.changed()
       })
     }
     await delay(LOOK_MS, undefined, { signal }).catch(() => undefined)

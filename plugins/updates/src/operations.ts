@@ -66,9 +66,19 @@ export const updatesIgnore = defineOperation({
   expose: { http: { method: 'POST', path: '/api/updates/ignore' }, rpc: true }
 })
 
+export const updatesDismiss = defineOperation({
+  id: 'updates.dismiss',
+  summary: 'Remove a failed update from the inbox',
+  input: t.object({}),
+  output: t.object({ dismissed: t.boolean({ description: 'False if there was none.' }) }),
+  errors: { UPD_INSTALL_FAILED },
+  effect: 'write',
+  expose: { rpc: true }
+})
+
 export const updatesInbox = defineOperation({
   id: 'updates.inbox',
-  summary: 'List new versions that wait for a decision',
+  summary: 'List new versions and failed updates that wait for a decision',
   input: t.object({}),
   output: dashboardInboxOutput,
   effect: 'read',
@@ -76,4 +86,4 @@ export const updatesInbox = defineOperation({
   expose: { rpc: true }
 })
 
-export const operations = [updatesStatus, updatesCheck, updatesIgnore, updatesInbox]
+export const operations = [updatesStatus, updatesCheck, updatesIgnore, updatesDismiss, updatesInbox]

@@ -5,9 +5,20 @@ import { definePlugin } from '@svc/plugin-sdk'
 import { upgradeCommand } from './command.ts'
 import { contributeConsole } from './console.ts'
 import type { Dependencies } from './handlers.ts'
-import { operations, UPDATES_TOPIC, updatesCheck, updatesIgnore, updatesInbox, updatesStatus } from './operations.ts'
+import {
+  operations,
+  UPDATES_TOPIC,
+  updatesCheck,
+  updatesDismiss,
+  updatesIgnore,
+  updatesInbox,
+  updatesStatus
+} from './operations.ts'
 import { settings } from './settings.ts'
 import { Toolchain } from './toolchain.ts'
+
+/** Interval in which changes of other processes are looked for. */
+const LOOK_MS = 5_000
 
 export default definePlugin({
   name: 'updates',
@@ -27,10 +38,22 @@ export default definePlugin({
     }
     // Loaded on first use, since they need large libraries.
     const handlers = () => import('./handlers.ts')
+    const inbox = () => import('./inbox.ts')
     ctx.implement(updatesStatus, async (input, call) => (await handlers()).statusHandler(dependencies)(input, call))
     ctx.implement(updatesCheck, async (input, call) => (await handlers()).checkHandler(dependencies)(input, call))
     ctx.implement(updatesIgnore, async (input, call) => (await handlers()).ignoreHandler(dependencies)(input, call))
-    ctx.implement(updatesInbox, async (input, call) => (await handlers()).inboxHandler(dependencies)(input, call))
+    ctx.implement(updatesInbox, async (input, call) => (await inbox()).inboxHandler(dependencies)(input, call))
+    ctx.implement(updatesDismiss, async (input, call) => (await inbox()).dismissHandler(dependencies)(input, call))
+    // svc upgrade changes the folder: an open console notices it.
+    let stamp = ''
+    const timer = setInterval(async () => {
+      if (!kernel.topics.watched(UPDATES_TOPIC)) return
+      const { stampOf } = await import('./failure.ts')
+      const before = stamp
+      stamp = await stampOf(toolchain.home)
+      if (stamp !== before) ctx.changed(UPDATES_TOPIC)
+    }, LOOK_MS).unref()
+    ctx.effect('changes of other processes', () => clearInterval(timer))
     ctx.command(upgradeCommand.command, async (input, io) => {
       const { runUpgrade } = await import('./upgrade.ts')
       return runUpgrade({ ...dependencies, log: ctx.log })(input, io)

@@ -5,6 +5,7 @@ import { type Found, search, writeLastCheck } from './check.ts'
 import { chooseAssets, isNewer } from './choose.ts'
 import type { upgradeInput } from './command.ts'
 import { updateErrors } from './errors.ts'
+import { clearFailure, recordFailure } from './failure.ts'
 import { install, rollBack } from './install.ts'
 import type { Settings } from './settings.ts'
 import { reportSource, rollBackSource, type SourceOptions, updateSource } from './source-mode.ts'
@@ -42,8 +43,7 @@ export function runUpgrade(services: UpgradeServices): CommandHandler {
   return async (given, io) => {
     const options = given as unknown as Input
     refuseConflicts(options)
-    const { report, lines } =
-      options.source === 'repo' ? await sourceMode(services, options, io) : await releaseMode(services, options, io)
+    const { report, lines } = await attempted(services, options, io)
     const toolchain_upgrade: Report = {
       ...report,
       current_version: services.current,
@@ -52,6 +52,21 @@ export function runUpgrade(services: UpgradeServices): CommandHandler {
     }
     io.stdout.write(io.json ? `${JSON.stringify({ toolchain_upgrade })}\n` : `${lines.join('\n')}\n`)
     return 0
+  }
+}
+
+/** Does what the options request. A failed change is stored for the console, until one succeeds. */
+async function attempted(services: UpgradeServices, options: Input, io: CommandIo): Promise<Outcome> {
+  const { home } = services.toolchain
+  const run = options.source === 'repo' ? sourceMode : releaseMode
+  if (!options.apply && !options.rollback) return await run(services, options, io)
+  try {
+    const outcome = await run(services, options, io)
+    await clearFailure(home)
+    return outcome
+  } catch (error) {
+    if (!io.signal.aborted) await recordFailure(home, options.apply ? 'install' : 'rollback', error)
+    throw error
   }
 }
 

@@ -117,7 +117,7 @@ const page: DashboardPage = {
           operation: 'secrets.audit',
           input: { limit: { value: 500 } },
           rows: 'rows',
-          key: 'at',
+          key: 'id',
           columns: [
             { field: 'at', title: 'Time', format: 'time' },
             { field: 'secret', title: 'Secret' },
