@@ -165,7 +165,8 @@ t.test('every format shows the place and the rule of a finding', async t => {
     const text = render(envelope, format, { suggest: true, colour: false })
     for (const part of ['src/a.rs', '3', 'stub/todo']) t.ok(text.includes(part), `${format} has ${part}`)
     t.match(text, /write it/i)
-    t.notMatch(render(envelope, format, { suggest: false, colour: false }), /write it/i)
+    const short = render(envelope, format, { suggest: false, colour: false })
+    t.equal(/write it/i.test(short), format === 'json', 'findings of the envelope have all of their fields')
     if (format.includes('json')) t.doesNotThrow(() => JSON.parse(text))
   }
   t.ok(render(envelope, 'terminal', { suggest: false, colour: true }).includes('\u001b[31merror'))

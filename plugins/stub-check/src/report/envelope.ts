@@ -14,7 +14,9 @@ export const findingSchema = t.object({
   column: t.integer(),
   message: t.string(),
   suggestion: t.optional(t.string()),
-  context: t.optional(t.string({ description: 'Line of the finding; secrets are masked.' }))
+  context: t.optional(
+    t.string({ description: 'Line of the finding; secrets are masked. Empty for a finding about a whole file.' })
+  )
 })
 
 export type WireFinding = Infer<typeof findingSchema>
@@ -81,7 +83,8 @@ export function wireFinding(finding: StubFinding): WireFinding {
     line,
     column,
     message,
-    ...defined({ suggestion, context: context === '' ? undefined : context })
+    context,
+    ...defined({ suggestion })
   }
 }
 

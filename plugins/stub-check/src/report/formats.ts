@@ -7,7 +7,7 @@ export type Format = (typeof FORMATS)[number]
 
 const COLOURS: Readonly<Record<StubSeverity, string>> = { info: '36', warning: '33', error: '31', critical: '35' }
 
-/** Returns the report as text. `suggest`: whether suggestions are part of it. */
+/** Returns the report as text. `suggest`: whether suggestions are part of it; in the envelope, they always are. */
 export function render(
   envelope: Envelope,
   format: Format,
@@ -15,7 +15,7 @@ export function render(
 ): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify(options.suggest ? envelope : { ...envelope, findings: envelope.findings.map(withoutSuggestion) }, null, 2)}\n`
+      return `${JSON.stringify(envelope, null, 2)}\n`
     case 'llm-json':
       return `${JSON.stringify(forModel(envelope, options.suggest))}\n`
     case 'markdown':
@@ -23,10 +23,6 @@ export function render(
     case 'terminal':
       return terminal(envelope, options.suggest, options.colour)
   }
-}
-
-function withoutSuggestion({ suggestion: _suggestion, ...finding }: WireFinding): WireFinding {
-  return finding
 }
 
 function terminal(envelope: Envelope, suggest: boolean, colour: boolean): string {
@@ -65,7 +61,7 @@ function forModel(envelope: Envelope, suggest: boolean): object {
   for (const { file, line, rule_id, rule_name, severity, message, suggestion, context } of envelope.findings) {
     const own = files[file] ?? []
     files[file] = own
-    own.push({ line, rule: rule_id, message, ...(context === undefined ? {} : { code: context }) })
+    own.push({ line, rule: rule_id, message, ...(context === undefined || context === '' ? {} : { code: context }) })
     rules[rule_id] ??= {
       severity,
       name: rule_name,
@@ -88,7 +84,7 @@ function markdown(envelope: Envelope, suggest: boolean): string {
     lines.push(`## ${escaped(file)}`, '')
     for (const { line, severity, message, rule_id, suggestion, context } of findings) {
       lines.push(`- **${severity}** line ${line}: ${escaped(message)} (\`${rule_id}\`)`)
-      if (context !== undefined) lines.push(`  ${codeSpan(context)}`)
+      if (context !== undefined && context !== '') lines.push(`  ${codeSpan(context)}`)
       if (suggest && suggestion !== undefined) lines.push(`  ${escaped(capital(suggestion))}.`)
     }
     lines.push('')
