@@ -50,15 +50,15 @@ t.test('an answer of a hosted provider is charged with its price', async t => {
       models_file: join(folder, 'models.toml'),
       catalog_cache: join(folder, 'catalog.json'),
       strategy: 'preferred_model',
-      preferred_model: 'groq/llama-3.1-8b-instant'
+      preferred_model: 'groq/openai/gpt-oss-20b'
     }
   })
   const answered = await kernel.call(chat, { prompt: 'Hello', session_id: 's1' })
-  t.match(answered, { message: 'hosted', model_used: 'llama-3.1-8b-instant' })
-  // 1,000 input tokens at 0.05 USD a million, 100 output tokens at 0.08 USD a million.
-  const cost = 0.000058
+  t.match(answered, { message: 'hosted', model_used: 'openai/gpt-oss-20b' })
+  // 1,000 input tokens at 0.075 USD a million, 100 output tokens at 0.3 USD a million.
+  const cost = 0.000105
   const [row] = (await store?.query('SELECT provider, model, session_id, cost_usd FROM cost_records'))?.rows ?? []
-  t.same(row?.slice(0, 3), ['groq', 'llama-3.1-8b-instant', 's1'])
+  t.same(row?.slice(0, 3), ['groq', 'openai/gpt-oss-20b', 's1'])
   t.equal(Number(row?.[3]).toFixed(9), cost.toFixed(9))
   t.equal(orchestrator.budgets.of(0).cost_usd.toFixed(9), cost.toFixed(9))
   const [[reason] = []] = (await store?.query('SELECT reason_json FROM routing_decisions'))?.rows ?? []

@@ -275,6 +275,8 @@ export function toRow(entry: ModelEntry, { input, standings }: Plan) {
     cost_per_1k_cache_read: entry.costPer1kCacheRead,
     supports_prompt_caching: entry.supportsPromptCaching,
     pricing_source: entry.pricingSource,
+    price_as_of: entry.priceAsOf,
+    price_source: entry.priceSource,
     max_tokens: entry.maxTokens,
     remaining: standings.of(entry).remaining,
     strengths: [...entry.strengths],

@@ -31,6 +31,8 @@ const model = t.object({
   cost_per_1k_cache_read: t.nullable(t.number()),
   supports_prompt_caching: t.boolean(),
   pricing_source: t.string(),
+  price_as_of: t.nullable(t.string({ description: 'Day of the price; null if it has no date.' })),
+  price_source: t.nullable(t.string({ description: 'Page with the price; null if no source names it.' })),
   max_tokens: t.integer({ description: 'Maximum tokens of an answer.' }),
   remaining: t.nullable(t.integer({ description: 'Calls that are left today; null for no limit.' })),
   strengths: t.array(t.string()),
@@ -88,7 +90,15 @@ export const listModels = defineOperation({
       command: 'models list',
       view: {
         rows: 'models',
-        columns: ['name', 'usable', 'cost_per_1k_input', 'cost_per_1k_output', 'remaining', 'capabilities.max_context']
+        columns: [
+          'name',
+          'usable',
+          'cost_per_1k_input',
+          'cost_per_1k_output',
+          'price_as_of',
+          'remaining',
+          'capabilities.max_context'
+        ]
       }
     }
   }

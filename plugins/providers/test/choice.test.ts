@@ -31,6 +31,13 @@ const needs = {
   promptTokens: 10,
   contextTokens: 1_000
 }
+const FREE = toEntry({
+  providerType: 'open_router',
+  id: 'example/small:free',
+  costPer1k: 0,
+  pricingSource: 'open_router',
+  strengths: ['logic']
+})
 const free = { remaining: null, isRateLimited: false, retryAfterMs: null }
 const score = { weights: DEFAULT_WEIGHTS, promptTokens: 10, isMobile: false, fillsGap: false }
 
@@ -75,12 +82,12 @@ t.test('preferred_model is used, and its absence is a warning with the automatic
 
 t.test('order: request, selection, premium, session, local server, automatic choice', t => {
   const all = {
-    selected: 'groq/llama-3.1-8b-instant',
+    selected: 'groq/openai/gpt-oss-20b',
     premium: { general: 'openai/gpt-4.1' },
     previous: 'mistral/codestral-latest',
     local
   }
-  t.match(choose(input({ ...all, requested: 'cerebras/llama-3.3-70b' })), {
+  t.match(choose(input({ ...all, requested: 'cerebras/gpt-oss-120b' })), {
     entry: { provider: 'cerebras' },
     rule: 'requested'
   })
@@ -93,7 +100,10 @@ t.test('order: request, selection, premium, session, local server, automatic cho
 })
 
 t.test('a latency-critical request gets a free model', t => {
-  t.match(choose(input({ isLatencyCritical: true })), { entry: { isFree: true }, rule: 'latency_critical_free' })
+  t.match(choose(input({ models: [...bootstrapModels('toy'), FREE], isLatencyCritical: true })), {
+    entry: { isFree: true },
+    rule: 'latency_critical_free'
+  })
   t.end()
 })
 
@@ -134,21 +144,23 @@ t.test('capabilities, budget and allowed providers exclude models', t => {
   const grammar = { ...needs, grammar: true }
   t.throws(() => choose(input({ needs: grammar })), { code: 'ICL_REFUSED', message: /does not support grammars/ })
   t.equal(nameFor({ needs: grammar, local }), 'toy')
-  const requested = 'deepseek/deepseek-reasoner'
-  t.throws(() => choose(input({ requested, needs: { ...needs, tools: true } })), {
+  const capabilities = { supportsNativeTools: false, maxContext: 128_000 }
+  const models = [...bootstrapModels('toy'), toEntry({ providerType: 'deep_seek', id: 'without-tools', capabilities })]
+  const requested = 'deepseek/without-tools'
+  t.throws(() => choose(input({ models, requested, needs: { ...needs, tools: true } })), {
     code: 'ICL_REFUSED',
     message: /tools/
   })
-  t.throws(() => choose(input({ requested, needs: { ...needs, promptTokens: 200_000 } })), {
+  t.throws(() => choose(input({ models, requested, needs: { ...needs, promptTokens: 200_000 } })), {
     code: 'ICL_REFUSED',
     message: /context/
   })
-  t.throws(() => choose(input({ requested, isAllowed: name => name === 'groq' })), {
+  t.throws(() => choose(input({ models, requested, isAllowed: name => name === 'groq' })), {
     code: 'ICL_REFUSED',
     message: /allowed/
   })
-  t.throws(() => choose(input({ requested, freeOnly: true })), { code: 'ICL_REFUSED', message: /not free/ })
-  t.ok(choose(input({ freeOnly: true })).entry.isFree)
+  t.throws(() => choose(input({ models, requested, freeOnly: true })), { code: 'ICL_REFUSED', message: /not free/ })
+  t.ok(choose(input({ models: [...models, FREE], freeOnly: true })).entry.isFree)
   t.end()
 })
 

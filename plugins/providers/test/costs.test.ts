@@ -5,11 +5,13 @@ import { failing, openAi, providerServer } from './provider-servers.ts'
 
 const COLUMNS = 'agent_id, session_id, provider, model, input_tokens, output_tokens, cost_usd'
 
+const rounded = (value: number): number => Number(value.toFixed(9))
+
 /** Waits until there are as many rows as expected: they are written in the background. */
 async function rowsOf({ store }: World, count: number) {
   for (;;) {
     const { rows } = await store.query(`SELECT ${COLUMNS} FROM cost_records ORDER BY id`)
-    if (rows.length >= count) return rows
+    if (rows.length >= count) return rows.map(row => row.map(each => (typeof each === 'number' ? rounded(each) : each)))
     await new Promise(setImmediate)
   }
 }
@@ -19,13 +21,13 @@ t.test('each answer is one row of cost_records, whichever server gave it and who
   const groq = await providerServer(t, openAi('groq'))
   const world = await openWorld(t, { local: url, settings: { groq_api_key: 'g', groq_url: groq.url } })
   await world.ask({ purpose: { session: 's1', agent: 'A-07' } })
-  await world.ask({ model: 'groq/llama-3.1-8b-instant', purpose: { session: 's2' } })
+  await world.ask({ model: 'groq/openai/gpt-oss-20b', purpose: { session: 's2' } })
   await world.kernel.callById('inference.chat', { prompt: 'one two' })
   await world.ask({ purpose: { session: 's3', charged: true } })
   await world.ask()
   t.same(await rowsOf(world, 4), [
     ['7', 's1', 'ollama', 'toy', 7, 3, 0],
-    ['0', 's2', 'groq', 'llama-3.1-8b-instant', 1_000, 100, 0.000058],
+    ['0', 's2', 'groq', 'openai/gpt-oss-20b', 1_000, 100, 0.000105],
     ['0', null, 'ollama', 'toy', 7, 3, 0],
     ['0', null, 'ollama', 'toy', 7, 3, 0]
   ])
@@ -34,7 +36,7 @@ t.test('each answer is one row of cost_records, whichever server gave it and who
 t.test('a failed answer is no row', async t => {
   const groq = await providerServer(t, openAi('groq'))
   const world = await openWorld(t, { settings: { groq_api_key: 'g', groq_url: groq.url, profile: 'cloud_compatible' } })
-  const model = 'groq/llama-3.1-8b-instant'
+  const model = 'groq/openai/gpt-oss-20b'
   await world.ask({ model, purpose: { session: 'before' } })
   groq.reply = failing(400, { message: 'no' })
   await t.rejects(world.ask({ model, purpose: { session: 'failed' } }), { code: 'ICL_REFUSED' })

@@ -69,9 +69,9 @@ t.test(
       anthropic: anthropic([{ type: 'text', text: 'a cat' }])
     })
     t.match((await world.ask(about(PNG))).done, { provider: 'anthropic' })
-    await t.rejects(world.ask({ model: 'groq/llama-3.1-8b-instant', ...about(PNG) }), {
+    await t.rejects(world.ask({ model: 'groq/openai/gpt-oss-20b', ...about(PNG) }), {
       code: 'ICL_REFUSED',
-      message: 'the model "groq/llama-3.1-8b-instant" cannot answer this request: it does not support images',
+      message: 'the model "groq/openai/gpt-oss-20b" cannot answer this request: it does not support images',
       hint: 'request the model "anthropic/claude-haiku-4-5"'
     })
     t.equal(servers.groq?.seen.length, 0)

@@ -32,7 +32,7 @@ t.test('a key from the secret resolver makes a provider eligible; a setting has 
       cerebras_api_key: 'set-key'
     }
   })
-  await world.ask({ model: 'groq/llama-3.1-8b-instant' })
+  await world.ask({ model: 'groq/openai/gpt-oss-20b' })
   await world.ask({ model: 'cerebras/gpt-oss-120b' })
   t.equal(groq.seen[0]?.headers.authorization, 'Bearer stored-key')
   t.equal(cerebras.seen[0]?.headers.authorization, 'Bearer set-key')
@@ -66,7 +66,7 @@ t.test('without a database, usage counts in memory, quotas hold, and a selection
   await ask()
   await t.rejects(ask(), { code: 'ICL_BUSY' })
   t.match(await kernel.callById('models.usage', {}), { usage: [{ provider: 'groq', calls: 2 }] })
-  await t.rejects(kernel.callById('models.set', { model: 'groq/llama-3.1-8b-instant' }), { code: 'PRV_NO_DATABASE' })
+  await t.rejects(kernel.callById('models.set', { model: 'groq/openai/gpt-oss-20b' }), { code: 'PRV_NO_DATABASE' })
 })
 
 t.test('a database that fails loses no usage and fails no request', async t => {

@@ -9,6 +9,7 @@ import {
   HOSTED_NAMES,
   limitOf,
   nameOf,
+  PRICE_PAGES,
   parseModels,
   readLimits
 } from '#root'
@@ -28,6 +29,25 @@ t.test('built-in models: unique names, each provider but custom, each strength o
       strength
     )
   t.match(models[0], { id: 'toy', provider: 'ollama', isFree: true, capabilities: { tier: 'local' } })
+  t.end()
+})
+
+t.test('built-in prices name their page and their day; other built-in models have no price', t => {
+  const OLDEST = '2026-01-01'
+  const pages: readonly string[] = Object.values(PRICE_PAGES)
+  for (const entry of bootstrapModels('toy')) {
+    const { pricingSource, priceAsOf, priceSource, costPer1kInput, costPer1kOutput } = entry
+    if (entry.provider === 'ollama' || pricingSource === 'unknown') {
+      t.same([priceAsOf, priceSource, costPer1kInput, costPer1kOutput], [null, null, 0, 0], nameOf(entry))
+      continue
+    }
+    t.equal(pricingSource, 'bootstrap', nameOf(entry))
+    t.ok(pages.includes(priceSource ?? ''), nameOf(entry))
+    t.ok(costPer1kInput > 0 && costPer1kOutput > 0, nameOf(entry))
+    t.match(priceAsOf, /^\d{4}-\d\d-\d\d$/, nameOf(entry))
+    t.ok((priceAsOf ?? '') >= OLDEST && Date.parse(priceAsOf ?? '') <= Date.now(), nameOf(entry))
+  }
+  t.ok(bootstrapModels('toy').filter(({ pricingSource }) => pricingSource === 'bootstrap').length >= 10)
   t.end()
 })
 

@@ -203,7 +203,7 @@ t.test('a custom provider of models.toml gets the path of the chat, and a prompt
 
 t.test('errors name the provider and never repeat its key', async t => {
   const { server, world } = await open(t, 'groq', failing(401, { message: 'Incorrect key: key-1' }))
-  const model = 'groq/llama-3.1-8b-instant'
+  const model = 'groq/openai/gpt-oss-20b'
   const unauthorized = {
     code: 'ICL_UNAUTHORIZED',
     message: 'Groq does not accept the key of GROQ_API_KEY: Incorrect key: ***'
@@ -222,7 +222,7 @@ t.test('errors name the provider and never repeat its key', async t => {
 
 t.test('an address without encryption on another machine is refused', async t => {
   const world = await openWorld(t, { settings: { groq_api_key: 'k', groq_url: 'http://models.example.org/chat' } })
-  await t.rejects(world.ask({ model: 'groq/llama-3.1-8b-instant' }), {
+  await t.rejects(world.ask({ model: 'groq/openai/gpt-oss-20b' }), {
     code: 'ICL_ADDRESS_INVALID',
     message: /plugins.providers.groq_url would send prompts and keys to models.example.org without encryption/
   })
@@ -263,7 +263,7 @@ t.test('an answer without end is cut off', async t => {
     write()
   }
   for (const [name, model] of [
-    ['groq', 'groq/llama-3.1-8b-instant'],
+    ['groq', 'groq/openai/gpt-oss-20b'],
     ['anthropic', 'claude-haiku-4-5']
   ] as const) {
     const { world } = await open(t, name, endless)

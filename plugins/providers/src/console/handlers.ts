@@ -60,6 +60,7 @@ function compact({
   provider,
   cost_per_1k_input,
   cost_per_1k_output,
+  price_as_of,
   capabilities,
   remaining
 }: ReturnType<typeof toRow>) {
@@ -68,6 +69,7 @@ function compact({
     provider,
     cost_per_1k_input,
     cost_per_1k_output,
+    price_as_of,
     max_context: capabilities.max_context,
     remaining
   }

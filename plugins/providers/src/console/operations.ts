@@ -56,6 +56,7 @@ export const modelsFeed = deltaOperation({
     provider: t.string(),
     cost_per_1k_input: t.nullable(t.number()),
     cost_per_1k_output: t.nullable(t.number()),
+    price_as_of: t.nullable(t.string()),
     max_context: t.integer(),
     remaining: t.nullable(t.integer())
   }),

@@ -79,6 +79,7 @@ const models: View = {
     { field: 'provider', title: 'Provider' },
     { field: 'cost_per_1k_input', title: 'USD for 1,000 input tokens' },
     { field: 'cost_per_1k_output', title: 'USD for 1,000 output tokens' },
+    { field: 'price_as_of', title: 'Price as of' },
     { field: 'max_context', title: 'Context', format: 'tokens' },
     { field: 'remaining', title: 'Calls left today', format: 'number' }
   ],

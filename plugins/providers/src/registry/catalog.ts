@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { isSvcError } from '@svc/plugin-sdk'
 import { providerErrors } from '../errors.ts'
 import { connectFailure } from '../explain.ts'
+import { PRICE_PAGES } from './bootstrap.ts'
 import { type EntryFields, type ModelEntry, type Tier, toEntry } from './entry.ts'
 
 const MAX_BYTES = 33_554_432
@@ -28,7 +29,7 @@ export async function readCache(path: string): Promise<Catalog | null> {
     const { version, fetched_at, data } = JSON.parse(await readFile(path, 'utf8')) as CacheFile
     const fetchedAt = Date.parse(fetched_at)
     if (version !== 1 || Number.isNaN(fetchedAt) || !Array.isArray(data)) return null
-    return { fetchedAt, models: toModels(data) }
+    return { fetchedAt, models: toModels(data, fetchedAt) }
   } catch {
     return null
   }
@@ -40,9 +41,9 @@ export async function readCache(path: string): Promise<Catalog | null> {
  */
 export async function fetchCatalog(url: string, cache: string): Promise<Catalog> {
   const data = await fetchRows(url)
-  const models = toModels(data)
-  if (models.length === 0) throw invalid(url, 'it contains no model')
   const fetchedAt = Date.now()
+  const models = toModels(data, fetchedAt)
+  if (models.length === 0) throw invalid(url, 'it contains no model')
   const file: CacheFile = { version: 1, fetched_at: new Date(fetchedAt).toISOString(), data }
   await store(cache, JSON.stringify(file)).catch(() => {})
   return { fetchedAt, models }
@@ -94,10 +95,11 @@ interface CatalogRow {
 }
 
 /** Translates the rows; skips those without an id or with a price that depends on the chosen model (-1). */
-function toModels(rows: readonly unknown[]): readonly ModelEntry[] {
+function toModels(rows: readonly unknown[], fetchedAt: number): readonly ModelEntry[] {
+  const price = { priceAsOf: new Date(fetchedAt).toISOString().slice(0, 10), priceSource: PRICE_PAGES.open_router }
   return rows.flatMap(row => {
     const entry = typeof row === 'object' && row !== null ? toFields(row as CatalogRow) : null
-    return entry === null ? [] : [toEntry(entry)]
+    return entry === null ? [] : [toEntry({ ...entry, ...price })]
   })
 }
 

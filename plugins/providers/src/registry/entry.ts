@@ -58,6 +58,10 @@ export interface ModelEntry {
   readonly costPer1kCacheRead: number | null
   readonly supportsPromptCaching: boolean
   readonly pricingSource: PricingSource
+  /** ISO date on which the price is known to have been valid; null if it is unknown. */
+  readonly priceAsOf: string | null
+  /** Page with the price; null if no source names it. */
+  readonly priceSource: string | null
   readonly isFree: boolean
   /** Subset of codegen, debugging, logic, research, parsing, review, planning, inter_agent, visus. */
   readonly strengths: readonly string[]
@@ -104,6 +108,8 @@ export function toEntry(fields: EntryFields): ModelEntry {
     url: null,
     maxTokens: DEFAULT_MAX_TOKENS,
     observedCostPer1k: null,
+    priceAsOf: null,
+    priceSource: null,
     costPer1kCacheCreation: null,
     costPer1kCacheRead: null,
     supportsPromptCaching: false,

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { errorMessage, type Logger, raceAbort } from '@svc/plugin-sdk'
-import { bootstrapModels } from './bootstrap.ts'
+import { AUTO_MODEL, bootstrapModels } from './bootstrap.ts'
 import { type Catalog, fetchCatalog, readCache } from './catalog.ts'
 import { type ModelEntry, nameOf, PRICING_SOURCES } from './entry.ts'
 import { type ModelsFile, readModelsFile, writeDefaults } from './models-file.ts'
@@ -64,7 +64,7 @@ export class RegistrySource {
     const own = new Map(file.models.map(entry => [nameOf(entry), entry]))
     const merged = new Map<string, ModelEntry>()
     const sources = [
-      bootstrapModels(localModel),
+      bootstrapModels(localModel).filter(entry => isCurrent(entry, this.#catalog ?? null)),
       file.models,
       // The live list has current prices, but an entry of the user has priority over its other fields.
       (this.#catalog?.models ?? []).map(entry => under(entry, own.get(nameOf(entry))))
@@ -141,10 +141,17 @@ export class RegistrySource {
 /** Minimum time between two attempts to read the live list. */
 const MIN_RETRY_MS = 30_000
 
+/** False for a built-in model of OpenRouter that its live list no longer has. */
+function isCurrent({ provider, id }: ModelEntry, catalog: Catalog | null): boolean {
+  if (catalog === null || provider !== 'openrouter' || id === AUTO_MODEL) return true
+  return catalog.models.some(each => each.id === id)
+}
+
 /** Returns an entry of the live list: its price is the newer one, but the user's entry has priority over the rest. */
 function under(entry: ModelEntry, own: ModelEntry | undefined): ModelEntry {
   if (own === undefined) return entry
   const rank = (each: ModelEntry) => PRICING_SOURCES.indexOf(each.pricingSource)
-  const { costPer1k, costPer1kInput, costPer1kOutput, pricingSource, isFree } = rank(entry) >= rank(own) ? entry : own
-  return { ...own, costPer1k, costPer1kInput, costPer1kOutput, pricingSource, isFree }
+  const newer = rank(entry) >= rank(own) ? entry : own
+  const { costPer1k, costPer1kInput, costPer1kOutput, pricingSource, isFree, priceAsOf, priceSource } = newer
+  return { ...own, costPer1k, costPer1kInput, costPer1kOutput, pricingSource, isFree, priceAsOf, priceSource }
 }
