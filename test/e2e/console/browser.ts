@@ -1,8 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DashboardRole } from '@svc/contracts'
+import { AddressFile, SignInCodes } from '@svc/plugin-dashboard/testing'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import tap, { type Test } from 'tap'
-import { runSvc } from '../run-svc.ts'
 import type { Served } from '../served-project.ts'
 
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium'
@@ -36,11 +39,17 @@ async function start(): Promise<Browser> {
   return browser
 }
 
-/** Returns an address that signs in one browser. */
-export async function signInUrl({ folder }: Pick<Served, 'folder'>, role = 'owner'): Promise<string> {
-  const { code, stdout, stderr } = await runSvc(folder, ['dashboard', '--print', '--json', '--role', role])
-  if (code !== 0) throw new Error(stderr)
-  return JSON.parse(stdout).url as string
+/** Returns an address that signs in one browser, as `svc dashboard` prints it, but without a process. */
+export async function signInUrl({ folder, child }: Pick<Served, 'folder' | 'child'>, role: DashboardRole = 'owner'): Promise<string> {
+  const data = join(folder, '.vox', 'plugins', 'dashboard')
+  const file = new AddressFile(data)
+  let address = file.read()
+  // It is written shortly after the server listens.
+  while (address === null || address.pid !== child.pid) {
+    await sleep(10)
+    address = file.read()
+  }
+  return `${address.publicUrl ?? address.url}/#code=${new SignInCodes(data).create(role).code}`
 }
 
 /** Page that is signed in, with everything that it reported. */
@@ -56,7 +65,7 @@ export interface ConsolePage {
 export async function openConsole(
   browser: Browser,
   server: Served,
-  { role = 'owner', ...options }: BrowserContextOptions & { readonly role?: string } = {}
+  { role = 'owner', ...options }: BrowserContextOptions & { readonly role?: DashboardRole } = {}
 ): Promise<ConsolePage> {
   const context = await browser.newContext({
     reducedMotion: 'reduce',

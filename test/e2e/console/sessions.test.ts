@@ -111,7 +111,8 @@ t.test('what a role sees and may do', { skip: noBrowser }, async t => {
       const server = readOnly
         ? await serve(t, makeProject(t, { ...rowsPlugin, 'svc.toml': settings }))
         : await startConsole()
-      for (const [role, statuses] of Object.entries(expected)) {
+      for (const role of ['viewer', 'operator', 'owner'] as const) {
+        const statuses: Readonly<Record<string, number>> = expected[role]
         const { context, page, open } = await openConsole(browser, server, { role })
         for (const [operation, status] of Object.entries(statuses)) {
           const isRead = operation === 'rows.feed' || operation === 'kernel.secrets.doctor'
