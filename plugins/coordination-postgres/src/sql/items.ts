@@ -14,7 +14,8 @@ function lockItems(ids: string): string {
  * The statistics of the table can say that it is empty while it has many items, because it is empty again and again. All
  * plans then look equally cheap, and one that reads a whole index may be taken. So items of a list are found one by one:
  * by "id = any(array)", in a loop, or in a subquery that is kept apart by "offset 0"; and "state + 0" is no condition of a
- * partial index.
+ * partial index. The same goes for the table of keys. Its index has two columns, of which "key_hash = any(array)" may use only the
+ * first one: keys are changed by "on conflict" or in a loop.
  */
 export const items = `
 -- The key is inserted first and read in a second statement: that statement also sees keys that another transaction
@@ -284,8 +285,22 @@ language plpgsql as $$
 declare
   v_now bigint := svc_coord.now_v1();
   v_floor bigint := svc_coord.fence_floor_v1();
+  v_queue text;
+  v_key bytea;
 begin
   ${lockItems('p_ids')}
+  if true = any(p_free) then
+    for v_queue, v_key in
+      select i.queue, i.key_hash
+      from unnest(p_ids, p_fences, p_free, p_queues) as t (id, fence, free, queue)
+        cross join lateral (select * from svc_coord.items i where i.id = t.id offset 0) i
+      where t.free and i.key_hash is not null and i.fence = t.fence and i.held and i.fence >= v_floor
+        and (t.queue is null or i.queue = t.queue)
+      order by i.queue, i.key_hash
+    loop
+      delete from svc_coord.keys where queue = v_queue and key_hash = v_key;
+    end loop;
+  end if;
   return query
     with t as materialized (
       select t.ord, t.id, t.fence, t.result, t.free, t.queue
@@ -299,11 +314,11 @@ begin
     ), gone as (
       delete from svc_coord.items where id = any(array(select id from hit))
     ), noted as (
-      update svc_coord.keys k set done_at = v_now, result = hit.result
-      from hit where not hit.free and k.queue = hit.queue and k.key_hash = hit.key_hash
-    ), freed as (
-      delete from svc_coord.keys k using hit
-      where hit.free and k.queue = hit.queue and k.key_hash = hit.key_hash
+      insert into svc_coord.keys (queue, key_hash, id, done_at, result)
+        select distinct on (queue, key_hash) queue, key_hash, id, v_now, result from hit
+        where not free and key_hash is not null
+        order by queue, key_hash, ord
+        on conflict (queue, key_hash) do update set done_at = excluded.done_at, result = excluded.result
     )
     select hit.id is not null, case when hit.lane is not null then hit.queue end
     from t left join hit on hit.ord = t.ord order by t.ord;
@@ -439,7 +454,10 @@ language plpgsql as $$
 declare
   v_ids bigint[];
 begin
-  v_ids := array(select id from svc_coord.keys where queue = p_queue and key_hash = any(p_keys));
+  v_ids := array(
+    select k.id from (select distinct unnest(p_keys) as key_hash) t
+    cross join lateral (select id from svc_coord.keys k where k.queue = p_queue and k.key_hash = t.key_hash offset 0) k
+  );
   ${lockItems('v_ids')}
   return query
     with changed as (

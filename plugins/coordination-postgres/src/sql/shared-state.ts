@@ -212,12 +212,9 @@ declare
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('svc_coord.clean', 2)) then return null; end if;
   perform set_config('synchronous_commit', 'off', true);
-  update svc_coord.keys k set result = null
-    from (
-      select queue, key_hash from svc_coord.keys where result is not null and done_at <= v_now - 86400000
-      limit p_limit for update skip locked
-    ) old
-    where k.queue = old.queue and k.key_hash = old.key_hash;
+  update svc_coord.keys set result = null where ctid = any(array(
+    select ctid from svc_coord.keys where result is not null and done_at <= v_now - 86400000
+    limit p_limit for update skip locked));
   get diagnostics v_count = row_count;
   v_total := v_total + v_count;
   delete from svc_coord.jti where jti_hash = any(array(
