@@ -24,7 +24,7 @@ const raw = definePlugin({
 const JSON_HEADER = 'content-type: application/json'
 
 tap.test('bad input', async tap => {
-  const world = await openWorld([things, raw], { body_limit_bytes: LIMIT, request_timeout_ms: 600 })
+  const world = await openWorld([things, raw], { body_limit_bytes: LIMIT })
   tap.teardown(() => world.close())
   const port = world.port()
 
@@ -169,6 +169,9 @@ tap.test('bad input', async tap => {
   })
 
   tap.test('a request that arrives only in part', async tap => {
+    const impatient = await openWorld([things], { request_timeout_ms: 600 })
+    tap.teardown(() => impatient.close())
+    const port = impatient.port()
     await refused(tap, sendBytes(port, 'GET /health HTTP/1.1\r\nhost: loc'), 408, 'HTTP_REQUEST_TIMEOUT')
     const half = `POST /v1/things HTTP/1.1\r\nhost: localhost\r\n${JSON_HEADER}\r\ncontent-length: 100\r\n\r\n{"title"`
     await refused(tap, sendBytes(port, half), 408, 'HTTP_REQUEST_TIMEOUT')

@@ -115,10 +115,12 @@ t.test('a failure is reported, and the stream continues', async t => {
 })
 
 t.test('clients are disconnected when the plugin is replaced, and silent ones at the time limit', async t => {
-  const world = await openWorld({ heartbeat_ms: 50, capture_timeout_ms: 200 })
-  t.teardown(() => world.close())
-  const mute = new WebSocket(world.url('/api/audio/transcribe/stream').replace('http:', 'ws:'), { autoPong: false })
+  const impatient = await openWorld({ heartbeat_ms: 50, capture_timeout_ms: 200 })
+  t.teardown(() => impatient.close())
+  const mute = new WebSocket(impatient.url('/api/audio/transcribe/stream').replace('http:', 'ws:'), { autoPong: false })
   t.equal((await once(mute, 'close'))[0], 1006)
+  const world = await openWorld({ heartbeat_ms: 50 })
+  t.teardown(() => world.close())
   const client = new Client(world)
   await client.next('ready')
   await once(client.socket, 'ping')

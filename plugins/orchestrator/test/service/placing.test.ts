@@ -471,7 +471,7 @@ t.test('while the database is away, a placed task stays held, and is so after a 
     import('../durable/faulty-store.ts')
   ])
   const store = faulty(await openStore())
-  const first = await open(t, { store, settings: { commit_timeout_ms: 100, commit_queue_limit: 1 } })
+  const first = await open(t, { store, settings: { commit_timeout_ms: 1_000, commit_queue_limit: 1 } })
   const submitting = first.service.submit(task)
   const { resolve, task: placing } = await first.placer.next()
   store.away = true
