@@ -1,7 +1,10 @@
 // Values that are not watched, and places where a secret belongs, each with its reason.
 
 /** Values that are so common that a match means nothing. */
-const COMMON = []
+const COMMON = [
+  // One character, repeated: an invalid token of a test, and padding of another.
+  /^(.)\1*$/s
+]
 
 /** Places where secrets belong. A rule applies if all its parts match. */
 export const ALLOWED = [
@@ -9,6 +12,18 @@ export const ALLOWED = [
     sink: 'file',
     place: /\.vox\/keyring\/[^/]+\/[^/]+\.secret(?:\.\d+\.[0-9a-f]+)?$/,
     reason: 'private files that replace the keyring on a machine without one'
+  },
+  {
+    sink: 'file',
+    place: /(?:^|\/)\.vox\/daemon\.json$/,
+    secret: /plugins\/daemon\//,
+    reason: 'the private file from which clients of the same user read the token of the daemon'
+  },
+  {
+    sink: 'response',
+    place: /^POST \/ui\/api\/session$/,
+    context: /set-cookie: svc_ui_[0-9a-f]+=(?:[0-9a-f]+\.)?<secret>|\{"token":"<secret>/,
+    reason: 'the cookie and the token of a console session are returned at the sign-in'
   },
   {
     sink: 'operation',

@@ -8,8 +8,11 @@ import { registerFile, SECRET_FILE } from './sources.mjs'
 
 const MAX_FILE_BYTES = 16 * 2 ** 20
 const MAX_FOLDER_BYTES = 128 * 2 ** 20
-/** Folders and files that svc does not write: dependencies, weights, recordings, builds, the profile of a browser. */
-const FOREIGN_FOLDER = /^(?:node_modules|\.git|playwright.*|\.cache)$/
+/**
+ * Folders and files that svc does not write: dependencies, weights, recordings, builds, the profile of a browser. Nor the
+ * log of PostgreSQL: its tables are read.
+ */
+const FOREIGN_FOLDER = /^(?:node_modules|\.git|playwright.*|\.cache|pg_wal)$/
 const FOREIGN_FILE = /\.(?:gguf|onnx|safetensors|wav|v8|tgz|node|so|wasm)$/
 
 const { lstatSync, readdirSync, readFileSync } = fs

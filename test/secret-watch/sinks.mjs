@@ -66,7 +66,7 @@ function watchSockets(recorder, output, root) {
     const isServed = this.server instanceof net.Server && this.server[testServer] === false
     if (this._isStdio || isServed) {
       const bytes = isVector
-        ? Buffer.concat(data.map(part => (data.allBuffers ? part : bytesOf(part.chunk, part.encoding))))
+        ? Buffer.concat(data.map(({ chunk, encoding }) => bytesOf(chunk, encoding)))
         : bytesOf(data, encoding)
       if (this._isStdio) output(this.fd, bytes)
       else {
@@ -90,6 +90,7 @@ function watchServers(recorder) {
         registerHeaders(recorder, message.headers)
         const [path] = (message.url ?? '').split('?')
         message.socket[request] = `${message.method} ${path}`
+        message.socket[tail] = undefined
         if (this[testServer] !== false && EXPORT_PATH.test(path)) watchBody(recorder, message, path)
       }
       return Reflect.apply(emit, this, [event, message, ...rest])
