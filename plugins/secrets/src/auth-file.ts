@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { secretErrors } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
-import { withFileLock } from './file-lock.ts'
+import { changeFile } from './file-lock.ts'
 import { writePrivateFile } from './private-file.ts'
 
 /** Token of an entry whose secret is in the keyring. */
@@ -41,7 +41,7 @@ export class AuthFile {
 
   /** Sets an entry. Other entries and fields stay. */
   async set(registry: string, entry: RegistryEntry): Promise<void> {
-    await withFileLock(this.path, () => {
+    await changeFile(this.path, () => {
       const content = this.#read()
       const registries = (content.registries ?? {}) as Json
       const before = (registries[registry] ?? {}) as Json

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { envLine, readEnvFile } from './env-file.ts'
 import { commandErrors } from './errors.ts'
-import { withFileLock } from './file-lock.ts'
+import { changeFile } from './file-lock.ts'
 import { writePrivateFile } from './private-file.ts'
 
 const FILE = join('populi', 'mesh.env')
@@ -36,7 +36,7 @@ export function findInMeshEnv(
 
 /** Sets variables of a mesh file. Other variables stay; comments do not. Throws `SCR_FILE_INVALID`, `SEC_STORE_FAILED`. */
 export async function writeMeshEnv(file: string, values: ReadonlyMap<string, string>): Promise<void> {
-  await withFileLock(file, () => {
+  await changeFile(file, () => {
     const all = new Map([...(readEnvFile(file) ?? []), ...values])
     const lines = [...all].map(([name, value]) => {
       const line = envLine(name, value)

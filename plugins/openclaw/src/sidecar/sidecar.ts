@@ -1,9 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withFileLock } from '@svc/contracts/file-lock'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { openclawErrors } from '../errors.ts'
-import { withFileLock } from '../file-lock.ts'
 import { childEnvironment } from './environment.ts'
 import { locateProgram, SIDECAR_NAME } from './locate.ts'
 import {
@@ -16,6 +16,9 @@ import {
   writeState
 } from './state-file.ts'
 import { stopProcess } from './stop-process.ts'
+
+/** Maximum wait for another process that starts or stops the sidecar, in milliseconds. */
+const LOCK_WAIT_MS = 30_000
 
 export interface SidecarOptions {
   readonly projectRoot: string
@@ -248,7 +251,7 @@ export class Sidecar {
   async #locked<A>(signal: AbortSignal | undefined, run: () => Promise<A>): Promise<A> {
     const busy = (): Error => this.#failed('another svc starts or stops the sidecar', 'try again later')
     try {
-      return await withFileLock(`${this.statePath}.lock`, run, busy, signal)
+      return await withFileLock(`${this.statePath}.lock`, run, { waitMs: LOCK_WAIT_MS, busy, signal })
     } catch (error) {
       if (isSvcError(error) || signal?.aborted) throw error
       throw this.#failed(errorMessage(error), 'correct the permissions of the folder', error)

@@ -1,13 +1,15 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withFileLock } from '@svc/contracts/file-lock'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { openclawErrors } from '../errors.ts'
-import { withFileLock } from '../file-lock.ts'
 import { parseRecord } from './parse-record.ts'
 import { assertInstallable, MAX_SKILL_BYTES, type SkillRecord, sha256 } from './record.ts'
 
 /** Maximum installed skills. */
 export const MAX_SKILLS = 500
+/** Maximum wait for another process that changes the skills, in milliseconds. */
+const LOCK_WAIT_MS = 30_000
 const RECORD = 'record.json'
 /** Maximum size of a record. */
 const MAX_RECORD_BYTES = 65_536
@@ -169,7 +171,9 @@ export class SkillStore {
         at: { file: this.folder },
         hint: 'try again later'
       })
-    return this.#guarded(this.folder, async () => withFileLock(`${this.folder}.lock`, run, busy))
+    return this.#guarded(this.folder, async () =>
+      withFileLock(`${this.folder}.lock`, run, { waitMs: LOCK_WAIT_MS, busy })
+    )
   }
 
   async #guarded<A>(file: string, run: () => Promise<A>): Promise<A> {
