@@ -93,7 +93,7 @@ for (const version of ['v3', 'v4'])
         backend = deps.backend
       }
     })
-    const settings = { address, token: 'access-token', project_id: 'project', timeout_ms: 500 }
+    const settings = { address, token: 'access-token', project_id: 'project', timeout_ms: 2_000 }
     const kernel = await testKernel([plugin, probe], { settings: { 'secrets-infisical': settings } })
     t.teardown(() => kernel.close())
     const fault = (name: typeof state.fault) => () => {

@@ -52,7 +52,7 @@ t.test('without a connection, the program of the vendor is a backend, and its me
     begin: () => program.setFault(name),
     end: () => program.setFault('none')
   }))
-  const backend = openWithProgram(program.path, { timeout_ms: 1_000 })
+  const backend = openWithProgram(program.path, { timeout_ms: 3_000 })
   const known = { name: 'A', value: 'sword\nfish\n' }
   for (const { name, run } of secretBackendSuite({ backend, known, unknown: 'B', hidden: ['swordfish'], faults }))
     await t.test(name, run)

@@ -21,7 +21,7 @@ t.test('the plugin is a backend', async t => {
       backend = deps.backend
     }
   })
-  const settings = { 'secrets-vault': { address, token: 'root-token', timeout_ms: 500 } }
+  const settings = { 'secrets-vault': { address, token: 'root-token', timeout_ms: 2_000 } }
   const kernel = await testKernel([plugin, probe], { settings })
   t.teardown(() => kernel.close())
   const faults = FAULTS.map(name => ({
