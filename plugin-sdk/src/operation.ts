@@ -39,7 +39,7 @@ export interface RpcAlias {
   readonly unknownParams?: 'refuse' | 'ignore'
 }
 
-/** Global flags of `svc` that a command may have as options of its own. */
+/** Global flags of `svc` whose names a command may use for its options. */
 export type OwnFlag = 'profile' | 'log-level'
 
 export interface CliExposure {
