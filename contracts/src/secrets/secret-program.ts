@@ -85,7 +85,7 @@ async function runProgram(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal
 ): Promise<Omit<SecretProgramResult, 'name'>> {
-  // A process group of its own, so that helpers of the program end with it.
+  // A separate process group, so that helpers of the program end with it.
   const child = spawn(path, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true, windowsHide: true })
   let problem: unknown
   const end = (reason: unknown): void => {

@@ -144,7 +144,7 @@ export class VaultBackend implements SecretBackend {
     return recordOf(fields)
   }
 
-  /** Tells a secret that does not exist from settings that name the wrong place. */
+  /** Distinguishes a secret that does not exist from settings that name the wrong place. */
   #missing(name: string, path: string, { body }: SecretServerAnswer): Error {
     const { mount, kv_version } = this.#settings
     const says = (list: unknown, start: string): boolean =>

@@ -17,7 +17,7 @@ interface Recording {
   readonly answers: Readonly<Record<string, Answer>>
 }
 
-/** What a server of OpenBao describes and answers; see its field `source`. */
+/** Description and answers of an OpenBao server; see the field `source`. */
 export const RECORDING: Recording = JSON.parse(
   readFileSync(new URL('fixtures/openbao-2.7.2.json', import.meta.url), 'utf8')
 )

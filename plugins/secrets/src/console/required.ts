@@ -13,7 +13,7 @@ export interface Unmet {
   /** Unique among all. */
   readonly id: string
   readonly title: string
-  /** What is wrong and what to do; contains no value of a secret. */
+  /** Problem and next step; contains no value of a secret. */
   readonly body: string
   /** Id of the secret if storing it helps; else null. */
   readonly store: string | null
