@@ -12,7 +12,7 @@ import {
   SvcError
 } from '@svc/plugin-sdk'
 import { kernelErrors } from '../core/errors.ts'
-import type { Project } from '../host/project.ts'
+import type { Project } from '../host/project/project.ts'
 import type { CommandSession } from './commands.ts'
 import { findDaemon } from './daemon.ts'
 import { EXIT } from './exit-codes.ts'

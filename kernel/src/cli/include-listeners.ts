@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { adminErrors, httpHandlers, httpListeners, httpRoutes, httpServer, httpUpgrades } from '@svc/contracts'
 import type { PluginManifest } from '@svc/plugin-sdk'
 import type { Unit } from '../core/unit.ts'
-import type { Project } from '../host/project.ts'
+import type { Project } from '../host/project/project.ts'
 import { cliErrors } from './errors.ts'
 
 /** A selection of plugins, with the flag or setting that makes it. */

@@ -1,6 +1,6 @@
 import { kernelAdmin } from '@svc/contracts'
 import type { PluginCatalog } from '../host/catalog.ts'
-import type { Project, ProjectOptions } from '../host/project.ts'
+import type { Project, ProjectOptions } from '../host/project/project.ts'
 import type { CommandSession } from './commands.ts'
 import { consoleLog } from './console-log.ts'
 

@@ -2,7 +2,7 @@ import { type DaemonState, daemonPresence, orchPing, probeDaemon, readDaemonStat
 import { defined } from '@svc/plugin-sdk'
 import type { PluginCatalog } from '../host/catalog.ts'
 import { Choices } from '../host/choices.ts'
-import { configOf } from '../host/project-state.ts'
+import { configOf } from '../host/project/project-state.ts'
 import { cliErrors } from './errors.ts'
 
 /**

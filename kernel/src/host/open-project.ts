@@ -4,8 +4,8 @@ import type { KernelLogger } from '../core/logger.ts'
 import { Choices } from './choices.ts'
 import { settledConfig } from './known-guards.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
-import { Project, type ProjectOptions } from './project.ts'
-import { configOf } from './project-state.ts'
+import { Project, type ProjectOptions } from './project/project.ts'
+import { configOf } from './project/project-state.ts'
 
 /**
  * Opens a project: runs its plugins and watches its files. A server first waits for configuration files that may be

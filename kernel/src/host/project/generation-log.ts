@@ -1,6 +1,6 @@
 import type { ChangeReport, GenerationReport } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
-import type { Kernel } from '../core/kernel.ts'
+import type { Kernel } from '../../core/kernel.ts'
 
 const MAX_ENTRIES = 100
 

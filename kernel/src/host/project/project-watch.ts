@@ -1,8 +1,8 @@
-import type { KernelLogger } from '../core/logger.ts'
-import { changedSince, Watcher } from '../loader/watch.ts'
-import type { PluginCatalog } from './catalog.ts'
+import type { KernelLogger } from '../../core/logger.ts'
+import { changedSince, Watcher } from '../../loader/watch.ts'
+import type { PluginCatalog } from '../catalog.ts'
+import type { PluginPages } from '../plugin-pages.ts'
 import { PageWatch } from './page-watch.ts'
-import type { PluginPages } from './plugin-pages.ts'
 
 export interface ProjectWatchOptions {
   readonly pages: PluginPages

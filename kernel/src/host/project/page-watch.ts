@@ -1,5 +1,5 @@
-import { changedSince, Watcher } from '../loader/watch.ts'
-import type { PluginPages } from './plugin-pages.ts'
+import { changedSince, Watcher } from '../../loader/watch.ts'
+import type { PluginPages } from '../plugin-pages.ts'
 
 export interface PageWatchOptions {
   readonly pages: PluginPages

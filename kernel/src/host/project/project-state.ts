@@ -1,8 +1,8 @@
 import type { ConfigProblem } from '@svc/contracts'
-import type { PluginCatalog } from './catalog.ts'
-import { findingsIn } from './findings.ts'
-import { holdSettings, refusedSettings } from './held-settings.ts'
-import { type ResolvedConfig, resolveConfig } from './plugin-config.ts'
+import type { PluginCatalog } from '../catalog.ts'
+import { findingsIn } from '../findings.ts'
+import { holdSettings, refusedSettings } from '../held-settings.ts'
+import { type ResolvedConfig, resolveConfig } from '../plugin-config.ts'
 
 /** Catalog with its configuration. */
 export interface Reading {
