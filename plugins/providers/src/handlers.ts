@@ -6,10 +6,11 @@ import type { ChoiceInput } from './choice/input.ts'
 import { scoreOf } from './choice/score.ts'
 import { problemWith } from './choice/usable.ts'
 import { providerErrors } from './errors.ts'
+import { listNote, localWarning } from './notes.ts'
 import type { activeModel, listModels, modelUsage, setModel, suggestModel } from './operations.ts'
 import type { Plan, Planner } from './planner.ts'
 import { PROVIDERS } from './provider-list.ts'
-import { hasUnknownPrice, type ModelEntry, nameOf } from './registry/entry.ts'
+import { hasUnknownPrice, type ModelEntry, nameOf, toEntry } from './registry/entry.ts'
 import type { Selections } from './selections.ts'
 import type { UsageLedger, UsageRow } from './usage/ledger.ts'
 import { bestProvider } from './usage/standing.ts'
@@ -31,18 +32,27 @@ const CHARACTERS_PER_TOKEN = 4
 export function listHandler({ planner, local }: HandlerParts): Handler<typeof listModels> {
   return async ({ provider, all, refresh, limit }, call) => {
     const plan = await planner.plan({ messages: [], signal: call.signal }, local(), { refresh })
-    const rows = plan.input.models
+    const rows = [...plan.input.models, ...otherLocalModels(plan.input)]
       .filter(entry => provider === undefined || entry.provider === provider)
       .map(entry => toRow(entry, plan))
       .filter(({ usable }) => all || usable)
     const { catalogAt, problems } = plan.registry
+    const models = rows.slice(0, limit)
     return {
-      models: rows.slice(0, limit),
+      models,
       total: rows.length,
       catalog_at: catalogAt === null ? null : new Date(catalogAt).toISOString(),
-      problems: [...problems]
+      problems: [...problems],
+      note: listNote(plan.input, { shown: models.length, total: rows.length, all, problems })
     }
   }
+}
+
+/** Models that the local server offers in addition to those of the registry. */
+function otherLocalModels({ models, local }: ChoiceInput): ModelEntry[] {
+  if (!local.isAllowed) return []
+  const known = [local.model, ...models.filter(({ provider }) => provider === 'ollama').map(({ id }) => id)]
+  return local.offered.filter(id => !isOffered(id, known)).map(id => toEntry({ providerType: 'ollama', id }))
 }
 
 export function suggestHandler({ planner, local }: HandlerParts): Handler<typeof suggestModel> {
@@ -68,7 +78,7 @@ export function suggestHandler({ planner, local }: HandlerParts): Handler<typeof
       model: nameOf(entry),
       provider: entry.provider,
       rule,
-      warning,
+      warning: warning ?? (entry.provider === 'ollama' && rule === 'local' ? localWarning(input) : null),
       best_provider: bestProvider(
         standings,
         name => access.hasKey(name) && access.isAllowed(name),
@@ -109,9 +119,11 @@ function selectable(model: string, input: ChoiceInput): string {
   const isLocal = isOffered(model, offered) || model === input.local.model
   if (hosted === undefined && !isLocal) {
     const names = [...input.models.flatMap(entry => [nameOf(entry), entry.id]), ...offered]
+    const similar = closest(model.slice(0, 100), names) ?? null
+    const meant = similar === null ? '' : `did you mean "${similar}"? `
     throw providerErrors.create('PRV_MODEL_UNKNOWN', `no provider and no local server offers the model "${model}"`, {
-      data: { model, similar: closest(model.slice(0, 100), names) ?? null },
-      hint: 'svc models list --all shows the models, and models.toml adds further ones'
+      data: { model, similar },
+      hint: `${meant}svc models list --all shows the models, and models.toml adds further ones`
     })
   }
   const name = hosted === undefined || isLocal ? model : nameOf(hosted)
@@ -143,7 +155,7 @@ export function activeHandler({ planner, selections, local }: HandlerParts): Han
       rule,
       selected: selected?.model ?? null,
       selected_for: selected === null ? null : selected.session === null ? ('all' as const) : ('session' as const),
-      warning
+      warning: warning ?? (entry.provider === 'ollama' && rule === 'local' ? localWarning(input) : null)
     }
   }
 }
@@ -169,7 +181,8 @@ export function usageHandler({ planner, ledger, local }: HandlerParts): Handler<
         standings,
         name => access.hasKey(name) && access.isAllowed(name),
         input.local.isAllowed
-      )
+      ),
+      note: usage.length === 0 ? `No model has been called ${days === 1 ? 'today (UTC)' : `in ${days} days`}.` : ''
     }
   }
 }

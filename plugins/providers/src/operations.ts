@@ -74,7 +74,8 @@ export const listModels = defineOperation({
     models: t.array(model),
     total: t.integer({ description: 'Matching models, of which at most limit are listed.' }),
     catalog_at: t.nullable(t.string({ description: 'When the live list was read.' })),
-    problems: t.array(t.string(), { description: 'Sources that could not be read.' })
+    problems: t.array(t.string(), { description: 'Sources that could not be read.' }),
+    note: t.string({ description: 'What the list does not show, in words; often empty.' })
   }),
   effect: 'read',
   watch: { on: [USAGE_TOPIC], minMs: 1_000 },
@@ -90,6 +91,7 @@ export const listModels = defineOperation({
       command: 'models list',
       view: {
         rows: 'models',
+        note: 'note',
         columns: [
           'name',
           'usable',
@@ -147,7 +149,11 @@ export const suggestModel = defineOperation({
       use: 'Before a task with special needs, such as tools or a long prompt. It changes nothing; svc_set_model does.'
     },
     rpc: true,
-    cli: { command: 'models suggest', args: ['task'] }
+    cli: {
+      command: 'models suggest',
+      args: ['task'],
+      view: { fields: ['model', 'provider', 'rule', 'best_provider', 'warning'] }
+    }
   }
 })
 
@@ -208,7 +214,10 @@ export const activeModel = defineOperation({
       use: 'To say which model answers, and why. Other candidates: svc_suggest_model.'
     },
     rpc: true,
-    cli: { command: 'models active' }
+    cli: {
+      command: 'models active',
+      view: { fields: ['model', 'provider', 'rule', 'selected', 'selected_for', 'warning'] }
+    }
   }
 })
 
@@ -254,7 +263,8 @@ export const modelUsage = defineOperation({
       })
     ),
     total_cost_usd: t.number(),
-    best_provider: t.nullable(t.string({ description: 'Provider with the most calls left today.' }))
+    best_provider: t.nullable(t.string({ description: 'Provider with the most calls left today.' })),
+    note: t.string({ description: 'Says so if no model was called; else empty.' })
   }),
   effect: 'read',
   watch: { on: [USAGE_TOPIC], minMs: 1_000 },
@@ -270,6 +280,7 @@ export const modelUsage = defineOperation({
       command: 'models usage',
       view: {
         rows: 'usage',
+        note: 'note',
         columns: ['date', 'provider', 'model', 'calls', 'tokens_in', 'tokens_out', 'cost_usd', 'limited']
       }
     }

@@ -16,7 +16,7 @@ async function rowsOf({ store }: World, count: number) {
   }
 }
 
-t.test('each answer is one row of cost_records, whichever server gave it and whoever requested it', async t => {
+t.test('each answer is one row of cost_records, of a local and of a hosted model', async t => {
   const { url } = await fakeServer(t)
   const groq = await providerServer(t, openAi('groq'))
   const world = await openWorld(t, { local: url, settings: { groq_api_key: 'g', groq_url: groq.url } })

@@ -30,13 +30,39 @@ t.test('without keys, the local server answers as without the plugin, and its ca
   const { done } = await world.ask()
   t.match(done, { model: 'toy', provider: undefined, costUsd: undefined })
   t.match(await world.call('usage'), { usage: [{ provider: 'ollama', model: '*', calls: 1, cost_usd: 0 }] })
-  t.match(await world.call('active'), { model: 'toy', provider: 'ollama', rule: 'local', selected: null })
+  t.match(await world.call('active'), {
+    model: 'toy',
+    provider: 'ollama',
+    rule: 'local',
+    selected: null,
+    warning: null
+  })
 })
 
 t.test('without keys and without a local server, the error is that of the local server', async t => {
   const world = await openWorld(t)
+  t.match((await world.call('list')).note, /^No model is usable: start a local server .* set the key of a provider/)
+  t.match(await world.call('active'), {
+    rule: 'local',
+    warning: /^no local model server answers: start a local server/
+  })
+  t.match((await world.call('usage')).note, /No model has been called today/)
   await t.rejects(world.ask(), { code: 'ICL_UNREACHABLE', message: /no model server is reachable/ })
   t.equal(await world.client.endpoint().catch(error => error.code), 'ICL_UNREACHABLE')
+})
+
+t.test('the list shows all models of the local server', async t => {
+  const { url } = await fakeServer(t, { models: ['toy:latest', 'other'] })
+  const world = await openWorld(t, { local: url })
+  const { models, note } = await world.call('list')
+  t.same(
+    models.map(({ name, usable }: any) => [name, usable]),
+    [
+      ['toy', true],
+      ['other', true]
+    ]
+  )
+  t.equal(note, '')
 })
 
 t.test('a model without a key is an error that names the variable', async t => {
@@ -262,7 +288,8 @@ t.test('a selection of an unknown or refused model is an error, and changes noth
   const { world } = await hosted(t, { profile: 'cloud_compatible' })
   await t.rejects(world.call('set', { model: 'gpt-oss-120c' }), {
     code: 'PRV_MODEL_UNKNOWN',
-    data: { similar: 'gpt-oss-120b' }
+    data: { similar: 'gpt-oss-120b' },
+    hint: /^did you mean "gpt-oss-120b"\?/
   })
   await t.rejects(world.call('set', { model: 'anthropic/claude-opus-4-5' }), {
     code: 'PRV_MODEL_REFUSED',
