@@ -91,7 +91,7 @@ layers; the string \`"!unset"\` removes it.
 - Booleans in the environment are \`1\`, \`true\`, \`yes\`, \`y\`, \`on\` or \`0\`, \`false\`, \`no\`, \`n\`, \`off\`, in any case. Strict
   settings accept only \`true\` and \`false\`. Lists are JSON or comma-separated.
 - A plugin's setting may be a reference to a secret, which is replaced when the plugin is activated: \`secret://env/NAME\` by the
-  environment variable \`NAME\`, \`secret://auto/NAME\` by a declared secret, wherever it is stored, and \`secret://keyring/NAME\`,
+  environment variable \`NAME\`, \`secret://auto/NAME\` by a declared secret from any of its sources, and \`secret://keyring/NAME\`,
   \`secret://vox_cloud/NAME\` (the encrypted vault), \`secret://vault/NAME\` (HashiCorp Vault and OpenBao) or
   \`secret://infisical/NAME\` by that of the backend. Secrets are masked in all output; references are not.
   svc never writes a secret to these files. \`svc secrets settings\` resolves every reference without printing it, and warns of secrets
