@@ -59,6 +59,16 @@ export const findingsFeed = deltaOperation({
   expose: { rpc: true }
 })
 
+export const findingOperation = defineOperation({
+  id: 'stub-check.finding',
+  summary: 'Show one finding of the last scan',
+  input: t.object({ key: t.string({ maxLength: 20, description: 'Key of the finding in the list.' }) }),
+  output: t.object({ found: t.optional(row) }),
+  effect: 'read',
+  watch: { on: [STUB_CHECK_TOPIC], minMs: 1_000 },
+  expose: { rpc: true }
+})
+
 export const findingsInbox = defineOperation({
   id: 'stub-check.inbox',
   summary: 'List findings that are newer than the baseline',
@@ -113,6 +123,10 @@ export function findingsHandler(last: LastScan): Handler<typeof findingsOperatio
     const scan = await last.read()
     return { ...summaryOf(scan), findings: rowsOf(scan) }
   }
+}
+
+export function findingHandler(last: LastScan): Handler<typeof findingOperation> {
+  return async ({ key }) => defined({ found: rowsOf(await last.read()).find(each => each.key === key) })
 }
 
 export function summaryHandler(last: LastScan): Handler<typeof findingsSummary> {

@@ -4,6 +4,8 @@ import { STANDINGS } from './last-scan.ts'
 
 const EMPTY = 'Findings appear here after a scan. Scan the project below, or run: svc stub-check'
 
+const FINDING = 'stub-check/findings/:key'
+
 const counts: View = {
   kind: 'record',
   operation: 'stub-check.summary',
@@ -46,10 +48,9 @@ const findings: View = {
     { field: 'standing', title: 'Baseline', format: 'state' },
     { field: 'place', title: 'Place', format: 'code' },
     { field: 'finding.message', title: 'Finding' },
-    { field: 'finding.rule_id', title: 'Rule', format: 'code' },
-    { field: 'finding.context', title: 'Line', format: 'code' },
-    { field: 'finding.suggestion', title: 'Next step' }
+    { field: 'finding.rule_id', title: 'Rule', format: 'code' }
   ],
+  open: { page: FINDING, params: { key: { from: 'row', name: 'key' } } },
   filters: [
     { name: 'severity', label: 'Severity', choices: STUB_SEVERITIES, field: 'severity' },
     { name: 'baseline', label: 'Baseline', choices: STANDINGS, field: 'standing' },
@@ -74,6 +75,31 @@ export function contributePages(ctx: PluginContext): void {
         { title: 'Findings', view: findings },
         { title: 'Scan', view: { kind: 'form', operation: 'stub-check.scan', submit: 'Scan' } }
       ]
+    }
+  })
+  ctx.contribute(dashboardPages, {
+    path: FINDING,
+    title: 'Finding',
+    icon: 'list-checks',
+    section: 'build',
+    view: {
+      kind: 'record',
+      operation: 'stub-check.finding',
+      input: { key: { from: 'route', name: 'key' } },
+      field: 'found',
+      name: 'place',
+      columns: [
+        { field: 'place', title: 'Place', format: 'code' },
+        { field: 'severity', title: 'Severity', format: 'state' },
+        { field: 'standing', title: 'Baseline', format: 'state' },
+        { field: 'finding.message', title: 'Finding' },
+        { field: 'finding.context', title: 'Line', format: 'code' },
+        { field: 'finding.suggestion', title: 'Next step' },
+        { field: 'finding.rule_name', title: 'Name of the rule' },
+        { field: 'finding.rule_id', title: 'Rule', format: 'code' },
+        { field: 'finding.column', title: 'Column', format: 'number' }
+      ],
+      empty: 'The last scan has no such finding.'
     }
   })
   ctx.contribute(dashboardCards, {

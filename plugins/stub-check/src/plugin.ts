@@ -21,6 +21,8 @@ import {
 import { stubCheckCommand } from './command.ts'
 import {
   feedHandler,
+  findingHandler,
+  findingOperation,
   findingsFeed,
   findingsHandler,
   findingsInbox,
@@ -53,7 +55,10 @@ export default definePlugin({
   optional: { store: databaseStore, admin: kernelAdmin, tasks: ref(orchestrator) },
   provides: [stubScanner],
   hooks: [rewardEvents],
-  operations: [scanOperation, rulesOperation, findingsOperation, findingsSummary, findingsFeed, findingsInbox],
+  operations: [
+    ...[scanOperation, rulesOperation, findingsOperation, findingsSummary, findingsFeed, findingOperation],
+    findingsInbox
+  ],
   commands: [stubCheckCommand, scalingAuditCommand, secretGuardCommand, buildTimingsCommand],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true, worker: true },
   activate(ctx, { kernel, store, admin, tasks }) {
@@ -88,6 +93,7 @@ export default definePlugin({
     ctx.implement(scanOperation, scanHandler(checker, ctx.version, scanned))
     ctx.implement(rulesOperation, rulesHandler)
     ctx.implement(findingsOperation, findingsHandler(last))
+    ctx.implement(findingOperation, findingHandler(last))
     ctx.implement(findingsSummary, summaryHandler(last))
     ctx.implement(findingsFeed, feedHandler(last))
     ctx.implement(findingsInbox, inboxHandler(runs))

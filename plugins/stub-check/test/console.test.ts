@@ -73,6 +73,7 @@ async function open(t: Test) {
       return await run(input as Record<string, unknown>, io)
     },
     scan: (input: object = {}) => kernel.callById('stub-check.scan', input),
+    finding: (key: string) => kernel.callById('stub-check.finding', { key }),
     summary: () => kernel.callById('stub-check.summary', {}),
     feed: async (input: object = {}) => (await kernel.callById('stub-check.findings.feed', input)) as Delta<Row>,
     items: async () => ((await kernel.callById('stub-check.inbox', {})) as { items: InboxItem[] }).items
@@ -132,7 +133,7 @@ t.test('only the severities of the baseline are compared', async t => {
 })
 
 t.test('3,000 findings are listed up to a limit, new and severe ones first, and only changes are sent', async t => {
-  const { last, feed, summary } = await open(t)
+  const { last, feed, finding: show, summary } = await open(t)
   const finding = (at: number, severity: StubFinding['severity']): StubFinding => ({
     ...{ ruleId: 'stub/todo', ruleName: 'todo', severity, file: `src/f${at}.gd`, line: 1, column: 1 },
     ...{ message: '<b>todo</b>', context: `line ${at}` }
@@ -147,6 +148,8 @@ t.test('3,000 findings are listed up to a limit, new and severe ones first, and 
   const first = await feed()
   t.equal(first.upsert.length, 1_000)
   t.match(first.upsert[0], { place: 'src/f2999.gd:1', finding: { message: '<b>todo</b>' } })
+  t.match(await show('0'), { found: { place: 'src/f2999.gd:1', severity: 'critical' } })
+  t.same(await show('1000'), {})
   await last.keep('.', { ...scan, findings: findings.slice(0, 2) }, null)
   const next = await feed({ since: first.cursor })
   t.same([next.reset, next.upsert.length, next.remove.length], [false, 2, 998])

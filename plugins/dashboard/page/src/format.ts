@@ -8,17 +8,19 @@ const TONES: Readonly<Record<string, Tone>> = Object.fromEntries(
     [
       [
         'ok',
-        'ok active ready healthy completed complete succeeded success done loaded serving passed pass yes up resolved'
+        'ok active ready healthy completed complete succeeded success done loaded serving passed pass yes up resolved present'
       ],
       [
         'warn',
         'waiting degraded paused draining loading activating starting warning warn doubted stale requeue ' +
-          'retrying blocked blocked_on_approval needs_approval awaiting_approval suspended maintenance not_ready'
+          'retrying blocked blocked_on_approval needs_approval awaiting_approval suspended maintenance not_ready ' +
+          'nearing_expiry deprecated_alias_used raised pending'
       ],
       [
         'bad',
         'failed invalid error fatal quarantined stuck dead crashed unreachable rejected refused broken ' +
-          'aborted destructive down emergency'
+          'aborted destructive down emergency critical missing_required invalid_empty rejected_legacy_alias ' +
+          'rejected_source_policy rejected_class_policy backend_unavailable stale_rotation new'
       ],
       ['accent', 'running in_progress inprogress busy assigned claimed executing write']
     ] as const
@@ -73,9 +75,12 @@ function schemaFormat(schema: JsonSchema): ValueFormat | undefined {
 }
 
 const NUMBER = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 })
+/** For numbers such as prices of a call, which two digits would show as 0. */
+const SMALL_NUMBER = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 })
 const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const
 const CLOCK = new Intl.DateTimeFormat(undefined, TIME)
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', ...TIME })
+const DATE = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const YEAR = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', ...TIME })
 const DAY_MS = 86_400_000
 const YEAR_MS = 300 * DAY_MS
@@ -96,7 +101,12 @@ function numberText(value: number, format: ValueFormat): string {
   if (format === 'bytes') return bytesText(value)
   if (format === 'percent') return `${NUMBER.format(value * 100)} %`
   if (format === 'text' || format === 'code') return String(value)
-  return NUMBER.format(value)
+  return (value !== 0 && Math.abs(value) < 0.1 ? SMALL_NUMBER : NUMBER).format(value)
+}
+
+/** Returns Unix milliseconds as a day, without the time. */
+export function dateText(ms: number): string {
+  return DATE.format(ms)
 }
 
 /** Maximum distance of a date from 1970 in milliseconds. */

@@ -37,7 +37,6 @@ const page: DashboardPage = {
             { field: 'canonical_env', title: 'Variable', format: 'code' },
             { field: 'status', title: 'Status', format: 'state' },
             { field: 'source', title: 'Source' },
-            { field: 'class', title: 'Class' },
             { field: 'remediation', title: 'Next step' }
           ],
           filters: [

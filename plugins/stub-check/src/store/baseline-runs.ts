@@ -25,7 +25,7 @@ export interface BaselineRun extends BaselineUse {
   readonly at: number
 }
 
-const MAX_PLACES = 20
+const MAX_PLACES = 5
 const MAX_RUNS = 100
 
 /** Compares each scan of a path with the baseline that was last used for it, in the database or in this process. */

@@ -51,8 +51,8 @@ export function Inbox() {
       ))}
       {items.length === 0 ? (
         <Empty>
-          Nothing waits for you. Approvals, doubts, questions of agents, workflows that wait for a signal and failed
-          jobs appear here.
+          Nothing waits for you. Approvals, doubts, questions of agents, workflows that wait for a signal, failed jobs,
+          missing secrets, used up limits and new versions appear here.
         </Empty>
       ) : (
         shown.map(item => <Item key={`${item.kind} ${item.id}`} item={item} />)

@@ -2,7 +2,7 @@ import type { ChartView as Chart } from '@svc/contracts'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { boundInput, valueAt } from '../bindings.ts'
-import { textOf, timeOf } from '../format.ts'
+import { dateText, textOf, timeOf } from '../format.ts'
 import { Empty, ErrorNotice, Loading } from '../parts.tsx'
 import { useSource } from '../source.ts'
 import { theme } from '../state.ts'
@@ -79,7 +79,7 @@ function Lines({ view, rows, label, colours }: LinesProps) {
           y: { range: (_, min, max) => [Math.min(0, min), max > 0 ? max * HEADROOM : 1] }
         },
         axes: [
-          { ...axis, space: TIME_DISTANCE, values: (_, times) => times.map(timeLabel) },
+          { ...axis, space: TIME_DISTANCE, values: (_, times) => tickLabels(times) },
           { ...axis, size: VALUES_WIDTH, values: (_, values) => values.map(value => textOf(value, format)) }
         ]
       },
@@ -114,6 +114,15 @@ function dataOf(view: Chart, rows: readonly unknown[]): uPlot.AlignedData {
     })
   )
   return [points.map(({ time }) => time / 1_000), ...values] as uPlot.AlignedData
+}
+
+/** Ticks that are further apart have no time of day. */
+const DAYS_SECONDS = 86_400
+
+/** Returns the texts of the ticks of the axis of time, in Unix seconds. */
+function tickLabels(times: readonly number[]): string[] {
+  const [first = 0, second = first] = times
+  return times.map(time => (second - first >= DAYS_SECONDS ? dateText(time * 1_000) : timeLabel(time)))
 }
 
 /** Returns Unix seconds as a time of day. */
