@@ -1,7 +1,7 @@
 """Writes a tiny random model of each family, with the results of transformers in fp32, for tests of the engine.
 
 Windows and original contexts are shorter than the prompts, so that each layer's kind of attention affects the logits.
-Usage: python make-families.py OUT_DIRECTORY
+Usage: python make-families.py OUT_DIRECTORY [NAME...]
 """
 
 import json
@@ -19,6 +19,7 @@ from transformers import (
     Phi3Config,
     PreTrainedConfig,
     Qwen2Config,
+    Qwen3_5TextConfig,
     Qwen3Config,
 )
 
@@ -75,6 +76,15 @@ FAMILIES: dict[str, PreTrainedConfig] = {
     ),
     "qwen3": Qwen3Config(
         **SHAPE, head_dim=32, tie_word_embeddings=True, rope_parameters={"rope_type": "default", "rope_theta": 1e6}
+    ),
+    "qwen3_5": Qwen3_5TextConfig(
+        **SHAPE,
+        head_dim=64,
+        linear_conv_kernel_dim=4,
+        linear_key_head_dim=16,
+        linear_value_head_dim=8,
+        linear_num_key_heads=2,
+        linear_num_value_heads=4,
     ),
     "gemma2": Gemma2Config(
         **SHAPE,
@@ -154,7 +164,7 @@ def greedy(model: torch.nn.Module, tokens: list[int]) -> list[int]:
 def write(name: str, config: PreTrainedConfig, out: Path) -> None:
     directory = out / name
     model = AutoModelForCausalLM.from_config(config)
-    randomise(model, seed=len(name) + 40, norm_centre=0 if name.startswith("gemma") else 1)
+    randomise(model, seed=len(name) + 40, norm_centre=0 if name.startswith(("gemma", "qwen3_5")) else 1)
     model.to(torch.bfloat16).save_pretrained(directory)
     (directory / "generation_config.json").unlink()
     path = directory / "config.json"
@@ -184,13 +194,13 @@ def write(name: str, config: PreTrainedConfig, out: Path) -> None:
     numpy.concatenate([block.ravel() for block in blocks]).tofile(directory / "logits.bin")
 
 
-def main(out: Path) -> None:
-    for name, config in FAMILIES.items():
-        write(name, config, out)
+def main(out: Path, names: list[str]) -> None:
+    for name in names or FAMILIES:
+        write(name, FAMILIES[name], out)
         for file in (out / name).iterdir():
             file.chmod(0o644)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    main(Path(sys.argv[1]).resolve())
+    main(Path(sys.argv[1]).resolve(), sys.argv[2:])

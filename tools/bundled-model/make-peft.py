@@ -43,6 +43,16 @@ ADAPTERS = {
         torch.float32,
         LoraConfig(r=3, lora_alpha=5, target_modules=["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]),
     ),
+    # Linear attention, and attention whose query projection contains a gate.
+    "linear": (
+        "families/qwen3_5",
+        torch.float32,
+        LoraConfig(
+            r=3,
+            lora_alpha=5,
+            target_modules=["in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj", "q_proj", "up_proj"],
+        ),
+    ),
 }
 
 

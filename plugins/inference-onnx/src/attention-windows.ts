@@ -8,7 +8,7 @@ import type { FamilyTraits } from './model-families.ts'
  * family does not support.
  */
 export function attentionWindows(fields: ConfigFields, traits: FamilyTraits, layers: number): (number | null)[] {
-  const types = layerTypes(fields, layers)
+  const types = layerTypes(fields, layers, traits)
   const { window } = traits
   if (typeof window === 'string') {
     const slides = window === 'all layers' && fields.values.sliding_window !== null
@@ -26,13 +26,14 @@ export function attentionWindows(fields: ConfigFields, traits: FamilyTraits, lay
   })
 }
 
-function layerTypes(fields: ConfigFields, layers: number): readonly string[] | null {
+function layerTypes(fields: ConfigFields, layers: number, traits: FamilyTraits): readonly string[] | null {
   const types = fields.values.layer_types ?? null
   if (types === null) return null
   if (!Array.isArray(types) || types.length !== layers) {
     throw fields.refuse('layer_types', `${JSON.stringify(types)} is not a list of ${layers} types`)
   }
-  const unknown = types.find(type => type !== 'full_attention' && type !== 'sliding_attention')
-  if (unknown !== undefined) throw fields.unsupported('layer_types', unknown, 'full_attention, sliding_attention')
+  const known = ['full_attention', traits.linearAttention ? 'linear_attention' : 'sliding_attention']
+  const unknown = types.find(type => !known.includes(type))
+  if (unknown !== undefined) throw fields.unsupported('layer_types', unknown, known.join(', '))
   return types
 }

@@ -6,7 +6,7 @@ import { inferenceErrors } from './errors.ts'
 import type { ExportedModel } from './exported/exported-model.ts'
 import { type AvailableMemory, planMemory, planServed } from './memory-plan.ts'
 import type { DecoderConfig } from './model-config.ts'
-import { checkDeviceAttention, checkExportedQuantization } from './model-source.ts'
+import { checkDeviceAttention, checkDeviceLayers, checkExportedQuantization } from './model-source.ts'
 import { buildDecoder, type DecoderWeights } from './onnx/decoder.ts'
 import type { Precision } from './onnx/graph.ts'
 import { type ExternalWeights, elementCount, elementBytes as numberBytes } from './ort/runtime.ts'
@@ -69,6 +69,7 @@ export async function buildGraph(
   const { device, contextLength } = wanted
   const { tensors } = prepare.directory
   checkDeviceAttention(config.attentionSoftcap, device.id)
+  checkDeviceLayers(config, device.id)
   const chosen = chooseQuantization(wanted.quantization, {
     parameters: [...tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
     device: device.id

@@ -216,9 +216,10 @@ export class OnnxEngine implements InferenceEngine {
     })
     if (signal?.aborted) await session.close()
     signal?.throwIfAborted()
-    const maxDraft = this.#options.speculation ?? DEFAULT_SPECULATION
     const { slots } = graph
     const cache = new CachePool({ runtime, config, slots, contextLength, precision: graph.cachePrecision })
+    // A rejected draft would need states to be cut back.
+    const maxDraft = cache.recurrent ? 0 : (this.#options.speculation ?? DEFAULT_SPECULATION)
     const decoder = await DecoderSession.open({
       runtime,
       session,

@@ -1,7 +1,9 @@
 import type { Quantization } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 import type { DecoderConfig, ServedConfig } from './model-config.ts'
+import { positionBytes, wholeBytes } from './onnx/cache-layout.ts'
 import { BLOCK } from './onnx/linear.ts'
+import { layerLinears, linearShape } from './weights/tensor-names.ts'
 
 /** Memory available to a model. */
 export interface AvailableMemory {
@@ -44,7 +46,7 @@ type PlanRequest = MemoryRequest | ExportedMemoryRequest
 export interface MemoryPlan {
   readonly slots: number
   readonly weightBytes: number
-  /** Size of keys and values of one slot with a full context. */
+  /** Size of the cache of one slot with a full context. */
   readonly slotBytes: number
   /** Size of a run's buffers: activations, logits, attention scores, rotary tables. */
   readonly workspaceBytes: number
@@ -84,32 +86,33 @@ function minContext({ contextLength }: { readonly contextLength: number }): numb
 
 function planRoom(request: PlanRequest, weightBytes: number, workspaceBytes: number): MemoryPlan {
   const { config, contextLength, available } = request
-  const perPosition = request.numberBytes * 2 * config.layers * config.keyValueHeads * config.headSize
+  const perPosition = (positionBytes(config) / FLOAT) * request.numberBytes
+  const perSequence = wholeBytes(config)
   const context = minContext(request)
   const room = available === null ? null : available.bytes * (1 - RESERVE) - weightBytes - workspaceBytes
-  const slots = request.slots === 'auto' ? fittingSlots(room, perPosition * contextLength) : request.slots
-  const plan = { slots, weightBytes, slotBytes: perPosition * contextLength, workspaceBytes }
-  const cacheBytes = rowsOf(slots) * perPosition * context
+  const slotBytes = perPosition * contextLength + perSequence
+  const slots = request.slots === 'auto' ? fittingSlots(room, slotBytes) : request.slots
+  const plan = { slots, weightBytes, slotBytes, workspaceBytes }
+  const cacheBytes = rowsOf(slots) * (perPosition * context + perSequence)
   if (available !== null && room !== null && cacheBytes > room) throw refusal(request, plan, cacheBytes, context)
   return plan
 }
 
 /** Returns the size of all weights in the engine's representation, in bytes. */
 function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes }: MemoryRequest): number {
-  const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, layers, vocabularySize } = config
-  const [queries, keys] = [heads * headSize, keyValueHeads * headSize]
+  const { hiddenSize, vocabularySize } = config
   const matrix = (rows: number, columns: number) =>
     quantization === 'none' ? rows * columns * numberBytes : matrixBytes(quantization, rows, columns)
-  const layer =
-    matrix(queries + 2 * keys, hiddenSize) +
-    matrix(hiddenSize, queries) +
-    matrix(2 * intermediateSize, hiddenSize) +
-    matrix(hiddenSize, intermediateSize) +
-    4 * hiddenSize * FLOAT
+  const layerBytes = config.layerKinds.map((_, layer) =>
+    layerLinears(config, layer).reduce(
+      (sum, kind) => sum + matrix(...linearShape(config, kind)),
+      4 * hiddenSize * FLOAT
+    )
+  )
   const embedding = vocabularySize * hiddenSize * (quantization === 'none' ? numberBytes : storedBytes)
   const ownMatrix = ownHead ? matrix(vocabularySize, hiddenSize) : 0
   const head = quantization === 'none' ? ownMatrix : matrixBytes('q8', vocabularySize, hiddenSize)
-  return layers * layer + embedding + head
+  return layerBytes.reduce((sum, bytes) => sum + bytes, embedding + head)
 }
 
 function matrixBytes(quantization: 'q8' | 'q4', rows: number, columns: number): number {

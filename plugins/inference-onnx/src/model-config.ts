@@ -1,5 +1,6 @@
 import { attentionWindows } from './attention-windows.ts'
 import { ConfigFields } from './config-fields.ts'
+import { type LayerKind, type LinearAttentionConfig, layerKinds, linearAttention } from './linear-config.ts'
 import { type Biases, type Family, type FamilyTraits, familyOf } from './model-families.ts'
 import { parseRope, type Rope } from './rope.ts'
 
@@ -37,6 +38,11 @@ export interface DecoderConfig {
   /** Soft cap c in c * tanh(x / c), for attention scores and logits; null if there is none. */
   readonly attentionSoftcap: number | null
   readonly logitSoftcap: number | null
+  readonly layerKinds: readonly LayerKind[]
+  /** Linear attention of the layers of that kind; null if there are none. */
+  readonly linear: LinearAttentionConfig | null
+  /** True if the attention's output is multiplied by a gate, which the query projection contains for each head. */
+  readonly outputGate: boolean
   /** Attention window of each layer in positions, including the current one; null for full attention. */
   readonly windows: readonly (number | null)[]
   readonly rope: Rope
@@ -59,7 +65,7 @@ export interface DecoderConfig {
 export interface ServedConfig
   extends Pick<
     DecoderConfig,
-    'layers' | 'keyValueHeads' | 'headSize' | 'vocabularySize' | 'contextLength' | 'endTokens'
+    'layers' | 'layerKinds' | 'linear' | 'keyValueHeads' | 'headSize' | 'vocabularySize' | 'contextLength' | 'endTokens'
   > {
   readonly family: string
 }
@@ -87,6 +93,7 @@ export function parseModelConfig(
   const layers = fields.count('num_hidden_layers')
   if (layers > MAX_LAYERS) throw fields.unsupported('num_hidden_layers', layers, `up to ${MAX_LAYERS}`)
   const biases = biasesOf(fields, traits)
+  const kinds = layerKinds(fields, traits, layers)
   const { rope, windowRope, contextLength } = parseRope(fields, traits, headSize)
   return {
     family,
@@ -107,6 +114,9 @@ export function parseModelConfig(
     attentionScale: 1 / Math.sqrt(fields.number('query_pre_attn_scalar', headSize)),
     attentionSoftcap: fields.optionalNumber('attn_logit_softcapping'),
     logitSoftcap: fields.optionalNumber('final_logit_softcapping'),
+    layerKinds: kinds,
+    linear: kinds.includes('linear') ? linearAttention(fields) : null,
+    outputGate: traits.outputGate,
     windows: attentionWindows(fields, traits, layers),
     rope,
     windowRope,
@@ -127,6 +137,10 @@ function assertSupported(outer: ConfigFields, fields: ConfigFields): void {
   if (quantization !== null) {
     throw quantization.unsupported('quant_method', quantization.values.quant_method, 'weights in F32, BF16 or F16')
   }
+  if ((fields.values.num_experts ?? null) !== null) {
+    throw fields.unsupported('num_experts', fields.values.num_experts, 'models without experts')
+  }
+  if (fields.values.attn_output_gate === false) throw fields.unsupported('attn_output_gate', false, 'true')
   if (fields.boolean('use_bidirectional_attention', false)) {
     throw fields.unsupported('use_bidirectional_attention', true, 'false')
   }

@@ -25,6 +25,10 @@ export interface FamilyTraits {
   readonly joinedProjections: boolean
   /** True if layers with a window have a separate rotary base. */
   readonly windowRope: boolean
+  /** True if some layers have linear attention. */
+  readonly linearAttention: boolean
+  /** True if the query projection also contains a gate of the attention's output. */
+  readonly outputGate: boolean
   /** Synonyms of rotary scaling types. */
   readonly ropeAliases: Readonly<Record<string, string>>
 }
@@ -47,6 +51,8 @@ const plain: FamilyTraits = {
   scaledEmbedding: false,
   joinedProjections: false,
   windowRope: false,
+  linearAttention: false,
+  outputGate: false,
   ropeAliases: { su: 'longrope' }
 }
 
@@ -94,6 +100,22 @@ const families = {
     biases: attentionBias,
     window: qwenWindow,
     headNorms: true
+  },
+  qwen3_5_text: {
+    ...plain,
+    defaults: {
+      head_dim: 256,
+      partial_rotary_factor: 0.25,
+      linear_conv_kernel_dim: 4,
+      linear_key_head_dim: 128,
+      linear_value_head_dim: 128,
+      linear_num_key_heads: 16,
+      linear_num_value_heads: 32
+    },
+    headNorms: true,
+    zeroCentredNorms: true,
+    linearAttention: true,
+    outputGate: true
   },
   gemma2: {
     ...plain,

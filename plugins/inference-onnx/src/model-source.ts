@@ -36,6 +36,20 @@ export function checkDeviceAttention(attentionSoftcap: number | null, device: st
   )
 }
 
+/** Throws for linear attention on a device other than the CPU: no other device has been tried. */
+export function checkDeviceLayers({ family, linear }: DecoderConfig, device: string): void {
+  if (linear === null || device === 'cpu') return
+  throw inferenceErrors.create(
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    `layer_types linear_attention of ${family} is not supported on ${device}; supported: full_attention`,
+    {
+      at: { path: 'layer_types' },
+      data: { field: 'layer_types', value: 'linear_attention', supported: 'full_attention', device },
+      hint: 'Serve this model on the CPU.'
+    }
+  )
+}
+
 /** Throws `INF_OPTION_INVALID` if the requested quantisation differs from that of an exported graph. */
 export function checkExportedQuantization(choice: QuantizationChoice, { quantization }: ExportedModel): void {
   if (choice === 'auto' || choice === quantization) return

@@ -280,15 +280,35 @@ t.test('parses configurations of public checkpoints', async t => {
   t.match(parse(qwen), { contextLength: 131_072, windows: [null, null] })
 })
 
+t.test('layers of Qwen3.5 have linear attention, except every fourth or as layer_types says', async t => {
+  const qwen = { model_type: 'qwen3_5', text_config: { ...base, model_type: 'qwen3_5_text', num_hidden_layers: 5 } }
+  const config = parseModelConfig('config.json', qwen, null)
+  t.same(config.layerKinds, ['linear', 'linear', 'linear', 'full', 'linear'])
+  t.same(config.linear, { keyHeads: 16, valueHeads: 32, keySize: 128, valueSize: 128, taps: 4 })
+  t.match(config, { headSize: 256, outputGate: true, zeroCentredNorms: true })
+  t.equal(config.rope.inverseFrequencies.length, 32, 'a quarter of each head is rotated')
+  const types = { model_type: 'qwen3_5_text', layer_types: ['full_attention', 'linear_attention'] }
+  t.same(parse(types).layerKinds, ['full', 'linear'])
+  t.equal(parse({ ...types, layer_types: ['full_attention', 'full_attention'] }).linear, null)
+  const rejected = (change: object) => t.throws(() => parse({ ...types, ...change }), { code: /^INF_/ })
+  rejected({ layer_types: ['sliding_attention', 'full_attention'] })
+  rejected({ num_experts: 8 })
+  rejected({ attn_output_gate: false })
+  rejected({ linear_num_value_heads: 24 })
+  rejected({ linear_conv_kernel_dim: 1 })
+  t.throws(() => parse({ layer_types: ['linear_attention', 'full_attention'] }), { message: /sliding_attention/ })
+})
+
 t.test('any configuration is either parsed or rejected, naming the file', async t => {
   const names = [
     'model_type hidden_size num_attention_heads num_key_value_heads head_dim num_hidden_layers hidden_act text_config',
     'hidden_activation layer_types sliding_window use_sliding_window max_window_layers sliding_window_pattern rope_theta',
     'rope_scaling rope_parameters rope_local_base_freq partial_rotary_factor original_max_position_embeddings vocab_size',
     'max_position_embeddings rms_norm_eps query_pre_attn_scalar attn_logit_softcapping tie_word_embeddings eos_token_id',
-    'quantization_config attention_bias intermediate_size'
+    'quantization_config attention_bias intermediate_size linear_num_key_heads linear_num_value_heads',
+    'linear_key_head_dim linear_conv_kernel_dim full_attention_interval num_experts attn_output_gate'
   ].flatMap(line => line.split(' '))
-  const families = ['llama', 'mistral', 'qwen2', 'qwen3', 'gemma2', 'gemma3_text', 'phi3']
+  const families = ['llama', 'mistral', 'qwen2', 'qwen3', 'gemma2', 'gemma3_text', 'phi3', 'qwen3_5_text']
   const scaling = fc.record(
     {
       type: fc.constantFrom('linear', 'dynamic', 'llama3', 'yarn', 'longrope', 'su', 'default', 'toString'),

@@ -1,8 +1,16 @@
 import t from 'tap'
-import { checkDeviceAttention } from '#root'
+import { checkDeviceAttention, checkDeviceLayers, parseModelConfig } from '#root'
 import { familyDirectory, readFamily } from './support/families.ts'
 import { openEngine } from './support/models.ts'
 import { webgpuProblem } from './support/webgpu.ts'
+
+const SHAPE = {
+  hidden_size: 64,
+  intermediate_size: 128,
+  num_attention_heads: 4,
+  vocab_size: 300,
+  max_position_embeddings: 2048
+}
 
 t.test('attention soft caps are rejected on devices that ignore them', async t => {
   checkDeviceAttention(50, 'cpu')
@@ -35,3 +43,14 @@ for (const name of ['qwen3', 'gemma2', 'gemma3', 'phi3-longrope']) {
     t.ok(Math.max(...differences) < 1e-3)
   })
 }
+
+t.test('linear attention is rejected on other devices than the CPU, by the name of its field', async t => {
+  const config = (family: string) =>
+    parseModelConfig('config.json', { ...SHAPE, model_type: family, num_hidden_layers: 4 }, null)
+  t.throws(() => checkDeviceLayers(config('qwen3_5_text'), 'cuda'), {
+    code: 'INF_ARCHITECTURE_UNSUPPORTED',
+    data: { field: 'layer_types', device: 'cuda' }
+  })
+  t.doesNotThrow(() => checkDeviceLayers(config('qwen3_5_text'), 'cpu'))
+  t.doesNotThrow(() => checkDeviceLayers(config('qwen3'), 'cuda'))
+})

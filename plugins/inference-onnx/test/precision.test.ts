@@ -95,7 +95,8 @@ t.test('passing the capacity instead of the total length, as captures do, does n
   }
 })
 
-for (const name of families) {
+// Linear attention is only supported on the CPU, in float32.
+for (const name of families.filter(name => name !== 'qwen3_5')) {
   t.test(`${name} gives nearly the same logits in half precision`, async t => {
     const runDirectory = await familyDirectory(t, name, { dtype: 'BF16' })
     const [wide, half] = [await logits(t, runDirectory, 'float32'), await logits(t, runDirectory, 'float16')]

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { chatTemplate, endTokens, type RunDirectory, Tokenizer } from '#root'
+import { chatTemplate, endTokens, type RunDirectory, type ServedConfig, Tokenizer } from '#root'
 import { fixtures } from './support/models.ts'
 
 async function open(name: string): Promise<Tokenizer> {
@@ -14,9 +14,11 @@ function directory(tokenizerConfiguration: Record<string, unknown>, chatTemplate
   return { tokenizerConfiguration, chatTemplate } as RunDirectory
 }
 
-const config = {
+const config: ServedConfig = {
   family: 'llama',
   layers: 1,
+  layerKinds: ['full'],
+  linear: null,
   keyValueHeads: 1,
   headSize: 16,
   vocabularySize: 300,

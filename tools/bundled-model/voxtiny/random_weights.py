@@ -12,7 +12,8 @@ def randomise(model: torch.nn.Module, seed: int, only: str = "", norm_centre: fl
                 continue
             noise = torch.randn(parameter.shape, generator=generator)
             if name.endswith("norm.weight"):
-                parameter.copy_(norm_centre + 0.2 * noise)
+                # The norm inside of linear attention is never centred at zero.
+                parameter.copy_((1 if "linear_attn" in name else norm_centre) + 0.2 * noise)
             elif name.endswith("bias"):
                 parameter.copy_(0.3 * noise)
             elif "lora_" in name:

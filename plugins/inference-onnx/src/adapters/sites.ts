@@ -46,23 +46,16 @@ export function openToAdapters(config: DecoderConfig, names: TensorNames, weight
         linear,
         kinds.map(kind => [names.linear(index, kind), linearShape(config, kind)[0]])
       )
+    const pair = (linears: Pair, [first, second]: readonly [LayerLinear, LayerLinear]): Pair =>
+      'weight' in linears
+        ? projection(linears, [first, second])
+        : [projection(linears[0], [first]), projection(linears[1], [second])]
     const joined = config.joinedProjections === true
-    const { queryKeyValue, gateUp } = layer
+    const { gateUp } = layer
     return {
       norms: layer.norms,
-      queryKeyValue:
-        'weight' in queryKeyValue
-          ? projection(queryKeyValue, joined ? ['qkv'] : ['q', 'k', 'v'])
-          : [
-              projection(queryKeyValue[0], ['q']),
-              projection(queryKeyValue[1], ['k']),
-              projection(queryKeyValue[2], ['v'])
-            ],
-      output: projection(layer.output, ['o']),
-      gateUp:
-        'weight' in gateUp
-          ? projection(gateUp, joined ? ['gate_up'] : ['gate', 'up'])
-          : [projection(gateUp[0], ['gate']), projection(gateUp[1], ['up'])],
+      mixer: openMixer(layer.mixer, joined, projection, pair),
+      gateUp: joined && 'weight' in gateUp ? projection(gateUp, ['gate_up']) : pair(gateUp, ['gate', 'up']),
       down: projection(layer.down, ['down'])
     }
   })
@@ -70,7 +63,38 @@ export function openToAdapters(config: DecoderConfig, names: TensorNames, weight
   return { weights: { ...weights, layers, head }, sites }
 }
 
+type Pair = Linear | readonly [Linear, Linear]
+
+function openMixer(
+  mixer: LayerWeights['mixer'],
+  joined: boolean,
+  projection: (linear: Linear, kinds: readonly LayerLinear[]) => Linear,
+  pair: (linears: Pair, kinds: readonly [LayerLinear, LayerLinear]) => Pair
+): LayerWeights['mixer'] {
+  if (mixer.kind === 'linear')
+    return {
+      ...mixer,
+      mixedAndGate: pair(mixer.mixedAndGate, ['lin_qkv', 'lin_z']),
+      betaAndDecay: pair(mixer.betaAndDecay, ['lin_b', 'lin_a']),
+      output: projection(mixer.output, ['lin_o'])
+    }
+  const { queryKeyValue } = mixer
+  return {
+    ...mixer,
+    queryKeyValue:
+      'weight' in queryKeyValue
+        ? projection(queryKeyValue, joined ? ['qkv'] : ['q', 'k', 'v'])
+        : [
+            projection(queryKeyValue[0], ['q']),
+            projection(queryKeyValue[1], ['k']),
+            projection(queryKeyValue[2], ['v'])
+          ],
+    output: projection(mixer.output, ['o'])
+  }
+}
+
 function inputsOf(config: DecoderConfig, name: string): number {
   if (name.endsWith('.o')) return linearShape(config, 'o')[1]
+  if (name.endsWith('.lin_o')) return linearShape(config, 'lin_o')[1]
   return name.endsWith('.down') ? linearShape(config, 'down')[1] : config.hiddenSize
 }

@@ -1,9 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { inferenceErrors } from '../errors.ts'
 import type { ServedConfig } from '../model-config.ts'
-import { engineSurface } from '../onnx/decoder.ts'
+import { type CacheState, cacheLayout, positionBytes, wholeBytes } from '../onnx/cache-layout.ts'
 import type { Precision } from '../onnx/graph.ts'
-import { type Bindings, elementBytes, type Runtime, type Tensor } from '../ort/runtime.ts'
+import {
+  type Bindings,
+  type CacheRange,
+  type CacheRow,
+  elementBytes,
+  type Runtime,
+  type Tensor
+} from '../ort/runtime.ts'
 
 export interface CachePoolOptions {
   readonly runtime: Runtime
@@ -21,14 +28,9 @@ const FIRST_CAPACITY = 512
 /** Bytes copied before yielding to the event loop. */
 const BYTES_PER_TURN = 2 ** 23
 
-/** Returns the size of keys and values for one position of one sequence, in bytes. */
-function bytesPerPosition(config: ServedConfig, precision: Precision = 'float32'): number {
-  return elementBytes[precision] * 2 * config.layers * config.keyValueHeads * config.headSize
-}
-
 /**
- * Keys and values of all sequences: for each layer one state of keys and one of values, `[rows, kvHeads, capacity,
- * headSize]`.
+ * Memory of all sequences between runs: for each layer keys and values, `[rows, heads, capacity, size]`, or the states
+ * of linear attention, which summarise all positions of a sequence.
  *
  * Sequences in adjacent rows can be computed in one run. The capacity doubles when a sequence outgrows it, up to the
  * context length, so an unused long context costs nothing. With several slots, a spare row is used to swap two rows.
@@ -36,9 +38,13 @@ function bytesPerPosition(config: ServedConfig, precision: Precision = 'float32'
 export class CachePool {
   readonly slots: number
   readonly contextLength: number
+  /** True if some states summarise a sequence, so that a row cannot go back to an earlier length. */
+  readonly recurrent: boolean
   readonly #options: CachePoolOptions
-  readonly #surface: readonly { readonly past: string; readonly present: string }[]
+  readonly #layout: readonly CacheState[]
   #states: Tensor[] = []
+  /** Zeroes of one row, by size, from which states are cleared. */
+  readonly #zeroes = new Map<string, Tensor>()
   #capacity = 0
   #copied = 0
 
@@ -46,12 +52,8 @@ export class CachePool {
     this.#options = options
     this.slots = options.slots
     this.contextLength = options.contextLength
-    this.#surface = Array.from({ length: options.config.layers }, (_, layer) =>
-      (['key', 'value'] as const).map(half => ({
-        past: engineSurface.pastName(layer, half),
-        present: engineSurface.presentName(layer, half)
-      }))
-    ).flat()
+    this.#layout = cacheLayout(options.config)
+    this.recurrent = this.#layout.some(({ kind }) => kind === 'whole')
   }
 
   /** Current capacity of each row, in positions. When it changes, {@link views} must be created again. */
@@ -60,7 +62,7 @@ export class CachePool {
   }
 
   get bytes(): number {
-    return this.#rows * this.#capacity * bytesPerPosition(this.#options.config, this.#options.precision)
+    return this.#capacity === 0 ? 0 : this.#bytesOf(this.#capacity)
   }
 
   get #rows(): number {
@@ -97,26 +99,28 @@ export class CachePool {
 
   /** Replaces the states one by one, so that at most one of them exists twice. */
   async #resize(capacity: number, lengths: readonly number[]): Promise<void> {
-    const { runtime, config, precision } = this.#options
-    for (const index of this.#surface.keys()) {
+    const { runtime } = this.#options
+    for (const [index, { kind, shape }] of this.#layout.entries()) {
       const old = this.#states[index]
-      if (old?.shape[2] === capacity) continue
-      const state = await runtime.state([this.#rows, config.keyValueHeads, capacity, config.headSize], precision)
+      if (old !== undefined && (kind === 'whole' || old.shape[2] === capacity)) continue
+      const state = await runtime.state([this.#rows, ...shape(capacity)], this.#precisionOf(kind))
       for (const [row, end] of lengths.entries()) {
         if (old === undefined || end === 0) continue
-        await runtime.copy({ state: old, row, start: 0, end }, { state, row })
-        await this.#yieldRegularly(end)
+        await this.#copyPart({ state: old, row, start: 0, end }, { state, row })
       }
       old?.release()
       this.#states[index] = state
     }
   }
 
-  /** Copies positions `start` to `end` from one row to another. */
-  async copy(from: number, to: number, start: number, end: number): Promise<void> {
-    for (const state of this.#states) {
-      await this.#options.runtime.copy({ state, row: from, start, end }, { state, row: to })
-      await this.#yieldRegularly(end - start)
+  /** Copies positions `start` to `end` from one row to another, and with `whole`, the states that summarise the row. */
+  async copy(from: number, to: number, start: number, end: number, whole = true): Promise<void> {
+    for (const [index, { kind }] of this.#layout.entries()) {
+      const state = this.#states[index] as Tensor
+      if (kind === 'positions') {
+        if (start < end) await this.#copyPart({ state, row: from, start, end }, { state, row: to })
+      } else if (whole)
+        await this.#copyPart({ state, row: from, start: 0, end: positionsOf(state) }, { state, row: to })
     }
   }
 
@@ -128,12 +132,56 @@ export class CachePool {
     if (lengths[0] > 0) await this.copy(spare, b, 0, lengths[0])
   }
 
+  /** Sets the states that summarise a row to those of an empty sequence. The cache must have been reserved. */
+  async clear(row: number): Promise<void> {
+    for (const [index, { kind }] of this.#layout.entries()) {
+      if (kind !== 'whole') continue
+      const state = this.#states[index] as Tensor
+      const shape = [1, ...state.shape.slice(1)]
+      const zero = this.#zeroes.get(`${shape}`) ?? (await this.#options.runtime.state(shape, this.#precisionOf(kind)))
+      this.#zeroes.set(`${shape}`, zero)
+      await this.#copyPart({ state: zero, row: 0, start: 0, end: positionsOf(state) }, { state, row })
+    }
+  }
+
+  /** Returns copies of the states that summarise a row; release them with {@link SavedStates.release}. */
+  async save(row: number): Promise<SavedStates> {
+    const saved: Tensor[] = []
+    const release = () => {
+      for (const state of saved) state.release()
+    }
+    try {
+      for (const [index, { kind }] of this.#layout.entries()) {
+        if (kind !== 'whole') continue
+        const state = this.#states[index] as Tensor
+        const copy = await this.#options.runtime.state([1, ...state.shape.slice(1)], this.#precisionOf(kind))
+        saved.push(copy)
+        await this.#copyPart({ state, row, start: 0, end: positionsOf(state) }, { state: copy, row: 0 })
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+    return { states: saved, release }
+  }
+
+  /** Sets the states that summarise a row to saved ones. The cache must have been reserved. */
+  async restore({ states }: SavedStates, row: number): Promise<void> {
+    const saved = states.values()
+    for (const [index, { kind }] of this.#layout.entries()) {
+      if (kind !== 'whole') continue
+      const from = saved.next().value as Tensor
+      const state = this.#states[index] as Tensor
+      await this.#copyPart({ state: from, row: 0, start: 0, end: positionsOf(state) }, { state, row })
+    }
+  }
+
   /** Returns views of `count` rows from `row`, by their names in the decoder graph. */
   views(row: number, count: number): CacheViews {
     const { runtime } = this.#options
     const states = this.#states.map(state => runtime.view(state, row, count))
     const named = (name: 'past' | 'present') =>
-      Object.fromEntries(this.#surface.map((names, index) => [names[name], states[index] as Tensor]))
+      Object.fromEntries(this.#layout.map((names, index) => [names[name], states[index] as Tensor]))
     return {
       past: named('past'),
       present: named('present'),
@@ -144,14 +192,24 @@ export class CachePool {
   }
 
   release(): void {
-    for (const state of this.#states) state.release()
+    for (const state of [...this.#states, ...this.#zeroes.values()]) state.release()
     this.#states = []
+    this.#zeroes.clear()
     this.#capacity = 0
   }
 
-  #outOfMemory(capacity: number, cause: unknown) {
+  /** Recurrent states are float32 in every graph. */
+  #precisionOf(kind: CacheState['kind']): Precision {
+    return kind === 'whole' ? 'float32' : (this.#options.precision ?? 'float32')
+  }
+
+  #bytesOf(capacity: number): number {
     const { config, precision } = this.#options
-    const bytes = this.#rows * capacity * bytesPerPosition(config, precision)
+    return this.#rows * (capacity * positionBytes(config, precision) + wholeBytes(config))
+  }
+
+  #outOfMemory(capacity: number, cause: unknown) {
+    const bytes = this.#bytesOf(capacity)
     return inferenceErrors.create(
       'INF_OUT_OF_MEMORY',
       `Not enough memory for ${this.slots} contexts of ${capacity} tokens, which need ${bytes} bytes`,
@@ -163,14 +221,25 @@ export class CachePool {
     )
   }
 
-  /** Yields to the event loop regularly during long copies. */
-  async #yieldRegularly(positions: number): Promise<void> {
-    const { config, precision } = this.#options
-    this.#copied += (positions * bytesPerPosition(config, precision)) / (2 * config.layers)
+  /** Copies a part of a state, and yields to the event loop regularly. */
+  async #copyPart(from: CacheRange, to: CacheRow): Promise<void> {
+    await this.#options.runtime.copy(from, to)
+    const [, heads = 1, , size = 1] = from.state.shape
+    this.#copied += heads * (from.end - from.start) * size * elementBytes.float32
     if (this.#copied < BYTES_PER_TURN) return
     this.#copied = 0
     await turn()
   }
+}
+
+/** Copies of the states that summarise a row. */
+export interface SavedStates {
+  readonly states: readonly Tensor[]
+  release(): void
+}
+
+function positionsOf(state: Tensor): number {
+  return state.shape[2] ?? 0
 }
 
 /** Views of some rows of the cache, to bind to a run. */

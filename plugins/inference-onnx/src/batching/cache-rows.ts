@@ -1,4 +1,5 @@
 import type { Job } from './job.ts'
+import type { Snapshot, StateSnapshots } from './state-snapshots.ts'
 
 /** Row of the cache, and its contents. */
 export interface CacheRow {
@@ -17,9 +18,24 @@ export interface CacheRow {
 /** Another row that contains more of a job's tokens than the job's own row. */
 export interface Donor {
   readonly row: CacheRow
-  /** Length of the common prefix. */
+  /** Number of tokens that the job can take from the row. */
   readonly length: number
+  /** States at that length; null: those of the row. */
+  readonly snapshot: Snapshot | null
 }
+
+/** Row for a job. */
+export interface TakenRow {
+  readonly row: CacheRow
+  /** States to restore, because the row was cut back; null if there is nothing to restore. */
+  readonly snapshot: Snapshot | null
+}
+
+/** Length up to which a job can continue a row, and the states at that length. */
+type Reach = Pick<Donor, 'length' | 'snapshot'>
+
+/** Shared tokens from which it pays to save the states at the end of a common beginning, such as a system prompt. */
+const MIN_SHARED = 256
 
 type PromptReader = Pick<Job, 'tokens' | 'weights' | 'reusePrefix'>
 
@@ -31,9 +47,12 @@ type PromptReader = Pick<Job, 'tokens' | 'weights' | 'reusePrefix'>
  */
 export class CacheRows {
   readonly all: readonly CacheRow[]
+  readonly #snapshots: StateSnapshots | null
   #releases = 0
 
-  constructor(slots: number) {
+  /** `snapshots`: of the states that cannot be cut back; null if the cache has none. */
+  constructor(slots: number, snapshots: StateSnapshots | null = null) {
+    this.#snapshots = snapshots
     this.all = Array.from({ length: slots }, (_, index) => ({
       index,
       tokens: [],
@@ -63,10 +82,10 @@ export class CacheRows {
    * earlier turn of the conversation. Otherwise evicts the least recently used row, since the other prefix may serve
    * others.
    */
-  take(job: PromptReader): CacheRow {
+  take(job: PromptReader): TakenRow {
     const free = this.all.filter(({ inUse }) => !inUse)
-    const shared = new Map(free.map(row => [row, commonPrefix(row, job)]))
-    const common = (row: CacheRow) => shared.get(row) ?? 0
+    const shared = new Map(free.map(row => [row, this.#reach(row, job)]))
+    const common = (row: CacheRow) => shared.get(row)?.length ?? 0
     const best = free.reduce((a, b) => (common(b) > common(a) ? b : a))
     const oldest = free.reduce((a, b) => (evictionOrder(b) < evictionOrder(a) ? b : a))
     const row = common(best) > 0 && best.length - common(best) <= common(best) ? best : oldest
@@ -74,7 +93,16 @@ export class CacheRows {
     row.tokens = job.tokens
     row.weights = job.weights
     row.inUse = true
-    return row
+    return { row, snapshot: shared.get(row)?.snapshot ?? null }
+  }
+
+  /**
+   * Returns the length at which a job's tokens leave those of every row, if it is long and the states at that length are
+   * unknown; else null.
+   */
+  divergence(job: PromptReader): number | null {
+    const shared = Math.max(...this.all.map(row => commonPrefix(row, job)))
+    return shared >= MIN_SHARED && this.#snapshots?.best(job, shared)?.tokens.length !== shared ? shared : null
   }
 
   release(row: CacheRow): void {
@@ -89,10 +117,18 @@ export class CacheRows {
     let best: Donor | null = null
     for (const row of this.all) {
       if (row === own || row.length <= own.length) continue
-      const length = commonPrefix(row, job)
-      if (length > (best?.length ?? own.length)) best = { row, length }
+      const reach = this.#reach(row, job)
+      if (reach.length > (best?.length ?? own.length)) best = { row, ...reach }
     }
     return best
+  }
+
+  /** Returns how far a job can continue a row: where its states are known, if they cannot be cut back. */
+  #reach(row: CacheRow, job: PromptReader): Reach {
+    const length = commonPrefix(row, job)
+    if (this.#snapshots === null || length === row.length) return { length, snapshot: null }
+    const snapshot = this.#snapshots.best(job, length)
+    return { length: snapshot?.tokens.length ?? 0, snapshot }
   }
 }
 

@@ -5,6 +5,7 @@ import type { CachePool } from './cache-pool.ts'
 import { CacheRows } from './cache-rows.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { Job, JobOutcome } from './job.ts'
+import { StateSnapshots } from './state-snapshots.ts'
 import { type Computed, type Placed, type Running, Steps } from './steps.ts'
 
 export interface SchedulerOptions {
@@ -14,7 +15,11 @@ export interface SchedulerOptions {
   readonly maxWaiting: number
   /** Maximum number of speculated tokens for a single sequence; 0 disables speculation. */
   readonly maxDraft: number
+  /** Maximum number of saved states of a cache with states that cannot be cut back; default 4. */
+  readonly maxSnapshots?: number
 }
+
+const DEFAULT_MAX_SNAPSHOTS = 4
 
 /**
  * Continuous batching: decides which jobs run next.
@@ -26,6 +31,7 @@ export interface SchedulerOptions {
 export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #rows: CacheRows
+  readonly #snapshots: StateSnapshots | null
   readonly #steps: Steps
   readonly #queue: FairQueue<Running>
   /** Jobs with a slot, least recently read first: a job moves to the end after each chunk. */
@@ -36,8 +42,15 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    this.#rows = new CacheRows(options.cache.slots)
-    this.#steps = new Steps({ ...options, rows: this.#rows, deliver: computed => this.#deliver(computed) })
+    const { cache, maxSnapshots = DEFAULT_MAX_SNAPSHOTS } = options
+    this.#snapshots = cache.recurrent ? new StateSnapshots(cache, maxSnapshots) : null
+    this.#rows = new CacheRows(cache.slots, this.#snapshots)
+    this.#steps = new Steps({
+      ...options,
+      rows: this.#rows,
+      snapshots: this.#snapshots,
+      deliver: computed => this.#deliver(computed)
+    })
     this.#queue = new FairQueue(options.maxWaiting)
   }
 
@@ -60,7 +73,7 @@ export class Scheduler {
       return
     }
     const cancel = () => this.#cancel(running)
-    const running: Running = { job, row: null, reading: true, speculation: null, cancel }
+    const running: Running = { job, row: null, reading: true, saveAt: [], speculation: null, cancel }
     if (this.#running.size < this.slots) this.#start(running)
     else this.#wait(running)
     job.signal.addEventListener('abort', cancel)
@@ -88,6 +101,7 @@ export class Scheduler {
   /** Waits for the current run, then closes the session. Callers must have aborted their jobs. */
   async close(): Promise<void> {
     if (this.#turning) await new Promise<void>(resolve => (this.#stopped = resolve))
+    this.#snapshots?.release()
     await this.#options.session.close()
   }
 

@@ -5,6 +5,7 @@ import type { CacheRow, CacheRows } from './cache-rows.ts'
 import type { Job } from './job.ts'
 import { arrange, gather } from './placement.ts'
 import { RunCosts, Speculation } from './speculation.ts'
+import type { StateSnapshots } from './state-snapshots.ts'
 
 /** A job with a slot. */
 export interface Running {
@@ -13,6 +14,8 @@ export interface Running {
   row: CacheRow | null
   /** True until its initial tokens are read. */
   reading: boolean
+  /** Lengths at which the states of the row are saved, because other prompts may continue from there. */
+  saveAt: readonly number[]
   /** Created once the job is the only running one. */
   speculation: Speculation | null
   /** Listener on the job's signal. */
@@ -33,10 +36,17 @@ export interface StepsOptions {
   readonly session: DecoderSession
   readonly cache: CachePool
   readonly rows: CacheRows
+  /** Null if all states of the cache can be cut back. */
+  readonly snapshots: StateSnapshots | null
   readonly maxDraft: number
   /** Delivers a result to its job; returns the chosen token. */
   deliver(computed: Computed): number | null
 }
+
+/** Prompts from this length on are saved shortly before their end: the next turn often continues from there. */
+const MIN_SAVED = 64
+/** Tokens before the end of a prompt that the next turn replaces, such as the beginning of an answer. */
+const SAVED_BEFORE_END = 16
 
 /** Executes the steps of the scheduler on the decoder. Steps must not overlap. */
 export class Steps {
@@ -57,23 +67,22 @@ export class Steps {
 
   /** Computes one chunk of a prompt. */
   async read(running: Running): Promise<void> {
-    const { session, rows, deliver } = this.#options
+    const { session, rows, cache, snapshots, deliver } = this.#options
     const { job } = running
-    running.row ??= this.#place(job)
-    const { row } = running
+    if (running.row === null) await this.#place(running)
+    const { row } = running as Placed
     await this.#borrow(row, job)
     const start = row.length
-    const end = Math.min(start + session.chunk, job.tokens.length)
+    const whole = Math.min(start + session.chunk, job.tokens.length)
+    const end = Math.min(whole, ...running.saveAt.filter(length => length > start))
     await session.reserve(end, rows.lengths)
+    if (cache.recurrent && start === 0) await cache.clear(row.index)
     const spans = [{ tokens: job.tokens.slice(start, end), position: start }]
-    const logits = await session.run({
-      row: row.index,
-      spans,
-      wanted: job.wanted,
-      weights: job.weights,
-      signal: job.signal
-    })
+    const logits = await this.#changing([row], () =>
+      session.run({ row: row.index, spans, wanted: job.wanted, weights: job.weights, signal: job.signal })
+    )
     row.length = end
+    if (running.saveAt.includes(end)) await snapshots?.take(row)
     this.counts.promptTokens += end - start
     running.reading = end < job.tokens.length
     if (running.reading && job.wanted !== 'all') return
@@ -103,7 +112,10 @@ export class Steps {
     // In a run for several jobs, an abort of one must not stop the others.
     const signal = ordered.length === 1 ? first.job.signal : undefined
     const run = { row: first.row.index, spans, weights: first.job.weights, signal }
-    const takes = await this.#chooseFrom(run, ordered)
+    const takes = await this.#changing(
+      ordered.map(({ row }) => row),
+      () => this.#chooseFrom(run, ordered)
+    )
     for (const [i, running] of ordered.entries()) {
       running.row.length++
       deliver({ running, take: takes[i] as () => number | null })
@@ -186,10 +198,28 @@ export class Steps {
     return logits.subarray(row * vocabularySize, (row + 1) * vocabularySize)
   }
 
-  #place(job: Job): CacheRow {
-    const row = this.#options.rows.take(job)
+  async #place(running: Running): Promise<void> {
+    const { rows, snapshots } = this.#options
+    const { job } = running
+    if (snapshots !== null && job.reusePrefix) {
+      const { length } = job.tokens
+      const beforeEnd = length >= MIN_SAVED ? [length - SAVED_BEFORE_END] : []
+      running.saveAt = [...beforeEnd, ...[rows.divergence(job) ?? []].flat()]
+    }
+    const { row, snapshot } = rows.take(job)
+    running.row = row
+    if (snapshot !== null) await this.#changing([row], async () => snapshots?.restore(snapshot, row.index))
     this.#reuse(job, row.length)
-    return row
+  }
+
+  /** Runs work that changes rows. If it fails, states that cannot be cut back are undefined, so the rows are empty. */
+  async #changing<T>(rows: readonly CacheRow[], work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (this.#options.cache.recurrent) for (const row of rows) row.length = 0
+      throw error
+    }
   }
 
   /**
@@ -199,7 +229,12 @@ export class Steps {
   async #borrow(row: CacheRow, job: Job): Promise<void> {
     const donor = this.#options.rows.donor(row, job)
     if (donor === null) return
-    await this.#options.cache.copy(donor.row.index, row.index, row.length, donor.length)
+    const { cache, snapshots } = this.#options
+    const { snapshot } = donor
+    await this.#changing([row], async () => {
+      await cache.copy(donor.row.index, row.index, row.length, donor.length, snapshot === null)
+      if (snapshot !== null) await snapshots?.restore(snapshot, row.index)
+    })
     this.#reuse(job, donor.length - row.length)
     row.length = donor.length
   }

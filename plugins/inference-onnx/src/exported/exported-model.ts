@@ -112,6 +112,8 @@ function readConfig(
   return {
     family: typeof type === 'string' ? type : 'onnx',
     layers: caches.length,
+    layerKinds: caches.map(() => 'full' as const),
+    linear: null,
     keyValueHeads: count(past[1], 'num_key_value_heads', true),
     headSize: past[3] ?? (decoder === null ? config.count('head_dim', headSize()) : decoder.count('head_size')),
     vocabularySize: count(shapeOf(logits)[2], 'vocab_size', false),

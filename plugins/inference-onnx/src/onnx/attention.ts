@@ -1,6 +1,6 @@
 import type { DecoderConfig } from '../model-config.ts'
 import { type Rope, rotaryTables } from '../rope.ts'
-import type { DecoderSurface, LayerWeights } from './decoder.ts'
+import type { AttentionWeights, DecoderSurface } from './decoder.ts'
 import type { OnnxGraph } from './graph.ts'
 import { linear } from './linear.ts'
 import type { Norms } from './norms.ts'
@@ -11,6 +11,11 @@ const halves = ['key', 'value'] as const
 interface Rotary {
   readonly cos: string
   readonly sin: string
+}
+
+interface Projections {
+  readonly projections: readonly string[]
+  readonly gate: string | null
 }
 
 /** Adds the attention of each layer to a graph. */
@@ -36,7 +41,7 @@ export class Attention {
   }
 
   /** Adds the attention over `hidden`, without the output projection: `[batch, sequence, heads * headSize]`. */
-  add(layer: number, weights: LayerWeights, hidden: string): string {
+  add(layer: number, weights: AttentionWeights, hidden: string): string {
     const config = this.#config
     const { batch, length } = this.#surface.pastDimensions
     const shape = (size: string) => [batch, config.keyValueHeads, size, config.headSize]
@@ -48,16 +53,10 @@ export class Attention {
     )
     const window = config.windows[layer] ?? null
     const { cos, sin } = window === null ? this.#rotary : this.#windowRotary
-    return this.#graph.contrib(
+    const { projections, gate } = this.#projections(layer, weights, hidden)
+    const attended = this.#graph.contrib(
       'GroupQueryAttention',
-      [
-        ...this.#projections(layer, weights, hidden),
-        ...past,
-        this.#lengths.lastPositions,
-        this.#lengths.total,
-        cos,
-        sin
-      ],
+      [...projections, ...past, this.#lengths.lastPositions, this.#lengths.total, cos, sin],
       [`layer.${layer}.attention`, ...present],
       {
         num_heads: config.heads,
@@ -68,31 +67,53 @@ export class Attention {
         ...(config.attentionSoftcap === null ? {} : { softcap: { float: config.attentionSoftcap } })
       }
     )
+    if (gate === null) return attended
+    const opened = this.#graph.node('Sigmoid', [gate], `${gate}.open`)
+    return this.#graph.node('Mul', [attended, opened], `${attended}.gated`)
   }
 
-  /** Returns the names of query, key and value: one packed value and two absent ones, or three values. */
-  #projections(layer: number, { queryKeyValue, norms }: LayerWeights, hidden: string): readonly string[] {
+  /**
+   * Returns the names of query, key and value (one packed value and two absent ones, or three values), and of the
+   * output's gate.
+   */
+  #projections(layer: number, { queryKeyValue, headNorms }: AttentionWeights, hidden: string): Projections {
+    const { heads, keyValueHeads, outputGate } = this.#config
     const name = (part: string) => `layer.${layer}.${part}`
     const names = ['q', 'k', 'v'].map(name)
     if ('weight' in queryKeyValue) {
       const joined = linear(this.#graph, name('qkv'), hidden, queryKeyValue)
-      if (norms.heads === null) return [joined, '', '']
+      if (headNorms === null && !outputGate) return { projections: [joined, '', ''], gate: null }
       this.#graph.nodeWithOutputs('Split', [joined, this.#projectionSizes()], names, { axis: -1 })
     } else {
       for (const [index, part] of queryKeyValue.entries()) linear(this.#graph, names[index] as string, hidden, part)
     }
-    if (norms.heads === null) return names
-    const [query, key, value] = names as [string, string, string]
-    return [
-      this.#norms.addToHeads(`${query}.normed`, query, this.#config.heads, norms.heads.query),
-      this.#norms.addToHeads(`${key}.normed`, key, this.#config.keyValueHeads, norms.heads.key),
-      value
-    ]
+    let [query, key, value] = names as [string, string, string]
+    const gate = outputGate ? name('gate.heads') : null
+    if (gate !== null) query = this.#splitGate(query, gate)
+    if (headNorms !== null) {
+      query = this.#norms.addToHeads(`${query}.normed`, query, heads, headNorms.query)
+      key = this.#norms.addToHeads(`${key}.normed`, key, keyValueHeads, headNorms.key)
+    }
+    return { projections: [query, key, value], gate }
+  }
+
+  /** Splits each head's query and gate, and adds the gate as `gate`. Returns the name of the query. */
+  #splitGate(both: string, gate: string): string {
+    const { heads, headSize } = this.#config
+    const graph = this.#graph
+    const split = graph.integers('gate.split', [0, 0, heads, 2 * headSize])
+    const joined = graph.integers('gate.joined', [0, 0, heads * headSize])
+    const rows = graph.node('Reshape', [both, split], `${both}.heads`)
+    const halves = [`${both}.query`, `${both}.gate`]
+    graph.nodeWithOutputs('Split', [rows, graph.integers('gate.sizes', [headSize, headSize])], halves, { axis: -1 })
+    graph.node('Reshape', [halves[1] as string, joined], gate)
+    return graph.node('Reshape', [halves[0] as string, joined], `${both}.alone`)
   }
 
   #projectionSizes(): string {
-    const { heads, keyValueHeads, headSize } = this.#config
-    return this.#graph.integers('qkv.sizes', [heads * headSize, keyValueHeads * headSize, keyValueHeads * headSize])
+    const { heads, keyValueHeads, headSize, outputGate } = this.#config
+    const query = (outputGate ? 2 : 1) * heads * headSize
+    return this.#graph.integers('qkv.sizes', [query, keyValueHeads * headSize, keyValueHeads * headSize])
   }
 }
 

@@ -3,6 +3,7 @@ import { addArgmax } from './argmax.ts'
 import { Attention } from './attention.ts'
 import { type Dimension, type ExternalTensor, OnnxGraph, type Precision, storedType } from './graph.ts'
 import { embed, type Linear, linear } from './linear.ts'
+import { LinearAttention, type LinearAttentionWeights } from './linear-attention.ts'
 import { Norms } from './norms.ts'
 
 /** Norms of a layer; null for those that the family does not have. */
@@ -10,18 +11,23 @@ export interface LayerNorms {
   readonly attention: ExternalTensor
   /** Norm of the attention output. */
   readonly attentionOutput: ExternalTensor | null
-  /** Norms of every head's query and key. */
-  readonly heads: { readonly query: ExternalTensor; readonly key: ExternalTensor } | null
   readonly feedForward: ExternalTensor
   /** Norm of the feed-forward output. */
   readonly feedForwardOutput: ExternalTensor | null
 }
 
-export interface LayerWeights {
-  readonly norms: LayerNorms
+export interface AttentionWeights {
+  readonly kind: 'full'
   /** One projection with the concatenated rows of query, key and value, or three. */
   readonly queryKeyValue: Linear | readonly [query: Linear, key: Linear, value: Linear]
+  /** Norms of every head's query and key; null for families without them. */
+  readonly headNorms: { readonly query: ExternalTensor; readonly key: ExternalTensor } | null
   readonly output: Linear
+}
+
+export interface LayerWeights {
+  readonly norms: LayerNorms
+  readonly mixer: AttentionWeights | LinearAttentionWeights
   /** One projection with the concatenated rows of gate and up, or two. */
   readonly gateUp: Linear | readonly [gate: Linear, up: Linear]
   readonly down: Linear
@@ -57,9 +63,9 @@ export interface DecoderSurface {
  *
  * Inputs: `input_ids` int64 [batch, sequence], `last_positions` int32 [batch] (length of the sequence after this run,
  * minus one), `total_length` int32 [] (the largest of those lengths), `logit_positions` int64 [n] (rows of the
- * flattened [batch * sequence] that get logits), and per layer `past.N.key|value` [batch, kvHeads, capacity, headSize].
- * Outputs: `logits` float32 [n, vocabulary], in graphs for GPUs `argmax` int64 [n, 1] (see {@link addArgmax}), and
- * `present.N.key|value`, to be bound to the same memory as the past.
+ * flattened [batch * sequence] that get logits), and the states of {@link cacheLayout}. Outputs: `logits` float32 [n,
+ * vocabulary], in graphs for GPUs `argmax` int64 [n, 1] (see {@link addArgmax}), and the new states, to be bound to the
+ * same memory as the past ones.
  */
 export const engineSurface: DecoderSurface = {
   pastName: (layer, half) => `past.${layer}.${half}`,
@@ -112,6 +118,7 @@ export function buildDecoder(
   const select = surface.selector(graph)
   const norms = new Norms(graph, config)
   const attention = new Attention(graph, config, surface, norms, positions)
+  const linearAttention = new LinearAttention(graph, config)
 
   let residual = embed(graph, 'embedded', tokens, weights.embedding)
   if (config.embeddingScale !== 1) {
@@ -121,13 +128,15 @@ export function buildDecoder(
   for (const [index, layer] of weights.layers.entries()) {
     const name = (part: string) => `layer.${index}.${part}`
     if (index === 0) hidden = norms.add('normed', residual, layer.norms.attention)
-    let attended = attention.add(index, layer, hidden)
+    const { mixer } = layer
+    let attended =
+      mixer.kind === 'full' ? attention.add(index, mixer, hidden) : linearAttention.add(index, mixer, hidden)
     if (index === weights.layers.length - 1) {
       // Only attention needs all positions. After the last attention, continue with those that get logits.
       attended = select(attended)
       residual = select(residual)
     }
-    let projected = linear(graph, name('o'), attended, layer.output)
+    let projected = linear(graph, name('o'), attended, mixer.output)
     if (layer.norms.attentionOutput !== null) {
       projected = norms.add(name('o.normed'), projected, layer.norms.attentionOutput)
     }

@@ -68,10 +68,11 @@ export class PackedLayout {
   }
 }
 
-/** Returns rows and columns of joined sources; a vector counts as one row. */
+/** Returns rows and columns of joined sources; a vector counts as one row, and further dimensions as columns. */
 function sizes(sources: readonly WeightSource[]): { readonly rows: number; readonly columns: number } {
   const shapes = sources.map(({ entry }) => entry.shape)
   const [first] = shapes as [readonly number[]]
   if (first.length === 1) return { rows: 1, columns: shapes.reduce((sum, [size]) => sum + (size as number), 0) }
-  return { rows: shapes.reduce((sum, [size]) => sum + (size as number), 0), columns: first[1] as number }
+  const columns = first.slice(1).reduce((product, size) => product * size, 1)
+  return { rows: shapes.reduce((sum, [size]) => sum + (size as number), 0), columns }
 }

@@ -1,10 +1,12 @@
 import type { Quantization } from '@svc/contracts'
 import type { Adapter, LowRankFactors } from '../adapter.ts'
 import { inferenceErrors } from '../errors.ts'
+import { linearSizes } from '../linear-config.ts'
 import type { DecoderConfig } from '../model-config.ts'
-import type { DecoderWeights, LayerNorms, LayerWeights } from '../onnx/decoder.ts'
+import type { AttentionWeights, DecoderWeights, LayerNorms, LayerWeights } from '../onnx/decoder.ts'
 import type { ExternalTensor, StoredType } from '../onnx/graph.ts'
 import type { Linear, LinearWeight } from '../onnx/linear.ts'
+import type { LinearAttentionWeights } from '../onnx/linear-attention.ts'
 import { elementCount } from '../ort/runtime.ts'
 import type { Dtype, TensorEntry } from '../safetensors.ts'
 import { elementBytes } from './convert.ts'
@@ -108,25 +110,60 @@ class Planner {
   }
 
   #layer(layer: number): LayerWeights {
-    const joined = this.#config.joinedProjections
-    const [q, k, v] = this.#group(layer, joined ? ['qkv'] : ['q', 'k', 'v'])
-    const [gate, up] = this.#group(layer, joined ? ['gate_up'] : ['gate', 'up'])
     return {
       norms: this.#norms(layer),
-      queryKeyValue: k === undefined || v === undefined ? (q as Linear) : [q as Linear, k, v],
-      output: this.#linear(layer, ['o']),
-      gateUp: up === undefined ? (gate as Linear) : [gate as Linear, up],
+      mixer: this.#config.layerKinds[layer] === 'linear' ? this.#linearAttention(layer) : this.#attention(layer),
+      gateUp: this.#pair(layer, this.#config.joinedProjections ? ['gate_up'] : ['gate', 'up']),
       down: this.#linear(layer, ['down'])
     }
   }
 
+  #attention(layer: number): AttentionWeights {
+    const { joinedProjections, headNorms, headSize } = this.#config
+    const [q, k, v] = this.#group(layer, joinedProjections ? ['qkv'] : ['q', 'k', 'v'])
+    const norm = (kind: LayerNorm) => this.#vector(this.#names.norm(this.#config, layer, kind), headSize)
+    return {
+      kind: 'full',
+      queryKeyValue: k === undefined || v === undefined ? (q as Linear) : [q as Linear, k, v],
+      headNorms: headNorms ? { query: norm('query'), key: norm('key') } : null,
+      output: this.#linear(layer, ['o'])
+    }
+  }
+
+  #linearAttention(layer: number): LinearAttentionWeights {
+    const { linear } = this.#config
+    if (linear === null) throw new Error(`layer ${layer} has linear attention without parameters`)
+    const { valueHeads, valueSize, taps } = linear
+    const convolution = this.#names.linearPart(layer, 'conv1d.weight')
+    return {
+      kind: 'linear',
+      mixedAndGate: this.#pair(layer, ['lin_qkv', 'lin_z']),
+      // These are small, and the decay passes through an exponential, so rounding would hurt.
+      betaAndDecay: this.#pair(layer, ['lin_b', 'lin_a'], 'none'),
+      convolution: this.#place(convolution, [this.#source(convolution, [linearSizes(linear).mixed, 1, taps])]),
+      decay: this.#vector(this.#names.linearPart(layer, 'A_log'), valueHeads),
+      timeBias: this.#vector(this.#names.linearPart(layer, 'dt_bias'), valueHeads),
+      norm: this.#vector(this.#names.linearPart(layer, 'norm.weight'), valueSize),
+      output: this.#linear(layer, ['lin_o'])
+    }
+  }
+
+  /** Returns two projections, or one with the rows of both. */
+  #pair(
+    layer: number,
+    kinds: readonly LayerLinear[],
+    quantization = this.#options.quantization
+  ): Linear | readonly [Linear, Linear] {
+    const [first, second] = this.#group(layer, kinds, quantization)
+    return second === undefined ? (first as Linear) : [first as Linear, second]
+  }
+
   #norms(layer: number): LayerNorms {
-    const { hiddenSize, headSize, headNorms, outputNorms } = this.#config
-    const norm = (kind: LayerNorm, size = hiddenSize) => this.#vector(this.#names.norm(this.#config, layer, kind), size)
+    const { hiddenSize, outputNorms } = this.#config
+    const norm = (kind: LayerNorm) => this.#vector(this.#names.norm(this.#config, layer, kind), hiddenSize)
     return {
       attention: norm('attention'),
       attentionOutput: outputNorms ? norm('attentionOutput') : null,
-      heads: headNorms ? { query: norm('query', headSize), key: norm('key', headSize) } : null,
       feedForward: norm('feedForward'),
       feedForwardOutput: outputNorms ? norm('feedForwardOutput') : null
     }
@@ -160,21 +197,21 @@ class Planner {
     return this.#weight(head, [{ entry: embeddingSource.entry, update: update ?? null }], quantization)
   }
 
-  #group(layer: number, kinds: readonly LayerLinear[]): readonly Linear[] {
+  #group(layer: number, kinds: readonly LayerLinear[], quantization = this.#options.quantization): readonly Linear[] {
     const inPlace = kinds.every(kind => this.#inPlace(this.#linearSource(layer, kind)) !== null)
-    return inPlace && this.#options.quantization === 'none' && this.#options.keepHalf !== true
-      ? kinds.map(kind => this.#linear(layer, [kind]))
-      : [this.#linear(layer, kinds)]
+    return inPlace && quantization === 'none' && this.#options.keepHalf !== true
+      ? kinds.map(kind => this.#linear(layer, [kind], quantization))
+      : [this.#linear(layer, kinds, quantization)]
   }
 
-  #linear(layer: number, kinds: readonly LayerLinear[]): Linear {
+  #linear(layer: number, kinds: readonly LayerLinear[], quantization = this.#options.quantization): Linear {
     const name = `layers.${layer}.${kinds.join('_')}`
     const weights = kinds.map(kind => this.#linearSource(layer, kind))
     const biases = kinds
       .filter(kind => hasBias(this.#config, kind))
       .map(kind => this.#source(this.#names.bias(layer, kind), [linearShape(this.#config, kind)[0]]))
     return {
-      weight: this.#weight(`${name}.weight`, weights),
+      weight: this.#weight(`${name}.weight`, weights, quantization),
       bias: biases.length > 0 ? this.#place(`${name}.bias`, biases) : null
     }
   }

@@ -1,3 +1,4 @@
+import { type LinearAttentionConfig, linearSizes } from '../linear-config.ts'
 import type { DecoderConfig } from '../model-config.ts'
 
 /** Module paths of projections inside a layer, as in the public checkpoints of all supported families. */
@@ -7,6 +8,11 @@ const modules = {
   v: 'self_attn.v_proj',
   qkv: 'self_attn.qkv_proj',
   o: 'self_attn.o_proj',
+  lin_qkv: 'linear_attn.in_proj_qkv',
+  lin_z: 'linear_attn.in_proj_z',
+  lin_b: 'linear_attn.in_proj_b',
+  lin_a: 'linear_attn.in_proj_a',
+  lin_o: 'linear_attn.out_proj',
   gate: 'mlp.gate_proj',
   up: 'mlp.up_proj',
   gate_up: 'mlp.gate_up_proj',
@@ -32,10 +38,18 @@ export function projectionLabel(path: string): string | null {
   return layer === undefined || kind === undefined ? null : `l${Number(layer)}.${kind}`
 }
 
-/** Returns the projections in each layer of a checkpoint. */
-export function layerLinears(config: DecoderConfig): readonly LayerLinear[] {
-  return config.joinedProjections ? ['qkv', 'o', 'gate_up', 'down'] : ['q', 'k', 'v', 'o', 'gate', 'up', 'down']
+/** Returns the projections in a layer of a checkpoint. */
+export function layerLinears(config: DecoderConfig, layer: number): readonly LayerLinear[] {
+  if (config.joinedProjections) return ['qkv', 'o', 'gate_up', 'down']
+  const isLinear = config.layerKinds[layer] === 'linear'
+  const attention = isLinear
+    ? (['lin_qkv', 'lin_z', 'lin_b', 'lin_a', 'lin_o'] as const)
+    : (['q', 'k', 'v', 'o'] as const)
+  return [...attention, 'gate', 'up', 'down']
 }
+
+/** Tensors of linear attention that are not projections. */
+export type LinearPart = 'conv1d.weight' | 'norm.weight' | 'A_log' | 'dt_bias'
 
 function normModule({ outputNorms }: DecoderConfig, kind: LayerNorm): string {
   switch (kind) {
@@ -81,6 +95,10 @@ export class TensorNames {
     return `${this.#prefix}layers.${layer}.${modules[kind]}.weight`
   }
 
+  linearPart(layer: number, part: LinearPart): string {
+    return `${this.#prefix}layers.${layer}.linear_attn.${part}`
+  }
+
   bias(layer: number, kind: LayerLinear): string {
     return `${this.#prefix}layers.${layer}.${modules[kind]}.bias`
   }
@@ -89,17 +107,27 @@ export class TensorNames {
 /** Returns the shape `[out, in]` of a projection. */
 export function linearShape(config: DecoderConfig, kind: LayerLinear): readonly [number, number] {
   const query = config.heads * config.headSize
+  const gated = config.outputGate ? 2 * query : query
   const keyValue = config.keyValueHeads * config.headSize
   switch (kind) {
     case 'q':
-      return [query, config.hiddenSize]
+      return [gated, config.hiddenSize]
     case 'k':
     case 'v':
       return [keyValue, config.hiddenSize]
     case 'qkv':
-      return [query + 2 * keyValue, config.hiddenSize]
+      return [gated + 2 * keyValue, config.hiddenSize]
     case 'o':
       return [config.hiddenSize, query]
+    case 'lin_qkv':
+      return [linearSizes(linearOf(config)).mixed, config.hiddenSize]
+    case 'lin_z':
+      return [linearSizes(linearOf(config)).values, config.hiddenSize]
+    case 'lin_b':
+    case 'lin_a':
+      return [linearOf(config).valueHeads, config.hiddenSize]
+    case 'lin_o':
+      return [config.hiddenSize, linearSizes(linearOf(config)).values]
     case 'gate':
     case 'up':
       return [config.intermediateSize, config.hiddenSize]
@@ -108,6 +136,11 @@ export function linearShape(config: DecoderConfig, kind: LayerLinear): readonly 
     case 'down':
       return [config.hiddenSize, config.intermediateSize]
   }
+}
+
+function linearOf({ family, linear }: DecoderConfig): LinearAttentionConfig {
+  if (linear === null) throw new Error(`${family} has no linear attention`)
+  return linear
 }
 
 export function hasBias(config: DecoderConfig, kind: LayerLinear): boolean {
@@ -119,6 +152,12 @@ export function hasBias(config: DecoderConfig, kind: LayerLinear): boolean {
       return config.queryKeyValueBias
     case 'o':
       return config.outputBias
+    case 'lin_qkv':
+    case 'lin_z':
+    case 'lin_b':
+    case 'lin_a':
+    case 'lin_o':
+      return false
     default:
       return config.mlpBias
   }

@@ -16,7 +16,7 @@ export function assignUpdates(
   const labels = new Map<string, string>([['lm_head', names.head]])
   const shapes = new Map<string, readonly number[]>([[names.head, [config.vocabularySize, config.hiddenSize]]])
   for (let layer = 0; layer < config.layers; layer++) {
-    for (const kind of layerLinears(config)) {
+    for (const kind of layerLinears(config, layer)) {
       labels.set(`l${layer}.${kind}`, names.linear(layer, kind))
       shapes.set(names.linear(layer, kind), linearShape(config, kind))
     }

@@ -4,7 +4,7 @@ import { CachePool } from '#batching'
 import { elementCount, type Runtime, type Tensor } from '#ort'
 import type { ServedConfig } from '#root'
 
-const config = { layers: 2, keyValueHeads: 2, headSize: 1 } as ServedConfig
+const config = { layerKinds: ['full', 'full'], linear: null, keyValueHeads: 2, headSize: 1 } as unknown as ServedConfig
 
 class State implements Tensor {
   readonly shape: readonly number[]
