@@ -2,7 +2,7 @@
 // the number of locks taken until now. May be killed at any time.
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withFileLock } from '@svc/contracts/file-lock'
+import { withFileLock } from '@svc/contracts'
 
 const path = process.argv[2] as string
 const marker = `${path}.holder`

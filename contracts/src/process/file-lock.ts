@@ -1,6 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
-import { claim, release } from './claim-file.ts'
 import { ownIdentity, type ProcessIdentity, presenceOf } from './identity.ts'
 
 /** Pause between two attempts, in milliseconds. */
@@ -31,10 +28,12 @@ export async function withFileLock<A>(
   run: () => A | Promise<A>,
   { waitMs, busy, signal, unknownHeldMs = UNKNOWN_HELD_MS }: FileLockOptions
 ): Promise<A> {
+  // Loaded on first use, since most processes do not need them.
+  const { claim, release } = await import('./claim-file.ts')
   const until = performance.now() + waitMs
   for (;;) {
     signal?.throwIfAborted()
-    const own = JSON.stringify({ ...ownIdentity(), at_ms: Date.now(), claim: randomUUID() })
+    const own = JSON.stringify({ ...ownIdentity(), at_ms: Date.now(), claim: crypto.randomUUID() })
     const held = await claim(path, own, async text => isHeld(text, unknownHeldMs))
     if (held === null) {
       try {
@@ -45,7 +44,7 @@ export async function withFileLock<A>(
       }
     }
     if (performance.now() >= until) throw busy(ownerOf(held))
-    await delay(STEP_MS)
+    await new Promise(resolve => setTimeout(resolve, STEP_MS))
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
@@ -85,6 +85,8 @@ async function runProgram(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal
 ): Promise<Omit<SecretProgramResult, 'name'>> {
+  // Loaded on first use, since most processes do not need it.
+  const { spawn } = process.getBuiltinModule('node:child_process')
   // A separate process group, so that helpers of the program end with it.
   const child = spawn(path, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true, windowsHide: true })
   let problem: unknown

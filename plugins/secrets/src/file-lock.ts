@@ -1,5 +1,4 @@
-import { secretErrors } from '@svc/contracts'
-import { withFileLock } from '@svc/contracts/file-lock'
+import { secretErrors, withFileLock } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 
 const WAIT_MS = 5_000

@@ -1,5 +1,4 @@
-import type { ProcessIdentity } from '@svc/contracts'
-import { withFileLock } from '@svc/contracts/file-lock'
+import { type ProcessIdentity, withFileLock } from '@svc/contracts'
 import { updateErrors } from './errors.ts'
 
 /** Runs work while this process holds a lock file. Does not wait for another process. Throws `UPD_BUSY`. */

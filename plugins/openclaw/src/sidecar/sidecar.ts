@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withFileLock } from '@svc/contracts/file-lock'
+import { withFileLock } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { openclawErrors } from '../errors.ts'
 import { childEnvironment } from './environment.ts'

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { withFileLock } from '@svc/contracts/file-lock'
+import { withFileLock } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { openclawErrors } from '../errors.ts'
 import { parseRecord } from './parse-record.ts'
