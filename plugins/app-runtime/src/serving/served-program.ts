@@ -12,6 +12,7 @@ import {
   type PrimaryDatabase,
   type Program,
   type ProgramText,
+  routingTerms,
   type SharedWorkflowRuns,
   workflowStep
 } from '@svc/contracts'
@@ -50,6 +51,7 @@ import type { OnEnd } from './program-routes.ts'
 import { contributeProgram } from './program-surface.ts'
 import { ProgramWatch } from './program-watch.ts'
 import { runSchedule } from './schedule.ts'
+import { scopeTerm } from './scope-term.ts'
 import { showInBrowser } from './show-in-browser.ts'
 import { ThreadSupply } from './thread-supply.ts'
 import { runVite } from './vite.ts'
@@ -192,6 +194,8 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     showVersion(parts, program, { pages, problem }, channel, () => watch?.again())
     if (watch?.isServed !== true) ctx.onServe(`addresses of ${file}`, () => announce(parts, file))
   }
+  const term = scopeTerm(program, path, ctx.projectRoot)
+  if (term !== null) ctx.contribute(routingTerms, term)
   const key = programKey(path, ctx.projectRoot)
   parts.apps.serve({
     name: appName(key),
