@@ -21,6 +21,8 @@ import { SkillStore } from './skills/store.ts'
 const { SIDECAR_TOPIC, sidecarStart, sidecarStatus, sidecarStop } = sidecarOperations
 const { SKILLS_TOPIC } = skillOperations
 
+const REFRESH_MS = 30_000
+
 export default definePlugin({
   name: 'openclaw',
   summary: 'Connects the project to an external skills gateway, and runs its skills after an approval',
@@ -101,6 +103,11 @@ export default definePlugin({
     })
     ctx.command(serveCommand.command, serveSkills({ store, token: config.token }))
     contributeConsole(ctx)
+    // The command line installs skills, and a sidecar can end: open pages read both again in intervals.
+    const timer = setInterval(() => {
+      for (const topic of [SKILLS_TOPIC, SIDECAR_TOPIC]) if (kernel.topics.watched(topic)) ctx.changed(topic)
+    }, REFRESH_MS).unref()
+    ctx.effect('refresh of open pages', () => clearInterval(timer))
   }
 })
 
