@@ -1,0 +1,2 @@
+// Exports for tests. Sources import the files directly.
+export { settings } from './settings.ts'

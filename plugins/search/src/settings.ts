@@ -1,0 +1,159 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+
+const live = { 'x-reload': 'live' } as const
+
+const weight = (value: number, description: string, variable?: string) =>
+  t.number({
+    default: value,
+    ...(variable === undefined ? {} : { 'x-env': variable }),
+    ...live,
+    description: `${description} From 0 to 1; other values are clamped.`
+  })
+
+const count = (value: number, maximum: number, description: string, variable?: string) =>
+  t.integer({
+    default: value,
+    minimum: 1,
+    maximum,
+    ...(variable === undefined ? {} : { 'x-env': variable }),
+    ...live,
+    description
+  })
+
+const url = (variable: string, description: string) =>
+  t.optional(t.string({ pattern: '^https?://[^\\s/?#]', maxLength: 2_000, 'x-env': variable, ...live, description }))
+
+export const settings = t.object({
+  policy_version: t.integer({
+    default: 1,
+    'x-env': 'SVC_SEARCH_POLICY_VERSION',
+    ...live,
+    description: 'Label of the scoring policy, copied into search_diagnostics.'
+  }),
+  memory_vector_weight: weight(
+    0.55,
+    'Weight of the vector score of memories that words and vectors both find.',
+    'SVC_SEARCH_MEMORY_VECTOR_WEIGHT'
+  ),
+  chunk_vector_weight: weight(0.6, 'Weight of the vector score of passages that words and vectors both find.'),
+  verification_quality_threshold: weight(
+    0.55,
+    'Quality of evidence below which a second search runs.',
+    'SVC_SEARCH_VERIFICATION_QUALITY_THRESHOLD'
+  ),
+  max_hops: t.integer({
+    default: 3,
+    minimum: 0,
+    maximum: 3,
+    ...live,
+    description: 'Maximum corrective searches, with up to 3 queries each, if the second search is weak, too.'
+  }),
+  prefer_rrf: t.boolean({
+    default: false,
+    'x-env': 'SVC_SEARCH_PREFER_RRF',
+    ...live,
+    description: 'Whether results have a list of all corpora, ranked by reciprocal rank fusion.'
+  }),
+  rrf_k: t.number({
+    default: 60,
+    minimum: 1,
+    maximum: 500,
+    ...live,
+    description: 'Constant k of reciprocal rank fusion, which adds 1/(k + rank).'
+  }),
+  bm25_k1: t.number({
+    default: 1.2,
+    minimum: 0.1,
+    maximum: 3,
+    ...live,
+    description: 'Parameter k1 of BM25: the effect of repeated words.'
+  }),
+  bm25_b: t.number({
+    default: 0.75,
+    minimum: 0,
+    maximum: 1,
+    ...live,
+    description: 'Parameter b of BM25: the effect of the length of a text.'
+  }),
+  repo_max_files: t.integer({
+    default: 20_000,
+    minimum: 0,
+    maximum: 1_000_000,
+    'x-env': 'SVC_SEARCH_REPO_MAX_FILES',
+    ...live,
+    description: 'Maximum files in the inventory of the project. Values below 100 count as 100.'
+  }),
+  repo_skip_dirs: t.array(t.string({ minLength: 1, maxLength: 200 }), {
+    default: ['.git', 'target', 'node_modules', '.next', '.vox', 'dist', 'build'],
+    maxItems: 200,
+    'x-env': 'SVC_SEARCH_REPO_SKIP_DIRS',
+    ...live,
+    description: 'Names of folders that the inventory skips. A non-empty list replaces the default.'
+  }),
+  live_files: t.integer({
+    default: 5_000,
+    minimum: 0,
+    maximum: 100_000,
+    ...live,
+    description: 'Maximum files of the project that one search reads while they are not in the index; 0: none.'
+  }),
+  tier_timeout_ms: t.integer({
+    default: 10_000,
+    minimum: 1,
+    maximum: 120_000,
+    ...live,
+    description: 'Time limit of one tier in milliseconds. Its hits are then missing, and the result says so.'
+  }),
+  qdrant_url: url('SVC_SEARCH_QDRANT_URL', 'URL of a Qdrant server. Without it, Qdrant is not searched.'),
+  qdrant_collection: t.string({
+    default: 'vox_docs',
+    minLength: 1,
+    maxLength: 255,
+    'x-env': 'SVC_SEARCH_QDRANT_COLLECTION',
+    ...live,
+    description: 'Collection of the Qdrant server.'
+  }),
+  qdrant_vector_name: t.optional(
+    t.string({
+      minLength: 1,
+      maxLength: 255,
+      'x-env': 'SVC_SEARCH_QDRANT_VECTOR_NAME',
+      ...live,
+      description: 'Name of the vector, if the collection has several.'
+    })
+  ),
+  qdrant_api_key: t.optional(
+    t.secret({
+      minLength: 1,
+      'x-env': 'SVC_SEARCH_QDRANT_API_KEY',
+      ...live,
+      description: 'Key for the Qdrant server, sent as header api-key.'
+    })
+  ),
+  searxng_url: url('SVC_SEARCH_SEARXNG_URL', 'URL of a SearXNG server. Without it, SearXNG is not searched.'),
+  searxng_max_results: count(5, 50, 'Maximum results of SearXNG.', 'SVC_SEARCH_SEARXNG_MAX_RESULTS'),
+  searxng_max_scrape: t.integer({
+    default: 3,
+    minimum: 1,
+    maximum: 50,
+    'x-env': 'SVC_SEARCH_SEARXNG_MAX_SCRAPE',
+    ...live,
+    description: 'Maximum results whose pages are read. At most 3 pages are read per search.'
+  }),
+  searxng_engines: t.string({
+    default: 'google,bing,ddg',
+    pattern: '^[A-Za-z0-9,_-]{1,256}$',
+    'x-env': 'SVC_SEARCH_SEARXNG_ENGINES',
+    ...live,
+    description: 'Engines of SearXNG, separated by commas.'
+  }),
+  searxng_language: t.string({
+    default: 'en',
+    pattern: '^[A-Za-z0-9-]{1,16}$',
+    'x-env': 'SVC_SEARCH_SEARXNG_LANGUAGE',
+    ...live,
+    description: 'Language of the results of SearXNG.'
+  })
+})
+
+export type Settings = Infer<typeof settings>
