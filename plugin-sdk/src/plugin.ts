@@ -91,9 +91,10 @@ export interface PluginContext<C = unknown> {
   onDrain(label: string, listener: (reason: DrainReason) => void | Promise<void>): void
   /**
    * Registers a synchronous listener for the items of a point. It is called when the unit begins to serve, before
-   * {@link PluginContext.onServe}, and in each later flip that changes the items. Not available to isolated plugins.
+   * {@link PluginContext.onServe}, and in each later flip that changes the items. `plugins`: names of the plugins that
+   * contributed the items, in the same order. Not available to isolated plugins.
    */
-  follow<A>(at: Point<A>, listener: (items: readonly A[]) => void): void
+  follow<A>(at: Point<A>, listener: (items: readonly A[], plugins: readonly string[]) => void): void
   /** Registers a listener for changed `x-reload: live` settings. If it throws, the previous settings stay. */
   onConfig(listener: (next: C, previous: C) => void | Promise<void>): void
 }
@@ -134,6 +135,11 @@ export interface Permissions {
   readonly nativeAddons?: boolean
   /** Environment variables that the plugin can read. */
   readonly env?: readonly string[]
+  /**
+   * Environment variables of the secrets that the plugin may declare with the point `declaredSecrets`, and their ids,
+   * registries and backend keys, unless these begin with the name of the plugin.
+   */
+  readonly secrets?: readonly string[]
 }
 
 /** Command that is not an operation, for plugins that control the terminal, such as servers and chats. */

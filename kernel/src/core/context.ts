@@ -207,7 +207,7 @@ class UnitContext implements PluginContext<unknown> {
     this.#unit.serving.onDrain.push({ label, listener })
   }
 
-  follow<A>(at: Point<A>, listener: (items: readonly A[]) => void): void {
+  follow<A>(at: Point<A>, listener: (items: readonly A[], plugins: readonly string[]) => void): void {
     this.#assertActivating(`follow ${at.id}`)
     this.#assertInProcess(`follow ${at.id}`)
     this.#unit.serving.followers.push({ point: at as Point<unknown>, listener: listener as never, seen: undefined })

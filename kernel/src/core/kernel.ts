@@ -23,6 +23,7 @@ import { Keep } from './keep.ts'
 import type { KernelLogger } from './logger.ts'
 import type { PluginRecord } from './record.ts'
 import { Retirement } from './retirement.ts'
+import type { OwnedItem } from './serving.ts'
 import type { Prepared, Shadow } from './shadow.ts'
 import { TopicBoard } from './topics.ts'
 import type { Unit } from './unit.ts'
@@ -322,7 +323,8 @@ interface Failed {
 /** Calls the listeners that units registered for the flip. Returns their errors, since the flip can no longer fail. */
 function beginServing(next: Generation, fresh: readonly Unit[]): Failed[] {
   const failed = (unit: Unit, errors: readonly unknown[]): Failed[] => errors.map(error => ({ unit, error }))
-  const itemsAt = (point: Point): unknown[] => next.items(point).map(({ item }) => item)
+  const itemsAt = (point: Point): OwnedItem[] =>
+    next.items(point).map(({ item, unit }) => ({ item, plugin: unit.name }))
   return [
     ...[...next.units.values()].flatMap(unit => failed(unit, unit.serving.follow(itemsAt))),
     ...fresh.flatMap(unit => failed(unit, unit.serving.begin()))

@@ -10,9 +10,15 @@ interface DrainListener {
   readonly listener: (reason: DrainReason) => void | Promise<void>
 }
 
+/** Item of a point with the name of the plugin that contributed it. */
+export interface OwnedItem {
+  readonly item: unknown
+  readonly plugin: string
+}
+
 interface Follower {
   readonly point: Point<unknown>
-  readonly listener: (items: readonly unknown[]) => void
+  readonly listener: (items: readonly unknown[], plugins: readonly string[]) => void
   /** Items at the last flip; undefined before the first. */
   seen: readonly unknown[] | undefined
 }
@@ -32,12 +38,18 @@ export class Serving {
   }
 
   /** Calls the followers whose items changed. Returns the errors that they threw. */
-  follow(itemsAt: (point: Point<unknown>) => readonly unknown[]): unknown[] {
+  follow(itemsAt: (point: Point<unknown>) => readonly OwnedItem[]): unknown[] {
     return this.followers.flatMap(follower => {
-      const items = itemsAt(follower.point)
+      const owned = itemsAt(follower.point)
+      const items = owned.map(({ item }) => item)
       if (follower.seen !== undefined && sameItems(follower.seen, items)) return []
       follower.seen = items
-      return thrownBy(() => follower.listener(items))
+      return thrownBy(() =>
+        follower.listener(
+          items,
+          owned.map(({ plugin }) => plugin)
+        )
+      )
     })
   }
 

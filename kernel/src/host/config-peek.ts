@@ -48,6 +48,7 @@ function permissionsOf(granted: Readonly<Record<string, unknown>>): Permissions 
     fsRead: paths('fs_read'),
     fsWrite: paths('fs_write'),
     env: paths('env'),
+    secrets: paths('secrets'),
     childProcess: granted.child_process === true,
     worker: granted.worker === true,
     nativeAddons: granted.native_addons === true

@@ -129,7 +129,8 @@ export const policySchema = t.object({
         child_process: flag('Allow an isolated plugin to start processes.'),
         worker: flag('Allow an isolated plugin to start workers.'),
         native_addons: flag('Allow an isolated plugin to load native addons.'),
-        env: paths('Environment variables that an isolated plugin may read.')
+        env: paths('Environment variables that an isolated plugin may read.'),
+        secrets: paths('Environment variables of secrets that an isolated plugin may declare.')
       },
       { 'x-guards': true }
     )

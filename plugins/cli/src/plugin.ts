@@ -240,9 +240,10 @@ export default definePlugin({
   }
 })
 
-function plainPermissions({ fsRead, fsWrite, env, childProcess, worker, nativeAddons }: Permissions) {
+function plainPermissions({ fsRead, fsWrite, env, secrets, childProcess, worker, nativeAddons }: Permissions) {
   const copy = (list: readonly string[] | undefined): string[] | undefined => list && [...list]
-  return defined({ fsRead: copy(fsRead), fsWrite: copy(fsWrite), env: copy(env), childProcess, worker, nativeAddons })
+  const lists = { fsRead: copy(fsRead), fsWrite: copy(fsWrite), env: copy(env), secrets: copy(secrets) }
+  return defined({ ...lists, childProcess, worker, nativeAddons })
 }
 
 function verdict(findings: Finding[]): { healthy: boolean; findings: Finding[] } {

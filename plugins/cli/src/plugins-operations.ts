@@ -134,7 +134,8 @@ const permissions = t.object({
   childProcess: t.optional(t.boolean()),
   worker: t.optional(t.boolean()),
   nativeAddons: t.optional(t.boolean()),
-  env: t.optional(t.array(t.string()))
+  env: t.optional(t.array(t.string())),
+  secrets: t.optional(t.array(t.string()))
 })
 
 export const pluginsPermissions = defineOperation({

@@ -1,7 +1,6 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import {
-  type DeclaredSecret,
   declaredSecretResolver,
   declaredSecrets,
   kernelAdmin,
@@ -36,6 +35,7 @@ import {
 import { SecretState } from './console/handlers.ts'
 import { inboxOperation, SECRETS_TOPIC, summaryOperation } from './console/operations.ts'
 import { contributeConsole } from './console/pages.ts'
+import { Declarations } from './declarations.ts'
 import type { DoctorContext } from './doctor.ts'
 import {
   auditHandler,
@@ -104,14 +104,12 @@ export default definePlugin({
     const meshFiles = meshEnvFiles({
       ...{ projectRoot: ctx.projectRoot, repositoryRoot: process.env.SVC_REPO_ROOT, cwd: process.cwd(), home }
     })
-    let declared: readonly DeclaredSecret[] = []
-    ctx.follow(declaredSecrets, items => {
-      declared = items
-    })
+    const declarations = new Declarations(admin, ctx.log)
+    ctx.follow(declaredSecrets, (items, plugins) => declarations.replace(items, plugins))
     const secrets = new Secrets({
       ...{ settings: config, admin, keyring, authFile, meshFiles, env: process.env },
       backends: { vault, hashicorp, infisical },
-      declared: () => declared,
+      declared: () => declarations.accepted(),
       now: Date.now
     })
     ctx.provide(declaredSecretResolver, secrets)

@@ -46,6 +46,7 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
   delete process.env.XDG_RUNTIME_DIR
   const admin = {
     plugins: () => [],
+    permissions: () => ({ effective: null }),
     settings: (prefix = '') =>
       Object.entries(settings)
         .map(([name, value]) => ({ key: `plugins.secrets.${name}`, value, env: [], secret: false }))
