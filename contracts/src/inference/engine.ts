@@ -270,6 +270,11 @@ export interface GenerateRequest {
   readonly adapter?: string | null
   /** Any id of the client; the queue is fair between clients. */
   readonly client?: string
+  /**
+   * Refuses the request with `INF_BUSY` if it would have to wait behind this many requests; default: a limit of the
+   * engine.
+   */
+  readonly maxWaiting?: number
   /** Whether the cached prefix of an earlier request may be reused; default true. */
   readonly reusePrefix?: boolean
   readonly signal?: AbortSignal

@@ -274,9 +274,9 @@ export class OnnxEngine implements InferenceEngine {
       scheduler: new Scheduler({
         session: decoder,
         cache,
-        maxWaiting: this.#options.maxWaiting ?? DEFAULT_MAX_WAITING,
         maxDraft
       }),
+      maxWaiting: this.#options.maxWaiting ?? DEFAULT_MAX_WAITING,
       endTokens: endTokens(config, directory, tokenizer),
       onClosed: async () => {
         this.#openModels--

@@ -1,10 +1,19 @@
 import type { Job, JobOutcome } from './batching/job.ts'
 
+export interface EvaluationOptions {
+  readonly tokens: readonly number[]
+  readonly vocabularySize: number
+  readonly weights: unknown
+  readonly maxWaiting: number
+  readonly signal: AbortSignal
+}
+
 /** Computes the logits at every position of a token sequence. */
 export class Evaluation implements Job {
   readonly client = ''
   readonly wanted = 'all'
   readonly weights: unknown
+  readonly maxWaiting: number
   readonly reusePrefix = false
   readonly ready = true
   readonly takeArgmax = null
@@ -16,8 +25,9 @@ export class Evaluation implements Job {
   readonly #ended: Promise<JobOutcome>
   #end: (outcome: JobOutcome) => void = () => {}
 
-  constructor(tokens: readonly number[], vocabularySize: number, weights: unknown, signal: AbortSignal) {
+  constructor({ tokens, vocabularySize, weights, maxWaiting, signal }: EvaluationOptions) {
     this.tokens = tokens
+    this.maxWaiting = maxWaiting
     this.weights = weights
     this.signal = signal
     this.#vocabularySize = vocabularySize

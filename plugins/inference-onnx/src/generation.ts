@@ -20,6 +20,8 @@ export interface GenerationOptions {
   readonly contextLength: number
   /** Weights of the sequence; see {@link Job.weights}. */
   readonly weights: unknown
+  /** Limit of waiting jobs for requests that set none. */
+  readonly maxWaiting: number
   /** Matcher of the output constraint; null if there is none. */
   readonly matcher: Matcher | null
   /** Aborted by the caller, by closing the model, or when the events are no longer consumed. */
@@ -60,6 +62,7 @@ class Sequence implements Job {
   readonly client: string
   readonly wanted = 'last'
   readonly weights: unknown
+  readonly maxWaiting: number
   readonly reusePrefix: boolean
   readonly signal: AbortSignal
   readonly takeArgmax: ((token: number) => number | null) | null
@@ -88,6 +91,7 @@ class Sequence implements Job {
     this.#options = options
     this.client = request.client ?? ''
     this.weights = options.weights
+    this.maxWaiting = request.maxWaiting ?? options.maxWaiting
     this.reusePrefix = request.reusePrefix ?? true
     this.signal = abort.signal
     const sampling = request.sampling ?? {}

@@ -26,6 +26,8 @@ export interface OnnxModelOptions {
   readonly template: ChatTemplate
   readonly endTokens: ReadonlySet<number>
   readonly scheduler: Scheduler
+  /** Maximum waiting requests, for requests that set none. */
+  readonly maxWaiting: number
   /** Null for an exported graph, which does not support adapters. */
   readonly adapters: HotAdapters | null
   onClosed(): Promise<void>
@@ -123,7 +125,13 @@ export class OnnxModel implements LoadedModel {
     const controller = new AbortController()
     this.#running.add(controller)
     try {
-      const evaluation = new Evaluation(tokens, vocabularySize, lease.weights, controller.signal)
+      const evaluation = new Evaluation({
+        tokens,
+        vocabularySize,
+        weights: lease.weights,
+        maxWaiting: this.#options.maxWaiting,
+        signal: controller.signal
+      })
       this.#options.scheduler.submit(evaluation)
       const rows = await evaluation.result()
       if (rows === null) throw closedError()

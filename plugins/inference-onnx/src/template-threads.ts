@@ -22,7 +22,7 @@ interface Waiting {
  * orders clients. A thread that exceeds its time or memory is terminated, and replaced immediately.
  */
 export class TemplateThreads {
-  readonly #queue = new FairQueue<Waiting>(MAX_WAITING)
+  readonly #queue = new FairQueue<Waiting>()
   readonly #threads = new Set<TemplateThread>()
   readonly #idle: TemplateThread[] = []
   readonly #maxCpuMs: number
@@ -52,7 +52,8 @@ export class TemplateThreads {
   ): Promise<string> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(closed())
-      const added = this.#queue.add(client, { job: { source, variables, now: now.getTime() }, resolve, reject })
+      const waiting = { job: { source, variables, now: now.getTime() }, resolve, reject }
+      const added = this.#queue.add(client, waiting, MAX_WAITING)
       if (added === false) return reject(busy())
       added.displaced?.reject(busy())
       this.#advance()

@@ -54,7 +54,7 @@ export interface Completion extends AsyncIterable<CompletionEvent> {
 }
 
 export interface Limits {
-  readonly slots: number
+  /** Requests that may wait for a slot. */
   readonly queue: number
   readonly maxTokens: number
   readonly temperature: number
@@ -87,6 +87,11 @@ export class Completions {
     return this.#limits()
   }
 
+  /** Answers that the model can generate concurrently. Throws like {@link Completions.start} if it is not loaded. */
+  get slots(): number {
+    return this.#served.ready().model.capacity().slots
+  }
+
   /**
    * Starts a completion and resolves at its first event, so that a rejected request fails before the response begins.
    * The completion holds a slot until its events are read to the end or `signal` is aborted. The caller must abort the
@@ -106,17 +111,17 @@ export class Completions {
       refuseUnknownBias(model, request.sampling)
       const room = context - tokens.length
       const requested = request.maxTokens ?? limits.maxTokens
-      if (request.admitted !== true && this.#running.size >= limits.slots + limits.queue) throw busy(limits)
       if (requested === 0) return nothing(tokens, record)
       const ending = new RequestAbort(signal, limits.timeoutMs, request.startedAt ?? performance.now())
-      const { constraint, stop, logprobs, adapter, client } = request
+      const { constraint, stop, logprobs, adapter, client, admitted } = request
       const events = this.#run(model, ending, constraint?.field, record, {
         tokens,
         maxTokens: requested === 'rest' ? room : Math.min(requested, room),
         sampling: { ...request.sampling, temperature: request.sampling.temperature ?? limits.temperature },
         ...defined({ stop, logprobs }),
         ...(constraint === undefined ? {} : { constraint: constraint.value }),
-        ...defined({ adapter, client })
+        ...defined({ adapter, client }),
+        maxWaiting: admitted === true ? Number.POSITIVE_INFINITY : limits.queue
       })
       const iterator = startedWith(await events.next(), events, signal)
       return { promptTokens: tokens, finish: () => ending.end('finish'), [Symbol.asyncIterator]: () => iterator }
@@ -157,7 +162,7 @@ export class Completions {
         yield { type: 'done', finishReason, usage }
       }
     } catch (error) {
-      const failure = ending.why === 'gone' ? stopped() : this.#fromEngine(error, request.adapter, field)
+      const failure = ending.why === 'gone' ? stopped() : this.#fromEngine(error, model, request.adapter, field)
       outcome = outcomeOf(failure)
       spans?.end(failure)
       throw failure
@@ -169,10 +174,16 @@ export class Completions {
     }
   }
 
-  #fromEngine(error: unknown, adapter: string | null | undefined, field: string | undefined): unknown {
+  #fromEngine(
+    error: unknown,
+    model: LoadedModel,
+    adapter: string | null | undefined,
+    field: string | undefined
+  ): unknown {
     // The adapter was removed after the name was resolved.
     if (isSvcError(error, 'INF_ADAPTER_UNKNOWN')) return this.#served.unknown(`${this.#served.name}:${adapter}`)
-    return fromEngine(error, this.#limits(), field)
+    if (isSvcError(error, 'INF_BUSY')) return busy(model.capacity().slots, this.#limits().queue)
+    return fromEngine(error, field)
   }
 }
 
@@ -243,15 +254,14 @@ function outcomeOf(error: unknown): string {
   return isSvcError(error) && error.status < 500 ? 'refused' : 'failed'
 }
 
-function busy({ slots, queue }: Limits): Error {
+function busy(slots: number, queue: number): Error {
   return errors.create('MSV_BUSY', `server busy: all ${slots} slots are in use and ${queue} requests wait`, {
     hint: 'Retry in a second, or raise the setting plugins.model-server.queue.'
   })
 }
 
 /** Maps errors of the engine to errors of this server; returns any other error unchanged. */
-function fromEngine(error: unknown, limits: Limits, field: string | undefined): unknown {
-  if (isSvcError(error, 'INF_BUSY')) return busy(limits)
+function fromEngine(error: unknown, field: string | undefined): unknown {
   if (isSvcError(error, 'INF_CONTEXT_EXCEEDED')) {
     const { promptTokens, contextLength } = error.data as { promptTokens: number; contextLength: number }
     return contextExceeded(promptTokens, contextLength)

@@ -180,7 +180,7 @@ export class ModelLoader implements ServedWeights {
   async #keep(): Promise<KeptWeights> {
     const { config } = this.#ctx
     const { directory } = this.#served
-    const { device, quantization, slots, context } = config
+    const { device, quantization, slots = 'auto', context } = config
     const engine = this.#engine
     const { fingerprint } = await runDirectoryState(directory)
     const parts = [engine.name, engine.instance, directory, fingerprint, device, quantization, slots, context]
@@ -217,7 +217,7 @@ export class ModelLoader implements ServedWeights {
   async #open(weights: KeptWeights): Promise<Loaded> {
     const { config, log } = this.#ctx
     const { name, directory } = this.#served
-    const { device, quantization, slots, context } = config
+    const { device, quantization, slots = 'auto', context } = config
     const engine = this.#engine
     const startedAt = performance.now()
     try {

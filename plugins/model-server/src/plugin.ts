@@ -106,7 +106,6 @@ export default definePlugin({
       () => undefined
     )
     const limits = () => ({
-      slots: ctx.config.slots,
       queue: ctx.config.queue,
       maxTokens: ctx.config.max_tokens,
       temperature: ctx.config.temperature,

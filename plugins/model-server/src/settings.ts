@@ -49,9 +49,14 @@ export const settings = t.object({
         'Quantisation of the weights: auto, none (as in the checkpoint), q8, q4; default: the engine setting.'
     })
   ),
-  slots: t.integer({ default: 1, minimum: 1, maximum: 256, description: 'Answers that are generated concurrently.' }),
+  slots: t.optional(
+    t.union([t.integer({ minimum: 1, maximum: 256 }), t.enum(['auto'])], {
+      description:
+        'Answers that are generated concurrently; auto, the default: as many full contexts as fit into memory, up to 16. On the CPU, unused slots need no memory.'
+    })
+  ),
   queue: t.integer({
-    default: 8,
+    default: 512,
     minimum: 0,
     maximum: 10_000,
     'x-reload': 'live',

@@ -16,6 +16,8 @@ import {
 import { ToyModel, type ToyOptions } from './toy-engine.ts'
 
 export interface ServeOptions extends ToyOptions, Partial<Limits>, Partial<Omit<WireServices, 'stallMs'>> {
+  /** Answers that the toy model generates concurrently; default 1. */
+  readonly slots?: number
   readonly stallMs?: number
   /** State of the model; default: ready. */
   readonly state?: ServedModel['state']
@@ -43,7 +45,7 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
   const model = new ToyModel(options, { slots })
   const served = new ServedModel('toy', '/models/toy')
   served.state = options.state ?? { status: 'ready', model, modifiedAt: new Date('2026-01-02T03:04:05Z') }
-  const completions = new Completions(served, () => ({ slots, queue, maxTokens, temperature, timeoutMs }))
+  const completions = new Completions(served, () => ({ queue, maxTokens, temperature, timeoutMs }))
   const errors: string[] = []
   const warnings: string[] = []
   const codes: string[] = []

@@ -158,7 +158,7 @@ export class ToyModel implements LoadedModel {
       })
     }
     const queuedAt = process.hrtime.bigint()
-    if (!(await this.#enter(signal))) {
+    if (!(await this.#enter(signal, request.maxWaiting))) {
       const usage = {
         promptTokens: tokens.length,
         cachedTokens: 0,
@@ -241,11 +241,12 @@ export class ToyModel implements LoadedModel {
   }
 
   /** Waits for a slot. Resolves to false if the request was aborted. */
-  async #enter(signal: AbortSignal | undefined): Promise<boolean> {
+  async #enter(signal: AbortSignal | undefined, maxWaiting = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (this.#active < this.#slots) {
       this.#active += 1
       return true
     }
+    if (this.#waiting.length >= maxWaiting) throw new SvcError('INF_BUSY', 'busy', { status: 503 })
     return new Promise(resolve => {
       const admit = () => resolve(true)
       this.#waiting.push(admit)

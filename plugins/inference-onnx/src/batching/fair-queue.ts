@@ -2,28 +2,24 @@
 export type Added<A> = { readonly displaced: A | null } | false
 
 /**
- * Bounded queue, fair between clients and FIFO within each client.
+ * Queue with a limit for each new entry, fair between clients and FIFO within each client.
  *
  * If the queue is full, a new entry replaces the last entry of the client with the most, provided the new entry's
  * client has at least two fewer.
  */
 export class FairQueue<A> {
-  readonly #capacity: number
   /** Queues by client; the client whose turn is next comes first. */
   readonly #queues = new Map<string, A[]>()
   #size = 0
-
-  constructor(capacity: number) {
-    this.#capacity = capacity
-  }
 
   get size(): number {
     return this.#size
   }
 
-  add(client: string, one: A): Added<A> {
+  /** `capacity`: maximum entries, including the new one. */
+  add(client: string, one: A, capacity: number): Added<A> {
     let displaced: A | null = null
-    if (this.#size >= this.#capacity) {
+    if (this.#size >= capacity) {
       const longest = this.#longest()
       const own = this.#queues.get(client)?.length ?? 0
       if (longest.length < own + 2) return false

@@ -24,6 +24,8 @@ export interface Job {
   readonly wanted: Wanted
   /** Identity of the weights; jobs on the same weights have the same object. Keys and values depend on it. */
   readonly weights: unknown
+  /** Maximum number of jobs that wait for a slot, including this one. */
+  readonly maxWaiting: number
   /** True if the job may reuse keys and values of other jobs. */
   readonly reusePrefix: boolean
   /** Aborted when the result is no longer needed. */

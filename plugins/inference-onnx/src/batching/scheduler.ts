@@ -11,8 +11,6 @@ import { type Computed, type Placed, type Running, Steps } from './steps.ts'
 export interface SchedulerOptions {
   readonly session: DecoderSession
   readonly cache: CachePool
-  /** Maximum number of jobs that wait for a slot. */
-  readonly maxWaiting: number
   /** Maximum number of speculated tokens for a single sequence; 0 disables speculation. */
   readonly maxDraft: number
   /** Maximum number of saved states of a cache with states that cannot be cut back; default 4. */
@@ -33,7 +31,7 @@ export class Scheduler {
   readonly #rows: CacheRows
   readonly #snapshots: StateSnapshots | null
   readonly #steps: Steps
-  readonly #queue: FairQueue<Running>
+  readonly #queue = new FairQueue<Running>()
   /** Jobs with a slot, least recently read first: a job moves to the end after each chunk. */
   readonly #running = new Set<Running>()
   #completionTokens = 0
@@ -51,7 +49,6 @@ export class Scheduler {
       snapshots: this.#snapshots,
       deliver: computed => this.#deliver(computed)
     })
-    this.#queue = new FairQueue(options.maxWaiting)
   }
 
   get slots(): number {
@@ -111,7 +108,8 @@ export class Scheduler {
   }
 
   #wait(running: Running): void {
-    const added = this.#queue.add(running.job.client, running)
+    const { client, maxWaiting } = running.job
+    const added = this.#queue.add(client, running, maxWaiting)
     if (added === false) throw this.#busyError()
     if (added.displaced !== null) end(added.displaced, { type: 'failed', error: this.#busyError() })
   }

@@ -39,7 +39,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
       }
     }
     const [first, ...others] = chat.choices
-    const events = await runConcurrently([job(first), ...others.map(job)], completions.limits.slots, gone)
+    const events = await runConcurrently([job(first), ...others.map(job)], completions.slots, gone)
     const head = replyHead('chatcmpl', variant)
     const count = chat.choices.length
     if (!chat.stream) return chatCompletion(head, events, count, first.options.logprobs !== undefined)
@@ -66,7 +66,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
       })
     )
     const jobs = [first as Job<AnswerEvent>, ...others] as const
-    const events = await runConcurrently(jobs, completions.limits.slots, gone)
+    const events = await runConcurrently(jobs, completions.slots, gone)
     const head = replyHead('cmpl', variant)
     const echoes = texts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
     const shape = { echoes, n, bestOf, logprobs: body.logprobs !== undefined }
