@@ -17,12 +17,7 @@ const page: DashboardPage = {
         title: 'Benchmarks',
         view: {
           kind: 'table',
-          operation: 'telemetry.benchmarks',
-          input: {
-            limit: { value: 200 },
-            metric_type: { from: 'filter', name: 'type' }
-          },
-          rows: 'rows',
+          operation: 'telemetry.benchmarks.feed',
           key: 'id',
           columns: [
             { field: 'created_at', title: 'Time (UTC)' },
@@ -30,16 +25,18 @@ const page: DashboardPage = {
             { field: 'metric_value', title: 'Value', format: 'number' },
             { field: 'metric_value_unit', title: 'Unit' },
             { field: 'fixture_id', title: 'Fixture' },
-            { field: 'details', title: 'Details', format: 'json' }
+            { field: 'details', title: 'Details', format: 'code' }
           ],
           filters: [
             {
               name: 'type',
               label: 'Type',
               choices: ['benchmark_event', 'syntax_k_event'],
+              field: 'metric_type',
               default: 'benchmark_event'
             }
           ],
+          sort: '-created_at',
           empty: 'Set plugins.telemetry.benchmarks to true, then run: svc model bench'
         }
       },

@@ -1,3 +1,4 @@
+export { benchmarkFeed } from './benchmark-feed.ts'
 export { DogfoodTrace, traceFile } from './dogfood-trace.ts'
 export {
   benchmarkList,

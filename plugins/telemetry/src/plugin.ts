@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { a2aBus, benchmarkRecorder, currentQgatePolicy, databaseStore, kernelPort, orchestrator } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
+import { benchmarkFeed, benchmarkFeedHandler } from './benchmark-feed.ts'
 import { contributeConsole } from './console.ts'
 import { DogfoodTrace } from './dogfood-trace.ts'
 import {
@@ -35,7 +36,7 @@ export default definePlugin({
   requires: { kernel: kernelPort, database: databaseStore },
   optional: { bus: a2aBus, tasks: ref(orchestrator) },
   provides: [benchmarkRecorder],
-  operations,
+  operations: [...operations, benchmarkFeed],
   activate(ctx, { kernel, database, bus, tasks }) {
     const { spool_dir, dogfood_trace_path } = ctx.config
     const mask = (text: string): string => kernel.mask(text)
@@ -76,6 +77,7 @@ export default definePlugin({
     }
     ctx.provide(benchmarkRecorder, recorder)
     ctx.implement(benchmarkList, listHandler(dependencies))
+    ctx.implement(benchmarkFeed, benchmarkFeedHandler(dependencies))
     ctx.implement(benchmarkRecord, recordHandler(dependencies))
     ctx.implement(telemetryStatus, statusHandler(dependencies))
     ctx.implement(telemetryDoctor, doctorHandler(dependencies))
