@@ -1,29 +1,35 @@
 // Runs the tests, all or those given as arguments, and searches what leaves their processes for the secrets that these
-// know. Exits with 1 if a secret is found, or if a test fails.
+// know. Exits with 1 if a secret is found, or if a test fails. --keep keeps the records, which contain the secrets, and
+// --report FOLDER searches kept records again.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { buildPreload } from '../test/secret-watch/build.mjs'
 import { reportOf } from '../test/secret-watch/report.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const keep = process.argv.includes('--keep')
-const named = process.argv.slice(2).filter(argument => argument !== '--keep')
-const folder = mkdtempSync(join(tmpdir(), 'svc-secret-watch-'))
+const { values, positionals } = parseArgs({
+  options: { keep: { type: 'boolean', default: false }, report: { type: 'string' } },
+  allowPositionals: true
+})
 
-const code = await run(join(folder, 'records'), await buildPreload(root))
-const report = reportOf(join(folder, 'records'))
-print(report)
-if (keep) process.stderr.write(`records, with the secrets: ${folder}\n`)
-else rmSync(folder, { recursive: true })
-process.exitCode = report.findings.length > 0 || code !== 0 ? 1 : 0
+if (values.report === undefined) {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-secret-watch-'))
+  const records = join(folder, 'records')
+  mkdirSync(records)
+  const code = await run(records, await buildPreload(root))
+  process.exitCode = Math.max(print(reportOf(records)), code === 0 ? 0 : 1)
+  if (values.keep) process.stderr.write(`records, with the secrets: ${records}\n`)
+  else rmSync(folder, { recursive: true })
+} else process.exitCode = print(reportOf(values.report))
 
 function run(records, preload) {
   const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --require=${preload}`.trim()
-  const runner = spawn(process.execPath, ['tools/run-tests.mjs', ...named], {
+  const runner = spawn(process.execPath, ['tools/run-tests.mjs', ...positionals], {
     cwd: root,
     stdio: 'inherit',
     env: {
@@ -39,6 +45,7 @@ function run(records, preload) {
   return new Promise(resolve => runner.on('close', code => resolve(code ?? 1)))
 }
 
+/** Prints a report. Returns the exit code. */
 function print(report) {
   const { scopes, secrets, common, writes, bytes, skipped, findings, allowed } = report
   const lines = findings.map(
@@ -51,4 +58,5 @@ function print(report) {
   )
   for (const [rule, count] of allowed) lines.push(`allowed ${count} times: ${rule}`)
   process.stdout.write(`${lines.join('\n')}\n`)
+  return findings.length > 0 ? 1 : 0
 }

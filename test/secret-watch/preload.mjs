@@ -82,12 +82,12 @@ function watchKernel(recorder) {
   }
 }
 
-/** Returns the text of an outcome: of an error, all that a caller may see. */
+/** Returns the text of an outcome: of an error, all that a caller receives. Its cause is only logged, and masked there. */
 function shown(value) {
   try {
     if (value instanceof Error) {
-      const { message, code, hint, at, data, cause } = value
-      return JSON.stringify({ message, code, hint, at, data, cause: cause === undefined ? undefined : shown(cause) })
+      const { message, code, hint, at, data } = value
+      return JSON.stringify({ message, code, hint, at, data })
     }
     return JSON.stringify(value) ?? ''
   } catch {
