@@ -24,7 +24,6 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   messages: 'Messages and questions between agents, and questions to the user.',
   models: 'Models that are served, their load, and requests to them.',
   planning: 'Draft plans, follow them, and change them.',
-  secrets: 'Where secrets come from, and which are missing. No tool shows a value.',
   sessions: 'Sessions of agents, and values that they share.',
   skills: 'Skills of external gateways, and approvals of them.',
   speech: 'Transcribe recordings.',
@@ -32,7 +31,6 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   telemetry: 'Benchmark rows, and what waits for an upload.',
   tasks: 'Submit, follow, complete, review and cancel tasks.',
   [ALWAYS_LISTED]: 'Find and add toolsets. Always listed.',
-  updates: 'Versions of svc, and updates.',
   workflows: 'Runs of workflows, and their journals.',
   workspace: 'Git, checks and edits of files, modules and preferences of the project.'
 }

@@ -12,7 +12,7 @@ import { assertAccepted, type HttpResponse, sendRequest } from './http-request.t
 import { type JsonTable, tableOf, textOf } from './json-table.ts'
 import type { Settings } from './settings.ts'
 
-/** Statuses of a gateway that has no search: not found, method not allowed, not implemented. */
+/** Statuses with which a gateway answers if it has no search. */
 const NO_SEARCH: ReadonlySet<number> = new Set([404, 405, 501])
 
 /** The HTTP API of a gateway. */

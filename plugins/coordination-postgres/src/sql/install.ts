@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { fences } from './fences.ts'
+import { itemListings } from './item-listings.ts'
 import { items } from './items.ts'
 import { leases } from './leases.ts'
 import { sharedState } from './shared-state.ts'
 import { tables } from './tables.ts'
 import { workflows } from './workflows.ts'
 
-const statements = [tables, fences, items, leases, sharedState, workflows].join('\n')
+const statements = [tables, fences, items, itemListings, leases, sharedState, workflows].join('\n')
 
 /** Identifies the text of all tables and functions. The table `versions` lists the texts that were installed. */
 export const schemaDigest = createHash('sha256').update(statements).digest('hex').slice(0, 32)
