@@ -46,7 +46,13 @@ TEXTS = [
     "the lazy dog jumps over the queue of 512 requests, isn't it?",
     "zyx ☃ qqq",
 ]
-PAIRS = [(TEXTS[2], TEXTS[3]), (TEXTS[2], TEXTS[0]), (TEXTS[2], TEXTS[5]), (TEXTS[0], "")]
+PAIRS = [
+    (TEXTS[2], TEXTS[3]),
+    (TEXTS[2], TEXTS[0]),
+    (TEXTS[2], TEXTS[5]),
+    (TEXTS[0], ""),
+    (TEXTS[2] * 2, TEXTS[5] * 5),
+]
 SHAPE = {
     "hidden_size": 32,
     "intermediate_size": 48,
@@ -162,7 +168,7 @@ def reranker(model, folder: Path) -> dict:
     scores = []
     for query, document in PAIRS:
         with torch.no_grad():
-            row = tokenizer(query, document, return_tensors="pt", return_token_type_ids=True)
+            row = tokenizer([query], [document], return_tensors="pt", return_token_type_ids=True, truncation=True)
             if model.config.type_vocab_size == 1:
                 row.pop("token_type_ids")
             scores.append(torch.sigmoid(model(**row).logits)[0, 0].item())
@@ -175,7 +181,8 @@ def static(folder: Path) -> dict:
     tokenizer = word_piece()
     size = tokenizer.get_vocab_size()
     vectors = numpy.random.default_rng(5).normal(size=(size, 16)).astype(numpy.float32)
-    StaticModel(vectors, tokenizer, {"normalize": True}).save_pretrained(folder)
+    StaticModel(vectors, tokenizer, normalize=True).save_pretrained(folder)
+    (folder / "README.md").unlink()
     reference = StaticModel.from_pretrained(folder)
     return {"texts": TEXTS, "vectors": reference.encode(TEXTS).astype(float).round(7).tolist()}
 
@@ -185,7 +192,7 @@ def weighted(folder: Path) -> dict:
     tokenizer = word_piece()
     size = tokenizer.get_vocab_size()
     random = numpy.random.default_rng(7)
-    rows = random.normal(size=(24, 16)).astype(numpy.float16)
+    rows = random.normal(size=(24, 16)).astype(numpy.float32)
     mapping = random.integers(0, 24, size=size)
     weights = random.uniform(0.1, 2, size=size)
     folder.mkdir(parents=True, exist_ok=True)
@@ -227,13 +234,13 @@ def main(out: Path) -> None:
     bert = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"}
     roberta = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
     bert_shape = BertConfig(**SHAPE, max_position_embeddings=64, num_labels=1)
-    xlm_shape = {**SHAPE, "max_position_embeddings": 66, "pad_token_id": 1, "type_vocab_size": 1}
+    xlm_shape = {**SHAPE, "max_position_embeddings": 130, "pad_token_id": 1, "type_vocab_size": 1}
 
     save(out / "bert", BertModel(bert_shape), word_piece(), bert, 64)
     modules(out / "bert", "mean_tokens", True, 24, {"query": "query: ", "passage": "passage: "})
     expected["bert"] = embedder(out / "bert", ("query", "passage"))
 
-    save(out / "xlm-roberta", XLMRobertaModel(XLMRobertaConfig(**xlm_shape)), unigram(), roberta, 64)
+    save(out / "xlm-roberta", XLMRobertaModel(XLMRobertaConfig(**xlm_shape)), unigram(), roberta, 128)
     modules(out / "xlm-roberta", "cls_token", False, 64)
     expected["xlm-roberta"] = embedder(out / "xlm-roberta")
 
@@ -246,7 +253,7 @@ def main(out: Path) -> None:
     expected["bert-reranker"] = reranker(model, out / "bert-reranker")
 
     model = XLMRobertaForSequenceClassification(XLMRobertaConfig(**xlm_shape, num_labels=1))
-    save(out / "xlm-roberta-reranker", model, unigram(), roberta, 64)
+    save(out / "xlm-roberta-reranker", model, unigram(), roberta, 128)
     expected["xlm-roberta-reranker"] = reranker(model, out / "xlm-roberta-reranker")
 
     expected["static"] = static(out / "static")

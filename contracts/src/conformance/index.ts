@@ -1,5 +1,6 @@
 export * from './coordination/index.ts'
 export * from './database-store.ts'
+export * from './embedder.ts'
 export * from './inference-engine.ts'
 export * from './loaded-model.ts'
 export * from './secrets.ts'

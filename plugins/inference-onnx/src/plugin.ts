@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
-import { inferenceEngine } from '@svc/contracts'
+import { inferenceEmbeddings, inferenceEngine } from '@svc/contracts'
 import { defined, definePlugin, t } from '@svc/plugin-sdk'
+import { OnnxEmbeddings } from './embedding/engine.ts'
 import { OnnxEngine } from './engine.ts'
 import { gpuOptions, gpuSettings } from './gpu-settings.ts'
 import { mergeCommand, runMerge } from './merge/command.ts'
@@ -12,7 +13,7 @@ import { quantizationChoices } from './quantization.ts'
 
 export default definePlugin({
   name: 'inference-onnx',
-  summary: 'Runs decoder language models from run directories on ONNX Runtime',
+  summary: 'Runs decoder language models, embedding models and rerankers on ONNX Runtime',
   config: t.object({
     device: t.string({
       description: 'Default device of a load. best is a synonym of auto.',
@@ -65,7 +66,7 @@ export default definePlugin({
     }),
     ...gpuSettings
   }),
-  provides: [inferenceEngine],
+  provides: [inferenceEngine, inferenceEmbeddings],
   operations: [doctorGpu, installGpu],
   commands: [installCommand, mergeCommand],
   permissions: { fsRead: ['.'], fsWrite: ['.vox/cache/models', '.vox/gpu'], nativeAddons: true, worker: true },
@@ -86,6 +87,12 @@ export default definePlugin({
       onWarning: (message, reason) => ctx.log.warn(message, { reason: reason.message })
     })
     ctx.provide(inferenceEngine, engine)
+    const embeddings = new OnnxEmbeddings({
+      cacheDirectory: resolve(ctx.projectRoot, config.cache_directory),
+      openRuntime: () => engine.openRuntime(),
+      threads: () => engine.threads()
+    })
+    ctx.provide(inferenceEmbeddings, embeddings)
     const provider = { engine, projectRoot: ctx.projectRoot, directory, core: ownCore() }
     ctx.implement(doctorGpu, doctorHandler(provider))
     ctx.implement(installGpu, installHandler(provider))
@@ -98,7 +105,10 @@ export default definePlugin({
         experimental: () => config.experimental_optimizer
       })
     )
-    return () => engine.close()
+    return async () => {
+      await embeddings.close()
+      await engine.close()
+    }
   }
 })
 

@@ -75,7 +75,7 @@ export async function readExported(
   }
 }
 
-async function readParts(file: string): Promise<OnnxParts> {
+export async function readParts(file: string): Promise<OnnxParts> {
   const bytes = await readFile(file).catch(error => Promise.reject(fileError(error, file)))
   let parts: OnnxParts
   try {
@@ -123,7 +123,7 @@ function readConfig(
 }
 
 /** Checks that the weight files exist inside the run directory. */
-async function checkWeightFiles(
+export async function checkWeightFiles(
   directory: string,
   folder: string,
   graph: string,

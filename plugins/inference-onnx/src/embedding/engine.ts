@@ -1,0 +1,228 @@
+import { resolve } from 'node:path'
+import type { EmbedderInfo, EmbedderLoadOptions, InferenceEmbeddings, LoadedEmbedder } from '@svc/contracts'
+import { digestFiles } from '../digest.ts'
+import { inferenceErrors } from '../errors.ts'
+import { fileMissing } from '../files.ts'
+import { buildEncoder } from '../onnx/encoder.ts'
+import { OnnxGraph } from '../onnx/graph.ts'
+import type { Runtime } from '../ort/runtime.ts'
+import { checkFinite } from '../weights/check-tensors.ts'
+import { locateFiles } from '../weights/locations.ts'
+import { OnnxEmbedder, type TextModel } from './embedder.ts'
+import { type EmbedderFolder, readEmbedderFolder } from './embedder-folder.ts'
+import { parseEncoderConfig } from './encoder-config.ts'
+import { EncoderModel, encoderRuns } from './encoder-model.ts'
+import { EncoderTokens, type Frame } from './encoder-tokens.ts'
+import { externalWeights, planEncoder } from './encoder-weights.ts'
+import { readExportedEncoder } from './exported-encoder.ts'
+import { StaticModel } from './static.ts'
+
+/** Limit of a text for models that have none. */
+const MAX_TOKENS = 1_000_000
+/** Limit of an exported model whose configuration states none. */
+const DEFAULT_POSITIONS = 512
+const NO_FRAME: Frame = { before: [], after: [] }
+
+export interface OnnxEmbeddingsOptions {
+  /** Folder of digests. It may be read-only, or emptied at any time. */
+  readonly cacheDirectory: string
+  /** Opens ONNX Runtime on the CPU. */
+  openRuntime(): Runtime
+  /** Returns the threads of loads that name none. */
+  threads(): Promise<number>
+}
+
+/** Model that is ready to compute, and what is known about it. */
+interface OpenedModel {
+  readonly model: TextModel
+  readonly tokens: EncoderTokens
+  readonly frame: Frame
+  readonly info: Pick<EmbedderInfo, 'kind' | 'family' | 'dimensions' | 'contextLength' | 'parameters'>
+  readonly normalise: boolean
+  readonly dropped: number | null
+  readonly digest: string
+  readonly sizeBytes: number
+}
+
+/** Loads embedding models and rerankers on ONNX Runtime, on the CPU. */
+export class OnnxEmbeddings implements InferenceEmbeddings {
+  readonly #options: OnnxEmbeddingsOptions
+  readonly #open = new Set<LoadedEmbedder>()
+
+  constructor(options: OnnxEmbeddingsOptions) {
+    this.#options = options
+  }
+
+  async load(options: EmbedderLoadOptions): Promise<LoadedEmbedder> {
+    const directory = resolve(options.directory)
+    try {
+      options.signal?.throwIfAborted()
+      const folder = await readEmbedderFolder(directory)
+      const { model, tokens, info, digest, sizeBytes, ...rest } = await this.#openModel(folder, options)
+      const embedder: OnnxEmbedder = new OnnxEmbedder({
+        info: { ...info, vocabularySize: tokens.vocabularySize, digest, sizeBytes, device: 'cpu' },
+        tokens,
+        model,
+        prompts: folder.prompts,
+        ...rest,
+        onClosed: () => this.#open.delete(embedder)
+      })
+      this.#open.add(embedder)
+      return embedder
+    } catch (error) {
+      if (options.signal?.aborted !== true) throw error
+      throw inferenceErrors.create('INF_LOAD_CANCELLED', `The caller cancelled loading ${directory}`, { cause: error })
+    }
+  }
+
+  /** Closes all models, because they use the runtime of this plugin. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map(each => each.close()))
+  }
+
+  async #openModel(folder: EmbedderFolder, options: EmbedderLoadOptions): Promise<OpenedModel> {
+    if (folder.isStatic) return this.#openStatic(folder, options)
+    const hasWeights = folder.tensors.size > 0
+    if (!hasWeights && folder.exported === null) {
+      throw fileMissing(
+        `${folder.modelPath}/model.safetensors`,
+        'Add the weights as safetensors or as model.onnx, or name another folder.'
+      )
+    }
+    if (!hasWeights) return this.#openExported(folder, folder.exported as string, options)
+    try {
+      return await this.#openEncoder(folder, options)
+    } catch (error) {
+      const { code } = error as { readonly code?: unknown }
+      // A family that the engine cannot build may have a graph beside its weights.
+      if (code !== 'INF_ARCHITECTURE_UNSUPPORTED' || folder.exported === null) throw error
+      return this.#openExported(folder, folder.exported, options)
+    }
+  }
+
+  async #openStatic(folder: EmbedderFolder, { signal }: EmbedderLoadOptions): Promise<OpenedModel> {
+    const model = await StaticModel.read(folder.tensors, signal)
+    const tokens = this.#tokens(folder, model.size)
+    // model2vec leaves unknown words out; StaticEmbedding of sentence-transformers has a vector for them.
+    const isModel2vec = folder.tensors.has('embeddings')
+    return {
+      model,
+      tokens,
+      frame: NO_FRAME,
+      info: {
+        kind: 'embedding',
+        family: 'static',
+        dimensions: model.dimensions,
+        contextLength: Math.min(folder.maxTokens, MAX_TOKENS),
+        parameters: model.parameters
+      },
+      normalise: isModel2vec ? folder.config.boolean('normalize', folder.modules.normalise) : folder.modules.normalise,
+      dropped: isModel2vec ? tokens.unknown : null,
+      ...(await this.#digest(folder, folder.files, signal))
+    }
+  }
+
+  async #openEncoder(folder: EmbedderFolder, options: EmbedderLoadOptions): Promise<OpenedModel> {
+    const { signal } = options
+    const config = parseEncoderConfig(folder.config)
+    const tokens = this.#tokens(folder, config.vocabularySize)
+    const shards = [...new Set([...folder.tensors.values()].map(({ file }) => file))]
+    const locations = await locateFiles(shards, shards[0] as string)
+    const plan = planEncoder(folder.modelPath, config, folder.tensors, locations, folder.isReranker)
+    const digest = await this.#digest(folder, folder.files, signal)
+    await checkFinite(plan.inPlace, { digest: digest.digest, cacheDirectory: this.#options.cacheDirectory, signal })
+    const graph = new OnnxGraph('encoder')
+    buildEncoder(graph, config, plan.weights)
+    const size = folder.isReranker ? 1 : config.hiddenSize
+    const runtime = this.#options.openRuntime()
+    const session = await runtime.createSession({
+      model: graph.toBytes(),
+      weights: await externalWeights(plan, locations, signal),
+      threads: await this.#threads(options),
+      signal
+    })
+    const pooling = folder.isReranker ? 'cls' : folder.modules.pooling
+    return {
+      model: new EncoderModel(runtime, session, size, encoderRuns(size, config.firstPosition, config.types, pooling)),
+      tokens,
+      frame: tokens.frame,
+      info: {
+        ...this.#kind(folder, tokens, folder.isReranker),
+        family: config.family,
+        dimensions: size,
+        contextLength: Math.min(folder.maxTokens, config.positions - config.firstPosition),
+        parameters: plan.parameters
+      },
+      normalise: folder.modules.normalise,
+      dropped: null,
+      ...digest
+    }
+  }
+
+  async #openExported(folder: EmbedderFolder, file: string, options: EmbedderLoadOptions): Promise<OpenedModel> {
+    const { config, modules } = folder
+    const hiddenSize = config.values.hidden_size === undefined ? null : config.count('hidden_size')
+    const encoder = await readExportedEncoder(folder.path, file, hiddenSize, modules.pooling)
+    const tokens = this.#tokens(folder, config.count('vocab_size'))
+    const kind = this.#kind(folder, tokens, encoder.isReranker)
+    const digest = await this.#digest(folder, [...folder.files, ...encoder.files], options.signal)
+    const runtime = this.#options.openRuntime()
+    const session = await runtime.createSession({
+      model: encoder.model,
+      weights: { folder: encoder.folder, inMemory: new Map() },
+      threads: await this.#threads(options),
+      signal: options.signal
+    })
+    return {
+      model: new EncoderModel(runtime, session, encoder.size, encoder.prepare),
+      tokens,
+      frame: tokens.frame,
+      info: {
+        ...kind,
+        family: typeof config.values.model_type === 'string' ? config.values.model_type : 'onnx',
+        dimensions: encoder.size,
+        contextLength: Math.min(folder.maxTokens, exportedPositions(folder)),
+        parameters: encoder.parameters
+      },
+      normalise: modules.normalise,
+      dropped: null,
+      ...digest
+    }
+  }
+
+  #kind({ tokenizerFile }: EmbedderFolder, { pair }: EncoderTokens, isReranker: boolean): Pick<EmbedderInfo, 'kind'> {
+    if (!isReranker) return { kind: 'embedding' }
+    if (pair !== null) return { kind: 'reranker' }
+    throw inferenceErrors.create(
+      'INF_TOKENIZER_UNSUPPORTED',
+      `${tokenizerFile}: post_processor has no template of a pair, which a reranker needs`,
+      { at: { file: tokenizerFile, path: 'post_processor' } }
+    )
+  }
+
+  #tokens(folder: EmbedderFolder, rows: number): EncoderTokens {
+    return new EncoderTokens(folder.tokenizerFile, folder.tokenizer, folder.tokenizerConfiguration, rows)
+  }
+
+  async #threads({ threads }: EmbedderLoadOptions): Promise<number> {
+    const count = threads ?? (await this.#options.threads())
+    if (Number.isSafeInteger(count) && count > 0) return count
+    throw inferenceErrors.create('INF_OPTION_INVALID', `threads is ${count}, not a whole number above 0`, {
+      at: { path: 'threads' },
+      data: { name: 'threads', value: count }
+    })
+  }
+
+  #digest({ path }: EmbedderFolder, files: readonly string[], signal?: AbortSignal) {
+    const { cacheDirectory } = this.#options
+    return digestFiles(path, [...new Set(files)], { cacheDirectory, signal, onProgress: () => undefined })
+  }
+}
+
+/** Returns the tokens that an exported model can read; families like RoBERTa count positions from the padding token. */
+function exportedPositions({ config }: EmbedderFolder): number {
+  const positions = config.count('max_position_embeddings', DEFAULT_POSITIONS)
+  const { model_type: family, pad_token_id: pad } = config.values
+  const counted = ['roberta', 'xlm-roberta', 'camembert', 'mpnet'].includes(String(family)) ? Number(pad ?? 1) + 1 : 0
+  return Math.max(1, positions - counted)
+}

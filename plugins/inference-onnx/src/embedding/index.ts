@@ -1,0 +1,4 @@
+// Exports of this folder for tests. Sources import the files directly.
+export { Batches, chooseBatch } from './batches.ts'
+export { EncoderTokens, pieces } from './encoder-tokens.ts'
+export { OnnxEmbeddings } from './engine.ts'
