@@ -1,4 +1,5 @@
 import type { Quantization } from '@svc/contracts'
+import { MAX_SNAPSHOTS } from './batching/state-snapshots.ts'
 import { inferenceErrors } from './errors.ts'
 import type { DecoderConfig, ServedConfig } from './model-config.ts'
 import { positionBytes, wholeBytes } from './onnx/cache-layout.ts'
@@ -93,7 +94,7 @@ function planRoom(request: PlanRequest, weightBytes: number, workspaceBytes: num
   const slotBytes = perPosition * contextLength + perSequence
   const slots = request.slots === 'auto' ? fittingSlots(room, slotBytes) : request.slots
   const plan = { slots, weightBytes, slotBytes, workspaceBytes }
-  const cacheBytes = rowsOf(slots) * (perPosition * context + perSequence)
+  const cacheBytes = rowsOf(slots) * (perPosition * context + perSequence) + MAX_SNAPSHOTS * perSequence
   if (available !== null && room !== null && cacheBytes > room) throw refusal(request, plan, cacheBytes, context)
   return plan
 }

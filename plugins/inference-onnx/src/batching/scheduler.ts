@@ -13,11 +13,7 @@ export interface SchedulerOptions {
   readonly cache: CachePool
   /** Maximum number of speculated tokens for a single sequence; 0 disables speculation. */
   readonly maxDraft: number
-  /** Maximum number of saved states of a cache with states that cannot be cut back; default 4. */
-  readonly maxSnapshots?: number
 }
-
-const DEFAULT_MAX_SNAPSHOTS = 4
 
 /**
  * Continuous batching: decides which jobs run next.
@@ -40,8 +36,8 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { cache, maxSnapshots = DEFAULT_MAX_SNAPSHOTS } = options
-    this.#snapshots = cache.recurrent ? new StateSnapshots(cache, maxSnapshots) : null
+    const { cache } = options
+    this.#snapshots = cache.recurrent ? new StateSnapshots(cache) : null
     this.#rows = new CacheRows(cache.slots, this.#snapshots)
     this.#steps = new Steps({
       ...options,

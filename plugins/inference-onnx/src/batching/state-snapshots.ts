@@ -2,6 +2,9 @@ import type { CachePool, SavedStates } from './cache-pool.ts'
 import type { CacheRow } from './cache-rows.ts'
 import type { Job } from './job.ts'
 
+/** Maximum number of snapshots of a model. */
+export const MAX_SNAPSHOTS = 4
+
 /** Saved states of a sequence at one length. */
 export interface Snapshot {
   /** Tokens that the states summarise. */
@@ -19,21 +22,18 @@ export interface Snapshot {
  */
 export class StateSnapshots {
   readonly #cache: CachePool
-  readonly #limit: number
   /** The least recently used come first. */
   readonly #snapshots: Snapshot[] = []
 
-  /** `limit`: maximum number of snapshots. */
-  constructor(cache: CachePool, limit: number) {
+  constructor(cache: CachePool) {
     this.#cache = cache
-    this.#limit = limit
   }
 
   /** Saves the states of a row at its current length. */
   async take({ index, tokens, length, weights }: CacheRow): Promise<void> {
     if (this.#snapshots.some(one => one.weights === weights && one.tokens.length === length && begins(tokens, one)))
       return
-    while (this.#snapshots.length >= this.#limit) this.#snapshots.shift()?.saved.release()
+    while (this.#snapshots.length >= MAX_SNAPSHOTS) this.#snapshots.shift()?.saved.release()
     const saved = await this.#cache.save(index)
     this.#snapshots.push({ tokens: tokens.slice(0, length), weights, saved })
   }
