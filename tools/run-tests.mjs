@@ -6,8 +6,10 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// System tests are long and wait for other processes. Small groups keep all cores busy until the end.
+// System tests are long and wait for other processes. Small groups keep all cores busy until the end. Tests in a browser
+// are the longest, and the time limit of tap is that of a process.
 const MAX_SYSTEM_FILES_PER_PROCESS = 2
+const MAX_BROWSER_FILES_PER_PROCESS = 1
 const MAX_FILES_PER_PROCESS = 10
 const root = fileURLToPath(new URL('..', import.meta.url))
 const groups = join(root, '.tap/groups')
@@ -33,16 +35,21 @@ function groupsOf(files, size) {
   ]
 }
 
+/** Maximum files of a process for the tests of a folder. */
+function sizeOf(name) {
+  if (name === 'test-e2e-console') return MAX_BROWSER_FILES_PER_PROCESS
+  return name.startsWith('test-') ? MAX_SYSTEM_FILES_PER_PROCESS : MAX_FILES_PER_PROCESS
+}
+
 /** Writes an entry file for each group and returns their paths. System tests, which take longest, come first. */
 function writeGroups() {
   rmSync(groups, { recursive: true, force: true })
   mkdirSync(groups, { recursive: true })
   const written = []
   for (const top of ['test', 'plugins', 'kernel', 'config', 'contracts', 'plugin-sdk']) {
-    const size = top === 'test' ? MAX_SYSTEM_FILES_PER_PROCESS : MAX_FILES_PER_PROCESS
-    for (const { folder, files } of testFolders(join(root, top)))
-      for (const group of groupsOf(files, size)) {
-        const name = relative(root, folder).replaceAll(/\W+/g, '-')
+    for (const { folder, files } of testFolders(join(root, top))) {
+      const name = relative(root, folder).replaceAll(/\W+/g, '-')
+      for (const group of groupsOf(files, sizeOf(name))) {
         const path = join(groups, `${String(written.length + 1).padStart(3, '0')}-${name}.test.mjs`)
         const paths = group.map(file => relative(root, join(folder, file)))
         writeFileSync(
@@ -51,6 +58,7 @@ function writeGroups() {
         )
         written.push(path)
       }
+    }
   }
   return written
 }

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { callDaemon, type DaemonState, readDaemonState } from '@svc/contracts'
+import { callDaemon } from '@svc/contracts'
 import t from 'tap'
+import { daemonStateOf } from '../daemon-state.ts'
 import { errorOf, runSvc } from './run-svc.ts'
 import { makeProject, pluginPackage, serve } from './served-project.ts'
 
@@ -63,22 +64,13 @@ export default definePlugin({
 const files = { 'plugins/where/package.json': pluginPackage('where'), 'plugins/where/src/plugin.ts': WHERE }
 const ONLY = ['--only', 'http,daemon,cli,where']
 
-/** Waits for a daemon's state file, which is written a moment after the daemon listens. */
-async function stateOf(folder: string): Promise<DaemonState> {
-  for (;;) {
-    const state = await readDaemonState(folder)
-    if (state !== null) return state
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-}
-
 t.test('commands run in the running daemon, or in process if none runs', async t => {
   const folder = makeProject(t, files)
   const pidOf = async (...argv: string[]): Promise<number> =>
     JSON.parse((await runSvc(folder, [...argv, '--json'])).stdout).pid
   const alone = await pidOf('where', 'place')
   const server = await serve(t, folder, ONLY)
-  await stateOf(folder)
+  await daemonStateOf(folder)
   t.not(alone, server.child.pid)
   t.equal(await pidOf('where', 'place'), server.child.pid, 'a command runs in the daemon')
   t.equal(await pidOf('call', 'where.place'), server.child.pid, 'a call by id runs in the daemon')
@@ -126,7 +118,7 @@ t.test('a daemon accepts its configured token, and the token of its state file, 
   process.env.DAEMON_TOKEN = 'opensesame'
   t.teardown(() => delete process.env.DAEMON_TOKEN)
   const server = await serve(t, folder, ONLY)
-  const { socket } = await stateOf(folder)
+  const { socket } = await daemonStateOf(folder)
   for (const token of ['opensesame', 'guessed']) {
     const { stdout } = await runSvc(folder, ['where', 'place', '--json'], { env: { DAEMON_TOKEN: token } })
     t.equal(JSON.parse(stdout).pid, server.child.pid)
@@ -139,7 +131,7 @@ t.test('a daemon accepts its configured token, and the token of its state file, 
 t.test('commands ignore the state file of a dead daemon', async t => {
   const folder = makeProject(t, files)
   const server = await serve(t, folder, ONLY)
-  const left = JSON.stringify(await stateOf(folder))
+  const left = JSON.stringify(await daemonStateOf(folder))
   server.child.kill('SIGKILL')
   await server.ended
   writeFileSync(join(folder, '.vox', 'daemon.json'), left)
@@ -167,7 +159,7 @@ t.test('the first Ctrl-C ends a command cleanly with 130, here and in the daemon
   t.match(readFileSync(join(folder, 'notes'), 'utf8'), /^cancelled in \d+\ndisposed in \d+\n$/)
 
   const server = await serve(t, folder, ONLY)
-  await stateOf(folder)
+  await daemonStateOf(folder)
   t.match(await interruptOnceWaiting(['where', 'wait']), { code: 130 })
   const cancelled = `cancelled in ${server.child.pid}`
   while (!readFileSync(join(folder, 'notes'), 'utf8').includes(cancelled))
@@ -197,7 +189,7 @@ t.test('svc serve runs only the plugins of --only, with the settings of --profil
     'svc.toml': '[plugins.where]\nword = "loud"\n'
   })
   const server = await serve(t, folder, ['--only', 'http,daemon,cli, where', '--profile', 'quiet'])
-  await stateOf(folder)
+  await daemonStateOf(folder)
   t.match((await runSvc(folder, ['where', 'place'])).stdout, /"hush"/)
   const { stdout } = await runSvc(folder, ['plugins', 'list', '--json'])
   const states = new Map(
@@ -216,7 +208,7 @@ t.test('svc serve runs only the plugins of --only, with the settings of --profil
 t.test('a saved plugin is reloaded, and a new plugin adds its commands', async t => {
   const folder = makeProject(t, files)
   const server = await serve(t, folder, ['--watch'])
-  await stateOf(folder)
+  await daemonStateOf(folder)
   const file = join(folder, 'plugins', 'where', 'src', 'plugin.ts')
   writeFileSync(file, WHERE.replace('word: ctx.config.word', "word: 'changed'"))
   await server.line(/"msg":"generation 2"/)
@@ -231,7 +223,7 @@ t.test('a saved plugin is reloaded, and a new plugin adds its commands', async t
 t.test('svc mcp serves stdio while a daemon runs', async t => {
   const folder = makeProject(t, files)
   await serve(t, folder, ONLY)
-  await stateOf(folder)
+  await daemonStateOf(folder)
   const initialize = {
     jsonrpc: '2.0',
     id: 1,

@@ -4,9 +4,10 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { callDaemon, type DaemonState, daemonStatePath, readDaemonState } from '@svc/contracts'
+import { callDaemon, daemonStatePath, readDaemonState } from '@svc/contracts'
 import t, { type Test } from 'tap'
-import { makeProject, pluginPackage, type Served, SVC_BIN, serve } from './served-project.ts'
+import { daemonStateOf } from '../daemon-state.ts'
+import { makeProject, pluginPackage, SVC_BIN, serve } from './served-project.ts'
 
 const source = (revision: number): string => `
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
@@ -44,18 +45,10 @@ function project(t: Test): string {
   return makeProject(t, { 'plugins/demo/package.json': pluginPackage('demo'), 'plugins/demo/src/plugin.ts': source(1) })
 }
 
-async function stateOf({ folder }: Pick<Served, 'folder'>): Promise<DaemonState> {
-  for (;;) {
-    const state = await readDaemonState(folder)
-    if (state !== null) return state
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-}
-
 t.test('a served project', async t => {
   const folder = project(t)
   const server = await serve(t, folder, ['--watch', ...ARGUMENTS])
-  const state = await stateOf(server)
+  const state = await daemonStateOf(server.folder)
 
   t.test('writes the address of its daemon', async t => {
     t.equal(state.pid, server.child.pid)
@@ -103,12 +96,12 @@ t.test('a served project', async t => {
 t.test('the state file of a killed daemon is ignored and replaced by the next daemon', async t => {
   const folder = project(t)
   const first = await serve(t, folder, ARGUMENTS)
-  const before = await stateOf(first)
+  const before = await daemonStateOf(first.folder)
   await first.stop('SIGKILL')
   t.ok(existsSync(daemonStatePath(folder)))
   t.equal(await readDaemonState(folder), null)
   const second = await serve(t, folder, [...ARGUMENTS, '--set', `plugins.daemon.socket=${before.socket}`])
-  const after = await stateOf(second)
+  const after = await daemonStateOf(second.folder)
   t.equal(after.pid, second.child.pid)
   t.match(await callDaemon(after, 'demo.version'), { revision: 1 })
 })

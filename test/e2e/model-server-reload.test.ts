@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { callDaemon, type DaemonState, readDaemonState } from '@svc/contracts'
+import { callDaemon, type DaemonState } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { floats, safetensors } from '../../plugins/inference-onnx/test/support/safetensors.ts'
+import { daemonStateOf } from '../daemon-state.ts'
 import { type RunningServer, SVC, startModelServer } from './model-server-process.ts'
 import { makeProject, pluginPackage, writeFiles } from './served-project.ts'
 
@@ -131,11 +132,7 @@ async function open(t: Test): Promise<{ readonly server: RunningServer; readonly
   const set = ['kernel.watch=false', ...settings.map(each => `plugins.${each}`)].flatMap(each => ['--set', each])
   const argv = ['serve', '--only', PLUGINS, ...set]
   const server = await startModelServer(t, [SVC, ...argv], {}, folder)
-  for (;;) {
-    const state = await readDaemonState(folder)
-    if (state !== null) return { server, state }
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
+  return { server, state: await daemonStateOf(folder) }
 }
 
 /** Writes a PEFT directory with synthetic matrices. */

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { callDaemon, readDaemonState } from '@svc/contracts'
+import { callDaemon } from '@svc/contracts'
 import t from 'tap'
+import { daemonStateOf } from '../daemon-state.ts'
 import { FROM_SOURCE, SVC, startModelServer } from './model-server-process.ts'
 
 const PROMPT = 'a table of customers with a name and an email'
@@ -44,8 +45,7 @@ t.test('the bundled model gives the same answer over every surface', async t => 
   })
 
   t.test('over JSON-RPC, with the pieces of the text as events', async t => {
-    const daemon = await readDaemonState(server.folder)
-    if (daemon === null) return t.fail('no daemon runs')
+    const daemon = await daemonStateOf(server.folder)
     const pieces: unknown[] = []
     t.match(await callDaemon(daemon, 'model.generate', input, { onEvent: event => pieces.push(event) }), answer)
     t.equal(pieces.join(''), said)
@@ -54,7 +54,7 @@ t.test('the bundled model gives the same answer over every surface', async t => 
   t.test('as a command, with and without a daemon', async t => {
     for (const mode of [[], ['--in-process']]) {
       const flags = ['--temperature', '0', '--max-tokens', '12', '--json', ...mode]
-      const { stdout, status } = spawnSync(
+      const { stdout, stderr, status } = spawnSync(
         process.execPath,
         [...FROM_SOURCE, SVC, 'model', 'generate', PROMPT, ...flags],
         {
@@ -62,7 +62,7 @@ t.test('the bundled model gives the same answer over every surface', async t => 
           encoding: 'utf8'
         }
       )
-      t.equal(status, 0)
+      t.equal(status, 0, stderr)
       t.match(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''), answer)
     }
   })

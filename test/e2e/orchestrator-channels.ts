@@ -1,9 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { callDaemon, type DaemonState, readDaemonState } from '@svc/contracts'
+import { callDaemon, type DaemonState } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import type { Test } from 'tap'
 import WebSocket from 'ws'
+import { daemonStateOf } from '../daemon-state.ts'
 import { mcpProject, overHttp, overStdio } from './mcp-clients.ts'
 import { type Files, type Served, SVC_BIN, serve } from './served-project.ts'
 
@@ -72,8 +73,7 @@ export async function serveWorkplace(t: Test, folder: string, argv: readonly str
   })
   const line = await served.line(/mcp-gateway listens on/)
   const gateway = /mcp-gateway listens on (http:\/\/[^\s"]+)/.exec(line)?.[1] ?? ''
-  const daemon = await readDaemonState(folder)
-  if (daemon === null) throw new Error('the daemon has written no state file')
+  const daemon = await daemonStateOf(folder)
   return { ...served, gateway, daemon }
 }
 

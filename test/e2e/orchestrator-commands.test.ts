@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { readDaemonState } from '@svc/contracts'
 import t, { type Test } from 'tap'
+import { daemonStateOf } from '../daemon-state.ts'
 import { errorOf, type Ran, runSvc } from './run-svc.ts'
 import { makeProject, SVC_BIN, serve } from './served-project.ts'
 
@@ -106,8 +106,8 @@ t.test('without daemon and database, submit warns that the task is not stored', 
 t.test('commands run in the daemon if one runs, and events --follow shows its events', async t => {
   const folder = project(t)
   const served = await serve(t, folder, ONLY)
-  const state = await readDaemonState(folder)
-  t.equal(state?.pid, served.child.pid)
+  const state = await daemonStateOf(folder)
+  t.equal(state.pid, served.child.pid)
   await t.test('all commands of a task', t => story(t, (...argv) => runSvc(folder, ['orch', ...argv])))
   const messages = () => runSvc(folder, ['orch', 'messages', 'list', '1'])
   t.equal((await messages()).stdout, 'No questions or answers.\n')

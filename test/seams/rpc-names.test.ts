@@ -1,8 +1,9 @@
-import { callDaemon, readDaemonState } from '@svc/contracts'
+import { callDaemon } from '@svc/contracts'
 import daemon from '@svc/plugin-daemon'
 import { defineOperation, definePlugin, describePlugin, type Plugin, type RpcExposure, t as s } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
+import { daemonStateOf } from '../daemon-state.ts'
 
 const notes = (rpc: RpcExposure, name = 'notes'): Plugin => {
   const add = defineOperation({
@@ -22,8 +23,7 @@ const notes = (rpc: RpcExposure, name = 'notes'): Plugin => {
 async function serve(t: Test, ...plugins: readonly Plugin[]) {
   const kernel = await testKernel([daemon, ...plugins], { settings: { daemon: { socket: '127.0.0.1:0' } } })
   t.teardown(() => kernel.close())
-  const state = await readDaemonState(kernel.root)
-  if (state === null) throw new Error('the daemon has written no state file')
+  const state = await daemonStateOf(kernel.root)
   return { kernel, call: (method: string, params: object = {}) => callDaemon(state, method, params) }
 }
 

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { type DaemonState, readDaemonState } from '@svc/contracts'
+import type { DaemonState } from '@svc/contracts'
 import type { Plugin } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
 import daemon from '#plugin'
+import { daemonStateOf } from '../../../test/daemon-state.ts'
 import { examplePlugin, type Gates, newGates } from './example-plugin.ts'
 import { Peer } from './peer.ts'
 
@@ -32,7 +32,7 @@ export async function startDaemon(
     for (const peer of peers) peer.close()
     await kernel.close()
   })
-  const state = await stateOf(kernel.root)
+  const state = await daemonStateOf(kernel.root)
   return {
     kernel,
     gates,
@@ -44,14 +44,5 @@ export async function startDaemon(
       return peer
     },
     reload: () => kernel.replace(daemon)
-  }
-}
-
-/** Resolves to the state in the state file, which is written right after the flip. */
-export async function stateOf(root: string): Promise<DaemonState> {
-  for (;;) {
-    const state = await readDaemonState(root)
-    if (state !== null) return state
-    await delay(5)
   }
 }

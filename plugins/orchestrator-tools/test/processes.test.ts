@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { callDaemon, type InboxItem, readDaemonState } from '@svc/contracts'
+import { callDaemon, type InboxItem } from '@svc/contracts'
 import coordination from '@svc/plugin-coordination'
 import daemon from '@svc/plugin-daemon'
 import orchestratorPlugin from '@svc/plugin-orchestrator'
@@ -12,6 +12,7 @@ import type { Delta, Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type TaskRow, tasksFeed } from '#feeds'
 import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
+import { daemonStateOf } from '../../../test/daemon-state.ts'
 import { type Envelope, openWorld, until, type World } from './open-world.ts'
 
 interface Other {
@@ -237,8 +238,7 @@ t.test('clients of the daemon see and change the tasks of an editor’s process'
     daemon: '127.0.0.1:0',
     settings: { tier_enforcement: false }
   })
-  const state = await readDaemonState(kernel.root)
-  if (state === null) throw new Error('the daemon has written no state file')
+  const state = await daemonStateOf(kernel.root)
   const call = (method: string, params: object = {}) => callDaemon(state, method, params)
   const { tasks } = (await call('orchestrator.listTasks')) as { readonly tasks: readonly Row[] }
   t.same(

@@ -1,7 +1,8 @@
-import { callDaemon, readDaemonState } from '@svc/contracts'
+import { callDaemon } from '@svc/contracts'
 import daemon from '@svc/plugin-daemon'
 import type { Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
+import { daemonStateOf } from '../../../test/daemon-state.ts'
 import { openWorld } from './open-world.ts'
 
 const DONE = { completion_summary: 'The work is done, and a user has reviewed it.', checks_passed: ['tests'] }
@@ -9,8 +10,7 @@ const DONE = { completion_summary: 'The work is done, and a user has reviewed it
 /** Opens the orchestrator, with methods over a real socket. */
 async function serve(t: Test) {
   const world = await openWorld(t, { more: [daemon as Plugin], daemon: '127.0.0.1:0' })
-  const state = await readDaemonState(world.kernel.root)
-  if (state === null) throw new Error('the daemon has written no state file')
+  const state = await daemonStateOf(world.kernel.root)
   return {
     ...world,
     orchestrator: world.orchestrator,

@@ -40,7 +40,10 @@ async function start(): Promise<Browser> {
 }
 
 /** Returns an address that signs in one browser, as `svc dashboard` prints it, but without a process. */
-export async function signInUrl({ folder, child }: Pick<Served, 'folder' | 'child'>, role: DashboardRole = 'owner'): Promise<string> {
+export async function signInUrl(
+  { folder, child }: Pick<Served, 'folder' | 'child'>,
+  role: DashboardRole = 'owner'
+): Promise<string> {
   const data = join(folder, '.vox', 'plugins', 'dashboard')
   const file = new AddressFile(data)
   let address = file.read()
