@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give to clients and to servers without a port of their own. */
+/** Lower than the ports that systems give to clients, and to servers that request any port. */
 const FIRST = 20_000
 const COUNT = 12_000
 
