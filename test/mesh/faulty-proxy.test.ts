@@ -79,7 +79,7 @@ t.test('an answer that is dropped leaves a request that took effect, and its con
   proxy.drop('down')
   client.write('lost')
   await arrival('lost')
-  await new Promise(resolve => setTimeout(resolve, 50))
+  while (!proxy.isLossy) await new Promise(resolve => setTimeout(resolve, 5))
   const ended = end(client)
   proxy.heal()
   await ended

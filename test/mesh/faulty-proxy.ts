@@ -44,6 +44,11 @@ export class FaultyProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
+  /** Whether an open connection has lost bytes. */
+  get isLossy(): boolean {
+    return [...this.#links].some(({ isLossy }) => isLossy)
+  }
+
   /** Forwards each piece this much later. */
   delay(milliseconds: number): void {
     this.#delayMs = milliseconds
