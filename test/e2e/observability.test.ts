@@ -45,7 +45,9 @@ t.test('logs and requests are found by x-request-id', async t => {
   t.equal((await get('/v1/vault/HIDDEN-KEY', 't-5')).status, 500)
   // Requests that do not reach the operation.
   const post = { method: 'POST', headers: { 'x-request-id': 't-6' } }
-  t.equal((await fetch(`${server.url}/v1/vault/HIDDEN-KEY`, post)).status, 405)
+  const refused = await fetch(`${server.url}/v1/vault/HIDDEN-KEY`, post)
+  t.equal(refused.status, 405)
+  t.match(await refused.json(), { error: { message: /^\/v1\/vault\/\*\*\* does not accept POST/ } })
   t.equal((await get('/v1/vault/HIDDEN-KEY-%zz', 't-7')).status, 400)
   t.equal((await get('/v1/vault/HIDDEN-KEY/more', 't-8')).status, 404)
   // The input of an earlier call is a known secret.

@@ -162,7 +162,7 @@ export class Front {
   }
 
   #unknown(method: string, url: string, response: ServerResponse): Error {
-    const path = url.split('?', 1)[0]
+    const path = this.#table.shownPath(url)
     const allowed = this.#table.allowed(url)
     if (allowed.length === 0) {
       return httpErrors.create('HTTP_NOT_FOUND', `no plugin serves ${path}`, {
