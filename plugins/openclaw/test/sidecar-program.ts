@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
@@ -67,7 +68,8 @@ export async function openSidecar(
   mode: Mode = 'ok',
   changes: Partial<SidecarOptions> = {}
 ): Promise<SidecarBench> {
-  const root = t.testdir({})
+  // tap removes a folder of its own before the teardown, which reads the ids of the processes from it.
+  const root = mkdtempSync(join(tmpdir(), 'svc-sidecar-'))
   const bin = join(root, 'bin')
   const program = writeProgram(bin)
   const port = await freePort()
@@ -103,6 +105,7 @@ export async function openSidecar(
   t.teardown(async () => {
     for (const { pid } of starts()) kill(pid)
     await gateway.close()
+    rmSync(root, { recursive: true, force: true })
   })
   return { root, program, wsUrl, options, gateway, sidecar: new Sidecar(options), starts }
 }
