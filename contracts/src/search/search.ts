@@ -48,6 +48,8 @@ export interface SearchRequest {
   readonly trigger?: SearchTrigger
   /** Whether a second pass with a shorter query may follow weak results. Default true. */
   readonly verify?: boolean
+  /** Corrective searches that may follow weak results, 0 to 3, at most `max_hops` of the settings. Default 0. */
+  readonly hops?: number
 }
 
 /** A hit after fusion. */
@@ -108,8 +110,10 @@ export interface SearchResult {
   readonly complete: boolean
   /** Codes of failures that did not end the search, such as `qdrant_sidecar_failed`. */
   readonly warnings: readonly string[]
-  /** Queries of the corrective loop, in order. */
+  /** Queries of the corrective searches, in order. */
   readonly hops: readonly string[]
+  /** Whether the database has full-text and vector functions; null without a database. */
+  readonly database: { readonly fts: boolean; readonly vector: boolean } | null
   readonly durationMs: number
 }
 

@@ -26,13 +26,29 @@ export interface SearchTier {
   readonly ranked?: boolean
   /** Time limit of one query in milliseconds. Default: that of the search's settings. */
   readonly deadlineMs?: number
+  /**
+   * Position in `web_research`, whose tiers run one after another, after all others, until one has hits. Ascending;
+   * default 10.
+   */
+  readonly order?: number
   /** Returns why the tier cannot be used now; null if it can. Default: it can. Called before each search. */
   unavailable?(): string | null
+  /** Only in `web_research`: returns why the tier is not needed; null if it is. Default: it is. */
+  unneeded?(local: LocalEvidence): string | null
   /**
    * Returns hits, best first, at most `request.limit`. Must end when `signal` is aborted. Called concurrently. If it
    * throws, the search goes on without it.
    */
   query(request: SearchTierRequest, signal: AbortSignal): Promise<readonly SearchTierHit[]>
+}
+
+/** What the tiers outside of `web_research` found. */
+export interface LocalEvidence {
+  readonly hits: number
+  /** From 0 to 1. */
+  readonly quality: number
+  /** Whether the quality is below the threshold of the settings. */
+  readonly isWeak: boolean
 }
 
 export interface SearchTierRequest {

@@ -1,2 +1,12 @@
 // Exports for tests. Sources import the files directly.
-export { settings } from './settings.ts'
+export { SearchEngine } from './engine/search-engine.ts'
+export * from './evidence/evidence.ts'
+export { expandQuery } from './evidence/expand.ts'
+export { explainOperation, queryOperation, stateOperation } from './operations/search-operations.ts'
+export { planSearch } from './plan/planner.ts'
+export { queryTerms } from './plan/words.ts'
+export { hitLine, scoredLine } from './result/lines.ts'
+export { fuse, lineKey, reciprocalRankFusion } from './score/fusion.ts'
+export * from './score/scores.ts'
+export { pathScore, pathTokens, RepoInventory } from './tiers/repo-inventory.ts'
+export { searchFiles } from './tiers/repo-text.ts'

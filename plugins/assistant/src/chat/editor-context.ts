@@ -1,5 +1,5 @@
+import { type FileRead, readProjectFile } from '@svc/contracts'
 import type { InputOf } from '@svc/plugin-sdk'
-import { type FileRead, readProjectFile } from '../project/project-files.ts'
 import type { Material } from './material.ts'
 import type { chat } from './operation.ts'
 

@@ -1,3 +1,4 @@
+import { readProjectFile } from '@svc/contracts'
 import {
   type CommandDescriptor,
   type CommandHandler,
@@ -6,7 +7,6 @@ import {
   type OutputOf,
   t
 } from '@svc/plugin-sdk'
-import { readProjectFile } from '../project/project-files.ts'
 import { sourceTarget } from '../project/write-source.ts'
 import type { Generator } from './generator.ts'
 import type { generateCode } from './operation.ts'

@@ -7,6 +7,7 @@ import {
   newJourney,
   type Orchestrator,
   orchestrationErrors,
+  readListedFile,
   type Transcripts
 } from '@svc/contracts'
 import { type Call, type EventOf, type Infer, type InputOf, isSvcError, type OutputOf } from '@svc/plugin-sdk'
@@ -16,7 +17,6 @@ import type { Accounts } from '../model/accounts.ts'
 import type { ModelAnswer } from '../model/ask.ts'
 import { contextLength } from '../model/room.ts'
 import type { Oplog } from '../oplog/oplog.ts'
-import { readListedFile } from '../project/project-files.ts'
 import { sourceTarget, writeSource } from '../project/write-source.ts'
 import type { Settings } from '../settings.ts'
 import { codeOf, fenced } from './code-of.ts'

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, lstat, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { protection } from '@svc/contracts'
+import { inProject, protection } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import { errorMessage } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
-import { inProject } from './project-files.ts'
 
 const EXTENSION = '.vox'
 

@@ -1,5 +1,5 @@
+import { readListedFile } from '@svc/contracts'
 import { listProject } from '../project/listing.ts'
-import { readListedFile } from '../project/project-files.ts'
 import type { Passage } from './passage.ts'
 import { countTerms } from './terms.ts'
 

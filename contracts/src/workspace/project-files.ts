@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
-import { protection } from '@svc/contracts'
+import { protection } from './protected-path.ts'
 
 export type FileRead =
   | { readonly path: string; readonly text: string; readonly truncated: boolean }

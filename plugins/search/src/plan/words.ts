@@ -1,0 +1,57 @@
+const WORD = /[\p{L}\p{N}_]+/gu
+const PARTS = /\p{Lu}?[\p{Ll}]+|\p{Lu}+(?!\p{Ll})|\p{N}+|[\p{Lo}]+/gu
+const MAX_TERMS = 24
+const MIN_TERM_LENGTH = 2
+/** Characters of a text that are looked at for its words. */
+const MAX_CHARS = 200_000
+
+const COMMON = new Set(
+  `a about add all an and any are as at be but by can could did do does explain file find for from give had has have help how i if in
+  into is it its just let like make may me my need no not of on one or our out please show should so some tell than that the their then
+  there these they this to up us use used uses using want was way we were what when where which who why will with would write you your`.split(
+    /\s+/
+  )
+)
+
+/** Returns search terms: words and parts of compound names, in lower case, without stop words, at most 24. */
+export function queryTerms(text: string): readonly string[] {
+  const terms = new Set<string>()
+  for (const word of text.slice(0, MAX_CHARS).match(WORD) ?? []) {
+    for (const term of termsOf(word)) {
+      if (term.length >= MIN_TERM_LENGTH && !COMMON.has(term)) terms.add(term)
+      if (terms.size === MAX_TERMS) return [...terms]
+    }
+  }
+  return [...terms]
+}
+
+export function isStopWord(word: string): boolean {
+  return COMMON.has(word)
+}
+
+/** Returns the words of a text in lower case, in order. */
+export function wordsOf(text: string): readonly string[] {
+  return (text.slice(0, MAX_CHARS).match(WORD) ?? []).map(word => word.toLowerCase())
+}
+
+/** Counts the occurrences of the terms in a text, and its words. */
+export function countTerms(
+  text: string,
+  terms: ReadonlySet<string>
+): { readonly counts: ReadonlyMap<string, number>; readonly words: number } {
+  const counts = new Map<string, number>()
+  let words = 0
+  for (const word of text.match(WORD) ?? []) {
+    words += 1
+    for (const term of termsOf(word)) if (terms.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1)
+  }
+  return { counts, words }
+}
+
+/** Returns a word, with its parts if it is a compound name, such as `readFile` or `read_file`. */
+function termsOf(word: string): readonly string[] {
+  const whole = word.toLowerCase()
+  if (whole === word && !word.includes('_')) return [whole]
+  const parts = (word.match(PARTS) ?? []).map(part => part.toLowerCase())
+  return [...new Set([whole, ...parts])]
+}

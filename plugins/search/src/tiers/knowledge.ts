@@ -1,0 +1,86 @@
+import type { SearchTier, SearchTierHit } from '@svc/contracts'
+import { rankScore } from '../score/scores.ts'
+import { countedTerms, type Library, matchAny, namedTerms } from '../store/library.ts'
+
+const NODES = `SELECT id AS key, label AS title, coalesce(content, '') AS body, 'knowledge_nodes' AS source
+  FROM knowledge_nodes_fts WHERE knowledge_nodes_fts MATCH :query ORDER BY bm25(knowledge_nodes_fts) LIMIT :limit`
+
+const CHUNKS = `SELECT c.id AS key, d.title AS title, c.body_text AS body, d.source_uri AS source
+  FROM search_document_chunks_fts JOIN search_document_chunks AS c ON c.id = search_document_chunks_fts.rowid
+  JOIN search_documents AS d ON d.id = c.document_id
+  WHERE search_document_chunks_fts MATCH :query ORDER BY bm25(search_document_chunks_fts) LIMIT :limit`
+
+const SCANNED_NODES = `SELECT id AS key, label AS title, coalesce(content, '') AS body, 'knowledge_nodes' AS source,
+  COUNTED(label || ' ' || coalesce(content, '')) AS found FROM knowledge_nodes`
+
+const SCANNED_CHUNKS = `SELECT c.id AS key, d.title AS title, c.body_text AS body, d.source_uri AS source,
+  COUNTED(c.body_text) AS found FROM search_document_chunks AS c JOIN search_documents AS d ON d.id = c.document_id`
+
+/** Knowledge nodes by full-text search. */
+export function knowledgeTier(library: Library): SearchTier {
+  return ranked(library, 'knowledge_fts', 'knowledge_graph', NODES)
+}
+
+/** Passages of indexed documents by full-text search. */
+export function chunkTier(library: Library): SearchTier {
+  return ranked(library, 'chunk_fts', 'document_chunks', CHUNKS)
+}
+
+/** Knowledge nodes that contain words of the query, for databases without full-text search. */
+export function knowledgeScanTier(library: Library): SearchTier {
+  return scanned(library, 'knowledge_scan', 'knowledge_graph', SCANNED_NODES)
+}
+
+/** Passages that contain words of the query, for databases without full-text search. */
+export function chunkScanTier(library: Library): SearchTier {
+  return scanned(library, 'chunk_scan', 'document_chunks', SCANNED_CHUNKS)
+}
+
+function ranked(library: Library, name: string, corpus: SearchTier['corpus'], sql: string): SearchTier {
+  return {
+    name,
+    corpus,
+    unavailable: () => library.problem ?? (library.capabilities?.fts ? null : 'the database has no full-text search'),
+    async query({ terms, limit }) {
+      if (terms.length === 0) return []
+      const rows = await library.rows(sql, { query: matchAny(terms), limit })
+      return rows.map((row, rank) => hitOf(row, rankScore(rank), `rank ${rank + 1}: 1/${rank + 1}`))
+    }
+  }
+}
+
+function scanned(library: Library, name: string, corpus: SearchTier['corpus'], sql: string): SearchTier {
+  return {
+    name,
+    corpus,
+    backend: 'lexical_fallback',
+    ranked: false,
+    unavailable: () => library.problem ?? (library.capabilities?.fts ? 'full-text search is used instead' : null),
+    async query({ terms, limit }) {
+      if (terms.length === 0) return []
+      const counted = sql.replace(
+        /COUNTED\((.*)\) AS found/,
+        (_, text: string) => `${countedTerms(text, terms)} AS found`
+      )
+      const rows = await library.rows(`SELECT * FROM (${counted}) WHERE found > 0 ORDER BY found DESC LIMIT :limit`, {
+        ...namedTerms(terms),
+        limit
+      })
+      return rows.map(row =>
+        hitOf(row, Number(row.found) / terms.length, `${row.found} of ${terms.length} words, without rank`)
+      )
+    }
+  }
+}
+
+function hitOf(row: Record<string, unknown>, score: number, factor: string): SearchTierHit {
+  const source = String(row.source)
+  return {
+    key: String(row.key),
+    title: String(row.title) || source,
+    text: String(row.body),
+    score,
+    provenance: source,
+    factors: [factor]
+  }
+}
