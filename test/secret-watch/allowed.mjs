@@ -22,7 +22,7 @@ export const ALLOWED = [
   {
     sink: 'file',
     place: /(?:^|\/)\.vox\/daemon\.json$/,
-    secret: /plugins\/daemon\//,
+    secret: /^random bytes of /,
     reason: 'the private file from which clients of the same user read the token of the daemon'
   },
   {
