@@ -72,8 +72,8 @@ export interface ModelInfo {
   /** `F32`, `BF16`, `F16`, or the quantisation in use. */
   readonly precision: string
   readonly quantization: Quantization
-  /** Source of the weights: a checkpoint's tensors, or an exported decoder. */
-  readonly format: 'safetensors' | 'onnx'
+  /** Source of the weights: a checkpoint's tensors, a GGUF file, or an exported decoder. */
+  readonly format: 'safetensors' | 'gguf' | 'onnx'
   /** Total bytes of the files that were read. */
   readonly sizeBytes: number
   /** SHA-256 over the names, sizes and contents of the files, hex. */

@@ -10,7 +10,7 @@ import { checkDeviceAttention, checkDeviceLayers, checkExportedQuantization } fr
 import { buildDecoder, type DecoderWeights } from './onnx/decoder.ts'
 import type { Precision } from './onnx/graph.ts'
 import { type ExternalWeights, elementCount, elementBytes as numberBytes } from './ort/runtime.ts'
-import { chooseQuantization, type QuantizationChoice } from './quantization.ts'
+import { chooseQuantization, type QuantizationChoice, storedWeights } from './quantization.ts'
 import { elementBytes } from './weights/convert.ts'
 import { type PrepareOptions, prepareWeights } from './weights/prepare.ts'
 import { TensorNames } from './weights/tensor-names.ts'
@@ -72,11 +72,12 @@ export async function buildGraph(
   checkDeviceLayers(config, device.id)
   const chosen = chooseQuantization(wanted.quantization, {
     parameters: [...tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
-    device: device.id
+    device: device.id,
+    stored: storedWeights(tensors.values())
   })
   const quantization = checkForm(chosen, device.id)
   const names = new TensorNames(name => tensors.has(name))
-  const stored = tensors.get(names.embedding)?.dtype ?? 'F32'
+  const { dtype: stored = 'F32', encoding } = tensors.get(names.embedding) ?? {}
   const precision = precisionOf(device.id, stored, wanted.gpuPrecision)
   // WebGPU multiplies by transposed copies, even of an embedding that is also the head.
   const fusedProducts = device.id !== 'webgpu'
@@ -86,12 +87,14 @@ export async function buildGraph(
     quantization,
     ownHead: !fusedProducts || (config.tiedHead !== true && tensors.has(names.head)),
     numberBytes: numberBytes[precision],
-    storedBytes: device.id === 'cpu' ? elementBytes(stored) : numberBytes[precision]
+    storedBytes: device.id === 'cpu' ? (encoding === undefined ? elementBytes(stored) : 2) : numberBytes[precision]
   })
   const prepared = await prepareWeights({
     ...prepare,
     config,
     quantization,
+    // Requested 4 bits are for all weights.
+    keepStored: wanted.quantization === 'auto' && quantization === 'q4',
     keepHalf: precision !== 'float32',
     onDevice: device.id !== 'cpu',
     onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights')

@@ -163,17 +163,13 @@ export class OnnxEngine implements InferenceEngine {
       checkCount('maxContext', options.maxContext ?? config.contextLength),
       config.contextLength
     )
-    const tokenizer = new Tokenizer(
-      join(runDirectory, 'tokenizer.json'),
-      directory.tokenizer,
-      directory.tokenizerConfiguration
-    )
+    const tokenizer = new Tokenizer(directory.tokenizerFile, directory.tokenizer, directory.tokenizerConfiguration)
     const template = chatTemplate(directory, tokenizer, this.#templates)
     signal?.throwIfAborted()
 
     const { cacheDirectory } = this.#options
     const files = [...directory.files, ...(source.kind === 'exported' ? source.files : [])]
-    const { digest, sizeBytes } = await digestFiles(runDirectory, files, {
+    const { digest, sizeBytes } = await digestFiles(directory.root, files, {
       cacheDirectory,
       signal,
       onProgress: report(progress.read, progress.digest, 'hashing the files')
@@ -238,7 +234,7 @@ export class OnnxEngine implements InferenceEngine {
       vocabularySize: config.vocabularySize,
       precision: graph.precision,
       quantization: graph.quantization,
-      format: source.kind === 'exported' ? 'onnx' : 'safetensors',
+      format: source.kind === 'exported' ? 'onnx' : directory.gguf ? 'gguf' : 'safetensors',
       sizeBytes,
       digest,
       device: device.id,

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { inferenceErrors } from './errors.ts'
 import { type ExportedModel, readExported } from './exported/exported-model.ts'
 import { type DecoderConfig, parseModelConfig } from './model-config.ts'
@@ -12,11 +11,13 @@ export type ModelSource =
 
 /** Reads the source. Throws `INF_ARCHITECTURE_UNSUPPORTED` or `INF_RUN_DIR_*`, naming the field or file. */
 export async function readSource(directory: RunDirectory): Promise<ModelSource> {
-  const { path, exported, configuration, generation } = directory
+  const { path, exported, configuration, configurationFile, generation, gguf } = directory
   if (exported !== null) {
     return { kind: 'exported', ...(await readExported(path, exported, configuration, generation)) }
   }
-  return { kind: 'checkpoint', config: parseModelConfig(join(path, 'config.json'), configuration, generation) }
+  const config = parseModelConfig(configurationFile, configuration, generation)
+  // Converters to GGUF add the 1 to the weights of norms.
+  return { kind: 'checkpoint', config: gguf ? { ...config, zeroCentredNorms: false } : config }
 }
 
 /**

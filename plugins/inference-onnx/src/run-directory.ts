@@ -1,17 +1,27 @@
 import { readFile, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { ExternalServingHandoff } from '@svc/contracts'
 import { type Adapter, type AdapterMetadata, findAdapterMetadata, readAdapter } from './adapter.ts'
 import { inferenceErrors } from './errors.ts'
 import { findExported } from './exported/exported-model.ts'
 import { exists, fileError, fileMissing, readJsonObject, readOptionalJsonObject } from './files.ts'
+import { findGguf } from './gguf/files.ts'
+import { readGgufModel } from './gguf/gguf-model.ts'
 import { readHandoff } from './handoff.ts'
 import { readSafetensors, type TensorEntry } from './safetensors.ts'
 import { readShards, type Shards } from './shards.ts'
 
+const HANDOFF = 'external_serving_handoff_v1.json'
+
 /** Contents of a run directory. The syntax was checked; later code checks that the tensors fit the model. */
 export interface RunDirectory {
+  /** Path of the folder, or of a GGUF file. */
   readonly path: string
+  /** Folder to which the names of files in a digest are relative. */
+  readonly root: string
+  /** Files of the configuration and the tokenizer, for messages. */
+  readonly configurationFile: string
+  readonly tokenizerFile: string
   /** `config.json`. */
   readonly configuration: Record<string, unknown>
   /** `generation_config.json`. */
@@ -22,6 +32,8 @@ export interface RunDirectory {
   readonly chatTemplate: string | null
   /** Path of an exported decoder graph; then there are no tensors. Null otherwise. */
   readonly exported: string | null
+  /** True if the tensors are those of a GGUF model. */
+  readonly gguf: boolean
   readonly tensors: ReadonlyMap<string, TensorEntry>
   /** True to apply the adapter and merged weights, if any. */
   readonly adapted: boolean
@@ -34,12 +46,14 @@ export interface RunDirectory {
 }
 
 /**
- * Reads a run directory, except the weight data.
+ * Reads a run directory or a GGUF file, except the weight data.
  *
  * If `adapter` is false, skips the adapter, and uses base tensors in preference to merged ones.
  * Throws `INF_RUN_DIR_*` or `INF_ADAPTER_INVALID`, naming the file.
  */
 export async function readRunDirectory(path: string, options: { readonly adapter: boolean }): Promise<RunDirectory> {
+  const gguf = (await exists(join(path, 'config.json'))) ? null : await findGguf(path)
+  if (gguf !== null) return readGgufDirectory(path, gguf, options)
   await requireDirectory(path)
   const files = new Set<string>()
   const required = async (name: string) => {
@@ -59,8 +73,8 @@ export async function readRunDirectory(path: string, options: { readonly adapter
   const tokenizerConfiguration = await optional('tokenizer_config.json')
   const chatTemplate = await readOptionalText(join(path, 'chat_template.jinja'))
   if (chatTemplate !== null) files.add(join(path, 'chat_template.jinja'))
-  const handoff = await readHandoff(join(path, 'external_serving_handoff_v1.json'))
-  if (handoff !== null) files.add(join(path, 'external_serving_handoff_v1.json'))
+  const handoff = await readHandoff(join(path, HANDOFF))
+  if (handoff !== null) files.add(join(path, HANDOFF))
 
   const metadata = await findAdapterMetadata(path)
   if (exported !== null && metadata !== null && options.adapter) throw notMergeable(exported, metadata.file)
@@ -68,6 +82,10 @@ export async function readRunDirectory(path: string, options: { readonly adapter
   for (const file of found?.files ?? []) files.add(file)
   return {
     path,
+    root: path,
+    configurationFile: join(path, 'config.json'),
+    tokenizerFile: join(path, 'tokenizer.json'),
+    gguf: false,
     configuration,
     generation,
     tokenizer,
@@ -83,6 +101,40 @@ export async function readRunDirectory(path: string, options: { readonly adapter
   }
 }
 
+/** Reads a GGUF file, or a folder with one. A folder may also contain an adapter and merged weights. */
+async function readGgufDirectory(
+  path: string,
+  files: readonly string[],
+  options: { readonly adapter: boolean }
+): Promise<RunDirectory> {
+  const { file, configuration, tokenizer, tokenizerConfiguration, tensors } = await readGgufModel(files)
+  const base: Shards = { tensors, files }
+  const isFile = files.includes(path)
+  const metadata = isFile ? null : await findAdapterMetadata(path)
+  const found = isFile
+    ? { tensors, adapter: null, plain: true, files }
+    : await combineWeights(path, base, metadata, options)
+  const handoffFile = join(path, HANDOFF)
+  const handoff = isFile ? null : await readHandoff(handoffFile)
+  return {
+    path,
+    root: dirname(file),
+    configurationFile: file,
+    tokenizerFile: file,
+    configuration,
+    generation: null,
+    tokenizer,
+    tokenizerConfiguration,
+    chatTemplate: null,
+    exported: null,
+    gguf: true,
+    ...found,
+    adapted: options.adapter,
+    handoff,
+    files: handoff === null ? found.files : [...found.files, handoffFile]
+  }
+}
+
 /** Reads the base tensors, the merged tensors and the adapter. */
 async function readWeights(
   path: string,
@@ -90,6 +142,16 @@ async function readWeights(
   options: { readonly adapter: boolean }
 ): Promise<Pick<RunDirectory, 'tensors' | 'adapter' | 'plain' | 'files'>> {
   const base = await readBase(path, metadata?.baseModel ?? null)
+  return combineWeights(path, base, metadata, options)
+}
+
+/** Adds merged tensors and the adapter, if the folder contains them. */
+async function combineWeights(
+  path: string,
+  base: Shards | null,
+  metadata: AdapterMetadata | null,
+  options: { readonly adapter: boolean }
+): Promise<Pick<RunDirectory, 'tensors' | 'adapter' | 'plain' | 'files'>> {
   const merged = await readMerged(path)
   if (base === null && merged === null) throw noWeights(path, metadata?.baseModel ?? null)
   const adapter = options.adapter ? await readAdapter(path, metadata, merged?.tensors ?? new Map()) : null
@@ -124,7 +186,7 @@ async function requireDirectory(path: string): Promise<void> {
   const reason = found === null ? 'does not exist' : 'is not a directory'
   throw inferenceErrors.create('INF_RUN_DIR_NOT_FOUND', `The run directory ${path} ${reason}`, {
     at: { file: path },
-    hint: 'Name the folder that contains config.json, tokenizer.json and the weights.'
+    hint: 'Name the folder that contains config.json, tokenizer.json and the weights, or a GGUF file.'
   })
 }
 

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { inferenceErrors } from './errors.ts'
 import { fileError } from './files.ts'
+import type { BlockEncoding } from './gguf/element-types.ts'
 import { findDuplicateKey } from './json-scan.ts'
 
 /** Bits per element, by element type. */
@@ -38,6 +39,13 @@ export interface TensorEntry {
   /** Offset of the first byte in the file. */
   readonly offset: number
   readonly byteLength: number
+  /** Encoding in blocks, which only GGUF files have; the decoded elements have the type `dtype`. */
+  readonly encoding?: BlockEncoding
+  /**
+   * Rows of an attention head, if the file interleaves the halves of each head: row `2j + h` of a head in the file is row
+   * `h * headRows / 2 + j`. A vector has rows of one element.
+   */
+  readonly headRows?: number
 }
 
 export interface SafetensorsFile {

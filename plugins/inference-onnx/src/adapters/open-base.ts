@@ -62,6 +62,6 @@ export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOpt
 async function baseOf({ directory, digest, cacheDirectory }: OpenBaseOptions['prepare']) {
   if (directory.plain) return { directory, digest }
   const base = await readRunDirectory(directory.path, { adapter: false })
-  const found = await digestFiles(base.path, base.files, { cacheDirectory, onProgress: () => undefined })
+  const found = await digestFiles(base.root, base.files, { cacheDirectory, onProgress: () => undefined })
   return { directory: base, digest: found.digest }
 }

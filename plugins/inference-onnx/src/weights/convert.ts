@@ -1,6 +1,6 @@
 import type { Dtype } from '../safetensors.ts'
 
-let halfTable: Uint32Array | undefined
+let halfTable: Uint32Array<ArrayBuffer> | undefined
 
 /** Returns the bytes per element of a readable element type. */
 export function elementBytes(dtype: Dtype): number {
@@ -19,8 +19,46 @@ export function widen(dtype: Dtype, bytes: Uint8Array, target: Float32Array): vo
     for (let i = 0; i < halves.length; i++) bits[i] = (halves[i] as number) << 16
     return
   }
+  const table = halfBits()
+  for (let i = 0; i < halves.length; i++) bits[i] = table[halves[i] as number] as number
+}
+
+/** Returns the values of all binary16 numbers, by their bits. */
+export function halfValues(): Float32Array {
+  return new Float32Array(halfBits().buffer)
+}
+
+/** Returns `values` in binary16, rounded to nearest, ties to even; values that are too large become infinity. */
+export function toHalf(values: Float32Array): Uint16Array {
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length)
+  return Uint16Array.from(bits, floatToHalf)
+}
+
+function halfBits(): Uint32Array<ArrayBuffer> {
   halfTable ??= Uint32Array.from({ length: 65536 }, (_, half) => halfToFloatBits(half))
-  for (let i = 0; i < halves.length; i++) bits[i] = halfTable[halves[i] as number] as number
+  return halfTable
+}
+
+/** Converts binary32 to binary16, as bits. */
+function floatToHalf(bits: number): number {
+  const sign = (bits >>> 16) & 0x8000
+  const magnitude = bits & 0x7fffffff
+  if (magnitude > 0x7f800000) return sign | 0x7e00
+  // 65520 is the smallest magnitude that rounds to infinity.
+  if (magnitude >= 0x477ff000) return sign | 0x7c00
+  // From 2^-14 on, numbers are normal: the exponent changes by 112, and 13 bits of the fraction are rounded away.
+  if (magnitude >= 0x38800000) {
+    const rounded = magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)
+    return sign | (rounded >>> 13)
+  }
+  // Subnormal: multiples of 2^-24. Below 2^-25, all numbers round to zero.
+  if (magnitude < 0x33000000) return sign
+  const fraction = (magnitude & 0x7fffff) | 0x800000
+  const shift = 126 - (magnitude >>> 23)
+  const half = 1 << (shift - 1)
+  const quotient = fraction >>> shift
+  const rest = fraction & ((1 << shift) - 1)
+  return sign | (quotient + (rest > half || (rest === half && (quotient & 1) === 1) ? 1 : 0))
 }
 
 /** Converts IEEE 754 binary16 to binary32, as bits. */

@@ -1,12 +1,16 @@
 import type { LinearWeight } from '../onnx/linear.ts'
+import { toHalf } from './convert.ts'
 import type { PackSink } from './pack.ts'
 import { quantiseBlocks, quantiseChannels } from './quantise.ts'
 
 const TRANSPOSED_BYTES = 2 ** 25
 
+/** Form of a packed tensor. `stored-q4_0` is `block-int4`, with the values of blocks of GGUF. */
+export type PackedForm = Exclude<LinearWeight['form'], 'joined'> | 'half' | 'stored-q4_0'
+
 /** Location of a tensor in the packed file. */
 export interface PackedPlace {
-  readonly form: Exclude<LinearWeight['form'], 'joined'>
+  readonly form: PackedForm
   readonly rows: number
   readonly columns: number
   /** Offset of the values in the packed file. */
@@ -18,14 +22,17 @@ export interface PackedPlace {
 /** Encodes the next whole rows of a tensor, and writes them. */
 export type Encoder = (weights: Float32Array) => Promise<void>
 
-/** Opens an encoder. `transposedBytes`: bytes of a transposed tensor that are buffered before a write. */
+/** Opens an encoder of F32 weights. `transposedBytes`: bytes of a transposed tensor that are buffered before a write. */
 export function openEncoder(place: PackedPlace, sink: PackSink, transposedBytes: number = TRANSPOSED_BYTES): Encoder {
   switch (place.form) {
     case 'float':
       return floatEncoder(place, sink)
     case 'channel-int8':
       return channelEncoder(place, sink, transposedBytes)
+    case 'half':
+      return halfEncoder(place, sink)
     case 'block-int4':
+    case 'stored-q4_0':
       return blockEncoder(place, sink)
   }
 }
@@ -35,6 +42,15 @@ function floatEncoder({ offset }: PackedPlace, sink: PackSink): Encoder {
   return async weights => {
     await sink.write(bytesOf(weights), position)
     position += weights.byteLength
+  }
+}
+
+function halfEncoder({ offset }: PackedPlace, sink: PackSink): Encoder {
+  let position = offset
+  return async weights => {
+    const values = toHalf(weights)
+    await sink.write(bytesOf(values), position)
+    position += values.byteLength
   }
 }
 
@@ -81,6 +97,6 @@ function channelEncoder(place: PackedPlace, sink: PackSink, transposedBytes: num
   }
 }
 
-function bytesOf(array: Float32Array | Int8Array): Uint8Array {
+function bytesOf(array: Float32Array | Uint16Array | Int8Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
 }

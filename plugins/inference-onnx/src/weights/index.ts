@@ -1,11 +1,12 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { isCached, memorySink, writeCached } from './cache.ts'
-export { widen } from './convert.ts'
+export { halfValues, toHalf, widen } from './convert.ts'
 export { openEncoder } from './encode.ts'
 export { checkLogits } from './finite.ts'
 export { PackedLayout } from './layout.ts'
 export { locateFiles } from './locations.ts'
 export { prepareWeights } from './prepare.ts'
+export { reorderBlocks } from './stored-blocks.ts'
 export { TensorNames } from './tensor-names.ts'
 export { TensorReader } from './tensor-reader.ts'
 export { assignUpdates } from './updates.ts'

@@ -8,6 +8,7 @@ import { blocksPerRow } from './quantise.ts'
 /** Alignment of tensors in a packed file, so that they can be mapped. */
 const ALIGNMENT = 4096
 const FLOAT_BYTES = 4
+const HALF_BYTES = 2
 
 /** Tensor to write: the concatenated rows of its sources. */
 export interface PackedTensor extends PackedPlace {
@@ -42,22 +43,44 @@ export class PackedLayout {
     return values
   }
 
+  /** Reserves a matrix in half precision. */
+  halves(name: string, sources: readonly WeightSource[]): ExternalTensor {
+    const { rows, columns } = sizes(sources)
+    const values: ExternalTensor = { ...this.#reserve(name, [rows, columns], HALF_BYTES), type: 'float16' }
+    this.#tensors.push({ form: 'half', sources, rows, columns, offset: values.offset, scalesOffset: 0 })
+    return values
+  }
+
+  /** Reserves a matrix of Q4_0 blocks, whose values are kept. */
+  stored(name: string, sources: readonly WeightSource[]): LinearWeight {
+    return this.#blocks(name, sources, true)
+  }
+
   weight(name: string, sources: readonly WeightSource[], quantization: Quantization): LinearWeight {
     if (quantization === 'none') return { form: 'float', values: this.floats(name, sources) }
+    if (quantization === 'q4') return this.#blocks(name, sources, false)
     const { rows, columns } = sizes(sources)
-    const place = (form: PackedTensor['form'], values: ExternalTensor, scales: ExternalTensor) => {
-      this.#tensors.push({ form, sources, rows, columns, offset: values.offset, scalesOffset: scales.offset })
-      return { values, scales }
-    }
-    if (quantization === 'q8') {
-      const values: ExternalTensor = { ...this.#reserve(name, [columns, rows], 1), type: 'int8' }
-      const scales = this.#reserve(`${name}.scales`, [rows], FLOAT_BYTES)
-      return { form: 'channel-int8', ...place('channel-int8', values, scales) }
-    }
+    const values: ExternalTensor = { ...this.#reserve(name, [columns, rows], 1), type: 'int8' }
+    const scales = this.#reserve(`${name}.scales`, [rows], FLOAT_BYTES)
+    this.#tensors.push({
+      form: 'channel-int8',
+      sources,
+      rows,
+      columns,
+      offset: values.offset,
+      scalesOffset: scales.offset
+    })
+    return { form: 'channel-int8', values, scales }
+  }
+
+  #blocks(name: string, sources: readonly WeightSource[], stored: boolean): LinearWeight {
+    const { rows, columns } = sizes(sources)
     const blocks = blocksPerRow(columns)
     const values: ExternalTensor = { ...this.#reserve(name, [rows, blocks, BLOCK / 2], 1), type: 'uint8' }
     const scales = this.#reserve(`${name}.scales`, [rows * blocks], FLOAT_BYTES)
-    return { form: 'block-int4', inputs: columns, outputs: rows, ...place('block-int4', values, scales) }
+    const form = stored ? 'stored-q4_0' : 'block-int4'
+    this.#tensors.push({ form, sources, rows, columns, offset: values.offset, scalesOffset: scales.offset })
+    return { form: 'block-int4', inputs: columns, outputs: rows, values, scales }
   }
 
   #reserve(name: string, shape: readonly number[], elementBytes: number): ExternalTensor {

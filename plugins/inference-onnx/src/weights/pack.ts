@@ -1,8 +1,10 @@
+import { BLOCK } from '../onnx/linear.ts'
 import { elementCount } from '../ort/runtime.ts'
 import { openEncoder } from './encode.ts'
 import type { PackedTensor } from './layout.ts'
 import type { LowRankMerger, LowRankUpdate } from './low-rank.ts'
 import type { WeightPlan, WeightSource } from './plan.ts'
+import { checkScales, reorderBlocks } from './stored-blocks.ts'
 import { TensorReader } from './tensor-reader.ts'
 
 /** Elements per step. Limits memory, and the time for which the event loop is blocked to a few milliseconds. */
@@ -45,6 +47,7 @@ async function packTensor(
   options: PackOptions,
   onElements: (count: number) => void
 ): Promise<void> {
+  if (tensor.form === 'stored-q4_0') return packStored(tensor, reader, sink, options, onElements)
   const encode = openEncoder(tensor, sink)
   for (const source of tensor.sources) {
     const update = source.update === null ? null : await options.merger.open(source.update, reader)
@@ -56,6 +59,32 @@ async function packTensor(
       }
     } finally {
       update?.close()
+    }
+  }
+}
+
+/** Writes Q4_0 blocks in the order of the runtime, without changing values. */
+async function packStored(
+  { sources, columns, offset, scalesOffset }: PackedTensor,
+  reader: TensorReader,
+  sink: PackSink,
+  options: PackOptions,
+  onElements: (count: number) => void
+): Promise<void> {
+  let [position, scalesPosition] = [offset, scalesOffset]
+  const step = Math.max(1, Math.floor(TILE_ELEMENTS / columns))
+  for (const { entry } of sources) {
+    const rows = entry.shape[0] as number
+    for (let first = 0; first < rows; first += step) {
+      options.signal?.throwIfAborted()
+      const count = Math.min(step, rows - first)
+      const { values, scales } = reorderBlocks(await reader.rows(entry, first, count))
+      checkScales(entry, scales, (first * columns) / BLOCK)
+      await sink.write(values, position)
+      await sink.write(new Uint8Array(scales.buffer), scalesPosition)
+      position += values.byteLength
+      scalesPosition += scales.byteLength
+      onElements(count * columns)
     }
   }
 }

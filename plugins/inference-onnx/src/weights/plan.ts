@@ -33,6 +33,7 @@ export interface WeightSource {
  *   otherwise copying would cost memory and save no time.
  * - With half precision, the graph joins groups whose members stay in place: a GPU reads one large matrix faster, and
  *   has a separate copy anyway.
+ * - With 4 bits, weights that a GGUF file stores as Q4_0 keep their values.
  * - With quantisation, all projections are packed. The embedding is not quantised: its rows are read in place on
  *   lookup, in any element type, and need no memory. A GPU needs the embedding in an element type that it supports.
  */
@@ -44,8 +45,8 @@ export interface WeightPlan {
   readonly inPlace: readonly TensorEntry[]
   /** Number of weights of the base model; tied weights count once. */
   readonly parameters: number
-  /** Element type in which the embedding, and in practice the whole model, is stored. */
-  readonly precision: Dtype
+  /** Element type or encoding in which the embedding, and in practice the whole model, is stored. */
+  readonly precision: string
 }
 
 export interface PlanOptions {
@@ -54,6 +55,8 @@ export interface PlanOptions {
   readonly tensors: ReadonlyMap<string, TensorEntry>
   readonly adapter: Adapter | null
   readonly quantization: Quantization
+  /** True if `q4` is only for weights that are stored as Q4_0; the others become `q8`. */
+  readonly keepStored?: boolean
   /** True to use half precision in place instead of converting it to F32, for devices that support it. */
   readonly keepHalf?: boolean
   /** True if the model runs on a device other than the CPU. */
@@ -105,7 +108,7 @@ class Planner {
       packedByteLength: this.#layout.byteLength,
       inPlace: [...this.#inPlaceEntries],
       parameters: [...this.#used.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
-      precision: source.entry.dtype
+      precision: source.entry.encoding ?? source.entry.dtype
     }
   }
 
@@ -174,6 +177,11 @@ class Planner {
     const { embedding } = this.#names
     const { quantization, onDevice } = this.#options
     const location = quantization === 'none' || onDevice === true ? null : this.#inPlace(source, ALL)
+    const { encoding } = entry
+    if (location === null && encoding !== undefined && quantization !== 'none' && onDevice !== true) {
+      // Blocks have half-precision scales, so half precision loses little; rows are converted after the lookup.
+      return this.#layout.halves(embedding, [source])
+    }
     if (location === null) return this.#place(embedding, [source])
     this.#inPlaceEntries.add(entry)
     const { shape, offset, byteLength } = entry
@@ -222,7 +230,8 @@ class Planner {
       return { form: 'joined', parts: sources.map(source => this.#place(source.entry.name, [source])) }
     }
     if (quantization === 'none') return { form: 'float', values: this.#place(name, sources) }
-    return this.#layout.weight(name, sources, quantization)
+    if (quantization === 'q4' && sources.every(isStoredAsQ4)) return this.#layout.stored(name, sources)
+    return this.#layout.weight(name, sources, this.#options.keepStored === true ? 'q8' : quantization)
   }
 
   #linearSource(layer: number, kind: LayerLinear): WeightSource {
@@ -241,13 +250,13 @@ class Planner {
         `No weight file of ${this.#options.runDirectory} contains ${name} [${shape.join(', ')}]`,
         {
           data: { tensor: name, shape },
-          hint: 'Check that no shard is missing and that config.json belongs to these weights.'
+          hint: 'Check that no shard is missing and that the configuration belongs to these weights.'
         }
       )
     }
     const fits = entry.shape.length === shape.length && entry.shape.every((size, axis) => size === shape[axis])
     if (!fits || readable[entry.dtype] === undefined) {
-      const wanted = fits ? Object.keys(readable).join(', ') : `[${shape.join(', ')}], as in config.json`
+      const wanted = fits ? Object.keys(readable).join(', ') : `[${shape.join(', ')}], as in the configuration`
       throw inferenceErrors.create(
         'INF_RUN_DIR_TENSOR_INVALID',
         `${entry.file}: ${name} at byte ${entry.offset} is ${entry.dtype} [${entry.shape.join(', ')}], not ${wanted}`,
@@ -269,9 +278,15 @@ class Planner {
 
   /** Returns the location of the tensor if the runtime can read it in place, or null. */
   #inPlace({ entry, update }: WeightSource, dtypes = this.#kept): string | null {
+    if (entry.encoding !== undefined || entry.headRows !== undefined) return null
     const usable = dtypes.includes(entry.dtype) && update === null && entry.offset % elementBytes(entry.dtype) === 0
     return usable ? this.#options.locate(entry.file) : null
   }
+}
+
+/** True for blocks that the runtime's 4-bit operator represents without loss. */
+function isStoredAsQ4({ entry, update }: WeightSource): boolean {
+  return entry.encoding === 'Q4_0' && update === null
 }
 
 /**

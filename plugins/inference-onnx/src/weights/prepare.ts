@@ -7,7 +7,6 @@ import type { DecoderConfig } from '../model-config.ts'
 import type { DecoderWeights } from '../onnx/decoder.ts'
 import type { ExternalWeights, Runtime } from '../ort/runtime.ts'
 import type { RunDirectory } from '../run-directory.ts'
-import type { Dtype } from '../safetensors.ts'
 import { isCached, isUnwritable, memorySink, writeCached } from './cache.ts'
 import { checkFinite } from './check-tensors.ts'
 import { locateFiles } from './locations.ts'
@@ -27,6 +26,8 @@ export interface PrepareOptions {
   /** Digest of all relevant files in the run directory; part of the packed file's name. */
   readonly digest: string
   readonly quantization: Quantization
+  /** See {@link PlanOptions.keepStored}. */
+  readonly keepStored?: boolean
   /** See {@link PlanOptions.keepHalf}. */
   readonly keepHalf?: boolean
   /** See {@link PlanOptions.onDevice}. */
@@ -44,7 +45,7 @@ export interface PreparedWeights {
   readonly weights: DecoderWeights
   readonly external: ExternalWeights
   readonly parameters: number
-  readonly precision: Dtype
+  readonly precision: string
 }
 
 /** Makes all weights of a model available to the runtime: in the shards, in the cache, or in memory. */
@@ -59,6 +60,7 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
     tensors: directory.tensors,
     adapter: directory.adapter,
     quantization: options.quantization,
+    keepStored: options.keepStored === true,
     keepHalf: options.keepHalf === true,
     onDevice: options.onDevice === true,
     locate: file => locations.of(file),
@@ -107,11 +109,15 @@ async function packedPath({
   digest,
   directory,
   quantization,
+  keepStored,
   keepHalf,
   onDevice
 }: PrepareOptions): Promise<string> {
   const forDevice = onDevice === true && quantization !== 'none'
-  const forms = keepHalf === true ? ['half'] : forDevice ? ['device'] : []
+  const forms = [
+    ...(keepHalf === true ? ['half'] : forDevice ? ['device'] : []),
+    ...(keepStored === true ? ['stored'] : [])
+  ]
   const key = createHash('sha256')
     .update([PACK_VERSION, digest, directory.adapted, quantization, ...forms].join('\0'))
     .digest('hex')

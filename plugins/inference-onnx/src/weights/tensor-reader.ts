@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { invalidAdapter } from '../adapters/invalid-adapter.ts'
 import { inferenceErrors } from '../errors.ts'
 import { fileError } from '../files.ts'
+import { dequantise } from '../gguf/dequantise.ts'
 import type { TensorEntry } from '../safetensors.ts'
 import { elementBytes, widen } from './convert.ts'
 import { findNonFinite } from './finite.ts'
@@ -20,8 +21,49 @@ export class TensorReader {
     target: Float32Array,
     owner: 'model' | 'adapter' = 'model'
   ): Promise<void> {
-    const size = elementBytes(entry.dtype)
-    const bytes = new Uint8Array(target.length * size)
+    if (entry.encoding !== undefined || entry.headRows !== undefined) await this.#readRows(entry, first, target)
+    else {
+      const size = elementBytes(entry.dtype)
+      widen(entry.dtype, await this.#bytes(entry, first * size, target.length * size), target)
+    }
+    const at = findNonFinite(target)
+    if (at !== -1) throw nonFinite(entry, first + at, target[at] as number, owner)
+  }
+
+  /** Returns the bytes of whole rows of a matrix as they are stored, in the order of the model's rows. */
+  async rows(entry: TensorEntry, firstRow: number, count: number): Promise<Uint8Array> {
+    const rowBytes = entry.byteLength / rowCount(entry)
+    const { headRows } = entry
+    if (headRows === undefined) return this.#bytes(entry, firstRow * rowBytes, count * rowBytes)
+    // Rows move only inside their head, so the heads that contain the rows are read.
+    const start = Math.floor(firstRow / headRows) * headRows
+    const end = Math.ceil((firstRow + count) / headRows) * headRows
+    const stored = await this.#bytes(entry, start * rowBytes, (end - start) * rowBytes)
+    const bytes = new Uint8Array(count * rowBytes)
+    for (let row = firstRow; row < firstRow + count; row++) {
+      const inHead = row % headRows
+      const [half, index] = [Math.floor((2 * inHead) / headRows), inHead % (headRows / 2)]
+      const from = (row - inHead - start + 2 * index + half) * rowBytes
+      bytes.set(stored.subarray(from, from + rowBytes), (row - firstRow) * rowBytes)
+    }
+    return bytes
+  }
+
+  async #readRows(entry: TensorEntry, first: number, target: Float32Array): Promise<void> {
+    const columns = entry.shape.length === 1 && entry.encoding === undefined ? 1 : (entry.shape.at(-1) as number)
+    const firstRow = Math.floor(first / columns)
+    const count = Math.ceil((first + target.length) / columns) - firstRow
+    const bytes = await this.rows(entry, firstRow, count)
+    const whole = target.length === count * columns
+    const values = whole ? target : new Float32Array(count * columns)
+    if (entry.encoding === undefined) widen(entry.dtype, bytes, values)
+    else dequantise(entry.encoding, bytes, values)
+    if (!whole) target.set(values.subarray(first - firstRow * columns, first - firstRow * columns + target.length))
+  }
+
+  /** Returns `length` bytes of a tensor, from offset `start` inside it. */
+  async #bytes(entry: TensorEntry, start: number, length: number): Promise<Uint8Array> {
+    const bytes = new Uint8Array(length)
     let done = 0
     try {
       let handle = this.#handles.get(entry.file)
@@ -30,7 +72,7 @@ export class TensorReader {
         this.#handles.set(entry.file, handle)
       }
       while (done < bytes.byteLength) {
-        const position = entry.offset + first * size + done
+        const position = entry.offset + start + done
         const { bytesRead } = await handle.read(bytes, done, bytes.byteLength - done, position)
         if (bytesRead === 0) throw shrunk(entry, position)
         done += bytesRead
@@ -38,15 +80,18 @@ export class TensorReader {
     } catch (error) {
       throw fileError(error, entry.file)
     }
-    widen(entry.dtype, bytes, target)
-    const at = findNonFinite(target)
-    if (at !== -1) throw nonFinite(entry, first + at, target[at] as number, owner)
+    return bytes
   }
 
   async close(): Promise<void> {
     for (const handle of this.#handles.values()) await handle.close()
     this.#handles.clear()
   }
+}
+
+function rowCount({ shape, encoding }: TensorEntry): number {
+  if (shape.length === 1) return encoding === undefined ? (shape[0] as number) : 1
+  return shape.slice(0, -1).reduce((product, size) => product * size, 1)
 }
 
 function nonFinite(entry: TensorEntry, element: number, value: number, owner: 'model' | 'adapter') {

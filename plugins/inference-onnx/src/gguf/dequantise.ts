@@ -1,0 +1,119 @@
+import { halfValues } from '../weights/convert.ts'
+import { type BlockEncoding, blockSizes } from './element-types.ts'
+
+/** Decodes the block of `bytes` at `from` to `target` at `to`. */
+type BlockDecoder = (bytes: Uint8Array, from: number, target: Float32Array, to: number, half: HalfReader) => void
+type HalfReader = (bytes: Uint8Array, at: number) => number
+
+const BLOCK = 32
+
+/**
+ * Decodes whole blocks to F32. Products are rounded to single precision before a minimum is added, so results equal
+ * those of the reference implementation, `gguf/quants.py` of llama.cpp, in every bit.
+ */
+export function dequantise(encoding: BlockEncoding, bytes: Uint8Array, target: Float32Array): void {
+  const { weights, bytes: blockBytes } = blockSizes[encoding]
+  const values = halfValues()
+  const half: HalfReader = (source, at) => values[(source[at] as number) | ((source[at + 1] as number) << 8)] as number
+  const decode = decoders[encoding]
+  for (let from = 0, to = 0; to < target.length; from += blockBytes, to += weights) {
+    decode(bytes, from, target, to, half)
+  }
+}
+
+const decoders: Readonly<Record<BlockEncoding, BlockDecoder>> = {
+  Q4_0: (bytes, from, target, to, half) => {
+    const scale = half(bytes, from)
+    for (let i = 0; i < BLOCK / 2; i++) {
+      const pair = bytes[from + 2 + i] as number
+      target[to + i] = scale * ((pair & 15) - 8)
+      target[to + i + 16] = scale * ((pair >> 4) - 8)
+    }
+  },
+  Q4_1: (bytes, from, target, to, half) => {
+    const [scale, minimum] = [half(bytes, from), half(bytes, from + 2)]
+    for (let i = 0; i < BLOCK / 2; i++) {
+      const pair = bytes[from + 4 + i] as number
+      target[to + i] = Math.fround(scale * (pair & 15)) + minimum
+      target[to + i + 16] = Math.fround(scale * (pair >> 4)) + minimum
+    }
+  },
+  Q5_0: (bytes, from, target, to, half) => {
+    const scale = half(bytes, from)
+    for (let i = 0; i < BLOCK / 2; i++) {
+      const pair = bytes[from + 6 + i] as number
+      target[to + i] = scale * (((pair & 15) | (bit(bytes, from + 2, i) << 4)) - 16)
+      target[to + i + 16] = scale * (((pair >> 4) | (bit(bytes, from + 2, i + 16) << 4)) - 16)
+    }
+  },
+  Q5_1: (bytes, from, target, to, half) => {
+    const [scale, minimum] = [half(bytes, from), half(bytes, from + 2)]
+    for (let i = 0; i < BLOCK / 2; i++) {
+      const pair = bytes[from + 8 + i] as number
+      target[to + i] = Math.fround(scale * ((pair & 15) | (bit(bytes, from + 4, i) << 4))) + minimum
+      target[to + i + 16] = Math.fround(scale * ((pair >> 4) | (bit(bytes, from + 4, i + 16) << 4))) + minimum
+    }
+  },
+  Q8_0: (bytes, from, target, to, half) => {
+    const scale = half(bytes, from)
+    for (let i = 0; i < BLOCK; i++) target[to + i] = scale * signed(bytes[from + 2 + i] as number)
+  },
+  Q4_K: (bytes, from, target, to, half) => {
+    const [scale, minimumScale] = [half(bytes, from), half(bytes, from + 2)]
+    for (let group = 0; group < 8; group++) {
+      const step = Math.fround(scale * groupScale(bytes, from + 4, group))
+      const minimum = Math.fround(minimumScale * groupMinimum(bytes, from + 4, group))
+      const [start, shift] = [from + 16 + (group >> 1) * 32, (group & 1) * 4]
+      for (let i = 0; i < 32; i++) {
+        target[to + group * 32 + i] = Math.fround(step * (((bytes[start + i] as number) >> shift) & 15)) - minimum
+      }
+    }
+  },
+  Q5_K: (bytes, from, target, to, half) => {
+    const [scale, minimumScale] = [half(bytes, from), half(bytes, from + 2)]
+    const high = from + 16
+    for (let group = 0; group < 8; group++) {
+      const step = Math.fround(scale * groupScale(bytes, from + 4, group))
+      const minimum = Math.fround(minimumScale * groupMinimum(bytes, from + 4, group))
+      const [start, shift] = [from + 48 + (group >> 1) * 32, (group & 1) * 4]
+      for (let i = 0; i < 32; i++) {
+        const low = ((bytes[start + i] as number) >> shift) & 15
+        const quant = low | ((((bytes[high + i] as number) >> group) & 1) << 4)
+        target[to + group * 32 + i] = Math.fround(step * quant) - minimum
+      }
+    }
+  },
+  Q6_K: (bytes, from, target, to, half) => {
+    const scale = half(bytes, from + 208)
+    for (let group = 0; group < 8; group++) {
+      const [part, quarter] = [group >> 2, group & 3]
+      const [low, lowShift] = [from + part * 64 + (quarter & 1) * 32, (quarter >> 1) * 4]
+      const [high, highShift] = [from + 128 + part * 32, quarter * 2]
+      for (let i = 0; i < 32; i++) {
+        const quant =
+          (((bytes[low + i] as number) >> lowShift) & 15) | ((((bytes[high + i] as number) >> highShift) & 3) << 4)
+        const step = Math.fround(scale * signed(bytes[from + 192 + group * 2 + (i >> 4)] as number))
+        target[to + group * 32 + i] = step * (quant - 32)
+      }
+    }
+  }
+}
+
+function signed(byte: number): number {
+  return (byte << 24) >> 24
+}
+
+function bit(bytes: Uint8Array, from: number, index: number): number {
+  return ((bytes[from + (index >> 3)] as number) >> (index & 7)) & 1
+}
+
+/** Scales and minima have 6 bits; the upper bits of the last four are in the first eight bytes. */
+function groupScale(bytes: Uint8Array, from: number, group: number): number {
+  if (group < 4) return (bytes[from + group] as number) & 63
+  return ((bytes[from + group + 4] as number) & 15) | (((bytes[from + group - 4] as number) >> 2) & 48)
+}
+
+function groupMinimum(bytes: Uint8Array, from: number, group: number): number {
+  if (group < 4) return (bytes[from + group + 4] as number) & 63
+  return ((bytes[from + group + 4] as number) >> 4) | (((bytes[from + group] as number) >> 2) & 48)
+}
