@@ -24,6 +24,8 @@ export const errors = errorTable({
   MSV_ADAPTER_INVALID: { message: 'The adapter is inconsistent, or does not fit the model.', status: 400 },
   MSV_ADAPTER_DIRECTORY: { message: 'The folder of the adapter is outside of the allowed folders.', status: 403 },
   MSV_ADAPTER_UNSUPPORTED: { message: 'The engine cannot add adapters to this model.', status: 501 },
+  MSV_RESPONSE_UNKNOWN: { message: 'The named response or item is not stored for this caller.', status: 404 },
+  MSV_STORE_FAILED: { message: 'The response cannot be stored.', status: 503 },
   MSV_ROUTE_UNKNOWN: { message: 'This server does not have this route of the API.', status: 404 },
   MSV_BODY_TOO_LARGE: { message: 'The request body is larger than the limit.', status: 413 },
   MSV_MEDIA_TYPE: { message: 'A browser sent a body whose content type is not JSON.', status: 415 },

@@ -1,6 +1,7 @@
 import { basename, join, resolve } from 'node:path'
 import {
   benchmarkRecorder,
+  databaseStore,
   generationFlipped,
   httpListeners,
   httpRoutes,
@@ -49,6 +50,7 @@ import { ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
 import { type Listening, OwnClient } from './own-client.ts'
 import { RequestTaps } from './request-taps.ts'
+import { configuredResponses } from './responses/configured.ts'
 import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
 import { runServeCommand, serveCommand } from './serve-command.ts'
 import { ServedModel } from './served-model.ts'
@@ -72,7 +74,8 @@ export default definePlugin({
     kernel: kernelPort,
     admin: kernelAdmin,
     spans: ref(observabilitySpans),
-    recorder: ref(benchmarkRecorder)
+    recorder: ref(benchmarkRecorder),
+    database: ref(databaseStore)
   },
   // This plugin drains before http, which carries its requests.
   after: ['http'],
@@ -94,7 +97,7 @@ export default definePlugin({
     adaptersRemove
   ],
   commands: [serveCommand],
-  async activate(ctx, { engine, client, http, kernel, admin, spans, recorder }) {
+  async activate(ctx, { engine, client, http, kernel, admin, spans, recorder, database }) {
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const modelsChanged = () => ctx.changed(MODELS_TOPIC)
@@ -120,6 +123,7 @@ export default definePlugin({
     const feed = new ActivityFeed(activity, capacity, () => ctx.changed(STATISTICS_TOPIC))
     ctx.effect('activity feed', () => feed.stop())
     const completions = new Completions(served, limits, both(metrics, feed), () => spans?.available)
+    const responses = await configuredResponses(ctx, database)
     const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
     const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)
@@ -161,6 +165,7 @@ export default definePlugin({
           weights: loader,
           completions,
           grammars,
+          responses,
           log: ctx.log,
           taps: (headers, { name }) => new RequestTaps(pass.isIn(headers) ? NO_MODEL_HOOKS : hooks, name),
           unknownModels: new UnknownModels(ctx.log),

@@ -11,6 +11,10 @@ import type { WireServices } from './wire-services.ts'
 export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
   { method: 'GET', path: '/', summary: 'Report that the model server runs' },
   { method: 'POST', path: '/v1/chat/completions', summary: 'Chat in the OpenAI format' },
+  { method: 'POST', path: '/v1/responses', summary: 'Response in the OpenAI format' },
+  { method: 'GET', path: '/v1/responses/:id', summary: 'A stored response' },
+  { method: 'DELETE', path: '/v1/responses/:id', summary: 'Delete a stored response' },
+  { method: 'GET', path: '/v1/responses/:id/input_items', summary: 'Input of a stored response' },
   { method: 'POST', path: '/v1/completions', summary: 'Completion in the OpenAI format' },
   { method: 'POST', path: '/v1/embeddings', summary: 'Return 501' },
   { method: 'GET', path: '/v1/models', summary: 'The served model in the OpenAI format' },

@@ -99,6 +99,14 @@ export const settings = t.object({
       description: 'Name of the grammar for requests that set neither format nor tools. Plugins provide grammars.'
     })
   ),
+  responses_days: t.integer({
+    default: 30,
+    minimum: 1,
+    maximum: 3650,
+    'x-reload': 'live',
+    description:
+      'Days for which the database keeps responses of /v1/responses. Without a database, the newest are kept in memory until the process ends.'
+  }),
   max_body_bytes: t.integer({
     default: 4_194_304,
     minimum: 1024,

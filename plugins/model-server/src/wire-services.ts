@@ -4,6 +4,7 @@ import type { Completions } from './completions.ts'
 import type { Grammars } from './grammars.ts'
 import type { ModelUse } from './kept-weights.ts'
 import type { RequestTaps } from './request-taps.ts'
+import type { ResponseStore } from './responses/response-store.ts'
 import type { ServedModel, ServedVariant } from './served-model.ts'
 import type { UnknownModels } from './unknown-models.ts'
 
@@ -26,6 +27,8 @@ export interface WireServices {
   readonly weights: ServedWeights
   readonly completions: Completions
   readonly grammars: Grammars
+  /** Returns the store of responses. */
+  responses(): ResponseStore
   readonly log: Logger
   /** Returns the model hooks for a request. They are empty if its headers show that the client has triggered them. */
   taps(headers: IncomingHttpHeaders, variant: Pick<ServedVariant, 'name'>): RequestTaps

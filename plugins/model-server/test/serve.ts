@@ -7,6 +7,7 @@ import {
   Completions,
   Grammars,
   type Limits,
+  MemoryResponses,
   modelServerRoutes,
   RequestTaps,
   ServedModel,
@@ -62,6 +63,7 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
       requestIds.push(fields?.request_id)
     }
   }
+  const responses = new MemoryResponses()
   const use = async () => ({ ...served.ready(), loadNs: 0, release: () => undefined })
   const app = Fastify({ forceCloseConnections: true })
   const recordError = (code: string): void => void codes.push(code)
@@ -71,6 +73,7 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
     weights: { use, unload: async () => undefined, expiresAt: null },
     completions,
     grammars: new Grammars(),
+    responses: () => responses,
     log,
     taps: (_headers, { name }) => new RequestTaps(NO_MODEL_HOOKS, name),
     unknownModels: new UnknownModels(log),

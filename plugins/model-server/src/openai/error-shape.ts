@@ -16,6 +16,7 @@ const CODES: Readonly<Record<string, string>> = {
   MSV_CONTEXT_EXCEEDED: 'context_length_exceeded',
   MSV_UNAUTHORIZED: 'invalid_api_key',
   MSV_MODEL_UNKNOWN: 'model_not_found',
+  MSV_RESPONSE_UNKNOWN: 'response_not_found',
   MSV_ROUTE_UNKNOWN: 'unknown_url',
   MSV_ROUTE_UNSUPPORTED: 'unsupported_url',
   MSV_EMBEDDINGS: 'unsupported_url',

@@ -53,15 +53,19 @@ function partText(part: { readonly type: string; readonly [field: string]: unkno
 type BodyToolCall = NonNullable<ChatBodyMessage['tool_calls']>[number]
 
 function toToolCall({ id, function: { name, arguments: text } }: BodyToolCall, field: string): ChatToolCall {
-  const place = `${field}.function.arguments`
+  return { id, name, arguments: callArguments(text, `${field}.function.arguments`) }
+}
+
+/** Parses the arguments of a call; `place`: path of the field. Throws `MSV_REQUEST_INVALID`. */
+export function callArguments(text: string, place: string): ChatToolCall['arguments'] {
+  const refusal = () =>
+    invalid(`'${place}' must be the JSON text of an object, got ${JSON.stringify(text.slice(0, 40))}`, place)
   let value: unknown
   try {
     value = text === '' ? {} : JSON.parse(text)
   } catch {
-    throw invalid(`'${place}' must be the JSON text of an object, got ${JSON.stringify(text.slice(0, 40))}`, place)
+    throw refusal()
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(`'${place}' must be the JSON text of an object, got ${JSON.stringify(text.slice(0, 40))}`, place)
-  }
-  return { id, name, arguments: value as ChatToolCall['arguments'] }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refusal()
+  return value as ChatToolCall['arguments']
 }

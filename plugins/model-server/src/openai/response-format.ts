@@ -20,7 +20,10 @@ export function responseFormat(
     case 'json_object':
       return { field: FIELD, value: { type: 'json-object' } }
     case 'json_schema':
-      return { field: FIELD, value: { type: 'json-schema', schema: schemaOf(format.json_schema) } }
+      return {
+        field: FIELD,
+        value: { type: 'json-schema', schema: namedSchema(format.json_schema, `${FIELD}.json_schema`) }
+      }
     case 'regex':
       return { field: FIELD, value: { type: 'regex', pattern: regexPattern(format, FIELD) } }
     case 'grammar':
@@ -33,8 +36,8 @@ export function responseFormat(
   }
 }
 
-function schemaOf(value: unknown): Readonly<Record<string, unknown>> {
-  const place = `${FIELD}.json_schema`
+/** Returns the schema of an object with `name` and `schema`; `place`: path of the object. Throws `MSV_REQUEST_INVALID`. */
+export function namedSchema(value: unknown, place: string): Readonly<Record<string, unknown>> {
   const { name, schema } = (value ?? {}) as { name?: unknown; schema?: unknown }
   if (typeof name !== 'string' || !SCHEMA_NAME.test(name)) {
     throw invalid(`'${place}.name' must be 1 to 64 letters, digits, '_' or '-'`, `${place}.name`)

@@ -6,6 +6,7 @@ import { type Job, runConcurrently } from '../concurrent-jobs.ts'
 import { noEmbeddings } from '../embeddings.ts'
 import { errors } from '../errors.ts'
 import { acceptJsonBodies } from '../json-body.ts'
+import { responsesRoutes } from '../responses/routes.ts'
 import { adapterOf, type ServedVariant } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { promptOf, textOf } from '../text-prompt.ts'
@@ -74,6 +75,8 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     return sendEvents(reply, textCompletionChunks(head, events, shape, body.includeUsage, contextOf(request, log)))
   })
 
+  responsesRoutes(scope, services)
+
   scope.get('/v1/models', async () => ({ object: 'list', data: served.variants().map(modelEntry) }))
 
   scope.get<{ Params: { id: string } }>('/v1/models/:id', async request => modelEntry(served.find(request.params.id)))
@@ -101,9 +104,8 @@ function modelEntry({ name, info, modifiedAt, parent }: ServedVariant): object {
 
 async function unknownRoute(request: { method: string; url: string }): Promise<never> {
   const path = request.url.split('?')[0]
-  const hint = path?.startsWith('/v1/responses') === true ? '; this server supports chat completions instead' : ''
   throw errors.create(
     'MSV_ROUTE_UNKNOWN',
-    `there is no ${request.method} ${path}${hint}: use POST /v1/chat/completions, POST /v1/completions or GET /v1/models`
+    `there is no ${request.method} ${path}: use POST /v1/chat/completions, POST /v1/responses, POST /v1/completions or GET /v1/models`
   )
 }

@@ -11,7 +11,9 @@ const FIELD = 'tool_choice'
  * Returns the functions that the model may call, and whether it must call one. Returns undefined if it may call none.
  * Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field.
  */
-export function toolIntent(body: ChatBody): ToolIntent | undefined {
+export function toolIntent(
+  body: Pick<ChatBody, 'tools' | 'tool_choice' | 'parallel_tool_calls'>
+): ToolIntent | undefined {
   const { tools = [], tool_choice: choice = 'auto' } = body
   const functions = functionTools(tools)
   if (functions.length === 0) {

@@ -1,0 +1,118 @@
+import type { ChatMessage, LoadedModel } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { invalid } from '../body-reader.ts'
+import { type ChatIntent, planChat } from '../chat-plan.ts'
+import { errors } from '../errors.ts'
+import { promptTokens } from '../prompt.ts'
+import { messagesOf, type PlacedItem } from './input.ts'
+import { type Item, referencesIn, responseOfItem } from './items.ts'
+import { MAX_CHAIN, MAX_CHAIN_CHARACTERS, type ResponseStore, type StoredResponse } from './response-store.ts'
+
+/** Returns the error for a response that does not exist or belongs to another caller. */
+export function unknownResponse(id: string, param: string): Error {
+  return errors.create('MSV_RESPONSE_UNKNOWN', `there is no stored response or item '${id.slice(0, 80)}'`, {
+    data: { param },
+    hint: 'Send the whole conversation as input. Responses are kept only if store is not false, and for a limited time.'
+  })
+}
+
+/** Parts of a request that name earlier responses. */
+export interface ConversationSource {
+  readonly input: string | readonly object[]
+  readonly previousId: string | undefined
+  readonly instructions: string | undefined
+}
+
+export interface ResolvedConversation {
+  readonly messages: readonly ChatMessage[]
+  /** The input with items in place of references. */
+  readonly input: string | readonly object[]
+}
+
+/**
+ * Resolves to the messages of a conversation: those of the previous responses, then the input. Throws
+ * `MSV_RESPONSE_UNKNOWN`, `MSV_REQUEST_INVALID` and `MSV_UNSUPPORTED`.
+ */
+export async function conversationOf(
+  { input, previousId, instructions }: ConversationSource,
+  store: ResponseStore,
+  owner: string
+): Promise<ResolvedConversation> {
+  const earlier = previousId === undefined ? [] : await earlierItems(store, owner, previousId)
+  if (typeof input === 'string') {
+    const item = { type: 'message', role: 'user', content: input }
+    return { messages: messagesOf([...earlier, { item, field: 'input' }], instructions), input }
+  }
+  const referenced = await referencedItems(store, owner, input)
+  const items = input.map((each, at): PlacedItem => {
+    const item = each as PlacedItem['item']
+    const field = `input[${at}]`
+    if (item.type !== 'item_reference') return { item, field }
+    const found = referenced.get(item.id as string)
+    if (found === undefined) throw unknownResponse(item.id as string, `${field}.id`)
+    return { item: found, field }
+  })
+  return { messages: messagesOf([...earlier, ...items], instructions), input: items.map(({ item }) => item) }
+}
+
+async function earlierItems(store: ResponseStore, owner: string, id: string): Promise<readonly PlacedItem[]> {
+  const chain = await store.chain(owner, id)
+  const [oldest] = chain
+  if (oldest === undefined) throw unknownResponse(id, 'previous_response_id')
+  if (oldest.previousId !== null) {
+    throw invalid(
+      `'previous_response_id' continues a conversation of which an earlier response was deleted, or which has more than ${MAX_CHAIN} responses or ${MAX_CHAIN_CHARACTERS} characters; send the conversation as 'input'`,
+      'previous_response_id'
+    )
+  }
+  return chain.flatMap(itemsOf).map(item => ({ item, field: 'previous_response_id' }))
+}
+
+async function referencedItems(
+  store: ResponseStore,
+  owner: string,
+  input: readonly object[]
+): Promise<ReadonlyMap<string, Item>> {
+  const responses = new Set(referencesIn(input).flatMap(id => responseOfItem(id) ?? []))
+  if (responses.size === 0) return new Map()
+  const stored = await store.find(owner, [...responses])
+  return new Map(stored.flatMap(itemsOf).map(item => [item.id ?? '', item]))
+}
+
+/** Returns the items of a response: its input and its output. */
+function itemsOf({ input, response }: StoredResponse): readonly Item[] {
+  return [...input, ...((response.output ?? []) as readonly Item[])]
+}
+
+/**
+ * Returns the conversation without its oldest turns, so that the prompt fits into the context. System messages at the
+ * beginning stay. If not even the last turn fits, returns the whole conversation, which is refused later.
+ */
+export async function truncated(model: LoadedModel, name: string, intent: ChatIntent): Promise<ChatIntent> {
+  const { messages } = intent
+  const system = messages.findIndex(({ role }) => role !== 'system')
+  const head = messages.slice(0, Math.max(0, system))
+  const turns = messages.flatMap(({ role }, at) => (role === 'user' && at > system ? [at] : []))
+  const from = (start: number): ChatIntent => ({ ...intent, messages: [...head, ...messages.slice(start)] })
+  if (turns.length === 0 || (await fits(model, name, intent))) return intent
+  let low = 0
+  let high = turns.length - 1
+  if (!(await fits(model, name, from(turns[high] as number)))) return intent
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (await fits(model, name, from(turns[middle] as number))) high = middle
+    else low = middle + 1
+  }
+  return from(turns[low] as number)
+}
+
+async function fits(model: LoadedModel, name: string, intent: ChatIntent): Promise<boolean> {
+  try {
+    const { prompt } = await planChat(model, name, intent)
+    promptTokens(model, prompt, model.info.contextLength)
+    return true
+  } catch (error) {
+    if (isSvcError(error, 'MSV_CONTEXT_EXCEEDED')) return false
+    throw error
+  }
+}
