@@ -13,6 +13,8 @@ const USAGE = `svc-model-server serve --model DIR [options]
   --quant NAME         quantisation: auto, none, q8, q4 (auto)
   --max-tokens N       default maximum of generated tokens (512)
   --temperature N      default temperature; 0 is greedy (0.7)
+  --embedding-model DIR  folder of an embedding model (none)
+  --reranker-model DIR   folder of a reranker (none)
 
 The process exits with an error if the model cannot be loaded.
 
@@ -26,9 +28,22 @@ of @svc/plugin-model-server describes the setup of a machine with a GPU.
 Every other setting comes from svc.toml and the environment, as for svc itself.
 `
 
-const OPTIONS = ['model', 'port', 'host', 'model-name', 'device', 'quant', 'max-tokens', 'temperature']
+const OPTIONS = [
+  'model',
+  'port',
+  'host',
+  'model-name',
+  'device',
+  'quant',
+  'max-tokens',
+  'temperature',
+  'embedding-model',
+  'reranker-model'
+]
 /** Names of the settings that differ from the names of their options. */
 const SETTINGS = { quant: 'quantization' }
+/** Options that are paths, relative to the working directory. */
+const PATHS = ['model', 'embedding-model', 'reranker-model']
 const NUMBERS = ['port', 'max-tokens', 'temperature']
 const QUANTIZATIONS = ['auto', 'none', 'q8', 'q4']
 const USAGE_ERROR = 2
@@ -46,8 +61,8 @@ async function run(argv) {
     process.stderr.write(`svc-model-server: ${wrong}\nsvc-model-server --help lists the options\n`)
     return USAGE_ERROR
   }
-  const set = Object.entries({ ...values, model: resolve(values.model) }).flatMap(([name, value]) => {
-    const toml = NUMBERS.includes(name) ? value : JSON.stringify(value)
+  const set = Object.entries(values).flatMap(([name, value]) => {
+    const toml = NUMBERS.includes(name) ? value : JSON.stringify(PATHS.includes(name) ? resolve(value) : value)
     return ['--set', `plugins.model-server.${SETTINGS[name] ?? name.replaceAll('-', '_')}=${toml}`]
   })
   // This process serves only the model, so it exits if the model cannot be loaded.

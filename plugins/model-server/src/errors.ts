@@ -29,7 +29,7 @@ export const errors = errorTable({
   MSV_ROUTE_UNKNOWN: { message: 'This server does not have this route of the API.', status: 404 },
   MSV_BODY_TOO_LARGE: { message: 'The request body is larger than the limit.', status: 413 },
   MSV_MEDIA_TYPE: { message: 'A browser sent a body whose content type is not JSON.', status: 415 },
-  MSV_EMBEDDINGS: { message: 'The model server does not compute embeddings.', status: 501 },
+  MSV_EMBEDDINGS: { message: 'The model server has no embedding model or no reranker.', status: 501 },
   MSV_ROUTE_UNSUPPORTED: { message: 'This server does not support this route of the API.', status: 501 },
   MSV_BUSY: { message: 'Every slot is in use and the queue is full.', status: 503 },
   MSV_MODEL_LOADING: { message: 'The model is being loaded.', status: 503 },

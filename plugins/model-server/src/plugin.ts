@@ -7,6 +7,7 @@ import {
   httpRoutes,
   httpServer,
   inferenceClient,
+  inferenceEmbeddings,
   inferenceEngine,
   inferenceGrammars,
   isLoopback,
@@ -42,6 +43,7 @@ import { chatWithModel, listChoices, modelChat, modelChoices } from './chat-oper
 import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
 import { contributeConsole } from './console.ts'
+import { configuredEmbedders } from './embeddings/configured.ts'
 import { Grammars } from './grammars.ts'
 import { loadModel, modelLoad, modelUnload, unloadModel } from './load-operations.ts'
 import { LazyMetrics } from './metrics.ts'
@@ -71,6 +73,7 @@ export default definePlugin({
   optional: {
     client: ref(inferenceClient),
     http: ref(httpServer),
+    embeddings: inferenceEmbeddings,
     kernel: kernelPort,
     admin: kernelAdmin,
     spans: ref(observabilitySpans),
@@ -97,7 +100,7 @@ export default definePlugin({
     adaptersRemove
   ],
   commands: [serveCommand],
-  async activate(ctx, { engine, client, http, kernel, admin, spans, recorder, database }) {
+  async activate(ctx, { engine, client, embeddings, http, kernel, admin, spans, recorder, database }) {
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const modelsChanged = () => ctx.changed(MODELS_TOPIC)
@@ -124,6 +127,7 @@ export default definePlugin({
     ctx.effect('activity feed', () => feed.stop())
     const completions = new Completions(served, limits, both(metrics, feed), () => spans?.available)
     const responses = await configuredResponses(ctx, database)
+    const embedders = configuredEmbedders(ctx, embeddings, each => served.has(each))
     const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
     const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)
@@ -166,6 +170,7 @@ export default definePlugin({
           completions,
           grammars,
           responses,
+          ...embedders,
           log: ctx.log,
           taps: (headers, { name }) => new RequestTaps(pass.isIn(headers) ? NO_MODEL_HOOKS : hooks, name),
           unknownModels: new UnknownModels(ctx.log),

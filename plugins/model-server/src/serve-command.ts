@@ -18,7 +18,9 @@ export const serveCommand: CommandDescriptor = {
       t.enum(['auto', 'none', 'q8', 'q4'], { description: 'Quantisation of the weights; default auto.' })
     ),
     max_tokens: t.optional(t.integer({ minimum: 1, description: 'Default maximum of generated tokens.' })),
-    temperature: t.optional(t.number({ minimum: 0, description: 'Default temperature.' }))
+    temperature: t.optional(t.number({ minimum: 0, description: 'Default temperature.' })),
+    embedding_model: t.optional(t.string({ minLength: 1, description: 'Folder of an embedding model.' })),
+    reranker_model: t.optional(t.string({ minLength: 1, description: 'Folder of a reranker.' }))
   })
 }
 

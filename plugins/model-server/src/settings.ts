@@ -14,6 +14,20 @@ export const settings = t.object({
       description: 'Name of the model that clients send; default: the last part of the run directory.'
     })
   ),
+  embedding_model: t.optional(
+    t.string({
+      minLength: 1,
+      description:
+        'Folder of the embedding model, relative to the project; default: none, and requests for embeddings get 501. Clients send the last part as its name.'
+    })
+  ),
+  reranker_model: t.optional(
+    t.string({
+      minLength: 1,
+      description:
+        'Folder of the reranker, relative to the project; default: none, and requests to rank documents get 501. Clients send the last part as its name.'
+    })
+  ),
   adapters: t.record(t.string({ minLength: 1 }), {
     default: {},
     description:

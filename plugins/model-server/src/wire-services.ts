@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from '@svc/plugin-sdk'
 import type { Completions } from './completions.ts'
+import type { ServedEmbedder } from './embeddings/served.ts'
 import type { Grammars } from './grammars.ts'
 import type { ModelUse } from './kept-weights.ts'
 import type { RequestTaps } from './request-taps.ts'
@@ -29,6 +30,10 @@ export interface WireServices {
   readonly grammars: Grammars
   /** Returns the store of responses. */
   responses(): ResponseStore
+  /** Null if no embedding model is configured. */
+  readonly embedder: ServedEmbedder | null
+  /** Null if no reranker is configured. */
+  readonly reranker: ServedEmbedder | null
   readonly log: Logger
   /** Returns the model hooks for a request. They are empty if its headers show that the client has triggered them. */
   taps(headers: IncomingHttpHeaders, variant: Pick<ServedVariant, 'name'>): RequestTaps

@@ -74,6 +74,8 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
     completions,
     grammars: new Grammars(),
     responses: () => responses,
+    embedder: null,
+    reranker: null,
     log,
     taps: (_headers, { name }) => new RequestTaps(NO_MODEL_HOOKS, name),
     unknownModels: new UnknownModels(log),

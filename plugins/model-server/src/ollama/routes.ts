@@ -5,7 +5,7 @@ import { bodyReader } from '../body-reader.ts'
 import { type ChatAnswer, startChat, startText } from '../chat-answer.ts'
 import { clientOf } from '../client.ts'
 import type { CompletionRequest } from '../completions.ts'
-import { noEmbeddings } from '../embeddings.ts'
+import { ollamaEmbeddingRoutes } from '../embeddings/ollama.ts'
 import { errors } from '../errors.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import type { RequestTaps } from '../request-taps.ts'
@@ -51,7 +51,7 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
     return showReply(served.find(model ?? name), services.completions.limits)
   })
 
-  for (const url of ['/api/embeddings', '/api/embed']) scope.post(url, noEmbeddings)
+  ollamaEmbeddingRoutes(scope, services)
   routesElsewhere(scope)
   for (const method of ['GET', 'POST', 'DELETE'] as const) {
     scope.route({ method, url: '/api/*', handler: unknownRoute })

@@ -3,7 +3,8 @@ import type { AnswerEvent } from '../answer/answer.ts'
 import { type ChatRequest, startChat, startText } from '../chat-answer.ts'
 import { clientOf } from '../client.ts'
 import { type Job, runConcurrently } from '../concurrent-jobs.ts'
-import { noEmbeddings } from '../embeddings.ts'
+import { embeddingsRoute } from '../embeddings/openai.ts'
+import { rerankRoutes } from '../embeddings/rerank.ts'
 import { errors } from '../errors.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import { responsesRoutes } from '../responses/routes.ts'
@@ -84,7 +85,8 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
   const sendEvents = (reply: FastifyReply, chunks: AsyncIterable<string>) =>
     sendStream(reply, 'text/event-stream; charset=utf-8', chunks, services.stallMs())
 
-  scope.post('/v1/embeddings', noEmbeddings)
+  embeddingsRoute(scope, services)
+  rerankRoutes(scope, services)
   for (const method of ['GET', 'POST', 'DELETE'] as const) {
     scope.route({ method, url: '/v1/*', handler: unknownRoute })
   }

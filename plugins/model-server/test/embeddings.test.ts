@@ -1,0 +1,176 @@
+import { cpSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import engine from '@svc/plugin-inference-onnx'
+import t from 'tap'
+import { clientsOf, connect, refusal } from './clients.ts'
+import { openServer } from './open-server.ts'
+
+const FIXTURES = fileURLToPath(new URL('../../inference-onnx/test/fixtures/embeddings/', import.meta.url))
+const TOLERANCE = 1e-4
+const MAX_INPUTS = 2_048
+
+interface Reference {
+  readonly texts: readonly string[]
+  readonly tokens: readonly (readonly number[])[]
+  readonly vectors: readonly (readonly number[])[]
+  readonly query: readonly (readonly number[])[]
+  readonly pairs: readonly (readonly [string, string])[]
+  readonly scores: readonly number[]
+}
+const references = JSON.parse(readFileSync(`${FIXTURES}expected.json`, 'utf8')) as Record<string, Reference>
+const { texts, tokens, vectors, query } = references.bert as Reference
+const given = texts.map((text, index) => ({ text, index })).filter(({ text }) => text !== '')
+
+const near = (a: readonly number[], b: readonly number[] = []) =>
+  a.length === b.length && a.every((value, at) => Math.abs(value - (b[at] as number)) < TOLERANCE)
+
+const { url, json } = await openServer(t, [engine], {
+  embedding_model: `${FIXTURES}bert`,
+  reranker_model: `${FIXTURES}bert-reranker`
+})
+const { openai, ollama } = clientsOf(url)
+const post = (path: string, body: unknown) =>
+  fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
+
+t.test('the official OpenAI client gets the vectors of the reference, as base64 by default', async t => {
+  const reply = await openai.embeddings.create({ model: 'bert', input: given.map(({ text }) => text) })
+  t.same(
+    reply.data.map(({ index }) => index),
+    given.map((_, at) => at)
+  )
+  for (const [at, { index }] of given.entries()) {
+    t.ok(near(reply.data[at]?.embedding ?? [], vectors[index]), `vector ${at}`)
+  }
+  const count = given.reduce((sum, { index }) => sum + (tokens[index]?.length ?? 0), 0)
+  t.same(reply.usage, { prompt_tokens: count, total_tokens: count })
+  t.equal(reply.model, 'bert')
+})
+
+t.test('floats, token ids, dimensions and roles', async t => {
+  const input = texts[0] as string
+  const floats = await openai.embeddings.create({ model: 'bert', input, encoding_format: 'float' })
+  t.ok(near(floats.data[0]?.embedding ?? [], vectors[0]), 'a single text')
+  const ids = await openai.embeddings.create({ model: '', input: [...(tokens[0] ?? [])], encoding_format: 'float' })
+  t.ok(near(ids.data[0]?.embedding ?? [], vectors[0]), 'token ids')
+  const lists = await json('/v1/embeddings', { input: [tokens[0], tokens[2]] })
+  t.equal(lists.body.data.length, 2, 'two lists of token ids')
+  const short = await openai.embeddings.create({ model: 'bert', input, dimensions: 8 })
+  const cut = short.data[0]?.embedding ?? []
+  t.equal(cut.length, 8)
+  t.ok(Math.abs(Math.hypot(...cut) - 1) < TOLERANCE, 'shortened vectors have length 1')
+  const role = await json('/v1/embeddings', { input, input_type: 'query' })
+  t.ok(near(role.body.data[0].embedding, query[0]), 'the prompt of queries')
+})
+
+t.test('bad requests to /v1/embeddings are rejected, and name the field', async t => {
+  const input = 'a text'
+  for (const [body, param] of [
+    [{ input: '' }, 'input'],
+    [{ input: [] }, 'input'],
+    [{ input: ['a', ''] }, 'input'],
+    [{ input: [[]] }, 'input'],
+    [{ input: { text: 'a' } }, 'input'],
+    [{ input: Array.from({ length: MAX_INPUTS + 1 }, () => 'a') }, 'input'],
+    [{ input: 'a word and '.repeat(50) }, 'input'],
+    [{ input, encoding_format: 'ubinary' }, 'encoding_format'],
+    [{ input, dimensions: 0 }, 'dimensions'],
+    [{ input, model: 'vox-tiny' }, 'model'],
+    [{ input, truncate_prompt_tokens: 4 }, 'truncate_prompt_tokens']
+  ] as const) {
+    const reply = await post('/v1/embeddings', body)
+    t.equal(reply.status, 400, JSON.stringify(body).slice(0, 60))
+    t.match(await reply.json(), { error: { type: 'invalid_request_error', param } })
+  }
+  t.match(await refusal(openai.embeddings.create({ model: 'bert', input, dimensions: 33 })), { status: 400 })
+  t.match(await refusal(openai.embeddings.create({ model: 'other', input })), { status: 404, code: 'model_not_found' })
+  t.match((await json('/v1/embeddings', { input: [99_999] })).body.error.message, /Token 99999/)
+  const cut = await json('/v1/embeddings', { input: 'a word and '.repeat(50), truncate: true })
+  t.equal(cut.body.usage.prompt_tokens, 24, 'the context of the model')
+})
+
+t.test('2,048 texts of one request are embedded in order', async t => {
+  const input = Array.from({ length: MAX_INPUTS }, (_, at) => given[at % given.length]?.text ?? '')
+  const { data } = await openai.embeddings.create({ model: 'bert', input })
+  t.equal(data.length, MAX_INPUTS)
+  t.ok(
+    data.every(({ embedding }, at) => near(embedding, vectors[given[at % given.length]?.index ?? 0])),
+    'every vector is the one of its text'
+  )
+})
+
+t.test('the official Ollama client embeds, and long texts are cut by default', async t => {
+  const both = await ollama.embed({ model: 'bert', input: [texts[0] as string, texts[2] as string] })
+  t.ok(near(both.embeddings[0] ?? [], vectors[0]) && near(both.embeddings[1] ?? [], vectors[2]))
+  t.ok(both.total_duration >= both.load_duration && both.prompt_eval_count > 0)
+  const long = 'a word and '.repeat(50)
+  t.equal((await ollama.embed({ model: 'bert', input: long })).prompt_eval_count, 24)
+  t.match(await refusal(ollama.embed({ model: 'bert', input: long, truncate: false })), { status_code: 400 })
+  t.equal((await ollama.embed({ model: 'bert', input: texts[0] as string, dimensions: 4 })).embeddings[0]?.length, 4)
+  const older = await ollama.embeddings({ model: 'bert:latest', prompt: texts[2] as string })
+  t.ok(near(older.embedding, vectors[2]), 'the older route')
+  t.same((await json('/api/embed', { model: 'bert', input: '' })).body.embeddings, [])
+  t.same((await json('/api/embeddings', { model: 'bert', prompt: '' })).body, { embedding: [] })
+  t.match(await refusal(ollama.embed({ model: 'vox-tiny', input: 'a' })), { status_code: 400, error: /'bert'/ })
+  t.match(await refusal(ollama.embed({ model: 'bert', input: 'a', options: { num_ctx: 8 } })), { status_code: 400 })
+  t.match(await refusal(ollama.embed({ model: 'bert', input: 'a', keep_alive: 'long' })), { status_code: 400 })
+  t.equal((await ollama.embed({ model: 'bert', input: 'a', keep_alive: 0 })).embeddings.length, 1, 'unloads later')
+  t.equal((await ollama.embed({ model: 'bert', input: 'a', keep_alive: -1 })).embeddings.length, 1, 'loads again')
+})
+
+t.test('documents are ranked by the scores of the reference', async t => {
+  const { pairs, scores } = references['bert-reranker'] as Reference
+  const [question] = pairs[0] as readonly [string, string]
+  const known = pairs.map(([from, text], at) => ({ from, text, score: scores[at] as number }))
+  const wanted = known.filter(({ from }) => from === question)
+  const documents = wanted.map(({ text }) => text)
+  const ranked = [...wanted].sort((a, b) => b.score - a.score)
+  for (const path of ['/v1/rerank', '/rerank']) {
+    const { body } = await json(path, { model: 'bert-reranker', query: question, documents, return_documents: true })
+    t.same(
+      body.results.map((each: any) => each.document.text),
+      ranked.map(({ text }) => text)
+    )
+    t.ok(
+      near(
+        body.results.map((each: any) => each.relevance_score),
+        ranked.map(({ score }) => score)
+      )
+    )
+    t.ok(body.usage.total_tokens > 0)
+  }
+  const top = await json('/v1/rerank', { query: question, documents: documents.map(text => ({ text })), top_n: 1 })
+  t.same(Object.keys(top.body.results[0]), ['index', 'relevance_score'])
+  t.equal(top.body.results.length, 1)
+  for (const body of [{ documents }, { query: question, documents: [] }, { query: question, documents: [1] }]) {
+    t.equal((await post('/v1/rerank', body)).status, 400)
+  }
+  const long = { query: question, documents: ['a word and '.repeat(50)] }
+  t.equal((await post('/v1/rerank', long)).status, 400)
+  t.equal((await post('/v1/rerank', { ...long, truncate: true })).status, 200)
+  t.equal((await post('/v1/rerank', { ...long, model: 'bert' })).status, 404)
+})
+
+t.test('without models, every route returns 501, which official clients do not repeat', async t => {
+  const { post } = await connect(t)
+  for (const path of ['/v1/embeddings', '/v1/rerank', '/rerank', '/api/embed', '/api/embeddings']) {
+    const reply = await post(path, { model: 'toy', input: 'a', prompt: 'a' })
+    t.equal(reply.status, 501, path)
+    t.equal(reply.headers.get('x-should-retry'), 'false')
+    t.match(JSON.stringify(await reply.json()), /plugins\.model-server\.(embedding|reranker)_model/)
+  }
+})
+
+t.test('a folder that cannot be loaded fails requests until it is repaired', async t => {
+  const folder = t.testdir({ model: {} })
+  const { json } = await openServer(t, [engine], { embedding_model: `${folder}/model` })
+  const first = await json('/v1/embeddings', { input: 'a' })
+  t.equal(first.status, 503)
+  t.match(first.body.error, { code: 'model_failed', message: /tokenizer\.json is missing/ })
+  cpSync(`${FIXTURES}static`, `${folder}/model`, { recursive: true })
+  t.equal((await json('/v1/embeddings', { input: 'a' })).status, 200)
+})
+
+t.test('a reranker is no embedding model', async t => {
+  const { json } = await openServer(t, [engine], { embedding_model: `${FIXTURES}bert-reranker` })
+  t.match(await json('/v1/embeddings', { input: 'a' }), { status: 503, body: { error: { message: /kind reranker/ } } })
+})
