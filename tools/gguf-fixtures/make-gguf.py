@@ -1,9 +1,10 @@
 """Writes the GGUF fixtures of the inference engine with the PyPI package `gguf`.
 
-Usage: python make-gguf.py FIXTURES
+Usage: python make-gguf.py FIXTURES [--f32 FOLDER]
 FIXTURES is plugins/inference-onnx/test/fixtures. Reads FIXTURES/families and FIXTURES/tokenizers, and writes FIXTURES/gguf:
 one model of each architecture, models with quantised matrices, vocabularies without tensors, and blocks of each encoding
-with their values. Tensors are renamed, permuted and shifted as llama.cpp's convert_hf_to_gguf.py does it.
+with their values. Tensors are renamed, permuted and shifted as llama.cpp's convert_hf_to_gguf.py does it. `quantised.json` has the logits of transformers with the decoded weights
+of the quantised models. With `--f32`, only writes the models with F32 matrices to FOLDER, for run-llama.mjs.
 """
 
 import json
@@ -16,6 +17,7 @@ import torch
 from gguf import GGMLQuantizationType as Type
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
+from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.convert_slow_tokenizer import generate_merges
 
 ARCHITECTURES = {
@@ -152,6 +154,12 @@ def llama3_factors(rope: dict, size: int) -> numpy.ndarray:
     return numpy.array(factors, numpy.float32)
 
 
+def stored_type(values: numpy.ndarray, matrix_type: Type) -> Type:
+    if values.ndim == 1:
+        return Type.F32
+    return matrix_type if values.shape[-1] % gguf.GGML_QUANT_SIZES[matrix_type][0] == 0 else Type.F16
+
+
 def write_model(fixtures: Path, family: str, out: Path, matrix_type: Type, split: int = 0) -> None:
     architecture = ARCHITECTURES[family]
     source = fixtures / "families" / family
@@ -173,10 +181,7 @@ def write_model(fixtures: Path, family: str, out: Path, matrix_type: Type, split
             values = interleave(values, config["num_key_value_heads"])
         if architecture.startswith("gemma") and name.endswith("norm.weight"):
             values = values + 1
-        stored = Type.F32 if values.ndim == 1 else matrix_type
-        block = gguf.GGML_QUANT_SIZES[stored][0]
-        if values.shape[-1] % block != 0:
-            stored = Type.F16
+        stored = stored_type(values, matrix_type)
         if stored == Type.F32:
             writer.add_tensor(tensor_name(name, architecture), numpy.ascontiguousarray(values))
         else:
@@ -229,6 +234,29 @@ def write_vocabulary(fixtures: Path, name: str, texts: list[str]) -> list:
     return [{"text": text, "tokens": reference.encode(text, add_special_tokens=False).ids} for text in texts]
 
 
+def decoded_logits(fixtures: Path, family: str, matrix_type: Type) -> dict:
+    """Returns the last logits of transformers, with the weights that remain after quantisation."""
+    source = fixtures / "families" / family
+    config = AutoConfig.from_pretrained(source)
+    if family == "qwen2":
+        config.use_sliding_window = False
+        config.layer_types = ["full_attention"] * config.num_hidden_layers
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32, attn_implementation="eager").eval()
+    weights = {}
+    for name, tensor in load_file(source / "model.safetensors").items():
+        values = numpy.ascontiguousarray(tensor.to(torch.float32).numpy())
+        stored = stored_type(values, matrix_type)
+        if stored != Type.F32:
+            values = gguf.quants.dequantize(gguf.quants.quantize(values, stored), stored)
+        weights[name] = torch.from_numpy(numpy.ascontiguousarray(values.astype(numpy.float32)))
+    missing = model.load_state_dict(weights, strict=False).missing_keys
+    assert set(missing) <= {"lm_head.weight"}, missing
+    tokens = [(index * 37 + 11) % 297 + 3 for index in range(40)]
+    with torch.no_grad():
+        logits = model(torch.tensor([tokens])).logits[0, -1]
+    return {"tokens": tokens, "logits": [round(value, 6) for value in logits.tolist()]}
+
+
 def write_blocks(folder: Path) -> None:
     """Writes random blocks of each encoding, and the values that the package decodes."""
     random = numpy.random.default_rng(15)
@@ -253,6 +281,10 @@ def write_blocks(folder: Path) -> None:
 
 def main() -> None:
     fixtures = Path(sys.argv[1])
+    if sys.argv[2:3] == ["--f32"]:
+        for family in ARCHITECTURES:
+            write_model(fixtures, family, Path(sys.argv[3]) / f"{family}.gguf", Type.F32)
+        return
     folder = fixtures / "gguf"
     folder.mkdir(exist_ok=True)
     for family in ARCHITECTURES:
@@ -260,6 +292,12 @@ def main() -> None:
     write_model(fixtures, "qwen2", folder / "qwen2-q8_0.gguf", Type.Q8_0)
     write_model(fixtures, "qwen2", folder / "qwen2-q4_0.gguf", Type.Q4_0)
     write_model(fixtures, "llama3", folder / "llama3-q4_0.gguf", Type.Q4_0, split=40)
+    quantised = {
+        "qwen2-q8_0.gguf": decoded_logits(fixtures, "qwen2", Type.Q8_0),
+        "qwen2-q4_0.gguf": decoded_logits(fixtures, "qwen2", Type.Q4_0),
+        "llama3-q4_0-00001-of-00002.gguf": decoded_logits(fixtures, "llama3", Type.Q4_0),
+    }
+    (folder / "quantised.json").write_text(json.dumps(quantised) + "\n")
     expected = json.loads((fixtures / "tokenizers" / "expected.json").read_text())
     tokens = {
         name: write_vocabulary(fixtures, name, [case["text"] for case in expected[name]]) for name in VOCABULARIES
