@@ -3,12 +3,12 @@ import { readdirSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-const USAGE = `svc-model-server serve --model DIR [options]
+const USAGE = `svc-model-server serve --model PATH [options]
 
-  --model DIR          run directory to serve (required)
+  --model PATH         run directory or GGUF file to serve (required)
   --port N             port to listen on (11435)
   --host ADDRESS       address to listen on (127.0.0.1)
-  --model-name NAME    name that clients send (last part of DIR)
+  --model-name NAME    name that clients send (last part of PATH)
   --device NAME        auto, cpu, cuda, cuda:N, metal, webgpu (auto)
   --quant NAME         quantisation: auto, none, q8, q4 (auto)
   --max-tokens N       default maximum of generated tokens (512)
@@ -88,7 +88,7 @@ function parse(argv) {
 /** Returns the problem with the arguments; undefined if they are valid. */
 function check(values, positionals) {
   if (positionals.length !== 1 || positionals[0] !== 'serve') return 'expected the command serve'
-  if (values.model === undefined) return '--model DIR is missing'
+  if (values.model === undefined) return '--model PATH is missing'
   const number = NUMBERS.find(name => values[name] !== undefined && !/^\d+(\.\d+)?$/.test(values[name]))
   if (number !== undefined) return `--${number} must be a number, got '${values[number]}'`
   if (values.quant !== undefined && !QUANTIZATIONS.includes(values.quant)) {
@@ -97,18 +97,21 @@ function check(values, positionals) {
   const directory = resolve(values.model)
   const found = statSync(directory, { throwIfNoEntry: false })
   if (found === undefined) return `the run directory ${directory} does not exist`
-  if (!found.isDirectory()) return `the run directory ${directory} is not a directory`
+  if (found.isFile() && directory.endsWith('.gguf')) return undefined
+  if (!found.isDirectory()) return `the run directory ${directory} is neither a directory nor a GGUF file`
   const missing = missingFiles(readdirSync(directory))
   return missing.length === 0 ? undefined : `${directory} is no run directory; missing: ${missing.join(', ')}`
 }
 
 /** Returns the required files that a run directory lacks. An exported graph needs no config.json. */
 function missingFiles(names) {
+  // A GGUF file contains all parts.
+  if (!names.includes('config.json') && names.some(name => name.endsWith('.gguf'))) return []
   const isExported = names.some(name => name.endsWith('.onnx') || name === 'genai_config.json')
   const hasWeights = isExported || names.some(name => /\.safetensors(\.index\.json)?$/.test(name))
   return [
     ...(isExported || names.includes('config.json') ? [] : ['config.json']),
     ...(names.includes('tokenizer.json') ? [] : ['tokenizer.json']),
-    ...(hasWeights ? [] : ['weights (*.safetensors or *.onnx)'])
+    ...(hasWeights ? [] : ['weights (*.safetensors, *.gguf or *.onnx)'])
   ]
 }

@@ -65,6 +65,9 @@ const BUNDLED_MODEL = ['models', 'vox-tiny']
 
 const HEALTH = { idle: 'ok', loading: 'degraded', ready: 'ok', unloaded: 'ok', failed: 'failed' } as const
 
+/** End of the name of a GGUF file, which may be part of a set. */
+const GGUF_ENDING = /(?:-\d{5}-of-\d{5})?\.gguf$/
+
 export default definePlugin({
   name: 'model-server',
   summary: 'Serves a language model through the OpenAI and Ollama APIs',
@@ -104,7 +107,7 @@ export default definePlugin({
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const modelsChanged = () => ctx.changed(MODELS_TOPIC)
-    const name = model_name ?? (basename(directory) || 'vox-schola-local')
+    const name = model_name ?? (basename(directory).replace(GGUF_ENDING, '') || 'vox-schola-local')
     const served = new ServedModel(name, directory, modelsChanged)
     const metrics = await ctx.keep(
       'metrics 1',

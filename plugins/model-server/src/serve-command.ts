@@ -7,9 +7,9 @@ import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
 /** Command `svc model serve`: runs a model server in a separate process, which loads nothing else. */
 export const serveCommand: CommandDescriptor = {
   command: 'model serve',
-  summary: 'Serve a run directory in a separate process',
+  summary: 'Serve a run directory or a GGUF file in a separate process',
   input: t.object({
-    model: t.string({ minLength: 1, description: 'Run directory of the model.' }),
+    model: t.string({ minLength: 1, description: 'Run directory or GGUF file of the model.' }),
     port: t.optional(t.integer({ minimum: 0, maximum: 65535, description: 'Port to listen on; default 11435.' })),
     host: t.optional(t.string({ description: 'Address to listen on; default 127.0.0.1.' })),
     model_name: t.optional(t.string({ description: 'Name of the model that clients send.' })),

@@ -32,6 +32,19 @@ t.test('the fingerprint changes only with names, sizes and times of files', asyn
   t.not((await runDirectoryState(directory)).fingerprint, first.fingerprint)
 })
 
+t.test('the fingerprint of a GGUF file changes with all parts of its set, and with no other file', async t => {
+  const parts = { 'm-00001-of-00002.gguf': 'a', 'm-00002-of-00002.gguf': 'b' }
+  const directory = t.testdir({ ...parts, 'other.gguf': 'c', 'm-00002-of-00003.gguf': 'd' })
+  const state = () => runDirectoryState(`${directory}/m-00001-of-00002.gguf`)
+  const first = await state()
+  writeFileSync(`${directory}/other.gguf`, 'changed')
+  writeFileSync(`${directory}/m-00002-of-00003.gguf`, 'changed')
+  t.same(await state(), first)
+  writeFileSync(`${directory}/m-00002-of-00002.gguf`, 'changed')
+  t.not((await state()).fingerprint, first.fingerprint)
+  t.not((await runDirectoryState(`${directory}/other.gguf`)).fingerprint, (await state()).fingerprint)
+})
+
 t.test('the error about a path that is not a directory names the path and its setting', async t => {
   const directory = t.testdir({ file: '' })
   await t.rejects(runDirectoryState(`${directory}/file`), {

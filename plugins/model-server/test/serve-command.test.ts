@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -94,21 +94,21 @@ t.test('the program rejects invalid arguments with exit code 2', async t => {
   const directory = t.testdir({ file: '', empty: {}, half: { 'config.json': '{}', 'model.onnx': '' }, ...complete })
   refuse([], /expected the command serve/)
   refuse(['train'], /expected the command serve/)
-  refuse(['serve'], /--model DIR is missing/)
+  refuse(['serve'], /--model PATH is missing/)
   refuse(['serve', '--model', `${directory}/none`], new RegExp(`run directory ${directory}/none does not exist`))
-  refuse(['serve', '--model', `${directory}/file`], /file is not a directory/)
+  refuse(['serve', '--model', `${directory}/file`], /file is neither a directory nor a GGUF file/)
   refuse(['serve', '--model', directory, '--port', 'high'], /--port must be a number, got 'high'/)
   refuse(['serve', '--model', directory, '--quant', 'q5'], /--quant must be one of auto, none, q8, q4, got 'q5'/)
   refuse(['serve', '--modle', directory], /--modle/)
   const missing =
-    /empty is no run directory; missing: config\.json, tokenizer\.json, weights \(\*\.safetensors or \*\.onnx\)\n/
+    /empty is no run directory; missing: config\.json, tokenizer\.json, weights \(\*\.safetensors, \*\.gguf or \*\.onnx\)\n/
   refuse(['serve', '--model', `${directory}/empty`], missing)
   refuse(['serve', '--model', `${directory}/half`], /half is no run directory; missing: tokenizer\.json\n/)
 })
 
 t.test('the program prints its usage', async t => {
   const child = spawn(process.execPath, [BIN, '--help'])
-  t.match(await text(child.stdout), /svc-model-server serve --model DIR.*svc serve --profile model-server/s)
+  t.match(await text(child.stdout), /svc-model-server serve --model PATH.*svc serve --profile model-server/s)
 })
 
 t.test('the program exits with an error if the model cannot be loaded', unbuilt, t => {
@@ -121,4 +121,27 @@ t.test('the program exits with an error if the model cannot be loaded', unbuilt,
   t.match(stderr, /hint: Repair the run directory or the settings, then start the server again/)
   t.notMatch(stderr, /plugins reload/)
   t.end()
+})
+
+t.test('the program serves a GGUF file under its name', unbuilt, async t => {
+  const folder = t.testdir({})
+  const source = '../../inference-onnx/test/fixtures/gguf/qwen2-q8_0.gguf'
+  copyFileSync(fileURLToPath(new URL(source, import.meta.url)), `${folder}/tiny.gguf`)
+  const child = spawn(process.execPath, [BIN, 'serve', '--model', 'tiny.gguf', '--port', '0'], { cwd: folder })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.on('data', chunk => {
+    output += chunk
+  })
+  child.stderr.on('data', chunk => {
+    output += chunk
+  })
+  const started = () => /listens on (http:\S+?)"/.exec(output)?.[1]
+  await until(() => started() !== undefined && output.includes("model 'tiny' is ready"))
+  const post = async (path: string, body: object) =>
+    (await fetch(`${started()}${path}`, { method: 'POST', body: JSON.stringify(body) })).json()
+  t.match(await post('/api/show', { model: 'tiny' }), { details: { format: 'gguf', family: 'qwen2' } })
+  const messages = [{ role: 'user', content: 'hello' }]
+  const answer = await post('/v1/chat/completions', { model: 'tiny', messages, max_tokens: 3 })
+  t.match(answer, { model: 'tiny', usage: { completion_tokens: Number } })
 })
