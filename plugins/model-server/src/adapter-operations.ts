@@ -2,8 +2,8 @@ import type { LoadedModel, ModelAdapters, NamedAdapter } from '@svc/contracts'
 import { defineOperation, type Handler, isSvcError, t } from '@svc/plugin-sdk'
 import type { AdapterRoots } from './adapter-roots.ts'
 import { errors } from './errors.ts'
-import type { ModelLoader } from './model-loader.ts'
 import type { ServedModel } from './served-model.ts'
+import type { ServedModels } from './served-models.ts'
 
 const {
   MSV_ADAPTER_DIRECTORY,
@@ -11,10 +11,18 @@ const {
   MSV_ADAPTER_INVALID,
   MSV_ADAPTER_UNKNOWN,
   MSV_ADAPTER_UNSUPPORTED,
+  MSV_MEMORY,
   MSV_MODEL_FAILED,
-  MSV_MODEL_LOADING
+  MSV_MODEL_LOADING,
+  MSV_MODEL_UNKNOWN
 } = errors.specs
-const STATE_ERRORS = { MSV_ADAPTER_UNSUPPORTED, MSV_MODEL_FAILED, MSV_MODEL_LOADING }
+const STATE_ERRORS = {
+  MSV_ADAPTER_UNSUPPORTED,
+  MSV_MEMORY,
+  MSV_MODEL_FAILED,
+  MSV_MODEL_LOADING,
+  MSV_MODEL_UNKNOWN
+}
 /** Long, because the engine prepares the base model for the first adapter. */
 const ADD_TIMEOUT_MS = 600_000
 
@@ -22,6 +30,7 @@ const name = t.string({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$',
   description: 'Name of the adapter; clients request MODEL:NAME.'
 })
+const model = t.optional(t.string({ minLength: 1, description: 'Name of the model; default: the first served model.' }))
 const adapter = t.object({
   name,
   model: t.string({ description: 'Name of the model that clients send.' }),
@@ -35,23 +44,24 @@ const columns = ['name', 'model', 'rank', 'alpha', 'bytes', 'directory'] as cons
 
 export const adaptersList = defineOperation({
   id: 'model.adapters.list',
-  summary: 'List the adapters of the served model',
-  input: t.object({}),
+  summary: 'List the adapters of a model',
+  input: t.object({ model }),
   output: t.object({ adapters: t.array(adapter) }),
   errors: STATE_ERRORS,
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/models/adapters' },
     rpc: true,
-    cli: { command: 'model adapters list', view: { rows: 'adapters', columns: [...columns] } }
+    cli: { command: 'model adapters list', args: ['model'], view: { rows: 'adapters', columns: [...columns] } }
   }
 })
 
 export const adaptersAdd = defineOperation({
   id: 'model.adapters.add',
-  summary: 'Add an adapter to the served model without a reload',
+  summary: 'Add an adapter to a model without a reload',
   input: t.object({
     name,
+    model,
     directory: t.string({
       minLength: 1,
       description: 'Run directory or PEFT directory of the adapter, relative to the project.'
@@ -71,7 +81,7 @@ export const adaptersAdd = defineOperation({
 export const adaptersRemove = defineOperation({
   id: 'model.adapters.remove',
   summary: 'Remove an adapter; running requests may finish with it',
-  input: t.object({ name }),
+  input: t.object({ name, model }),
   output: t.object({ name, removed: t.boolean() }),
   errors: { ...STATE_ERRORS, MSV_ADAPTER_UNKNOWN },
   effect: 'write',
@@ -82,9 +92,10 @@ export const adaptersRemove = defineOperation({
   }
 })
 
-export function listAdapters(served: ServedModel, loader: ModelLoader): Handler<typeof adaptersList> {
-  return async (_, call) => {
-    await loader.settled(call.signal)
+export function listAdapters(models: ServedModels): Handler<typeof adaptersList> {
+  return async (input, call) => {
+    const { served, weights } = await models.slot(input.model)
+    await weights.settled(call.signal)
     const [{ adapters }] = served.variants()
     if (adapters === null) throw unsupported(served)
     return { adapters: adapters.map(each => entry(served, each)) }
@@ -93,13 +104,13 @@ export function listAdapters(served: ServedModel, loader: ModelLoader): Handler<
 
 /** `changed` is called after an adapter was added. */
 export function addAdapter(
-  served: ServedModel,
-  loader: ModelLoader,
+  models: ServedModels,
   roots: AdapterRoots,
   changed: () => void
 ): Handler<typeof adaptersAdd> {
   return async (input, call) => {
-    const use = await loader.use(call.signal)
+    const { served, weights } = await models.slot(input.model)
+    const use = await weights.use(call.signal)
     try {
       const adapters = adaptersOf(served, use.model)
       const directory = await roots.resolve(input.directory)
@@ -115,13 +126,10 @@ export function addAdapter(
 }
 
 /** `changed` is called after an adapter was removed. */
-export function removeAdapter(
-  served: ServedModel,
-  loader: ModelLoader,
-  changed: () => void
-): Handler<typeof adaptersRemove> {
+export function removeAdapter(models: ServedModels, changed: () => void): Handler<typeof adaptersRemove> {
   return async (input, call) => {
-    const use = await loader.use(call.signal)
+    const { served, weights } = await models.slot(input.model)
+    const use = await weights.use(call.signal)
     try {
       await adaptersOf(served, use.model).remove(input.name)
       changed()

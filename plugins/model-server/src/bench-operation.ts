@@ -17,12 +17,13 @@ import {
 } from '@svc/plugin-sdk'
 import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
-import type { ModelLoader } from './model-loader.ts'
-import { adapterOf, type ServedModel } from './served-model.ts'
+import { adapterOf } from './served-model.ts'
+import type { ServedModels } from './served-models.ts'
 
 const {
   MSV_BUSY,
   MSV_CONTEXT_EXCEEDED,
+  MSV_MEMORY,
   MSV_MODEL_FAILED,
   MSV_MODEL_LOADING,
   MSV_MODEL_UNKNOWN,
@@ -64,6 +65,7 @@ export const modelBench = defineOperation({
   errors: {
     MSV_BUSY,
     MSV_CONTEXT_EXCEEDED,
+    MSV_MEMORY,
     MSV_MODEL_FAILED,
     MSV_MODEL_LOADING,
     MSV_MODEL_UNKNOWN,
@@ -87,18 +89,16 @@ export const modelBench = defineOperation({
 type Round = Infer<typeof round>
 
 export interface BenchServices {
-  readonly served: ServedModel
-  readonly loader: ModelLoader
-  readonly completions: Completions
+  readonly models: ServedModels
   readonly recorder: Ref<BenchmarkRecorder> | undefined
   readonly admin: KernelAdmin | undefined
 }
 
 export function benchModel(services: BenchServices): Handler<typeof modelBench> {
-  const { served, loader, completions } = services
   return async ({ model: name, rounds: count, prompt_tokens, max_tokens }, call) => {
+    const { served, weights, completions } = await services.models.slot(name)
     served.check(name)
-    const use = await loader.use(call.signal)
+    const use = await weights.use(call.signal)
     try {
       const variant = served.find(name)
       const { model } = served.ready()

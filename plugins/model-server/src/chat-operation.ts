@@ -18,15 +18,15 @@ import {
 } from '@svc/plugin-sdk'
 import type { AnswerEvent } from './answer/answer.ts'
 import { type ChatRequest, startChat } from './chat-answer.ts'
-import type { Completions, FieldConstraint } from './completions.ts'
+import type { FieldConstraint } from './completions.ts'
 import { errors } from './errors.ts'
 import type { Grammars } from './grammars.ts'
-import type { ModelLoader } from './model-loader.ts'
 import { conversationFields } from './openai/chat-body.ts'
 import { readChatRequest } from './openai/chat-request.ts'
 import { type Listening, reaches } from './own-client.ts'
 import { RequestTaps } from './request-taps.ts'
-import { adapterOf, type ServedModel } from './served-model.ts'
+import { adapterOf } from './served-model.ts'
+import type { ServedModels } from './served-models.ts'
 import { type LogprobEntry, logprobEntries } from './token-logprobs.ts'
 import { unsupported } from './unsupported-fields.ts'
 
@@ -34,6 +34,7 @@ const {
   MSV_BUSY,
   MSV_CONSTRAINT_UNSUPPORTED,
   MSV_CONTEXT_EXCEEDED,
+  MSV_MEMORY,
   MSV_MODEL_FAILED,
   MSV_MODEL_LOADING,
   MSV_MODEL_UNKNOWN,
@@ -104,6 +105,7 @@ export const modelChat = defineOperation({
     MSV_BUSY,
     MSV_CONSTRAINT_UNSUPPORTED,
     MSV_CONTEXT_EXCEEDED,
+    MSV_MEMORY,
     MSV_MODEL_FAILED,
     MSV_MODEL_LOADING,
     MSV_MODEL_UNKNOWN,
@@ -145,9 +147,7 @@ type ChatOutput = Infer<typeof modelChat.output>
 type Piece = Infer<typeof piece>
 
 export interface ChatServices {
-  readonly served: ServedModel
-  readonly loader: ModelLoader
-  readonly completions: Completions
+  readonly models: ServedModels
   readonly grammars: Grammars
   readonly hooks: ModelHooks
   readonly client: Ref<InferenceClient> | undefined
@@ -165,17 +165,19 @@ export function chatWithModel(services: ChatServices): Handler<typeof modelChat>
 }
 
 export function listChoices(
-  { served, client, listening }: ChatServices,
+  { models, client, listening }: ChatServices,
   url: () => string | undefined
 ): Handler<typeof modelChoices> {
   return async (_, call) => {
-    const names = served.names().map(model => ({
-      model,
-      server: 'own' as const,
-      api: 'openai' as const,
-      ...defined({ url: url() }),
-      ...served.known?.chatCapabilities
-    }))
+    const names = (await models.slots()).flatMap(({ served }) =>
+      served.names().map(model => ({
+        model,
+        server: 'own' as const,
+        api: 'openai' as const,
+        ...defined({ url: url() }),
+        ...served.known?.chatCapabilities
+      }))
+    )
     const available = client?.available
     if (available === undefined) return { models: names }
     try {
@@ -210,15 +212,16 @@ class AnswerParts {
 }
 
 async function ownAnswer(
-  { served, loader, completions, hooks }: ChatServices,
+  { models, hooks }: ChatServices,
   request: ChatRequest,
   requested: string | undefined,
   signal: AbortSignal,
   emit: (event: Piece) => void
 ): Promise<ChatOutput> {
   const startedAt = performance.now()
+  const { served, weights, completions } = await models.slot(requested)
   served.check(requested)
-  const use = await loader.use(signal)
+  const use = await weights.use(signal)
   try {
     const variant = served.find(requested)
     const options = { ...request.options, ...adapterOf(variant), startedAt }

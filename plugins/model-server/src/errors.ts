@@ -36,6 +36,11 @@ export const errors = errorTable({
   MSV_MODEL_FAILED: { message: 'The model could not be loaded.', status: 503 },
   MSV_OTHER_SERVER: { message: "The project's model server cannot answer the request.", status: 502 },
   MSV_STOPPED: { message: 'The server stopped before the answer was complete.', status: 503 },
+  MSV_MODEL_NAME: { message: 'The name of a model is invalid.', status: 400 },
+  MSV_MODEL_EXISTS: { message: 'A model with that name exists already.', status: 409 },
+  MSV_MODEL_CONFIGURED: { message: 'The settings name the model, so commands cannot change it.', status: 409 },
+  MSV_CATALOGUE: { message: 'The list of models cannot be read or written.', status: 500 },
+  MSV_MEMORY: { message: 'The model does not fit into memory beside the models in use.', status: 503 },
   MSV_RUN_DIRECTORY: { message: 'The run directory cannot be read.', status: 503 },
   MSV_TIMEOUT: { message: 'The answer took longer than the limit.', status: 504 }
 })

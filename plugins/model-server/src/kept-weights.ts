@@ -52,6 +52,7 @@ export class KeptWeights {
   /** Time of the next unload, by `Date.now()`. */
   #until = Number.POSITIVE_INFINITY
   #shut = false
+  #lastUsedAt = 0
 
   /** Adapters that callers had added to the model before it was last unloaded. */
   get droppedAdapters(): readonly NamedAdapter[] {
@@ -62,6 +63,21 @@ export class KeptWeights {
   get expiresAt(): Date | null {
     const until = this.#users > 0 ? Date.now() + this.#keepMs : this.#until
     return until <= MAX_DATE_MS ? new Date(until) : null
+  }
+
+  /** The model, if it is in memory. */
+  get loaded(): Loaded | undefined {
+    return this.#loaded
+  }
+
+  /** True while requests use the model, or wait for its load. */
+  get inUse(): boolean {
+    return this.#users > 0
+  }
+
+  /** Time of the last use, by `performance.now()`. */
+  get lastUsedAt(): number {
+    return this.#lastUsedAt
   }
 
   watch(watcher: WeightsWatcher): () => void {
@@ -84,12 +100,14 @@ export class KeptWeights {
     signal.throwIfAborted()
     clearTimeout(this.#timer)
     this.#users += 1
+    this.#lastUsedAt = performance.now()
     let held = true
     const release = (): void => {
       signal.removeEventListener('abort', release)
       if (!held) return
       held = false
       this.#users -= 1
+      this.#lastUsedAt = performance.now()
       this.#startIdleTime()
     }
     signal.addEventListener('abort', release)
@@ -113,6 +131,14 @@ export class KeptWeights {
     if (this.#users === 0) await this.#loading?.catch(() => undefined)
     this.#startIdleTime()
     await this.#closing
+  }
+
+  /** Drops the model if it is loaded and not in use. Resolves when its memory is free; also if the close fails. */
+  async evict(): Promise<void> {
+    if (this.#users > 0 || this.#loaded === undefined || this.#shut) return
+    clearTimeout(this.#timer)
+    this.#drop(this.#loaded)
+    await this.#closing.catch(() => undefined)
   }
 
   /** Closes the model, even while it is in use, and refuses later uses. */

@@ -1,10 +1,10 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { errors } from './errors.ts'
-import type { ModelLoader } from './model-loader.ts'
 import type { ServedModel } from './served-model.ts'
+import type { ServedModels } from './served-models.ts'
 
-const { MSV_MODEL_FAILED, MSV_MODEL_UNKNOWN } = errors.specs
-const model = t.optional(t.string({ minLength: 1, description: 'Name of the model; default: the served model.' }))
+const { MSV_MEMORY, MSV_MODEL_FAILED, MSV_MODEL_UNKNOWN } = errors.specs
+const model = t.optional(t.string({ minLength: 1, description: 'Name of the model; default: the first served model.' }))
 const output = t.object({
   name: t.string(),
   status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed']),
@@ -14,10 +14,10 @@ const LOAD_TIMEOUT_MS = 600_000
 
 export const modelLoad = defineOperation({
   id: 'model.load',
-  summary: 'Load the served model into memory',
+  summary: 'Load a model into memory',
   input: t.object({ model }),
   output,
-  errors: { MSV_MODEL_FAILED, MSV_MODEL_UNKNOWN },
+  errors: { MSV_MEMORY, MSV_MODEL_FAILED, MSV_MODEL_UNKNOWN },
   effect: 'write',
   idempotent: true,
   timeoutMs: LOAD_TIMEOUT_MS,
@@ -30,7 +30,7 @@ export const modelLoad = defineOperation({
 
 export const modelUnload = defineOperation({
   id: 'model.unload',
-  summary: 'Unload the served model after its running requests',
+  summary: 'Unload a model after its running requests',
   description: 'The next request loads the model again.',
   input: t.object({ model }),
   output,
@@ -44,19 +44,21 @@ export const modelUnload = defineOperation({
   }
 })
 
-export function loadModel(served: ServedModel, loader: ModelLoader): Handler<typeof modelLoad> {
+export function loadModel(models: ServedModels): Handler<typeof modelLoad> {
   return async ({ model: requested }, call) => {
+    const { served, weights } = await models.slot(requested)
     served.check(requested)
-    const use = await loader.use(call.signal)
+    const use = await weights.use(call.signal)
     use.release()
     return stateOf(served)
   }
 }
 
-export function unloadModel(served: ServedModel, loader: ModelLoader): Handler<typeof modelUnload> {
+export function unloadModel(models: ServedModels): Handler<typeof modelUnload> {
   return async ({ model: requested }) => {
+    const { served, weights } = await models.slot(requested)
     served.check(requested)
-    await loader.unload()
+    await weights.unload()
     return stateOf(served)
   }
 }

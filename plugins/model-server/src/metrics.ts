@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { GenerateUsage, LoadedModel } from '@svc/contracts'
-import type { Counter, Histogram } from 'prom-client'
+import type { Counter, Gauge, Histogram } from 'prom-client'
 
 /** Measurements of one completion. */
 export interface CompletionRecord {
@@ -35,6 +35,12 @@ function prometheus(): typeof import('prom-client') {
   return (loaded ??= createRequire(import.meta.url)('prom-client') as typeof import('prom-client'))
 }
 
+/** Loaded model, with its name in labels. */
+export interface NamedModel {
+  readonly name: string
+  readonly model: LoadedModel
+}
+
 /** {@link PrometheusMetrics}, created at the first completion or scrape. */
 export class LazyMetrics implements Metrics {
   #opened: PrometheusMetrics | undefined
@@ -43,8 +49,8 @@ export class LazyMetrics implements Metrics {
     return this.#metrics().begin(model, adapter)
   }
 
-  render(name: string, model: LoadedModel | undefined): Promise<string> {
-    return this.#metrics().render(name, model)
+  render(models: readonly NamedModel[]): Promise<string> {
+    return this.#metrics().render(models)
   }
 
   #metrics(): PrometheusMetrics {
@@ -110,10 +116,10 @@ class PrometheusMetrics implements Metrics {
     }
   }
 
-  /** Returns the metrics in Prometheus text format, including the engine's if the model is loaded. */
-  async render(name: string, model: LoadedModel | undefined): Promise<string> {
+  /** Returns the metrics in Prometheus text format, including the engine's of the loaded models. */
+  async render(models: readonly NamedModel[]): Promise<string> {
     const measured = await this.#registry.metrics()
-    return model === undefined ? measured : `${measured}\n${await stateOf(name, model)}`
+    return models.length === 0 ? measured : `${measured}\n${await stateOf(models)}`
   }
 
   #histogram(name: string, help: string, buckets: number[]): Histogram<(typeof LABELS)[number]> {
@@ -128,39 +134,50 @@ class PrometheusMetrics implements Metrics {
 }
 
 /** Returns the engine's own metrics. Loading the model resets them. */
-function stateOf(name: string, model: LoadedModel): Promise<string> {
+function stateOf(models: readonly NamedModel[]): Promise<string> {
   const { Counter, Gauge, Registry } = prometheus()
   const registry = new Registry()
-  const add = (Kind: typeof Counter | typeof Gauge, key: string, help: string, value: number): void => {
-    const metric = new Kind({ name: `svc_model_${key}`, help, labelNames: ['model'], registers: [registry] })
-    metric.inc({ model: name }, value)
+  const metrics = new Map<string, Counter | Gauge>()
+  for (const { name, model } of models) {
+    addState(model, (kind, key, help, value) => {
+      const Kind = kind === 'counter' ? Counter : Gauge
+      const metric =
+        metrics.get(key) ?? new Kind({ name: `svc_model_${key}`, help, labelNames: ['model'], registers: [registry] })
+      metrics.set(key, metric)
+      metric.inc({ model: name }, value)
+    })
   }
+  return registry.metrics()
+}
+
+type AddMetric = (kind: 'counter' | 'gauge', key: string, help: string, value: number) => void
+
+function addState(model: LoadedModel, add: AddMetric): void {
   const { slots, active, waiting } = model.capacity()
   const statistics = model.statistics()
   const { decodeRuns, decodedSequences } = statistics
-  add(Gauge, 'slots', 'Answers that can be generated concurrently.', slots)
-  add(Gauge, 'running', 'Answers that are being generated.', active)
-  add(Gauge, 'waiting', 'Requests that wait for a slot.', waiting)
-  add(Gauge, 'active_sequences', 'Same as svc_model_running.', active)
-  add(Gauge, 'queue_length', 'Same as svc_model_waiting.', waiting)
-  add(Gauge, 'cache_positions', 'Cache positions of all slots.', statistics.cachePositions)
-  add(Gauge, 'cache_positions_used', 'Cache positions that hold a token.', statistics.cachePositionsUsed)
-  add(Gauge, 'weight_bytes', 'Memory of the weights.', statistics.weightBytes)
-  add(Gauge, 'cache_bytes', 'Memory of the caches.', statistics.cacheBytes)
+  add('gauge', 'slots', 'Answers that can be generated concurrently.', slots)
+  add('gauge', 'running', 'Answers that are being generated.', active)
+  add('gauge', 'waiting', 'Requests that wait for a slot.', waiting)
+  add('gauge', 'active_sequences', 'Same as svc_model_running.', active)
+  add('gauge', 'queue_length', 'Same as svc_model_waiting.', waiting)
+  add('gauge', 'cache_positions', 'Cache positions of all slots.', statistics.cachePositions)
+  add('gauge', 'cache_positions_used', 'Cache positions that hold a token.', statistics.cachePositionsUsed)
+  add('gauge', 'weight_bytes', 'Memory of the weights.', statistics.weightBytes)
+  add('gauge', 'cache_bytes', 'Memory of the caches.', statistics.cacheBytes)
   add(
-    Gauge,
+    'gauge',
     'batch_size',
     'Mean number of sequences in a decoder run.',
     decodeRuns === 0 ? 0 : decodedSequences / decodeRuns
   )
-  add(Counter, 'decode_runs_total', 'Runs of the decoder for completions.', decodeRuns)
-  add(Counter, 'decoded_sequences_total', 'Sequences in these runs, summed over the runs.', decodedSequences)
+  add('counter', 'decode_runs_total', 'Runs of the decoder for completions.', decodeRuns)
+  add('counter', 'decoded_sequences_total', 'Sequences in these runs, summed over the runs.', decodedSequences)
   add(
-    Counter,
+    'counter',
     'drafted_tokens_total',
     'Tokens that speculation drafted from the text so far.',
     statistics.draftedTokens
   )
-  add(Counter, 'accepted_tokens_total', 'Drafted tokens that were accepted.', statistics.acceptedTokens)
-  return registry.metrics()
+  add('counter', 'accepted_tokens_total', 'Drafted tokens that were accepted.', statistics.acceptedTokens)
 }

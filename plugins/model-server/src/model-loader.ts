@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { InferenceEngine, LoadedModel, NamedAdapter } from '@svc/contracts'
-import { defined, type PluginContext } from '@svc/plugin-sdk'
+import { defined, isSvcError, type PluginContext, raceAbort } from '@svc/plugin-sdk'
+import { readModelFiles } from './catalogue/model-files.ts'
 import { ConfiguredAdapters } from './configured-adapters.ts'
 import { durationMs } from './duration.ts'
 import { errors } from './errors.ts'
 import { KeptWeights, type Loaded, type ModelUse, type WeightsWatcher } from './kept-weights.ts'
+import { type MemoryBudget, memoryOf } from './memory-budget.ts'
 import { runDirectoryState } from './run-directory.ts'
 import { type KnownModel, remembered, type ServedModel } from './served-model.ts'
 import type { Settings } from './settings.ts'
@@ -20,8 +22,18 @@ const BOOT_WAIT_MS = 1_000
 /** Time that a generation waits for the model on a reload. Long, because the older instance still serves. */
 const RELOAD_WAIT_MS = 60_000
 
+export interface LoaderOptions {
+  /** True if an older instance serves until this one is ready. */
+  readonly replaces?: boolean
+  /** True for a model that the first request for it loads, and that is loaded again after a failure. */
+  readonly onDemand?: boolean
+  /** Folders of the adapters that belong to the model, by name. */
+  readonly adapters: Readonly<Record<string, string>>
+  readonly budget: MemoryBudget
+}
+
 /**
- * Loads the served model on first use: when routes are about to serve, or by a call. Processes that do neither never
+ * Loads a served model on first use: when routes are about to serve, or by a call. Processes that do neither never
  * load weights. The next use of an unloaded model loads it again.
  */
 export class ModelLoader implements ServedWeights {
@@ -29,21 +41,29 @@ export class ModelLoader implements ServedWeights {
   readonly #engine: InferenceEngine
   readonly #served: ServedModel
   readonly #replaces: boolean
+  readonly #onDemand: boolean
   readonly #adapters: ConfiguredAdapters
+  readonly #budget: MemoryBudget
+  #keeping: Promise<KeptWeights> | undefined
+  #forget: () => unknown = () => undefined
+  /** Memory that the model needed after its last load, in bytes. */
+  #needed: number | undefined
   #weights: KeptWeights | undefined
   #loading: Promise<void> | undefined
   #serving: Promise<void> | undefined
   /** True if the settings of this instance apply. False during a reload, which may still be rejected. */
   #inCharge: boolean
 
-  /** `replaces`: whether an older instance serves until this one is ready. */
-  constructor(ctx: LoaderContext, engine: InferenceEngine, served: ServedModel, replaces: boolean) {
+  constructor(ctx: LoaderContext, engine: InferenceEngine, served: ServedModel, options: LoaderOptions) {
+    const { replaces = false, onDemand = false, adapters, budget } = options
     this.#ctx = ctx
     this.#engine = engine
     this.#served = served
     this.#replaces = replaces
+    this.#onDemand = onDemand
     this.#inCharge = !replaces
-    this.#adapters = new ConfiguredAdapters(ctx.config.adapters, ctx.projectRoot)
+    this.#adapters = new ConfiguredAdapters(adapters, ctx.projectRoot)
+    this.#budget = budget
   }
 
   /** Starts the first load, once. */
@@ -97,12 +117,17 @@ export class ModelLoader implements ServedWeights {
    * Starts the first load if necessary. Resolves when it has ended or failed; rejects with the reason of the signal.
    */
   async settled(signal: AbortSignal): Promise<void> {
+    if (this.#onDemand) {
+      if (this.#served.known === undefined) (await this.#useOnDemand(signal)).release()
+      return
+    }
     this.begin()
     if (!(await first(this.#loading, signal))) throw signal.reason
   }
 
   /** Uses the model, after its first load. Throws `MSV_MODEL_FAILED`, or the reason of the signal. */
   async use(signal: AbortSignal, keepMs?: number): Promise<ModelUse> {
+    if (this.#onDemand) return this.#useOnDemand(signal, keepMs)
     if (this.#served.state.status !== 'ready') await this.settled(signal)
     const weights = this.#weights
     // The first load failed. A retry needs other settings or files, and so a reload.
@@ -111,12 +136,18 @@ export class ModelLoader implements ServedWeights {
       return await weights.use(() => this.#open(weights), signal, keepMs)
     } catch (error) {
       signal.throwIfAborted()
-      throw this.#served.failure(error)
+      throw isSvcError(error, 'MSV_MEMORY') ? error : this.#served.failure(error)
     }
   }
 
   async unload(): Promise<void> {
     await this.#weights?.unload()
+  }
+
+  /** Unloads the model after its running requests, and no longer reports its state. */
+  async retire(): Promise<void> {
+    await this.#weights?.unload()
+    this.#forget()
   }
 
   get expiresAt(): Date | null {
@@ -126,6 +157,26 @@ export class ModelLoader implements ServedWeights {
   /** Applies a changed setting `keep_alive`. */
   stayAsConfigured(): void {
     if (this.#inCharge) this.#weights?.setDefaultKeepAlive(durationMs(this.#ctx.config.keep_alive) as number)
+  }
+
+  /** Loads a model that is loaded on demand. Each call after a failure tries again. */
+  async #useOnDemand(signal: AbortSignal, keepMs?: number): Promise<ModelUse> {
+    signal.throwIfAborted()
+    try {
+      this.#keeping ??= this.#keep()
+      const weights = await raceAbort(signal, this.#keeping)
+      const use = await weights.use(() => this.#open(weights), signal, keepMs)
+      // Another name of the same files has loaded the model.
+      if (this.#served.state.status !== 'ready') this.#served.state = { status: 'ready', ...loadedOf(use) }
+      return use
+    } catch (error) {
+      signal.throwIfAborted()
+      if (this.#weights === undefined) {
+        this.#keeping = undefined
+        this.#fail(error)
+      }
+      throw isSvcError(error, 'MSV_MEMORY') ? error : this.#served.failure(error)
+    }
   }
 
   async #waitToServe(loading: Promise<void>): Promise<void> {
@@ -190,7 +241,8 @@ export class ModelLoader implements ServedWeights {
       () => new KeptWeights(),
       kept => kept.close()
     )
-    this.#ctx.effect('watch the weights', weights.watch(this.#watcher()))
+    this.#ctx.effect('memory of the weights', this.#budget.add(weights, this.#served.name))
+    this.#forget = this.#ctx.effect('watch the weights', weights.watch(this.#watcher()))
     this.#weights = weights
     this.stayAsConfigured()
     return weights
@@ -220,10 +272,12 @@ export class ModelLoader implements ServedWeights {
     const { device, quantization, slots = 'auto', context } = config
     const engine = this.#engine
     const startedAt = performance.now()
+    let release = (): void => undefined
     try {
       log.info(`loading model '${name}' from ${directory}`, { engine: engine.name, device })
       this.#progress(0, 'reading the run directory')
-      const { modifiedAt } = await runDirectoryState(directory)
+      const { modifiedAt, sizeBytes } = await readModelFiles(directory)
+      release = await this.#budget.makeRoom(weights, this.#needed ?? sizeBytes)
       const model = await engine.load({
         runDirectory: directory,
         slots,
@@ -231,6 +285,7 @@ export class ModelLoader implements ServedWeights {
         ...defined({ quantization, maxContext: context }),
         onProgress: this.#progressReporter()
       })
+      this.#needed = memoryOf(model)
       try {
         this.#progress(1, 'adding the adapters')
         await this.#adapters.add(model, weights.configured)
@@ -244,7 +299,9 @@ export class ModelLoader implements ServedWeights {
       log.info(`model '${name}' is ready: ${parameters} parameters on ${used}, loaded in ${seconds} s`)
       return { model, modifiedAt }
     } catch (cause) {
-      this.#fail(cause)
+      release()
+      if (isSvcError(cause, 'MSV_MEMORY')) this.#served.state = withoutWeights(this.#served)
+      else this.#fail(cause)
       throw cause
     }
   }
@@ -286,6 +343,15 @@ export class ModelLoader implements ServedWeights {
       this.#ctx.log.info(`model '${served.name}': ${step}`, { percent: Math.floor(fraction * 100) })
     }
   }
+}
+
+function loadedOf({ model, modifiedAt }: Loaded): Loaded {
+  return { model, modifiedAt }
+}
+
+/** Returns the state of a model that could not be loaded yet. */
+function withoutWeights({ known }: ServedModel): ServedModel['state'] {
+  return known === undefined ? { status: 'idle' } : { status: 'unloaded', known }
 }
 
 function alreadyKnown({ known }: ServedModel): { readonly known?: KnownModel } {

@@ -1,12 +1,11 @@
 import type { ModelHooks } from '@svc/contracts'
-import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { defined, defineOperation, type Handler, type Infer, t } from '@svc/plugin-sdk'
 import { type ChatRequest, startChat } from './chat-answer.ts'
-import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
 import type { Grammars } from './grammars.ts'
-import type { ModelLoader } from './model-loader.ts'
 import { RequestTaps } from './request-taps.ts'
 import { adapterOf, type ServedModel } from './served-model.ts'
+import type { ServedModels } from './served-models.ts'
 import { MODELS_TOPIC } from './statistics-operation.ts'
 
 const modelSummary = t.object({
@@ -61,6 +60,7 @@ const {
   MSV_BUSY,
   MSV_CONSTRAINT_UNSUPPORTED,
   MSV_CONTEXT_EXCEEDED,
+  MSV_MEMORY,
   MSV_MODEL_FAILED,
   MSV_MODEL_LOADING,
   MSV_MODEL_UNKNOWN,
@@ -72,6 +72,7 @@ const GENERATE_ERRORS = {
   MSV_BUSY,
   MSV_CONSTRAINT_UNSUPPORTED,
   MSV_CONTEXT_EXCEEDED,
+  MSV_MEMORY,
   MSV_MODEL_FAILED,
   MSV_MODEL_LOADING,
   MSV_MODEL_UNKNOWN,
@@ -132,36 +133,37 @@ export const modelGenerate = defineOperation({
   }
 })
 
-export function listModels(served: ServedModel, address: ModelAddress): Handler<typeof modelList> {
-  return () => {
-    const { state, known, name, directory } = served
-    const summary = {
-      name,
-      status: state.status,
-      detail: served.describe(),
-      directory,
-      ...defined({ url: address.url() }),
-      key_required: address.keyRequired
-    }
-    if (known === undefined) return { models: [summary] }
-    const { device, family, parameters, precision, contextLength, adapter, digest } = known.info
-    const details = { device, family, parameters, precision, context: contextLength, adapter: adapter !== null, digest }
-    const [, ...adapters] = served.names()
-    return { models: [{ ...summary, ...details, ...known.chatCapabilities, adapters }] }
+export function listModels(models: ServedModels, address: ModelAddress): Handler<typeof modelList> {
+  return async () => ({ models: (await models.slots()).map(({ served }) => summaryOf(served, address)) })
+}
+
+function summaryOf(served: ServedModel, address: ModelAddress): Infer<typeof modelSummary> {
+  const { state, known, name, directory } = served
+  const summary = {
+    name,
+    status: state.status,
+    detail: served.describe(),
+    directory,
+    ...defined({ url: address.url() }),
+    key_required: address.keyRequired
   }
+  if (known === undefined) return summary
+  const { device, family, parameters, precision, contextLength, adapter, digest } = known.info
+  const details = { device, family, parameters, precision, context: contextLength, adapter: adapter !== null, digest }
+  const [, ...adapters] = served.names()
+  return { ...summary, ...details, ...known.chatCapabilities, adapters }
 }
 
 export function generateText(
-  served: ServedModel,
-  loader: ModelLoader,
-  completions: Completions,
+  models: ServedModels,
   grammars: Grammars,
   hooks: ModelHooks
 ): Handler<typeof modelGenerate> {
   return async (input, call) => {
+    const { served, weights, completions } = await models.slot(input.model)
     served.check(input.model)
     const constraint = grammars.byDefault()
-    const use = await loader.use(call.signal)
+    const use = await weights.use(call.signal)
     try {
       const variant = served.find(input.model)
       const system = input.system === undefined ? [] : [{ role: 'system', content: input.system } as const]

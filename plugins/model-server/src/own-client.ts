@@ -1,6 +1,6 @@
 import { type InferenceClient, isLoopback } from '@svc/contracts'
 import { type Health, isSvcError, type Logger, type Ref } from '@svc/plugin-sdk'
-import { quoted, type ServedModel } from './served-model.ts'
+import { quoted } from './served-model.ts'
 import { shownName } from './shown-name.ts'
 
 export interface Listening {
@@ -8,16 +8,22 @@ export interface Listening {
   readonly port: number
 }
 
+/** Names of the models of this server. */
+interface ModelNames {
+  has(name: string): boolean
+  names(): readonly string[]
+}
+
 const WILDCARDS: readonly string[] = ['0.0.0.0', '::']
 
 /** Checks whether the inference client of this process requests a model that this server does not have. */
 export class OwnClient {
   readonly #client: Ref<InferenceClient> | undefined
-  readonly #served: ServedModel
+  readonly #served: ModelNames
   readonly #listening: Listening
   #reported: string | null = null
 
-  constructor(client: Ref<InferenceClient> | undefined, served: ServedModel, listening: Listening) {
+  constructor(client: Ref<InferenceClient> | undefined, served: ModelNames, listening: Listening) {
     this.#client = client
     this.#served = served
     this.#listening = listening

@@ -39,6 +39,8 @@ import {
 import { AdapterRoots } from './adapter-roots.ts'
 import { AddressFile } from './address-file.ts'
 import { benchModel, modelBench } from './bench-operation.ts'
+import { Catalogue, type CatalogueEntry } from './catalogue/catalogue.ts'
+import { catalogueOperations, implementCatalogue } from './catalogue/operations.ts'
 import { chatWithModel, listChoices, modelChat, modelChoices } from './chat-operation.ts'
 import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
@@ -46,9 +48,10 @@ import { contributeConsole } from './console.ts'
 import { configuredEmbedders } from './embeddings/configured.ts'
 import { Grammars } from './grammars.ts'
 import { loadModel, modelLoad, modelUnload, unloadModel } from './load-operations.ts'
+import { defaultMemoryLimit, MemoryBudget } from './memory-budget.ts'
 import { LazyMetrics } from './metrics.ts'
 import { ModelActivity } from './model-activity.ts'
-import { ModelLoader } from './model-loader.ts'
+import { type LoaderOptions, ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
 import { type Listening, OwnClient } from './own-client.ts'
 import { RequestTaps } from './request-taps.ts'
@@ -56,6 +59,7 @@ import { configuredResponses } from './responses/configured.ts'
 import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
 import { runServeCommand, serveCommand } from './serve-command.ts'
 import { ServedModel } from './served-model.ts'
+import { type ModelSlot, ServedModels } from './served-models.ts'
 import { settings } from './settings.ts'
 import { MODELS_TOPIC, modelStats, STATISTICS_TOPIC, showStatistics } from './statistics-operation.ts'
 import { UnknownModels } from './unknown-models.ts'
@@ -100,7 +104,8 @@ export default definePlugin({
     modelChoices,
     adaptersList,
     adaptersAdd,
-    adaptersRemove
+    adaptersRemove,
+    ...catalogueOperations
   ],
   commands: [serveCommand],
   async activate(ctx, { engine, client, embeddings, http, kernel, admin, spans, recorder, database }) {
@@ -108,7 +113,6 @@ export default definePlugin({
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const modelsChanged = () => ctx.changed(MODELS_TOPIC)
     const name = model_name ?? (basename(directory).replace(GGUF_ENDING, '') || 'vox-schola-local')
-    const served = new ServedModel(name, directory, modelsChanged)
     const metrics = await ctx.keep(
       'metrics 1',
       () => new LazyMetrics(),
@@ -120,19 +124,40 @@ export default definePlugin({
       temperature: ctx.config.temperature,
       timeoutMs: ctx.config.request_timeout_seconds * 1000
     })
-    const activity = await ctx.keep(
-      `activity 1 ${name}`,
-      () => new ModelActivity(),
-      () => undefined
-    )
-    const capacity = () => (served.state.status === 'ready' ? served.state.model.capacity() : undefined)
-    const feed = new ActivityFeed(activity, capacity, () => ctx.changed(STATISTICS_TOPIC))
-    ctx.effect('activity feed', () => feed.stop())
-    const completions = new Completions(served, limits, both(metrics, feed), () => spans?.available)
+    const stateFolder = kernel === undefined ? await ctx.dataDirectory() : join(kernel.stateRoot, 'plugins', ctx.name)
+    const catalogue = new Catalogue(join(stateFolder, 'models.json'), ctx.config.models, ctx.projectRoot, modelsChanged)
+    const budget = new MemoryBudget(() => ctx.config.memory_limit_bytes ?? defaultMemoryLimit())
+    const open = async (
+      entry: Pick<CatalogueEntry, 'name' | 'path'> & Pick<ModelSlot, 'source'>,
+      loading: Pick<LoaderOptions, 'replaces' | 'onDemand'>
+    ): Promise<ModelSlot> => {
+      const served = new ServedModel(entry.name, entry.path, modelsChanged)
+      const activity = await ctx.keep(
+        `activity 1 ${entry.name}`,
+        () => new ModelActivity(),
+        () => undefined
+      )
+      const capacity = () => (served.state.status === 'ready' ? served.state.model.capacity() : undefined)
+      const feed = new ActivityFeed(activity, capacity, () => ctx.changed(STATISTICS_TOPIC))
+      const stopFeed = ctx.effect(`activity feed of ${entry.name}`, () => feed.stop())
+      const completions = new Completions(served, limits, both(metrics, feed), () => spans?.available)
+      const stopCompletions = ctx.effect(`running completions of ${entry.name}`, () => completions.stop())
+      // A model under two names shares its weights, and so its adapters.
+      const adapters = entry.path === directory ? ctx.config.adapters : {}
+      const weights = new ModelLoader(ctx, engine, served, { ...loading, adapters, budget })
+      const retire = async () => {
+        await weights.retire()
+        await stopFeed()
+        await stopCompletions()
+      }
+      return { served, weights, completions, activity, source: entry.source, retire }
+    }
+    const primary = await open({ name, path: directory, source: 'primary' }, { replaces: await hasPredecessor(ctx) })
+    const { served, weights: loader } = primary
     const responses = await configuredResponses(ctx, database)
-    const embedders = configuredEmbedders(ctx, embeddings, each => served.has(each))
+    const models = new ServedModels(primary, catalogue, entry => open(entry, { onDemand: true }), ctx.log)
+    const embedders = configuredEmbedders(ctx, embeddings, asked => models.has(asked))
     const grammars = new Grammars(() => ctx.config.grammar)
-    const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
     const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)
     const listening: Listening = {
       host,
@@ -141,12 +166,11 @@ export default definePlugin({
         return port === 0 ? (address()?.port ?? 0) : port
       }
     }
-    const ownClient = new OwnClient(client, served, listening)
+    const ownClient = new OwnClient(client, models, listening)
     const pass = new ClientPass(listening)
     const hooks = modelHooks(ctx)
     ctx.provide(ownModelServer, pass)
-    ctx.onConfig(() => loader.stayAsConfigured())
-    ctx.effect('running completions', () => completions.stop())
+    ctx.onConfig(() => models.forEach(({ weights }) => weights.stayAsConfigured()))
 
     if (api_key === undefined && !isLoopback(host)) {
       ctx.log.warn(
@@ -168,9 +192,7 @@ export default definePlugin({
       register: app => {
         loader.begin()
         return modelServerRoutes(app as FastifyInstance, {
-          served,
-          weights: loader,
-          completions,
+          models,
           grammars,
           responses,
           ...embedders,
@@ -195,7 +217,7 @@ export default definePlugin({
     if (kernel !== undefined) await publishAddress(ctx, kernel, () => address()?.url)
     ctx.onServe('model', serve, { prepare: () => loader.beforeServing() })
     ctx.contribute(metricsText, {
-      render: () => metrics.render(served.name, served.state.status === 'ready' ? served.state.model : undefined)
+      render: () => metrics.render(models.loaded())
     })
     ctx.contribute(readiness, {
       name: 'model-server',
@@ -207,22 +229,23 @@ export default definePlugin({
     })
     ctx.health('client of this process', () => ownClient.health())
     ctx.health('model', () => ({ status: HEALTH[served.state.status], detail: served.describe() }))
-    ctx.implement(modelList, listModels(served, { url: () => address()?.url, keyRequired: api_key !== undefined }))
-    ctx.implement(modelStats, showStatistics(served, loader, activity))
-    ctx.implement(modelGenerate, generateText(served, loader, completions, grammars, hooks))
-    ctx.implement(modelBench, benchModel({ served, loader, completions, recorder, admin }))
-    ctx.implement(modelLoad, loadModel(served, loader))
-    ctx.implement(modelUnload, unloadModel(served, loader))
-    const chat = { served, loader, completions, grammars, hooks, client, listening }
+    ctx.implement(modelList, listModels(models, { url: () => address()?.url, keyRequired: api_key !== undefined }))
+    ctx.implement(modelStats, showStatistics(models))
+    ctx.implement(modelGenerate, generateText(models, grammars, hooks))
+    ctx.implement(modelBench, benchModel({ models, recorder, admin }))
+    ctx.implement(modelLoad, loadModel(models))
+    ctx.implement(modelUnload, unloadModel(models))
+    const chat = { models, grammars, hooks, client, listening }
     ctx.implement(modelChat, chatWithModel(chat))
     ctx.implement(
       modelChoices,
       listChoices(chat, () => address()?.url)
     )
-    ctx.implement(adaptersList, listAdapters(served, loader))
+    ctx.implement(adaptersList, listAdapters(models))
     const roots = new AdapterRoots(ctx.projectRoot, ctx.config.adapter_roots)
-    ctx.implement(adaptersAdd, addAdapter(served, loader, roots, modelsChanged))
-    ctx.implement(adaptersRemove, removeAdapter(served, loader, modelsChanged))
+    ctx.implement(adaptersAdd, addAdapter(models, roots, modelsChanged))
+    ctx.implement(adaptersRemove, removeAdapter(models, modelsChanged))
+    implementCatalogue(ctx, { models, catalogue, projectRoot: ctx.projectRoot })
     contributeConsole(ctx)
     ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
   }

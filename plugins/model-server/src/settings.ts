@@ -28,6 +28,19 @@ export const settings = t.object({
         'Folder of the reranker, relative to the project; default: none, and requests to rank documents get 501. Clients send the last part as its name.'
     })
   ),
+  models: t.record(t.string({ minLength: 1 }), {
+    default: {},
+    description:
+      'Further models by name: run directory or GGUF file, relative to the project. The first request for one loads it.'
+  }),
+  memory_limit_bytes: t.optional(
+    t.integer({
+      minimum: 1,
+      'x-reload': 'live',
+      description:
+        'Memory that all loaded models may use; idle ones are unloaded for others. Default: 80 % of the memory of the machine.'
+    })
+  ),
   adapters: t.record(t.string({ minLength: 1 }), {
     default: {},
     description:
@@ -84,7 +97,7 @@ export const settings = t.object({
     pattern: DURATION,
     'x-reload': 'live',
     description:
-      'Time that the model stays loaded after its last request, such as 5m, or a number of seconds. 0 unloads it immediately, a negative value never. Requests of the Ollama API may override it.'
+      'Time that a model stays loaded after its last request, such as 5m, or a number of seconds. 0 unloads it immediately, a negative value never. Requests of the Ollama API may override it.'
   }),
   max_tokens: t.integer({
     default: 512,

@@ -1,8 +1,8 @@
 import type { LoadedModel } from '@svc/contracts'
-import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { defined, defineOperation, type Handler, type Infer, t } from '@svc/plugin-sdk'
 import type { ModelActivity } from './model-activity.ts'
 import type { ServedModel } from './served-model.ts'
-import type { ServedWeights } from './wire-services.ts'
+import type { ModelSlot, ServedModels } from './served-models.ts'
 
 /** Topic of the statistics. */
 export const STATISTICS_TOPIC = 'model-server.stats'
@@ -104,50 +104,47 @@ export const modelStats = defineOperation({
   }
 })
 
-export function showStatistics(
-  served: ServedModel,
-  weights: Pick<ServedWeights, 'expiresAt'>,
-  activity: ModelActivity
-): Handler<typeof modelStats> {
-  return ({ model: requested }) => {
-    if (requested !== undefined && !served.has(requested)) return { models: [] }
-    const { state, known, name } = served
-    const model = state.status === 'ready' ? state.model : undefined
-    const engine = model?.statistics()
-    const capacity = model?.capacity()
-    const { firstToken, queue, prefill, decode } = activity.durations()
-    const rates = activity.rates()
-    const expiresAt = model === undefined ? null : weights.expiresAt
-    return {
-      models: [
-        {
-          name,
-          status: state.status,
-          detail: served.describe(),
-          ...defined({ device: known?.info.device, precision: known?.info.precision }),
-          memory_bytes: (engine?.weightBytes ?? 0) + (engine?.cacheBytes ?? 0),
-          weight_bytes: engine?.weightBytes ?? 0,
-          cache_bytes: engine?.cacheBytes ?? 0,
-          expires_at: expiresAt?.toISOString() ?? null,
-          slots: capacity?.slots ?? 0,
-          running: capacity?.active ?? 0,
-          queue: capacity?.waiting ?? 0,
-          ...totalsOf(activity),
-          tokens_per_second: rounded(rates.tokens),
-          prompt_tokens_per_second: rounded(rates.promptTokens),
-          ...defined({ first_token_ms: firstToken, queue_ms: queue, prefill_ms: prefill, decode_ms: decode }),
-          ...(engine === undefined ? {} : engineFields(engine)),
-          adapters: adaptersOf(served, activity),
-          history: activity.history().map(each => ({
-            at: each.at,
-            tokens_per_second: each.tokens,
-            prompt_tokens_per_second: each.promptTokens,
-            running: each.running,
-            queue: each.queue
-          }))
-        }
-      ]
-    }
+export function showStatistics(models: ServedModels): Handler<typeof modelStats> {
+  return async ({ model: requested }) => {
+    const slots = await models.slots()
+    const named = requested === undefined ? slots : slots.filter(({ served }) => served.has(requested))
+    return { models: named.map(statisticsOf) }
+  }
+}
+
+function statisticsOf({ served, weights, activity }: ModelSlot): Infer<typeof modelStatistics> {
+  const { state, known, name } = served
+  const model = state.status === 'ready' ? state.model : undefined
+  const engine = model?.statistics()
+  const capacity = model?.capacity()
+  const { firstToken, queue, prefill, decode } = activity.durations()
+  const rates = activity.rates()
+  const expiresAt = model === undefined ? null : weights.expiresAt
+  return {
+    name,
+    status: state.status,
+    detail: served.describe(),
+    ...defined({ device: known?.info.device, precision: known?.info.precision }),
+    memory_bytes: (engine?.weightBytes ?? 0) + (engine?.cacheBytes ?? 0),
+    weight_bytes: engine?.weightBytes ?? 0,
+    cache_bytes: engine?.cacheBytes ?? 0,
+    expires_at: expiresAt?.toISOString() ?? null,
+    slots: capacity?.slots ?? 0,
+    running: capacity?.active ?? 0,
+    queue: capacity?.waiting ?? 0,
+    ...totalsOf(activity),
+    tokens_per_second: rounded(rates.tokens),
+    prompt_tokens_per_second: rounded(rates.promptTokens),
+    ...defined({ first_token_ms: firstToken, queue_ms: queue, prefill_ms: prefill, decode_ms: decode }),
+    ...(engine === undefined ? {} : engineFields(engine)),
+    adapters: adaptersOf(served, activity),
+    history: activity.history().map(each => ({
+      at: each.at,
+      tokens_per_second: each.tokens,
+      prompt_tokens_per_second: each.promptTokens,
+      running: each.running,
+      queue: each.queue
+    }))
   }
 }
 

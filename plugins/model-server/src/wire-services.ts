@@ -22,11 +22,36 @@ export interface ServedWeights {
   readonly expiresAt: Date | null
 }
 
-/** Services that the routes of every API use. */
-export interface WireServices {
+/** A model, with what is needed to answer a request with it. */
+export interface ModelChoice {
   readonly served: ServedModel
   readonly weights: ServedWeights
   readonly completions: Completions
+}
+
+export interface ChosenModel extends ModelChoice {
+  /** Nanoseconds that the request waited for the first load of the model. */
+  readonly loadNs: number
+}
+
+/** Models that requests can name. */
+export interface ModelChoices {
+  /** The model that requests without a name use. */
+  readonly primary: ModelChoice
+  /** Returns all models, the primary one first. */
+  slots(): Promise<readonly ModelChoice[]>
+  /** Returns the model that a request names, without loading it. Throws `MSV_MODEL_UNKNOWN`. */
+  slot(requested: string | undefined): Promise<ModelChoice>
+  /**
+   * Returns the model that a request names. Loads it if its properties are not known yet, and keeps it until the signal
+   * is aborted. Throws `MSV_MODEL_UNKNOWN`, `MSV_MODEL_FAILED`, `MSV_MEMORY`, or the reason of the signal.
+   */
+  choose(requested: string | undefined, signal: AbortSignal): Promise<ChosenModel>
+}
+
+/** Services that the routes of every API use. */
+export interface WireServices {
+  readonly models: ModelChoices
   readonly grammars: Grammars
   /** Returns the store of responses. */
   responses(): ResponseStore

@@ -8,6 +8,8 @@ import {
   Grammars,
   type Limits,
   MemoryResponses,
+  type ModelChoice,
+  type ModelChoices,
   modelServerRoutes,
   RequestTaps,
   ServedModel,
@@ -40,6 +42,15 @@ export interface Serving {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
+function onlyModel(primary: ModelChoice): ModelChoices {
+  return {
+    primary,
+    slots: async () => [primary],
+    slot: async () => primary,
+    choose: async () => ({ ...primary, loadNs: 0 })
+  }
+}
+
 /** Serves the routes on a real socket with the toy engine, until the test ends. */
 export async function serve(t: Test, options: ServeOptions = {}): Promise<Serving> {
   const { slots = 1, queue = 8, maxTokens = 64, temperature = 0, timeoutMs = 0, stallMs = 60_000, ...rest } = options
@@ -69,9 +80,7 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
   const recordError = (code: string): void => void codes.push(code)
   app.decorateRequest('caller', { getter: () => ({ requestId: 't-1', recordError }) })
   await modelServerRoutes(app, {
-    served,
-    weights: { use, unload: async () => undefined, expiresAt: null },
-    completions,
+    models: onlyModel({ served, weights: { use, unload: async () => undefined, expiresAt: null }, completions }),
     grammars: new Grammars(),
     responses: () => responses,
     embedder: null,

@@ -1,16 +1,17 @@
 import type { Limits } from '../completions.ts'
-import { type KnownModel, type ServedModel, type ServedVariant, variantDigest } from '../served-model.ts'
+import { type ListedModel, listedVariant } from '../listed-models.ts'
+import type { KnownModel, ServedModel, ServedVariant } from '../served-model.ts'
 
 /** Returns the entry of the model in `/api/tags`. */
-export function tagsEntry(variant: ServedVariant): object {
-  const { name, modifiedAt } = variant
+export function tagsEntry(model: ListedModel): object {
+  const { name, modifiedAt, sizeBytes, digest } = model
   return {
     name,
     model: name,
     modified_at: modifiedAt.toISOString(),
-    size: sizeOf(variant),
-    digest: variantDigest(variant),
-    details: detailsOf(variant)
+    size: sizeBytes,
+    digest,
+    details: detailsOf(model)
   }
 }
 
@@ -20,15 +21,15 @@ const NEVER = '9999-12-31T23:59:59Z'
 /** Returns the entry of the model in `/api/ps`. */
 export function runningEntry(variant: ServedVariant, expiresAt: Date | null): object {
   const { name, info } = variant
-  const size = sizeOf(variant)
+  const model = listedVariant(variant)
   return {
     name,
     model: name,
-    size,
-    digest: variantDigest(variant),
-    details: detailsOf(variant),
+    size: model.sizeBytes,
+    digest: model.digest,
+    details: detailsOf(model),
     expires_at: expiresAt?.toISOString() ?? NEVER,
-    size_vram: info.device === 'cpu' ? 0 : size,
+    size_vram: info.device === 'cpu' ? 0 : model.sizeBytes,
     context_length: info.contextLength
   }
 }
@@ -44,7 +45,7 @@ export function showReply(variant: ServedVariant, limits: Limits): object {
     modelfile: modelfile(name, template, parameters),
     parameters: lines.join('\n'),
     template,
-    details: detailsOf(variant),
+    details: detailsOf(listedVariant(variant)),
     model_info: {
       'general.architecture': info.family,
       'general.parameter_count': info.parameters,
@@ -86,18 +87,15 @@ export function versionReply(version: string, served: ServedModel): object {
   return { version, ...(known === undefined ? {} : { device: known.info.device }) }
 }
 
-function sizeOf({ info, adapter }: ServedVariant): number {
-  return adapter === null ? info.sizeBytes : adapter.sizeBytes
-}
-
-function detailsOf({ info, parent }: ServedVariant): object {
+/** Returns the details; what is not known yet is empty. */
+function detailsOf({ format, family, parent, parameters, precision }: ListedModel): object {
   return {
     parent_model: parent ?? '',
-    format: info.format,
-    family: info.family,
-    families: [info.family],
-    parameter_size: parameterSize(info.parameters),
-    quantization_level: info.precision
+    format,
+    family,
+    families: family === '' ? null : [family],
+    parameter_size: parameters === undefined ? '' : parameterSize(parameters),
+    quantization_level: precision ?? ''
   }
 }
 

@@ -8,15 +8,16 @@ import type { CompletionRequest } from '../completions.ts'
 import { ollamaEmbeddingRoutes } from '../embeddings/ollama.ts'
 import { errors } from '../errors.ts'
 import { acceptJsonBodies } from '../json-body.ts'
+import { listModels } from '../listed-models.ts'
 import type { RequestTaps } from '../request-taps.ts'
 import { adapterOf } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { promptOf, type TextPrompt } from '../text-prompt.ts'
 import { contextOf, errorHandler } from '../wire-error.ts'
-import type { WireServices } from '../wire-services.ts'
+import type { ModelChoice, WireServices } from '../wire-services.ts'
 import { runningEntry, showReply, tagsEntry, versionReply } from './catalog.ts'
 import { routesElsewhere } from './elsewhere.ts'
-import { emptyReply, line, type ReplyKind, replyRows, singleReply } from './reply.ts'
+import { emptyReply, line, type ReplyHead, type ReplyKind, replyRows, singleReply } from './reply.ts'
 import { type OllamaQuestion, type OllamaRequest, readChatRequest, readGenerateRequest } from './requests.ts'
 
 const NDJSON = 'application/x-ndjson'
@@ -27,7 +28,7 @@ const readShowBody = bodyReader(
 
 /** Adds routes of the Ollama API, with its error format for everything below `/api`. */
 export function ollamaRoutes(scope: FastifyInstance, services: WireServices): void {
-  const { served } = services
+  const { models } = services
   scope.setErrorHandler(errorHandler(({ message }) => ({ error: message }), services))
   acceptJsonBodies(scope, services.maxBodyBytes)
 
@@ -38,17 +39,17 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
     answer('generate', readGenerateRequest(request.body, services.grammars), request, reply, services)
   )
 
-  scope.get('/api/tags', async () => ({ models: served.variants().map(tagsEntry) }))
-  scope.get('/api/version', async () => versionReply(services.version, served))
+  scope.get('/api/tags', async () => ({ models: (await listModels(models)).map(tagsEntry) }))
+  scope.get('/api/version', async () => versionReply(services.version, models.primary.served))
   scope.get('/api/ps', async () => ({
-    models:
-      served.state.status === 'ready'
-        ? served.variants().map(variant => runningEntry(variant, services.weights.expiresAt))
-        : []
+    models: (await models.slots()).flatMap(({ served, weights }) =>
+      served.state.status === 'ready' ? served.variants().map(variant => runningEntry(variant, weights.expiresAt)) : []
+    )
   }))
-  scope.post('/api/show', async request => {
+  scope.post('/api/show', async (request, reply) => {
     const { model, name } = readShowBody(request.body)
-    return showReply(served.find(model ?? name), services.completions.limits)
+    const { served, completions } = await models.choose(model ?? name, replySignal(reply))
+    return showReply(served.find(model ?? name), completions.limits)
   })
 
   ollamaEmbeddingRoutes(scope, services)
@@ -65,27 +66,44 @@ async function answer(
   reply: FastifyReply,
   services: WireServices
 ): Promise<FastifyReply | object> {
-  const { served, weights, log } = services
+  const { models, log } = services
   const { question, keepMs } = body
   const startedNs = process.hrtime.bigint()
   const startedAt = performance.now()
+  const signal = replySignal(reply)
+  const unloads = question === null && keepMs === 0
+  const { loadNs, ...choice } = unloads
+    ? { ...(await models.slot(body.model)), loadNs: 0 }
+    : await models.choose(body.model, signal)
+  const { served, weights } = choice
+  if (unloads && served.known === undefined && served !== models.primary.served) {
+    return empty(body, { kind, model: served.name }, 'unload', reply)
+  }
   const variant = served.find(body.model)
   const named = { kind, model: variant.name }
-  const signal = replySignal(reply)
   if (question === null) {
-    if (keepMs === 0) await weights.unload()
+    if (unloads) await weights.unload()
     else await weights.use(signal, keepMs)
-    const empty = emptyReply(named, keepMs === 0 ? 'unload' : 'load')
-    return body.stream ? reply.type(NDJSON).send(line(empty)) : empty
+    return empty(body, named, unloads ? 'unload' : 'load', reply)
   }
   const use = await weights.use(signal, keepMs)
   const context = kind === 'generate' && question.kind === 'chat'
-  const head = { ...named, startedNs, context, loadNs: use.loadNs }
+  const head = { ...named, startedNs, context, loadNs: loadNs + use.loadNs }
   const commonFields = { ...adapterOf(variant), client: clientOf(request), startedAt }
   const taps = services.taps(request.headers, variant)
-  const started = await start(question, use.model, named.model, commonFields, signal, services, taps)
+  const started = await start(question, use.model, named.model, commonFields, signal, choice, taps)
   if (!body.stream) return singleReply(head, started)
   return sendStream(reply, NDJSON, replyRows(head, started, contextOf(request, log)), services.stallMs())
+}
+
+function empty(
+  { stream }: OllamaRequest,
+  named: Pick<ReplyHead, 'kind' | 'model'>,
+  reason: 'load' | 'unload',
+  reply: FastifyReply
+): FastifyReply | object {
+  const only = emptyReply(named, reason)
+  return stream ? reply.type(NDJSON).send(line(only)) : only
 }
 
 /** Starts an answer. `commonFields`: fields that all kinds of requests share; `name`: model name for errors. */
@@ -95,7 +113,7 @@ async function start(
   name: string,
   commonFields: Pick<CompletionRequest, 'adapter' | 'client' | 'startedAt'>,
   signal: AbortSignal,
-  { served, completions }: WireServices,
+  { served, completions }: ModelChoice,
   taps: RequestTaps
 ): Promise<ChatAnswer> {
   if (question.kind === 'chat') {

@@ -7,8 +7,9 @@ import { embeddingsRoute } from '../embeddings/openai.ts'
 import { rerankRoutes } from '../embeddings/rerank.ts'
 import { errors } from '../errors.ts'
 import { acceptJsonBodies } from '../json-body.ts'
+import { describeModel, type ListedModel, listModels } from '../listed-models.ts'
 import { responsesRoutes } from '../responses/routes.ts'
-import { adapterOf, type ServedVariant } from '../served-model.ts'
+import { adapterOf } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { promptOf, textOf } from '../text-prompt.ts'
 import { contextOf, errorHandler } from '../wire-error.ts'
@@ -22,16 +23,17 @@ import { replyHead } from './reply-head.ts'
 
 /** Adds routes of the OpenAI completions APIs, with their error format for everything below `/v1`. */
 export function openAiRoutes(scope: FastifyInstance, services: WireServices): void {
-  const { served, completions, weights, log } = services
+  const { models, log } = services
   scope.setErrorHandler(errorHandler(openAiError, services))
   acceptJsonBodies(scope, services.maxBodyBytes)
 
   scope.post('/v1/chat/completions', async (request, reply) => {
     const chat = readChatRequest(request.body, services.grammars)
-    const variant = served.find(chat.model)
     const client = clientOf(request)
     const startedAt = performance.now()
     const gone = replySignal(reply)
+    const { served, completions, weights } = await models.choose(chat.model, gone)
+    const variant = served.find(chat.model)
     await weights.use(gone)
     const taps = services.taps(request.headers, variant)
     const job = (choice: ChatRequest): Job<AnswerEvent> => {
@@ -50,8 +52,9 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
 
   scope.post('/v1/completions', async (request, reply) => {
     const body = readCompletionRequest(request.body, services.grammars)
-    const variant = served.find(body.model)
     const gone = replySignal(reply)
+    const { served, completions, weights } = await models.choose(body.model, gone)
+    const variant = served.find(body.model)
     const { model } = await weights.use(gone)
     const { n, bestOf } = body
     const client = clientOf(request)
@@ -78,9 +81,12 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
 
   responsesRoutes(scope, services)
 
-  scope.get('/v1/models', async () => ({ object: 'list', data: served.variants().map(modelEntry) }))
+  scope.get('/v1/models', async () => ({ object: 'list', data: (await listModels(models)).map(modelEntry) }))
 
-  scope.get<{ Params: { id: string } }>('/v1/models/:id', async request => modelEntry(served.find(request.params.id)))
+  // The id of a model may contain slashes, as the names of Hugging Face.
+  scope.get<{ Params: { '*': string } }>('/v1/models/*', async request =>
+    modelEntry(await describeModel(models, request.params['*']))
+  )
 
   const sendEvents = (reply: FastifyReply, chunks: AsyncIterable<string>) =>
     sendStream(reply, 'text/event-stream; charset=utf-8', chunks, services.stallMs())
@@ -92,14 +98,14 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
   }
 }
 
-function modelEntry({ name, info, modifiedAt, parent }: ServedVariant): object {
+function modelEntry({ name, modifiedAt, contextLength, parent }: ListedModel): object {
   return {
     id: name,
     object: 'model',
     created: Math.floor(modifiedAt.getTime() / 1000),
     owned_by: 'svc',
     // Common extension: clients use it to size their prompts.
-    max_model_len: info.contextLength,
+    ...(contextLength === undefined ? {} : { max_model_len: contextLength }),
     ...(parent === null ? {} : { parent })
   }
 }

@@ -28,17 +28,18 @@ interface ById {
 
 /** Adds routes of the OpenAI Responses API. The scope has the error handler and the body parser of the OpenAI APIs. */
 export function responsesRoutes(scope: FastifyInstance, services: WireServices): void {
-  const { served, completions, weights, log } = services
+  const { models, log } = services
   const keyRequired = services.apiKey !== undefined
 
   scope.post('/v1/responses', async (request, reply) => {
     const asked = readResponsesRequest(request.body, services.grammars)
     const { body } = asked
-    const variant = served.find(body.model)
     const client = clientOf(request)
     const owner = ownerOf(request, keyRequired)
     const startedAt = performance.now()
     const gone = replySignal(reply)
+    const { served, completions, weights } = await models.choose(body.model, gone)
+    const variant = served.find(body.model)
     const store = services.responses()
     const stored = (body.store ?? true) && (await canStore(store, body.store === true, log))
     const source = { input: body.input, previousId: body.previous_response_id, instructions: body.instructions }

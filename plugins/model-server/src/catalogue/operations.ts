@@ -1,0 +1,149 @@
+import { resolve } from 'node:path'
+import { defined, defineOperation, type Handler, type Infer, type PluginContext, t } from '@svc/plugin-sdk'
+import { errors } from '../errors.ts'
+import type { ModelSlot, ServedModels } from '../served-models.ts'
+import { MODELS_TOPIC } from '../statistics-operation.ts'
+import { type Catalogue, type CatalogueEntry, configured, exists } from './catalogue.ts'
+import { type ModelFiles, readModelFiles } from './model-files.ts'
+import { MODEL_NAME, plainName } from './model-name.ts'
+
+const { MSV_CATALOGUE, MSV_MODEL_CONFIGURED, MSV_MODEL_EXISTS, MSV_MODEL_NAME, MSV_MODEL_UNKNOWN, MSV_RUN_DIRECTORY } =
+  errors.specs
+
+const name = t.string({ pattern: MODEL_NAME, maxLength: 200, description: 'Name that clients send.' })
+
+const entry = t.object({
+  name,
+  status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed']),
+  source: t.enum(['primary', 'setting', 'added', 'pulled', 'copied'], {
+    description: 'primary: the model of the setting model. setting: of the setting models. Others: of a command.'
+  }),
+  path: t.string({ description: 'Run directory or GGUF file.' }),
+  format: t.optional(t.string({ description: 'safetensors, onnx or gguf; absent if the files cannot be read.' })),
+  size_bytes: t.optional(t.integer({ description: 'Size of the weights.' })),
+  modified_at: t.optional(t.string()),
+  problem: t.optional(t.string({ description: 'Why the files cannot be read.' }))
+})
+
+export const modelCatalogue = defineOperation({
+  id: 'model.catalogue',
+  summary: 'List the models that requests can name',
+  input: t.object({}),
+  output: t.object({ models: t.array(entry) }),
+  effect: 'read',
+  watch: { on: [MODELS_TOPIC] },
+  expose: {
+    http: { method: 'GET', path: '/api/models/catalogue' },
+    rpc: true,
+    cli: {
+      command: 'model catalogue',
+      view: { rows: 'models', columns: ['name', 'status', 'source', 'format', 'size_bytes', 'path', 'problem'] }
+    }
+  }
+})
+
+export const modelAdd = defineOperation({
+  id: 'model.add',
+  summary: 'Give a run directory or GGUF file a name that requests can use',
+  description: 'The first request for the model loads it.',
+  input: t.object({
+    name,
+    path: t.string({ minLength: 1, description: 'Run directory or GGUF file, relative to the project.' })
+  }),
+  output: entry,
+  errors: { MSV_CATALOGUE, MSV_MODEL_EXISTS, MSV_MODEL_NAME, MSV_RUN_DIRECTORY },
+  effect: 'write',
+  expose: {
+    http: { method: 'POST', path: '/api/models/catalogue' },
+    rpc: true,
+    cli: { command: 'model add', args: ['name', 'path'] }
+  }
+})
+
+export const modelRemove = defineOperation({
+  id: 'model.remove',
+  summary: 'Remove the name of a model; running requests may finish',
+  description: 'The files of a model that was pulled are deleted, unless another name uses them. Other files stay.',
+  input: t.object({ name }),
+  output: t.object({
+    name,
+    path: t.string(),
+    deleted: t.boolean({ description: 'Whether its files were deleted.' })
+  }),
+  errors: { MSV_CATALOGUE, MSV_MODEL_CONFIGURED, MSV_MODEL_UNKNOWN },
+  effect: 'write',
+  expose: {
+    http: { method: 'DELETE', path: '/api/models/catalogue' },
+    rpc: true,
+    cli: { command: 'model rm', args: ['name'] }
+  }
+})
+
+export const catalogueOperations = [modelCatalogue, modelAdd, modelRemove] as const
+
+export interface CatalogueServices {
+  readonly models: ServedModels
+  readonly catalogue: Catalogue
+  readonly projectRoot: string
+}
+
+export function implementCatalogue(ctx: Pick<PluginContext, 'implement'>, services: CatalogueServices): void {
+  ctx.implement(modelCatalogue, listCatalogue(services))
+  ctx.implement(modelAdd, addModel(services))
+  ctx.implement(modelRemove, removeModel(services))
+}
+
+function listCatalogue({ models }: CatalogueServices): Handler<typeof modelCatalogue> {
+  return async () => ({ models: await Promise.all((await models.slots()).map(describe)) })
+}
+
+function addModel({ models, catalogue, projectRoot }: CatalogueServices): Handler<typeof modelAdd> {
+  return async input => {
+    const path = resolve(projectRoot, input.path)
+    const { served } = models.primary
+    if (plainName(input.name) === plainName(served.name)) throw exists({ name: served.name, path: served.directory })
+    const files = await readModelFiles(path)
+    if (files.sizeBytes === 0) {
+      throw errors.create('MSV_RUN_DIRECTORY', `${path} has no weights (*.safetensors, *.onnx or *.gguf)`, {
+        hint: 'Name the run directory itself, or a GGUF file.'
+      })
+    }
+    await catalogue.add({ name: input.name, path, source: 'added' })
+    return describe(await models.slot(input.name))
+  }
+}
+
+function removeModel({ models, catalogue }: CatalogueServices): Handler<typeof modelRemove> {
+  return async ({ name: requested }) => {
+    const { path, name: removed } = await removeEntry(models, catalogue, requested)
+    return { name: removed, path, deleted: false }
+  }
+}
+
+/** Removes a model. Throws `MSV_MODEL_UNKNOWN`, `MSV_MODEL_CONFIGURED`, `MSV_CATALOGUE`. */
+export async function removeEntry(
+  models: ServedModels,
+  catalogue: Catalogue,
+  requested: string
+): Promise<CatalogueEntry> {
+  const { name } = models.primary.served
+  if (plainName(requested) === plainName(name)) throw configured(name, 'plugins.model-server.model')
+  const removed = await catalogue.remove(requested)
+  // Unloads the model.
+  await models.slots()
+  return removed
+}
+
+async function describe({ served, source }: ModelSlot): Promise<Infer<typeof entry>> {
+  const { name, directory, state } = served
+  const head = { name, status: state.status, source, path: directory }
+  try {
+    return { ...head, ...filesOf(await readModelFiles(directory)) }
+  } catch (error) {
+    return { ...head, ...defined({ problem: error instanceof Error ? error.message : undefined }) }
+  }
+}
+
+function filesOf({ format, sizeBytes, modifiedAt }: ModelFiles) {
+  return { format, size_bytes: sizeBytes, modified_at: modifiedAt.toISOString() }
+}
