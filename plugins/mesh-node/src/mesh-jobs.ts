@@ -59,9 +59,12 @@ export interface JobOptions {
   readonly log: Logger
 }
 
-/** A delivered job. */
-interface Delivered extends NodeChoice {
-  readonly id: number
+/** A job that was sent to a node. */
+interface SentJob {
+  readonly node: string | null
+  readonly body: DeliverBody & { readonly idempotency_key: string }
+  /** Null while the control plane has not confirmed the job. */
+  readonly id: number | null
 }
 
 /**
@@ -82,8 +85,8 @@ export class MeshJobs {
 
   /**
    * Sends a job and returns its result. With an argument `job`, returns a handle of the job at once. Throws `MND_NO_NODE`,
-   * `MND_PROCESSOR_FAILED` if the job failed, and the errors of the client. Calls without an answer are repeated until the
-   * signal is aborted.
+   * `MND_PROCESSOR_FAILED` if the job failed, `MND_JOB_LATE` if the signal is aborted with a `TimeoutError`, and the errors
+   * of the client. Calls without an answer are repeated until the signal is aborted.
    */
   async dispatch(step: MeshActivityRequest, signal: AbortSignal): Promise<MeshActivityOutcome> {
     const request = { ...step, key: shortKey(step.key) }
@@ -92,17 +95,23 @@ export class MeshJobs {
     const name = typeof args.job === 'string' && args.job !== '' ? args.job : null
     // The result of a named job is kept until its wait.
     this.#kept.set(step.key, name === null ? [reply, choiceOf(key)] : [choiceOf(key)])
-    const earlier = await this.#insist(signal, () => this.#look(reply, 0, signal))
-    if (earlier !== null && name === null) return outcomeOf(earlier, 'dispatch_ok')
-    const job = await this.#deliver(request, name === null, signal)
-    const node = job.node === null ? null : { node_id: job.node }
-    if (name !== null) return { control: 'dispatch_ok', ...node, output: `${name}@${reply}` }
+    let sent: SentJob | null = null
     try {
-      return outcomeOf(await this.#answer(reply, signal), 'dispatch_ok')
+      const earlier = await this.#insist(signal, () => this.#look(reply, 0, signal))
+      if (earlier !== null && name === null) return outcomeOf(earlier, 'dispatch_ok')
+      const { receiver, node } = await this.#choose(request, signal)
+      const payload = JSON.stringify(payloadOf(request, name === null))
+      const route = { sender_agent_id: reply, receiver_agent_id: receiver, message_type: JOB_SUBMIT }
+      const body = { ...route, payload, idempotency_key: key }
+      sent = { node, body, id: null }
+      sent = { ...sent, id: await this.#send(body, signal) }
+      if (name === null) return outcomeOf(await this.#answer(reply, signal), 'dispatch_ok')
+      return { control: 'dispatch_ok', ...(node === null ? null : { node_id: node }), output: `${name}@${reply}` }
     } catch (error) {
       // When this process stops, the work goes on, and the step is requested again.
       if (!isTimeout(signal)) throw error
-      throw late(activity, await this.#cancel(key, job))
+      if (sent !== null) throw late(activity, await this.#cancel(key, sent))
+      throw isSvcError(error, 'MND_JOB_LATE') ? error : late(activity, 'no node has been chosen for the job')
     }
   }
 
@@ -137,19 +146,6 @@ export class MeshJobs {
     } catch (error) {
       log.debug('messages of a job could not be removed', { key, reason: errorMessage(error) })
     }
-  }
-
-  async #deliver(request: MeshActivityRequest, isLimited: boolean, signal: AbortSignal): Promise<Delivered> {
-    const { key } = request
-    const place = await this.#choose(request, signal)
-    const body = {
-      sender_agent_id: replyTo(key),
-      receiver_agent_id: place.receiver,
-      message_type: JOB_SUBMIT,
-      payload: JSON.stringify(payloadOf(request, isLimited)),
-      idempotency_key: key
-    }
-    return { ...place, id: await this.#send(body, signal) }
   }
 
   /** Chooses the node of a job once: a repeated step goes to the node of its first request, which may have the job. */
@@ -226,10 +222,13 @@ export class MeshJobs {
   }
 
   /** Withdraws a job and notifies its worker. Returns what is known about it. Never rejects. */
-  async #cancel(key: string, { receiver, id, node }: Delivered): Promise<string> {
+  async #cancel(key: string, { body, id: confirmed, node }: SentJob): Promise<string> {
     const { client, log } = this.#options
     const signal = AbortSignal.timeout(CLEAN_TIMEOUT_MS)
+    const receiver = body.receiver_agent_id
     try {
+      // The same key again returns the id of a job whose delivery was cut off.
+      const id = confirmed ?? (await client.deliver(body, signal))
       const { messages } = await client.inbox(
         { receiver_agent_id: receiver, before_message_id: id + 1, max_messages: 1 },
         signal

@@ -8,6 +8,7 @@ import {
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type Control, eventually, type HostOptions, openControl, openHost, WORKS } from './bed.ts'
+import { openServer, type Received } from './http-server.ts'
 
 type Run = (job: RemoteJob, signal: AbortSignal) => Promise<{ result: string }>
 
@@ -48,6 +49,35 @@ async function open(t: Test, control: Control | null, options: HostOptions & { r
       (activities as { readonly current: MeshActivities }).current.run({ ...REQUEST, ...request }, signal),
     forget: (key: string) => (activities as { readonly current: MeshActivities }).current.forget(key)
   }
+}
+
+/** A way to a control plane on which answers can be held back. */
+async function openSlowWay(t: Test, { url }: Control) {
+  let holds = (_call: Received): boolean => false
+  const way = { url: '', held: 0, holdAnswers, release }
+  const server = await openServer(t, async (call, response) => {
+    const { method, path, body, headers } = call
+    const isHeld = holds(call)
+    const { authorization = '' } = headers
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: { authorization, 'content-type': 'application/json' },
+      ...(method === 'GET' ? null : { body: JSON.stringify(body) })
+    })
+    const content = await answer.text()
+    if (isHeld) way.held += 1
+    else response.writeHead(answer.status).end(content)
+  })
+  /** Holds back the answers to messages of one type; an empty type: to all calls of the path. */
+  function holdAnswers(path: string, type: string): void {
+    way.held = 0
+    holds = call =>
+      call.path.endsWith(path) && (type === '' || (call.body as { message_type?: string }).message_type === type)
+  }
+  function release(): void {
+    holds = () => false
+  }
+  return Object.assign(way, { url: server.url })
 }
 
 let tests = 0
@@ -268,6 +298,61 @@ t.test('a job that no node takes in time is withdrawn, and the error says so', a
     message: /the node gpu has not taken the job/
   })
   await one.forget(REQUEST.key)
+  t.equal(await control.store.count('a2a:'), 0)
+})
+
+t.test('a time limit that ends while the job is being delivered withdraws the job', async t => {
+  const stopped: unknown[] = []
+  const run: Run = (_job, signal) =>
+    new Promise((_, reject) =>
+      signal.addEventListener('abort', () => {
+        stopped.push(signal.reason)
+        reject(signal.reason as Error)
+      })
+    )
+  const gpu = await open(t, control, { name: 'gpu', orchestrator: WORKS, mesh: { labels: ['gpu'] }, run })
+  await joined(control, 'gpu')
+  const slow = await openSlowWay(t, control)
+  const far = await open(t, { ...control, url: slow.url }, { name: 'far', orchestrator: QUIET })
+  slow.holdAnswers('/a2a/deliver', 'job_submit')
+  const limit = new AbortController()
+  const taken = far.run({ labels: ['gpu'] }, limit.signal)
+  await eventually(() => (gpu.jobs.length === 1 && slow.held === 1 ? true : null))
+  slow.release()
+  limit.abort(new DOMException('too late', 'TimeoutError'))
+  await t.rejects(taken, { code: 'MND_JOB_LATE', message: /mesh_train: .*the node gpu has not finished the job/ })
+  await eventually(() => (stopped.length === 1 ? true : null))
+  t.match(stopped, [{ reason: 'cancelled' }])
+  await far.forget(REQUEST.key)
+  await eventually(async () => ((await control.store.count('a2a:')) === 0 ? true : null))
+
+  // As if the node had been killed: its record stays for some time.
+  const record = (await control.store.nodes.find('default', 'gpu'))?.record ?? ''
+  await gpu.host.close()
+  await control.store.nodes.put('default', 'gpu', record, null)
+  slow.holdAnswers('/a2a/deliver', 'job_submit')
+  const second = new AbortController()
+  const args = { job: 'nightly' }
+  const alone = far.run({ labels: ['gpu'], key: 'k2', args }, second.signal)
+  await eventually(() => (slow.held === 1 ? true : null))
+  slow.release()
+  second.abort(new DOMException('too late', 'TimeoutError'))
+  await t.rejects(alone, { code: 'MND_JOB_LATE', message: /the node gpu has not taken the job/ })
+  await far.forget('k2')
+  t.equal(await control.store.count('a2a:'), 0)
+})
+
+t.test('a time limit that ends before a node is chosen rejects as late, and sends nothing', async t => {
+  const slow = await openSlowWay(t, control)
+  const far = await open(t, { ...control, url: slow.url }, { name: 'far', orchestrator: QUIET })
+  await joined(control, 'far')
+  slow.holdAnswers('/nodes', '')
+  const limit = new AbortController()
+  const late = far.run({ labels: ['gpu'] }, limit.signal)
+  await eventually(() => (slow.held > 0 ? true : null))
+  limit.abort(new DOMException('too late', 'TimeoutError'))
+  await t.rejects(late, { code: 'MND_JOB_LATE', message: /mesh_train: .*no node has been chosen for the job/ })
+  slow.release()
   t.equal(await control.store.count('a2a:'), 0)
 })
 
