@@ -317,10 +317,12 @@ class Child {
       // Replies that were written before the end are read first.
       child.once('close', (code, signal) => {
         this.ended = true
-        setImmediate(() => {
-          this.#end(signal === null ? `exit code ${code}` : `signal ${signal}`)
-          resolve()
-        })
+        setImmediate(() =>
+          setImmediate(() => {
+            this.#end(signal === null ? `exit code ${code}` : `signal ${signal}`)
+            resolve()
+          })
+        )
       })
     })
   }
@@ -392,8 +394,8 @@ class Child {
     const line = Buffer.concat([...this.#received, chunk.subarray(0, end)]).toString()
     this.#received = []
     this.#receivedBytes = 0
-    // Settled later, so that output of the module body is read first.
-    setImmediate(() => this.#settle(line))
+    // Settled after the next poll for input: output of the module body was written first, but may be read only then.
+    setImmediate(() => setImmediate(() => this.#settle(line)))
     if (end + 1 < chunk.length) this.#receive(chunk.subarray(end + 1))
   }
 
