@@ -88,6 +88,28 @@ export interface Embedder {
   embed(inputs: readonly (string | readonly number[])[], options?: EmbedOptions): Promise<Vectors>
 }
 
+/** Opens an embedding model of another server: a hosted provider with a key, or the local model server. */
+export const remoteEmbeddings = service<RemoteEmbeddings>('inference.remote-embeddings@1')
+
+export interface RemoteEmbeddings {
+  /**
+   * Returns the model of the first usable provider: Hugging Face, OpenAI, OpenRouter, then the local model server if it
+   * computes embeddings. Null if there is none. Throws `ICL_ADDRESS_INVALID` for an address without encryption.
+   */
+  open(signal?: AbortSignal): Promise<RemoteEmbedder | null>
+}
+
+/**
+ * Embedding model of a server. It always stays with one provider, because vectors of different models must not be
+ * compared. `role` has no effect. Throws the `ICL_*` errors of `InferenceClient.chat`, and `ICL_REFUSED` for token ids.
+ */
+export interface RemoteEmbedder extends Embedder {
+  /** `huggingface`, `openai`, `openrouter`, or `local`. */
+  readonly provider: string
+  /** Name of the model at the provider. */
+  readonly model: string
+}
+
 export interface LoadedEmbedder extends Embedder {
   readonly info: EmbedderInfo
   /** Returns the relevance of documents for a query. Throws like {@link Embedder.embed}. */

@@ -29,6 +29,8 @@ export interface LocalLane {
   readonly defaults: { readonly temperature: number; readonly maxTokens: number }
   /** Hooks for requests to hosted providers; {@link LocalLane.chat} triggers them itself. */
   readonly hooks: ModelHooks
+  /** Returns the address of the server, for requests that are no chats. Throws like `InferenceClient.endpoint`. */
+  connection(signal?: AbortSignal): Promise<LocalConnection>
   /** Returns the models of the server. Throws like `InferenceClient.models`. */
   models(signal?: AbortSignal): Promise<readonly RemoteModel[]>
   /**
@@ -41,6 +43,11 @@ export interface LocalLane {
    * Sends a request in OpenAI's format. Throws {@link isWireFailure} errors, or those of `fetch`. Triggers no hooks.
    */
   openAi(target: OpenAiTarget, request: FilledChatRequest, signal: AbortSignal): AsyncIterable<InferenceChatEvent>
+}
+
+export interface LocalConnection extends Pick<InferenceEndpoint, 'url' | 'api'> {
+  /** Headers of every request, with the key of the server. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** Chat request whose missing fields were filled from the settings. */

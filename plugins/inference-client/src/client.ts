@@ -26,7 +26,7 @@ import { Connector, type InferenceConnection, unauthorized } from './connection.
 import type { CostRows } from './cost-rows.ts'
 import { OpenAiWire } from './openai-wire.ts'
 import type { Settings } from './settings.ts'
-import { type FilledRequest, WireFailure, type WireOptions } from './wire.ts'
+import { type FilledRequest, headersOf, WireFailure, type WireOptions } from './wire.ts'
 
 type Done = Extract<InferenceChatEvent, { type: 'done' }>
 
@@ -189,6 +189,10 @@ export class ModelServerClient implements InferenceClient {
         return { temperature, maxTokens: max_tokens }
       },
       hooks: this.#hooks,
+      connection: async signal => {
+        const { url, api } = (await this.#connector.connect(signal)).endpoint
+        return { url, api, headers: headersOf({ url, apiKey: settings().api_key, passFor: this.#passFor }) }
+      },
       models: signal => this.#connector.models(signal),
       sees: (model, signal) => this.#sees(model, signal),
       chat: request => this.#chat(request),

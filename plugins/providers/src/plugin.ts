@@ -5,7 +5,8 @@ import {
   declaredSecrets,
   inferenceProviders,
   kernelPort,
-  localInference
+  localInference,
+  remoteEmbeddings
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import {
@@ -18,6 +19,7 @@ import {
 import { HiddenQuotas } from './console/hidden-quotas.ts'
 import { consoleOperations, hideQuota, modelsFeed, quotaInbox, usageFeed, usageSummary } from './console/operations.ts'
 import { contributePages } from './console/pages.ts'
+import { ProviderEmbeddings } from './embeddings/providers.ts'
 import { activeHandler, listHandler, setHandler, suggestHandler, usageHandler } from './handlers.ts'
 import { activeModel, listModels, modelUsage, operations, setModel, suggestModel, USAGE_TOPIC } from './operations.ts'
 
@@ -36,7 +38,7 @@ export default definePlugin({
   config: settings,
   requires: { kernel: kernelPort, local: ref(localInference) },
   optional: { database: databaseStore, collections: databaseCollections, secrets: declaredSecretResolver },
-  provides: [inferenceProviders],
+  provides: [inferenceProviders, remoteEmbeddings],
   operations: [...operations, ...consoleOperations],
   permissions: { fsRead: ['*'], fsWrite: ['*'] },
   activate(ctx, { kernel, database, collections, local, secrets }) {
@@ -48,6 +50,10 @@ export default definePlugin({
     const keys = new StoredKeySource(() => secrets, log)
     const planner = new Planner({ settings: current, keys, ledger, selections, store: () => database, log })
     ctx.provide(inferenceProviders, new ProviderRouter({ settings: current, planner, ledger, selections, log }))
+    ctx.provide(
+      remoteEmbeddings,
+      new ProviderEmbeddings({ settings: current, planner, ledger, local: () => local.current })
+    )
     const parts = { planner, ledger, selections, changed, local: () => local.current }
     ctx.implement(listModels, listHandler(parts))
     ctx.implement(suggestModel, suggestHandler(parts))

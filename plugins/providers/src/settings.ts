@@ -189,6 +189,10 @@ export const settings = t.object({
     ...live,
     description: 'Minimum seconds between two readings of the model list.'
   }),
+  embedding_model: text(
+    'SVC_EMBEDDING_MODEL',
+    'Embedding model of the first usable provider: Hugging Face, OpenAI, OpenRouter, the local server. Default: a small model of each.'
+  ),
   google_api_key: key('google'),
   openrouter_api_key: key('openrouter'),
   groq_api_key: key('groq'),
