@@ -51,6 +51,8 @@ export interface WantedGraph {
 export interface BuildOptions
   extends Omit<PrepareOptions, 'config' | 'quantization' | 'keepHalf' | 'onDevice' | 'onProgress'> {
   report(step: string): (fraction: number) => void
+  /** Receives notices about lost quality. */
+  onNote?(note: string): void
   /** Changes the weights before the graph is built. */
   open?(weights: DecoderWeights): DecoderWeights
 }
@@ -64,21 +66,27 @@ export interface BuildOptions
 export async function buildGraph(
   config: DecoderConfig,
   wanted: WantedGraph,
-  { report, open = weights => weights, ...prepare }: BuildOptions
+  { report, onNote = () => undefined, open = weights => weights, ...prepare }: BuildOptions
 ): Promise<DecoderGraph> {
   const { device, contextLength } = wanted
   const { tensors } = prepare.directory
   checkDeviceAttention(config.attentionSoftcap, device.id)
   checkDeviceLayers(config, device.id)
+  const stored = storedWeights(tensors.values())
   const chosen = chooseQuantization(wanted.quantization, {
     parameters: [...tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
     device: device.id,
-    stored: storedWeights(tensors.values())
+    stored
   })
   const quantization = checkForm(chosen, device.id)
+  if (quantization === 'q4' && stored === 'blocks') {
+    onNote(
+      'The weights are quantised in the file, and rounding them again, to 4 bits, adds errors; q8 hardly changes them'
+    )
+  }
   const names = new TensorNames(name => tensors.has(name))
-  const { dtype: stored = 'F32', encoding } = tensors.get(names.embedding) ?? {}
-  const precision = precisionOf(device.id, stored, wanted.gpuPrecision)
+  const { dtype = 'F32', encoding } = tensors.get(names.embedding) ?? {}
+  const precision = precisionOf(device.id, dtype, wanted.gpuPrecision)
   // WebGPU multiplies by transposed copies, even of an embedding that is also the head.
   const fusedProducts = device.id !== 'webgpu'
   const { slots, weightBytes } = planMemory({
@@ -87,7 +95,7 @@ export async function buildGraph(
     quantization,
     ownHead: !fusedProducts || (config.tiedHead !== true && tensors.has(names.head)),
     numberBytes: numberBytes[precision],
-    storedBytes: device.id === 'cpu' ? (encoding === undefined ? elementBytes(stored) : 2) : numberBytes[precision]
+    storedBytes: device.id === 'cpu' ? (encoding === undefined ? elementBytes(dtype) : 2) : numberBytes[precision]
   })
   const prepared = await prepareWeights({
     ...prepare,

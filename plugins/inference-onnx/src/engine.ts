@@ -200,6 +200,7 @@ export class OnnxEngine implements InferenceEngine {
         : await buildGraph(source.config, wanted, {
             ...prepare,
             signal,
+            onNote: note => this.#options.onNote?.(note),
             report: step => report(progress.digest, progress.weights, step)
           })
     report(progress.weights, progress.session, 'building the session')(0)

@@ -152,22 +152,23 @@ async function mergesOf({ fields, tokens, ids, types }: Vocabulary, scores: read
   for (const [id, token] of tokens.entries()) {
     if (id % TOKENS_PER_STEP === TOKENS_PER_STEP - 1) await yieldToEvents()
     if (types[id] !== NORMAL) continue
-    const characters = [...token]
-    if (characters.length > MAX_PIECE_CHARACTERS) {
-      throw fields.refuse(
-        'tokens',
-        `token ${id} has ${characters.length} characters, more than ${MAX_PIECE_CHARACTERS}`
-      )
+    if (token.length > MAX_PIECE_CHARACTERS) {
+      throw fields.refuse('tokens', `token ${id} has ${token.length} characters, more than ${MAX_PIECE_CHARACTERS}`)
     }
-    let split = 0
-    for (const character of characters.slice(0, -1)) {
-      split += character.length
-      const [left, right] = [normalId(token.slice(0, split)), normalId(token.slice(split))]
+    for (let split = 1; split < token.length; split++) {
+      if (isLowSurrogate(token.charCodeAt(split))) continue
+      const left = normalId(token.slice(0, split))
+      const right = left === undefined ? undefined : normalId(token.slice(split))
       if (left !== undefined && right !== undefined) merges.push({ left, right, score: scores[id] as number })
     }
   }
   merges.sort((a, b) => b.score - a.score || a.left - b.left || a.right - b.right)
   return merges.map(({ left, right }) => [tokens[left], tokens[right]])
+}
+
+/** True for the second half of a character outside the basic plane. */
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff
 }
 
 function addedTokens({ tokens, types }: Vocabulary) {

@@ -4,7 +4,7 @@ import { openEncoder } from './encode.ts'
 import type { PackedTensor } from './layout.ts'
 import type { LowRankMerger, LowRankUpdate } from './low-rank.ts'
 import type { WeightPlan, WeightSource } from './plan.ts'
-import { checkScales, reorderBlocks } from './stored-blocks.ts'
+import { checkHalves, checkScales, reorderBlocks } from './stored-blocks.ts'
 import { TensorReader } from './tensor-reader.ts'
 
 /** Elements per step. Limits memory, and the time for which the event loop is blocked to a few milliseconds. */
@@ -54,6 +54,7 @@ async function packTensor(
     try {
       for await (const tile of tiles(source, update, reader)) {
         options.signal?.throwIfAborted()
+        if (tensor.form === 'half') checkHalves(source.entry, tile)
         await encode(tile)
         onElements(tile.length)
       }

@@ -8,6 +8,7 @@ import type { Blocks } from './quantise.ts'
 
 const { bytes: BLOCK_BYTES } = blockSizes.Q4_0
 const SCALE_BYTES = 2
+const MAX_HALF = 65_504
 
 /**
  * Converts Q4_0 blocks to the form of `BlockInt4Weight`. Both store `weight = (nibble - 8) * scale` for 32 weights. In
@@ -34,15 +35,19 @@ export function reorderBlocks(bytes: Uint8Array): Blocks {
 /** Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or infinity. `first`: index of the first block in the tensor. */
 export function checkScales(entry: TensorEntry, scales: Float32Array, first: number): void {
   const at = findNonFinite(scales)
-  if (at === -1) return
-  const element = (first + at) * BLOCK
-  throw inferenceErrors.create(
-    'INF_RUN_DIR_TENSOR_INVALID',
-    `${entry.file}: ${entry.name} contains the scale ${scales[at]} at element ${element}`,
-    {
-      at: { file: entry.file },
-      data: { file: entry.file, tensor: entry.name, element },
-      hint: 'Download the file again, or convert the model again.'
-    }
-  )
+  if (at !== -1) throw invalid(entry, `contains the scale ${scales[at]} at element ${(first + at) * BLOCK}`)
+}
+
+/** Throws `INF_RUN_DIR_TENSOR_INVALID` for a weight that half precision cannot represent. */
+export function checkHalves(entry: TensorEntry, weights: Float32Array): void {
+  const wrong = weights.find(weight => Math.abs(weight) > MAX_HALF)
+  if (wrong !== undefined) throw invalid(entry, `contains ${wrong}, more than half precision represents`)
+}
+
+function invalid(entry: TensorEntry, reason: string) {
+  return inferenceErrors.create('INF_RUN_DIR_TENSOR_INVALID', `${entry.file}: ${entry.name} ${reason}`, {
+    at: { file: entry.file },
+    data: { file: entry.file, tensor: entry.name },
+    hint: 'Download the file again, or convert the model again.'
+  })
 }
