@@ -66,9 +66,11 @@ export interface CliExposure {
  * - `stream`: text field of each event to print as a line; with `--json`, each event is a line of JSON on standard output. The
  *   result is not printed.
  * - `answer`: output field to use instead of the whole output, even with `--json`.
+ * - `success`: boolean output field. If it is false, the result is printed and the exit code is 1.
  */
 export interface CliView {
   readonly answer?: string
+  readonly success?: string
   readonly text?: string
   readonly markdown?: string
   readonly rows?: string

@@ -38,9 +38,12 @@ export class Output {
     else process.stderr.write(`${message ?? 'progress'} ${done}${total === undefined ? '' : `/${total}`}\n`)
   }
 
-  /** Prints the result and returns the exit code: not 0 for a result with `healthy: false` or `valid: false`. */
+  /**
+   * Prints the result and returns the exit code: not 0 for a result with `healthy: false` or `valid: false`, or if the field
+   * `success` of the view is false.
+   */
   finish(output: unknown): number {
-    const { answer, stream } = this.#view ?? {}
+    const { answer, stream, success } = this.#view ?? {}
     if (stream !== undefined) return EXIT.ok
     const result = answer === undefined ? output : (output as Readonly<Record<string, unknown>>)[answer]
     const text = this.#json ? JSON.stringify(result) : renderResult(result, this.#view, terminalOf(process.stdout))
@@ -49,7 +52,8 @@ export class Output {
     this.#stdout.write(isPrinted ? '\n' : `${text}\n`)
     const { healthy, valid } = (result ?? {}) as { healthy?: unknown; valid?: unknown }
     if (valid === false) return EXIT.configuration
-    return healthy === false ? EXIT.failure : EXIT.ok
+    const isFailed = success !== undefined && (output as Readonly<Record<string, unknown>>)[success] === false
+    return healthy === false || isFailed ? EXIT.failure : EXIT.ok
   }
 }
 

@@ -179,6 +179,19 @@ t.test('a change lost in transit is reported, and not repeated locally', async t
   t.equal(orchestrator.tasks().length, 1)
 })
 
+t.test('a task that a gate of the daemon sends back is not reported as completed', async t => {
+  const requeued = { gate: 'approval', reason: 'no reviewer', iteration: 1 }
+  const peer = await scriptedPeer(t, {
+    'orch.ping': OURS,
+    'orch.complete_task': { ok: true, completed: false, requeued }
+  })
+  const { tool } = await piloted(t, peer.address, { writes: true })
+  t.same(await tool('complete_task', { task_id: 1, ...DONE }), {
+    success: true,
+    data: 'task queued again by the approval gate (attempt 1): no reviewer'
+  })
+})
+
 t.test('reads the status locally if the daemon’s is lost or invalid', async t => {
   for (const answer of ['lost', 'junk', {}, { status: 'Strange' }]) {
     const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': answer })

@@ -33,7 +33,10 @@ export class PilotedOrchestrator extends DelegatingOrchestrator {
 
   override async complete(task: number, attestation?: Attestation): Promise<Completion> {
     const answer = await this.#pilot.ask('task_writes', 'orch.complete_task', { task_id: task, attestation })
-    return answer === undefined ? super.complete(task, attestation) : { completed: true }
+    if (answer === undefined) return super.complete(task, attestation)
+    // A daemon of an earlier version does not say whether a gate sent the task back.
+    const { requeued } = (answer ?? {}) as Partial<Completion>
+    return requeued === undefined ? { completed: true } : { completed: false, requeued }
   }
 
   override async fail(task: number, reason: string): Promise<void> {

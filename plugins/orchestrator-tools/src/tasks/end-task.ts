@@ -30,7 +30,12 @@ const completeTask = defineOperation({
       )
     )
   }),
-  output: done,
+  output: t.object({
+    ok: t.boolean(),
+    message: resultText,
+    completed: t.optional(t.boolean({ description: 'False if a gate sent the task back to its queue, else absent.' })),
+    requeued: t.optional(t.object({ gate: t.string(), reason: t.string(), iteration: t.integer() }))
+  }),
   errors,
   expose: {
     mcp: tool('complete_task', {
@@ -40,7 +45,12 @@ const completeTask = defineOperation({
     }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/complete', answer },
     rpc: method('complete_task'),
-    cli: { command: 'orch complete', args: ['task_id'], aliases: { completion_summary: 'm' }, view: { answer } }
+    cli: {
+      command: 'orch complete',
+      args: ['task_id'],
+      aliases: { completion_summary: 'm' },
+      view: { answer, success: 'completed' }
+    }
   }
 })
 
@@ -53,7 +63,8 @@ function completeTaskHandler(dependencies: Dependencies): Handler<typeof complet
       const { completed, requeued } = await orchestrator.complete(id, evidence)
       if (completed || requeued === undefined) return { ok: true, message: 'task completed' }
       const { gate, reason, iteration } = requeued
-      return { ok: true, message: `task queued again by the ${gate} gate (attempt ${iteration}): ${reason}` }
+      const message = `task queued again by the ${gate} gate (attempt ${iteration}): ${reason}`
+      return { ok: true, message, completed, requeued }
     })
   }
 }
