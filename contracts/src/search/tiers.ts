@@ -58,6 +58,8 @@ export interface SearchTierRequest {
   readonly intent: SearchIntent
   readonly mode: SearchMode
   readonly limit: number
+  /** Trace of the search, for servers that log it. */
+  readonly traceId?: string
 }
 
 export interface SearchTierHit {

@@ -1,37 +1,98 @@
-import { databaseStore, type SearchTier, search, searchTiers } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import { createHash } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import {
+  type DatabaseStore,
+  databaseStore,
+  inferenceEmbeddings,
+  type PrimaryDatabase,
+  type SearchTier,
+  search,
+  searchTiers
+} from '@svc/contracts'
+import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
+import { PageReader } from './adapters/page-reader.ts'
+import { qdrantTier } from './adapters/qdrant.ts'
+import { TavilyBudget } from './adapters/tavily-budget.ts'
+import { duckDuckGoTier, searxngTier, tavilyTier } from './adapters/web-tiers.ts'
+import { ModelEmbedder } from './engine/query-embedder.ts'
 import { SearchEngine } from './engine/search-engine.ts'
+import { searchErrors } from './errors.ts'
+import {
+  corpusHandler,
+  queryKnowledge,
+  queryRepoFile,
+  queryRepoText,
+  repoFileHandler,
+  repoTextHandler,
+  searchMemories
+} from './operations/corpus-operations.ts'
+import {
+  forgetHandler,
+  forgetMemory,
+  listHandler,
+  listMemories,
+  recallHandler,
+  recallMemory,
+  storeHandler,
+  storeMemory
+} from './operations/memory-operations.ts'
 import {
   explainHandler,
   explainOperation,
   queryHandler,
   queryOperation,
+  SEARCH_TOPIC,
   stateHandler,
   stateOperation
 } from './operations/search-operations.ts'
 import type { Settings } from './settings.ts'
 import { settings } from './settings.ts'
 import { Library } from './store/library.ts'
+import { Memories, type Memory } from './store/memories.ts'
+import { StoredVectors } from './store/vectors.ts'
 import { chunkScanTier, chunkTier, knowledgeScanTier, knowledgeTier } from './tiers/knowledge.ts'
 import { memoryScanTier, memoryTier } from './tiers/memory.ts'
+import { MEMORY_SOURCE, memoryVectorTier } from './tiers/memory-vectors.ts'
 import { RepoInventory, repoInventoryTier } from './tiers/repo-inventory.ts'
 import { repoTextTier } from './tiers/repo-text.ts'
+import { TextRoot } from './tiers/text-root.ts'
 
 export default definePlugin({
   name: 'search',
   summary: 'Search over memories, knowledge, documents, the project and the web',
   config: settings,
-  optional: { database: databaseStore },
+  optional: { database: databaseStore, models: ref(inferenceEmbeddings) },
   provides: [search],
   points: [searchTiers],
-  operations: [queryOperation, explainOperation, stateOperation],
+  operations: [
+    ...[queryOperation, explainOperation, stateOperation],
+    ...[storeMemory, recallMemory, listMemories, forgetMemory, searchMemories],
+    ...[queryKnowledge, queryRepoText, queryRepoFile]
+  ],
   permissions: { fsRead: ['.'], childProcess: true, worker: true },
-  activate(ctx, { database }) {
+  activate(ctx, { database, models }) {
     const { projectRoot } = ctx
     const config = (): Settings => ctx.config
     const bm25 = () => ({ k1: config().bm25_k1, b: config().bm25_b })
     const library = new Library(() => database)
     const inventory = new RepoInventory({ projectRoot, settings: config })
+    const embedder = new ModelEmbedder({
+      projectRoot,
+      models: () => models?.available,
+      folder: () => config().embedding_folder
+    })
+    ctx.effect('embedding model', () => embedder.close())
+    const vectors = new StoredVectors(library, () => config().embedding_candidate_multiplier)
+    const textRoot = new TextRoot({
+      root: () => {
+        const { tantivy_root } = config()
+        return tantivy_root === undefined ? undefined : resolve(projectRoot, tantivy_root)
+      },
+      problem: () => library.problem ?? (library.capabilities?.fts ? null : 'the database has no full-text search'),
+      open: root => openTextIndex(ctx, database, root)
+    })
+    ctx.effect('index of tantivy_root', () => textRoot.close())
+    const web = { settings: config, pages: new PageReader(config) }
     const own: readonly SearchTier[] = [
       memoryTier(library, bm25, Date.now),
       memoryScanTier(library, Date.now),
@@ -45,7 +106,13 @@ export default definePlugin({
         isIndexed: () => library.isIndexed,
         bm25
       }),
-      repoInventoryTier(inventory)
+      repoInventoryTier(inventory),
+      memoryVectorTier(library, vectors, embedder),
+      textRoot.tier(),
+      qdrantTier(config, embedder),
+      searxngTier(web),
+      duckDuckGoTier(web),
+      tavilyTier(web, new TavilyBudget(config))
     ]
     let contributed: readonly SearchTier[] = []
     ctx.follow(searchTiers, items => {
@@ -61,5 +128,37 @@ export default definePlugin({
     ctx.implement(queryOperation, queryHandler(parts))
     ctx.implement(explainOperation, explainHandler(parts))
     ctx.implement(stateOperation, stateHandler(parts))
+    const memories = new Memories(library, Date.now)
+    const changed = (): void => ctx.changed(SEARCH_TOPIC)
+    const vectorOf = {
+      // A note without a vector is found by its words.
+      async store({ key, title, body }: Memory, signal: AbortSignal): Promise<void> {
+        await vectors.remove(MEMORY_SOURCE, key)
+        if (embedder.unavailable() !== null) return
+        const { model, vector } = await embedder.embed(`${title}\n${body}`, signal, 'document')
+        await vectors.store(MEMORY_SOURCE, key, model, vector)
+      },
+      remove: (key: string) => vectors.remove(MEMORY_SOURCE, key)
+    }
+    ctx.implement(storeMemory, storeHandler(memories, vectorOf, changed, ctx.log))
+    ctx.implement(recallMemory, recallHandler(memories))
+    ctx.implement(listMemories, listHandler(memories))
+    ctx.implement(forgetMemory, forgetHandler(memories, vectorOf, changed))
+    ctx.implement(searchMemories, corpusHandler(engine, 'memory'))
+    ctx.implement(queryKnowledge, corpusHandler(engine, 'knowledge_graph'))
+    const repo = { projectRoot, inventory, settings: config, bm25 }
+    ctx.implement(queryRepoText, repoTextHandler(repo))
+    ctx.implement(queryRepoFile, repoFileHandler(repo))
   }
 })
+
+/** Opens the index of a root, which is made again if it is lost. */
+async function openTextIndex(
+  ctx: PluginContext,
+  database: PrimaryDatabase | undefined,
+  root: string
+): Promise<DatabaseStore> {
+  if (database === undefined) throw searchErrors.create('SRH_DATABASE_MISSING', 'the plugin database is off')
+  const name = createHash('sha256').update(root).digest('hex').slice(0, 16)
+  return database.open({ file: join(await ctx.dataDirectory(), `text-root-${name}.db`) })
+}

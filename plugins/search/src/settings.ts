@@ -97,30 +97,36 @@ export const settings = t.object({
     ...live,
     description: 'Maximum files of the project that one search reads while they are not in the index; 0: none.'
   }),
-  index_watch: t.boolean({
-    default: true,
-    description: 'Whether a serving process updates the index when files change, once svc search index has made it.'
-  }),
-  index_max_file_bytes: t.integer({
-    default: 1_048_576,
-    minimum: 1_024,
-    maximum: 67_108_864,
-    ...live,
-    description: 'Maximum size of an indexed file in bytes.'
-  }),
-  index_step_ms: t.integer({
-    default: 10_000,
-    minimum: 100,
-    maximum: 600_000,
-    ...live,
-    description: 'Time limit for one file of the index in milliseconds; a file that takes longer is left out.'
-  }),
   tier_timeout_ms: t.integer({
     default: 10_000,
     minimum: 1,
     maximum: 120_000,
     ...live,
     description: 'Time limit of one tier in milliseconds. Its hits are then missing, and the result says so.'
+  }),
+  tantivy_root: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_SEARCH_TANTIVY_ROOT',
+      ...live,
+      description: 'Folder whose subfolder docs has text files to search. Relative to the project.'
+    })
+  ),
+  embedding_folder: t.optional(
+    t.string({
+      minLength: 1,
+      ...live,
+      description: 'Folder of an embedding model, relative to the project. Without it, only words are searched.'
+    })
+  ),
+  embedding_candidate_multiplier: t.integer({
+    default: 10,
+    minimum: 1,
+    maximum: 50_000,
+    'x-env': 'SVC_EMBEDDING_SEARCH_CANDIDATE_MULT',
+    ...live,
+    description:
+      'Stored vectors that a search compares with, as a multiple of its limit; doubled to at most 30 without full-text search.'
   }),
   qdrant_url: url('SVC_SEARCH_QDRANT_URL', 'URL of a Qdrant server. Without it, Qdrant is not searched.'),
   qdrant_collection: t.string({
@@ -176,6 +182,68 @@ export const settings = t.object({
     default: false,
     ...live,
     description: 'Whether DuckDuckGo is not asked if nothing else was found.'
+  }),
+  ddg_url: t.string({
+    default: 'https://api.duckduckgo.com/',
+    pattern: '^https?://[^\\s/?#]',
+    ...live,
+    description: 'URL of the instant answers of DuckDuckGo.'
+  }),
+  scraper_timeout_ms: count(5_000, 60_000, 'Time limit of one page in milliseconds.'),
+  scraper_min_density: t.number({
+    default: 0.15,
+    minimum: 0,
+    maximum: 1,
+    ...live,
+    description: 'Least share of text in a page that is read, in characters.'
+  }),
+  scraper_private: t.boolean({
+    default: false,
+    ...live,
+    description: 'Whether pages on this machine and on private networks are read, if a search server returns them.'
+  }),
+  tavily_enabled: t.boolean({ default: false, ...live, description: 'Whether Tavily is asked, which costs credits.' }),
+  tavily_url: t.string({
+    default: 'https://api.tavily.com',
+    pattern: '^https?://[^\\s/?#]',
+    ...live,
+    description: 'URL of Tavily.'
+  }),
+  tavily_api_key: t.optional(
+    t.secret({ minLength: 1, 'x-env': 'TAVILY_API_KEY', ...live, description: 'Key for Tavily.' })
+  ),
+  tavily_project: t.optional(
+    t.string({
+      minLength: 1,
+      maxLength: 200,
+      pattern: '^[\\x21-\\x7e]+$',
+      'x-env': 'TAVILY_PROJECT',
+      ...live,
+      description: 'Project of the key, sent as header x-project-id.'
+    })
+  ),
+  tavily_depth: t.enum(['basic', 'advanced'], {
+    default: 'basic',
+    ...live,
+    description: 'Depth of searches. basic costs 1 credit, advanced 2.'
+  }),
+  tavily_max_results: count(5, 20, 'Maximum results of Tavily.'),
+  tavily_on_empty: t.boolean({
+    default: true,
+    ...live,
+    description: 'Whether Tavily is asked if local tiers found nothing.'
+  }),
+  tavily_on_weak: t.boolean({
+    default: false,
+    ...live,
+    description: 'Whether Tavily is asked if the quality of local results is below the threshold.'
+  }),
+  tavily_budget: t.integer({
+    default: 50,
+    minimum: 0,
+    maximum: 1_000_000,
+    ...live,
+    description: 'Maximum credits that svc spends from its start to its end.'
   })
 })
 

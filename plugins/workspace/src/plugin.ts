@@ -1,6 +1,7 @@
 import { databaseStore, languageCompiler } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { gitDiff, gitDiffHandler, gitStatus, gitStatusHandler } from './git-operations.ts'
+import { repoHistory, repoHistoryHandler } from './history.ts'
 import { indexStatusHandler, repoIndexStatus } from './index-status.ts'
 import { modulesHandler, workspaceModules } from './modules.ts'
 import { getPreference, getPreferenceHandler, setPreference, setPreferenceHandler } from './preferences.ts'
@@ -18,6 +19,7 @@ export default definePlugin({
     validateSource,
     workspaceModules,
     repoIndexStatus,
+    repoHistory,
     setPreference,
     getPreference
   ],
@@ -29,6 +31,7 @@ export default definePlugin({
     ctx.implement(validateFile, validateFileHandler(projectRoot, compiler))
     ctx.implement(validateSource, validateSourceHandler(compiler))
     ctx.implement(workspaceModules, modulesHandler(projectRoot))
+    ctx.implement(repoHistory, repoHistoryHandler(projectRoot))
     ctx.implement(repoIndexStatus, indexStatusHandler(projectRoot, database))
     ctx.implement(setPreference, setPreferenceHandler(database))
     ctx.implement(getPreference, getPreferenceHandler(database))

@@ -67,7 +67,7 @@ export const validateSource = defineOperation({
     language: t.enum([...LANGUAGES], { description: 'Language of the text.' })
   }),
   output,
-  errors: { WSP_LANGUAGE_UNKNOWN },
+  errors: { WSP_FILE_REFUSED, WSP_LANGUAGE_UNKNOWN },
   effect: 'read',
   concurrency: AT_ONCE,
   expose: {

@@ -192,3 +192,27 @@ t.test('parses any list of changed files', t => {
   t.pass()
   t.end()
 })
+
+t.test('finds commits by message and path, without those of hidden files', async t => {
+  const { git, write, call } = await world(t)
+  await t.rejects(call('repoHistory'), { code: 'WSP_GIT_FAILED' }, 'a repository without commits')
+  for (const [path, message] of [
+    ['src/a.txt', 'Add [a] to the zebra'],
+    ['src/b.txt', 'Add b'],
+    ['.env', 'Add the keys']
+  ] as const) {
+    write(path, 'x')
+    git('add', '-f', path)
+    git('commit', '--quiet', '-m', message)
+  }
+  const subjects = async (input: object) =>
+    (await call('repoHistory', input)).commits.map(({ subject }: { subject: string }) => subject)
+  t.same(await subjects({}), ['Add the keys', 'Add b', 'Add [a] to the zebra'])
+  t.same(await subjects({ limit: 1 }), ['Add the keys'])
+  t.same(await subjects({ query: '[A] TO' }), ['Add [a] to the zebra'])
+  t.same(await subjects({ path: 'src' }), ['Add b', 'Add [a] to the zebra'])
+  t.same(await subjects({ path: 'src/b.txt', query: 'zebra' }), [])
+  t.match((await call('repoHistory')).commits[0], { commit: /^[0-9a-f]{40}$/, author: 't', at: /^\d{4}-/ })
+  t.same(await subjects({ query: '--output=x' }), [], 'no query is an option')
+  await t.rejects(call('repoHistory', { path: '.env' }), { code: 'WSP_FILE_REFUSED' })
+})

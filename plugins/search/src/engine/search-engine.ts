@@ -11,6 +11,7 @@ import type {
   SearchTierReport
 } from '@svc/contracts'
 import { SEARCH_CORPORA } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
 import {
   citationCoverage,
@@ -55,7 +56,10 @@ interface Pass {
   >
 }
 
-type Limits = Required<Pick<SearchRequest, 'limit'>>
+interface PassOptions {
+  readonly limit: number
+  readonly traceId?: string
+}
 
 export class SearchEngine implements SearchService {
   readonly #parts: EngineParts
@@ -74,7 +78,10 @@ export class SearchEngine implements SearchService {
     const query = checkedQuery(request.query)
     const settings = this.#parts.settings()
     const threshold = clamp(settings.verification_quality_threshold, 0, 1)
-    const limits = { limit: clamp(request.limit ?? DEFAULT_LIMIT, 1, MAX_LIMIT) }
+    const limits = {
+      limit: clamp(request.limit ?? DEFAULT_LIMIT, 1, MAX_LIMIT),
+      ...defined({ traceId: request.traceId })
+    }
     const database = await this.#parts.database()
     const plan = planOf(query, request)
     const first = await this.#pass(query, plan, limits, signal)
@@ -153,9 +160,16 @@ export class SearchEngine implements SearchService {
     return this.#parts.tiers().some(tier => tier.leg === 'vector' && reasonOf(tier) === null)
   }
 
-  async #pass(query: string, plan: SearchPlan, { limit }: Limits, signal: AbortSignal): Promise<Pass> {
+  async #pass(query: string, plan: SearchPlan, { limit, traceId }: PassOptions, signal: AbortSignal): Promise<Pass> {
     const settings = this.#parts.settings()
-    const request = { query, terms: queryTerms(query), intent: plan.intent, mode: plan.mode, limit }
+    const request = {
+      query,
+      terms: queryTerms(query),
+      intent: plan.intent,
+      mode: plan.mode,
+      limit,
+      ...defined({ traceId })
+    }
     const wanted = this.#parts
       .tiers()
       .filter(({ corpus, leg = 'text' }) => plan.corpora.includes(corpus) && fits(plan, leg))

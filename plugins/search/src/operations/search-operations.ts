@@ -134,8 +134,8 @@ interface Parts {
 }
 
 export function queryHandler({ service, settings }: Parts, trigger?: SearchTrigger): Handler<typeof queryOperation> {
-  return async ({ mode, ...request }, { signal }) => {
-    const result = await service.query({ ...request, ...defined({ mode, trigger }) }, signal)
+  return async ({ mode, ...request }, { signal, traceId }) => {
+    const result = await service.query({ ...request, ...defined({ mode, trigger, traceId }) }, signal)
     return envelopeOf(result, settings().policy_version)
   }
 }
