@@ -52,11 +52,11 @@ export function embeddingsSuite({ embeddings, directory }: EmbeddingsSubject): C
         withModel(async model => {
           const { values, dimensions } = await model.embed(TEXTS)
           for (const [index, text] of TEXTS.entries()) {
-            const alone = await model.embed([text])
+            const single = await model.embed([text])
             const row = values.subarray(index * dimensions, (index + 1) * dimensions)
             holds(
-              row.every((value, at) => Math.abs(value - (alone.values[at] as number)) < TOLERANCE),
-              `text ${index} has the same vector alone`
+              row.every((value, at) => Math.abs(value - (single.values[at] as number)) < TOLERANCE),
+              `text ${index} has the same vector without other texts`
             )
           }
         })

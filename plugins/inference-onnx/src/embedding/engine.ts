@@ -94,7 +94,7 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
       return await this.#openEncoder(folder, options)
     } catch (error) {
       const { code } = error as { readonly code?: unknown }
-      // A family that the engine cannot build may have a graph beside its weights.
+      // A family that the engine cannot build may have a graph next to its weights.
       if (code !== 'INF_ARCHITECTURE_UNSUPPORTED' || folder.exported === null) throw error
       return this.#openExported(folder, folder.exported, options)
     }

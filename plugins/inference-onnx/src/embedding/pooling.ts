@@ -45,7 +45,7 @@ export async function readModules(folder: string): Promise<SentenceModules> {
     if (typeof path !== 'string' || !/^[\w.-]*$/.test(path) || path === '..') {
       throw inferenceErrors.create(
         'INF_RUN_DIR_PATH_UNSAFE',
-        `${file} names ${JSON.stringify(path)}, not a folder beside it`,
+        `${file} names ${JSON.stringify(path)}, not a folder next to it`,
         {
           at: { file, path: `${index}.path` },
           data: { file, path }

@@ -35,7 +35,7 @@ function equalRows(test: Test, values: Float32Array, rows: readonly (readonly nu
 
 for (const name of Object.keys(expected).filter(each => !each.includes('reranker') && each !== 'qwen3')) {
   const { texts, tokens, vectors, query, passage } = expected[name] as Reference
-  t.test(`${name}: vectors equal the reference, alone and in one batch`, async test => {
+  t.test(`${name}: vectors equal the reference, one by one and in one batch`, async test => {
     const model = await load(test, name)
     const together = await model.embed(texts)
     equalRows(test, together.values, vectors, 'together')

@@ -125,13 +125,13 @@ export class ProviderEmbeddings implements RemoteEmbeddings {
   }
 }
 
-/** Returns the URL beside that of the chat. */
+/** Returns the URL next to that of the chat. */
 function embeddingsUrl(chatUrl: string, provider: EmbeddingProvider): string {
   if (CHAT_PATH.test(chatUrl)) return chatUrl.replace(CHAT_PATH, '/embeddings')
   const path = `plugins.providers.${provider}_url`
   throw inferenceErrors.create('ICL_ADDRESS_INVALID', `${path} does not end with /chat/completions`, {
     at: { path },
-    hint: 'write the complete URL of the chat: that of embeddings is beside it'
+    hint: 'write the complete URL of the chat: that of embeddings is next to it'
   })
 }
 

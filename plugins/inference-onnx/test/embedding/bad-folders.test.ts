@@ -1,0 +1,220 @@
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { fixtures, openEmbeddings } from './support.ts'
+
+const embeddings = await openEmbeddings(t)
+const BYTES = 8
+
+/** Copies a fixture, changes it, and loads it. */
+async function load(t: Test, name: string, change: (folder: string) => Promise<unknown>) {
+  const folder = t.testdir()
+  await cp(join(fixtures, name), folder, { recursive: true })
+  await change(folder)
+  const model = await embeddings.load({ directory: folder })
+  t.teardown(() => model.close())
+  return model
+}
+
+const edit = (file: string, change: (value: any) => unknown) => async (folder: string) => {
+  const path = join(folder, file)
+  const value = JSON.parse(await readFile(path, 'utf8'))
+  await writeFile(path, JSON.stringify(change(value) ?? value))
+}
+const remove = (file: string) => (folder: string) => rm(join(folder, file), { recursive: true })
+const put = (file: string, text: string) => (folder: string) => writeFile(join(folder, file), text)
+
+/** Overwrites a number of a tensor in a safetensors file. */
+const poison = (tensor: string, value: number) => async (folder: string) => {
+  const path = join(folder, 'model.safetensors')
+  const bytes = await readFile(path)
+  const length = Number(bytes.readBigUInt64LE(0))
+  const header = JSON.parse(bytes.subarray(BYTES, BYTES + length).toString('utf8'))
+  bytes.writeFloatLE(value, BYTES + length + header[tensor].data_offsets[0])
+  await writeFile(path, bytes)
+}
+
+for (const [claim, fixture, change, code, message] of [
+  ['no tokenizer', 'bert', remove('tokenizer.json'), 'INF_RUN_DIR_FILE_MISSING', /tokenizer\.json/],
+  ['no weights', 'bert', remove('model.safetensors'), 'INF_RUN_DIR_FILE_MISSING', /model\.safetensors/],
+  ['no pooling', 'bert', remove('1_Pooling'), 'INF_RUN_DIR_FILE_MISSING', /1_Pooling.config\.json/],
+  ['modules that are no list', 'bert', put('modules.json', '{}'), 'INF_RUN_DIR_MALFORMED', /modules\.json/],
+  ['modules that are no JSON', 'bert', put('modules.json', '['), 'INF_RUN_DIR_MALFORMED', /modules\.json/],
+  [
+    'a module outside of the folder',
+    'bert',
+    edit('modules.json', list => void (list[1].path = '../other')),
+    'INF_RUN_DIR_PATH_UNSAFE',
+    /"\.\.\/other"/
+  ],
+  [
+    'an unsupported module',
+    'bert',
+    edit('modules.json', list => void (list[2].type = 'sentence_transformers.models.Dense')),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /Dense/
+  ],
+  [
+    'an unsupported pooling',
+    'bert',
+    edit('1_Pooling/config.json', each => ({
+      ...each,
+      pooling_mode_mean_tokens: false,
+      pooling_mode_max_tokens: true
+    })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /pooling_mode_max_tokens/
+  ],
+  [
+    'two poolings',
+    'bert',
+    edit('1_Pooling/config.json', each => ({ ...each, pooling_mode_cls_token: true })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /pooling_mode_cls_token.*pooling_mode_mean_tokens/
+  ],
+  [
+    'another family',
+    'bert',
+    edit('config.json', each => ({ ...each, model_type: 'mpnet' })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /"mpnet"/
+  ],
+  [
+    'an unknown activation',
+    'bert',
+    edit('config.json', each => ({ ...each, hidden_act: 'selu' })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /hidden_act "selu"/
+  ],
+  [
+    'relative positions',
+    'bert',
+    edit('config.json', each => ({ ...each, position_embedding_type: 'relative_key' })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /relative_key/
+  ],
+  [
+    'heads that do not divide the size',
+    'bert',
+    edit('config.json', each => ({ ...each, num_attention_heads: 5 })),
+    'INF_RUN_DIR_MALFORMED',
+    /hidden_size/
+  ],
+  [
+    'more layers than weights',
+    'bert',
+    edit('config.json', each => ({ ...each, num_hidden_layers: 3 })),
+    'INF_RUN_DIR_TENSOR_MISSING',
+    /encoder\.layer\.2/
+  ],
+  [
+    'another shape',
+    'bert',
+    edit('config.json', each => ({ ...each, intermediate_size: 64 })),
+    'INF_RUN_DIR_TENSOR_INVALID',
+    /intermediate\.dense\.weight.*\[64, 32\]/
+  ],
+  [
+    'lower-casing before the tokenizer',
+    'bert',
+    edit('sentence_bert_config.json', each => ({ ...each, do_lower_case: true })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /do_lower_case/
+  ],
+  [
+    'an unknown default prompt',
+    'bert',
+    edit('config_sentence_transformers.json', each => ({ ...each, default_prompt_name: 'x' })),
+    'INF_RUN_DIR_MALFORMED',
+    /default_prompt_name/
+  ],
+  [
+    'NaN in a weight',
+    'bert',
+    poison('encoder.layer.0.output.dense.weight', Number.NaN),
+    'INF_RUN_DIR_TENSOR_INVALID',
+    /output\.dense\.weight contains NaN at element 0/
+  ],
+  [
+    'infinity in a static vector',
+    'static',
+    poison('embeddings', Number.POSITIVE_INFINITY),
+    'INF_RUN_DIR_TENSOR_INVALID',
+    /embeddings contains Infinity/
+  ],
+  [
+    'several labels',
+    'bert-reranker',
+    edit('config.json', each => ({ ...each, id2label: { 0: 'a', 1: 'b' } })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /1 label/
+  ],
+  [
+    'a reranker without pairs',
+    'bert-reranker',
+    edit('tokenizer.json', each => void (each.post_processor.pair = [])),
+    'INF_TOKENIZER_UNSUPPORTED',
+    /template of a pair/
+  ],
+  ['a graph that is no ONNX', 'exported', put('model.onnx', 'not a graph'), 'INF_RUN_DIR_MALFORMED', /model\.onnx/]
+] as const) {
+  t.test(`refuses a folder with ${claim}`, async t => {
+    await t.rejects(load(t, fixture, change), { code, message })
+  })
+}
+
+t.test('truncated weights are refused', async t => {
+  const cut = async (folder: string) => {
+    const path = join(folder, 'model.safetensors')
+    await writeFile(path, (await readFile(path)).subarray(0, -40))
+  }
+  await t.rejects(load(t, 'bert', cut), { code: 'INF_RUN_DIR_TRUNCATED' })
+})
+
+t.test('weights at odd offsets, and an exported graph next to unsupported weights, are used', async t => {
+  const shift = async (folder: string) => {
+    const path = join(folder, 'model.safetensors')
+    const bytes = await readFile(path)
+    const length = Number(bytes.readBigUInt64LE(0))
+    const prefix = Buffer.alloc(BYTES)
+    prefix.writeBigUInt64LE(BigInt(length + 1))
+    await writeFile(
+      path,
+      Buffer.concat([prefix, bytes.subarray(BYTES, BYTES + length), Buffer.from(' '), bytes.subarray(BYTES + length)])
+    )
+  }
+  const { vectors, texts } = JSON.parse(await readFile(join(fixtures, 'expected.json'), 'utf8')).bert
+  const shifted = await load(t, 'bert', shift)
+  const { values } = await shifted.embed([texts[0]])
+  t.ok(values.every((value, at) => Math.abs(value - vectors[0][at]) < 1e-4))
+  const both = await load(t, 'exported', async folder => {
+    await cp(join(fixtures, 'bert/model.safetensors'), join(folder, 'model.safetensors'))
+    await edit('config.json', each => ({ ...each, model_type: 'mpnet', max_position_embeddings: 64 }))(folder)
+  })
+  t.equal((await both.embed(['a'])).count, 1)
+})
+
+t.test('vectors that overflow are refused, not returned', async t => {
+  const model = await load(t, 'static', async folder => {
+    await poison('embeddings', 3e38)(folder)
+    await edit('config.json', each => ({ ...each, normalize: false }))(folder)
+    const weights = await readFile(join(folder, 'model.safetensors'))
+    const length = Number(weights.readBigUInt64LE(0))
+    for (let token = 0; token < 2; token++) weights.writeFloatLE(3e38, BYTES + length + token * 64)
+    await writeFile(join(folder, 'model.safetensors'), weights)
+  })
+  t.equal((await model.embed([[0, 1]])).count, 1, 'the sum is computed in double precision')
+  const encoder = await load(t, 'bert', async folder => {
+    await poison('embeddings.LayerNorm.weight', 3e38)(folder)
+    await poison('embeddings.LayerNorm.bias', 3e38)(folder)
+  })
+  await t.rejects(encoder.embed(['a quick brown fox']), { code: 'INF_NOT_FINITE' })
+})
+
+t.test('models of the other kind refuse the call', async t => {
+  const encoder = await load(t, 'bert', async () => undefined)
+  await t.rejects(encoder.rank('a', ['b']), { code: 'INF_OPTION_INVALID', message: /no reranker/ })
+  const reranker = await load(t, 'bert-reranker', async () => undefined)
+  await t.rejects(reranker.embed(['a']), { code: 'INF_OPTION_INVALID', message: /no embedding/ })
+  await t.rejects(reranker.rank('a', ['b '.repeat(100)]), { code: 'INF_CONTEXT_EXCEEDED' })
+})
