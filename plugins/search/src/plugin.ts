@@ -4,6 +4,7 @@ import {
   type DatabaseStore,
   databaseStore,
   inferenceEmbeddings,
+  kernelAdmin,
   type PrimaryDatabase,
   type SearchTier,
   search,
@@ -17,6 +18,7 @@ import { duckDuckGoTier, searxngTier, tavilyTier } from './adapters/web-tiers.ts
 import { ModelEmbedder } from './engine/query-embedder.ts'
 import { SearchEngine } from './engine/search-engine.ts'
 import { searchErrors } from './errors.ts'
+import { ProjectIndex } from './indexing/project-index.ts'
 import {
   corpusHandler,
   queryKnowledge,
@@ -26,6 +28,7 @@ import {
   repoTextHandler,
   searchMemories
 } from './operations/corpus-operations.ts'
+import { indexHandler, indexOperation, indexStateHandler, indexStateOperation } from './operations/index-operations.ts'
 import {
   forgetHandler,
   forgetMemory,
@@ -61,16 +64,16 @@ export default definePlugin({
   name: 'search',
   summary: 'Search over memories, knowledge, documents, the project and the web',
   config: settings,
-  optional: { database: databaseStore, models: ref(inferenceEmbeddings) },
+  optional: { database: databaseStore, admin: kernelAdmin, models: ref(inferenceEmbeddings) },
   provides: [search],
   points: [searchTiers],
   operations: [
-    ...[queryOperation, explainOperation, stateOperation],
+    ...[indexOperation, indexStateOperation, queryOperation, explainOperation, stateOperation],
     ...[storeMemory, recallMemory, listMemories, forgetMemory, searchMemories],
     ...[queryKnowledge, queryRepoText, queryRepoFile]
   ],
   permissions: { fsRead: ['.'], childProcess: true, worker: true },
-  activate(ctx, { database, models }) {
+  activate(ctx, { database, admin, models }) {
     const { projectRoot } = ctx
     const config = (): Settings => ctx.config
     const bm25 = () => ({ k1: config().bm25_k1, b: config().bm25_b })
@@ -124,6 +127,18 @@ export default definePlugin({
       database: () => library.open()
     })
     ctx.provide(search, engine)
+    const index = new ProjectIndex({
+      projectRoot,
+      database,
+      settings: config,
+      serves: admin?.serves === true,
+      onChange: () => ctx.changed(SEARCH_TOPIC),
+      log: ctx.log
+    })
+    ctx.effect('index of the project', () => index.close())
+    ctx.implement(indexOperation, indexHandler(index))
+    ctx.implement(indexStateOperation, indexStateHandler(index))
+    void index.resume()
     const parts = { service: engine, library, settings: config }
     ctx.implement(queryOperation, queryHandler(parts))
     ctx.implement(explainOperation, explainHandler(parts))

@@ -97,6 +97,24 @@ export const settings = t.object({
     ...live,
     description: 'Maximum files of the project that one search reads while they are not in the index; 0: none.'
   }),
+  index_watch: t.boolean({
+    default: true,
+    description: 'Whether a serving process updates the index when files change, once svc search index has made it.'
+  }),
+  index_max_file_bytes: t.integer({
+    default: 1_048_576,
+    minimum: 1_024,
+    maximum: 67_108_864,
+    ...live,
+    description: 'Maximum size of an indexed file in bytes.'
+  }),
+  index_step_ms: t.integer({
+    default: 10_000,
+    minimum: 100,
+    maximum: 600_000,
+    ...live,
+    description: 'Time limit for one file of the index in milliseconds; a file that takes longer is left out.'
+  }),
   tier_timeout_ms: t.integer({
     default: 10_000,
     minimum: 1,

@@ -1,0 +1,27 @@
+// Compiles the thread scripts: tests run from sources, threads from the build.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
+
+const root = join(import.meta.dirname, '..')
+const scripts = { 'index-worker': 'src/indexing/worker-main.ts' }
+
+for (const [name, source] of Object.entries(scripts)) {
+  const file = join(root, 'dist', `${name}.cjs`)
+  const { outputFiles } = await build({
+    entryPoints: [source],
+    bundle: true,
+    write: false,
+    absWorkingDir: root,
+    conditions: ['svc-source'],
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20'
+  })
+  const text = outputFiles[0]?.text ?? ''
+  if ((await readFile(file, 'utf8').catch(() => null)) === text) continue
+  await mkdir(dirname(file), { recursive: true })
+  // Several tests may write it concurrently.
+  await writeFile(`${file}.${process.pid}`, text)
+  await rename(`${file}.${process.pid}`, file)
+}

@@ -1,0 +1,20 @@
+// Indexes a project in this process, and reports to the parent before and after each write.
+import { openFile } from '@svc/plugin-database/testing'
+import { Indexer, IndexStore, IndexThread } from '#root'
+import { DEFAULTS } from './index-project.ts'
+
+const [root = '', file = ''] = process.argv.slice(2)
+const database = await openFile(file, { busyTimeoutMs: 10_000, synchronous: 'normal' })
+const store = new IndexStore(database)
+const write = store.write.bind(store)
+let writes = 0
+store.write = async (files, now) => {
+  // The parent kills this process during the third write.
+  if (++writes === 4) await new Promise(() => setInterval(() => undefined, 1_000))
+  process.send?.('writing')
+  await write(files, now)
+  process.send?.('written')
+}
+const thread = new IndexThread(() => 20_000)
+const indexer = new Indexer({ projectRoot: root, store, thread, settings: () => DEFAULTS, onChange: () => undefined })
+await indexer.index({ full: false, signal: new AbortController().signal })
