@@ -16,7 +16,7 @@ import { planWeights, type WeightPlan } from './plan.ts'
 import { lockForWriting } from './writer-lock.ts'
 
 /** Version in the name of a packed file; increment it if the layout or the arithmetic changes. */
-const PACK_VERSION = 5
+const PACK_VERSION = 6
 
 const extensions: Readonly<Record<Quantization, string>> = { none: 'f32', q8: 'q8', q4: 'q4' }
 
