@@ -6,6 +6,8 @@
  * machine. A measurement reads a prompt of 512 tokens and generates 32 tokens. The time to the first token counts as
  * reading, the rest as decoding, without speculation. The median of all rounds is reported, with its range.
  *
+ * "from Q8_0" and "from Q4_0" are this engine with the GGUF files of llama.cpp, which should be as fast as q8 and q4.
+ *
  * The exports for transformers.js contain the graph and packed weights of this engine, with the inputs and outputs that
  * transformers.js requires. Memory is the peak resident set size after the first prompt, including mapped files.
  * llama.cpp maps its file by default, and also stores most of it in memory in a different order.
@@ -53,6 +55,9 @@ interface Entry {
 const own = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
   return async options => ({ engine: 'svc', options: { ...options, model: await halfBillionModel(), quantization } })
 }
+const ownGguf = (type: GgufType, quantization: 'q8' | 'q4'): Entry['open'] => {
+  return async options => ({ engine: 'svc', options: { ...options, model: await halfBillionGguf(type), quantization } })
+}
 const llama = (type: GgufType, mapFile = true): Entry['open'] => {
   return async options => ({
     engine: 'llama.cpp',
@@ -68,9 +73,11 @@ const transformers = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
 
 const entries: Readonly<Record<string, Entry>> = {
   'svc q8': { open: own('q8'), readsLong: true },
+  'svc q8, from Q8_0': { open: ownGguf('Q8_0', 'q8'), readsLong: true },
   'llama.cpp Q8_0': { open: llama('Q8_0'), readsLong: true },
   'transformers.js q8': { open: transformers('q8'), readsLong: false },
   'svc q4': { open: own('q4'), readsLong: false },
+  'svc q4, from Q4_0': { open: ownGguf('Q4_0', 'q4'), readsLong: false },
   'llama.cpp Q4_0': { open: llama('Q4_0'), readsLong: true },
   'llama.cpp pure Q4_0': { open: llama('pure Q4_0'), readsLong: false },
   'transformers.js q4': { open: transformers('q4'), readsLong: false },

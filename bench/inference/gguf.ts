@@ -41,7 +41,7 @@ function ggufName(name: string): string {
 }
 
 /**
- * Writes the weights of a Qwen2 run directory as GGUF, with matrices of `type`. The vocabulary consists of numbered
+ * Writes the weights of a Qwen2 or Llama run directory as GGUF, with matrices of `type`. The vocabulary consists of numbered
  * words, because only token ids are used.
  */
 export async function writeGguf(runDirectory: string, file: string, type: GgufType): Promise<void> {
@@ -49,20 +49,25 @@ export async function writeGguf(runDirectory: string, file: string, type: GgufTy
   const entries = [...tensors.values()].map(entry => ({ entry, type: tensorType(entry, type) }))
   const number = (name: string) => configuration[name] as number
   const words = Array.from({ length: number('vocab_size') }, (_, id) => `w${id}`)
-  const header = new Writer().text('GGUF', false).u32(3).u64(entries.length).u64(15)
-  header.string('general.architecture', 'qwen2').string('general.name', 'random')
+  const architecture = configuration.model_type as string
+  const headSize =
+    (configuration.head_dim as number | undefined) ?? number('hidden_size') / number('num_attention_heads')
+  const header = new Writer().text('GGUF', false).u32(3).u64(entries.length).u64(16)
+  header.string('general.architecture', architecture).string('general.name', 'random')
   for (const [name, value] of [
-    ['qwen2.block_count', number('num_hidden_layers')],
-    ['qwen2.context_length', number('max_position_embeddings')],
-    ['qwen2.embedding_length', number('hidden_size')],
-    ['qwen2.feed_forward_length', number('intermediate_size')],
-    ['qwen2.attention.head_count', number('num_attention_heads')],
-    ['qwen2.attention.head_count_kv', number('num_key_value_heads')]
+    ['block_count', number('num_hidden_layers')],
+    ['context_length', number('max_position_embeddings')],
+    ['embedding_length', number('hidden_size')],
+    ['feed_forward_length', number('intermediate_size')],
+    ['attention.head_count', number('num_attention_heads')],
+    ['attention.head_count_kv', number('num_key_value_heads')],
+    ['attention.key_length', headSize]
   ] as const) {
-    header.text(name).u32(4).u32(value)
+    header.text(`${architecture}.${name}`).u32(4).u32(value)
   }
-  header.text('qwen2.attention.layer_norm_rms_epsilon').u32(6).f32(number('rms_norm_eps'))
-  header.text('qwen2.rope.freq_base').u32(6).f32(number('rope_theta'))
+  const { rope_theta: theta } = (configuration.rope_parameters ?? configuration) as { rope_theta: number }
+  header.text(`${architecture}.attention.layer_norm_rms_epsilon`).u32(6).f32(number('rms_norm_eps'))
+  header.text(`${architecture}.rope.freq_base`).u32(6).f32(theta)
   header.string('tokenizer.ggml.model', 'gpt2').string('tokenizer.ggml.pre', 'qwen2')
   header.strings('tokenizer.ggml.tokens', words).strings('tokenizer.ggml.merges', ['w 0'])
   header.text('tokenizer.ggml.eos_token_id').u32(4).u32(0)
@@ -80,13 +85,25 @@ export async function writeGguf(runDirectory: string, file: string, type: GgufTy
   for (const { entry, type } of entries) {
     const values = new Float32Array(entry.shape.reduce((a, b) => a * b, 1))
     await reader.read(entry, 0, values)
-    const bytes = encode(values, type)
+    const interleaved = architecture === 'llama' && /\.self_attn\.[qk]_proj\./.test(entry.name)
+    const bytes = encode(interleaved ? interleave(values, entry.shape, headSize) : values, type)
     await handle.write(bytes, 0, bytes.byteLength, position)
     position += padded(bytes.byteLength)
   }
   await reader.close()
   await handle.truncate(position)
   await handle.close()
+}
+
+/** Returns the rows of each head with its two halves interleaved, as llama.cpp expects them for Llama. */
+function interleave(values: Float32Array, [rows = 0, columns = 1]: readonly number[], headSize: number): Float32Array {
+  const target = new Float32Array(values.length)
+  for (let row = 0; row < rows; row++) {
+    const inHead = row % headSize
+    const to = row - inHead + 2 * (inHead % (headSize / 2)) + Math.floor((2 * inHead) / headSize)
+    target.set(values.subarray(row * columns, (row + 1) * columns), to * columns)
+  }
+  return target
 }
 
 function tensorType({ name, shape }: TensorEntry, type: GgufType): TensorType {

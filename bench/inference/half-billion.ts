@@ -13,7 +13,7 @@ import { halfBillionShape, writeRandomModel } from './random-model.ts'
  * the shape of Qwen2.5-0.5B with random weights, in the format of each engine. It is written on the first run.
  */
 const BUNDLED_VOCABULARY = 2048
-const folder = join(scratch, 'models', 'random-494M-words')
+const folder = join(scratch, 'models', isSmoke ? 'bundled' : 'random-494M-words')
 export const vocabulary = isSmoke ? BUNDLED_VOCABULARY : halfBillionShape.vocabulary
 
 /** Returns the run directory, in BF16. A smoke run uses the bundled model. */
@@ -23,7 +23,7 @@ export async function halfBillionModel(): Promise<string> {
   return join(folder, 'run')
 }
 
-/** Returns the GGUF file for llama.cpp. */
+/** Returns the GGUF file. */
 export async function halfBillionGguf(type: GgufType): Promise<string> {
   const name = `${type.replace(' ', '-')}.gguf`
   const model = await halfBillionModel()
