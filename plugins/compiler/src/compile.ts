@@ -13,17 +13,27 @@ export type CompileOptions = ParserOptions & CheckOptions
 export interface CheckedFile {
   readonly file: SourceFile
   readonly parsed: ParseResult
-  /** Syntax errors; if there are none, the findings of the checks. */
+  /** Syntax errors; if there are none, the findings of the checks. At most 1,000, errors before warnings if there are more. */
   readonly diagnostics: readonly Diagnostic[]
   /** Types of record literals, for the lowering. */
   readonly records: RecordTypes
 }
 
+/** A text that is no program has an error at every character: reports of all of them would exhaust the memory. */
+const MAX_DIAGNOSTICS = 1_000
+
 export function checkFile(file: SourceFile, options: CompileOptions): CheckedFile {
   const parsed = parse(file.text, options)
-  if (hasErrors(parsed.diagnostics)) return { file, parsed, diagnostics: parsed.diagnostics, records: new Map() }
+  if (hasErrors(parsed.diagnostics))
+    return { file, parsed, diagnostics: firstOf(parsed.diagnostics), records: new Map() }
   const { diagnostics, records } = checkModule(parsed.module, options)
-  return { file, parsed, diagnostics: [...parsed.diagnostics, ...diagnostics], records }
+  return { file, parsed, diagnostics: firstOf([...parsed.diagnostics, ...diagnostics]), records }
+}
+
+function firstOf(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  if (diagnostics.length <= MAX_DIAGNOSTICS) return diagnostics
+  const of = (wanted: Diagnostic['severity']) => diagnostics.filter(({ severity }) => severity === wanted)
+  return [...of('error'), ...of('warning')].slice(0, MAX_DIAGNOSTICS)
 }
 
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
@@ -43,7 +53,7 @@ export interface FormattedFile {
  */
 export function formatFile(file: SourceFile): FormattedFile {
   const { parsed, options } = readEitherWay(file)
-  if (hasErrors(parsed.diagnostics)) return { file, text: null, diagnostics: parsed.diagnostics }
+  if (hasErrors(parsed.diagnostics)) return { file, text: null, diagnostics: firstOf(parsed.diagnostics) }
   const text = format(parsed)
   const again = parse(text, options)
   const isSame =

@@ -31,7 +31,10 @@ export class SourceFile {
 
   /** Returns the text of a line without its line break. */
   lineText(line: number): string {
-    return this.text.slice(this.lineStart(line), this.lineStart(line + 1)).replace(/[\r\n]+$/, '')
+    const start = this.lineStart(line)
+    let end = this.lineStart(line + 1)
+    while (end > start && /[\r\n]/.test(this.text[end - 1] as string)) end--
+    return this.text.slice(start, end)
   }
 
   /** Converts an offset to an offset into the UTF-8 text. */

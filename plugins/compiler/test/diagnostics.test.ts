@@ -1,6 +1,6 @@
 import t from 'tap'
 import { diagnostic, diagnosticJson, diagnosticLine, renderDiagnostic, sortDiagnostics } from '#diagnostics'
-import { SourceFile } from '#root'
+import { checkFile, SourceFile } from '#root'
 
 const file = new SourceFile('dir/a.vox', 'fn a() {\r\n\tlet 😀ü = "x"\n}\n')
 
@@ -42,6 +42,29 @@ t.test('a diagnostic is coloured only on request', async t => {
   const found = diagnostic('lint.table_id_column', 'so', { start: 0, end: 2 })
   t.notMatch(renderDiagnostic(found, file, false), '\u001b')
   t.match(renderDiagnostic(found, file, true), '\u001b[1;33mwarning[lint.table_id_column]\u001b[0m')
+})
+
+t.test('the excerpt of a long line shows only the surroundings of the span', async t => {
+  const start = 5_000
+  const text = `${'a'.repeat(start)}bad${'c'.repeat(5_000)}`
+  const rendered = renderDiagnostic(
+    diagnostic('E0001', 'no', { start, end: start + 3 }),
+    new SourceFile('a.vox', text),
+    false
+  )
+  const [, place, , source = '', carets = ''] = rendered.split('\n')
+  t.match(place, ':1:5001')
+  t.match(source, /^1 \| …a{80}badc{157}…$/)
+  t.equal(carets.indexOf('^'), source.indexOf('bad'))
+  t.match(carets, /[^^]\^{3}$/)
+})
+
+t.test('a text with an error at every character gets the first 1,000 errors', async t => {
+  const long = new SourceFile('a.vox', '$ '.repeat(60_000))
+  const { diagnostics } = checkFile(long, { script: true, allowComponentFunctions: true, suppressHookLints: false })
+  t.equal(diagnostics.length, 1_000)
+  t.same(diagnostics[0]?.span, { start: 0, end: 1 })
+  t.ok(diagnostics.map(each => renderDiagnostic(each, long, false)).join('\n').length < 1_000_000)
 })
 
 t.test('control characters are not printed', async t => {

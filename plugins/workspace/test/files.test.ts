@@ -51,6 +51,13 @@ t.test('checks files in their languages, and reports the places of problems', as
     valid: false,
     path: null
   })
+  const source = `print("${'a'.repeat(131_072)}")`
+  const long = kernel.callById('workspace.validateSource', { source, language: 'vox' })
+  await t.rejects(long, {
+    code: 'WSP_FILE_REFUSED',
+    message: /source\.vox: the text has 131081 characters/,
+    hint: /svc check/
+  })
 })
 
 t.test('refuses files outside the project, secrets, unknown kinds and unreadable text', async t => {

@@ -4,6 +4,10 @@ import type { Diagnostic } from './diagnostic.ts'
 
 const CODES = { bold: 1, red: 31, yellow: 33, blue: 34, cyan: 36 } as const
 
+/** Maximum characters of a line in an excerpt, and how many of them precede the span in a longer line. */
+const MAX_EXCERPT_CHARS = 240
+const CHARS_BEFORE = 80
+
 type Paint = (colour: keyof typeof CODES, text: string) => string
 
 /** Formats a diagnostic for users: message, position, an excerpt with the span marked, and suggestions. */
@@ -45,14 +49,18 @@ function excerpt(span: Span, file: SourceFile, width: number, paint: Paint, colo
   const { line, column } = file.position(span.start)
   const text = file.lineText(line)
   const lineStart = file.lineStart(line)
-  const before = widened(text.slice(0, span.start - lineStart))
-  const marked = widened(text.slice(span.start - lineStart, Math.min(span.end, lineStart + text.length) - lineStart))
+  const at = span.start - lineStart
+  const from = text.length > MAX_EXCERPT_CHARS ? Math.max(0, at - CHARS_BEFORE) : 0
+  const to = Math.min(text.length, from + MAX_EXCERPT_CHARS)
+  const before = (from > 0 ? '…' : '') + widened(text.slice(from, at))
+  const marked = widened(text.slice(at, Math.min(span.end - lineStart, to)))
+  const shown = (from > 0 ? '…' : '') + widened(text.slice(from, to)) + (to < text.length ? '…' : '')
   const bar = paint('blue', '|')
   const carets = '^'.repeat(Math.max(1, [...marked].length))
   return [
     `${' '.repeat(width)}${paint('blue', '-->')} ${file.path}:${line}:${column}`,
     `${' '.repeat(width)} ${bar}`,
-    `${paint('blue', String(line).padStart(width))} ${bar} ${widened(text)}`.trimEnd(),
+    `${paint('blue', String(line).padStart(width))} ${bar} ${shown}`.trimEnd(),
     `${' '.repeat(width)} ${bar} ${' '.repeat([...before].length)}${paint(colour, carets)}`
   ]
 }
