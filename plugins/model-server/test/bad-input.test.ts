@@ -227,7 +227,7 @@ t.test('unknown paths return 404 in the format of their API', async t => {
   const { url } = await serve(t)
   for (const [method, path] of [
     ['GET', '/v1/files'],
-    ['POST', '/v1/responses'],
+    ['POST', '/v1/files'],
     ['DELETE', '/v1/models/toy'],
     ['GET', '/v1/chat/completions'],
     ['GET', '/api/chat'],

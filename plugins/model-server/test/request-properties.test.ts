@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readGenerateRequest, readChatRequest as readOllamaChat } from '#ollama'
 import { readChatRequest, readCompletionRequest } from '#openai'
+import { readResponsesRequest } from '#responses'
 import { Grammars } from '#root'
 import { serve } from './serve.ts'
 
@@ -12,7 +13,8 @@ const FIELDS = [
   ...['n', 'tools', 'logprobs', 'top_logprobs', 'logit_bias', 'max_tokens', 'format', 'system', 'raw', 'images'],
   ...['role', 'content', 'type', 'text', 'num_predict', 'num_ctx', 'top_k', 'repeat_penalty', '__proto__', 'think'],
   ...['tools', 'tool_choice', 'function', 'name', 'parameters', 'arguments', 'tool_calls', 'tool_call_id', 'id'],
-  ...['response_format', 'json_schema', 'schema', 'grammar', 'context', 'suffix', 'template', 'keep_alive', 'echo']
+  ...['response_format', 'json_schema', 'schema', 'grammar', 'context', 'suffix', 'template', 'keep_alive', 'echo'],
+  ...['input', 'instructions', 'reasoning', 'effort', 'summary', 'include', 'store', 'metadata', 'truncation']
 ]
 const { json } = fc.letrec(tie => ({
   json: fc.oneof(
@@ -37,7 +39,13 @@ const body = fc.oneof(
 )
 
 t.test('for any body, parsers return a request or throw an error with a status below 500', async t => {
-  for (const read of [readChatRequest, readCompletionRequest, readOllamaChat, readGenerateRequest]) {
+  for (const read of [
+    readChatRequest,
+    readCompletionRequest,
+    readResponsesRequest,
+    readOllamaChat,
+    readGenerateRequest
+  ]) {
     fc.assert(
       fc.property(body, value => {
         try {

@@ -1,3 +1,4 @@
-export { DatabaseResponses } from './database-responses.ts'
-export { MemoryResponses } from './memory-responses.ts'
-export type { ResponseStore, StoredResponse } from './response-store.ts'
+// Exports of this folder for tests. Sources import the files directly.
+export { messagesOf } from './input.ts'
+export { ResponseOutput } from './output.ts'
+export { readResponsesRequest } from './request.ts'

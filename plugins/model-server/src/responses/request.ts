@@ -14,6 +14,7 @@ import { INCLUDABLE, INCLUDE_LOGPROBS, type ResponsesBody, responsesBody, UNSUPP
 /** Request of the Responses API, apart from its conversation. */
 export interface ResponsesRequest {
   readonly body: ResponsesBody
+  readonly stream: boolean
   readonly tools: ToolIntent | undefined
   readonly constraint: FieldConstraint | undefined
   readonly thinking: boolean | undefined
@@ -52,6 +53,7 @@ export function readResponsesRequest(raw: unknown, grammars: Grammars): Response
   }
   return {
     body,
+    stream: body.stream ?? false,
     tools,
     constraint: constraintOf(body, tools !== undefined, grammars),
     thinking: effort === undefined || effort === null ? undefined : effort !== 'none',

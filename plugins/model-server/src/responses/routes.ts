@@ -65,7 +65,7 @@ export function responsesRoutes(scope: FastifyInstance, services: WireServices):
         return { ...response, store: false }
       }
     }
-    if (body.stream !== true) return wholeResponse(head, events, asked.summary, save)
+    if (!asked.stream) return wholeResponse(head, events, asked.summary, save)
     const pieces = responseEvents(head, events, asked.summary, save, contextOf(request, log))
     return sendStream(reply, 'text/event-stream; charset=utf-8', pieces, services.stallMs())
   })
