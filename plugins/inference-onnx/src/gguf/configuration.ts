@@ -83,6 +83,8 @@ export async function ggufConfiguration(file: GgufFile, vocabularySize: number):
   const fields = new MetadataFields(path, metadata, `${name}.`)
   const shape = shapeOf(fields)
   if (fields.flag('attention.causal') === false) throw fields.unsupported('attention.causal', false, 'true')
+  const experts = fields.number('expert_count') ?? 0
+  if (experts > 0) throw fields.unsupported('expert_count', experts, 'models without experts')
   const attentionScale = fields.number('attention.scale')
   const positions = fields.requiredCount('context_length')
   const rotated = fields.count('rope.dimension_count') ?? shape.headSize
@@ -106,7 +108,6 @@ export async function ggufConfiguration(file: GgufFile, vocabularySize: number):
       tie_word_embeddings: !tensors.has('output.weight'),
       attention_bias: name !== 'qwen2' && tensors.has('blk.0.attn_q.bias'),
       mlp_bias: tensors.has('blk.0.ffn_up.bias'),
-      num_experts: (fields.number('expert_count') ?? 0) > 0 ? fields.number('expert_count') : null,
       ...(attentionScale === undefined ? {} : { query_pre_attn_scalar: attentionScale ** -2 }),
       ...rope,
       ...architecture.fields?.(fields, shape)

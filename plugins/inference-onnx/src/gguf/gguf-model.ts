@@ -5,7 +5,7 @@ import { type GgufFile, readGguf } from './read-gguf.ts'
 import { checkpointTensors } from './tensors.ts'
 import { ggufTokenizer } from './tokenizer.ts'
 
-/** What a checkpoint folder contains, from a GGUF model. */
+/** Parts of a checkpoint folder, from a GGUF model. */
 export interface GgufModel {
   /** First file, which contains the metadata. */
   readonly file: string

@@ -44,6 +44,7 @@ export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   'llama-v3': llamaBpe,
   llama3: llamaBpe,
   falcon3: llamaBpe,
+  dbrx: { ...plain, ...split(llama3) },
   qwen2: qwen,
   'deepseek-r1-qwen': qwen,
   tekken: { ...plain, ...split(tekken), ignoreMerges: true, addsBeginning: true },

@@ -137,6 +137,7 @@ for (const [what, name, change, code, message] of [
     'INF_ARCHITECTURE_UNSUPPORTED',
     /value_length 16/
   ],
+  ['experts', 'qwen2', { 'qwen2.expert_count': 8 }, 'INF_ARCHITECTURE_UNSUPPORTED', /expert_count 8/],
   [
     'attention to later positions',
     'qwen2',
