@@ -69,6 +69,10 @@ export interface SearchHit {
   /** Score of each leg; null if the leg did not find the hit. */
   readonly textScore: number | null
   readonly vectorScore: number | null
+  /** Where it comes from, such as a path or a URL; `repo:PATH` for an indexed file of the project. */
+  readonly provenance: string
+  /** Terms of the query in its title or text. */
+  readonly matched: readonly string[]
   /** Names of the tiers that found it. */
   readonly tiers: readonly string[]
   /** Factors of the score, in words; see {@link SearchService.query}. */
@@ -100,6 +104,8 @@ export interface SearchPlan {
 
 export interface SearchResult {
   readonly query: string
+  /** Words of the query in lower case, without stop words. */
+  readonly terms: readonly string[]
   readonly plan: SearchPlan
   readonly trigger: SearchTrigger
   /** Hits by corpus, in the order of the plan, best first. */

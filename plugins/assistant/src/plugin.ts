@@ -5,6 +5,7 @@ import {
   languageCompiler,
   orchestrator,
   questioning,
+  search,
   sessionContext,
   transcripts
 } from '@svc/contracts'
@@ -32,12 +33,13 @@ export default definePlugin({
     compiler: ref(languageCompiler),
     questions: ref(questioning),
     context: ref(sessionContext),
-    database: ref(databaseStore)
+    database: ref(databaseStore),
+    searches: ref(search)
   },
   operations: [chat, generateCode, inlineEdit, oplog],
   commands: [generateCommand],
   permissions: { fsRead: ['.'], fsWrite: ['.'], childProcess: true },
-  activate(ctx, { tasks, client, said, compiler, questions, context, database }) {
+  activate(ctx, { tasks, client, said, compiler, questions, context, database, searches }) {
     const { projectRoot, log } = ctx
     const shared = {
       projectRoot,
@@ -52,6 +54,7 @@ export default definePlugin({
     const chats = new Chat({
       ...shared,
       accounts,
+      search: () => provided(searches),
       sessionContext: () => provided(context),
       questioning: () => provided(questions)
     })

@@ -14,9 +14,8 @@ export const settings = t.object({
   retrieval: t.boolean({
     default: true,
     'x-reload': 'live',
-    description: "Whether the project's files and stored knowledge are searched for each message."
+    description: 'Whether files, documents, knowledge and notes are searched for each message.'
   }),
-  retrieval_files: count('Maximum files that one search of the project reads.', 5_000, 100_000),
   context_bytes: count('Maximum bytes of files and search results in one prompt.', 24_576, 1_048_576),
   history_turns: count('Maximum earlier turns of the session in one prompt.', 20, 100)
 })

@@ -82,7 +82,7 @@ t.test('without a database the chat works in memory, and reports costs as events
     history.map(({ content }) => content),
     ['First', 'one', 'Second', 'two']
   )
-  t.equal(retrieval.knowledge_by, null)
+  t.equal(retrieval.complete, true)
   const types = orchestrator.recentEvents().map(({ kind }) => kind.type)
   t.ok(types.includes('cost_incurred'))
   t.ok(types.includes('llm_call_completed'))
@@ -173,7 +173,7 @@ t.test('finds project files by words of the message, and detects invented citati
   writeFileSync(join(kernel.root, 'src/backoff.ts'), 'export function retryBackoff() { return 100 }\n')
   writeFileSync(join(kernel.root, 'src/other.ts'), 'export const unrelated = 1\n')
   const found = await kernel.call(chat, { prompt: 'Where is the retry backoff?' })
-  t.match(found.retrieval, { tier: 'bm25', files_listed_by: 'walk', knowledge_by: 'fts5', problem: null })
+  t.match(found.retrieval, { tier: 'bm25', complete: true, problem: null })
   t.match(found.retrieval.used, [{ source: 'repository', ref: 'src/backoff.ts', line: 1 }])
   t.match(asked()[0]?.at(-1)?.content, /src\/backoff\.ts:1\nexport function retryBackoff/)
   t.match(found.qgate, { risk_decision: 'Answer', citation_coverage: 1, search_refinement: null })

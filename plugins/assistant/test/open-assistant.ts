@@ -17,6 +17,7 @@ import inference from '@svc/plugin-inference-client'
 import orchestratorPlugin from '@svc/plugin-orchestrator'
 import providers from '@svc/plugin-providers'
 import questioning from '@svc/plugin-questioning'
+import search from '@svc/plugin-search'
 import sessions from '@svc/plugin-sessions'
 import web from '@svc/plugin-web'
 import assistant from '#plugin'
@@ -67,6 +68,7 @@ export async function openAssistant(t: Test, options: OpenOptions = {}): Promise
       orchestratorPlugin,
       sessions,
       questioning,
+      search,
       ...(options.providers === undefined ? [] : [providers]),
       inference,
       web,

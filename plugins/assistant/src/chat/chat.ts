@@ -1,10 +1,10 @@
 import {
-  type DatabaseStore,
   type InferenceClient,
   type JourneyEnvelope,
   newJourney,
   type Orchestrator,
   type Questioning,
+  type SearchService,
   type SessionContext,
   type TranscriptEntry,
   type Transcripts
@@ -15,7 +15,6 @@ import { originOf } from '../journey-origin.ts'
 import type { Accounts } from '../model/accounts.ts'
 import { askModel, type ModelAnswer } from '../model/ask.ts'
 import { bytesWithin, contextLength } from '../model/room.ts'
-import { NOTHING_SEARCHED, type Retrieved, retrieve } from '../retrieval/retrieval.ts'
 import type { Settings } from '../settings.ts'
 import { type EditorContext, editorContext } from './editor-context.ts'
 import { chatEvidence, citationsOf } from './evidence.ts'
@@ -23,6 +22,7 @@ import { type Material, type Quoted, quote } from './material.ts'
 import type { chat } from './operation.ts'
 import { chatMessages } from './prompt.ts'
 import { chatQuality } from './quality.ts'
+import { NOTHING_SEARCHED, type Retrieved, retrieve } from './retrieved.ts'
 
 type Input = InputOf<typeof chat>
 type Output = OutputOf<typeof chat>
@@ -43,7 +43,7 @@ export interface ChatParts {
   readonly transcripts: () => Transcripts
   readonly sessionContext: () => SessionContext | undefined
   readonly questioning: () => Questioning | undefined
-  readonly database: () => DatabaseStore | undefined
+  readonly search: () => SearchService | undefined
   readonly accounts: Accounts
   readonly log: Logger
 }
@@ -106,10 +106,8 @@ export class Chat {
   }
 
   #retrieve(prompt: string, { selected_text = '' }: Input, signal: AbortSignal): Promise<Retrieved> | Retrieved {
-    const { settings, projectRoot, database, log } = this.#parts
-    const { retrieval, retrieval_files } = settings()
-    if (!retrieval) return NOTHING_SEARCHED
-    return retrieve({ projectRoot, database, log }, `${prompt}\n${selected_text}`, retrieval_files, signal)
+    const { settings, search, log } = this.#parts
+    return settings().retrieval ? retrieve(search(), `${prompt}\n${selected_text}`, log, signal) : NOTHING_SEARCHED
   }
 
   async #material(session: string, editor: EditorContext, retrieved: Retrieved): Promise<Material[]> {
@@ -207,7 +205,7 @@ export class Chat {
       prompt,
       retrieved,
       fromCaller: editor.materials.length,
-      citations: citationsOf(answer.text, shown, retrieved.paths),
+      citations: await citationsOf(answer.text, shown, this.#parts.projectRoot),
       fatigued: attention.enabled && attention.state().fatigued
     })
     const questioning = this.#parts.questioning()
@@ -227,15 +225,13 @@ function promptOf({ prompt, message }: Input): string {
 }
 
 function retrievalView(retrieved: Retrieved, editor: EditorContext, quoted: Quoted): Output['retrieval'] {
-  const { tier, terms, filesRead, listedBy, knowledgeBy, truncated, problem, found } = retrieved
+  const { tier, terms, quality, complete, problem, found } = retrieved
   const shown = new Set(quoted.labels)
   return {
     tier,
     terms: [...terms],
-    files_read: filesRead,
-    files_listed_by: listedBy,
-    knowledge_by: knowledgeBy,
-    truncated,
+    quality,
+    complete,
     problem,
     used: found
       .filter(({ ref, line }) => shown.has(line === null ? ref : `${ref}:${line}`))

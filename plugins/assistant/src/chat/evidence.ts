@@ -1,11 +1,14 @@
-import type { QgateContext } from '@svc/contracts'
-import type { Retrieved } from '../retrieval/retrieval.ts'
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { inProject, type QgateContext } from '@svc/contracts'
+import type { Retrieved } from './retrieved.ts'
 
 /** Matches a citation: `[path/to/file.ts]`, optionally with a line. */
 const CITATION = /\[([\w@./-]*[\w-]\.[A-Za-z0-9]{1,8})(?::\d+(?:-\d+)?)?\]/g
 const QUESTION = /\?\s*$|^\s*(?:what|where|which|who|whose|when|why|how|does|do|did|is|are|was|were|can|has|have)\b/i
-/** BM25 score from which a passage counts as certain evidence. */
-const STRONG_SCORE = 8
+
+/** Maximum cited files that are looked for in the project. */
+const MAX_CHECKED = 200
 
 export interface Citations {
   /** Files that an answer cites. */
@@ -17,14 +20,20 @@ export interface Citations {
 }
 
 /** Compares the files that an answer cites with those in the prompt and those in the project. */
-export function citationsOf(answer: string, shown: ReadonlySet<string>, projectFiles: ReadonlySet<string>): Citations {
+export async function citationsOf(answer: string, shown: ReadonlySet<string>, projectRoot: string): Promise<Citations> {
   const cited = [...new Set([...answer.matchAll(CITATION)].map(([, path = '']) => path.replace(/^\.\//, '')))]
-  return {
-    cited,
-    shown: cited.filter(path => shown.has(path)),
-    // If the files of the project are unknown, no citation is flagged.
-    fabricated: projectFiles.size === 0 ? [] : cited.filter(path => !shown.has(path) && !projectFiles.has(path))
-  }
+  const others = cited.filter(path => !shown.has(path)).slice(0, MAX_CHECKED)
+  const exist = await Promise.all(others.map(path => isProjectFile(projectRoot, path)))
+  return { cited, shown: cited.filter(path => shown.has(path)), fabricated: others.filter((_, at) => !exist[at]) }
+}
+
+async function isProjectFile(projectRoot: string, path: string): Promise<boolean> {
+  const file = resolve(projectRoot, path)
+  if (inProject(projectRoot, file) === null) return false
+  return stat(file).then(
+    found => found.isFile(),
+    () => false
+  )
 }
 
 /** Returns whether a prompt asks for facts, which then need a source. */
@@ -45,15 +54,14 @@ export interface ChatEvidenceInput {
  * Returns the evidence for the quality gate of a chat. A request for facts requires one piece of evidence. The citation
  * coverage is the share of cited files that were in the prompt; if the answer has no citations, the share of the
  * question's words that were found. If nothing was found, it is 1 with texts from the caller, otherwise 0. The quality is
- * the best passage's score divided by 8, at most 1, or 1 for texts from the caller.
+ * that of the search, or 1 for texts from the caller.
  */
 export function chatEvidence({ prompt, retrieved, fromCaller, citations, fatigued }: ChatEvidenceInput): QgateContext {
-  const { found, tier, termCoverage } = retrieved
+  const { found, tier, termCoverage, quality } = retrieved
   const { cited, shown, fabricated } = citations
   const evidence = found.length + fromCaller
   const sources = new Set(found.map(({ ref }) => ref)).size + fromCaller
   const isFactual = asksForFacts(prompt)
-  const best = Math.max(0, ...found.map(({ score }) => score))
   return {
     required_citations: isFactual ? 1 : 0,
     evidence_count: evidence,
@@ -61,7 +69,7 @@ export function chatEvidence({ prompt, retrieved, fromCaller, citations, fatigue
       cited.length > 0 ? shown.length / cited.length : found.length > 0 ? termCoverage : fromCaller > 0 ? 1 : 0,
     contradiction_hints: 0,
     source_diversity: sources,
-    evidence_quality: fromCaller > 0 ? 1 : Math.min(1, best / STRONG_SCORE),
+    evidence_quality: fromCaller > 0 ? 1 : quality,
     verification_performed: cited.length > 0 && fabricated.length === 0,
     factual_mode: isFactual,
     evidence_shape: evidence === 0 ? 'empty' : sources > 1 ? 'broad' : 'narrow',

@@ -1,3 +1,4 @@
+import { SEARCH_EVIDENCE_TIERS } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
 
@@ -38,18 +39,16 @@ const qgate = t.object({
 })
 
 const retrieval = t.object({
-  tier: t.enum(['bm25', 'lexical_fallback', 'none'], {
-    description: 'Search method; never uses vectors.'
+  tier: t.enum(SEARCH_EVIDENCE_TIERS, {
+    description: 'hybrid: words and vectors. bm25: ranked words. lexical_fallback: words without rank.'
   }),
   terms: t.array(t.string(), { description: 'Search terms.' }),
-  files_read: t.integer(),
-  files_listed_by: t.nullable(t.enum(['git', 'walk'])),
-  knowledge_by: t.nullable(t.enum(['fts5', 'scan'], { description: 'Null if no database is attached.' })),
-  truncated: t.boolean({ description: 'Whether a limit prevented reading more files.' }),
-  problem: t.nullable(t.string({ description: 'Why a search failed.' })),
+  quality: t.number({ description: 'Quality of the evidence, from 0 to 1.' }),
+  complete: t.boolean({ description: 'False if a part of the search failed or took too long.' }),
+  problem: t.nullable(t.string({ description: 'What failed, or why nothing was searched.' })),
   used: t.array(
     t.object({
-      source: t.enum(['repository', 'documents', 'knowledge']),
+      source: t.enum(['repository', 'documents', 'knowledge', 'memory']),
       ref: t.string(),
       line: t.nullable(t.integer()),
       score: t.number(),

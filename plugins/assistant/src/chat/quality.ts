@@ -5,7 +5,7 @@ import {
   type Questioning,
   type QuestionOutcome
 } from '@svc/contracts'
-import type { Retrieved } from '../retrieval/retrieval.ts'
+import type { Retrieved } from './retrieved.ts'
 
 export interface ChatQuality {
   readonly risk_decision: 'Answer' | 'Ask' | 'Abstain'

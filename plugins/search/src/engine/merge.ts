@@ -18,6 +18,7 @@ interface Merged {
 export function mergeHits(
   corpus: SearchCorpus,
   found: readonly { readonly tier: SearchTier; readonly hits: readonly TierHit[] }[],
+  terms: readonly string[],
   vectorWeight: number,
   limit: number
 ): readonly SearchHit[] {
@@ -42,12 +43,18 @@ export function mergeHits(
     }
   }
   return [...merged.values()]
-    .map(entry => searchHit(corpus, entry, vectorWeight))
+    .map(entry => searchHit(corpus, entry, terms, vectorWeight))
     .sort((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1))
     .slice(0, limit)
 }
 
-function searchHit(corpus: SearchCorpus, { hit, text, vector, tiers, factors }: Merged, weight: number): SearchHit {
+function searchHit(
+  corpus: SearchCorpus,
+  { hit, text, vector, tiers, factors }: Merged,
+  terms: readonly string[],
+  weight: number
+): SearchHit {
+  const folded = `${hit.title} ${hit.text}`.toLowerCase()
   const score = fuse({ text, vector }, weight)
   const { key, title, provenance, line = null } = hit
   const shown = { key, title, text: hit.text, line, score, provenance }
@@ -61,6 +68,8 @@ function searchHit(corpus: SearchCorpus, { hit, text, vector, tiers, factors }: 
     score,
     textScore: text,
     vectorScore: vector,
+    provenance,
+    matched: terms.filter(term => folded.includes(term)),
     tiers,
     factors: [...factors, ...fusion],
     textLine: hit.textLine ?? hitLine(corpus, shown)

@@ -8,7 +8,8 @@ import type {
   SearchService,
   SearchStatus,
   SearchTier,
-  SearchTierReport
+  SearchTierReport,
+  SearchTierRequest
 } from '@svc/contracts'
 import { SEARCH_CORPORA } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
@@ -76,6 +77,7 @@ export class SearchEngine implements SearchService {
   async query(request: SearchRequest, signal: AbortSignal): Promise<SearchResult> {
     const started = performance.now()
     const query = checkedQuery(request.query)
+    const terms = queryTerms(query)
     const settings = this.#parts.settings()
     const threshold = clamp(settings.verification_quality_threshold, 0, 1)
     const limits = {
@@ -114,7 +116,7 @@ export class SearchEngine implements SearchService {
           ...factsOf(kept),
           intent: plan.intent,
           mode: plan.mode,
-          terms: queryTerms(query).length,
+          terms: terms.length,
           hasVectors: this.#hasVectors(),
           repoHits: countOf(kept.hits, ['repo_inventory', 'symbol_proximity']),
           knowledgeHits: countOf(kept.hits, ['knowledge_graph', 'memory', 'document_chunks'])
@@ -125,6 +127,7 @@ export class SearchEngine implements SearchService {
     const failed = kept.reports.filter(({ state }) => state === 'failed' || state === 'timed_out')
     return {
       query,
+      terms,
       plan,
       trigger: request.trigger ?? 'explicit_tool_query',
       hits: kept.hits,
@@ -179,7 +182,7 @@ export class SearchEngine implements SearchService {
     const outcomes = new Map<SearchTier, TierOutcome>()
     const results = await Promise.all(local.map(run))
     for (const [index, tier] of local.entries()) outcomes.set(tier, results[index] as TierOutcome)
-    const found = this.#merge(plan, outcomes, limit)
+    const found = this.#merge(plan, outcomes, request)
     const threshold = clamp(settings.verification_quality_threshold, 0, 1)
     const quality = factsIn(found, outcomes).evidenceQuality
     const evidence = { hits: found.length, quality, isWeak: quality < threshold }
@@ -190,7 +193,7 @@ export class SearchEngine implements SearchService {
       outcomes.set(tier, outcome)
       hasWebHits ||= outcome.hits.length > 0
     }
-    const hits = this.#merge(plan, outcomes, limit)
+    const hits = this.#merge(plan, outcomes, request)
     return {
       hits: markContradiction(hits),
       reports: [...outcomes.values()].map(({ report }) => report),
@@ -198,12 +201,16 @@ export class SearchEngine implements SearchService {
     }
   }
 
-  #merge(plan: SearchPlan, outcomes: ReadonlyMap<SearchTier, TierOutcome>, limit: number): readonly SearchHit[] {
+  #merge(
+    plan: SearchPlan,
+    outcomes: ReadonlyMap<SearchTier, TierOutcome>,
+    { terms, limit }: SearchTierRequest
+  ): readonly SearchHit[] {
     const { memory_vector_weight, chunk_vector_weight } = this.#parts.settings()
     return plan.corpora.flatMap(corpus => {
       const found = [...outcomes].flatMap(([tier, { hits }]) => (tier.corpus === corpus ? [{ tier, hits }] : []))
       const weight = clamp(corpus === 'memory' ? memory_vector_weight : chunk_vector_weight, 0, 1)
-      return mergeHits(corpus, found, weight, limit)
+      return mergeHits(corpus, found, terms, weight, limit)
     })
   }
 }

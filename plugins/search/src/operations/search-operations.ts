@@ -146,8 +146,8 @@ export function explainHandler({ service, settings }: Parts): Handler<typeof exp
     const { note } = envelopeOf(result, settings().policy_version)
     return {
       plan: { ...result.plan, corpora: [...result.plan.corpora] },
-      hits: result.hits.map(({ tiers, factors, textScore, vectorScore, textLine: _, ...hit }) => ({
-        ...hit,
+      hits: result.hits.map(({ corpus, key, title, text, line, score, tiers, factors, textScore, vectorScore }) => ({
+        ...{ corpus, key, title, text, line, score },
         tiers: [...tiers],
         factors: [...factors],
         text_score: textScore,
