@@ -89,6 +89,9 @@ export default definePlugin({
     ctx.provide(inferenceEngine, engine)
     const embeddings = new OnnxEmbeddings({
       cacheDirectory: resolve(ctx.projectRoot, config.cache_directory),
+      quantization: config.quantization,
+      onUncached: reason =>
+        ctx.log.warn('Converted weights stay in memory, because the cache is not writable', { reason: reason.message }),
       openRuntime: () => engine.openRuntime(),
       threads: () => engine.threads()
     })

@@ -34,7 +34,11 @@ export function parseEncoderConfig(fields: ConfigFields): EncoderConfig {
   const { values } = fields
   const family = families.find(each => each === values.model_type)
   if (family === undefined) {
-    throw fields.unsupported('model_type', values.model_type ?? null, `${families.join(', ')}, static embeddings`)
+    throw fields.unsupported(
+      'model_type',
+      values.model_type ?? null,
+      `${families.join(', ')}, qwen3, static embeddings`
+    )
   }
   const heads = fields.count('num_attention_heads')
   const hiddenSize = fields.count('hidden_size')

@@ -6,8 +6,11 @@ import { fileMissing } from '../files.ts'
 import { buildEncoder } from '../onnx/encoder.ts'
 import { OnnxGraph } from '../onnx/graph.ts'
 import type { Runtime } from '../ort/runtime.ts'
+import type { QuantizationChoice } from '../quantization.ts'
 import { checkFinite } from '../weights/check-tensors.ts'
 import { locateFiles } from '../weights/locations.ts'
+import { contextOf } from './context.ts'
+import { openDecoderEmbedder } from './decoder-embedder.ts'
 import { OnnxEmbedder, type TextModel } from './embedder.ts'
 import { type EmbedderFolder, readEmbedderFolder } from './embedder-folder.ts'
 import { parseEncoderConfig } from './encoder-config.ts'
@@ -26,6 +29,10 @@ const NO_FRAME: Frame = { before: [], after: [] }
 export interface OnnxEmbeddingsOptions {
   /** Folder of digests. It may be read-only, or emptied at any time. */
   readonly cacheDirectory: string
+  /** Quantisation of decoders; encoders keep their weights. */
+  readonly quantization: QuantizationChoice
+  /** Called if converted weights stay in memory, because the cache is not writable. */
+  onUncached(reason: Error): void
   /** Opens ONNX Runtime on the CPU. */
   openRuntime(): Runtime
   /** Returns the threads of loads that name none. */
@@ -90,6 +97,7 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
       )
     }
     if (!hasWeights) return this.#openExported(folder, folder.exported as string, options)
+    if (folder.config.values.model_type === 'qwen3') return this.#openDecoder(folder, options)
     try {
       return await this.#openEncoder(folder, options)
     } catch (error) {
@@ -150,8 +158,36 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
         ...this.#kind(folder, tokens, folder.isReranker),
         family: config.family,
         dimensions: size,
-        contextLength: Math.min(folder.maxTokens, config.positions - config.firstPosition),
+        contextLength: contextOf(folder, config.positions - config.firstPosition, config.heads),
         parameters: plan.parameters
+      },
+      normalise: folder.modules.normalise,
+      dropped: null,
+      ...digest
+    }
+  }
+
+  async #openDecoder(folder: EmbedderFolder, options: EmbedderLoadOptions): Promise<OpenedModel> {
+    const { signal } = options
+    const digest = await this.#digest(folder, folder.files, signal)
+    const runtime = this.#options.openRuntime()
+    const threads = await this.#threads(options)
+    const { cacheDirectory, quantization, onUncached } = this.#options
+    const prepare = { digest: digest.digest, runtime, threads, cacheDirectory, onUncached, signal }
+    const decoder = await openDecoderEmbedder(folder, { ...prepare, quantization })
+    const { config, parameters } = decoder
+    const tokens = this.#tokens(folder, config.vocabularySize)
+    const model = new EncoderModel(runtime, decoder.session, config.hiddenSize, decoder.prepare)
+    return {
+      model,
+      tokens,
+      frame: tokens.frame,
+      info: {
+        kind: 'embedding',
+        family: config.family,
+        dimensions: config.hiddenSize,
+        contextLength: decoder.contextLength,
+        parameters
       },
       normalise: folder.modules.normalise,
       dropped: null,
@@ -181,7 +217,7 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
         ...kind,
         family: typeof config.values.model_type === 'string' ? config.values.model_type : 'onnx',
         dimensions: encoder.size,
-        contextLength: Math.min(folder.maxTokens, exportedPositions(folder)),
+        contextLength: contextOf(folder, exportedPositions(folder), Number(config.values.num_attention_heads ?? 16)),
         parameters: encoder.parameters
       },
       normalise: modules.normalise,

@@ -45,10 +45,11 @@ export class Attention {
     const config = this.#config
     const { batch, length } = this.#surface.pastDimensions
     const shape = (size: string) => [batch, config.keyValueHeads, size, config.headSize]
-    const past = halves.map(half =>
+    const cached = this.#surface.cached === false ? [] : halves
+    const past = cached.map(half =>
       this.#graph.input(this.#surface.pastName(layer, half), this.#graph.precision, shape(length))
     )
-    const present = halves.map(half =>
+    const present = cached.map(half =>
       this.#graph.output(this.#surface.presentName(layer, half), this.#graph.precision, shape('present_length'))
     )
     const window = config.windows[layer] ?? null
@@ -56,7 +57,7 @@ export class Attention {
     const { projections, gate } = this.#projections(layer, weights, hidden)
     const attended = this.#graph.contrib(
       'GroupQueryAttention',
-      [...projections, ...past, this.#lengths.lastPositions, this.#lengths.total, cos, sin],
+      [...projections, past[0] ?? '', past[1] ?? '', this.#lengths.lastPositions, this.#lengths.total, cos, sin],
       [`layer.${layer}.attention`, ...present],
       {
         num_heads: config.heads,

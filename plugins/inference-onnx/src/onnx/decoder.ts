@@ -44,6 +44,8 @@ export interface DecoderWeights {
 
 /** Interface of a graph: names of cache tensors, source of the lengths, and positions that get logits. */
 export interface DecoderSurface {
+  /** False for graphs that read each text in one run, and need no keys and values of earlier runs. Default true. */
+  readonly cached?: boolean
   pastName(layer: number, half: 'key' | 'value'): string
   presentName(layer: number, half: 'key' | 'value'): string
   /** Names of the dynamic dimensions of the past. */
@@ -95,6 +97,8 @@ export interface DecoderForm {
   readonly precision?: Precision
   /** See {@link OnnxGraph.fusedProducts}; default true. */
   readonly fusedProducts?: boolean
+  /** True if the result is the state of the selected positions, `embedding`, without a head; default false. */
+  readonly embeds?: boolean
   /** True if the graph also computes the argmax; default false. */
   readonly argmax?: boolean
 }
@@ -149,6 +153,11 @@ export function buildDecoder(
     const nextNorm = weights.layers[index + 1]?.norms.attention ?? weights.finalNorm
     hidden = norms.addToSum(name('normed'), name('residual'), [fed, between], nextNorm)
     residual = name('residual')
+  }
+  if (form.embeds === true) {
+    graph.node('Identity', [hidden], 'embedding')
+    graph.output('embedding', 'float32', ['logits', config.hiddenSize])
+    return graph.toBytes()
   }
   addLogits(graph, config, hidden, weights.head)
   graph.output('logits', 'float32', surface.logitsShape)

@@ -23,8 +23,11 @@ export type LayerLinear = keyof typeof modules
 /** Module paths of norms inside a layer. */
 export type LayerNorm = 'attention' | 'attentionOutput' | 'query' | 'key' | 'feedForward' | 'feedForwardOutput'
 
-/** Prefixes of the decoder's tensors; checkpoints of multimodal models nest the decoder one level deeper. */
-const prefixes = ['model.', 'model.language_model.', 'language_model.model.']
+/**
+ * Prefixes of the decoder's tensors; checkpoints of multimodal models nest the decoder one level deeper, and those of
+ * embedding models have none.
+ */
+const prefixes = ['model.', 'model.language_model.', 'language_model.model.', '']
 
 /**
  * Returns the label of a projection in adapters: `l0.q` for the module path `model.layers.0.self_attn.q_proj`,

@@ -211,6 +211,21 @@ t.test('vectors that overflow are refused, not returned', async t => {
   await t.rejects(encoder.embed(['a quick brown fox']), { code: 'INF_NOT_FINITE' })
 })
 
+t.test('a decoder with 8 bits gives nearly the same vectors, and no other pooling than its last token', async t => {
+  const { vectors, texts } = JSON.parse(await readFile(join(fixtures, 'expected.json'), 'utf8')).qwen3
+  const quantised = await openEmbeddings(t, 'q8')
+  const model = await quantised.load({ directory: join(fixtures, 'qwen3') })
+  const { values } = await model.embed([texts[0]])
+  const similarity = values.reduce((sum, value, at) => sum + value * vectors[0][at], 0)
+  t.ok(similarity > 0.99 && similarity < 0.9999999, `cosine ${similarity}`)
+  const other = edit('1_Pooling/config.json', each => ({
+    ...each,
+    pooling_mode_lasttoken: false,
+    pooling_mode_mean_tokens: true
+  }))
+  await t.rejects(load(t, 'qwen3', other), { code: 'INF_ARCHITECTURE_UNSUPPORTED', message: /pooling mean/ })
+})
+
 t.test('models of the other kind refuse the call', async t => {
   const encoder = await load(t, 'bert', async () => undefined)
   await t.rejects(encoder.rank('a', ['b']), { code: 'INF_OPTION_INVALID', message: /no reranker/ })

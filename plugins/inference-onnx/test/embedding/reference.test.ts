@@ -33,7 +33,7 @@ function equalRows(test: Test, values: Float32Array, rows: readonly (readonly nu
   test.ok(difference <= TOLERANCE, `${claim}: largest difference ${difference}`)
 }
 
-for (const name of Object.keys(expected).filter(each => !each.includes('reranker') && each !== 'qwen3')) {
+for (const name of Object.keys(expected).filter(each => !each.includes('reranker'))) {
   const { texts, tokens, vectors, query, passage } = expected[name] as Reference
   t.test(`${name}: vectors equal the reference, one by one and in one batch`, async test => {
     const model = await load(test, name)

@@ -9,10 +9,14 @@ interface Teardown {
 }
 
 /** Opens the loader of embedding models on the CPU, until the test ends. */
-export async function openEmbeddings(t: Teardown): Promise<OnnxEmbeddings> {
+export async function openEmbeddings(t: Teardown, quantization: 'auto' | 'q8' = 'auto'): Promise<OnnxEmbeddings> {
   const engine = await openEngine(t)
   const embeddings = new OnnxEmbeddings({
     cacheDirectory: join(await temporaryFolder(t), 'cache'),
+    quantization,
+    onUncached: reason => {
+      throw reason
+    },
     openRuntime: () => engine.openRuntime(),
     threads: async () => 1
   })

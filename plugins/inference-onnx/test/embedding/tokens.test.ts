@@ -78,8 +78,11 @@ t.test('characters that the tokenizer lacks are dropped or unknown, as in the re
 })
 
 t.test('broken tokenizers are refused with the field', async t => {
-  const refused = async (name: string, change: (definition: Record<string, any>) => void, expected: object) =>
-    t.rejects(open(name, change), expected)
+  const refused = async (
+    name: string,
+    change: (definition: Record<string, any>) => void,
+    expected: { readonly code: string; readonly message: RegExp }
+  ) => t.rejects(open(name, change), expected)
   await refused('bert', each => delete each.model, { code: 'INF_RUN_DIR_MALFORMED', message: /tokenizer\.json/ })
   await refused('bert', each => Object.assign(each.post_processor.special_tokens, { '[CLS]': undefined }), {
     code: 'INF_TOKENIZER_UNSUPPORTED',
