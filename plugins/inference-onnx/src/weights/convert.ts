@@ -31,7 +31,9 @@ export function halfValues(): Float32Array {
 /** Returns `values` in binary16, rounded to nearest, ties to even; values that are too large become infinity. */
 export function toHalf(values: Float32Array): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length)
-  return Uint16Array.from(bits, floatToHalf)
+  const halves = new Uint16Array(bits.length)
+  for (let i = 0; i < bits.length; i++) halves[i] = floatToHalf(bits[i] as number)
+  return halves
 }
 
 function halfBits(): Uint32Array<ArrayBuffer> {
