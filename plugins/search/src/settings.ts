@@ -108,6 +108,13 @@ export const settings = t.object({
     ...live,
     description: 'Maximum size of an indexed file in bytes.'
   }),
+  index_max_vectors: t.integer({
+    default: 50_000,
+    minimum: 0,
+    maximum: 1_000_000,
+    ...live,
+    description: 'Maximum vectors of passages. All of them are compared, in memory of 4 bytes per number.'
+  }),
   index_step_ms: t.integer({
     default: 10_000,
     minimum: 100,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 
 const root = join(import.meta.dirname, '..')
-const scripts = { 'index-worker': 'src/indexing/worker-main.ts' }
+const scripts = { 'index-worker': 'src/indexing/worker-main.ts', 'scan-worker': 'src/vectors/scan-worker-main.ts' }
 
 for (const [name, source] of Object.entries(scripts)) {
   const file = join(root, 'dist', `${name}.cjs`)

@@ -16,6 +16,7 @@ async function watched(t: Test) {
       database: bed.database,
       settings: () => ({ ...DEFAULTS, index_step_ms: 20_000, index_watch: true }),
       serves: true,
+      completeVectors: async () => 0,
       onChange: () => undefined,
       log: LOG as never
     })
@@ -105,5 +106,5 @@ t.test('operations index the project, show the state, and queries find its passa
   })
   t.equal(kernel.changes('search.index'), 1)
   const { hits } = await kernel.call(queryOperation, { query: 'quokka', corpora: ['document_chunks'] })
-  t.match(hits, [{ title: 'Guide', text: /quokka lives/ }])
+  t.match(hits, [{ title: 'docs/guide.md: Guide', line: 1, text: /quokka lives/ }])
 })

@@ -37,17 +37,27 @@ export class ModelEmbedder implements TextEmbedder {
   }
 
   async embed(text: string, signal: AbortSignal, role: 'query' | 'document' = 'query'): Promise<EmbeddedText> {
-    const model = await this.#model()
-    if (model.info.kind !== 'embedding')
-      throw searchErrors.create(
-        'SRH_TIER_INVALID',
-        'the model in embedding_folder is a reranker, which makes no vectors',
-        {
-          hint: 'set embedding_folder in [plugins.search] to the folder of an embedding model'
-        }
-      )
+    const model = await this.#embeddingModel()
     const { values, dimensions } = await model.embed([text], { truncate: true, role, signal })
     return { model: model.info.digest, vector: values.slice(0, dimensions) }
+  }
+
+  /** Returns the vectors of documents, in order. Throws the errors of the model. */
+  async embedAll(
+    texts: readonly string[],
+    signal: AbortSignal
+  ): Promise<{ readonly model: string; readonly vectors: readonly Float32Array[] }> {
+    const model = await this.#embeddingModel()
+    const { values, dimensions } = await model.embed(texts, { truncate: true, role: 'document', signal })
+    return {
+      model: model.info.digest,
+      vectors: texts.map((_, at) => values.slice(at * dimensions, (at + 1) * dimensions))
+    }
+  }
+
+  /** Digest of the model. Throws the errors of the model. */
+  async digest(): Promise<string> {
+    return (await this.#embeddingModel()).info.digest
   }
 
   async close(): Promise<void> {
@@ -57,6 +67,19 @@ export class ModelEmbedder implements TextEmbedder {
       model => model.close(),
       () => {}
     )
+  }
+
+  async #embeddingModel(): Promise<LoadedEmbedder> {
+    const model = await this.#model()
+    if (model.info.kind !== 'embedding')
+      throw searchErrors.create(
+        'SRH_TIER_INVALID',
+        'the model in embedding_folder is a reranker, which makes no vectors',
+        {
+          hint: 'set embedding_folder in [plugins.search] to the folder of an embedding model'
+        }
+      )
+    return model
   }
 
   #model(): Promise<LoadedEmbedder> {

@@ -59,12 +59,19 @@ export interface JobDetail {
 
 const DOCUMENT = '(SELECT id FROM search_documents WHERE source_uri = :uri)'
 
+/** `source_type` of the vectors of chunks in the table `embeddings`; `source_id` is the id of the chunk. */
+export const CHUNK_SOURCE = 'chunk'
+
 const FORGET_CHUNKS: readonly string[] = [
+  `DELETE FROM embeddings WHERE source_type = '${CHUNK_SOURCE}' AND source_id IN
+    (SELECT CAST(id AS TEXT) FROM search_document_chunks WHERE document_id = ${DOCUMENT})`,
   `DELETE FROM search_chunk_places WHERE chunk_id IN
     (SELECT id FROM search_document_chunks WHERE document_id = ${DOCUMENT})`,
   `DELETE FROM search_document_chunks WHERE document_id = ${DOCUMENT}`
 ]
 const FORGET_DOCUMENT = 'DELETE FROM search_documents WHERE source_uri = :uri'
+/** The last statement counts the removed files. */
+const FORGET = [...FORGET_CHUNKS, FORGET_DOCUMENT, 'DELETE FROM search_index_files WHERE uri = :uri']
 
 const DOCUMENT_ROW = `INSERT INTO search_documents (source_uri, title, mime_type, content_hash)
   VALUES (:uri, :title, :mime_type, :hash) ON CONFLICT (source_uri) DO UPDATE SET
@@ -137,11 +144,10 @@ export class IndexStore {
     const results = await this.#database.batch(
       paths.flatMap((path): SqlStatement[] => {
         const uri = REPO_URI + path
-        const forget = [...FORGET_CHUNKS, FORGET_DOCUMENT, 'DELETE FROM search_index_files WHERE uri = :uri']
-        return forget.map(sql => ({ sql, parameters: { uri } }))
+        return FORGET.map(sql => ({ sql, parameters: { uri } }))
       })
     )
-    return results.reduce((sum, { changes }, at) => sum + (at % 4 === 3 ? changes : 0), 0)
+    return results.reduce((sum, { changes }, at) => sum + (at % FORGET.length === FORGET.length - 1 ? changes : 0), 0)
   }
 
   /** Returns the known files below a folder. */

@@ -3,6 +3,7 @@ import type { DatabaseStore } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
 import type { Settings } from '../settings.ts'
+import type { ChunkVectors } from '../vectors/chunk-vectors.ts'
 import { type IndexCounts, IndexStore, type JobRow } from './index-store.ts'
 import { IndexThread } from './index-thread.ts'
 import { Indexer, type IndexOptions, type IndexReport, type IndexSettings } from './indexer.ts'
@@ -14,6 +15,8 @@ export interface ProjectIndexParts {
   readonly settings: () => IndexSettings & Pick<Settings, 'index_step_ms' | 'index_watch'>
   /** Whether the process serves until it is stopped, so that watching files is worthwhile. */
   readonly serves: boolean
+  /** Computes the missing vectors of chunks; see {@link ChunkVectors.complete}. */
+  readonly completeVectors: ChunkVectors['complete']
   readonly onChange: () => void
   readonly log: Logger
 }
@@ -27,6 +30,13 @@ export interface IndexState extends IndexCounts {
   readonly watchProblem: string | null
 }
 
+export interface ProjectIndexReport extends IndexReport {
+  /** New vectors of chunks. */
+  readonly vectors: number
+  /** Why chunks have no vectors although there is a model; null if they have. */
+  readonly vector_problem: string | null
+}
+
 /** The index of the project's files, which follows their changes in a process that serves. */
 export class ProjectIndex {
   readonly #parts: ProjectIndexParts
@@ -36,6 +46,7 @@ export class ProjectIndex {
   readonly #ending = new AbortController()
   #watch: ProjectWatch | null = null
   #watchProblem: string | null = null
+  #embedding: Promise<unknown> = Promise.resolve()
 
   constructor(parts: ProjectIndexParts) {
     this.#parts = parts
@@ -61,12 +72,16 @@ export class ProjectIndex {
     }
   }
 
-  /** Updates the index. Throws `SRH_DATABASE_MISSING`, and like {@link Indexer.index}. */
-  async index(options: IndexOptions): Promise<IndexReport> {
+  /**
+   * Updates the index, and then the vectors of its chunks. Without vectors the chunks are found by words, so a failing
+   * model does not fail the run. Throws `SRH_DATABASE_MISSING`, and like {@link Indexer.index}.
+   */
+  async index(options: IndexOptions): Promise<ProjectIndexReport> {
     const signal = AbortSignal.any([options.signal, this.#ending.signal])
     const report = await this.#must().index({ ...options, signal })
     if (this.#parts.serves && this.#parts.settings().index_watch) await this.#follow(false)
-    return report
+    const [vectors, problem] = await this.#completeVectors(signal, options.onProgress)
+    return { ...report, vectors, vector_problem: problem }
   }
 
   /** Throws `SRH_DATABASE_MISSING`, and the errors of the database. */
@@ -81,6 +96,7 @@ export class ProjectIndex {
     this.#ending.abort(searchErrors.create('SRH_INDEX_CLOSED', 'the index is closed: the plugin search ends'))
     await this.#thread.close()
     await this.#watch?.close()
+    await this.#embedding
   }
 
   #must(): Indexer {
@@ -88,6 +104,28 @@ export class ProjectIndex {
     throw searchErrors.create('SRH_DATABASE_MISSING', 'the index is kept in the database, which is off', {
       hint: 'enable the plugin database'
     })
+  }
+
+  /** Returns the number of new vectors, and why others are missing. Throws the reason of `signal`. */
+  async #completeVectors(
+    signal: AbortSignal,
+    onProgress?: (done: number, total: number) => void
+  ): Promise<readonly [number, string | null]> {
+    const run = this.#embedding.then(() => this.#parts.completeVectors(signal, onProgress))
+    this.#embedding = run.catch(() => 0)
+    try {
+      const count = await run
+      if (count > 0) this.#parts.onChange()
+      return [count, null]
+    } catch (error) {
+      signal.throwIfAborted()
+      const reason = errorMessage(error)
+      this.#parts.log.warn('passages of the index have no vectors', {
+        reason,
+        hint: 'check embedding_folder in [plugins.search]'
+      })
+      return [0, reason]
+    }
   }
 
   /** Watches the folders of the project. `isBehind`: files may have changed since the last run. */
@@ -100,9 +138,11 @@ export class ProjectIndex {
       root: projectRoot,
       onChange: async paths => {
         try {
-          if (paths !== null) return await indexer.update(paths, signal)
-          await indexer.index({ full: false, signal })
-          return indexer.folders
+          const folders = paths === null ? null : await indexer.update(paths, signal)
+          if (folders === null) await indexer.index({ full: false, signal })
+          // Changed files are found by their words before their vectors are ready.
+          void this.#completeVectors(signal).catch(() => undefined)
+          return folders ?? indexer.folders
         } catch (error) {
           if (signal.aborted) return []
           this.#watchProblem = errorMessage(error)
@@ -122,6 +162,7 @@ export class ProjectIndex {
     if (isBehind) {
       this.#watch.add(await indexer.list(signal))
       await indexer.index({ full: false, signal })
+      void this.#completeVectors(signal).catch(() => undefined)
     }
     // A folder that appeared during the run is in its list.
     this.#watch.add(indexer.folders)

@@ -23,6 +23,10 @@ export const indexOperation = defineOperation({
     skipped,
     chunks: t.integer({ description: 'Passages that were written.' }),
     truncated: t.boolean({ description: 'Whether the project has more files than repo_max_files.' }),
+    vectors: t.integer({ description: 'Passages whose vectors were computed.' }),
+    vector_problem: t.nullable(t.string(), {
+      description: 'Why passages have no vectors although embedding_folder is set.'
+    }),
     duration_ms: t.integer()
   }),
   errors: { SRH_DATABASE_MISSING, SRH_INDEX_CLOSED, SRH_INDEX_THREAD_ENDED },
@@ -41,7 +45,20 @@ export const indexOperation = defineOperation({
     rpc: true,
     cli: {
       command: 'search index',
-      view: { fields: ['files', 'indexed', 'unchanged', 'removed', 'skipped', 'chunks', 'truncated', 'duration_ms'] }
+      view: {
+        fields: [
+          'files',
+          'indexed',
+          'unchanged',
+          'removed',
+          'skipped',
+          'chunks',
+          'truncated',
+          'vectors',
+          'vector_problem',
+          'duration_ms'
+        ]
+      }
     }
   }
 })

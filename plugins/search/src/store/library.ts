@@ -1,6 +1,7 @@
 import type { DatabaseCapabilities, DatabaseStore, SqlParameters } from '@svc/contracts'
 import { rowsByName, type SqlStatement, type SqlValue } from '@svc/contracts'
 import { searchErrors } from '../errors.ts'
+import { INDEX_TABLES } from '../indexing/index-store.ts'
 
 /** Tables of this plugin; they are not part of the baseline schema. */
 const SCHEMA = `
@@ -148,7 +149,7 @@ export class Library {
 
   async #create(store: DatabaseStore): Promise<DatabaseCapabilities> {
     const capabilities = await store.capabilities()
-    await store.migrate(capabilities.fts ? `${SCHEMA}${FULL_TEXT}` : SCHEMA)
+    await store.migrate(`${SCHEMA}${INDEX_TABLES}${capabilities.fts ? FULL_TEXT : ''}`)
     return capabilities
   }
 }

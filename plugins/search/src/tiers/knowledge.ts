@@ -1,20 +1,22 @@
 import type { SearchTier, SearchTierHit } from '@svc/contracts'
+import { REPO_URI } from '../indexing/index-store.ts'
 import { rankScore } from '../score/scores.ts'
 import { countedTerms, type Library, matchAny, namedTerms } from '../store/library.ts'
 
 const NODES = `SELECT id AS key, label AS title, coalesce(content, '') AS body, 'knowledge_nodes' AS source
   FROM knowledge_nodes_fts WHERE knowledge_nodes_fts MATCH :query ORDER BY bm25(knowledge_nodes_fts) LIMIT :limit`
 
-const CHUNKS = `SELECT c.id AS key, d.title AS title, c.body_text AS body, d.source_uri AS source
+const CHUNKS = `SELECT c.id AS key, d.title AS title, c.body_text AS body, d.source_uri AS source, p.first_line AS line
   FROM search_document_chunks_fts JOIN search_document_chunks AS c ON c.id = search_document_chunks_fts.rowid
-  JOIN search_documents AS d ON d.id = c.document_id
+  JOIN search_documents AS d ON d.id = c.document_id LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id
   WHERE search_document_chunks_fts MATCH :query ORDER BY bm25(search_document_chunks_fts) LIMIT :limit`
 
 const SCANNED_NODES = `SELECT id AS key, label AS title, coalesce(content, '') AS body, 'knowledge_nodes' AS source,
   COUNTED(label || ' ' || coalesce(content, '')) AS found FROM knowledge_nodes`
 
 const SCANNED_CHUNKS = `SELECT c.id AS key, d.title AS title, c.body_text AS body, d.source_uri AS source,
-  COUNTED(c.body_text) AS found FROM search_document_chunks AS c JOIN search_documents AS d ON d.id = c.document_id`
+  p.first_line AS line, COUNTED(c.body_text) AS found FROM search_document_chunks AS c
+  JOIN search_documents AS d ON d.id = c.document_id LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id`
 
 /** Knowledge nodes by full-text search. */
 export function knowledgeTier(library: Library): SearchTier {
@@ -77,10 +79,18 @@ function hitOf(row: Record<string, unknown>, score: number, factor: string): Sea
   const source = String(row.source)
   return {
     key: String(row.key),
-    title: String(row.title) || source,
+    title: titleOf(source, String(row.title)),
     text: String(row.body),
+    ...(typeof row.line === 'number' ? { line: row.line } : {}),
     score,
     provenance: source,
     factors: [factor]
   }
+}
+
+/** Files of the project are named by their path, with the title of the document if it has one. */
+export function titleOf(source: string, title: string): string {
+  if (!source.startsWith(REPO_URI)) return title || source
+  const path = source.slice(REPO_URI.length)
+  return title === '' || title === path ? path : `${path}: ${title}`
 }

@@ -1,0 +1,42 @@
+import type { SearchTier } from '@svc/contracts'
+import type { ModelEmbedder } from '../engine/query-embedder.ts'
+import { chunkVectorScore } from '../score/scores.ts'
+import type { Library } from '../store/library.ts'
+import type { ChunkVectors } from '../vectors/chunk-vectors.ts'
+import { titleOf } from './knowledge.ts'
+
+const CHUNKS = `SELECT c.id, d.title, c.body_text AS body, d.source_uri AS source, p.first_line AS line
+  FROM search_document_chunks AS c JOIN search_documents AS d ON d.id = c.document_id
+  LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id WHERE c.id IN (SELECT value FROM json_each(:ids))`
+
+/** Passages of indexed documents by the similarity of their vectors. */
+export function chunkVectorTier(library: Library, vectors: ChunkVectors, embedder: ModelEmbedder): SearchTier {
+  return {
+    name: 'chunk_vector',
+    corpus: 'document_chunks',
+    leg: 'vector',
+    unavailable: () => library.problem ?? vectors.unavailable(),
+    async query({ query, limit }, signal) {
+      const { model, vector } = await embedder.embed(query, signal)
+      const similar = await vectors.search(model, vector, limit)
+      if (similar.length === 0) return []
+      const rows = await library.rows(CHUNKS, { ids: JSON.stringify(similar.map(({ id }) => id)) })
+      const byId = new Map(rows.map(row => [Number(row.id), row]))
+      return similar.flatMap(({ id, similarity }) => {
+        const row = byId.get(id)
+        if (row === undefined) return []
+        return [
+          {
+            key: String(id),
+            title: titleOf(String(row.source), String(row.title)),
+            text: String(row.body),
+            ...(typeof row.line === 'number' ? { line: row.line } : {}),
+            score: chunkVectorScore(similarity),
+            provenance: String(row.source),
+            factors: [`cosine similarity ${similarity.toFixed(3)} x 2`]
+          }
+        ]
+      })
+    }
+  }
+}
