@@ -10,11 +10,12 @@ import {
   search,
   searchTiers
 } from '@svc/contracts'
-import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
+import { definePlugin, errorMessage, type PluginContext, ref } from '@svc/plugin-sdk'
 import { PageReader } from './adapters/page-reader.ts'
 import { qdrantTier } from './adapters/qdrant.ts'
 import { TavilyBudget } from './adapters/tavily-budget.ts'
 import { duckDuckGoTier, searxngTier, tavilyTier } from './adapters/web-tiers.ts'
+import { contributePages } from './console.ts'
 import { ModelEmbedder } from './engine/query-embedder.ts'
 import { SearchEngine } from './engine/search-engine.ts'
 import { searchErrors } from './errors.ts'
@@ -39,6 +40,7 @@ import {
   storeHandler,
   storeMemory
 } from './operations/memory-operations.ts'
+import { resultsHandler, resultsOperation } from './operations/results-operation.ts'
 import {
   explainHandler,
   explainOperation,
@@ -48,19 +50,19 @@ import {
   stateHandler,
   stateOperation
 } from './operations/search-operations.ts'
+import { clamp } from './score/scores.ts'
 import type { Settings } from './settings.ts'
 import { settings } from './settings.ts'
+import { recordFusion } from './store/fusion-metric.ts'
 import { Library } from './store/library.ts'
 import { Memories, type Memory } from './store/memories.ts'
 import { StoredVectors } from './store/vectors.ts'
-import { chunkVectorTier } from './tiers/chunk-vectors.ts'
 import { chunkScanTier, chunkTier, knowledgeScanTier, knowledgeTier } from './tiers/knowledge.ts'
 import { memoryScanTier, memoryTier } from './tiers/memory.ts'
 import { MEMORY_SOURCE, memoryVectorTier } from './tiers/memory-vectors.ts'
 import { RepoInventory, repoInventoryTier } from './tiers/repo-inventory.ts'
 import { repoTextTier } from './tiers/repo-text.ts'
 import { TextRoot } from './tiers/text-root.ts'
-import { ChunkVectors } from './vectors/chunk-vectors.ts'
 
 export default definePlugin({
   name: 'search',
@@ -70,7 +72,7 @@ export default definePlugin({
   provides: [search],
   points: [searchTiers],
   operations: [
-    ...[indexOperation, indexStateOperation, queryOperation, explainOperation, stateOperation],
+    ...[indexOperation, indexStateOperation, queryOperation, explainOperation, stateOperation, resultsOperation],
     ...[storeMemory, recallMemory, listMemories, forgetMemory, searchMemories],
     ...[queryKnowledge, queryRepoText, queryRepoFile]
   ],
@@ -88,8 +90,6 @@ export default definePlugin({
     })
     ctx.effect('embedding model', () => embedder.close())
     const vectors = new StoredVectors(library, () => config().embedding_candidate_multiplier)
-    const chunkVectors = new ChunkVectors({ library, embedder, maximum: () => config().index_max_vectors })
-    ctx.effect('vectors of passages', () => chunkVectors.close())
     const textRoot = new TextRoot({
       root: () => {
         const { tantivy_root } = config()
@@ -115,7 +115,6 @@ export default definePlugin({
       }),
       repoInventoryTier(inventory),
       memoryVectorTier(library, vectors, embedder),
-      chunkVectorTier(library, chunkVectors, embedder),
       textRoot.tier(),
       qdrantTier(config, embedder),
       searxngTier(web),
@@ -129,7 +128,11 @@ export default definePlugin({
     const engine = new SearchEngine({
       settings: config,
       tiers: () => [...own, ...contributed],
-      database: () => library.open()
+      database: () => library.open(),
+      onResult: result =>
+        void recordFusion(library, result, clamp(config().memory_vector_weight, 0, 1)).catch(error =>
+          ctx.log.warn('a metric of the search could not be stored', { reason: errorMessage(error) })
+        )
     })
     ctx.provide(search, engine)
     const index = new ProjectIndex({
@@ -137,7 +140,6 @@ export default definePlugin({
       database,
       settings: config,
       serves: admin?.serves === true,
-      completeVectors: (signal, onProgress) => chunkVectors.complete(signal, onProgress),
       onChange: () => ctx.changed(SEARCH_TOPIC),
       log: ctx.log
     })
@@ -149,6 +151,8 @@ export default definePlugin({
     ctx.implement(queryOperation, queryHandler(parts))
     ctx.implement(explainOperation, explainHandler(parts))
     ctx.implement(stateOperation, stateHandler(parts))
+    ctx.implement(resultsOperation, resultsHandler(parts))
+    contributePages(ctx)
     const memories = new Memories(library, Date.now)
     const changed = (): void => ctx.changed(SEARCH_TOPIC)
     const vectorOf = {

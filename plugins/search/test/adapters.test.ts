@@ -248,6 +248,15 @@ t.test('a note is found by its meaning, with the weight of both legs', async t =
   t.match(hits[0], { key: 'zebra', score: 2 })
   await kernel.call(storeMemory, { key: 'zebra', body: 'Now about cars.' })
   t.match((await kernel.call(searchMemories, { query: 'horse' })).hits[0], { score: 1 })
+  const metrics = 'SELECT metadata_json FROM research_metrics WHERE session_id = ? AND metric_type = ?'
+  const recorded = await store.query(metrics, ['socrates:retrieval', 'memory_hybrid_fusion'])
+  t.same(recorded.rows, [], 'only searches with hits of both legs are recorded')
+  await kernel.call(searchMemories, { query: 'wheels' })
+  const after = await store.query(metrics, ['socrates:retrieval', 'memory_hybrid_fusion'])
+  t.match(
+    after.rows.map(([json]) => JSON.parse(String(json))),
+    [{ vector_weight: 0.55, hits: 2, vector_hits: 2, text_hits: 1, fused_hits: 1, trigger: 'explicit_tool_query' }]
+  )
   const { rows } = await store.query('SELECT COUNT(*) FROM embeddings')
   t.same(rows, [[2]], 'the vector of a replaced note is replaced')
 })

@@ -45,6 +45,8 @@ export interface EngineParts {
   readonly tiers: () => readonly SearchTier[]
   /** Opens the database, so that tiers know whether they can use it. */
   readonly database: () => Promise<SearchResult['database']>
+  /** Called with each result before it is returned. Must not throw. */
+  readonly onResult?: (result: SearchResult) => void
 }
 
 /** Hits and reports of one pass over the corpora of a plan. */
@@ -125,7 +127,7 @@ export class SearchEngine implements SearchService {
       )
     }
     const failed = kept.reports.filter(({ state }) => state === 'failed' || state === 'timed_out')
-    return {
+    const result: SearchResult = {
       query,
       terms,
       plan,
@@ -146,6 +148,8 @@ export class SearchEngine implements SearchService {
       database,
       durationMs: Math.round(performance.now() - started)
     }
+    this.#parts.onResult?.(result)
+    return result
   }
 
   async status(): Promise<SearchStatus> {
