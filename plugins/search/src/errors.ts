@@ -3,7 +3,6 @@ import { errorTable } from '@svc/plugin-sdk'
 export const searchErrors = errorTable({
   SRH_DATABASE_MISSING: { message: 'Memories and knowledge need the database.', status: 503 },
   SRH_FILE_UNREADABLE: { message: 'A file of the project cannot be read.', status: 404 },
-  SRH_GIT_FAILED: { message: 'git could not read the history.', status: 502 },
   SRH_INDEX_CLOSED: { message: 'The index is closed because its plugin ends.', status: 503 },
   SRH_INDEX_THREAD_ENDED: { message: 'The thread that reads files for the index ended.', status: 500 },
   SRH_MEMORY_UNKNOWN: { message: 'No memory has that key.', status: 404 },

@@ -57,12 +57,14 @@ import { recordFusion } from './store/fusion-metric.ts'
 import { Library } from './store/library.ts'
 import { Memories, type Memory } from './store/memories.ts'
 import { StoredVectors } from './store/vectors.ts'
+import { chunkVectorTier } from './tiers/chunk-vectors.ts'
 import { chunkScanTier, chunkTier, knowledgeScanTier, knowledgeTier } from './tiers/knowledge.ts'
 import { memoryScanTier, memoryTier } from './tiers/memory.ts'
 import { MEMORY_SOURCE, memoryVectorTier } from './tiers/memory-vectors.ts'
 import { RepoInventory, repoInventoryTier } from './tiers/repo-inventory.ts'
 import { repoTextTier } from './tiers/repo-text.ts'
 import { TextRoot } from './tiers/text-root.ts'
+import { ChunkVectors } from './vectors/chunk-vectors.ts'
 
 export default definePlugin({
   name: 'search',
@@ -90,6 +92,8 @@ export default definePlugin({
     })
     ctx.effect('embedding model', () => embedder.close())
     const vectors = new StoredVectors(library, () => config().embedding_candidate_multiplier)
+    const chunkVectors = new ChunkVectors({ library, embedder, maximum: () => config().index_max_vectors })
+    ctx.effect('vectors of passages', () => chunkVectors.close())
     const textRoot = new TextRoot({
       root: () => {
         const { tantivy_root } = config()
@@ -115,6 +119,7 @@ export default definePlugin({
       }),
       repoInventoryTier(inventory),
       memoryVectorTier(library, vectors, embedder),
+      chunkVectorTier(library, chunkVectors, embedder),
       textRoot.tier(),
       qdrantTier(config, embedder),
       searxngTier(web),
@@ -140,6 +145,7 @@ export default definePlugin({
       database,
       settings: config,
       serves: admin?.serves === true,
+      completeVectors: (signal, onProgress) => chunkVectors.complete(signal, onProgress),
       onChange: () => ctx.changed(SEARCH_TOPIC),
       log: ctx.log
     })
