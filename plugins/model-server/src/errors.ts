@@ -41,6 +41,12 @@ export const errors = errorTable({
   MSV_MODEL_CONFIGURED: { message: 'The settings name the model, so commands cannot change it.', status: 409 },
   MSV_CATALOGUE: { message: 'The list of models cannot be read or written.', status: 500 },
   MSV_MEMORY: { message: 'The model does not fit into memory beside the models in use.', status: 503 },
+  MSV_PULL_NAME: { message: 'The name, URL or path of a model to pull is invalid.', status: 400 },
+  MSV_PULL_NOT_FOUND: { message: 'There is no such model to pull, or it needs access.', status: 404 },
+  MSV_PULL_RUNNING: { message: 'The model is being pulled already.', status: 409 },
+  MSV_PULL_FAILED: { message: 'A model could not be downloaded.', status: 502 },
+  MSV_PULL_CHECKSUM: { message: 'A downloaded file is damaged.', status: 502 },
+  MSV_PULL_SPACE: { message: 'The disk has too little space for the model.', status: 507 },
   MSV_RUN_DIRECTORY: { message: 'The run directory cannot be read.', status: 503 },
   MSV_TIMEOUT: { message: 'The answer took longer than the limit.', status: 504 }
 })

@@ -68,7 +68,7 @@ const {
   MSV_STOPPED,
   MSV_TIMEOUT
 } = errors.specs
-const GENERATE_ERRORS = {
+export const GENERATE_ERRORS = {
   MSV_BUSY,
   MSV_CONSTRAINT_UNSUPPORTED,
   MSV_CONTEXT_EXCEEDED,
@@ -80,7 +80,7 @@ const GENERATE_ERRORS = {
   MSV_STOPPED,
   MSV_TIMEOUT
 }
-const GENERATE_TIMEOUT_MS = 600_000
+export const GENERATE_TIMEOUT_MS = 600_000
 
 export const modelGenerate = defineOperation({
   id: 'model.generate',

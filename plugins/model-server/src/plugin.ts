@@ -40,6 +40,7 @@ import { AdapterRoots } from './adapter-roots.ts'
 import { AddressFile } from './address-file.ts'
 import { benchModel, modelBench } from './bench-operation.ts'
 import { Catalogue, type CatalogueEntry } from './catalogue/catalogue.ts'
+import { LocalStore } from './catalogue/local-store.ts'
 import { catalogueOperations, implementCatalogue } from './catalogue/operations.ts'
 import { chatWithModel, listChoices, modelChat, modelChoices } from './chat-operation.ts'
 import { ClientPass } from './client-pass.ts'
@@ -54,9 +55,13 @@ import { ModelActivity } from './model-activity.ts'
 import { type LoaderOptions, ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
 import { type Listening, OwnClient } from './own-client.ts'
+import { hubsOf, PULL_LIMITS } from './pull/limits.ts'
+import { modelPull, pullModel } from './pull/operation.ts'
+import { Puller } from './pull/puller.ts'
 import { RequestTaps } from './request-taps.ts'
 import { configuredResponses } from './responses/configured.ts'
 import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
+import { modelRun, runModel } from './run-operation.ts'
 import { runServeCommand, serveCommand } from './serve-command.ts'
 import { ServedModel } from './served-model.ts'
 import { type ModelSlot, ServedModels } from './served-models.ts'
@@ -105,7 +110,9 @@ export default definePlugin({
     adaptersList,
     adaptersAdd,
     adaptersRemove,
-    ...catalogueOperations
+    ...catalogueOperations,
+    modelPull,
+    modelRun
   ],
   commands: [serveCommand],
   async activate(ctx, { engine, client, embeddings, http, kernel, admin, spans, recorder, database }) {
@@ -156,6 +163,14 @@ export default definePlugin({
     const { served, weights: loader } = primary
     const responses = await configuredResponses(ctx, database)
     const models = new ServedModels(primary, catalogue, entry => open(entry, { onDemand: true }), ctx.log)
+    const puller = new Puller({
+      folder: resolve(ctx.projectRoot, ctx.config.models_folder ?? join(stateFolder, 'models')),
+      projectRoot: ctx.projectRoot,
+      catalogue,
+      hubs: () => hubsOf(ctx.config),
+      ...PULL_LIMITS
+    })
+    const store = new LocalStore(models, catalogue, puller)
     const embedders = configuredEmbedders(ctx, embeddings, asked => models.has(asked))
     const grammars = new Grammars(() => ctx.config.grammar)
     const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)
@@ -170,7 +185,9 @@ export default definePlugin({
     const pass = new ClientPass(listening)
     const hooks = modelHooks(ctx)
     ctx.provide(ownModelServer, pass)
-    ctx.onConfig(() => models.forEach(({ weights }) => weights.stayAsConfigured()))
+    ctx.onConfig(() => {
+      for (const { weights } of models.opened()) weights.stayAsConfigured()
+    })
 
     if (api_key === undefined && !isLoopback(host)) {
       ctx.log.warn(
@@ -193,6 +210,7 @@ export default definePlugin({
         loader.begin()
         return modelServerRoutes(app as FastifyInstance, {
           models,
+          store,
           grammars,
           responses,
           ...embedders,
@@ -245,7 +263,9 @@ export default definePlugin({
     const roots = new AdapterRoots(ctx.projectRoot, ctx.config.adapter_roots)
     ctx.implement(adaptersAdd, addAdapter(models, roots, modelsChanged))
     ctx.implement(adaptersRemove, removeAdapter(models, modelsChanged))
-    implementCatalogue(ctx, { models, catalogue, projectRoot: ctx.projectRoot })
+    implementCatalogue(ctx, { models, catalogue, store, projectRoot: ctx.projectRoot })
+    ctx.implement(modelPull, pullModel(store))
+    ctx.implement(modelRun, runModel(models, grammars, hooks))
     contributeConsole(ctx)
     ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
   }

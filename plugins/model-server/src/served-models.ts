@@ -105,17 +105,14 @@ export class ServedModels implements ModelChoices {
 
   /** Returns the models in memory. */
   loaded(): readonly { readonly name: string; readonly model: LoadedModel }[] {
-    const found: { readonly name: string; readonly model: LoadedModel }[] = []
-    this.forEach(({ served: { name, state } }) => {
-      if (state.status === 'ready') found.push({ name, model: state.model })
-    })
-    return found
+    return this.opened().flatMap(({ served: { name, state } }) =>
+      state.status === 'ready' ? [{ name, model: state.model }] : []
+    )
   }
 
-  /** Calls a function for each open slot. */
-  forEach(visit: (slot: ModelSlot) => void): void {
-    visit(this.primary)
-    for (const { opened } of this.#slots.values()) if (opened !== undefined) visit(opened)
+  /** Returns the models that requests or lists have named since the start. */
+  opened(): readonly ModelSlot[] {
+    return [this.primary, ...[...this.#slots.values()].flatMap(({ opened }) => opened ?? [])]
   }
 
   /** Returns the entries that the primary model does not hide. Logs an invalid list of models once, and ignores it. */

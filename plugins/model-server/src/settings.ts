@@ -33,6 +33,31 @@ export const settings = t.object({
     description:
       'Further models by name: run directory or GGUF file, relative to the project. The first request for one loads it.'
   }),
+  models_folder: t.optional(
+    t.string({
+      minLength: 1,
+      description: "Folder of pulled models, relative to the project; default: in the project's state folder."
+    })
+  ),
+  huggingface_url: t.string({
+    default: 'https://huggingface.co',
+    pattern: '^https?://[^/?#@]+(/[^?#]*)?$',
+    'x-reload': 'live',
+    description: 'Base URL of Hugging Face, or of a mirror, for svc model pull.'
+  }),
+  huggingface_token: t.optional(
+    t.secret({
+      minLength: 1,
+      'x-reload': 'live',
+      description: 'Token for private and gated models of Hugging Face; sent only to the host of huggingface_url.'
+    })
+  ),
+  ollama_registry_url: t.string({
+    default: 'https://registry.ollama.ai',
+    pattern: '^https?://[^/?#@]+(/[^?#]*)?$',
+    'x-reload': 'live',
+    description: 'Base URL of the Ollama registry for svc model pull.'
+  }),
   memory_limit_bytes: t.optional(
     t.integer({
       minimum: 1,

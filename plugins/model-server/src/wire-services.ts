@@ -4,6 +4,7 @@ import type { Completions } from './completions.ts'
 import type { ServedEmbedder } from './embeddings/served.ts'
 import type { Grammars } from './grammars.ts'
 import type { ModelUse } from './kept-weights.ts'
+import type { PullEvent } from './pull/progress.ts'
 import type { RequestTaps } from './request-taps.ts'
 import type { ResponseStore } from './responses/response-store.ts'
 import type { ServedModel, ServedVariant } from './served-model.ts'
@@ -49,9 +50,20 @@ export interface ModelChoices {
   choose(requested: string | undefined, signal: AbortSignal): Promise<ChosenModel>
 }
 
+/** Store of models that the Ollama API manages. */
+export interface ModelStore {
+  /** Pulls a model of Hugging Face or the Ollama registry. Throws `MSV_PULL_*` and like {@link ModelStore.copy}. */
+  pull(name: string, signal: AbortSignal, onEvent: (event: PullEvent) => void): Promise<unknown>
+  /** Gives a model another name. Throws `MSV_MODEL_UNKNOWN`, `MSV_MODEL_NAME`, `MSV_MODEL_EXISTS`, `MSV_CATALOGUE`. */
+  copy(name: string, to: string): Promise<void>
+  /** Throws `MSV_MODEL_UNKNOWN`, `MSV_MODEL_CONFIGURED`, `MSV_CATALOGUE`. */
+  remove(name: string): Promise<unknown>
+}
+
 /** Services that the routes of every API use. */
 export interface WireServices {
   readonly models: ModelChoices
+  readonly store: ModelStore
   readonly grammars: Grammars
   /** Returns the store of responses. */
   responses(): ResponseStore

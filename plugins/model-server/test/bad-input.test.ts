@@ -242,11 +242,8 @@ t.test('unknown paths return 404 in the format of their API', async t => {
 t.test('unsupported routes suggest an alternative', async t => {
   const { url } = await serve(t)
   for (const [method, path] of [
-    ['POST', '/api/pull'],
     ['POST', '/api/push'],
     ['POST', '/api/create'],
-    ['POST', '/api/copy'],
-    ['DELETE', '/api/delete'],
     ['POST', '/api/blobs/sha256:ab'],
     ['POST', '/api/embed'],
     ['POST', '/api/embeddings'],
@@ -254,7 +251,7 @@ t.test('unsupported routes suggest an alternative', async t => {
   ] as const) {
     const reply = await fetch(`${url}${path}`, { method })
     t.equal(reply.status, 501, path)
-    t.match(await errorOf(t, path, reply), /: .* (server|model|run directory)/)
+    t.match(await errorOf(t, path, reply), /: .* (server|model|run directory|files)/)
   }
 })
 

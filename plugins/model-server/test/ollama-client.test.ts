@@ -226,9 +226,9 @@ t.test('reports errors in the format of the API', async t => {
   t.match(await refusal(client.embed({ model: 'toy', input: 'hi' })), { status_code: 501, error: /embeddings/ })
   t.match(await refusal(client.embeddings({ model: 'toy', prompt: 'hi' })), { status_code: 501, error: /embeddings/ })
   t.match(await refusal(client.show({ model: 'llama3' })), { status_code: 404 })
-  t.match(await refusal(client.pull({ model: 'llama3' })), {
+  t.match(await refusal(client.push({ model: 'llama3' })), {
     status_code: 501,
-    error: /no POST \/api\/pull: copy the run/
+    error: /no POST \/api\/push: copy the files/
   })
 })
 

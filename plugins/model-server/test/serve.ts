@@ -42,6 +42,12 @@ export interface Serving {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
+const NO_STORE: WireServices['store'] = {
+  pull: () => Promise.reject(new Error('no store')),
+  copy: () => Promise.reject(new Error('no store')),
+  remove: () => Promise.reject(new Error('no store'))
+}
+
 function onlyModel(primary: ModelChoice): ModelChoices {
   return {
     primary,
@@ -81,6 +87,7 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
   app.decorateRequest('caller', { getter: () => ({ requestId: 't-1', recordError }) })
   await modelServerRoutes(app, {
     models: onlyModel({ served, weights: { use, unload: async () => undefined, expiresAt: null }, completions }),
+    store: NO_STORE,
     grammars: new Grammars(),
     responses: () => responses,
     embedder: null,

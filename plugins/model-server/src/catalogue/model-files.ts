@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { runDirectoryState } from '../run-directory.ts'
 
 /** Properties of a model that its files show without being loaded. */
@@ -22,7 +22,7 @@ const MAX_CONFIGURATION_BYTES = 4 << 20
 export async function readModelFiles(path: string): Promise<ModelFiles> {
   const { fingerprint, modifiedAt } = await runDirectoryState(path)
   const names = isGguf(path) ? [] : (await readdir(path)).filter(name => WEIGHTS.test(name))
-  const files = isGguf(path) ? [path] : names.map(name => join(path, name))
+  const files = isGguf(path) ? await partsOfGguf(path) : names.map(name => join(path, name))
   const sizes = await Promise.all(files.map(async file => (await stat(file)).size))
   const format = files.some(isGguf) ? 'gguf' : names.some(name => name.includes('.onnx')) ? 'onnx' : 'safetensors'
   return {
@@ -32,6 +32,16 @@ export async function readModelFiles(path: string): Promise<ModelFiles> {
     family: isGguf(path) ? '' : await familyOf(join(path, 'config.json')),
     digest: fingerprint
   }
+}
+
+/** Returns the files of a set such as `NAME-00001-of-00003.gguf` that exist, or the file itself. */
+export async function partsOfGguf(path: string): Promise<readonly string[]> {
+  const [, stem, total] = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(basename(path)) ?? []
+  if (stem === undefined) return [path]
+  const folder = dirname(path)
+  const names = await readdir(folder)
+  const parts = names.filter(name => name.startsWith(`${stem}-`) && name.endsWith(`-of-${total}.gguf`))
+  return parts.sort().map(name => join(folder, name))
 }
 
 export function isGguf(path: string): boolean {

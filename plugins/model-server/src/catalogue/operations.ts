@@ -3,7 +3,8 @@ import { defined, defineOperation, type Handler, type Infer, type PluginContext,
 import { errors } from '../errors.ts'
 import type { ModelSlot, ServedModels } from '../served-models.ts'
 import { MODELS_TOPIC } from '../statistics-operation.ts'
-import { type Catalogue, type CatalogueEntry, configured, exists } from './catalogue.ts'
+import { type Catalogue, exists } from './catalogue.ts'
+import type { LocalStore } from './local-store.ts'
 import { type ModelFiles, readModelFiles } from './model-files.ts'
 import { MODEL_NAME, plainName } from './model-name.ts'
 
@@ -84,13 +85,14 @@ export const catalogueOperations = [modelCatalogue, modelAdd, modelRemove] as co
 export interface CatalogueServices {
   readonly models: ServedModels
   readonly catalogue: Catalogue
+  readonly store: LocalStore
   readonly projectRoot: string
 }
 
 export function implementCatalogue(ctx: Pick<PluginContext, 'implement'>, services: CatalogueServices): void {
   ctx.implement(modelCatalogue, listCatalogue(services))
   ctx.implement(modelAdd, addModel(services))
-  ctx.implement(modelRemove, removeModel(services))
+  ctx.implement(modelRemove, ({ name: requested }) => services.store.remove(requested))
 }
 
 function listCatalogue({ models }: CatalogueServices): Handler<typeof modelCatalogue> {
@@ -111,27 +113,6 @@ function addModel({ models, catalogue, projectRoot }: CatalogueServices): Handle
     await catalogue.add({ name: input.name, path, source: 'added' })
     return describe(await models.slot(input.name))
   }
-}
-
-function removeModel({ models, catalogue }: CatalogueServices): Handler<typeof modelRemove> {
-  return async ({ name: requested }) => {
-    const { path, name: removed } = await removeEntry(models, catalogue, requested)
-    return { name: removed, path, deleted: false }
-  }
-}
-
-/** Removes a model. Throws `MSV_MODEL_UNKNOWN`, `MSV_MODEL_CONFIGURED`, `MSV_CATALOGUE`. */
-export async function removeEntry(
-  models: ServedModels,
-  catalogue: Catalogue,
-  requested: string
-): Promise<CatalogueEntry> {
-  const { name } = models.primary.served
-  if (plainName(requested) === plainName(name)) throw configured(name, 'plugins.model-server.model')
-  const removed = await catalogue.remove(requested)
-  // Unloads the model.
-  await models.slots()
-  return removed
 }
 
 async function describe({ served, source }: ModelSlot): Promise<Infer<typeof entry>> {

@@ -19,6 +19,7 @@ import { runningEntry, showReply, tagsEntry, versionReply } from './catalog.ts'
 import { routesElsewhere } from './elsewhere.ts'
 import { emptyReply, line, type ReplyHead, type ReplyKind, replyRows, singleReply } from './reply.ts'
 import { type OllamaQuestion, type OllamaRequest, readChatRequest, readGenerateRequest } from './requests.ts'
+import { storeRoutes } from './store-routes.ts'
 
 const NDJSON = 'application/x-ndjson'
 
@@ -52,6 +53,7 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
     return showReply(served.find(model ?? name), completions.limits)
   })
 
+  storeRoutes(scope, services)
   ollamaEmbeddingRoutes(scope, services)
   routesElsewhere(scope)
   for (const method of ['GET', 'POST', 'DELETE'] as const) {

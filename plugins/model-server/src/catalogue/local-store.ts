@@ -1,0 +1,75 @@
+import { errors } from '../errors.ts'
+import type { PullEvent } from '../pull/progress.ts'
+import type { Pulled, Puller, PullRequest } from '../pull/puller.ts'
+import { parseSource } from '../pull/source.ts'
+import type { ServedModels } from '../served-models.ts'
+import { shownName } from '../shown-name.ts'
+import type { ModelStore } from '../wire-services.ts'
+import { type Catalogue, configured, exists } from './catalogue.ts'
+import { plainName } from './model-name.ts'
+
+/** Model that was removed. */
+export interface RemovedModel {
+  readonly name: string
+  readonly path: string
+  /** True if its files were deleted. */
+  readonly deleted: boolean
+}
+
+/** Adds, copies and removes models of this server, and unloads those whose files change. */
+export class LocalStore implements ModelStore {
+  readonly #models: ServedModels
+  readonly #catalogue: Catalogue
+  readonly #puller: Puller
+
+  constructor(models: ServedModels, catalogue: Catalogue, puller: Puller) {
+    this.#models = models
+    this.#catalogue = catalogue
+    this.#puller = puller
+  }
+
+  /** Pulls a model that a client of the server names: no URL and no path, which could reach what the client cannot. */
+  async pull(name: string, signal: AbortSignal, onEvent: (event: PullEvent) => void): Promise<Pulled> {
+    const { kind } = parseSource(name).source
+    if (kind === 'url' || kind === 'file') {
+      throw errors.create('MSV_PULL_NAME', `cannot pull ${shownName(name)} through this API: it is a ${kind}`, {
+        data: { param: 'model' },
+        hint: 'Use svc model pull.'
+      })
+    }
+    return this.pullAny({ from: name, signal, onEvent })
+  }
+
+  /** Pulls a model from any source; see `Puller.pull`. */
+  async pullAny(request: PullRequest): Promise<Pulled> {
+    this.#refusePrimary(plainName(request.as ?? parseSource(request.from).name))
+    const pulled = await this.#puller.pull(request)
+    if (pulled.changed) {
+      const { weights } = await this.#models.slot(pulled.name)
+      void weights.unload().catch(() => undefined)
+    }
+    return pulled
+  }
+
+  async copy(name: string, to: string): Promise<void> {
+    this.#refusePrimary(plainName(to))
+    const { served } = await this.#models.slot(name)
+    if (plainName(name) !== plainName(served.name)) throw this.#models.unknown(name)
+    await this.#catalogue.add({ name: to, path: served.directory, source: 'copied' })
+  }
+
+  /** Removes a model; deletes its files if they were pulled and no other name uses them. */
+  async remove(requested: string): Promise<RemovedModel> {
+    const { name } = this.#models.primary.served
+    if (plainName(requested) === plainName(name)) throw configured(name, 'plugins.model-server.model')
+    const removed = await this.#catalogue.remove(requested)
+    // Unloads the model after its running requests.
+    await this.#models.slots()
+    return { name: removed.name, path: removed.path, deleted: await this.#puller.deleteFiles(removed) }
+  }
+
+  #refusePrimary(name: string): void {
+    const { served } = this.#models.primary
+    if (name === plainName(served.name)) throw exists({ name: served.name, path: served.directory })
+  }
+}

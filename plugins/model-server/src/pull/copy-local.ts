@@ -1,0 +1,62 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { errorMessage } from '@svc/plugin-sdk'
+import { isGguf, partsOfGguf, readModelFiles } from '../catalogue/model-files.ts'
+import { errors } from '../errors.ts'
+import type { Progress } from './progress.ts'
+import { noSpace, requireSpace } from './space.ts'
+
+/**
+ * Copies a GGUF file with all its parts, or the files of a run directory without subfolders. Returns the name of the
+ * first file. Throws `MSV_PULL_NOT_FOUND`, `MSV_PULL_SPACE`, or the reason of the signal.
+ */
+export async function copyLocal(path: string, to: string, signal: AbortSignal, progress: Progress): Promise<string> {
+  const { folder, names } = await filesOf(path)
+  const files = await Promise.all(
+    names.map(async name => ({ name, size: (await stat(join(folder, name))).size, digest: null }))
+  )
+  const total = files.reduce((sum, { size }) => sum + size, 0)
+  progress.total(total)
+  await requireSpace(to, total)
+  for (const file of files) {
+    let bytes = 0
+    const source = createReadStream(join(folder, file.name), { highWaterMark: 1 << 20 })
+    const counted = async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        bytes += chunk.length
+        progress.file(file, bytes)
+        yield chunk
+      }
+    }
+    const copy = join(to, file.name)
+    try {
+      await pipeline(source, counted, createWriteStream(copy, { mode: 0o600, flush: true }), { signal })
+    } catch (error) {
+      signal.throwIfAborted()
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw await noSpace(copy, file.size - bytes)
+      throw notReadable(path, error)
+    }
+  }
+  return files[0]?.name as string
+}
+
+async function filesOf(path: string): Promise<{ readonly folder: string; readonly names: readonly string[] }> {
+  try {
+    const { sizeBytes } = await readModelFiles(path)
+    if (sizeBytes === 0) throw new Error('it has no weights (*.safetensors, *.onnx or *.gguf)')
+    if (isGguf(path)) return { folder: dirname(path), names: (await partsOfGguf(path)).map(part => basename(part)) }
+    const entries = await readdir(path, { withFileTypes: true })
+    return {
+      folder: path,
+      names: entries.filter(entry => entry.isFile() || entry.isSymbolicLink()).map(({ name }) => name)
+    }
+  } catch (error) {
+    throw notReadable(path, error)
+  }
+}
+
+function notReadable(path: string, cause: unknown): Error {
+  return errors.create('MSV_PULL_NOT_FOUND', `${path} cannot be copied: ${errorMessage(cause)}`, { cause })
+}

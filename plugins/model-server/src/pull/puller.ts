@@ -1,0 +1,264 @@
+import { createHash } from 'node:crypto'
+import { copyFile, link, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join, resolve, sep } from 'node:path'
+import { withFileLock } from '@svc/contracts'
+import { makePrivateFolder } from '@svc/plugin-sdk/folders'
+import type { Catalogue, CatalogueEntry } from '../catalogue/catalogue.ts'
+import { isGguf, readModelFiles } from '../catalogue/model-files.ts'
+import { checkModelName, plainName } from '../catalogue/model-name.ts'
+import { errors } from '../errors.ts'
+import { copyLocal } from './copy-local.ts'
+import { download, type RemoteFile } from './download.ts'
+import { type Hubs, type PullPlan, planPull } from './plan.ts'
+import { Progress, type PullEvent } from './progress.ts'
+import { type PullSource, parseSource } from './source.ts'
+import { requireSpace } from './space.ts'
+
+export interface PullerOptions {
+  /** Folder of all pulled models. */
+  readonly folder: string
+  readonly projectRoot: string
+  readonly catalogue: Catalogue
+  hubs(): Hubs
+  readonly attempts: number
+  readonly delayMs: number
+  readonly stallMs: number
+}
+
+export interface PullRequest {
+  /** What to pull; see `parseSource`. */
+  readonly from: string
+  /** Name of the model; default: derived from `from`. */
+  readonly as?: string | undefined
+  readonly signal: AbortSignal
+  readonly onEvent: (event: PullEvent) => void
+}
+
+export interface Pulled {
+  readonly name: string
+  readonly path: string
+  readonly bytes: number
+  /** False if the files on disk were the current ones already. */
+  readonly changed: boolean
+}
+
+/** File of a pulled model that records what it was pulled from. */
+const RECORD = '.svc-pull.json'
+const UNFINISHED = '.unfinished'
+
+type RecordedFile = Pick<RemoteFile, 'name' | 'size' | 'digest'>
+
+/**
+ * Downloads models into a folder and adds them to the catalogue. A model appears in the catalogue only when all its
+ * files are complete and checked. Unfinished downloads stay in the subfolder `.unfinished`, and a later pull of the
+ * same model continues them.
+ */
+export class Puller {
+  readonly #options: PullerOptions
+
+  constructor(options: PullerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Pulls a model. Throws `MSV_PULL_*`, `MSV_MODEL_NAME`, `MSV_MODEL_EXISTS`, `MSV_MODEL_CONFIGURED`, `MSV_CATALOGUE`, or
+   * the reason of the signal.
+   */
+  async pull({ from, as, signal, onEvent }: PullRequest): Promise<Pulled> {
+    const { source, name } = parseSource(from)
+    const model = plainName(as ?? name)
+    checkModelName(model)
+    const { catalogue, folder } = this.#options
+    const present = catalogue.find(model)
+    if (present !== undefined && present.source !== 'pulled') {
+      throw errors.create('MSV_MODEL_EXISTS', `the model '${model}' exists already: ${present.path}`, {
+        hint: 'Choose another name with --as.'
+      })
+    }
+    makePrivateFolder(join(folder, UNFINISHED))
+    const busy = () =>
+      errors.create('MSV_PULL_RUNNING', `the model '${model}' is being pulled already`, {
+        hint: 'Wait for the other download, or end it first.'
+      })
+    const lock = join(folder, UNFINISHED, `${folderName(model)}.lock`)
+    return withFileLock(lock, () => this.#pull(model, from, source, signal, new Progress(onEvent)), {
+      waitMs: 0,
+      busy,
+      signal
+    })
+  }
+
+  /** Deletes the files of a removed model, unless another entry uses them. Returns whether it deleted any. */
+  async deleteFiles({ source, path }: CatalogueEntry): Promise<boolean> {
+    const folder = this.#folderOf(path)
+    if (source === 'setting' || source === 'added' || folder === null) return false
+    const isUsed = this.#options.catalogue.entries().some(each => this.#folderOf(each.path) === folder)
+    if (isUsed) return false
+    await rm(folder, { recursive: true, force: true })
+    return true
+  }
+
+  /** Returns the folder of a pulled model; null for a path outside of the folder of models. */
+  #folderOf(path: string): string | null {
+    const { folder } = this.#options
+    if (!path.startsWith(folder + sep)) return null
+    const [first] = path.slice(folder.length + 1).split(sep)
+    return first === undefined || first === '' || first === UNFINISHED ? null : join(folder, first)
+  }
+
+  async #pull(
+    model: string,
+    from: string,
+    source: PullSource,
+    signal: AbortSignal,
+    progress: Progress
+  ): Promise<Pulled> {
+    const { folder, catalogue } = this.#options
+    const target = join(folder, folderName(model))
+    const unfinished = join(folder, UNFINISHED, folderName(model))
+    makePrivateFolder(unfinished)
+    progress.status('reading the list of files')
+    const local = source.kind === 'file' ? expanded(source.path, this.#options.projectRoot) : null
+    const plan = source.kind === 'file' ? null : await planPull(source, this.#options.hubs(), signal)
+    const recorded = await readRecord(target)
+    const isCurrent = plan !== null && (await isComplete(plan.files, recorded, target))
+    if (!isCurrent) {
+      const main = plan === null ? await this.#copy(local as string, unfinished, signal, progress) : plan.main
+      if (plan !== null) await this.#download(plan, unfinished, target, recorded, signal, progress)
+      signal.throwIfAborted()
+      await replaceFolder(target, unfinished)
+      if (catalogue.find(model)?.path !== pathOf(target, main)) await this.#register(model, from, pathOf(target, main))
+    } else {
+      await rm(unfinished, { recursive: true, force: true })
+      if (catalogue.find(model) === undefined) await this.#register(model, from, pathOf(target, plan.main))
+    }
+    const path = catalogue.find(model)?.path ?? target
+    progress.done(isCurrent ? 'up to date' : 'done')
+    return { name: model, path, bytes: (await readModelFiles(path)).sizeBytes, changed: !isCurrent }
+  }
+
+  async #register(name: string, from: string, path: string): Promise<void> {
+    await this.#options.catalogue.add({ name, path, source: 'pulled', from })
+  }
+
+  async #copy(path: string, unfinished: string, signal: AbortSignal, progress: Progress): Promise<string | null> {
+    await rm(unfinished, { recursive: true, force: true })
+    makePrivateFolder(unfinished)
+    const main = await copyLocal(path, unfinished, signal, progress)
+    return isGguf(path) ? main : null
+  }
+
+  async #download(
+    { files, token }: PullPlan,
+    unfinished: string,
+    target: string,
+    recorded: ReadonlyMap<string, RecordedFile>,
+    signal: AbortSignal,
+    progress: Progress
+  ): Promise<void> {
+    const { attempts, delayMs, stallMs } = this.#options
+    const begun = await readRecord(unfinished)
+    const finished: RecordedFile[] = []
+    progress.total(files.every(({ size }) => size !== null) ? sum(files.map(({ size }) => size ?? 0)) : null)
+    await requireSpace(unfinished, await missingBytes(files, unfinished, begun))
+    for (const file of files) {
+      const path = join(unfinished, file.name)
+      if (isSame(file, begun.get(file.name)) && (await isSized(path, file.size))) progress.file(file, file.size ?? 0)
+      else if (isSame(file, recorded.get(file.name))) {
+        await linked(join(target, file.name), path)
+        progress.file(file, file.size ?? 0)
+      } else {
+        const onBytes = (bytes: number) => progress.file(file, bytes)
+        await download(file, path, { token, attempts, delayMs, stallMs, signal, onBytes })
+      }
+      finished.push({ name: file.name, size: file.size, digest: file.digest })
+      await writeFile(join(unfinished, RECORD), JSON.stringify({ version: 1, files: finished }))
+    }
+    // Files of an earlier pull that is not part of this one.
+    const names = new Set([RECORD, ...files.map(({ name }) => name)])
+    for (const name of await readdir(unfinished))
+      if (!names.has(name)) await rm(join(unfinished, name), { recursive: true })
+  }
+}
+
+/** Returns the folder name of a model. Two names have the same only if they are the same, on any file system. */
+function folderName(model: string): string {
+  const hash = createHash('sha256').update(model).digest('hex').slice(0, 8)
+  return `${model.replaceAll('/', '--').replaceAll(':', '@').slice(0, 120)}-${hash}`
+}
+
+function pathOf(folder: string, main: string | null): string {
+  return main === null ? folder : join(folder, main)
+}
+
+function expanded(path: string, projectRoot: string): string {
+  return path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(projectRoot, path)
+}
+
+/** Moves a finished folder to its place. An older version is removed, after the new one is complete. */
+async function replaceFolder(target: string, finished: string): Promise<void> {
+  const old = `${finished}.old`
+  await rm(old, { recursive: true, force: true })
+  await rename(target, old).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  await rename(finished, target)
+  await rm(old, { recursive: true, force: true })
+}
+
+/** Returns the recorded files of a folder by name; none if there is no valid record. */
+async function readRecord(folder: string): Promise<ReadonlyMap<string, RecordedFile>> {
+  try {
+    const { files } = JSON.parse(await readFile(join(folder, RECORD), 'utf8')) as { readonly files: RecordedFile[] }
+    return new Map(files.map(file => [file.name, file]))
+  } catch {
+    return new Map()
+  }
+}
+
+/** True if a recorded file is known to have the same content. */
+function isSame(file: RecordedFile, recorded: RecordedFile | undefined): boolean {
+  return file.digest !== null && recorded?.digest === file.digest && recorded.size === file.size
+}
+
+/** True if a folder has all files of a plan. */
+async function isComplete(
+  files: readonly RemoteFile[],
+  recorded: ReadonlyMap<string, RecordedFile>,
+  folder: string
+): Promise<boolean> {
+  for (const file of files) {
+    if (!isSame(file, recorded.get(file.name)) || !(await isSized(join(folder, file.name), file.size))) return false
+  }
+  return true
+}
+
+async function isSized(path: string, size: number | null): Promise<boolean> {
+  const found = await stat(path).catch(() => null)
+  return found !== null && (size === null || found.size === size)
+}
+
+async function linked(from: string, to: string): Promise<void> {
+  await rm(to, { force: true })
+  await link(from, to).catch(() => copyFile(from, to))
+}
+
+/** Returns the bytes that are still to be downloaded, as far as sizes are known. */
+async function missingBytes(
+  files: readonly RemoteFile[],
+  folder: string,
+  begun: ReadonlyMap<string, RecordedFile>
+): Promise<number> {
+  const missing = await Promise.all(
+    files.map(async ({ name, size }) => {
+      const present = begun.has(name) ? join(folder, name) : join(folder, `${name}.partial`)
+      return Math.max(0, (size ?? 0) - ((await stat(present).catch(() => null))?.size ?? 0))
+    })
+  )
+  return sum(missing)
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
