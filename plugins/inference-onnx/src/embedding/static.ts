@@ -1,3 +1,4 @@
+import { closedError } from '../adapters/hot-adapters.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { TensorEntry } from '../safetensors.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
@@ -60,6 +61,7 @@ export class StaticModel implements TextModel {
 
   async compute(texts: readonly EncodedText[], signal?: AbortSignal): Promise<readonly Float32Array[]> {
     signal?.throwIfAborted()
+    if (this.#rows.length === 0) throw closedError()
     return texts.map(({ tokens }) => this.#mean(tokens))
   }
 

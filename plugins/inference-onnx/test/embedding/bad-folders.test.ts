@@ -226,6 +226,26 @@ t.test('a decoder with 8 bits gives nearly the same vectors, and no other poolin
   await t.rejects(load(t, 'qwen3', other), { code: 'INF_ARCHITECTURE_UNSUPPORTED', message: /pooling mean/ })
 })
 
+t.test('calls in progress are rejected when the model is closed or the caller leaves', async t => {
+  for (const name of ['static', 'bert']) {
+    const model = await load(t, name, async () => undefined)
+    const texts = Array.from({ length: 200 }, (_, at) => `a quick fox ${at}`)
+    const running = model.embed(texts)
+    await model.close()
+    await t.rejects(running, { code: 'INF_MODEL_CLOSED' }, name)
+  }
+  const model = await load(t, 'bert', async () => undefined)
+  const controller = new AbortController()
+  const reason = new Error('the caller left')
+  const running = model.embed(
+    Array.from({ length: 500 }, (_, at) => `a quick fox ${at}`),
+    { signal: controller.signal }
+  )
+  setImmediate(() => controller.abort(reason))
+  await t.rejects(running, reason)
+  t.equal((await model.embed(['a'])).count, 1, 'later calls are computed')
+})
+
 t.test('models of the other kind refuse the call', async t => {
   const encoder = await load(t, 'bert', async () => undefined)
   await t.rejects(encoder.rank('a', ['b']), { code: 'INF_OPTION_INVALID', message: /no reranker/ })
