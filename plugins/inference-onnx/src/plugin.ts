@@ -38,7 +38,7 @@ export default definePlugin({
     }),
     quantization: t.enum(quantizationChoices, {
       description:
-        'Default quantisation of weights: none keeps those of the checkpoint, q8 uses 8 bits, q4 uses 4 bits. auto uses q8 on the CPU for models with at least 256 million weights.',
+        'Default quantisation of weights: none keeps those of the checkpoint, q8 uses 8 bits, q4 uses 4 bits. auto uses q8 on the CPU for models with at least 256 million weights and for quantised GGUF files, whose Q4_0 stays as it is.',
       default: 'auto'
     }),
     prompt_chunk: t.integer({

@@ -5,13 +5,13 @@ export const settings = t.object({
   model: t.optional(
     t.string({
       minLength: 1,
-      description: 'Run directory of the model, relative to the project; default: the bundled model.'
+      description: 'Run directory or GGUF file of the model, relative to the project; default: the bundled model.'
     })
   ),
   model_name: t.optional(
     t.string({
       minLength: 1,
-      description: 'Name of the model that clients send; default: the last part of the run directory.'
+      description: 'Name of the model that clients send; default: the last part of the path, without .gguf.'
     })
   ),
   embedding_model: t.optional(
