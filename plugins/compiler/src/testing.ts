@@ -2,6 +2,5 @@
 export { compilation, descriptionOf } from './compilation.ts'
 export { checkFile, hasErrors } from './compile.ts'
 export { programOf } from './program.ts'
-export { generatePages } from './program-pages.ts'
 export { SourceFile } from './source-file.ts'
 export { readSources } from './source-files.ts'

@@ -1,4 +1,4 @@
-import { type Infer, t } from '@svc/plugin-sdk'
+import { t } from '@svc/plugin-sdk'
 
 export const settings = t.object(
   {
@@ -35,5 +35,3 @@ export const settings = t.object(
   },
   { 'x-section': 'coordination' }
 )
-
-export type Settings = Infer<typeof settings>

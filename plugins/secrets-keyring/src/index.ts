@@ -1,3 +1,3 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { FileStore } from './file-store.ts'
-export { Keyring, type OpenEntry, type OsEntry, openOsEntry } from './keyring.ts'
+export { Keyring, type OpenEntry, openOsEntry } from './keyring.ts'

@@ -4,7 +4,7 @@ const DAY_MS = 86_400_000
 /** Writes between two runs. */
 const INTERVAL = 100
 /** Maximum rows that a run removes from each table, so that no change waits for a long one. */
-export const RETENTION_BATCH = 500
+const RETENTION_BATCH = 500
 
 export interface RetentionLimits {
   /** Days after which rows are removed. */

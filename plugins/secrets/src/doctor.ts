@@ -20,7 +20,7 @@ import {
 import type { Resolved } from './resolve.ts'
 import type { Secrets } from './secrets.ts'
 
-export const DOCTOR_SCHEMA = 'svc.secrets.doctor/v1'
+const DOCTOR_SCHEMA = 'svc.secrets.doctor/v1'
 
 export interface DoctorInput {
   readonly workflow: Workflow

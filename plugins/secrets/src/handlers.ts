@@ -21,7 +21,7 @@ import type { Secrets } from './secrets.ts'
 import { noVault, storeSecret } from './store.ts'
 
 /** Returns the author of a change for versions and the audit log. */
-export function authorOf({ surface }: Pick<Call, 'surface'>): string {
+function authorOf({ surface }: Pick<Call, 'surface'>): string {
   return surface === 'cli' || surface === 'mcp' ? surface : 'api'
 }
 

@@ -1,8 +1,6 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { AuthFile, KEYRING_SENTINEL } from './auth-file.ts'
-export { SecretCatalog } from './catalog.ts'
+export { AuthFile } from './auth-file.ts'
 export { CachedCheck } from './console/cached-check.ts'
-export { KNOWN_SECRETS } from './declared-list.ts'
 export { envLine, parseEnv } from './env-file.ts'
 export { readSecret } from './input.ts'
 export { redact, scrub } from './redact.ts'

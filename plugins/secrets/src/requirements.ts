@@ -43,7 +43,7 @@ const GPU_CLOUD: Requirement = {
 }
 
 /** Requirements of sets of secrets, by their name. */
-export const BUNDLES = {
+const BUNDLES = {
   minimal_local_dev: [],
   minimal_cloud_dev: [AGGREGATOR],
   gpu_cloud: [GPU_CLOUD],

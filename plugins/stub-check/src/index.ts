@@ -2,11 +2,9 @@
 
 export { Checker } from './checker.ts'
 export { buildTimings, scalingAudit, secretGuard } from './ci/commands.ts'
-export { guardFile } from './ci/secret-guard.ts'
-export { overruns, withoutCuda } from './ci/timings.ts'
 export { Grammars } from './engine/grammars.ts'
 export { sourceLanguage } from './engine/language.ts'
-export { type FileScan, type ScanOptions, scanFile } from './engine/scan-file.ts'
+export { type ScanOptions, scanFile } from './engine/scan-file.ts'
 export { LastScan } from './last-scan.ts'
 export { languageOf } from './lex/languages.ts'
 export { lex } from './lex/lex.ts'

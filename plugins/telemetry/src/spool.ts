@@ -7,8 +7,8 @@ import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import { telemetryErrors } from './errors.ts'
 
 /** Limits of the queue. A payload may be as large as the metadata of a row. */
-export const MAX_PAYLOAD_BYTES = 262_144
-export const MAX_PENDING = 10_000
+const MAX_PAYLOAD_BYTES = 262_144
+const MAX_PENDING = 10_000
 
 const PENDING = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.json$/
 const PART = /\.json\.part$/

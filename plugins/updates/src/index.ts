@@ -1,9 +1,8 @@
 // Exports of this folder for tests. Sources import the files directly.
 export { parseChecksums } from './checksums.ts'
 export { isBreaking } from './choose.ts'
-export { download } from './download.ts'
 export { recordFailure, stampOf } from './failure.ts'
-export { INSTALL_STEPS, install, rollBack } from './install.ts'
+export { INSTALL_STEPS, rollBack } from './install.ts'
 export { updatesCheck, updatesDismiss, updatesIgnore, updatesInbox, updatesStatus } from './operations.ts'
 export { versionOf } from './providers.ts'
 export { publicKeyOf, signatureOf } from './signature.ts'

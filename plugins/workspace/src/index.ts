@@ -1,4 +1,4 @@
 // Exports for tests. Sources import the files directly.
-export { type ChangedFile, type GitStatus, parseStatus } from './git-status.ts'
+export { parseStatus } from './git-status.ts'
 export { syntaxProblems } from './syntax-problems.ts'
 export { checkSyntax } from './syntax-thread.ts'

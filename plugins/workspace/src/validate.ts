@@ -40,7 +40,7 @@ const ENDINGS: Readonly<Record<string, Language>> = {
 }
 
 /** Maximum characters of a vox text: the compiler takes about 0.2 s for it, during which nothing else runs. */
-export const MAX_VOX_CHARS = 131_072
+const MAX_VOX_CHARS = 131_072
 
 /** Returns the language of a file by the ending of its name. Throws `WSP_LANGUAGE_UNKNOWN`. */
 export function languageOf(path: string): Language {

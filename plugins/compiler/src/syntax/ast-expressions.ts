@@ -1,7 +1,7 @@
 import type { Param } from './ast.ts'
 import type { Block, Pattern, Statement } from './ast-statements.ts'
 import type { Type } from './ast-types.ts'
-import type { Name, Node, Span } from './node.ts'
+import type { Name, Node } from './node.ts'
 
 export type Expression =
   | IntLiteral
@@ -214,5 +214,3 @@ export interface ElementFragment extends Node<'ElementFragment'> {
 
 /** Placeholder for a missing expression. Its error was reported, so checks ignore it. */
 export interface Missing extends Node<'Missing'> {}
-
-export type { Span }

@@ -8,7 +8,7 @@ type Code = Extract<DiagnosticCode, `web_ir_validate.${string}`>
 type Report = (code: Code, message: string, node?: object | null) => void
 
 /** Maximum number of nodes; real views have far fewer. */
-export const MAX_NODES = 1_000_000
+const MAX_NODES = 1_000_000
 
 /** Reports inconsistencies of a web IR that its schema cannot express. Any finding fails the generation. */
 export function validateWebIr({ ir, spans: places }: BuiltWebIr): Diagnostic[] {

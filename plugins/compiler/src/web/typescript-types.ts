@@ -92,7 +92,7 @@ export class TypeScriptTypes {
 }
 
 /** True if a function with this result type returns nothing. */
-export function isUnit(type: HirType | null): boolean {
+function isUnit(type: HirType | null): boolean {
   if (type === null || type === 'Decimal') return false
   if (type === 'Unit') return true
   if ('Tuple' in type) return type.Tuple.length === 0

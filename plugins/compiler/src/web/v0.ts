@@ -49,7 +49,7 @@ export async function v0Problems(module: Module, folder: string): Promise<{ mess
 }
 
 /** True if a TypeScript module exports that name; a default export does not count. */
-export function exportsName(text: string, name: string): boolean {
+function exportsName(text: string, name: string): boolean {
   const declared = new RegExp(`^export\\s+(async\\s+)?(function|const|let|class)\\s+${name}\\b`, 'm')
   if (declared.test(text)) return true
   return [...text.matchAll(/^export\s*\{([^}]*)\}/gm)].some(([, list = '']) => {

@@ -18,7 +18,7 @@ export function problemWith(entry: ModelEntry, input: ChoiceInput): Error | null
 }
 
 /** Returns why a model must not be used, whatever its load. */
-export function refusal(entry: ModelEntry, input: ChoiceInput): Error | null {
+function refusal(entry: ModelEntry, input: ChoiceInput): Error | null {
   return inadmissible(entry, input) ?? incapable(entry, input) ?? overspent(entry, input)
 }
 

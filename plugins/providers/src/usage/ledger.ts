@@ -51,7 +51,7 @@ export interface LedgerParts {
   readonly now?: () => number
 }
 
-export const USER = 'global'
+const USER = 'global'
 const COLLECTION = 'provider_usage'
 const WARN_EVERY_MS = 60_000
 /** Category of marks, which belong to a model, not to a kind of task. */

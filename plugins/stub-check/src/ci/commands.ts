@@ -90,7 +90,7 @@ export function reporting(run: Run): CommandHandler {
 }
 
 /** Limit from the setting; null for an absent or an invalid one. */
-export function parseFailureLimit(text: string | undefined): number | null {
+function parseFailureLimit(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,9}$/.test(text.trim()) ? Number(text.trim()) : null
 }
 

@@ -3,7 +3,7 @@ import { sourceLanguage } from '../engine/language.ts'
 import { LineIndex } from '../engine/line-index.ts'
 import { TEST_PATH } from '../rules/rule.ts'
 
-export const GUARD_CATEGORIES = [
+const GUARD_CATEGORIES = [
   'direct-env-read',
   'serialize-secret-material',
   'log-secret-material',

@@ -51,7 +51,7 @@ async function readTable(root: string, file: string): Promise<Readonly<Record<st
 }
 
 /** True for the lane that needs CUDA. */
-export function isCuda(lane: string): boolean {
+function isCuda(lane: string): boolean {
   return /(?:^|[-_ ])cuda(?:$|[-_ ])/i.test(lane)
 }
 

@@ -1,7 +1,7 @@
 import { type LexicalSyntax, languageOf } from '../lex/languages.ts'
 
 /** Languages that the rules distinguish. `other`: only rules on comments and on plain code apply. */
-export const LANGUAGES = ['rust', 'typescript', 'javascript', 'python', 'gdscript', 'vox', 'other'] as const
+const LANGUAGES = ['rust', 'typescript', 'javascript', 'python', 'gdscript', 'vox', 'other'] as const
 
 export type LanguageId = (typeof LANGUAGES)[number]
 

@@ -83,7 +83,7 @@ export class SourceViews {
 }
 
 /** Returns the range that contains an offset; null if there is none. `ranges` must be ordered and must not overlap. */
-export function rangeAt(ranges: readonly Range[], offset: number): Range | null {
+function rangeAt(ranges: readonly Range[], offset: number): Range | null {
   let low = 0
   let high = ranges.length
   while (low < high) {

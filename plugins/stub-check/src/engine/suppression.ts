@@ -2,7 +2,7 @@ import type { StubFinding } from '@svc/contracts'
 import type { SourceFile } from './source-file.ts'
 
 /** Characters other than white space that a reason must have where one is required. */
-export const MIN_RATIONALE = 20
+const MIN_RATIONALE = 20
 
 const INLINE =
   /\btoestub-ignore\s*\(\s*([\w./-]+(?:\s*,\s*[\w./-]+)*)\s*\)(?:\s*[-–—:]+\s*([^\n]*))?|\bstubcheck:\s*allow\b/gi

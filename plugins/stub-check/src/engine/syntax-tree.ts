@@ -20,7 +20,7 @@ export interface SyntaxTree {
 }
 
 /** Type of nodes that the parser could not read. */
-export const ERROR_TYPE = 65_535
+const ERROR_TYPE = 65_535
 
 /** Prefix of a string literal of Python that contains expressions. */
 const FORMATTED = /^[a-z]{0,2}[ft]/i

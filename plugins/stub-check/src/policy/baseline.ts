@@ -28,7 +28,7 @@ export interface Comparison {
 }
 
 /** Returns the baseline of findings, sorted, so that a saved one has a small difference to the next. */
-export function baselineOf(findings: readonly StubFinding[]): readonly AcceptedFinding[] {
+function baselineOf(findings: readonly StubFinding[]): readonly AcceptedFinding[] {
   const accepted = new Map<string, AcceptedFinding>()
   for (const finding of findings) {
     const { ruleId, severity, file } = finding

@@ -58,7 +58,7 @@ export async function planFixes(root: string, findings: readonly StubFinding[]):
   return fixes
 }
 
-export function isFixable(ruleId: string): boolean {
+function isFixable(ruleId: string): boolean {
   return ruleId === 'cross-platform/line-endings' || ruleId === REMOVABLE || REPLACEMENTS[ruleId] !== undefined
 }
 

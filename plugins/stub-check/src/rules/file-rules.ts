@@ -34,7 +34,7 @@ export function runFileRules(file: SourceFile): void {
 }
 
 /** Number of lines that are not blank. */
-export function countNonBlank(text: string): number {
+function countNonBlank(text: string): number {
   let count = 0
   let isBlank = true
   for (let at = 0; at < text.length; at++) {

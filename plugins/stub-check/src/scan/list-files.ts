@@ -11,7 +11,7 @@ const GIT_TIMEOUT_MS = 30_000
 const GIT_BYTES = 256 * 2 ** 20
 
 /** Folders that hold what others wrote or what a program generated. */
-export const DEFAULT_EXCLUDES: readonly string[] = [
+const DEFAULT_EXCLUDES: readonly string[] = [
   'target',
   'node_modules',
   '.git',

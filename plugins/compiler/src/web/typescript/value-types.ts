@@ -24,8 +24,3 @@ export function isGeneric(type: ValueType, ...names: readonly string[]): boolean
 export function isScalar(type: ValueType): boolean {
   return isPlain(type, 'int', 'float', 'str', 'char', 'bool')
 }
-
-/** True if a value has named fields. */
-export function hasFields(type: ValueType): boolean {
-  return type.kind === 'record' || type.kind === 'row' || type.kind === 'declared'
-}

@@ -53,7 +53,7 @@ export function viewDoc(node: ViewNode, resolve: Resolve): Doc {
 }
 
 /** Prints the mount point of an island. */
-export function islandDoc(name: string, props: readonly ViewAttribute[]): Doc {
+function islandDoc(name: string, props: readonly ViewAttribute[]): Doc {
   return jsxElement('div', [{ name: 'data-island', value: { text: name } }, ...props.map(jsxAttribute)], [])
 }
 
@@ -62,7 +62,7 @@ function viewChild(node: ViewNode, resolve: Resolve): JsxChild {
   return { doc: viewDoc(node, resolve), isElement }
 }
 
-export function jsxAttribute({ name, code }: ViewAttribute): JsxAttribute {
+function jsxAttribute({ name, code }: ViewAttribute): JsxAttribute {
   if (code === 'true') return { name, value: null }
   const text = typeof code === 'string' ? textOf(code) : null
   return text !== null && isAttributeText(text) ? { name, value: { text } } : { name, value: { code } }
