@@ -62,7 +62,8 @@ export function parseGguf(path: string, fileSize: number, bytes: Buffer): GgufFi
     checkVersion(cursor)
     const tensorCount = cursor.count(MIN_TENSOR_BYTES, 'tensors')
     const metadata = readMetadata(cursor, cursor.count(MIN_PAIR_BYTES, 'metadata values'))
-    const infos = Array.from({ length: tensorCount }, () => readInfo(cursor))
+    const infos: TensorInfo[] = []
+    while (infos.length < tensorCount) infos.push(readInfo(cursor))
     const alignment = alignmentOf(cursor, metadata)
     const dataStart = Math.ceil(cursor.offset / alignment) * alignment
     return { path, byteLength: fileSize, metadata, tensors: placeTensors(cursor, infos, dataStart, alignment) }

@@ -2,6 +2,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readGguf, readGgufModel } from '#gguf'
+import { mergeAdapter } from '#merge'
 import { TensorReader } from '#weights'
 import { familyDirectory } from '../support/families.ts'
 import { fixtures, openEngine, temporaryFolder } from '../support/models.ts'
@@ -59,6 +60,28 @@ t.test('merged weights in the folder of a GGUF file replace tensors of the file'
   t.same([...(await model.logits(tokens)).at(-1)!], Array(300).fill(0))
   t.ok(Math.max(...before.at(-1)!) > 0)
   t.not(model.info.digest, plain.info.digest)
+})
+
+t.test('an adapter can be merged into the decoded weights of a GGUF file', async t => {
+  const adapter = await queryKeyAdapter(t)
+  const runDirectory = join(await temporaryFolder(t), 'run')
+  await mkdir(runDirectory)
+  for (const part of [1, 2]) {
+    const name = `llama3-q4_0-0000${part}-of-00002.gguf`
+    await copyFile(join(folder, name), join(runDirectory, name))
+  }
+  const engine = await openEngine(t)
+  const options = { runDirectory, quantization: 'none' } as const
+  const base = await engine.load(options)
+  await base.adapters!.add({ name: 'x', directory: adapter })
+  const wanted = await base.logits(tokens, { adapter: 'x' })
+  await base.close()
+  const runtime = engine.openRuntime()
+  const merged = await mergeAdapter({ runDirectory, adapter, runtime, threads: 1, experimental: false })
+  t.same(merged.tensors.length, 2)
+  const model = await engine.load(options)
+  t.teardown(() => model.close())
+  t.ok(difference(wanted, await model.logits(tokens)) < 1e-3)
 })
 
 t.test('a second load uses the converted weights of the first', async t => {

@@ -64,6 +64,11 @@ t.test('reads a header of several megabytes in steps', async t => {
   t.equal(((await readGguf(path)).metadata.get('big') as string).length, 3_000_000)
 })
 
+t.test('a large file may state more tensors than an array holds: only those that are read count', async t => {
+  const { bytes } = new GgufBytes().header(2n ** 34n, 0).tensor('a', [1], F32, 0)
+  t.equal(parseGguf('model.gguf', 2 ** 40, bytes), null)
+})
+
 const tensor = (name: string, dimensions: readonly (number | bigint)[], type: number, offset: number | bigint) =>
   new GgufBytes().header(1, 0).tensor(name, dimensions, type, offset).align()
 const value = (type: number, build: (file: GgufBytes) => GgufBytes) =>
