@@ -23,6 +23,7 @@ const table: View = {
   columns: [
     { field: 'name', title: 'Model' },
     { field: 'status', title: 'Status', format: 'state' },
+    { field: 'source', title: 'Source' },
     { field: 'device', title: 'Device' },
     { field: 'precision', title: 'Precision' },
     { field: 'memory_bytes', title: 'Memory', format: 'bytes' },
@@ -33,7 +34,7 @@ const table: View = {
     { field: 'first_token_ms.p50', title: 'First token', format: 'ms' }
   ],
   open: { page: MODEL, params: { model: { from: 'row', name: 'name' } } },
-  empty: 'The models of this server appear here. Choose one with the setting plugins.model-server.model.'
+  empty: 'The models of this server appear here. Download one with: svc model pull NAME'
 }
 
 const models: DashboardPage = {
@@ -206,7 +207,7 @@ export function contributeConsole(ctx: Pick<PluginContext, 'contribute'>): void 
     label: 'Load',
     operation: 'model.load',
     bind,
-    when: { field: 'status', in: ['idle', 'unloaded'] },
+    when: { field: 'status', in: ['idle', 'unloaded', 'failed'] },
     tone: 'primary'
   })
   ctx.contribute(dashboardActions, {
@@ -217,10 +218,18 @@ export function contributeConsole(ctx: Pick<PluginContext, 'contribute'>): void 
     when: { field: 'status', in: ['ready'] }
   })
   ctx.contribute(dashboardActions, {
+    on: 'model',
+    label: 'Remove',
+    operation: 'model.remove',
+    bind: { name: { from: 'row', name: 'name' } },
+    when: { field: 'source', in: ['added', 'pulled', 'copied'] },
+    tone: 'danger'
+  })
+  ctx.contribute(dashboardActions, {
     on: 'model-adapter',
     label: 'Remove',
     operation: 'model.adapters.remove',
-    bind: { name: { from: 'row', name: 'name' } },
+    bind: { name: { from: 'row', name: 'name' }, model: { from: 'row', name: 'base' } },
     tone: 'danger'
   })
 }

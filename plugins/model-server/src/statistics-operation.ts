@@ -28,6 +28,7 @@ const point = t.object({
 const adapterStatistics = t.object({
   name: t.string(),
   model: t.string({ description: 'Name of the model that clients send.' }),
+  base: t.string({ description: 'Model that the adapter belongs to.' }),
   bytes: t.integer({ description: 'Memory of the factors.' }),
   requests: t.integer(),
   completion_tokens: t.integer()
@@ -37,6 +38,9 @@ const modelStatistics = t.object({
   name: t.string({ description: 'Name of the model that clients send.' }),
   status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed']),
   detail: t.string({ description: 'State of the model in one sentence.' }),
+  source: t.enum(['primary', 'setting', 'added', 'pulled', 'copied'], {
+    description: 'primary: the model of the setting model. setting: of the setting models. Others: of a command.'
+  }),
   device: t.optional(t.string()),
   precision: t.optional(t.string()),
   memory_bytes: t.integer({ description: 'Memory of weights and caches; 0 while the model is not loaded.' }),
@@ -112,7 +116,7 @@ export function showStatistics(models: ServedModels): Handler<typeof modelStats>
   }
 }
 
-function statisticsOf({ served, weights, activity }: ModelSlot): Infer<typeof modelStatistics> {
+function statisticsOf({ served, weights, activity, source }: ModelSlot): Infer<typeof modelStatistics> {
   const { state, known, name } = served
   const model = state.status === 'ready' ? state.model : undefined
   const engine = model?.statistics()
@@ -124,6 +128,7 @@ function statisticsOf({ served, weights, activity }: ModelSlot): Infer<typeof mo
     name,
     status: state.status,
     detail: served.describe(),
+    source,
     ...defined({ device: known?.info.device, precision: known?.info.precision }),
     memory_bytes: (engine?.weightBytes ?? 0) + (engine?.cacheBytes ?? 0),
     weight_bytes: engine?.weightBytes ?? 0,
@@ -181,6 +186,7 @@ function adaptersOf({ name: model, known }: ServedModel, activity: ModelActivity
     return {
       name,
       model: `${model}:${name}`,
+      base: model,
       bytes: sizeBytes,
       requests: totals?.requests ?? 0,
       completion_tokens: totals?.completionTokens ?? 0

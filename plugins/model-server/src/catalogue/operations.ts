@@ -72,7 +72,7 @@ export const modelRemove = defineOperation({
     deleted: t.boolean({ description: 'Whether its files were deleted.' })
   }),
   errors: { MSV_CATALOGUE, MSV_MODEL_CONFIGURED, MSV_MODEL_UNKNOWN },
-  effect: 'write',
+  effect: 'destructive',
   expose: {
     http: { method: 'DELETE', path: '/api/models/catalogue' },
     rpc: true,
