@@ -298,6 +298,8 @@ export type GenerateEvent =
   | {
       readonly type: 'done'
       readonly finishReason: 'stop' | 'length' | 'cancelled'
+      /** The stop string that ended the text; absent if none did. */
+      readonly stopString?: string
       readonly usage: GenerateUsage
     }
 

@@ -229,7 +229,8 @@ class Sequence implements Job {
       completionTokens: this.#completionTokens,
       ...this.#watch.times
     }
-    return { type: 'done', finishReason, usage }
+    const stopString = this.#stream.stoppedBy
+    return { type: 'done', finishReason, ...(stopString === null ? {} : { stopString }), usage }
   }
 }
 

@@ -10,6 +10,11 @@ export interface TextPiece<A> {
   readonly data: readonly A[]
 }
 
+interface FoundStop {
+  readonly index: number
+  readonly stop: string
+}
+
 /**
  * Joins tokens into pieces of text that can be shown immediately.
  *
@@ -23,7 +28,7 @@ export class TextStream<A> {
   #held = ''
   /** Tokens of the held text, each with its end offset in that text. */
   #tokens: { end: number; data: A }[] = []
-  #stopped = false
+  #stoppedBy: string | null = null
 
   constructor(stops: readonly string[]) {
     this.#stops = stops.filter(stop => stop !== '')
@@ -31,7 +36,12 @@ export class TextStream<A> {
 
   /** True after a stop string: no more text follows. */
   get stopped(): boolean {
-    return this.#stopped
+    return this.#stoppedBy !== null
+  }
+
+  /** The stop string that ended the text; null if none did. */
+  get stoppedBy(): string | null {
+    return this.#stoppedBy
   }
 
   /** Adds a token; returns text to show now, or null. */
@@ -44,7 +54,7 @@ export class TextStream<A> {
 
   /** Ends the stream: returns the rest, with incomplete UTF-8 as U+FFFD. */
   finish(): TextPiece<A> | null {
-    if (this.#stopped) return null
+    if (this.stopped) return null
     const from = this.#held.length
     this.#held += this.#decoder.decode()
     const stop = this.#findStop(from)
@@ -59,8 +69,8 @@ export class TextStream<A> {
     return end > 0 ? this.#take(end) : null
   }
 
-  #stopAt(index: number): TextPiece<A> | null {
-    this.#stopped = true
+  #stopAt({ index, stop }: FoundStop): TextPiece<A> | null {
+    this.#stoppedBy = stop
     // A token that reaches into the stop string is shown in part, so it belongs to this piece.
     const shown = this.#tokens.filter((_, i) => (this.#tokens[i - 1]?.end ?? 0) < index)
     const text = this.#held.slice(0, index)
@@ -78,19 +88,20 @@ export class TextStream<A> {
   }
 
   /**
-   * Returns the index of the stop string that ends first. If several end at the same position, the longest counts, so
+   * Returns the stop string that ends first. If several end at the same position, the longest counts, so
    * that tokenisation does not affect the result. Only matches that end after `from` are considered.
    */
-  #findStop(from: number): number | null {
-    let [index, end] = [-1, Number.POSITIVE_INFINITY]
+  #findStop(from: number): FoundStop | null {
+    let first: FoundStop | null = null
+    let end = Number.POSITIVE_INFINITY
     for (const stop of this.#stops) {
       const found = this.#held.indexOf(stop, Math.max(0, from - stop.length + 1))
       const foundEnd = found + stop.length
-      if (found === -1 || foundEnd > end || (foundEnd === end && found > index)) continue
-      index = found
+      if (found === -1 || foundEnd > end || (foundEnd === end && found > (first?.index ?? -1))) continue
+      first = { index: found, stop }
       end = foundEnd
     }
-    return index === -1 ? null : index
+    return first
   }
 
   /** Returns the length of the longest suffix of the held text that is a prefix of a stop string. */

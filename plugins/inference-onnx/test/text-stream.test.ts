@@ -87,6 +87,7 @@ t.test('delays only a possible prefix of a stop string', async t => {
   t.same(push('E', 3), { text: 'END', data: [1, 2] }, 'the last E may start another stop string')
   t.same(push('ND. more', 4), null)
   t.equal(text.stopped, true)
+  t.equal(text.stoppedBy, 'END.')
   t.equal(text.finish(), null)
 })
 

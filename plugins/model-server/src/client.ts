@@ -8,7 +8,13 @@ import type { FastifyRequest } from 'fastify'
  */
 export function clientOf({ socket, headers }: Pick<FastifyRequest, 'socket' | 'headers'>): string {
   const address = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')
-  const { authorization } = headers
-  if (authorization === undefined || !isLoopback(address)) return address
-  return `${address} ${createHash('sha256').update(authorization).digest('hex').slice(0, 16)}`
+  const key = keyOf(headers)
+  if (key === undefined || !isLoopback(address)) return address
+  return `${address} ${createHash('sha256').update(key).digest('hex').slice(0, 16)}`
+}
+
+/** Returns the API key of a request: a bearer token, or the header `x-api-key` of Anthropic's clients. */
+export function keyOf({ authorization, 'x-api-key': key }: FastifyRequest['headers']): string | undefined {
+  const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1]
+  return bearer ?? (typeof key === 'string' && key !== '' ? key : undefined)
 }

@@ -44,7 +44,12 @@ export interface FieldConstraint {
 /** Piece of the answer, or its end. */
 export type CompletionEvent =
   | Extract<GenerateEvent, { type: 'text' }>
-  | { readonly type: 'done'; readonly finishReason: 'stop' | 'length'; readonly usage: GenerateUsage }
+  | {
+      readonly type: 'done'
+      readonly finishReason: 'stop' | 'length'
+      readonly stopString?: string
+      readonly usage: GenerateUsage
+    }
 
 /** Answer whose generation has begun. */
 export interface Completion extends AsyncIterable<CompletionEvent> {
@@ -154,12 +159,12 @@ export class Completions {
           yield event
           continue
         }
-        const { usage } = event
+        const { usage, stopString } = event
         record.usage(usage)
         spans?.usage(usage)
         const finishReason = event.finishReason === 'cancelled' ? ending.reason() : event.finishReason
         outcome = finishReason
-        yield { type: 'done', finishReason, usage }
+        yield { type: 'done', finishReason, ...defined({ stopString }), usage }
       }
     } catch (error) {
       const failure = ending.why === 'gone' ? stopped() : this.#fromEngine(error, model, request.adapter, field)

@@ -1,5 +1,6 @@
 import { AccessTokens, hostName, isLoopback, TokenBuckets } from '@svc/contracts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { keyOf } from './client.ts'
 import { errors } from './errors.ts'
 
 type Check = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
@@ -14,7 +15,7 @@ const MAX_WRONG_KEYS_PER_MINUTE = 60
 export function requireBearer(key: string): Check {
   const keys = new AccessTokens([key], new TokenBuckets(MAX_WRONG_KEYS_PER_MINUTE))
   return async (request, reply) => {
-    const given = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    const given = keyOf(request.headers)
     const { index, waitMs } =
       given === undefined ? { index: null, waitMs: 0 } : keys.check(given.trim(), request.socket.remoteAddress ?? '')
     if (index !== null) return

@@ -1,5 +1,6 @@
 import { type HttpRoutes, isLoopback } from '@svc/contracts'
 import type { FastifyInstance } from 'fastify'
+import { anthropicRoutes } from './anthropic/routes.ts'
 import { requireBearer, requireLoopbackHost } from './guard.ts'
 import { ROUTES_ELSEWHERE } from './ollama/elsewhere.ts'
 import { ollamaRoutes } from './ollama/routes.ts'
@@ -15,6 +16,8 @@ export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
   { method: 'GET', path: '/v1/responses/:id', summary: 'A stored response' },
   { method: 'DELETE', path: '/v1/responses/:id', summary: 'Delete a stored response' },
   { method: 'GET', path: '/v1/responses/:id/input_items', summary: 'Input of a stored response' },
+  { method: 'POST', path: '/v1/messages', summary: 'Message in the Anthropic format' },
+  { method: 'POST', path: '/v1/messages/count_tokens', summary: 'Tokens of a prompt in the Anthropic format' },
   { method: 'POST', path: '/v1/completions', summary: 'Completion in the OpenAI format' },
   { method: 'POST', path: '/v1/embeddings', summary: 'Vectors of texts in the OpenAI format' },
   { method: 'POST', path: '/v1/rerank', summary: 'Relevance of documents for a query' },
@@ -47,7 +50,7 @@ export async function modelServerRoutes(app: FastifyInstance, services: WireServ
   app.setErrorHandler(errorHandler(({ message }) => ({ error: message }), services))
   app.get('/', async (_request, reply) => reply.type('text/plain; charset=utf-8').send('svc model server is running'))
   const requireKey = services.apiKey === undefined ? null : requireBearer(services.apiKey)
-  for (const routes of [openAiRoutes, ollamaRoutes]) {
+  for (const routes of [openAiRoutes, anthropicRoutes, ollamaRoutes]) {
     await app.register(async scope => {
       if (requireKey !== null) scope.addHook('onRequest', requireKey)
       routes(scope, services)

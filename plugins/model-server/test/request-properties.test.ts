@@ -1,6 +1,7 @@
 import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
+import { readMessagesRequest } from '#anthropic'
 import { readGenerateRequest, readChatRequest as readOllamaChat } from '#ollama'
 import { readChatRequest, readCompletionRequest } from '#openai'
 import { readResponsesRequest } from '#responses'
@@ -14,7 +15,8 @@ const FIELDS = [
   ...['role', 'content', 'type', 'text', 'num_predict', 'num_ctx', 'top_k', 'repeat_penalty', '__proto__', 'think'],
   ...['tools', 'tool_choice', 'function', 'name', 'parameters', 'arguments', 'tool_calls', 'tool_call_id', 'id'],
   ...['response_format', 'json_schema', 'schema', 'grammar', 'context', 'suffix', 'template', 'keep_alive', 'echo'],
-  ...['input', 'instructions', 'reasoning', 'effort', 'summary', 'include', 'store', 'metadata', 'truncation']
+  ...['input', 'instructions', 'reasoning', 'effort', 'summary', 'include', 'store', 'metadata', 'truncation'],
+  ...['thinking', 'tool_use', 'tool_result', 'tool_use_id', 'input_schema', 'output_config', 'stop_sequences']
 ]
 const { json } = fc.letrec(tie => ({
   json: fc.oneof(
@@ -43,6 +45,7 @@ t.test('for any body, parsers return a request or throw an error with a status b
     readChatRequest,
     readCompletionRequest,
     readResponsesRequest,
+    readMessagesRequest,
     readOllamaChat,
     readGenerateRequest
   ]) {

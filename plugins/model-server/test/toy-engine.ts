@@ -178,6 +178,7 @@ export class ToyModel implements LoadedModel {
     let finishReason: 'stop' | 'length' | 'cancelled' = 'length'
     let outcome = 'abandoned'
     let stopped = false
+    let stopString: string | undefined
     let held = ''
     let pending: { tokens: number[]; logprobs: ReturnType<typeof logprobsOf>[] } = { tokens: [], logprobs: [] }
     const take = (text: string): GenerateEvent => {
@@ -210,6 +211,7 @@ export class ToyModel implements LoadedModel {
         held += token < 256 ? decoder.decode(Uint8Array.of(token), { stream: true }) : detokenize([token])
         const cut = Math.min(...stop.map(text => held.indexOf(text)).filter(at => at >= 0))
         if (cut < Number.POSITIVE_INFINITY) {
+          stopString = stop.find(text => held.startsWith(text, cut))
           held = held.slice(0, cut)
           finishReason = 'stop'
           stopped = true
@@ -233,7 +235,7 @@ export class ToyModel implements LoadedModel {
         completionNs: Number(endedAt - startedAt)
       }
       outcome = finishReason
-      yield { type: 'done', finishReason, usage }
+      yield { type: 'done', finishReason, ...(stopString === undefined ? {} : { stopString }), usage }
     } finally {
       this.ended.push(outcome)
       this.#leave()

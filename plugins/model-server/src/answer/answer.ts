@@ -1,4 +1,5 @@
 import type { GenerateUsage, LoadedModel } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import type { Completion, CompletionEvent, FieldConstraint } from '../completions.ts'
 import { AnswerReader, type AnswerReading } from './answer-reader.ts'
 import type { ToolCallPiece } from './tool-call-reader.ts'
@@ -16,6 +17,8 @@ export type AnswerEvent =
 export interface AnswerEnd {
   readonly type: 'done'
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
+  /** The stop string that ended the text; absent if none did. */
+  readonly stopString?: string
   readonly usage: GenerateUsage
   /** Tokens of the thoughts; the completion tokens include them. */
   readonly thinkingTokens: number
@@ -50,19 +53,22 @@ export async function* readAnswer(
   let completion: Completion | null = first
   let usage: GenerateUsage | undefined
   let finishReason: AnswerEnd['finishReason'] = 'length'
+  let stopString: string | undefined
   while (completion !== null) {
     const end: EndEvent = yield* readPart(reader, completion)
     usage = usage === undefined ? end.usage : sumOf(usage, end.usage)
     finishReason = end.finishReason
+    stopString = end.stopString
     const { events, continuation } = reader.endPart(end.finishReason)
     yield* events
     if (continuation === undefined) break
     finishReason = 'length'
+    stopString = undefined
     completion = await proceed(continuation, usage.completionTokens)
   }
   if (usage === undefined) return
   if (finishReason === 'stop' && reader.calledWhole) finishReason = 'tool_calls'
-  yield { type: 'done', finishReason, usage, thinkingTokens: reader.thinkingTokens }
+  yield { type: 'done', finishReason, ...defined({ stopString }), usage, thinkingTokens: reader.thinkingTokens }
 }
 
 async function* readPart(reader: AnswerReader, completion: Completion): AsyncGenerator<AnswerEvent, EndEvent> {

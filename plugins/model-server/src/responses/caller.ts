@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isLoopback } from '@svc/contracts'
 import type { FastifyRequest } from 'fastify'
+import { keyOf } from '../client.ts'
 
 /**
  * Returns the owner of a caller's stored responses. If the server requires an API key, all callers have the same key and
@@ -10,6 +11,6 @@ export function ownerOf({ socket, headers }: Pick<FastifyRequest, 'socket' | 'he
   const address = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')
   const place = keyRequired ? 'key' : isLoopback(address) ? 'loopback' : address
   return createHash('sha256')
-    .update(JSON.stringify([place, headers.authorization ?? '']))
+    .update(JSON.stringify([place, keyOf(headers) ?? '']))
     .digest('hex')
 }
