@@ -4,18 +4,9 @@ import { type InferenceEmbeddings, inferenceEmbeddings } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  authorityFactor,
-  canonicalUrl,
-  isPrivateAddress,
-  Library,
-  PageReader,
-  queryOperation,
-  StoredVectors,
-  searchMemories,
-  storeMemory,
-  webHits
-} from '#root'
+import { authorityFactor, canonicalUrl, isPrivateAddress, PageReader, webHits } from '#adapters'
+import { searchMemories, storeMemory } from '#operations'
+import { Library, queryOperation, StoredVectors } from '#root'
 import { openSearch } from './open-search.ts'
 import { localServer } from './servers.ts'
 

@@ -1,7 +1,7 @@
 import { type DashboardPage, dashboardPages } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import { resultsOperation, storeMemory } from '#root'
+import { resultsOperation, storeMemory } from '#operations'
 import { openSearch } from './open-search.ts'
 
 t.test('the page searches with its filters, and explains each score', async t => {

@@ -1,31 +1,29 @@
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  citationCoverage,
+  contradictionCount,
+  evidenceQuality,
+  evidenceTier,
+  nextAction,
+  verificationQuery,
+  verificationReason
+} from '#evidence'
+import { planSearch, queryTerms } from '#plan'
+import { hitLine, pathScore, pathTokens, scoredLine } from '#root'
+import {
   ageFactor,
   bm25,
   candidateWindow,
   chunkVectorScore,
-  citationCoverage,
-  contradictionCount,
   cosine,
-  evidenceQuality,
-  evidenceTier,
   fuse,
-  hitLine,
   lineKey,
   memoryVectorScore,
-  nextAction,
-  pathScore,
-  pathTokens,
-  planSearch,
-  queryTerms,
   rankScore,
   reciprocalRankFusion,
-  scoredLine,
-  statusFactor,
-  verificationQuery,
-  verificationReason
-} from '#root'
+  statusFactor
+} from '#score'
 
 const DAY = 86_400_000
 const near = (value: number, wanted: number): boolean => Math.abs(value - wanted) < 5e-4

@@ -1,19 +1,15 @@
 import t from 'tap'
 import {
   forgetMemory,
-  Library,
   listMemories,
-  Memories,
-  memoryScanTier,
-  memoryTier,
   queryKnowledge,
-  queryOperation,
   queryRepoFile,
   queryRepoText,
   recallMemory,
   searchMemories,
   storeMemory
-} from '#root'
+} from '#operations'
+import { Library, Memories, memoryScanTier, memoryTier, queryOperation } from '#root'
 import { openSearch } from './open-search.ts'
 
 const DAY = 86_400_000

@@ -3,7 +3,8 @@ import './built-worker.ts'
 import inference from '@svc/plugin-inference-onnx'
 import fc from 'fast-check'
 import t from 'tap'
-import { cosine, indexOperation, queryOperation, ScanThread, stateOperation, VectorIndex } from '#root'
+import { indexOperation, queryOperation, ScanThread, stateOperation, VectorIndex } from '#root'
+import { cosine } from '#score'
 import { openSearch } from './open-search.ts'
 
 const FIXTURES = join(import.meta.dirname, '../../inference-onnx/test/fixtures/embeddings')
