@@ -40,7 +40,7 @@ export const errors = errorTable({
   MSV_MODEL_EXISTS: { message: 'A model with that name exists already.', status: 409 },
   MSV_MODEL_CONFIGURED: { message: 'The settings name the model, so commands cannot change it.', status: 409 },
   MSV_CATALOGUE: { message: 'The list of models cannot be read or written.', status: 500 },
-  MSV_MEMORY: { message: 'The model does not fit into memory beside the models in use.', status: 503 },
+  MSV_MEMORY: { message: 'The model does not fit into memory next to the models in use.', status: 503 },
   MSV_PULL_NAME: { message: 'The name, URL or path of a model to pull is invalid.', status: 400 },
   MSV_PULL_NOT_FOUND: { message: 'There is no such model to pull, or it needs access.', status: 404 },
   MSV_PULL_RUNNING: { message: 'The model is being pulled already.', status: 409 },

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-/** What the hub does with one request instead of sending the file. Returns true if it has answered. */
+/** Answer to one request instead of the file. Returns true if it has answered. */
 export type Fault = (request: IncomingMessage, response: ServerResponse, content: Buffer) => boolean
 
 export interface Hub {

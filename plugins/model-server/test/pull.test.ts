@@ -240,7 +240,7 @@ t.test('copies a GGUF file or a run directory of this machine', async t => {
   await t.rejects(pull('./none.gguf'), { code: 'MSV_PULL_NOT_FOUND' })
 })
 
-t.test('names of models, URLs and paths are told apart, and wrong ones are refused', async t => {
+t.test('model names, URLs and paths are distinguished, and wrong ones are refused', async t => {
   const kinds = [
     ['org/model', 'huggingface'],
     ['hf.co/org/model:Q4_0', 'huggingface'],

@@ -98,7 +98,7 @@ t.test('commands add and remove models while the server runs', async t => {
   t.equal((await json('/api/generate', { model: 'third', prompt: 'x' })).status, 404)
 })
 
-t.test('an idle model is evicted, least recently used first, if another does not fit beside it', async t => {
+t.test('an idle model is evicted, least recently used first, if another does not fit next to it', async t => {
   const { ask, loaded, call, root } = await openToys(t, { memory_limit_bytes: 2 * TOY_BYTES + 500 })
   await call('model.add', { name: 'third', path: join(root, 'third') })
   await ask('org/second:q8')

@@ -67,7 +67,7 @@ export async function download(file: RemoteFile, path: string, options: Download
       await attempt(file, partial, options)
       if (await isWhole(file, partial, signal)) break
       await discard(partial)
-      // What an earlier run had begun may have been damaged, so a fresh copy gets one chance.
+      // A part from an earlier run may have been damaged, so a fresh copy gets one chance.
       if (hasRestarted || before === 0) throw wrongChecksum(file)
       hasRestarted = true
       before = 0

@@ -27,7 +27,7 @@ export interface PullerOptions {
 }
 
 export interface PullRequest {
-  /** What to pull; see `parseSource`. */
+  /** Model, URL or path; see `parseSource`. */
   readonly from: string
   /** Name of the model; default: derived from `from`. */
   readonly as?: string | undefined
