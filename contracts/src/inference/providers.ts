@@ -70,14 +70,21 @@ export interface OpenAiTarget {
 }
 
 /** Error response of a model server. */
-export interface WireFailureError extends Error {
+export class WireFailure extends Error {
+  override readonly name = 'WireFailure'
   /** HTTP status; 502 for an invalid answer. */
   readonly status: number
   /** Retry delay in milliseconds, if the server sends one. */
   readonly retryAfterMs: number | null
+
+  constructor(status: number, message: string, retryAfterMs: number | null = null) {
+    super(message)
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
 }
 
 /** True for the error response of a model server, from any copy of the class. */
-export function isWireFailure(error: unknown): error is WireFailureError {
+export function isWireFailure(error: unknown): error is WireFailure {
   return error instanceof Error && error.name === 'WireFailure' && 'status' in error && 'retryAfterMs' in error
 }

@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
-import { constants } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { errorMessage, LinkedSignal } from '@svc/plugin-sdk'
+import { isExecutable } from '../workspace/executable.ts'
 import { secretErrors } from './errors.ts'
 
 const MAX_OUTPUT_BYTES = 1_048_576
@@ -142,13 +141,4 @@ async function locate(
     }
   }
   return null
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK)
-    return (await stat(path)).isFile()
-  } catch {
-    return false
-  }
 }

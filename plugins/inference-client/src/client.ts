@@ -18,7 +18,8 @@ import {
   isOffered,
   NO_MODEL,
   NO_MODEL_HOOKS,
-  unlessChosen
+  unlessChosen,
+  WireFailure
 } from '@svc/contracts'
 import { defined, errorMessage, isSvcError, withTimeout } from '@svc/plugin-sdk'
 import { candidates, type ServerCandidate } from './address.ts'
@@ -26,7 +27,7 @@ import { Connector, type InferenceConnection, unauthorized } from './connection.
 import type { CostRows } from './cost-rows.ts'
 import { OpenAiWire } from './openai-wire.ts'
 import type { Settings } from './settings.ts'
-import { type FilledRequest, headersOf, WireFailure, type WireOptions } from './wire.ts'
+import { type FilledRequest, headersOf, type WireOptions } from './wire.ts'
 
 type Done = Extract<InferenceChatEvent, { type: 'done' }>
 

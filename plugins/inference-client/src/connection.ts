@@ -1,11 +1,11 @@
 import type { InferenceEndpoint, RemoteModel } from '@svc/contracts'
-import { inferenceErrors } from '@svc/contracts'
+import { inferenceErrors, WireFailure } from '@svc/contracts'
 import { isSvcError, raceAbort } from '@svc/plugin-sdk'
 import { candidates, type ServerCandidate } from './address.ts'
 import { OllamaWire } from './ollama-wire.ts'
 import { OpenAiWire } from './openai-wire.ts'
 import type { Settings } from './settings.ts'
-import { type Wire, WireFailure, type WireOptions } from './wire.ts'
+import type { Wire, WireOptions } from './wire.ts'
 
 export interface InferenceConnection {
   readonly endpoint: InferenceEndpoint

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  ChatTool,
-  InferenceChatEvent,
-  InferenceMessage,
-  InferencePrompt,
-  RemoteModel,
-  RunningModel
+import {
+  type ChatTool,
+  type InferenceChatEvent,
+  type InferenceMessage,
+  type InferencePrompt,
+  type RemoteModel,
+  type RunningModel,
+  WireFailure
 } from '@svc/contracts'
 import {
   type ChatResponse,
@@ -16,7 +17,7 @@ import {
   type Options,
   type Tool
 } from 'ollama/browser'
-import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
+import { type FilledRequest, failureOf, headersOf, type Wire, type WireOptions } from './wire.ts'
 
 /**
  * Ollama format, through Ollama's official client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST

@@ -1,14 +1,15 @@
-import type {
-  ChatImage,
-  ChatTool,
-  InferenceChatEvent,
-  InferenceMessage,
-  InferencePrompt,
-  OpenAiTarget,
-  RemoteModel
+import {
+  type ChatImage,
+  type ChatTool,
+  type InferenceChatEvent,
+  type InferenceMessage,
+  type InferencePrompt,
+  type OpenAiTarget,
+  type RemoteModel,
+  WireFailure
 } from '@svc/contracts'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
+import { type FilledRequest, failureOf, headersOf, type Wire, type WireOptions } from './wire.ts'
 
 /** OpenAI format: `GET /v1/models`, `POST /v1/chat/completions` and `/v1/completions` with server-sent events. */
 export class OpenAiWire implements Wire {

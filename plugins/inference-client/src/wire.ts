@@ -1,10 +1,10 @@
-import type {
-  FilledChatRequest,
-  InferenceChatEvent,
-  OpenAiTarget,
-  RemoteModel,
-  RunningModel,
-  WireFailureError
+import {
+  type FilledChatRequest,
+  type InferenceChatEvent,
+  type OpenAiTarget,
+  type RemoteModel,
+  type RunningModel,
+  WireFailure
 } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 
@@ -35,20 +35,6 @@ export interface WireOptions {
 export function headersOf({ url, apiKey, passFor, hosted }: WireOptions): Record<string, string> {
   const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`
   return { ...passFor?.(url), ...hosted?.headers, ...defined({ authorization }) }
-}
-
-/** Error response of the server. */
-export class WireFailure extends Error implements WireFailureError {
-  override readonly name = 'WireFailure'
-  readonly status: number
-  /** Retry delay in milliseconds, if the server sends one. */
-  readonly retryAfterMs: number | null
-
-  constructor(status: number, message: string, retryAfterMs: number | null = null) {
-    super(message)
-    this.status = status
-    this.retryAfterMs = retryAfterMs
-  }
 }
 
 /** Parses an error response: `{"error": "…"}` or `{"error": {"message": "…"}}`; otherwise uses the raw body. */

@@ -1,7 +1,7 @@
-import { constants, realpathSync } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
+import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { isExecutable } from '@svc/contracts'
 
 /** Name of the sidecar's program and process. */
 export const SIDECAR_NAME = 'openclaw-gateway'
@@ -31,15 +31,6 @@ export async function locateProgram(name: string, folders: readonly string[]): P
     if (await isExecutable(path)) return path
   }
   return null
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK)
-    return (await stat(path)).isFile()
-  } catch {
-    return false
-  }
 }
 
 function realPath(path: string): string {

@@ -1,4 +1,5 @@
-import { failureOf, WireFailure } from '../wires/wire-failure.ts'
+import { WireFailure } from '@svc/contracts'
+import { failureOf } from '../wires/wire-failure.ts'
 
 /** Where and how a provider computes embeddings. */
 export interface EmbeddingTarget {

@@ -1,6 +1,11 @@
-import type { ChatImage, FilledChatRequest, InferenceChatEvent, InferenceMessage } from '@svc/contracts'
+import {
+  type ChatImage,
+  type FilledChatRequest,
+  type InferenceChatEvent,
+  type InferenceMessage,
+  WireFailure
+} from '@svc/contracts'
 import { parseArguments, postForEvents } from './events.ts'
-import { WireFailure } from './wire-failure.ts'
 
 export interface NativeTarget {
   readonly url: string

@@ -1,5 +1,6 @@
+import { WireFailure } from '@svc/contracts'
 import { createParser } from 'eventsource-parser'
-import { failureOf, WireFailure } from './wire-failure.ts'
+import { failureOf } from './wire-failure.ts'
 
 /** Maximum bytes of an answer. */
 const MAX_ANSWER_BYTES = 67_108_864

@@ -1,7 +1,12 @@
-import type { ChatImage, FilledChatRequest, InferenceChatEvent, InferenceMessage } from '@svc/contracts'
+import {
+  type ChatImage,
+  type FilledChatRequest,
+  type InferenceChatEvent,
+  type InferenceMessage,
+  WireFailure
+} from '@svc/contracts'
 import type { NativeTarget } from './anthropic.ts'
 import { postForEvents } from './events.ts'
-import { WireFailure } from './wire-failure.ts'
 
 /** Maximum signatures of tool calls in memory. */
 const MAX_SIGNATURES = 1_000

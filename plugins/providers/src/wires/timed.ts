@@ -1,5 +1,5 @@
+import { WireFailure } from '@svc/contracts'
 import { MAX_TIMER_MS } from '@svc/plugin-sdk'
-import { WireFailure } from './wire-failure.ts'
 
 export interface StreamLimits {
   /** Milliseconds until the first event. */

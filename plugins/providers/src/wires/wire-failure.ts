@@ -1,18 +1,4 @@
-import type { WireFailureError } from '@svc/contracts'
-
-/** Error response of a hosted provider. */
-export class WireFailure extends Error implements WireFailureError {
-  override readonly name = 'WireFailure'
-  readonly status: number
-  readonly retryAfterMs: number | null
-
-  /** `status`: HTTP status; 502 for an invalid answer. */
-  constructor(status: number, message: string, retryAfterMs: number | null = null) {
-    super(message)
-    this.status = status
-    this.retryAfterMs = retryAfterMs
-  }
-}
+import { WireFailure } from '@svc/contracts'
 
 const MAX_MESSAGE_CHARACTERS = 500
 const MAX_ERROR_BYTES = 65_536

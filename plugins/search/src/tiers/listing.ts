@@ -1,13 +1,8 @@
-import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { protection } from '@svc/contracts'
+import { gitFiles, protection } from '@svc/contracts'
 
-const run = promisify(execFile)
-
-const GIT_TIMEOUT_MS = 10_000
-const GIT_BYTES = 64 * 1024 * 1024
+const GIT_LIMITS = { timeoutMs: 10_000, maxBytes: 64 * 1024 * 1024 }
 const BUILT = new Set(['node_modules', 'dist', 'build', 'target', 'coverage', 'vendor', '__pycache__'])
 const NO_TEXT =
   /\.(?:png|jpe?g|gif|webp|ico|bmp|pdf|zip|gz|tgz|bz2|xz|zst|7z|jar|wasm|onnx|safetensors|gguf|bin|exe|dll|so|dylib|o|a|class|mp[34]|wav|ogg|flac|mov|webm|woff2?|ttf|otf|eot|db|sqlite3?|lock|map)$/i
@@ -25,7 +20,7 @@ export interface Listing {
  * git, walks the folders except hidden ones and those of builds and installed packages. Protected files are omitted.
  */
 export async function listProject(projectRoot: string, limit: number, signal: AbortSignal): Promise<Listing> {
-  const tracked = await trackedFiles(projectRoot, signal)
+  const tracked = await gitFiles(projectRoot, GIT_LIMITS, signal)
   const paths: string[] = []
   let truncated = false
   const accept = (path: string): boolean => {
@@ -37,27 +32,6 @@ export async function listProject(projectRoot: string, limit: number, signal: Ab
   if (tracked === null) await walk(projectRoot, '', accept, signal)
   else tracked.every(accept)
   return { paths, by: tracked === null ? 'walk' : 'git', truncated }
-}
-
-async function trackedFiles(cwd: string, signal: AbortSignal): Promise<readonly string[] | null> {
-  // A repository may configure a file monitor program, which git would start; it is disabled here.
-  const list = [
-    '-c',
-    'core.fsmonitor=false',
-    'ls-files',
-    '-z',
-    '--cached',
-    '--others',
-    '--exclude-standard',
-    '--deduplicate'
-  ]
-  try {
-    const { stdout } = await run('git', list, { cwd, signal, timeout: GIT_TIMEOUT_MS, maxBuffer: GIT_BYTES })
-    return stdout.split('\0').filter(path => path !== '')
-  } catch {
-    signal.throwIfAborted()
-    return null
-  }
 }
 
 async function walk(

@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { promisify } from 'node:util'
+import { gitFiles } from '@svc/contracts'
 import picomatch from 'picomatch'
 import { extensionOf, SCANNED_EXTENSIONS } from '../engine/language.ts'
 import { stubCheckErrors } from '../errors.ts'
 
-const run = promisify(execFile)
-const GIT_TIMEOUT_MS = 30_000
-const GIT_BYTES = 256 * 2 ** 20
+const GIT_LIMITS = { timeoutMs: 30_000, maxBytes: 256 * 2 ** 20 }
 
 /** Folders that hold what others wrote or what a program generated. */
 const DEFAULT_EXCLUDES: readonly string[] = [
@@ -109,26 +106,9 @@ function isScanned(path: string, langs: readonly string[] | null): boolean {
 }
 
 async function tracked(folder: string, signal: AbortSignal): Promise<readonly string[] | null> {
-  // A repository may configure a file monitor program, which git would start; it is disabled here.
-  const list = [
-    '-c',
-    'core.fsmonitor=false',
-    'ls-files',
-    '-z',
-    '--cached',
-    '--others',
-    '--exclude-standard',
-    '--deduplicate'
-  ]
-  try {
-    const { stdout } = await run('git', list, { cwd: folder, signal, timeout: GIT_TIMEOUT_MS, maxBuffer: GIT_BYTES })
-    const paths = stdout.split('\0').filter(path => path !== '')
-    // A folder that git ignores as a whole was named on purpose.
-    return paths.length === 0 ? null : paths
-  } catch {
-    signal.throwIfAborted()
-    return null
-  }
+  const paths = await gitFiles(folder, GIT_LIMITS, signal)
+  // A folder that git ignores as a whole was named on purpose.
+  return paths?.length === 0 ? null : paths
 }
 
 async function walk(root: string, folder: string, signal: AbortSignal): Promise<string[]> {
