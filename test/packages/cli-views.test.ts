@@ -10,10 +10,10 @@ t.test('every command-line view shows existing fields of its operation', t => {
   t.ok(views.length > 50, `${views.length} views`)
   for (const { id, output, view } of views) {
     const properties = Object.keys((output.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
-    const { text, markdown, rows, note, answer, fields = [] }: CliView = view
+    const { text, markdown, rows, note, answer, success, fields = [] }: CliView = view
     if (output.additionalProperties !== true && output.properties !== undefined)
       for (const field of fields) t.ok(properties.includes(field.split('.', 1)[0] as string), `${id}: ${field}`)
-    for (const field of [text, markdown, rows, note, answer])
+    for (const field of [text, markdown, rows, note, answer, success])
       if (field !== undefined && output.additionalProperties !== true)
         t.ok(properties.includes(field), `${id}: ${field}`)
   }
