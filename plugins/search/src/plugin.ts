@@ -6,6 +6,7 @@ import {
   inferenceEmbeddings,
   kernelAdmin,
   type PrimaryDatabase,
+  remoteEmbeddings,
   type SearchTier,
   search,
   searchTiers
@@ -70,7 +71,12 @@ export default definePlugin({
   name: 'search',
   summary: 'Search over memories, knowledge, documents, the project and the web',
   config: settings,
-  optional: { database: databaseStore, admin: kernelAdmin, models: ref(inferenceEmbeddings) },
+  optional: {
+    database: databaseStore,
+    admin: kernelAdmin,
+    models: ref(inferenceEmbeddings),
+    remote: ref(remoteEmbeddings)
+  },
   provides: [search],
   points: [searchTiers],
   operations: [
@@ -79,7 +85,7 @@ export default definePlugin({
     ...[queryKnowledge, queryRepoText, queryRepoFile]
   ],
   permissions: { fsRead: ['.'], childProcess: true, worker: true },
-  activate(ctx, { database, admin, models }) {
+  activate(ctx, { database, admin, models, remote }) {
     const { projectRoot } = ctx
     const config = (): Settings => ctx.config
     const bm25 = () => ({ k1: config().bm25_k1, b: config().bm25_b })
@@ -88,7 +94,9 @@ export default definePlugin({
     const embedder = new ModelEmbedder({
       projectRoot,
       models: () => models?.available,
-      folder: () => config().embedding_folder
+      folder: () => config().embedding_folder,
+      remote: () => remote?.available,
+      allowsRemote: () => config().embedding_remote
     })
     ctx.effect('embedding model', () => embedder.close())
     const vectors = new StoredVectors(library, () => config().embedding_candidate_multiplier)

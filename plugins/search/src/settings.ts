@@ -144,6 +144,12 @@ export const settings = t.object({
       description: 'Folder of an embedding model, relative to the project. Without it, only words are searched.'
     })
   ),
+  embedding_remote: t.boolean({
+    default: false,
+    ...live,
+    description:
+      'Whether queries, notes and indexed passages are sent to Hugging Face, OpenAI, OpenRouter or the local model server for vectors, if embedding_folder is not set.'
+  }),
   embedding_candidate_multiplier: t.integer({
     default: 10,
     minimum: 1,

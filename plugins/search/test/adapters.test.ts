@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type InferenceEmbeddings, inferenceEmbeddings } from '@svc/contracts'
+import { type InferenceEmbeddings, inferenceEmbeddings, remoteEmbeddings } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
@@ -308,4 +308,48 @@ t.test('a web address has one form, and odd ones are refused', async t => {
   t.match(webHits([{ url: 'https://a.example', title: '', text: 'x', score: null, source: 's' }], 5), [
     { score: 1, title: 'https://a.example' }
   ])
+})
+
+t.test('a provider computes vectors only if the settings allow it', async t => {
+  const embedded: string[] = []
+  let isUsable = true
+  const providers = definePlugin({
+    name: 'fake-providers',
+    provides: [remoteEmbeddings],
+    activate(ctx) {
+      ctx.provide(remoteEmbeddings, {
+        open: async () =>
+          isUsable
+            ? {
+                provider: 'openai',
+                model: 'small',
+                embed: async ([text]) => {
+                  embedded.push(String(text))
+                  return { values: Float32Array.of(1, 0), count: 1, dimensions: 2, tokens: 1 }
+                }
+              }
+            : null
+      })
+    }
+  }) as Plugin
+  const request = { query: 'zebra', corpora: ['memory'] as ['memory'], verify: false }
+  const local = await openSearch(t, { plugins: [providers] })
+  await local.kernel.call(storeMemory, { key: 'a', body: 'zebra' })
+  const { search_diagnostics } = await local.kernel.call(queryOperation, request)
+  t.same(embedded, [], 'nothing is sent without the setting')
+  t.match(
+    search_diagnostics.tiers.find(({ tier }) => tier === 'memory_vector'),
+    { state: 'skipped', reason: 'neither embedding_folder nor embedding_remote is set' }
+  )
+  const { kernel } = await openSearch(t, { plugins: [providers], settings: { embedding_remote: true } })
+  await kernel.call(storeMemory, { key: 'a', body: 'quagga' })
+  t.match((await kernel.call(queryOperation, request)).hits, [{ key: 'a', score: 2 }])
+  t.same(embedded, ['\nquagga', 'zebra'])
+  isUsable = false
+  const without = await openSearch(t, { plugins: [providers], settings: { embedding_remote: true } })
+  const found = await without.kernel.call(queryOperation, request)
+  t.match(
+    found.search_diagnostics.tiers.find(({ tier }) => tier === 'memory_vector'),
+    { state: 'failed', reason: 'no provider with a key computes vectors' }
+  )
 })
