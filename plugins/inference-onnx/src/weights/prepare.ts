@@ -15,7 +15,7 @@ import { type PackSink, packWeights } from './pack.ts'
 import { planWeights, type WeightPlan } from './plan.ts'
 import { lockForWriting } from './writer-lock.ts'
 
-/** Version in the name of a packed file; increment it if the layout or the arithmetic changes. */
+/** Version in the name of a packed file; increment it if the arithmetic changes. */
 const PACK_VERSION = 6
 
 const extensions: Readonly<Record<Quantization, string>> = { none: 'f32', q8: 'q8', q4: 'q4' }
@@ -52,20 +52,27 @@ export interface PreparedWeights {
 export async function prepareWeights(options: PrepareOptions): Promise<PreparedWeights> {
   const { directory, config } = options
   const shards = [...new Set([...directory.tensors.values()].map(entry => entry.file))]
-  const packedFile = await packedPath(options)
-  const locations = await locateFiles(shards, packedFile)
-  const packedLocation = locations.of(packedFile) as string
-  const plan = planWeights(config, {
-    runDirectory: directory.path,
-    tensors: directory.tensors,
-    adapter: directory.adapter,
-    quantization: options.quantization,
-    keepStored: options.keepStored === true,
-    keepHalf: options.keepHalf === true,
-    onDevice: options.onDevice === true,
-    locate: file => locations.of(file),
-    packedLocation
-  })
+  const folder = await cacheFolder(options.cacheDirectory)
+  const planFor = async (packedFile: string) => {
+    const locations = await locateFiles(shards, packedFile)
+    const packedLocation = locations.of(packedFile) as string
+    const plan = planWeights(config, {
+      runDirectory: directory.path,
+      tensors: directory.tensors,
+      adapter: directory.adapter,
+      quantization: options.quantization,
+      keepStored: options.keepStored === true,
+      keepHalf: options.keepHalf === true,
+      onDevice: options.onDevice === true,
+      locate: file => locations.of(file),
+      packedLocation
+    })
+    return { locations, packedLocation, plan }
+  }
+  // The name of the packed file depends on its layout, which does not depend on the name.
+  const draft = await planFor(join(folder, 'weights'))
+  const packedFile = join(folder, `${packedName(options, draft.plan)}.${extensions[options.quantization]}`)
+  const { locations, packedLocation, plan } = await planFor(packedFile)
   await checkFinite(plan.inPlace, options)
   const inMemory = new Map<string, Uint8Array>()
   const isComplete = () => isCached(packedFile, plan.packedByteLength, options.signal)
@@ -104,28 +111,20 @@ async function packOnce(plan: WeightPlan, packedFile: string, options: PrepareOp
   }
 }
 
-async function packedPath({
-  cacheDirectory,
-  digest,
-  directory,
-  quantization,
-  keepStored,
-  keepHalf,
-  onDevice
-}: PrepareOptions): Promise<string> {
-  const forDevice = onDevice === true && quantization !== 'none'
-  const forms = [
-    ...(keepHalf === true ? ['half'] : forDevice ? ['device'] : []),
-    ...(keepStored === true ? ['stored'] : [])
-  ]
-  const key = createHash('sha256')
-    .update([PACK_VERSION, digest, directory.adapted, quantization, ...forms].join('\0'))
-    .digest('hex')
+/** Creates the cache folder, and returns its real path. */
+async function cacheFolder(cacheDirectory: string): Promise<string> {
   try {
     makePrivateFolder(cacheDirectory)
   } catch {
     // The process that writes the file reports the error.
   }
-  const folder = await realpath(cacheDirectory).catch(() => cacheDirectory)
-  return join(folder, `${key}.${extensions[quantization]}`)
+  return realpath(cacheDirectory).catch(() => cacheDirectory)
+}
+
+/** Returns a digest of everything that the contents of the packed file depend on. */
+function packedName({ digest, directory, quantization }: PrepareOptions, { packed }: WeightPlan): string {
+  const layout = packed.map(({ sources, ...place }) => [sources.map(({ entry }) => entry.name), place])
+  return createHash('sha256')
+    .update([PACK_VERSION, digest, directory.adapted, quantization, JSON.stringify(layout)].join('\0'))
+    .digest('hex')
 }
