@@ -81,7 +81,7 @@ export interface SearchHit {
   readonly textLine: string
 }
 
-/** What a tier did in a search. */
+/** Report of a tier on its part of a search. */
 export interface SearchTierReport {
   readonly tier: string
   readonly corpus: SearchCorpus

@@ -42,7 +42,7 @@ export interface SearchTier {
   query(request: SearchTierRequest, signal: AbortSignal): Promise<readonly SearchTierHit[]>
 }
 
-/** What the tiers outside of `web_research` found. */
+/** Evidence of the tiers outside of `web_research`. */
 export interface LocalEvidence {
   readonly hits: number
   /** From 0 to 1. */

@@ -32,7 +32,7 @@ export interface Retrieved {
   readonly quality: number
   /** False if a part of the search failed or took too long. */
   readonly complete: boolean
-  /** What failed, or why nothing was searched; else null. */
+  /** Reason for a failure, or why nothing was searched; else null. */
   readonly problem: string | null
 }
 

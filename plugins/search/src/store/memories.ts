@@ -9,7 +9,7 @@ export interface Memory {
   readonly body: string
   /** Such as `current`, `experimental` or `legacy`; it changes the score. */
   readonly status: string
-  /** Who or what wrote it. */
+  /** Author, file or URL; empty if unknown. */
   readonly source: string
   readonly created_at_ms: number
   readonly updated_at_ms: number
