@@ -64,6 +64,7 @@ import { memoryScanTier, memoryTier } from './tiers/memory.ts'
 import { MEMORY_SOURCE, memoryVectorTier } from './tiers/memory-vectors.ts'
 import { RepoInventory, repoInventoryTier } from './tiers/repo-inventory.ts'
 import { repoTextTier } from './tiers/repo-text.ts'
+import { symbolTier } from './tiers/symbols.ts'
 import { TextRoot } from './tiers/text-root.ts'
 import { ChunkVectors } from './vectors/chunk-vectors.ts'
 
@@ -126,6 +127,7 @@ export default definePlugin({
         bm25
       }),
       repoInventoryTier(inventory),
+      symbolTier(library),
       memoryVectorTier(library, vectors, embedder),
       chunkVectorTier(library, chunkVectors, embedder),
       textRoot.tier(),

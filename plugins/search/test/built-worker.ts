@@ -16,7 +16,9 @@ for (const [name, source] of Object.entries(scripts)) {
     conditions: ['svc-source'],
     platform: 'node',
     format: 'cjs',
-    target: 'node20'
+    target: 'node20',
+    define: { 'import.meta.url': '__svc_url' },
+    banner: { js: "const __svc_url = require('node:url').pathToFileURL(__filename).href;" }
   })
   const text = outputFiles[0]?.text ?? ''
   if ((await readFile(file, 'utf8').catch(() => null)) === text) continue

@@ -1,4 +1,5 @@
 import type { DatabaseStore, SqlStatement } from '@svc/contracts'
+import { hasOutline, nameWords, type SourceSymbol } from './outline.ts'
 import type { FileStat, ReadFile } from './protocol.ts'
 
 /** Files of the project have this prefix before their path. */
@@ -14,6 +15,7 @@ CREATE TABLE IF NOT EXISTS search_index_files (
   state TEXT NOT NULL,
   reason TEXT,
   format INTEGER NOT NULL,
+  has_symbols INTEGER NOT NULL,
   read_at_ms INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS search_chunk_places (
@@ -21,10 +23,26 @@ CREATE TABLE IF NOT EXISTS search_chunk_places (
   first_line INTEGER,
   heading TEXT NOT NULL DEFAULT ''
 );
+CREATE TABLE IF NOT EXISTS search_symbols (
+  id INTEGER PRIMARY KEY,
+  uri TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  first_line INTEGER NOT NULL,
+  last_line INTEGER NOT NULL,
+  UNIQUE (uri, position)
+);
+CREATE TABLE IF NOT EXISTS search_symbol_words (
+  symbol_id INTEGER NOT NULL REFERENCES search_symbols (id) ON DELETE CASCADE,
+  word TEXT NOT NULL,
+  PRIMARY KEY (symbol_id, word)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS search_symbol_words_word ON search_symbol_words (word);
 `
 
-/** Version of the chunks. Files of another version are read again. */
-const FORMAT = 1
+/** Version of the chunks and symbols. Files of another version are read again. */
+const FORMAT = 2
 
 /** State of a file when it was indexed. */
 export interface KnownFile {
@@ -39,6 +57,7 @@ export interface KnownFile {
 export interface IndexCounts {
   readonly documents: number
   readonly chunks: number
+  readonly symbols: number
   /** Files that are not indexed, by reason. */
   readonly skipped: Readonly<Record<string, number>>
 }
@@ -62,7 +81,12 @@ const DOCUMENT = '(SELECT id FROM search_documents WHERE source_uri = :uri)'
 /** `source_type` of the vectors of chunks in the table `embeddings`; `source_id` is the id of the chunk. */
 export const CHUNK_SOURCE = 'chunk'
 
+const FORGET_SYMBOLS: readonly string[] = [
+  'DELETE FROM search_symbol_words WHERE symbol_id IN (SELECT id FROM search_symbols WHERE uri = :uri)',
+  'DELETE FROM search_symbols WHERE uri = :uri'
+]
 const FORGET_CHUNKS: readonly string[] = [
+  ...FORGET_SYMBOLS,
   `DELETE FROM embeddings WHERE source_type = '${CHUNK_SOURCE}' AND source_id IN
     (SELECT CAST(id AS TEXT) FROM search_document_chunks WHERE document_id = ${DOCUMENT})`,
   `DELETE FROM search_chunk_places WHERE chunk_id IN
@@ -82,8 +106,16 @@ const CHUNK_ROWS = `INSERT INTO search_document_chunks (document_id, chunk_index
 const PLACE_ROWS = `INSERT INTO search_chunk_places (chunk_id, first_line, heading)
   SELECT chunk.id, part.value ->> 'line', part.value ->> 'heading' FROM json_each(:places) AS part
   JOIN search_document_chunks AS chunk ON chunk.document_id = ${DOCUMENT} AND chunk.chunk_index = part.key`
-const FILE_ROW = `INSERT OR REPLACE INTO search_index_files (uri, size, mtime_ms, content_hash, state, reason, format, read_at_ms)
-  VALUES (:uri, :size, :mtime, :hash, :state, :reason, ${FORMAT}, :now)`
+const SYMBOL_ROWS = `INSERT INTO search_symbols (uri, position, name, kind, first_line, last_line)
+  SELECT :uri, part.key, part.value ->> 'name', part.value ->> 'kind', part.value ->> 'line', part.value ->> 'endLine'
+  FROM json_each(:symbols) AS part
+  WHERE EXISTS (SELECT 1 FROM search_index_files WHERE uri = :uri AND content_hash = :hash)`
+const WORD_ROWS = `INSERT INTO search_symbol_words (symbol_id, word)
+  SELECT symbol.id, word.value FROM json_each(:words) AS part
+  JOIN search_symbols AS symbol ON symbol.uri = :uri AND symbol.position = part.key, json_each(part.value) AS word`
+const FILE_ROW = `INSERT OR REPLACE INTO search_index_files (uri, size, mtime_ms, content_hash, state, reason, format, has_symbols,
+    read_at_ms)
+  VALUES (:uri, :size, :mtime, :hash, :state, :reason, ${FORMAT}, :has_symbols, :now)`
 
 /** The index of the project's files in the database. A file changes in one transaction, so a killed process leaves none half. */
 export class IndexStore {
@@ -123,6 +155,25 @@ export class IndexStore {
   async write(files: readonly { readonly file: ReadFile; readonly stat: FileStat }[], now: number): Promise<void> {
     await this.#open()
     if (files.length > 0) await this.#database.batch(files.flatMap(({ file, stat }) => statements(file, stat, now)))
+  }
+
+  /** Returns files whose symbols are to be found, in the order of their paths. */
+  async withoutSymbols(
+    after: string,
+    limit: number
+  ): Promise<readonly { readonly path: string; readonly hash: string }[]> {
+    await this.#open()
+    const { rows } = await this.#database.query(
+      `SELECT uri, content_hash FROM search_index_files WHERE has_symbols = 0 AND uri > :after ORDER BY uri LIMIT :limit`,
+      { after: REPO_URI + after, limit }
+    )
+    return rows.map(([uri, hash]) => ({ path: String(uri).slice(REPO_URI.length), hash: String(hash) }))
+  }
+
+  /** Replaces the symbols of files. Files whose content has changed since are left for the next run. */
+  async writeSymbols(files: readonly ReadFile[]): Promise<void> {
+    const statements = files.flatMap(({ path, hash, symbols }) => symbolStatements(REPO_URI + path, hash, symbols))
+    if (statements.length > 0) await this.#database.batch(statements)
   }
 
   /** Notes new sizes and times of files whose content is unchanged. */
@@ -166,7 +217,7 @@ export class IndexStore {
     const { rows } = await this.#database.query(
       `SELECT (SELECT COUNT(*) FROM search_documents WHERE source_uri LIKE 'repo:%'), (SELECT COUNT(*)
         FROM search_document_chunks AS c JOIN search_documents AS d ON d.id = c.document_id
-        WHERE d.source_uri LIKE 'repo:%')`
+        WHERE d.source_uri LIKE 'repo:%'), (SELECT COUNT(*) FROM search_symbols)`
     )
     const reasons = await this.#database.query(
       "SELECT reason, COUNT(*) FROM search_index_files WHERE state = 'skipped' GROUP BY reason"
@@ -174,6 +225,7 @@ export class IndexStore {
     return {
       documents: Number(rows[0]?.[0] ?? 0),
       chunks: Number(rows[0]?.[1] ?? 0),
+      symbols: Number(rows[0]?.[2] ?? 0),
       skipped: Object.fromEntries(reasons.rows.map(([reason, count]) => [String(reason), Number(count)]))
     }
   }
@@ -250,6 +302,7 @@ function statements(file: ReadFile, { size, mtimeMs }: FileStat, now: number): S
       hash: file.hash,
       state: file.state === 'skipped' ? 'skipped' : 'indexed',
       reason: file.reason,
+      has_symbols: file.state === 'skipped' || !hasOutline(file.path),
       now
     }
   }
@@ -262,6 +315,19 @@ function statements(file: ReadFile, { size, mtimeMs }: FileStat, now: number): S
     { sql: CHUNK_ROWS, parameters: { uri, chunks: JSON.stringify(file.chunks) } },
     { sql: PLACE_ROWS, parameters: { uri, places: JSON.stringify(places) } },
     record
+  ]
+}
+
+function symbolStatements(uri: string, hash: string, symbols: readonly SourceSymbol[]): SqlStatement[] {
+  const words = symbols.map(({ name }) => nameWords(name))
+  return [
+    ...FORGET_SYMBOLS.map(sql => ({ sql, parameters: { uri } })),
+    { sql: SYMBOL_ROWS, parameters: { uri, hash, symbols: JSON.stringify(symbols) } },
+    { sql: WORD_ROWS, parameters: { uri, words: JSON.stringify(words) } },
+    {
+      sql: 'UPDATE search_index_files SET has_symbols = 1 WHERE uri = :uri AND content_hash = :hash',
+      parameters: { uri, hash }
+    }
   ]
 }
 

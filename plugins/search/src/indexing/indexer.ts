@@ -51,6 +51,8 @@ export interface IndexReport {
   readonly chunks: number
   /** True if the project has more files than `repo_max_files`. */
   readonly truncated: boolean
+  /** Milliseconds until the words of all files were in the index; after that, symbols are found. */
+  readonly words_ms: number
   readonly duration_ms: number
 }
 
@@ -137,9 +139,11 @@ export class Indexer {
         signal.throwIfAborted()
         counts.removed += await store.remove(gone.slice(at, at + BATCH_FILES))
       }
+      const words_ms = Math.round(performance.now() - began)
+      await this.#outline(signal)
       await store.endJob(job, 'done', detail, null)
       this.#parts.onChange()
-      return { ...counts, files: files.length, truncated, duration_ms: Math.round(performance.now() - began) }
+      return { ...counts, files: files.length, truncated, words_ms, duration_ms: Math.round(performance.now() - began) }
     } catch (error) {
       const status = signal.aborted ? 'cancelled' : 'failed'
       // The first error is the one to report.
@@ -221,6 +225,27 @@ export class Indexer {
     counts.removed += await store.remove(gone)
   }
 
+  /** Finds the symbols of files that have none yet. */
+  async #outline(signal: AbortSignal): Promise<void> {
+    const { projectRoot, store, thread, settings } = this.#parts
+    const maxBytes = settings().index_max_file_bytes
+    for (let after = ''; ; ) {
+      signal.throwIfAborted()
+      const files = await store.withoutSymbols(after, BATCH_FILES)
+      const last = files.at(-1)
+      if (last === undefined) return
+      after = last.path
+      const items = files.map(({ path, hash }) => ({ path, knownHash: hash }))
+      const read = await thread.read({ root: projectRoot, maxBytes, items, symbols: true })
+      // A file that hangs its parser has no symbols.
+      const hashes = new Map(files.map(({ path, hash }) => [path, hash]))
+      const known = read.map(file =>
+        file.reason === 'timed_out' ? { ...file, hash: hashes.get(file.path) ?? '' } : file
+      )
+      await store.writeSymbols(known.filter(({ state, reason }) => state === 'read' || reason === 'timed_out'))
+    }
+  }
+
   async #update(paths: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted()
     const { projectRoot, store, thread, settings } = this.#parts
@@ -243,6 +268,7 @@ export class Indexer {
     const counts: Counts = { indexed: 0, unchanged: 0, removed: 0, chunks: 0, skipped: {} }
     await this.#read(files, known, false, counts, signal, async () => undefined)
     counts.removed += await store.remove([...gone].filter(path => known.has(path)))
+    await this.#outline(signal)
     if (counts.indexed + counts.removed > 0) this.#parts.onChange()
     return folders
   }

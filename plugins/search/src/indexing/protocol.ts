@@ -1,4 +1,5 @@
 import type { Chunk } from './chunk.ts'
+import type { SourceSymbol } from './outline.ts'
 
 /** File as the walk found it. */
 export interface FileStat {
@@ -30,6 +31,8 @@ export interface ReadRequest {
   readonly root: string
   readonly maxBytes: number
   readonly items: readonly ReadItem[]
+  /** True to find the symbols of files that have the known hash, and nothing else. */
+  readonly symbols?: boolean
 }
 
 export interface ReadItem {
@@ -83,6 +86,7 @@ export interface ReadFile {
   readonly title: string
   readonly mimeType: string
   readonly chunks: readonly Chunk[]
+  readonly symbols: readonly SourceSymbol[]
 }
 
 export interface ReadReply {

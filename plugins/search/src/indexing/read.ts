@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Chunk, chunkLines, chunkMarkdown, markdownTitle } from './chunk.ts'
 import { htmlText } from './html-text.ts'
+import type { Outlines } from './outline.ts'
 import type { ReadFile, ReadItem, SkipReason } from './protocol.ts'
 
 /** Bytes inspected to detect a binary file. */
@@ -23,23 +24,43 @@ export function readForIndex(root: string, { path, knownHash }: ReadItem, maxByt
   if (typeof content === 'string') return skipped(path, content, '')
   const hash = createHash('sha256').update(content).digest('hex')
   if (hash === knownHash) return { ...skipped(path, null, hash), state: 'unchanged' }
-  if (content.subarray(0, PROBE_BYTES).includes(0)) return skipped(path, 'binary', hash)
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(content)
-  } catch {
-    return skipped(path, 'not_utf8', hash)
-  }
-  // The database does not store U+0000.
-  if (text.includes('\0')) return skipped(path, 'binary', hash)
+  const text = textOf(content)
+  if ('reason' in text) return skipped(path, text.reason, hash)
   const mimeType = mimeTypeOf(path)
-  const { title, chunks } = parsed(text, mimeType)
+  const { title, chunks } = parsed(text.text, mimeType)
   if (chunks.length === 0) return skipped(path, 'empty', hash)
-  return { path, state: 'read', reason: null, hash, title: title ?? path, mimeType, chunks }
+  return { path, state: 'read', reason: null, hash, title: title ?? path, mimeType, chunks, symbols: [] }
+}
+
+/** Finds the symbols of a file that still has the known hash. The state is `skipped` if it has changed. */
+export async function readSymbols(
+  root: string,
+  { path, knownHash }: ReadItem,
+  maxBytes: number,
+  outlines: Outlines | null
+): Promise<ReadFile> {
+  const content = contentOf(join(root, path), maxBytes)
+  if (typeof content === 'string') return skipped(path, content, '')
+  const hash = createHash('sha256').update(content).digest('hex')
+  const text = textOf(content)
+  if ('reason' in text || hash !== knownHash) return skipped(path, null, hash)
+  const symbols = (await outlines?.outline(path, text.text)) ?? []
+  return { path, state: 'read', reason: null, hash, title: '', mimeType: '', chunks: [], symbols }
+}
+
+function textOf(content: Buffer): { readonly text: string } | { readonly reason: SkipReason } {
+  if (content.subarray(0, PROBE_BYTES).includes(0)) return { reason: 'binary' }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(content)
+    // The database does not store U+0000.
+    return text.includes('\0') ? { reason: 'binary' } : { text }
+  } catch {
+    return { reason: 'not_utf8' }
+  }
 }
 
 export function skipped(path: string, reason: SkipReason | null, hash: string): ReadFile {
-  return { path, state: 'skipped', reason, hash, title: '', mimeType: '', chunks: [] }
+  return { path, state: 'skipped', reason, hash, title: '', mimeType: '', chunks: [], symbols: [] }
 }
 
 function parsed(text: string, mimeType: string): { readonly title: string | null; readonly chunks: readonly Chunk[] } {

@@ -27,6 +27,7 @@ export const indexOperation = defineOperation({
     vector_problem: t.nullable(t.string(), {
       description: 'Why passages have no vectors although embedding_folder is set.'
     }),
+    words_ms: t.integer({ description: 'Milliseconds until all words were indexed; symbols and vectors follow.' }),
     duration_ms: t.integer()
   }),
   errors: { SRH_DATABASE_MISSING, SRH_INDEX_CLOSED, SRH_INDEX_THREAD_ENDED },
@@ -56,6 +57,7 @@ export const indexOperation = defineOperation({
           'truncated',
           'vectors',
           'vector_problem',
+          'words_ms',
           'duration_ms'
         ]
       }
@@ -70,6 +72,7 @@ export const indexStateOperation = defineOperation({
   output: t.object({
     documents: t.integer({ description: 'Files in the index.' }),
     chunks: t.integer({ description: 'Passages of these files.' }),
+    symbols: t.integer({ description: 'Functions, classes and other definitions in these files.' }),
     skipped,
     job: t.nullable(
       t.object({
@@ -97,6 +100,7 @@ export const indexStateOperation = defineOperation({
         fields: [
           'documents',
           'chunks',
+          'symbols',
           'skipped',
           'job.status',
           'job.done',
@@ -124,10 +128,11 @@ export function indexHandler(index: ProjectIndex): Handler<typeof indexOperation
 
 export function indexStateHandler(index: ProjectIndex): Handler<typeof indexStateOperation> {
   return async () => {
-    const { job, documents, chunks, skipped, watchedFolders, watchProblem } = await index.state()
+    const { job, documents, chunks, symbols, skipped, watchedFolders, watchProblem } = await index.state()
     return {
       documents,
       chunks,
+      symbols,
       skipped: { ...skipped },
       job: job && {
         id: job.id,
