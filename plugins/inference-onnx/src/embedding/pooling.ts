@@ -52,17 +52,40 @@ export async function readModules(folder: string): Promise<SentenceModules> {
         }
       )
     }
-    const kind = String(type).split('.').at(-1)
-    if (kind === 'Transformer' && index === 0) modules = { ...modules, modelFolder: path }
-    else if (kind === 'StaticEmbedding' && index === 0) modules = { ...modules, modelFolder: path, isStatic: true }
-    else if (kind === 'Pooling' && !modules.isStatic) {
-      const configuration = join(folder, path, 'config.json')
-      files.push(configuration)
-      modules = { ...modules, pooling: readPooling(configuration, await readJsonObject(configuration)) }
-    } else if (kind === 'Normalize') modules = { ...modules, normalise: true }
-    else throw fields.unsupported(`${index}.type`, type, 'Transformer or StaticEmbedding, then Pooling and Normalize')
+    const step = await readModule(folder, String(type).split('.').at(-1), path, index === 0, modules.isStatic)
+    if (step === null) {
+      throw fields.unsupported(`${index}.type`, type, 'Transformer or StaticEmbedding, then Pooling and Normalize')
+    }
+    const { files: read = [], ...changed } = step
+    files.push(...read)
+    modules = { ...modules, ...changed }
   }
   return modules
+}
+
+/** Returns what a module sets; null if it is not supported at that place. */
+async function readModule(
+  folder: string,
+  kind: string | undefined,
+  path: string,
+  isFirst: boolean,
+  isStatic: boolean
+): Promise<Partial<SentenceModules> | null> {
+  switch (kind) {
+    case 'Transformer':
+      return isFirst ? { modelFolder: path } : null
+    case 'StaticEmbedding':
+      return isFirst ? { modelFolder: path, isStatic: true } : null
+    case 'Pooling': {
+      if (isFirst || isStatic) return null
+      const file = join(folder, path, 'config.json')
+      return { pooling: readPooling(file, await readJsonObject(file)), files: [file] }
+    }
+    case 'Normalize':
+      return isFirst ? null : { normalise: true }
+    default:
+      return null
+  }
 }
 
 function readPooling(file: string, values: Record<string, unknown>): Pooling {
