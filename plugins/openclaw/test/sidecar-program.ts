@@ -68,7 +68,7 @@ export async function openSidecar(
   mode: Mode = 'ok',
   changes: Partial<SidecarOptions> = {}
 ): Promise<SidecarBench> {
-  // tap removes a folder of its own before the teardown, which reads the ids of the processes from it.
+  // tap removes its own folders before the teardown, which reads the ids of the processes from it.
   const root = mkdtempSync(join(tmpdir(), 'svc-sidecar-'))
   const bin = join(root, 'bin')
   const program = writeProgram(bin)

@@ -25,9 +25,12 @@ export function Value({ value, format }: { readonly value: unknown; readonly for
         </time>
       )
   }
-  if (format === 'markdown' && typeof value === 'string') return <Markdown text={value.slice(0, MAX_TEXT)} />
-  const text = textOf(value, format)
-  const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+  if (format === 'markdown' && typeof value === 'string') return <Markdown text={shortened(value)} />
+  const shown = shortened(textOf(value, format))
   if (format === 'code' || format === 'json') return format === 'json' ? <pre>{shown}</pre> : <code>{shown}</code>
   return <>{shown}</>
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
 }
