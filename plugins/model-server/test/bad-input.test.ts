@@ -184,7 +184,7 @@ t.test('rejects unsupported fields that would change the answer, by name', async
     suffix: 'x',
     grammar: 'root',
     json_schema: {},
-    guided_json: {}
+    guided_grammar: 'root ::= "a"'
   }
   for (const [name, value] of Object.entries(fields)) {
     const reply = await post('/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }], [name]: value })

@@ -5,6 +5,7 @@ import type { FieldConstraint } from '../completions.ts'
 import type { Grammars } from '../grammars.ts'
 import { refuseUnsupported } from '../unsupported-fields.ts'
 import { type ChatBody, chatBody, UNSUPPORTED } from './chat-body.ts'
+import { guidedConstraint } from './guided.ts'
 import { chatMessages } from './messages.ts'
 import { responseFormat } from './response-format.ts'
 import { samplingOf } from './sampling.ts'
@@ -60,6 +61,8 @@ export function readChatRequest(raw: unknown, grammars: Grammars): OpenAiChatReq
 }
 
 function constraintOf(body: ChatBody, hasTools: boolean, grammars: Grammars): FieldConstraint | undefined {
+  const guided = guidedConstraint(body)
+  if (guided !== undefined) return guided
   if (body.response_format !== undefined) return responseFormat(body.response_format, grammars)
   return hasTools ? undefined : grammars.byDefault()
 }

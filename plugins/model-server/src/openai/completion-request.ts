@@ -5,6 +5,7 @@ import type { Grammars } from '../grammars.ts'
 import type { TextPrompt } from '../text-prompt.ts'
 import { emptyList, never, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
 import { UNSUPPORTED_EXTENSIONS } from './extensions.ts'
+import { guidedConstraint } from './guided.ts'
 import { responseFormat } from './response-format.ts'
 import { samplingFields, samplingOf } from './sampling.ts'
 
@@ -83,7 +84,7 @@ export function readCompletionRequest(raw: unknown, grammars: Grammars): OpenAiC
     )
   }
   if (echo && suffix !== '') throw unsupported('echo', `it cannot be combined with 'suffix'`)
-  const constraint = constraintOf(body.response_format, grammars)
+  const constraint = guidedConstraint(body) ?? constraintOf(body.response_format, grammars)
   return {
     model: body.model,
     stream,

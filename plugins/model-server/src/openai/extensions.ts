@@ -4,11 +4,6 @@ import { emptyList, never, only, type UnsupportedFields } from '../unsupported-f
 export const UNSUPPORTED_EXTENSIONS: UnsupportedFields = {
   grammar: only(''),
   json_schema: never,
-  structured_outputs: never,
-  guided_json: never,
-  guided_regex: never,
-  guided_choice: never,
-  guided_grammar: never,
   ignore_eos: only(false),
   min_tokens: only(0),
   stop_token_ids: emptyList,
@@ -23,4 +18,13 @@ export const UNSUPPORTED_EXTENSIONS: UnsupportedFields = {
   continue_final_message: only(false),
   prompt_logprobs: only(0),
   images: emptyList
+}
+
+/** Constraints of vLLM, for routes that do not support them. */
+export const UNSUPPORTED_GUIDES: UnsupportedFields = {
+  structured_outputs: never,
+  guided_json: never,
+  guided_regex: never,
+  guided_choice: never,
+  guided_grammar: never
 }

@@ -20,6 +20,7 @@ import { textCompletion, textCompletionChunks } from './completion-reply.ts'
 import { readCompletionRequest } from './completion-request.ts'
 import { openAiError } from './error-shape.ts'
 import { replyHead } from './reply-head.ts'
+import { tokenRoutes } from './token-routes.ts'
 
 /** Adds routes of the OpenAI completions APIs, with their error format for everything below `/v1`. */
 export function openAiRoutes(scope: FastifyInstance, services: WireServices): void {
@@ -80,6 +81,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
   })
 
   responsesRoutes(scope, services)
+  tokenRoutes(scope, services)
 
   scope.get('/v1/models', async () => ({ object: 'list', data: (await listModels(models)).map(modelEntry) }))
 

@@ -1,5 +1,5 @@
 import { type Infer, t } from '@svc/plugin-sdk'
-import { UNSUPPORTED_EXTENSIONS } from '../openai/extensions.ts'
+import { UNSUPPORTED_EXTENSIONS, UNSUPPORTED_GUIDES } from '../openai/extensions.ts'
 import { samplingFields } from '../openai/sampling.ts'
 import { emptyList, never, only, type UnsupportedFields } from '../unsupported-fields.ts'
 
@@ -76,6 +76,7 @@ export type ResponsesBody = Infer<typeof responsesBody>
 
 export const UNSUPPORTED: UnsupportedFields = {
   ...UNSUPPORTED_EXTENSIONS,
+  ...UNSUPPORTED_GUIDES,
   background: only(false),
   conversation: never,
   prompt: never,

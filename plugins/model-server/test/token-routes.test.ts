@@ -1,0 +1,45 @@
+import t from 'tap'
+import { serve } from './serve.ts'
+
+t.test('tokenizes text and returns the text of tokens', async t => {
+  const { post, model } = await serve(t)
+  const text = 'Grüße <|im_end|>'
+  const ask = async (path: string, body: object) => (await post(path, body)).json()
+  const whole = (await ask('/tokenize', { content: text })) as { tokens: number[] }
+  t.same(whole, { tokens: model.tokenize(text, { special: true }) })
+  t.same(await ask('/tokenize', { content: text, parse_special: false }), { tokens: model.tokenize(text) })
+  const plain = (await ask('/tokenize', { content: 'Grüße' })) as { tokens: number[] }
+  t.same(await ask('/detokenize', plain), { content: 'Grüße' })
+  t.same(await ask('/tokenize', { content: '' }), { tokens: [] })
+})
+
+t.test('describes the model', async t => {
+  const { url } = await serve(t, { slots: 3, chatTemplate: 'template', contextLength: 256, temperature: 0.5 })
+  t.match(await (await fetch(`${url}/props`)).json(), {
+    default_generation_settings: { n_ctx: 256, params: { temperature: 0.5, n_predict: 64 } },
+    total_slots: 3,
+    model_alias: 'toy',
+    chat_template: 'template'
+  })
+})
+
+t.test('requires the key, and refuses bad input', async t => {
+  const { url, post } = await serve(t, { apiKey: 'sesame' })
+  t.equal((await fetch(`${url}/props`)).status, 401)
+  t.equal((await post('/tokenize', { content: 'x' })).status, 401)
+  const headers = { authorization: 'Bearer sesame' }
+  const cases: [string, object, RegExp][] = [
+    ['/tokenize', {}, /'content' must be a string, got nothing/],
+    ['/tokenize', { content: 'x', with_pieces: true }, /'with_pieces': this server does not support it/],
+    ['/tokenize', { content: 'x'.repeat(60_000) }, /tokens; the context holds 512/],
+    ['/detokenize', { tokens: 'x' }, /'tokens' must be a list/],
+    ['/detokenize', { tokens: [99_999] }, /'tokens' contains 99999, which is not a token of this model/],
+    ['/detokenize', { tokens: Array.from({ length: 513 }, () => 1) }, /'tokens' must have at most 512 items/]
+  ]
+  for (const [path, body, message] of cases) {
+    const reply = await post(path, body, headers)
+    t.equal(reply.status, 400)
+    t.match(await reply.json(), { error: { message } })
+  }
+  t.equal((await post('/tokenize', { content: 'x', model: 'other' }, headers)).status, 404)
+})
