@@ -115,18 +115,23 @@ export class ServedModels implements ModelChoices {
     return [this.primary, ...[...this.#slots.values()].flatMap(({ opened }) => opened ?? [])]
   }
 
-  /** Returns the entries that the primary model does not hide. Logs an invalid list of models once, and ignores it. */
+  /** Returns the entries that the primary model does not hide. */
   #entries(): readonly CatalogueEntry[] {
     const primary = plainName(this.primary.served.name)
+    return this.#listed().filter(({ name }) => name !== primary)
+  }
+
+  /** Returns all entries. Logs an invalid list of models once; then, those of the settings remain. */
+  #listed(): readonly CatalogueEntry[] {
     try {
-      const entries = this.#catalogue.entries().filter(({ name }) => name !== primary)
+      const entries = this.#catalogue.entries()
       this.#problem = undefined
       return entries
     } catch (error) {
       const problem = errorMessage(error)
       if (problem !== this.#problem) this.#log.error(problem, { error })
       this.#problem = problem
-      return []
+      return this.#catalogue.configured()
     }
   }
 

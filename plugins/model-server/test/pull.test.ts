@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -29,6 +29,7 @@ async function openPuller(t: Test, options: Partial<PullerOptions> & { token?: s
   hub.files.set('tokenizer.json', Buffer.from('{}'))
   hub.files.set('model.safetensors', WEIGHTS)
   hub.files.set('README.md', Buffer.from('not needed'))
+  hub.files.set('consolidated.safetensors', Buffer.from('the same in another form'))
   hub.files.set('../evil.safetensors', Buffer.from('outside'))
   const folder = join(root, 'models')
   const catalogue = new Catalogue(join(root, 'models.json'), {}, root, () => undefined)
@@ -47,7 +48,8 @@ async function openPuller(t: Test, options: Partial<PullerOptions> & { token?: s
     puller.pull({ from, as, signal, onEvent: event => void events.push(event) })
   const partial = () => {
     const unfinished = join(folder, '.unfinished')
-    const found = existsSync(unfinished) ? readdirSync(unfinished).find(name => !name.endsWith('.lock')) : undefined
+    const entries = existsSync(unfinished) ? readdirSync(unfinished, { withFileTypes: true }) : []
+    const found = entries.find(entry => entry.isDirectory())?.name
     const files = found === undefined ? [] : readdirSync(join(unfinished, found))
     return join(unfinished, found ?? '', files.find(name => name.endsWith('.partial')) ?? 'none')
   }
@@ -222,6 +224,23 @@ t.test('a disk that is too small is reported with what is missing, before anythi
   t.same(hub.requests, [])
 })
 
+t.test('a disk that fills up during a download ends the pull, and a later one continues', async t => {
+  const { pull, hub, has, partial } = await openPuller(t)
+  const controller = new AbortController()
+  hub.faults.push(null, null, hangAfter(1_000))
+  const first = pull('org/model', { signal: controller.signal })
+  await until(has(1_000))
+  controller.abort(new Error('gone'))
+  await t.rejects(first, { message: 'gone' })
+  const path = partial()
+  rmSync(path)
+  // Each write to this device fails as on a full disk.
+  symlinkSync('/dev/full', path)
+  await t.rejects(pull('org/model'), { code: 'MSV_PULL_SPACE', hint: /models_folder/ })
+  rmSync(path)
+  t.equal((await pull('org/model')).bytes, WEIGHTS.length)
+})
+
 t.test('copies a GGUF file or a run directory of this machine', async t => {
   const { pull, catalogue, folder } = await openPuller(t)
   const from = join(folder, '..', 'local')
@@ -301,7 +320,7 @@ t.test('progress has the rate and the time that is left, at most once a second',
     now += 100
   }
   progress.done('done')
-  t.equal(events.length, 12)
-  t.match(events[5], { completed: 500, total: 1_000, bytes_per_second: 100, eta_seconds: 5, text: /50 %.*5 s left/ })
+  t.equal(events.length, 11)
+  t.match(events[4], { completed: 500, total: 1_000, bytes_per_second: 100, eta_seconds: 5, text: /50 %.*5 s left/ })
   t.match(events.at(-2), { completed: 1_000, eta_seconds: 0 })
 })

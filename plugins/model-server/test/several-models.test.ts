@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { clientsOf } from './clients.ts'
@@ -174,3 +174,31 @@ t.test('adapters belong to their model', async t => {
   await ask('org/second:q8')
   t.equal((await json('/api/generate', { model: 'org/second:q8:x', prompt: 'x' })).status, 404)
 })
+
+t.test(
+  'changes of other processes are seen, and an invalid list is reported once and hides no configured model',
+  async t => {
+    const { root, names, ask, port, kernel, call } = await openToys(t)
+    const folder = join(port().stateRoot, 'plugins', 'model-server')
+    const file = join(folder, 'models.json')
+    mkdirSync(folder, { recursive: true })
+    const third = { name: 'third', path: join(root, 'third'), source: 'added', added_at: '2026-01-02T03:04:05Z' }
+    writeFileSync(file, JSON.stringify({ version: 1, models: [third] }))
+    t.same(await names(), ['toy', 'org/second:q8', 'third'])
+    t.equal(await ask('third'), 'third')
+    writeFileSync(file, '{"version": 1, "models": [{"name": "../x"}]}')
+    t.same(await names(), ['toy', 'org/second:q8'])
+    t.equal(await ask('toy'), 'toy')
+    const logged = kernel.log.filter(
+      ({ level, message }) => level === 'error' && /models\.json is invalid/.test(message)
+    )
+    t.equal(logged.length, 1)
+    await t.rejects(call('model.add', { name: 'x', path: join(root, 'third') }), {
+      code: 'MSV_CATALOGUE',
+      hint: /Repair/
+    })
+    t.match(readFileSync(file, 'utf8'), /\.\.\/x/, 'an invalid list is never overwritten')
+    rmSync(file)
+    t.same(await names(), ['toy', 'org/second:q8'])
+  }
+)

@@ -66,6 +66,11 @@ export class Catalogue {
     return [...this.#configured, ...this.#stored().filter(({ name }) => !named.has(name))]
   }
 
+  /** Returns the models of the settings. */
+  configured(): readonly CatalogueEntry[] {
+    return this.#configured
+  }
+
   /** Returns the model with a name, with or without the tag `:latest`. */
   find(name: string): CatalogueEntry | undefined {
     return this.entries().find(each => each.name === plainName(name))

@@ -33,8 +33,12 @@ const NEEDED = new Set([
   'special_tokens_map.json',
   'chat_template.jinja',
   'chat_template.json',
-  'model.safetensors.index.json'
+  'model.safetensors.index.json',
+  'adapter_manifest.json',
+  'external_serving_handoff_v1.json'
 ])
+/** Weights in the form of another library, which repeat those of the other files. */
+const REPEATED = /^consolidated\b/
 /** Quantisations of GGUF files by preference, if the user names none. */
 const PREFERRED = ['Q4_K_M', 'Q4_0', 'Q8_0', 'Q5_K_M', 'Q6_K', 'BF16', 'F16']
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json'
@@ -68,7 +72,8 @@ async function planHuggingFace(
   if (!Array.isArray(siblings)) throw failed(url, 'its answer lists no files')
   const revision = typeof sha === 'string' && /^[0-9a-f]{40}$/.test(sha) ? sha : 'main'
   const all = siblings.filter(isSibling)
-  const weights = all.filter(({ rfilename }) => FILE_NAME.test(rfilename) && rfilename.endsWith('.safetensors'))
+  const tensors = all.filter(({ rfilename }) => FILE_NAME.test(rfilename) && rfilename.endsWith('.safetensors'))
+  const weights = tensors.filter(({ rfilename }) => !REPEATED.test(rfilename))
   const isGguf = quantization !== null || weights.length === 0
   const chosen = isGguf
     ? ggufFiles(all, quantization, repository)

@@ -15,7 +15,7 @@ export interface PullEvent {
   readonly eta_seconds?: number
 }
 
-/** Minimum time between two events of one file. */
+/** Minimum time between two events, apart from the ends of files; and between two measurements of the rate. */
 const STEP_MS = 1_000
 /** Weight of the newest second in the rate. */
 const NEWEST = 0.3
@@ -30,12 +30,14 @@ export class Progress {
   #file: { readonly name: string; readonly digest: string | null } | null = null
   #bytes = 0
   #rate: number | null = null
-  #reported = { at: 0, completed: 0 }
+  /** Time and bytes on disk of the last measurement of the rate. */
+  #measured: { at: number; completed: number }
 
   /** `now`: monotonic clock in milliseconds. */
   constructor(emit: (event: PullEvent) => void, now: () => number = () => performance.now()) {
     this.#emit = emit
     this.#now = now
+    this.#measured = { at: now(), completed: 0 }
   }
 
   status(text: string): void {
@@ -47,21 +49,21 @@ export class Progress {
     this.#total = bytes
   }
 
-  /** Sets the bytes of a file that are on disk. The first call for another file ends the one before. */
+  /** Sets the bytes of a file that are on disk. The first call for a file gives those of an earlier download. */
   file(
     file: { readonly name: string; readonly size: number | null; readonly digest: string | null },
     bytes: number
   ): void {
-    const isNew = this.#file?.name !== file.name
-    if (isNew) {
+    if (this.#file?.name !== file.name) {
       this.#finished += this.#bytes
       this.#file = file
-      this.#reported = { at: this.#now(), completed: this.#finished + bytes }
+      // Bytes that were on disk before do not count for the rate.
+      this.#measured.completed += bytes
     }
     this.#bytes = bytes
-    const sinceMs = this.#now() - this.#reported.at
-    if (!isNew && bytes !== file.size && sinceMs < STEP_MS) return
-    if (sinceMs > 0) this.#measure(sinceMs)
+    const sinceMs = this.#now() - this.#measured.at
+    if (sinceMs >= STEP_MS) this.#measure(sinceMs)
+    else if (bytes !== file.size) return
     this.#report()
   }
 
@@ -74,9 +76,9 @@ export class Progress {
   #measure(sinceMs: number): void {
     const completed = this.#finished + this.#bytes
     // A restart from the beginning lowers the count.
-    const now = (Math.max(0, completed - this.#reported.completed) / sinceMs) * 1000
+    const now = (Math.max(0, completed - this.#measured.completed) / sinceMs) * 1000
     this.#rate = this.#rate === null ? now : NEWEST * now + (1 - NEWEST) * this.#rate
-    this.#reported = { at: this.#now(), completed }
+    this.#measured = { at: this.#now(), completed }
   }
 
   #report(): void {
