@@ -1,5 +1,5 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { callbackAddresses, isPublicAddress } from './push/callback-address.ts'
+export { callbackAddresses } from './push/callback-address.ts'
 export { deadNotifications, retryNotification } from './push/operations.ts'
 export { sendCallback } from './push/send-callback.ts'
 export { decodeEvent, encodeEvent, type KeyedEvent, type LoggedEvent, type TaskEvent } from './tasks/event.ts'

@@ -1,3 +1,3 @@
 // Exports of this folder for tests. Sources import the files directly.
-export { isPrivateAddress, PageReader } from './page-reader.ts'
+export { PageReader } from './page-reader.ts'
 export { authorityFactor, canonicalUrl, webHits } from './web-hits.ts'

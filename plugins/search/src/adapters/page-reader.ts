@@ -1,38 +1,13 @@
 import { type LookupAddress, lookup } from 'node:dns'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { isPublicAddress } from '@svc/contracts'
 import { htmlText } from '../indexing/html-text.ts'
 import type { Settings } from '../settings.ts'
 
 const MAX_PAGE_BYTES = 1_048_576
 const MAX_TEXT_CHARS = 2_000
-
-/** Addresses of this machine and of private networks, which a search result must not reach. */
-const PRIVATE = new BlockList()
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4]
-] as const)
-  PRIVATE.addSubnet(network, prefix)
-for (const [network, prefix] of [
-  ['::', 128],
-  ['::1', 128],
-  ['64:ff9b::', 96],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8]
-] as const)
-  PRIVATE.addSubnet(network, prefix, 'ipv6')
 
 /** Reads the text of web pages that a search found. */
 export class PageReader {
@@ -57,13 +32,6 @@ export class PageReader {
   }
 }
 
-/** True for an address of this machine or of a private network. */
-export function isPrivateAddress(address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
-  const family = isIP(mapped)
-  return family === 0 || PRIVATE.check(mapped, family === 6 ? 'ipv6' : 'ipv4')
-}
-
 type Lookup = (
   host: string,
   options: { readonly all?: boolean },
@@ -74,7 +42,7 @@ type Lookup = (
 const publicLookup: Lookup = (host, { all = false }, done) => {
   lookup(host, { all: true }, (error, addresses = []) => {
     if (error !== null) return done(error)
-    const allowed = addresses.filter(({ address }) => !isPrivateAddress(address))
+    const allowed = addresses.filter(({ address }) => isPublicAddress(address))
     const [first] = allowed
     if (first === undefined) return done(new Error('private address'))
     if (all) done(null, allowed)
@@ -85,7 +53,7 @@ const publicLookup: Lookup = (host, { all = false }, done) => {
 function fetchPage(url: URL, allowsPrivate: boolean, signal: AbortSignal): Promise<string | null> {
   // An address instead of a name is not looked up.
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (!allowsPrivate && isIP(host) !== 0 && isPrivateAddress(host)) return Promise.resolve(null)
+  if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.resolve(null)
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     const sent = request(

@@ -32,6 +32,7 @@ CREATE TRIGGER IF NOT EXISTS memories_fts_update AFTER UPDATE ON memories BEGIN
 END;
 `
 
+// toestub-ignore(scaling/sql-without-limit) - returns one row with the counts
 const COUNTS = `SELECT (SELECT COUNT(*) FROM memories) AS memories,
   (SELECT COUNT(*) FROM knowledge_nodes) AS knowledge_nodes,
   (SELECT COUNT(*) FROM search_documents) AS documents,

@@ -105,7 +105,7 @@ export class TextRoot {
   }
 
   async #index(folder: string, store: DatabaseStore): Promise<void> {
-    const { rows } = await store.query('SELECT path, stamp, id FROM files')
+    const { rows } = await store.query('SELECT path, stamp, id FROM files LIMIT ?', [MAX_FILES])
     const known = new Map(rows.map(([path, stamp, id]) => [String(path), { stamp: String(stamp), id: Number(id) }]))
     const found = await textFiles(folder)
     const changed = found.filter(({ path, stamp }) => known.get(path)?.stamp !== stamp)
