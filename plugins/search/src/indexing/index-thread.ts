@@ -186,7 +186,7 @@ class Running {
   #startFailure(): unknown {
     const cause = this.#error === null ? 'it ended' : errorMessage(this.#error)
     return searchErrors.create('SRH_INDEX_THREAD_ENDED', `the thread that reads files could not start: ${cause}`, {
-      hint: 'run `svc plugins build` on the plugin, or install it again'
+      hint: 'run svc plugins build on the plugin, or install it again'
     })
   }
 }

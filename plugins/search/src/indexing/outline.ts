@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Node, Parser, TreeCursor } from '@vscode/tree-sitter-wasm'
@@ -126,7 +126,7 @@ export class Outlines {
   async #parser(grammar: string): Promise<Parser> {
     const known = this.#parsers.get(grammar)
     if (known !== undefined) return known
-    const language = await this.#module.Language.load(readFileSync(join(this.#folder, `tree-sitter-${grammar}.wasm`)))
+    const language = await this.#module.Language.load(await readFile(join(this.#folder, `tree-sitter-${grammar}.wasm`)))
     const parser = new this.#module.Parser()
     parser.setLanguage(language)
     this.#parsers.set(grammar, parser)

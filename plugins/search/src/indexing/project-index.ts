@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { access } from 'node:fs/promises'
 import type { DatabaseStore } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
@@ -62,8 +62,9 @@ export class ProjectIndex {
   /** Updates and watches an index that exists. Never rejects. */
   async resume(): Promise<void> {
     const { database, serves, settings, log } = this.#parts
-    const mayExist = database !== undefined && (database.mode !== 'file' || existsSync(database.location))
-    if (!serves || !mayExist || !settings().index_watch) return
+    if (!serves || database === undefined || !settings().index_watch) return
+    // A database that does not exist is not made for this.
+    if (database.mode === 'file' && !(await exists(database.location))) return
     try {
       if ((await this.#store?.lastJob()) != null) await this.#follow(true)
     } catch (error) {
@@ -167,4 +168,11 @@ export class ProjectIndex {
     // A folder that appeared during the run is in its list.
     this.#watch.add(indexer.folders)
   }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false
+  )
 }
