@@ -33,9 +33,13 @@ export function project(t: Test) {
 }
 
 /** Indexer of a new temporary project with a database. */
-export async function indexProject(t: Test, settings: Partial<typeof DEFAULTS> = {}, stepMs = 20_000) {
+export async function indexProject(
+  t: Test,
+  settings: Partial<typeof DEFAULTS> = {},
+  { stepMs = 20_000, databaseInProject = false } = {}
+) {
   const { root, write } = project(t)
-  const file = join(folder(t), 'index.db')
+  const file = join(databaseInProject ? root : folder(t), 'index.db')
   const database: DatabaseStore = await openFile(file, { busyTimeoutMs: 10_000, synchronous: 'normal' })
   await applyBaseline(database)
   const thread = new IndexThread(() => stepMs)

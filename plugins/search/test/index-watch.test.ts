@@ -8,8 +8,8 @@ import { openSearch } from './open-search.ts'
 
 const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
-async function watched(t: Test) {
-  const bed = await indexProject(t)
+async function watched(t: Test, databaseInProject = false) {
+  const bed = await indexProject(t, {}, { databaseInProject })
   const open = (): ProjectIndex =>
     new ProjectIndex({
       projectRoot: bed.root,
@@ -67,6 +67,22 @@ t.test('a process that starts to serve reads what has changed before it', async 
   await finds('delta', 'repo:a.md:1')
   write({ 'b.md': 'gamma' })
   await finds('gamma', 'repo:b.md:1')
+})
+
+t.test('a database in the project is not read again after each update of the index', async t => {
+  const { write, open, finds, store } = await watched(t, true)
+  write({ 'a.md': 'alpha' })
+  const index = open()
+  t.teardown(() => index.close())
+  await index.index({ full: false, signal: new AbortController().signal })
+  const readAt = async () => [...(await store.known(['index.db', 'index.db-wal'])).values()].map(file => file.readAtMs)
+  const before = await readAt()
+  t.equal(before.length, 2)
+  for (const word of ['beta', 'gamma', 'delta']) {
+    write({ 'a.md': word })
+    await finds(word, 'repo:a.md:1')
+  }
+  t.same(await readAt(), before)
 })
 
 t.test('without an index, a process that serves makes none', async t => {

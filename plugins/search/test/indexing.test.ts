@@ -139,7 +139,7 @@ t.test('a file that vanishes after it was listed is removed', async t => {
 })
 
 t.test('a page that hangs its parser is left out, and the other files are indexed', async t => {
-  const { write, run, find, store } = await indexProject(t, { index_max_file_bytes: 20_000_000 }, 1_500)
+  const { write, run, find, store } = await indexProject(t, { index_max_file_bytes: 20_000_000 }, { stepMs: 1_500 })
   // Each closing tag searches all open ones.
   write({ 'bomb.html': '<div>'.repeat(400_000) + '</i>'.repeat(400_000), 'a.md': 'alpha', 'z.md': 'omega' })
   t.match(await run(), { indexed: 2, skipped: { timed_out: 1 } })

@@ -1,4 +1,5 @@
 import { access } from 'node:fs/promises'
+import { relative, sep } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
@@ -100,6 +101,14 @@ export class ProjectIndex {
     await this.#embedding
   }
 
+  /** Whether a path is the file of the database, or one of its logs. */
+  #isDatabase(path: string): boolean {
+    const { projectRoot, database } = this.#parts
+    if (database?.mode !== 'file') return false
+    const own = relative(projectRoot, database.location).split(sep).join('/')
+    return path === own || path.startsWith(`${own}-`)
+  }
+
   #must(): Indexer {
     if (this.#indexer !== null) return this.#indexer
     throw searchErrors.create('SRH_DATABASE_MISSING', 'the index is kept in the database, which is off', {
@@ -137,7 +146,10 @@ export class ProjectIndex {
     const { signal } = this.#ending
     this.#watch = new ProjectWatch({
       root: projectRoot,
-      onChange: async paths => {
+      onChange: async changed => {
+        // The database may be in the project, and each update of the index writes to it.
+        const paths = changed?.filter(path => !this.#isDatabase(path)) ?? null
+        if (paths?.length === 0) return []
         try {
           const folders = paths === null ? null : await indexer.update(paths, signal)
           if (folders === null) await indexer.index({ full: false, signal })
