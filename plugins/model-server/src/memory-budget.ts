@@ -11,6 +11,10 @@ interface Member {
   readonly name: string
   /** Bytes that a running load will need. */
   reserved: number
+  /** Bytes of the model that is being closed. */
+  leaving: number
+  /** Resolves when that memory is free. */
+  left: Promise<void>
 }
 
 /**
@@ -28,13 +32,19 @@ export class MemoryBudget {
 
   /** Adds a model that may be loaded. Its name is the first that it was added with. Returns a function that removes it. */
   add(weights: KeptWeights, name: string): () => void {
-    const member: Member = this.#members.get(weights) ?? { name, reserved: 0 }
+    const member: Member = this.#members.get(weights) ?? { name, reserved: 0, leaving: 0, left: Promise.resolve() }
     this.#members.set(weights, member)
     const unwatch = weights.watch({
       loaded: () => {
         member.reserved = 0
       },
-      unloaded: () => undefined
+      unloaded: ({ model }, closed) => {
+        const free = (): void => {
+          member.leaving = 0
+        }
+        member.leaving = memoryOf(model)
+        member.left = closed.then(free, free)
+      }
     })
     return () => void unwatch()
   }
@@ -52,8 +62,13 @@ export class MemoryBudget {
         .filter(([each]) => each !== weights)
         .map(([each, member]) => stateOf(each, member))
       const present = others.filter(({ bytes }) => bytes > 0)
-      const busy = present.filter(({ evictable }) => !evictable)
       if (present.length === 0 || sumOf(present) + needed <= limit) return this.#reserve(weights, needed)
+      const leaving = present.filter(({ left }) => left !== null)
+      if (leaving.length > 0) {
+        await Promise.all(leaving.map(({ left }) => left))
+        continue
+      }
+      const busy = present.filter(({ evictable }) => !evictable)
       if (busy.length > 0 && sumOf(busy) + needed > limit) throw tooLarge(this.#nameOf(weights), needed, limit, busy)
       const [oldest] = present.filter(({ evictable }) => evictable).toSorted((a, b) => a.lastUsedAt - b.lastUsedAt)
       await oldest?.weights.evict()
@@ -79,13 +94,22 @@ interface MemberState {
   readonly name: string
   readonly bytes: number
   readonly evictable: boolean
+  /** Resolves when the model has been closed; null if it is not being closed. */
+  readonly left: Promise<void> | null
   readonly lastUsedAt: number
 }
 
-function stateOf(weights: KeptWeights, { name, reserved }: Member): MemberState {
+function stateOf(weights: KeptWeights, { name, reserved, leaving, left }: Member): MemberState {
   const { loaded, inUse, lastUsedAt } = weights
-  const bytes = loaded === undefined ? reserved : memoryOf(loaded.model)
-  return { weights, name, bytes, evictable: loaded !== undefined && !inUse, lastUsedAt }
+  const bytes = leaving + (loaded === undefined ? reserved : memoryOf(loaded.model))
+  return {
+    weights,
+    name,
+    bytes,
+    left: leaving > 0 ? left : null,
+    evictable: loaded !== undefined && !inUse,
+    lastUsedAt
+  }
 }
 
 function sumOf(members: readonly MemberState[]): number {
