@@ -60,7 +60,14 @@ export async function retrieve(
   if (service === undefined) return { ...NOTHING_SEARCHED, problem: 'the plugin search is off' }
   try {
     const corpora = Object.keys(HITS) as (keyof typeof HITS)[]
-    const request = { query, corpora, limit: HITS.document_chunks, trigger: 'auto_chat_preamble' } as const
+    const request = {
+      query,
+      corpora,
+      limit: HITS.document_chunks,
+      trigger: 'auto_chat_preamble',
+      // Without an index, a second search would read all files again before the answer begins.
+      verify: false
+    } as const
     const { hits, terms, evidence, complete, warnings } = await service.query(request, signal)
     const found = corpora.flatMap(corpus =>
       hits
