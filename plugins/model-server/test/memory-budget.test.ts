@@ -26,7 +26,7 @@ class SizedModel extends ToyModel {
   }
 }
 
-/** Opens models of these sizes that share a budget. `over` counts the loads that exceeded it beside other models. */
+/** Opens models of these sizes that share a budget. `problems`: loads that exceeded it with several models. */
 function open(sizes: readonly number[]) {
   const budget = new MemoryBudget(() => LIMIT)
   const models: SizedModel[] = []
