@@ -243,3 +243,19 @@ function writeHugeNormWeights(directory: string): void {
   length.writeBigUInt64LE(BigInt(text.byteLength))
   writeFileSync(file, Buffer.concat([length, text, ...data]))
 }
+
+t.test('the engine names the stop string, and enforces a choice with special characters', async t => {
+  const { client, url } = await open(t, 'qwen2.5.jinja')
+  const ask = async (path: string, body: object) =>
+    (await (await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) })).json()) as Record<string, any>
+  const request = { messages, max_tokens: 40, temperature: 0 }
+  const { content } = await ask('/v1/messages', request)
+  const stop = content[0].text.slice(4, 7)
+  const stopped = await ask('/v1/messages', { ...request, stop_sequences: ['never', stop] })
+  t.match(stopped, { stop_reason: 'stop_sequence', stop_sequence: stop })
+  const choices = ['a.b (c|d)', '{x}[y]*']
+  const chosen = await ask('/v1/chat/completions', { ...request, guided_choice: choices })
+  t.ok(choices.includes(chosen.choices[0].message.content), chosen.choices[0].message.content)
+  const response = await client.responses.create({ model, input: 'a table of customers', max_output_tokens: 5 })
+  t.match(response, { status: 'incomplete', usage: { output_tokens: 5 } })
+})
