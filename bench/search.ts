@@ -2,7 +2,7 @@
  * Index of the search: files a second against a loop by hand that reads the same files and writes the same passages into
  * an FTS5 table, a query over all passages, and the update after a saved file.
  *
- *   node --import tsx --conditions=svc-source bench/search.ts [--json] [--smoke]
+ *   node --import tsx --conditions=svc-source bench/search.ts [--json] [--smoke] [--files N]
  *
  * Needs `npm run build`, since the plugin reads files in a built thread. The loop by hand knows no rules of git, no
  * hashes, and keeps nothing to continue from.
@@ -20,8 +20,10 @@ import { Indexer } from '../plugins/search/src/indexing/indexer.ts'
 import { Library } from '../plugins/search/src/store/library.ts'
 import { chunkTier } from '../plugins/search/src/tiers/knowledge.ts'
 
-const { values } = parseArgs({ options: { json: { type: 'boolean' }, smoke: { type: 'boolean' } } })
-const FILES = values.smoke === true ? 300 : 20_000
+const { values } = parseArgs({
+  options: { json: { type: 'boolean' }, smoke: { type: 'boolean' }, files: { type: 'string', default: '20000' } }
+})
+const FILES = values.smoke === true ? 300 : Number(values.files)
 const QUERIES = values.smoke === true ? 20 : 200
 const SAVES = values.smoke === true ? 3 : 30
 /** About 10 passages a file: 20,000 files have 200,000. */
@@ -37,7 +39,8 @@ function random(): number {
 
 /** Words with frequencies as in texts: the n-th occurs about 1/n as often as the first. */
 const word = (): string => `w${Math.floor(WORDS ** random())}`
-const line = (): string => Array.from({ length: 9 }, word).join(' ')
+const pool = Array.from({ length: 50_000 }, () => Array.from({ length: 9 }, word).join(' '))
+const line = (): string => pool[Math.floor(random() * pool.length)] as string
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-search-'))
 const root = join(folder, 'project')

@@ -6,10 +6,12 @@ import { countedTerms, type Library, matchAny, namedTerms } from '../store/libra
 const NODES = `SELECT id AS key, label AS title, coalesce(content, '') AS body, 'knowledge_nodes' AS source
   FROM knowledge_nodes_fts WHERE knowledge_nodes_fts MATCH :query ORDER BY bm25(knowledge_nodes_fts) LIMIT :limit`
 
+/** The best rows are chosen before the others are read. */
 const CHUNKS = `SELECT c.id AS key, d.title AS title, c.body_text AS body, d.source_uri AS source, p.first_line AS line
-  FROM search_document_chunks_fts JOIN search_document_chunks AS c ON c.id = search_document_chunks_fts.rowid
+  FROM (SELECT rowid AS id, rank FROM search_document_chunks_fts WHERE search_document_chunks_fts MATCH :query
+    ORDER BY rank LIMIT :limit) AS best JOIN search_document_chunks AS c ON c.id = best.id
   JOIN search_documents AS d ON d.id = c.document_id LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id
-  WHERE search_document_chunks_fts MATCH :query ORDER BY bm25(search_document_chunks_fts) LIMIT :limit`
+  ORDER BY best.rank`
 
 // toestub-ignore(scaling/sql-without-limit) - a subquery; the query around it has a limit
 const SCANNED_NODES = `SELECT id AS key, label AS title, coalesce(content, '') AS body, 'knowledge_nodes' AS source,
