@@ -1,6 +1,6 @@
 /**
  * Time to choose a token from 151,936 logits, like Qwen's: on the event loop with candidates of ONNX Runtime, in all
- * with their computation, and from the logits alone. Flat logits (normally distributed, deviation 3) are the worst
+ * with their computation, and from only the logits. Flat logits (normally distributed, deviation 3) are the worst
  * case: nuclei hold thousands of tokens.
  *
  *   node --import tsx --conditions=svc-source bench/sampling.ts [--json] [--smoke]

@@ -49,18 +49,19 @@ function writeGroups() {
   for (const top of ['test', 'plugins', 'kernel', 'config', 'contracts', 'plugin-sdk']) {
     for (const { folder, files } of testFolders(join(root, top))) {
       const name = relative(root, folder).replaceAll(/\W+/g, '-')
-      for (const group of groupsOf(files, sizeOf(name))) {
-        const path = join(groups, `${String(written.length + 1).padStart(3, '0')}-${name}.test.mjs`)
-        const paths = group.map(file => relative(root, join(folder, file)))
-        writeFileSync(
-          path,
-          `import { runFiles } from '../../test/run-files.mjs'\n\nawait runFiles(${JSON.stringify(paths, null, 2)})\n`
-        )
-        written.push(path)
-      }
+      const paths = groupsOf(files, sizeOf(name)).map(group => group.map(file => relative(root, join(folder, file))))
+      written.push(...paths.map((group, at) => writeGroup(name, written.length + at + 1, group)))
     }
   }
   return written
+}
+
+/** Writes the entry file of a group and returns its path. `paths`: of its tests, relative to the repository. */
+function writeGroup(name, number, paths) {
+  const path = join(groups, `${String(number).padStart(3, '0')}-${name}.test.mjs`)
+  const list = JSON.stringify(paths, null, 2)
+  writeFileSync(path, `import { runFiles } from '../../test/run-files.mjs'\n\nawait runFiles(${list})\n`)
+  return path
 }
 
 const named = process.argv.slice(2)

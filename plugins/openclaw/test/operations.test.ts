@@ -48,7 +48,8 @@ t.test('a search asks the configured URL of the catalogue, and the list if that 
   const { kernel, fake } = await start(t, { http: HTTP })
   const catalogue = await fakeGateway(t, {
     http: {
-      '/find?lang=en&q=sky+%26+sun': (_, response) => void response.writeHead(status).end(status === 200 ? JSON.stringify([NOTES]) : '')
+      '/find?lang=en&q=sky+%26+sun': (_, response) =>
+        void response.writeHead(status).end(status === 200 ? JSON.stringify([NOTES]) : '')
     }
   })
   const search = async (settings: object): Promise<unknown> => {

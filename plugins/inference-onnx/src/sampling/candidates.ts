@@ -1,7 +1,7 @@
 import { buildCandidates, CANDIDATES } from '../onnx/candidates.ts'
 import type { Binding, HostTensor, OrtSession, Runtime } from '../ort/runtime.ts'
 
-/** What the choice of a token needs of a row of logits, computed by ONNX Runtime outside the event loop. */
+/** Values of a row of logits from which a token is chosen, computed by ONNX Runtime outside the event loop. */
 export interface Candidates {
   /** The tokens with the largest logits, largest first; of equal logits, the smaller id first. */
   readonly tokens: readonly number[]

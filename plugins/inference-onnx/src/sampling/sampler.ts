@@ -11,7 +11,7 @@ const DEFAULT_REPEAT_LAST_N = 64
 const SMALLEST_TOTAL = 1e-20
 const LARGEST_WEIGHT = 1e6
 
-/** Inputs of a choice besides the logits. */
+/** Inputs of a choice in addition to the logits. */
 export interface SampleContext {
   /** Prompt and completion so far. */
   readonly history: readonly number[]

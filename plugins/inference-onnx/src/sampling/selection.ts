@@ -2,7 +2,7 @@ export interface Selection {
   /** One number per token, 0 or larger. */
   readonly keys: Float32Array
   readonly order: 'largest' | 'smallest'
-  /** What each token adds to the sum that ends the selection; null: 1. */
+  /** Value that each token adds to the sum that ends the selection; null: 1. */
   readonly weights: Float32Array | null
   /** Sum of weights; the token that reaches it is the last one. */
   readonly limit: number

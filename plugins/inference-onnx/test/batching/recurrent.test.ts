@@ -49,15 +49,18 @@ t.test('the states at the end of a long common beginning are saved when a second
   t.equal(await cached(t, model, [...system, ...range(70, 4)], fresh), 300)
 })
 
-t.test('concurrent sequences of different lengths give the same results as alone, also with shared rows', async t => {
-  const [model, fresh] = [await load(t, 3, 16), await load(t)]
-  const prompts = [...[90, 33, 7, 64, 120].map((length, i) => range(length, i)), range(90, 0), range(90, 0)]
-  const together = await Promise.all(prompts.map(tokens => collect(model.generate(greedy(tokens, 20)))))
-  for (const [i, tokens] of prompts.entries()) {
-    const alone = await collect(fresh.generate({ ...greedy(tokens, 20), reusePrefix: false }))
-    t.same(together[i]?.tokens, alone.tokens, `prompt ${i}`)
+t.test(
+  'concurrent sequences of different lengths give the same results as separate ones, also with shared rows',
+  async t => {
+    const [model, fresh] = [await load(t, 3, 16), await load(t)]
+    const prompts = [...[90, 33, 7, 64, 120].map((length, i) => range(length, i)), range(90, 0), range(90, 0)]
+    const together = await Promise.all(prompts.map(tokens => collect(model.generate(greedy(tokens, 20)))))
+    for (const [i, tokens] of prompts.entries()) {
+      const alone = await collect(fresh.generate({ ...greedy(tokens, 20), reusePrefix: false }))
+      t.same(together[i]?.tokens, alone.tokens, `prompt ${i}`)
+    }
   }
-})
+)
 
 t.test('after a sequence was aborted, its row does not keep half of a run', async t => {
   const [model, fresh] = [await load(t, 1, 16), await load(t)]

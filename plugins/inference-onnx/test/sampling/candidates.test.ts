@@ -119,7 +119,7 @@ t.test('each option gives the same distribution with candidates as from all logi
   }
 })
 
-t.test('a model with a large vocabulary samples the same tokens alone, in a batch, and ahead', async t => {
+t.test('a model with a large vocabulary samples the same tokens in one slot, in a batch, and ahead', async t => {
   const runDirectory = await familyDirectory(t, 'qwen3', { vocabulary: 8448 })
   const model = await loadModel(t, { runDirectory, slots: 3, engine: { speculation: 4 } })
   const single = await loadModel(t, { runDirectory, slots: 1, engine: { speculation: 0 } })

@@ -7,7 +7,17 @@ import { TensorReader } from '#weights'
 import { fixtures, temporaryFolder } from './models.ts'
 import { type Source, safetensors } from './safetensors.ts'
 
-export const families = ['llama3', 'mistral', 'qwen2', 'qwen3', 'qwen3_5', 'gemma2', 'gemma3', 'phi3', 'phi3-longrope'] as const
+export const families = [
+  'llama3',
+  'mistral',
+  'qwen2',
+  'qwen3',
+  'qwen3_5',
+  'gemma2',
+  'gemma3',
+  'phi3',
+  'phi3-longrope'
+] as const
 
 export interface FamilyPrompt {
   readonly name: string

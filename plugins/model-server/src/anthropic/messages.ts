@@ -31,18 +31,27 @@ function assistantMessage(blocks: readonly BodyBlock[], field: string, names: Ma
   const toolCalls: ChatToolCall[] = []
   for (const [at, block] of blocks.entries()) {
     const place = `${field}[${at}]`
-    if (block.type === 'text') content += fieldOf(block, 'text', place)
-    else if (block.type === 'thinking') thinking += fieldOf(block, 'thinking', place)
-    else if (block.type === 'tool_use') {
-      const { input } = block
-      const id = fieldOf(block, 'id', place)
-      const name = fieldOf(block, 'name', place)
-      if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-        throw invalid(`'${place}.input' must be an object`, `${place}.input`)
+    switch (block.type) {
+      case 'text':
+        content += fieldOf(block, 'text', place)
+        break
+      case 'thinking':
+        thinking += fieldOf(block, 'thinking', place)
+        break
+      case 'tool_use': {
+        const { input } = block
+        const id = fieldOf(block, 'id', place)
+        const name = fieldOf(block, 'name', place)
+        if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+          throw invalid(`'${place}.input' must be an object`, `${place}.input`)
+        }
+        names.set(id, name)
+        toolCalls.push({ id, name, arguments: input as ChatToolCall['arguments'] })
+        break
       }
-      names.set(id, name)
-      toolCalls.push({ id, name, arguments: input as ChatToolCall['arguments'] })
-    } else throw unsupported(place, `blocks of type '${block.type.slice(0, 64)}' are not supported here`)
+      default:
+        throw unsupported(place, `blocks of type '${block.type.slice(0, 64)}' are not supported here`)
+    }
   }
   return {
     role: 'assistant',

@@ -42,18 +42,24 @@ export async function wholeMessage(head: MessageHead, events: Events): Promise<o
     }
   }
   for await (const event of events) {
-    if (event.type === 'text' || event.type === 'thinking') write(event.type, event.text)
-    else if (event.type === 'called') {
-      const { id, name } = event.call
-      const input = event.complete ? objectOf(event.call.arguments) : undefined
-      if (input === undefined) write('text', event.raw)
-      else {
-        close()
-        content.push({ type: 'tool_use', id, name, input })
+    switch (event.type) {
+      case 'text':
+      case 'thinking':
+        write(event.type, event.text)
+        break
+      case 'called': {
+        const { id, name } = event.call
+        const input = event.complete ? objectOf(event.call.arguments) : undefined
+        if (input === undefined) write('text', event.raw)
+        else {
+          close()
+          content.push({ type: 'tool_use', id, name, input })
+        }
+        break
       }
-    } else if (event.type === 'done') {
-      close()
-      return { ...head, content, ...endOf(event), usage: usageOf(event) }
+      case 'done':
+        close()
+        return { ...head, content, ...endOf(event), usage: usageOf(event) }
     }
   }
   throw new Error('an answer ended without its final event')

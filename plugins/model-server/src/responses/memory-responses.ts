@@ -16,7 +16,9 @@ export class MemoryResponses implements ResponseStore {
   readonly #kept = new Map<string, Kept>()
   #characters = 0
 
-  async prepare(): Promise<void> {}
+  async prepare(): Promise<void> {
+    // Nothing in memory has to be prepared.
+  }
 
   async save(owner: string, stored: StoredResponse): Promise<void> {
     const text = JSON.stringify(stored)
