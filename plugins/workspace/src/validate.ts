@@ -86,9 +86,12 @@ async function vox(text: string, name: string, { compiler }: Checkers): Promise<
   })
 }
 
+/** A statement of a module at the beginning of a line. `\s` would match line breaks, which takes quadratic time. */
+const MODULE_STATEMENT = /^[\t ]*(?:import|export)\b/m
+
 /** Parses with Node in another process, as a module if the name or the text says so. */
 async function javascript(text: string, name: string, { signal }: Checkers): Promise<readonly Problem[]> {
-  const isModule = name.endsWith('.mjs') || (!name.endsWith('.cjs') && /^\s*(?:import|export)\b/m.test(text))
+  const isModule = name.endsWith('.mjs') || (!name.endsWith('.cjs') && MODULE_STATEMENT.test(text))
   const type = isModule ? 'module' : 'commonjs'
   const child = spawn(process.execPath, ['--check', `--input-type=${type}`, '-'], {
     env: { PATH: process.env.PATH },

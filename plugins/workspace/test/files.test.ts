@@ -60,6 +60,13 @@ t.test('checks files in their languages, and reports the places of problems', as
   })
 })
 
+t.test('a JavaScript text of empty lines is checked in linear time', async t => {
+  const kernel = await testKernel([workspace, web] as Plugin[])
+  t.teardown(() => kernel.close())
+  const source = `${'\n'.repeat(2_000_000)}export const a = 1\n`
+  t.match(await kernel.callById('workspace.validateSource', { source, language: 'javascript' }), { valid: true })
+})
+
 t.test('refuses files outside the project, secrets, unknown kinds and unreadable text', async t => {
   const outside = t.testdir({ 'secret.json': '{}' })
   const kernel = await testKernel([workspace])

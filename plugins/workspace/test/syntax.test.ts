@@ -48,3 +48,24 @@ t.test('a text with many problems gets the first ones, errors before warnings', 
   t.equal(problems[0]?.severity, 'error')
   t.equal(problems.at(-1)?.severity, 'warning')
 })
+
+t.test('collections of YAML that are too deep for its parser are refused, in short and in long texts', async t => {
+  for (const open of ['[', '- ', '? ', '{a: '])
+    for (const times of [500, 100_000]) {
+      const problems = await checkSyntax({ language: 'yaml', text: open.repeat(times) }, signal)
+      t.match(problems, [{ line: 1, severity: 'error', message: /100 levels/ }], `${times} x ${open}`)
+    }
+  t.same(syntaxProblems('yaml', `${'['.repeat(90)}${']'.repeat(90)}`), [])
+})
+
+t.test('a problem of JSON has its place, whatever the parser says', t => {
+  const at = (text: string) => syntaxProblems('json', text).map(({ line, column }) => [line, column])
+  t.same(at('{\n"a": x,\n"b": 1\n}\n'), [[2, 6]])
+  t.same(at('{"in JSON at position 1": \n x\n}'), [[2, 2]])
+  t.same(at(`[${'1,\n'.repeat(5_000)} tru]`), [[5_001, 5]])
+  t.same(at('{\n"a": 1,\n}\n'), [[3, 1]])
+  t.same(at('{"a": "b'), [[1, 9]])
+  t.same(at('undefined'), [[1, 1]])
+  t.same(at(''), [[1, 1]])
+  t.end()
+})
