@@ -88,10 +88,17 @@ async function runProgram(
   const { spawn } = process.getBuiltinModule('node:child_process')
   // A separate process group, so that helpers of the program end with it.
   const child = spawn(path, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true, windowsHide: true })
+  // At once: a child that did not start, for example for lack of file descriptors, reports it soon and has no streams.
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
   let problem: unknown
   const end = (reason: unknown): void => {
     problem ??= reason
     kill(child)
+    // A helper that left the process group may keep the streams open.
+    for (const stream of [child.stdout, child.stderr]) stream?.destroy()
   }
   const abort = (): void => end(signal.reason)
   if (signal.aborted) abort()
@@ -99,16 +106,13 @@ async function runProgram(
   const texts: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
   let bytes = 0
   for (const stream of ['stdout', 'stderr'] as const)
-    child[stream].on('data', (chunk: Buffer) => {
+    child[stream]?.on('data', (chunk: Buffer) => {
       bytes += chunk.length
       if (bytes <= MAX_OUTPUT_BYTES) texts[stream].push(chunk)
       else end(new Error(`it wrote more than ${MAX_OUTPUT_BYTES} bytes`))
     })
   try {
-    const exitCode = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject)
-      child.once('close', resolve)
-    })
+    const exitCode = await closed
     if (problem !== undefined) throw problem
     const text = (stream: 'stdout' | 'stderr'): string => Buffer.concat(texts[stream]).toString('utf8')
     return { exitCode, stdout: text('stdout'), stderr: text('stderr') }
