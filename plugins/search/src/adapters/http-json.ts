@@ -1,4 +1,4 @@
-import { errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { isSvcError } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
 
 const MAX_BODY_BYTES = 4 * 2 ** 20
@@ -18,6 +18,10 @@ export interface JsonRequest {
  * `SRH_SERVER_UNREACHABLE` and `SRH_SERVER_INVALID`; their messages contain neither the query nor a key.
  */
 export async function requestJson({ server, url, headers, body, signal }: JsonRequest): Promise<unknown> {
+  if (url.username !== '' || url.password !== '')
+    throw searchErrors.create('SRH_SERVER_UNREACHABLE', `${server} at ${url.origin}: its address has a user name`, {
+      hint: `remove the user name and password from the address of ${server} in [plugins.search]`
+    })
   let text: string
   try {
     const response = await fetch(url, {
@@ -87,10 +91,12 @@ async function boundedText(response: Response, server: string): Promise<string> 
   return Buffer.concat(chunks, length).toString('utf8')
 }
 
-/** The message of `fetch` may contain the URL with the query; the code of its cause does not. */
+/** The message of `fetch` may contain the URL with the query, or a header with the key; the code of its cause does not. */
 function networkReason(error: unknown): string {
   const { cause } = error as { readonly cause?: { readonly code?: string; readonly message?: string } }
-  if (cause?.code === 'ECONNREFUSED') return 'connection refused'
-  if (cause?.message === 'unexpected redirect') return 'redirects are not followed'
-  return cause?.code ?? (cause === undefined ? errorMessage(error).slice(0, 200) : 'the connection failed')
+  if (cause === undefined) return 'the request is invalid; its key may have characters that no header can have'
+  if (cause.code === 'ECONNREFUSED') return 'connection refused'
+  return cause.message === 'unexpected redirect'
+    ? 'redirects are not followed'
+    : (cause.code ?? 'the connection failed')
 }
