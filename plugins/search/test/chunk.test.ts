@@ -74,6 +74,16 @@ t.test('the visible text of a page is taken, with its headings', async t => {
   t.notMatch(text, 'hidden')
 })
 
+t.test('a page of nested elements is read up to a depth, in linear time', t => {
+  const { text } = htmlText(`<p>begin</p>${'<div>word '.repeat(200_000)}<p>end</p>`)
+  t.match(text, /^begin\n/)
+  t.ok(text.split('word').length > 400)
+  t.notMatch(text, 'end')
+  const flat = htmlText(`${'<p>one<br><img>'.repeat(2_000)}${'<div>x</div>'.repeat(2_000)}<p>end</p>`)
+  t.match(flat.text, /end$/, 'only elements inside each other count')
+  t.end()
+})
+
 t.test('any markup yields text without halves of characters', async () => {
   const part = fc.constantFrom(
     '<p>',

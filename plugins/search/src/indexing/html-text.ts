@@ -28,16 +28,24 @@ const INLINE = new Set(
   )
 )
 const MAX_TITLE_CHARS = 300
+/** Elements inside each other. The parser takes quadratic time for them. */
+const MAX_DEPTH = 512
 
-/** Returns the visible text of an HTML page. Broken markup is read as far as it goes. */
+/**
+ * Returns the visible text of an HTML page. Broken markup is read as far as it goes, and a page with more than 512 elements
+ * inside each other up to there.
+ */
 export function htmlText(html: string): HtmlText {
   const parts: string[] = []
   let title = ''
   let hidden = 0
   let inTitle = false
   let preformatted = 0
+  let depth = 0
   const parser = new Parser({
     onopentagname(name) {
+      depth += 1
+      if (depth > MAX_DEPTH) parser.pause()
       if (name === 'title') inTitle = true
       if (HIDDEN.has(name)) hidden += 1
       if (name === 'pre') preformatted += 1
@@ -52,6 +60,7 @@ export function htmlText(html: string): HtmlText {
       parts.push(preformatted > 0 ? text : text.replace(/\s+/g, ' '))
     },
     onclosetag(name) {
+      depth -= 1
       if (name === 'title') inTitle = false
       if (name === 'pre') preformatted = Math.max(0, preformatted - 1)
       if (HIDDEN.has(name)) hidden = Math.max(0, hidden - 1)
