@@ -105,6 +105,19 @@ t.test('many vectors are compared in a thread, while vectors are changed', async
   t.equal((await index.search(query, 1))[0]?.id, first?.id)
 })
 
+t.test('a thread that ends fails its own comparisons, not those of the next one', async t => {
+  const thread = new ScanThread()
+  t.teardown(() => thread.close())
+  const values = new Float32Array(new SharedArrayBuffer(8))
+  values.set([1, 0])
+  const block = { values, dimensions: 2, rows: 1 }
+  const query = Float32Array.from([1, 0])
+  const first = t.rejects(thread.scan(block, query, 1), { code: 'SRH_INDEX_THREAD_ENDED' })
+  const closed = thread.close()
+  t.same(await thread.scan(block, query, 1), [{ row: 0, similarity: 1 }])
+  await Promise.all([first, closed])
+})
+
 t.test('passages get vectors from the model of the settings, once, and are found by them', async t => {
   const { kernel, write } = await openSearch(t, {
     plugins: [inference],

@@ -20,7 +20,8 @@ interface Pending {
 /** Thread that compares vectors, so that a large comparison does not block others. It starts with the first one. */
 export class ScanThread {
   #worker: Worker | null = null
-  readonly #pending = new Map<number, Pending>()
+  /** Comparisons of the current thread. */
+  #pending = new Map<number, Pending>()
   #calls = 0
   #idle: NodeJS.Timeout | undefined
 
@@ -46,11 +47,14 @@ export class ScanThread {
 
   #start(): Worker {
     const worker = new Worker(SCRIPT, { execArgv: [] })
+    // A thread that was closed ends later than the next one starts.
+    const pending = new Map<number, Pending>()
+    this.#pending = pending
     let reason = 'it was ended'
     worker.on('message', ({ id, rows }: ScanReply) => {
-      this.#pending.get(id)?.resolve(rows)
-      this.#pending.delete(id)
-      if (this.#pending.size > 0) return
+      pending.get(id)?.resolve(rows)
+      pending.delete(id)
+      if (pending.size > 0 || this.#worker !== worker) return
       worker.unref()
       this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref()
     })
@@ -60,8 +64,8 @@ export class ScanThread {
     worker.on('exit', () => {
       if (this.#worker === worker) this.#worker = null
       const error = searchErrors.create('SRH_INDEX_THREAD_ENDED', `the thread that compares vectors: ${reason}`)
-      for (const { reject } of this.#pending.values()) reject(error)
-      this.#pending.clear()
+      for (const { reject } of pending.values()) reject(error)
+      pending.clear()
     })
     worker.unref()
     return worker
