@@ -220,7 +220,10 @@ t.test('hits of another shape are dropped, and long ones cut', async t => {
     { key: 'nan', text: 'x', score: Number.NaN },
     { key: 'line', text: 'x', score: 1, line: -1 },
     { key: 'title', text: 'x', score: 1, title: 3 },
-    { key: 'long', text: 'x'.repeat(10_000), score: 1 },
+    {
+      ...{ key: 'long', text: 'x'.repeat(10_000), score: 1 },
+      ...{ textLine: 'y'.repeat(10_000), factors: ['z'.repeat(10_000)] }
+    },
     { key: 'second', text: 'x', score: 2 }
   ]
   const { service } = await openSearch(t, { plugins: [withTier(tier({ query: async () => hits as never }))] })
@@ -233,6 +236,8 @@ t.test('hits of another shape are dropped, and long ones cut', async t => {
       ['long', 2_000]
     ]
   )
+  const long = found.hits[1]
+  t.same([long?.textLine.length, long?.factors.map(({ length }) => length)], [2_000, [1_000]])
 })
 
 t.test('a query without text is refused, and an aborted one ends with its reason', async t => {

@@ -1,5 +1,5 @@
 import type { SearchTier, SearchTierHit, SearchTierReport, SearchTierRequest } from '@svc/contracts'
-import { errorMessage, withTimeout } from '@svc/plugin-sdk'
+import { defined, errorMessage, withTimeout } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
 
 const MAX_TEXT_CHARS = 2_000
@@ -103,7 +103,8 @@ function checkedHits(hits: unknown, tier: SearchTier, limit: number): readonly T
       title: (hit.title ?? hit.key).slice(0, MAX_NAME_CHARS),
       text: hit.text.slice(0, MAX_TEXT_CHARS),
       provenance: (hit.provenance ?? tier.name).slice(0, MAX_NAME_CHARS),
-      factors: (hit.factors ?? []).slice(0, MAX_FACTORS)
+      factors: (hit.factors ?? []).slice(0, MAX_FACTORS).map(factor => factor.slice(0, MAX_NAME_CHARS)),
+      ...defined({ textLine: hit.textLine?.slice(0, MAX_TEXT_CHARS) })
     }))
 }
 
