@@ -68,8 +68,9 @@ t.test('SearXNG is asked with the settings, and its results are ranked by score 
 t.test('pages of results are read if they are public and have enough text', async t => {
   const text = 'All zebras have stripes. '.repeat(20)
   const server = await localServer(t, ({ url }, response) => {
-    if (url.pathname === '/search') return { results: [{ url: `${server.url}/page`, title: 'T', content: 'short' }] }
-    if (url.pathname === '/moved') response.writeHead(302, { location: '/page' })
+    if (url.pathname === '/search') return { results: [{ url: `${server.url}/page/`, title: 'T', content: 'short' }] }
+    // Many servers redirect to the address with a slash.
+    if (url.pathname === '/page' || url.pathname === '/moved') response.writeHead(302, { location: '/page/' })
     else response.setHeader('content-type', url.pathname === '/json' ? 'application/json' : 'text/html')
     const filler = url.pathname === '/empty' ? 'x'.repeat(9_000) : ''
     response.end(`<html><head><script>${filler}</script></head><body><p>${text}</p></body></html>`)
@@ -83,7 +84,7 @@ t.test('pages of results are read if they are public and have enough text', asyn
   t.match(await asked({}), [/\] short$/], 'a page on this machine is not read')
   const reader = (more: object) =>
     new PageReader(() => ({ scraper_timeout_ms: 5_000, scraper_min_density: 0.15, scraper_private: true, ...more }))
-  t.match(await reader({}).read(`${server.url}/page`, signal), /^All zebras/)
+  t.match(await reader({}).read(`${server.url}/page/`, signal), /^All zebras/)
   for (const path of ['moved', 'json', 'empty'])
     t.equal(await reader({}).read(`${server.url}/${path}`, signal), null, path)
   t.match(await reader({ scraper_min_density: 0 }).read(`${server.url}/empty`, signal), /^All zebras/)
@@ -177,6 +178,20 @@ t.test('hostile answers of servers fail their tier, with neither query nor key i
     else t.match(report, { state: 'failed', reason: /^Tavily/ }, answer)
     t.notMatch(report?.reason ?? '', /tvly-secret|zebra/, answer)
     t.equal(search_diagnostics.complete, answer === 'a list of nonsense')
+  }
+})
+
+t.test('neither the password of an address nor a key that no header can have is in the reason', async t => {
+  for (const settings of [
+    { tavily_url: 'http://me:tvly-secret@127.0.0.1:9', tavily_api_key: 'key' },
+    { tavily_url: 'http://127.0.0.1:9', tavily_api_key: 'tvly-secret\nsecond' },
+    { tavily_url: 'http://127.0.0.1:9', tavily_api_key: 'tvly-secret\u{430}' }
+  ]) {
+    const { kernel } = await openSearch(t, { settings: { tavily_enabled: true, ...settings } })
+    const { search_diagnostics } = await kernel.call(queryOperation, { query: 'zebra', ...WEB })
+    const report = search_diagnostics.tiers.find(({ tier }) => tier === 'tavily')
+    t.match(report, { state: 'failed', reason: /^Tavily at http:\/\/127\.0\.0\.1:9: / })
+    t.notMatch(report?.reason ?? '', /tvly-secret|zebra/)
   }
 })
 

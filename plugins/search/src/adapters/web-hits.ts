@@ -39,15 +39,21 @@ export function authorityFactor(url: string): number {
   return SCHOLARLY_HOSTS.test(hostname) ? SCHOLARLY : 1
 }
 
+export interface WebHit extends SearchTierHit {
+  /** The address as the server gave it. Its other form, the key, may be another page or lead to a redirect. */
+  readonly address: string
+}
+
 /** Returns results as hits without duplicates, best first: score, or 1/(1 + rank), x authority. */
-export function webHits(results: readonly WebResult[], limit: number): readonly SearchTierHit[] {
-  const hits = new Map<string, SearchTierHit>()
+export function webHits(results: readonly WebResult[], limit: number): readonly WebHit[] {
+  const hits = new Map<string, WebHit>()
   for (const [rank, { url, title, text, score, source }] of results.entries()) {
     const key = canonicalUrl(url)
     if (key === null) continue
     const [base, authority] = [score ?? 1 / (1 + rank), authorityFactor(key)]
     const hit = {
       key,
+      address: url,
       title: title === '' ? key : title,
       text: text === '' ? title : text,
       score: base * authority,

@@ -50,7 +50,7 @@ export function searxngTier({ settings, pages }: WebParts): SearchTier {
       const scraped = Math.min(MAX_SCRAPED, searxng_max_scrape)
       return Promise.all(
         hits.map(async (hit, rank) => {
-          const text = rank < scraped ? await pages.read(hit.key, signal) : null
+          const text = rank < scraped ? await pages.read(hit.address, signal) : null
           return text === null ? hit : { ...hit, text, factors: [...(hit.factors ?? []), 'page read'] }
         })
       )
