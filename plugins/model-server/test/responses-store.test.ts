@@ -87,6 +87,21 @@ t.test('input items may refer to items of stored responses', async t => {
   t.match(data[1], { id, type: 'message', role: 'assistant' })
 })
 
+t.test('items of stored responses may be named many times, up to a size in total', async t => {
+  const { openai, model } = await connect(t, { contextLength: 50_000 })
+  const first = await openai.responses.create({ model: 'toy', input: 'y'.repeat(10_000), max_output_tokens: 1 })
+  const { data } = await openai.responses.inputItems.list(first.id)
+  const reference = { type: 'item_reference' as const, id: data[0]?.id ?? '' }
+  await openai.responses.create({ model: 'toy', input: [reference, reference], max_output_tokens: 1 })
+  t.equal(model.rendered.at(-1)?.messages.length, 2)
+  const input = Array.from({ length: 450 }, () => reference)
+  t.match(await refusal(openai.responses.create({ model: 'toy', input })), {
+    status: 400,
+    param: 'input',
+    message: /have more than 4194304 characters in total/
+  })
+})
+
 t.test('a conversation with a gap is refused', async t => {
   const { openai } = await connect(t)
   const first = await openai.responses.create({ model: 'toy', input: 'one' })

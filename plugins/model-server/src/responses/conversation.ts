@@ -44,13 +44,17 @@ export async function conversationOf(
     return { messages: messagesOf([...earlier, { item, field: 'input' }], instructions), input }
   }
   const referenced = await referencedItems(store, owner, input)
+  let characters = 0
   const items = input.map((each, at): PlacedItem => {
     const item = each as PlacedItem['item']
     const field = `input[${at}]`
     if (item.type !== 'item_reference') return { item, field }
     const found = referenced.get(item.id as string)
     if (found === undefined) throw unknownResponse(item.id as string, `${field}.id`)
-    return { item: found, field }
+    // An item may be named many times.
+    characters += found.characters
+    if (characters > MAX_CHAIN_CHARACTERS) throw tooManyReferenced()
+    return { item: found.item, field }
   })
   return { messages: messagesOf([...earlier, ...items], instructions), input: items.map(({ item }) => item) }
 }
@@ -68,15 +72,35 @@ async function earlierItems(store: ResponseStore, owner: string, id: string): Pr
   return chain.flatMap(itemsOf).map(item => ({ item, field: 'previous_response_id' }))
 }
 
+interface ReferencedItem {
+  readonly item: Item
+  /** Size of its JSON. */
+  readonly characters: number
+}
+
+/** Reads one response at a time, and keeps only the items that the input names. */
 async function referencedItems(
   store: ResponseStore,
   owner: string,
   input: readonly object[]
-): Promise<ReadonlyMap<string, Item>> {
-  const responses = new Set(referencesIn(input).flatMap(id => responseOfItem(id) ?? []))
-  if (responses.size === 0) return new Map()
-  const stored = await store.find(owner, [...responses])
-  return new Map(stored.flatMap(itemsOf).map(item => [item.id ?? '', item]))
+): Promise<ReadonlyMap<string, ReferencedItem>> {
+  const ids = new Set(referencesIn(input))
+  const found = new Map<string, ReferencedItem>()
+  let total = 0
+  for (const response of new Set([...ids].flatMap(id => responseOfItem(id) ?? []))) {
+    for (const item of (await store.find(owner, [response])).flatMap(itemsOf)) {
+      if (item.id === undefined || !ids.has(item.id)) continue
+      const characters = JSON.stringify(item).length
+      total += characters
+      if (total > MAX_CHAIN_CHARACTERS) throw tooManyReferenced()
+      found.set(item.id, { item, characters })
+    }
+  }
+  return found
+}
+
+function tooManyReferenced(): Error {
+  return invalid(`the items that 'input' refers to have more than ${MAX_CHAIN_CHARACTERS} characters in total`, 'input')
 }
 
 /** Returns the items of a response: its input and its output. */

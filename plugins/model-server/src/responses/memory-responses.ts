@@ -1,4 +1,4 @@
-import { MAX_CHAIN, type ResponseStore, type StoredResponse } from './response-store.ts'
+import { MAX_CHAIN, MAX_CHAIN_CHARACTERS, type ResponseStore, type StoredResponse } from './response-store.ts'
 
 const MAX_KEPT = 1_000
 const MAX_CHARACTERS = 33_554_432
@@ -38,7 +38,9 @@ export class MemoryResponses implements ResponseStore {
   async chain(owner: string, id: string): Promise<readonly StoredResponse[]> {
     const found: StoredResponse[] = []
     let next: string | null = id
-    while (next !== null && found.length < MAX_CHAIN) {
+    let characters = 0
+    while (next !== null && found.length < MAX_CHAIN && characters < MAX_CHAIN_CHARACTERS) {
+      characters += this.#kept.get(next)?.text.length ?? 0
       const stored: StoredResponse | undefined = this.#read(owner, next)
       if (stored === undefined) break
       found.push(stored)

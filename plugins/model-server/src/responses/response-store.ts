@@ -19,7 +19,8 @@ export interface ResponseStore {
   find(owner: string, ids: readonly string[]): Promise<readonly StoredResponse[]>
   /**
    * Returns a response and those before it, oldest first; empty if it does not exist. A gap ends the list: then the first
-   * one has a `previousId`. The list also ends after {@link MAX_CHAIN} responses.
+   * one has a `previousId`. The list also ends after {@link MAX_CHAIN} responses or
+   * {@link MAX_CHAIN_CHARACTERS} characters.
    */
   chain(owner: string, id: string): Promise<readonly StoredResponse[]>
   /** Returns false if the response does not exist or belongs to another owner. */
