@@ -32,6 +32,7 @@ t.test('requires the key, and refuses bad input', async t => {
     ['/tokenize', {}, /'content' must be a string, got nothing/],
     ['/tokenize', { content: 'x', with_pieces: true }, /'with_pieces': this server does not support it/],
     ['/tokenize', { content: 'x'.repeat(60_000) }, /tokens; the context holds 512/],
+    ['/tokenize', { content: 'x'.repeat(600) }, /has 600 tokens; the context holds 512/],
     ['/detokenize', { tokens: 'x' }, /'tokens' must be a list/],
     ['/detokenize', { tokens: [99_999] }, /'tokens' contains 99999, which is not a token of this model/],
     ['/detokenize', { tokens: Array.from({ length: 513 }, () => 1) }, /'tokens' must have at most 512 items/]

@@ -1,7 +1,7 @@
 import { t } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import { bodyReader, invalid } from '../body-reader.ts'
-import { refuseHopelessLength } from '../prompt.ts'
+import { contextExceeded, refuseHopelessLength } from '../prompt.ts'
 import { replySignal } from '../stream-reply.ts'
 import { only, refuseUnsupported, type UnsupportedFields } from '../unsupported-fields.ts'
 import type { WireServices } from '../wire-services.ts'
@@ -41,7 +41,9 @@ export function tokenRoutes(scope: FastifyInstance, { models, version }: WireSer
     served.find(body.model)
     const { model } = await weights.use(gone)
     refuseHopelessLength(model, content, model.info.contextLength)
-    return { tokens: model.tokenize(content, { special, begin }) }
+    const tokens = model.tokenize(content, { special, begin })
+    if (tokens.length > model.info.contextLength) throw contextExceeded(tokens.length, model.info.contextLength)
+    return { tokens }
   })
 
   scope.post('/detokenize', async (request, reply) => {
