@@ -99,8 +99,14 @@ export class ServedEmbedder {
 
   #load(): Promise<LoadedEmbedder> {
     if (this.#closed) throw errors.create('MSV_STOPPED', 'the server is stopping')
-    this.#loaded ??= this.#open()
-    return this.#loaded
+    if (this.#loaded !== undefined) return this.#loaded
+    const opening = this.#open()
+    this.#loaded = opening
+    opening.catch(() => {
+      // The next request tries again: the folder may be repaired by then. Another load may have begun.
+      if (this.#loaded === opening) this.#loaded = undefined
+    })
+    return opening
   }
 
   async #open(): Promise<LoadedEmbedder> {
@@ -116,8 +122,6 @@ export class ServedEmbedder {
       await model.close()
       throw new Error(`it is a model of kind ${model.info.kind}`)
     } catch (error) {
-      // The next request tries again: the folder may be repaired by then.
-      this.#loaded = undefined
       const failure = errors.create(
         'MSV_MODEL_FAILED',
         `${kind} '${name}' could not be loaded from ${directory}: ${errorMessage(error)}`,
