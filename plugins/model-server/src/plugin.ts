@@ -170,7 +170,10 @@ export default definePlugin({
       hubs: () => hubsOf(ctx.config),
       ...PULL_LIMITS
     })
-    const store = new LocalStore(models, catalogue, puller)
+    const { embedding_model, reranker_model } = ctx.config
+    const otherPaths = [embedding_model, reranker_model].flatMap(path => path ?? [])
+    const absolute = otherPaths.map(path => resolve(ctx.projectRoot, path))
+    const store = new LocalStore(models, catalogue, puller, absolute)
     const embedders = configuredEmbedders(ctx, embeddings, asked => models.has(asked))
     const grammars = new Grammars(() => ctx.config.grammar)
     const address = () => http?.available?.addresses.find(({ listener }) => listener === LISTENER)

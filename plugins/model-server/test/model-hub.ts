@@ -10,6 +10,8 @@ export interface Hub {
   readonly url: URL
   /** Files of the repository `org/model`, by name. */
   readonly files: Map<string, Buffer>
+  /** Sizes that the list of files has instead of the true ones, by name. */
+  readonly sizes: Map<string, number>
   /** Content of the model `library/tiny:latest` in the registry. */
   layer: Buffer
   /** Manifest of that model; null: of the layer. */
@@ -29,6 +31,7 @@ export async function openHub(t: Test): Promise<Hub> {
   const hub: Omit<Hub, 'url'> & { url: URL } = {
     url: new URL('http://127.0.0.1'),
     files: new Map(),
+    sizes: new Map(),
     layer: Buffer.alloc(0),
     manifest: null,
     faults: [],
@@ -37,7 +40,7 @@ export async function openHub(t: Test): Promise<Hub> {
   }
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', hub.url)
-    if (pathname === '/api/models/org/model/revision/main') return json(response, listing(hub.files))
+    if (pathname === '/api/models/org/model/revision/main') return json(response, listing(hub))
     if (pathname === '/v2/library/tiny/manifests/latest') return json(response, hub.manifest ?? manifest(hub.layer))
     const { range, authorization: auth } = request.headers
     const file =
@@ -116,12 +119,13 @@ export function sha256(content: Buffer): string {
   return `sha256:${createHash('sha256').update(content).digest('hex')}`
 }
 
-function listing(files: ReadonlyMap<string, Buffer>): object {
+function listing({ files, sizes }: Pick<Hub, 'files' | 'sizes'>): object {
   const siblings = [...files].map(([rfilename, content]) => {
     const isLarge = /\.(safetensors|gguf)$/.test(rfilename)
     const blob = createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')
-    const lfs = { sha256: sha256(content).slice('sha256:'.length), size: content.length }
-    return { rfilename, size: content.length, blobId: blob, ...(isLarge ? { lfs } : {}) }
+    const size = sizes.get(rfilename) ?? content.length
+    const lfs = { sha256: sha256(content).slice('sha256:'.length), size }
+    return { rfilename, size, blobId: blob, ...(isLarge ? { lfs } : {}) }
   })
   return { id: 'org/model', sha: 'c'.repeat(40), siblings }
 }

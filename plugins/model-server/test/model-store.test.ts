@@ -69,6 +69,20 @@ t.test('the client of Ollama pulls, uses, copies and deletes models', async t =>
   t.equal((await json('/api/push', {})).status, 501)
 })
 
+t.test('the files of a pulled model stay while the settings use them', async t => {
+  const { call, ollama, root } = await openStore(t)
+  const { path } = await call('model.pull', { model: 'org/model' })
+  const server = await openServer(t, [toyPlugin(new ToyEngine())], { model: path, models_folder: join(root, 'models') })
+  await server.ready()
+  const other = clientsOf(server.url).ollama
+  const { models } = await other.list()
+  await other.copy({ source: models[0]?.name ?? '', destination: 'copy' })
+  await other.delete({ model: 'copy' })
+  t.ok(existsSync(join(path, 'model.safetensors')))
+  await ollama.delete({ model: 'org/model' })
+  t.notOk(existsSync(path), 'another server decides for itself')
+})
+
 t.test('a failure in the middle of a streamed pull is its last row', async t => {
   const { ollama, hub, names } = await openStore(t)
   hub.faults.push(null, answer(404))

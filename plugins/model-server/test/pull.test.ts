@@ -1,11 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Catalogue } from '#catalogue'
 import { hubsOf, Progress, type PullEvent, Puller, type PullerOptions, parseSource } from '#pull'
-import { answer, dropAfter, type Hub, hangAfter, openHub, send } from './model-hub.ts'
+import { answer, dropAfter, type Fault, type Hub, hangAfter, openHub, send } from './model-hub.ts'
 import { until } from './until.ts'
 
 const WEIGHTS = randomBytes(300_000)
@@ -215,6 +226,66 @@ t.test('the token goes to its own host only, and redirects are limited', async t
   await t.rejects(pull(url.href), { code: 'MSV_PULL_FAILED', message: /http:\/\/example\.com, which is not https/ })
 })
 
+t.test('repairs a file of a pulled model that was removed or shortened', async t => {
+  const { pull } = await openPuller(t)
+  const { path } = await pull('org/model')
+  const weights = join(path, 'model.safetensors')
+  for (const spoil of [() => rmSync(weights), () => writeFileSync(weights, 'short')]) {
+    spoil()
+    t.match(await pull('org/model'), { changed: true })
+    t.same(readFileSync(weights), WEIGHTS)
+  }
+})
+
+t.test('files that have not changed need no space on the disk', async t => {
+  const { pull, hub, folder } = await openPuller(t)
+  const { path } = await pull('org/model')
+  const { bavail, bsize } = statfsSync(folder)
+  const huge = bavail * bsize + 2 ** 30
+  // A file with a hole: larger than the disk.
+  truncateSync(join(path, 'model.safetensors'), huge)
+  const record = join(path, '.svc-pull.json')
+  writeFileSync(record, readFileSync(record, 'utf8').replace(String(WEIGHTS.length), String(huge)))
+  hub.sizes.set('model.safetensors', huge)
+  hub.files.set('config.json', Buffer.from('{"model_type": "qwen2"}'))
+  t.match(await pull('org/model'), { changed: true, bytes: huge })
+  t.equal(rangesOf(hub, 'model.safetensors').length, 1)
+})
+
+t.test('a server that always begins again and breaks off is given up', async t => {
+  const { pull, hub, partial, has } = await openPuller(t, { attempts: 3 })
+  const again =
+    (bytes: number): Fault =>
+    (_, response, content) => {
+      response.writeHead(200, { 'content-length': content.length })
+      response.write(content.subarray(0, bytes))
+      const timer = setInterval(() => {
+        if (!has(bytes)()) return
+        clearInterval(timer)
+        response.destroy()
+      }, 5)
+      return true
+    }
+  const sizes = [200_000, 100_000, 150_000, 120_000, 160_000, 110_000, 170_000]
+  hub.faults.push(null, null, ...sizes.map(again))
+  await t.rejects(pull('org/model'), { code: 'MSV_PULL_FAILED', message: /in 3 attempts/ })
+  t.equal(readFileSync(partial()).length, 150_000)
+})
+
+t.test('a chosen name replaces one that the source cannot give', async t => {
+  const { pull, hub, catalogue, folder } = await openPuller(t)
+  hub.files.set('my model.gguf', WEIGHTS)
+  const { href } = new URL('/cdn/my%20model.gguf?signature=secret', hub.url)
+  await t.rejects(pull(href), { code: 'MSV_PULL_NAME', message: /^(?!.*secret).*choose one with --as/ })
+  const { path } = await pull(href, { as: 'mine' })
+  t.same(readFileSync(path), WEIGHTS)
+  t.equal(catalogue.find('mine')?.from, href.replace(/\?.*/, ''), 'the query may hold a signature')
+  mkdirSync(join(folder, '..', 'my run'))
+  writeFileSync(join(folder, '..', 'my run', 'model.safetensors'), 'x')
+  t.match(await pull('./my run', { as: 'run' }), { name: 'run', bytes: 1 })
+  await t.rejects(pull(new URL('/cdn/%zz.gguf', hub.url).href, { as: 'bad' }), { code: 'MSV_PULL_FAILED' })
+})
+
 t.test('a disk that is too small is reported with what is missing, before anything is downloaded', async t => {
   const { pull, hub } = await openPuller(t)
   const huge = 2 ** 52
@@ -250,6 +321,7 @@ t.test('copies a GGUF file or a run directory of this machine', async t => {
   t.match(file, { name: 'a', bytes: 4, changed: true })
   t.equal(readFileSync(file.path, 'utf8'), 'GGUF')
   writeFileSync(join(from, 'config.json'), '{}')
+  symlinkSync('sub', join(from, 'link'))
   const run = await pull('./local', { as: 'run' })
   t.same(readdirSync(run.path).sort(), ['a.gguf', 'config.json'])
   t.same(

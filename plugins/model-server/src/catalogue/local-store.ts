@@ -21,11 +21,14 @@ export class LocalStore implements ModelStore {
   readonly #models: ServedModels
   readonly #catalogue: Catalogue
   readonly #puller: Puller
+  readonly #otherPaths: readonly string[]
 
-  constructor(models: ServedModels, catalogue: Catalogue, puller: Puller) {
+  /** `otherPaths`: absolute paths of models that the server uses for anything else than generating text. */
+  constructor(models: ServedModels, catalogue: Catalogue, puller: Puller, otherPaths: readonly string[] = []) {
     this.#models = models
     this.#catalogue = catalogue
     this.#puller = puller
+    this.#otherPaths = otherPaths
   }
 
   /** Pulls a model that a client of the server names: no URL and no path, which could reach what the client cannot. */
@@ -42,7 +45,7 @@ export class LocalStore implements ModelStore {
 
   /** Pulls a model from any source; see `Puller.pull`. */
   async pullAny(request: PullRequest): Promise<Pulled> {
-    this.#refusePrimary(plainName(request.as ?? parseSource(request.from).name))
+    this.#refusePrimary(plainName(parseSource(request.from, request.as).name))
     const pulled = await this.#puller.pull(request)
     if (pulled.changed) {
       const { weights } = await this.#models.slot(pulled.name)
@@ -60,12 +63,13 @@ export class LocalStore implements ModelStore {
 
   /** Removes a model; deletes its files if they were pulled and no other name uses them. */
   async remove(requested: string): Promise<RemovedModel> {
-    const { name } = this.#models.primary.served
+    const { name, directory } = this.#models.primary.served
     if (plainName(requested) === plainName(name)) throw configured(name, 'plugins.model-server.model')
     const removed = await this.#catalogue.remove(requested)
     // Unloads the model after its running requests.
     await this.#models.slots()
-    return { name: removed.name, path: removed.path, deleted: await this.#puller.deleteFiles(removed) }
+    const deleted = await this.#puller.deleteFiles(removed, [directory, ...this.#otherPaths])
+    return { name: removed.name, path: removed.path, deleted }
   }
 
   #refusePrimary(name: string): void {

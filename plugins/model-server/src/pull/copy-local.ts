@@ -6,7 +6,7 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { isGguf, partsOfGguf, readModelFiles } from '../catalogue/model-files.ts'
 import { errors } from '../errors.ts'
 import type { Progress } from './progress.ts'
-import { noSpace, requireSpace } from './space.ts'
+import { isDiskFull, noSpace, requireSpace } from './space.ts'
 
 /**
  * Copies a GGUF file with all its parts, or the files of a run directory without subfolders. Returns the name of the
@@ -14,9 +14,9 @@ import { noSpace, requireSpace } from './space.ts'
  */
 export async function copyLocal(path: string, to: string, signal: AbortSignal, progress: Progress): Promise<string> {
   const { folder, names } = await filesOf(path)
-  const files = await Promise.all(
-    names.map(async name => ({ name, size: (await stat(join(folder, name))).size, digest: null }))
-  )
+  const found = await Promise.all(names.map(async name => ({ name, state: await stat(join(folder, name)) })))
+  // Links may lead to folders, and to pipes, which could block.
+  const files = found.flatMap(({ name, state }) => (state.isFile() ? [{ name, size: state.size, digest: null }] : []))
   const total = files.reduce((sum, { size }) => sum + size, 0)
   progress.total(total)
   await requireSpace(to, total)
@@ -35,7 +35,7 @@ export async function copyLocal(path: string, to: string, signal: AbortSignal, p
       await pipeline(source, counted, createWriteStream(copy, { mode: 0o600, flush: true }), { signal })
     } catch (error) {
       signal.throwIfAborted()
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw await noSpace(copy, file.size - bytes)
+      if (isDiskFull(error)) throw await noSpace(copy, file.size - bytes)
       throw notReadable(path, error)
     }
   }

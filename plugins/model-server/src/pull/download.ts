@@ -4,7 +4,7 @@ import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'no
 import { setTimeout as pause } from 'node:timers/promises'
 import { errors } from '../errors.ts'
 import { failed, get, type OriginToken, reasonOf, refuseStatus, shownUrl } from './request.ts'
-import { noSpace } from './space.ts'
+import { isDiskFull, noSpace } from './space.ts'
 
 /** File to download. */
 export interface RemoteFile {
@@ -58,7 +58,8 @@ class AttemptError extends Error {
 export async function download(file: RemoteFile, path: string, options: DownloadOptions): Promise<void> {
   const { signal, attempts, delayMs } = options
   const partial = `${path}.partial`
-  let before = await sizeOf(partial)
+  // The most bytes that there have been: a server that always begins again makes no progress.
+  let most = await sizeOf(partial)
   let failures = 0
   let hasRestarted = false
   for (;;) {
@@ -68,15 +69,15 @@ export async function download(file: RemoteFile, path: string, options: Download
       if (await isWhole(file, partial, signal)) break
       await discard(partial)
       // A part from an earlier run may have been damaged, so a fresh copy gets one chance.
-      if (hasRestarted || before === 0) throw wrongChecksum(file)
+      if (hasRestarted || most === 0) throw wrongChecksum(file)
       hasRestarted = true
-      before = 0
+      most = 0
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof AttemptError)) throw error
       const now = await sizeOf(partial)
-      failures = now > before ? 1 : failures + 1
-      before = now
+      failures = now > most ? 1 : failures + 1
+      most = Math.max(most, now)
       if (failures >= attempts) throw failed(file.url, `${error.message}, in ${failures} attempts`, error)
       const waitMs = Math.max(error.retryAfterMs, delayMs * 2 ** (failures - 1))
       await pause(Math.min(waitMs, MAX_RETRY_AFTER_MS), undefined, { signal })
@@ -160,9 +161,7 @@ async function write(
     await handle.sync()
     return at
   } catch (error) {
-    if (['ENOSPC', 'EDQUOT'].includes(String((error as NodeJS.ErrnoException).code))) {
-      throw await noSpace(partial, limit === null ? null : limit - at)
-    }
+    if (isDiskFull(error)) throw await noSpace(partial, limit === null ? null : limit - at)
     throw error
   } finally {
     await handle?.close()

@@ -177,9 +177,19 @@ async function planOllama(
 }
 
 function planUrl(url: URL): PullPlan {
-  const name = decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1))
+  const written = url.pathname.slice(url.pathname.lastIndexOf('/') + 1)
+  const name = decoded(written)?.replaceAll(' ', '-') ?? ''
   if (!FILE_NAME.test(name) || !name.endsWith('.gguf')) {
     throw failed(url, 'a URL must name a GGUF file, which ends with .gguf')
   }
   return { files: [{ name, url, size: null, digest: null }], main: name, token: undefined }
+}
+
+/** Returns a part of a path without escapes; null if one is invalid. */
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return null
+  }
 }

@@ -6,14 +6,14 @@ import { withFileLock } from '@svc/contracts'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import type { Catalogue, CatalogueEntry } from '../catalogue/catalogue.ts'
 import { isGguf, readModelFiles } from '../catalogue/model-files.ts'
-import { checkModelName, plainName } from '../catalogue/model-name.ts'
+import { plainName } from '../catalogue/model-name.ts'
 import { errors } from '../errors.ts'
 import { copyLocal } from './copy-local.ts'
 import { download, type RemoteFile } from './download.ts'
 import { type Hubs, type PullPlan, planPull } from './plan.ts'
 import { Progress, type PullEvent } from './progress.ts'
-import { type PullSource, parseSource } from './source.ts'
-import { requireSpace } from './space.ts'
+import { type PullSource, parseSource, shownSource } from './source.ts'
+import { isDiskFull, noSpace, requireSpace } from './space.ts'
 
 export interface PullerOptions {
   /** Folder of all pulled models. */
@@ -66,9 +66,8 @@ export class Puller {
    * the reason of the signal.
    */
   async pull({ from, as, signal, onEvent }: PullRequest): Promise<Pulled> {
-    const { source, name } = parseSource(from)
-    const model = plainName(as ?? name)
-    checkModelName(model)
+    const { source, name } = parseSource(from, as)
+    const model = plainName(name)
     const { catalogue, folder } = this.#options
     const present = catalogue.find(model)
     if (present !== undefined && present.source !== 'pulled') {
@@ -82,19 +81,23 @@ export class Puller {
         hint: 'Wait for the other download, or end it first.'
       })
     const lock = join(folder, UNFINISHED, `${folderName(model)}.lock`)
-    return withFileLock(lock, () => this.#pull(model, from, source, signal, new Progress(onEvent)), {
-      waitMs: 0,
-      busy,
-      signal
-    })
+    try {
+      const run = () => this.#pull(model, from, source, signal, new Progress(onEvent))
+      return await withFileLock(lock, run, { waitMs: 0, busy, signal })
+    } catch (error) {
+      throw isDiskFull(error) ? await noSpace(lock, null) : error
+    }
   }
 
-  /** Deletes the files of a removed model, unless another entry uses them. Returns whether it deleted any. */
-  async deleteFiles({ source, path }: CatalogueEntry): Promise<boolean> {
+  /**
+   * Deletes the files of a removed model, unless another entry or one of the paths in `used` needs them. Returns whether
+   * it deleted any.
+   */
+  async deleteFiles({ source, path }: CatalogueEntry, used: readonly string[] = []): Promise<boolean> {
     const folder = this.#folderOf(path)
     if (source === 'setting' || source === 'added' || folder === null) return false
-    const isUsed = this.#options.catalogue.entries().some(each => this.#folderOf(each.path) === folder)
-    if (isUsed) return false
+    const paths = [...used, ...this.#options.catalogue.entries().map(each => each.path)]
+    if (paths.some(each => this.#folderOf(each) === folder)) return false
     await rm(folder, { recursive: true, force: true })
     return true
   }
@@ -139,7 +142,7 @@ export class Puller {
   }
 
   async #register(name: string, from: string, path: string): Promise<void> {
-    await this.#options.catalogue.add({ name, path, source: 'pulled', from })
+    await this.#options.catalogue.add({ name, path, source: 'pulled', from: shownSource(from) })
   }
 
   async #copy(path: string, unfinished: string, signal: AbortSignal, progress: Progress): Promise<string | null> {
@@ -161,11 +164,14 @@ export class Puller {
     const begun = await readRecord(unfinished)
     const finished: RecordedFile[] = []
     progress.total(files.every(({ size }) => size !== null) ? sum(files.map(({ size }) => size ?? 0)) : null)
-    await requireSpace(unfinished, await missingBytes(files, unfinished, begun))
+    const kept = new Set<string>()
+    for (const file of files) if (await isKept(file, recorded, target)) kept.add(file.name)
+    const missing = files.filter(({ name }) => !kept.has(name))
+    await requireSpace(unfinished, await missingBytes(missing, unfinished, begun))
     for (const file of files) {
       const path = join(unfinished, file.name)
       if (isSame(file, begun.get(file.name)) && (await isSized(path, file.size))) progress.file(file, file.size ?? 0)
-      else if (isSame(file, recorded.get(file.name))) {
+      else if (kept.has(file.name)) {
         await linked(join(target, file.name), path)
         progress.file(file, file.size ?? 0)
       } else {
@@ -228,10 +234,13 @@ async function isComplete(
   recorded: ReadonlyMap<string, RecordedFile>,
   folder: string
 ): Promise<boolean> {
-  for (const file of files) {
-    if (!isSame(file, recorded.get(file.name)) || !(await isSized(join(folder, file.name), file.size))) return false
-  }
+  for (const file of files) if (!(await isKept(file, recorded, folder))) return false
   return true
+}
+
+/** True if a folder has a file with the same content, as far as its record and its size show. */
+async function isKept(file: RemoteFile, recorded: ReadonlyMap<string, RecordedFile>, folder: string): Promise<boolean> {
+  return isSame(file, recorded.get(file.name)) && (await isSized(join(folder, file.name), file.size))
 }
 
 async function isSized(path: string, size: number | null): Promise<boolean> {

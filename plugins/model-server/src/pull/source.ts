@@ -13,13 +13,14 @@ export type PullSource =
 
 export interface NamedSource {
   readonly source: PullSource
-  /** Name that the model gets unless the caller chooses another. */
+  /** Name that the model gets: the one that the caller has chosen, or one from the source. */
   readonly name: string
 }
 
 const PART = '[A-Za-z0-9][A-Za-z0-9._-]{0,95}'
 const huggingFace = new RegExp(`^(?:(?:hf\\.co|huggingface\\.co)/)?(${PART}/${PART})(?::(${PART}))?$`)
 const ollama = new RegExp(`^(?:(?:ollama\\.com|registry\\.ollama\\.ai)/)?((?:${PART}/)?${PART})(?::(${PART}))?$`)
+const URL_START = /^https?:\/\//i
 const OLLAMA_HOST = /^(ollama\.com|registry\.ollama\.ai)\//
 
 /**
@@ -30,36 +31,42 @@ const OLLAMA_HOST = /^(ollama\.com|registry\.ollama\.ai)\//
  * - `https://host/model.gguf`: a GGUF file. `http` only for this machine.
  * - `./model.gguf`, `/models/run`: a GGUF file or a run directory on this machine.
  *
- * Throws `MSV_PULL_NAME`.
+ * `as` is the name that the caller has chosen. Throws `MSV_PULL_NAME`, `MSV_MODEL_NAME`.
  */
-export function parseSource(text: string): NamedSource {
-  if (/^https?:\/\//i.test(text)) return urlSource(text)
-  if (/^(\.{0,2}\/|~\/|\.{1,2}$|[A-Za-z]:\\)/.test(text)) return fileSource(text)
+export function parseSource(text: string, as?: string): NamedSource {
+  if (as !== undefined) checkModelName(as)
+  if (URL_START.test(text)) return urlSource(text, as)
+  if (/^(\.{0,2}\/|~\/|\.{1,2}$|[A-Za-z]:\\)/.test(text)) return fileSource(text, as)
   const found = OLLAMA_HOST.test(text) ? null : huggingFace.exec(text)
   const [, repository, quantization] = found ?? []
   if (repository !== undefined) {
-    return named(text, { kind: 'huggingface', repository, quantization: quantization ?? null })
+    return named(as ?? text, { kind: 'huggingface', repository, quantization: quantization ?? null })
   }
   const [, model, tag = 'latest'] = ollama.exec(text) ?? []
   if (model === undefined) throw wrongName(text, 'it is neither a model name, nor a URL or path')
-  return named(text, { kind: 'ollama', repository: model.includes('/') ? model : `library/${model}`, tag })
+  return named(as ?? text, { kind: 'ollama', repository: model.includes('/') ? model : `library/${model}`, tag })
 }
 
-function named(text: string, source: PullSource): NamedSource {
-  checkModelName(text)
-  return { source, name: text }
+/** Returns a source for messages and records: a URL without its query, which may hold a signature. */
+export function shownSource(text: string): string {
+  return URL_START.test(text) ? text.replace(/[?#].*$/s, '') : text
 }
 
-function urlSource(text: string): NamedSource {
+function named(name: string, source: PullSource): NamedSource {
+  checkModelName(name)
+  return { source, name }
+}
+
+function urlSource(text: string, as: string | undefined): NamedSource {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null) throw wrongName(text, 'the URL is invalid')
   if (url.protocol !== 'https:' && !isLoopback(hostOf(url))) throw wrongName(text, 'the URL must begin with https://')
   if (url.username !== '' || url.password !== '') throw wrongName(url.host, 'the URL must not contain a password')
-  return { source: { kind: 'url', url }, name: nameOfFile(url.pathname, text) }
+  return { source: { kind: 'url', url }, name: as ?? nameOfFile(url.pathname, text) }
 }
 
-function fileSource(text: string): NamedSource {
-  return { source: { kind: 'file', path: text }, name: nameOfFile(text, text) }
+function fileSource(text: string, as: string | undefined): NamedSource {
+  return { source: { kind: 'file', path: text }, name: as ?? nameOfFile(text, text) }
 }
 
 function nameOfFile(path: string, text: string): string {
@@ -68,12 +75,12 @@ function nameOfFile(path: string, text: string): string {
     checkModelName(name)
     return name
   } catch {
-    throw wrongName(text, `'${shownName(name)}' cannot be the name of a model; choose one with --as`)
+    throw wrongName(text, `${shownName(name)} cannot be the name of a model; choose one with --as`)
   }
 }
 
 function wrongName(text: string, reason: string): Error {
-  return errors.create('MSV_PULL_NAME', `cannot pull ${shownName(text)}: ${reason}`, {
+  return errors.create('MSV_PULL_NAME', `cannot pull ${shownName(shownSource(text))}: ${reason}`, {
     data: { param: 'model' },
     hint: 'Examples: org/model, hf.co/org/model:Q4_0, llama3.2:1b, https://host/model.gguf, ./model.gguf'
   })

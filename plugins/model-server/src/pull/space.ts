@@ -9,6 +9,11 @@ export async function requireSpace(folder: string, needed: number): Promise<void
   if (bavail * bsize < needed) throw tooSmall(folder, needed, bavail * bsize)
 }
 
+/** True if a disk or its quota is full. */
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(String((error as NodeJS.ErrnoException | null)?.code))
+}
+
 /** Returns the error for a full disk. `missing`: bytes of the file that are left; null if unknown. */
 export async function noSpace(path: string, missing: number | null): Promise<Error> {
   const { bavail, bsize } = await statfs(dirname(path))
