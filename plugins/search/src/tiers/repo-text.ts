@@ -10,6 +10,8 @@ const MAX_TOTAL_BYTES = 33_554_432
 const CONCURRENCY = 16
 /** Maximum results per file, so that one long file does not displace all others. */
 const MAX_PER_FILE = 2
+/** Characters that are searched before other work runs. */
+const TURN_CHARS = 524_288
 /** Assumed number of words of a chunk without matches, whose words are not counted. */
 const USUAL_WORDS = CHUNK_CHARS / 7
 /** BM25 score of certain evidence, which becomes the score 1. */
@@ -65,7 +67,7 @@ export async function searchFiles(
   const listing = await listProject(projectRoot, limits.files, signal)
   const wanted = new Set(terms)
   const chunks: Chunk[] = []
-  let [filesRead, bytes, total] = [0, 0, 0]
+  let [filesRead, bytes, total, sinceTurn] = [0, 0, 0, 0]
   let truncated = listing.truncated
   const listed = terms.length === 0 ? [] : listing.paths
   for (let at = 0; at < listed.length; at += CONCURRENCY) {
@@ -81,6 +83,11 @@ export async function searchFiles(
       if (text === null || path === undefined) continue
       filesRead += 1
       bytes += text.length
+      sinceTurn += text.length
+      if (sinceTurn > TURN_CHARS) {
+        await new Promise(resolve => setImmediate(resolve))
+        sinceTurn = 0
+      }
       total += Math.ceil(text.length / CHUNK_CHARS)
       const inName = countTerms(path, wanted).counts
       const lower = text.toLowerCase()
