@@ -39,6 +39,7 @@ t.test("errors name the invalid part of vLLM's fields", async t => {
   const { post } = await connect(t)
   const cases: [object, RegExp][] = [
     [{ guided_json: '[' }, /'guided_json' must be a JSON Schema, or its text/],
+    [{ guided_json: '{"a":'.repeat(5_000) + 1 + '}'.repeat(5_000) }, /'guided_json'.* nested deeper than 500 levels/],
     [{ guided_regex: '' }, /'guided_regex' must be a regular expression/],
     [{ guided_choice: [] }, /'guided_choice' must be a list of 1 to 1000 strings/],
     [{ guided_choice: ['x'.repeat(16_000), 'y'.repeat(400)] }, /at most 16384 characters in total/],

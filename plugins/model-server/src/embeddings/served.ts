@@ -82,7 +82,7 @@ export class ServedEmbedder {
       return await work(model, abort.signal)
     } catch (error) {
       if (abort.why !== undefined) abort.reason()
-      throw translated(error)
+      throw translated(error, this.#options.kind === 'reranker' ? 'documents' : 'input')
     } finally {
       abort.close()
       this.#requests--
@@ -153,12 +153,12 @@ export class ServedEmbedder {
   }
 }
 
-/** Returns the error of this server for an error of the model. */
-function translated(error: unknown): unknown {
+/** Returns the error of this server for an error of the model. `param`: field of the request with the texts. */
+function translated(error: unknown, param: string): unknown {
   if (!isSvcError(error)) return error
   const { message, code } = error
   if (code === 'INF_CONTEXT_EXCEEDED') {
-    return errors.create('MSV_CONTEXT_EXCEEDED', message, { cause: error, data: { param: 'input' } })
+    return errors.create('MSV_CONTEXT_EXCEEDED', message, { cause: error, data: { param } })
   }
   if (code === 'INF_OPTION_INVALID') return errors.create('MSV_REQUEST_INVALID', message, { cause: error })
   if (code === 'INF_MODEL_CLOSED') return errors.create('MSV_STOPPED', 'the model was unloaded during the request')

@@ -1,3 +1,4 @@
+import { errorMessage, parseStrictJson } from '@svc/plugin-sdk'
 import { invalid } from '../body-reader.ts'
 import type { FieldConstraint } from '../completions.ts'
 import { unsupported } from '../unsupported-fields.ts'
@@ -62,9 +63,9 @@ function structuredOutputs(value: unknown): object {
 function schemaOf(value: unknown, field: string): Readonly<Record<string, unknown>> {
   let schema = value
   try {
-    if (typeof value === 'string') schema = JSON.parse(value)
-  } catch {
-    schema = undefined
+    if (typeof value === 'string') schema = parseStrictJson(value)
+  } catch (error) {
+    throw invalid(`'${field}' must be a JSON Schema, or its text: ${errorMessage(error)}`, field)
   }
   if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) return schema as Record<string, unknown>
   throw invalid(`'${field}' must be a JSON Schema, or its text`, field)
