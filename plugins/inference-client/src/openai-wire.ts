@@ -157,6 +157,7 @@ class ReplyAssembler {
       yield { type: 'tool-call', call: { id, name, arguments: parseArguments(name, text) } }
     }
     const called = this.#calls.length > 0
+    const cost = this.#usage?.cost
     yield {
       type: 'done',
       finishReason: called ? 'tool-calls' : this.#finish === 'length' ? 'length' : 'stop',
@@ -167,7 +168,7 @@ class ReplyAssembler {
         promptMs: null,
         completionMs: null
       },
-      ...(typeof this.#usage?.cost === 'number' && this.#usage.cost >= 0 ? { costUsd: this.#usage.cost } : {}),
+      ...(isCost(cost) ? { costUsd: cost } : {}),
       ...(typeof this.#id === 'string' ? { requestId: this.#id } : {})
     }
   }
@@ -262,4 +263,9 @@ function toResponseFormat(format: NonNullable<FilledRequest['format']>): Readonl
   // Extensions of svc's model server. No JSON Schema has these types.
   if (format.type === 'grammar' || format.type === 'regex') return format
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format, strict: true } }
+}
+
+/** JSON may contain numbers that are too large for the type: they become infinite. */
+function isCost(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }

@@ -89,6 +89,18 @@ t.test('many texts become several requests, and the calls are counted', async t 
   t.match(JSON.stringify(await call('usage')), /"openai".*"calls":3|"calls":3.*"openai"/)
 })
 
+t.test('a reported cost is counted, and one that is negative or infinite is replaced by the estimate', async t => {
+  const server = await providerServer(t, openAi)
+  const { open: openEmbedder, call } = await open(t, { settings: keyed(server, 'openrouter') })
+  const embedder = await openEmbedder()
+  for (const cost of ['0.25', '-5', '1e999']) {
+    const answer = `{"data":[{"index":0,"embedding":[1]}],"usage":{"total_tokens":1000000,"cost":${cost}}}`
+    server.reply = (_body, response) => void response.end(answer)
+    await embedder?.embed(['a'])
+  }
+  t.match(await call('usage'), { total_cost_usd: 0.25 + 0.02 + 0.02 })
+})
+
 t.test('shorter vectors have length 1, and longer ones than the model has are refused', async t => {
   const server = await providerServer(t, features)
   const embedder = await (await open(t, { settings: keyed(server, 'huggingface') })).open()

@@ -71,6 +71,8 @@ codegen = "groq/mine"`,
     capabilities: { maxContext: 1_000, tier: 'elite', supportsVision: true, supportsJson: true }
   })
   t.same(premium, { codegen: 'groq/mine' })
+  const price = '[[models]]\nid = "a"\nprovider_type = "groq"\ncost_per_1k_output = 0.5'
+  t.match(parseModels(price, 'models.toml').models[0], { costPer1kOutput: 0.5, pricingSource: 'user_config' })
   for (const [text, message] of [
     ['x', /^models.toml: /],
     ['modles = []', /"modles" is not known/],

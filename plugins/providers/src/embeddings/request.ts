@@ -77,10 +77,11 @@ function answerOf({ format }: EmbeddingTarget, document: unknown): EmbeddingAnsw
   const indexOf = (each: unknown) => Number((each as { index?: unknown } | null)?.index ?? 0)
   data.sort((a, b) => indexOf(a) - indexOf(b))
   const { usage } = fields
+  const cost = usage?.cost
   return {
     rows: rowsOf(data.map(each => (each as { embedding?: unknown } | null)?.embedding)),
     tokens: count(usage?.total_tokens),
-    costUsd: typeof usage?.cost === 'number' ? usage.cost : null
+    costUsd: isCost(cost) ? cost : null
   }
 }
 
@@ -92,6 +93,11 @@ function rowsOf(value: unknown): readonly (readonly number[])[] {
 
 function count(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+}
+
+/** JSON may contain numbers that are too large for the type: they become infinite. */
+function isCost(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
 async function readJson(response: Response): Promise<unknown> {

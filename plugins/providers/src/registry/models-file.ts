@@ -127,6 +127,9 @@ const FIELDS: Readonly<Record<string, readonly [keyof EntryFields, Reader]>> = {
   supported_parameters: ['supportedParameters', texts]
 }
 
+/** Fields of which each one sets the price. */
+const PRICES = ['cost_per_1k', 'cost_per_1k_input', 'cost_per_1k_output', 'is_free']
+
 const CAPABILITIES: Readonly<Record<string, readonly [keyof ModelCapabilities, Reader]>> = {
   supports_json: ['supportsJson', flag],
   supports_vision: ['supportsVision', flag],
@@ -164,8 +167,7 @@ function readFields(row: unknown, fail: Fail): EntryFields {
     throw fail('capabilities.rate_limit_rpd is only for hosted models: the calls of local models are counted together')
   if (fields.url !== undefined && provider_type !== 'custom') throw fail('url is only for provider_type = "custom"')
   return {
-    pricingSource:
-      'cost_per_1k' in rest || 'cost_per_1k_input' in rest || 'is_free' in rest ? 'user_config' : 'unknown',
+    pricingSource: PRICES.some(name => name in rest) ? 'user_config' : 'unknown',
     ...fields,
     id: fields.id as string,
     providerType: provider_type as ProviderType,

@@ -34,7 +34,7 @@ export async function* chatWithAnthropic(
   signal: AbortSignal
 ): AsyncGenerator<InferenceChatEvent, void> {
   const headers = { 'x-api-key': apiKey, 'anthropic-version': VERSION }
-  const answer = new Answer(request.model)
+  const answer = new Answer(request.model, schemaOf(request) !== undefined)
   for await (const event of postForEvents({ url, headers, body: toBody(request), signal })) {
     yield* answer.take(event as StreamEvent)
     if (answer.isComplete) break
@@ -48,9 +48,14 @@ interface Turn {
   readonly content: Block[]
 }
 
+/** Returns the schema for which the model gets {@link ANSWER_TOOL}; a request with tools has none. */
+function schemaOf({ format, tools = [] }: FilledChatRequest): object | undefined {
+  return typeof format === 'object' && tools.length === 0 ? format : undefined
+}
+
 function toBody(request: FilledChatRequest): object {
   const { model, messages, maxTokens, temperature, topP, stop, tools = [], format } = request
-  const schema = typeof format === 'object' && tools.length === 0 ? format : undefined
+  const schema = schemaOf(request)
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content)
   if (format !== undefined && schema === undefined) system.push(JSON_ONLY)
   const offered =
@@ -134,6 +139,8 @@ interface StreamEvent {
 /** Assembles the events of a stream. Events of unknown types are skipped, as the API demands. */
 class Answer {
   readonly #calls = new Map<number, { readonly id: string; readonly name: string; json: string }>()
+  /** Whether {@link ANSWER_TOOL} was offered: a tool of the caller may have its name. */
+  readonly #isForSchema: boolean
   #model: string
   #id: string | undefined
   #inputTokens = 0
@@ -142,8 +149,9 @@ class Answer {
   #called = false
   isComplete = false
 
-  constructor(model: string) {
+  constructor(model: string, isForSchema: boolean) {
     this.#model = model
+    this.#isForSchema = isForSchema
   }
 
   *take({ type, index = 0, message, content_block, delta, usage, error }: StreamEvent): Generator<InferenceChatEvent> {
@@ -174,16 +182,20 @@ class Answer {
     if (type === 'thinking_delta' && thinking) yield { type: 'thinking', text: thinking }
     const call = this.#calls.get(index)
     if (type !== 'input_json_delta' || !partial_json || call === undefined) return
-    if (call.name === ANSWER_TOOL) yield { type: 'text', text: partial_json }
+    if (this.#isAnswer(call.name)) yield { type: 'text', text: partial_json }
     else call.json += partial_json
   }
 
   *#endCall(index: number): Generator<InferenceChatEvent> {
     const call = this.#calls.get(index)
     this.#calls.delete(index)
-    if (call === undefined || call.name === ANSWER_TOOL) return
+    if (call === undefined || this.#isAnswer(call.name)) return
     this.#called = true
     yield { type: 'tool-call', call: { id: call.id, name: call.name, arguments: parseArguments(call.name, call.json) } }
+  }
+
+  #isAnswer(name: string): boolean {
+    return this.#isForSchema && name === ANSWER_TOOL
   }
 
   #count(usage: Usage | undefined): void {
