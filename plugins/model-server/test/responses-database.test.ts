@@ -64,6 +64,27 @@ t.test('the store in the database keeps responses by owner, for some days', asyn
   t.same(await store.find('ann', ['a', 'c', 'new']), [stored('new')])
 })
 
+t.test('the store in the database keeps 10,000 responses, even if many are saved within an hour', async t => {
+  const now = Date.now()
+  const database = await openDatabase(t)
+  const store = new DatabaseResponses(
+    database,
+    () => 2,
+    () => now
+  )
+  await store.save('ann', stored('first'))
+  await database.execute(
+    `INSERT INTO model_responses (id, owner, response_json, input_json, created_at_ms)
+     WITH RECURSIVE n (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 10050)
+     SELECT 'r' || at, 'ann', '{}', '[]', :from + at FROM n`,
+    { from: now - 20_000 }
+  )
+  for (let at = 0; at < 100; at++) await store.save('ann', stored(`new${at}`))
+  const { rows } = await database.query('SELECT count(*) FROM model_responses')
+  t.same(rows, [[10_000]])
+  t.same(await store.find('ann', ['r1']), [])
+})
+
 t.test('the store in memory forgets the oldest responses', async t => {
   const store = new MemoryResponses()
   for (let at = 0; at <= 1000; at++) await store.save('ann', stored(`r${at}`))

@@ -9,6 +9,7 @@ import {
 
 const DAY_MS = 86_400_000
 const PRUNE_EVERY_MS = 3_600_000
+const PRUNE_EVERY_RESPONSES = 100
 const TABLE = `CREATE TABLE IF NOT EXISTS model_responses (
   id TEXT PRIMARY KEY,
   owner TEXT NOT NULL,
@@ -39,6 +40,7 @@ export class DatabaseResponses implements ResponseStore {
   readonly #now: () => number
   #ready: Promise<void> | null = null
   #prunedAt = Number.NEGATIVE_INFINITY
+  #savedSince = 0
 
   constructor(store: DatabaseStore, days: () => number, now: () => number = Date.now) {
     this.#store = store
@@ -61,8 +63,10 @@ export class DatabaseResponses implements ResponseStore {
       `INSERT INTO model_responses (${COLUMNS}, owner, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)`,
       [id, previousId, JSON.stringify(response), JSON.stringify(input), owner, now]
     )
-    if (now - this.#prunedAt < PRUNE_EVERY_MS) return
+    this.#savedSince += 1
+    if (now - this.#prunedAt < PRUNE_EVERY_MS && this.#savedSince < PRUNE_EVERY_RESPONSES) return
     this.#prunedAt = now
+    this.#savedSince = 0
     await this.#store.execute(PRUNE, { before: now - this.#days() * DAY_MS })
   }
 
