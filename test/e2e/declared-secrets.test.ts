@@ -49,15 +49,17 @@ export default definePlugin({ name: 'weather', permissions: ${JSON.stringify(per
   }
 }
 
+// A confined worker may not read the file that a watched run loads into every process.
+const skip = process.env.SECRET_WATCH_FOLDER === undefined ? false : 'the run searches for leaked secrets'
 const isolated = 'isolation = "worker"'
 const allowed = { secrets: ['WEATHER_KEY', 'FORECAST_KEY'] }
 
-t.test('an isolated plugin in the folder of a project declares a secret that its manifest lists', async t => {
+t.test('an isolated plugin in the folder of a project declares a secret that its manifest lists', { skip }, async t => {
   const found = await listed(t, { declarations: [WEATHER], permissions: allowed, policy: isolated })
   t.equal(found.get('weather.key'), 'WEATHER_KEY')
 })
 
-t.test('declarations without the permission are refused, and known secrets stay as they are', async t => {
+t.test('declarations without the permission are refused, and known secrets stay as they are', { skip }, async t => {
   const declarations = [
     { ...WEATHER, id: 'weather.alias', env: 'WEATHER_KEY', aliases: ['OTHER_KEY'] },
     { ...WEATHER, id: 'weather.forge', env: 'GITHUB_TOKEN', aliases: [] },
@@ -85,12 +87,16 @@ t.test('declarations without the permission are refused, and known secrets stay 
   t.equal(found.get('forge.gitlab_token'), 'GITLAB_TOKEN')
 })
 
-t.test('permissions in svc.toml replace those of the manifest, and a plugin in the process needs none', async t => {
-  const declarations = [WEATHER]
-  const granted = `${isolated}\npermissions = { secrets = ["WEATHER_KEY"] }`
-  const refused = await listed(t, { declarations, permissions: allowed, policy: granted })
-  t.notOk(refused.has('weather.key'), 'the alias is not granted')
-  const more = `${isolated}\npermissions = { secrets = ["WEATHER_KEY", "FORECAST_KEY"] }`
-  t.ok((await listed(t, { declarations, permissions: {}, policy: more })).has('weather.key'))
-  t.ok((await listed(t, { declarations, permissions: {}, policy: '' })).has('weather.key'))
-})
+t.test(
+  'permissions in svc.toml replace those of the manifest, and a plugin in the process needs none',
+  { skip },
+  async t => {
+    const declarations = [WEATHER]
+    const granted = `${isolated}\npermissions = { secrets = ["WEATHER_KEY"] }`
+    const refused = await listed(t, { declarations, permissions: allowed, policy: granted })
+    t.notOk(refused.has('weather.key'), 'the alias is not granted')
+    const more = `${isolated}\npermissions = { secrets = ["WEATHER_KEY", "FORECAST_KEY"] }`
+    t.ok((await listed(t, { declarations, permissions: {}, policy: more })).has('weather.key'))
+    t.ok((await listed(t, { declarations, permissions: {}, policy: '' })).has('weather.key'))
+  }
+)
