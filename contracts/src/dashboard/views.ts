@@ -57,7 +57,10 @@ export interface Filter {
   readonly label: string
   /** Choices of a menu; absent: a text field. */
   readonly choices?: readonly string[]
-  /** Row field that must equal the value (menu) or contain it (text). Absent: the filter is only bound to inputs. */
+  /**
+   * Row field that must equal the value (menu) or contain it (text). Absent: the filter is only bound to inputs; a text then
+   * counts when it is complete: after Enter, or when the field loses the focus.
+   */
   readonly field?: string
   readonly default?: string
 }

@@ -72,6 +72,26 @@ t.test('pages of secrets, providers, telemetry, updates, skills and findings', {
     t.pass('the finding shows its place')
   })
 
+  await t.test('a search is sent when it is complete, not with each letter', async t => {
+    await call('memory.store', { key: 'zebra', body: 'The zebra has stripes.' })
+    await open('/ui/p/search/results')
+    const asked: string[] = []
+    page.on('request', request => {
+      const query = /"query":"([^"]*)"/.exec(request.postData() ?? '')?.[1]
+      if (query !== undefined) asked.push(query)
+    })
+    await page.getByLabel('Where').selectOption('memory')
+    await page.getByRole('searchbox', { name: 'Search', exact: true }).focus()
+    await page.keyboard.type('zebra stripes')
+    await page.keyboard.press('Enter')
+    await page.getByText('The zebra has stripes.').first().waitFor()
+    t.same([...new Set(asked)], ['zebra stripes'])
+    await page.keyboard.type(' today')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/query=zebra\+stripes\+today/)
+    t.pass('the field keeps the focus')
+  })
+
   await t.test('items of the inbox vanish when they are answered', async t => {
     await open('/ui/inbox')
     const item = (title: string) => page.getByRole('article', { name: title })

@@ -1,4 +1,5 @@
 import type { Filter } from '@svc/contracts'
+import { useEffect, useState } from 'preact/hooks'
 import { valueAt } from '../bindings.ts'
 import { stateText } from '../format.ts'
 import { Empty } from '../parts.tsx'
@@ -46,6 +47,11 @@ export function isChosen(filters: readonly Filter[] | undefined, values: URLSear
   })
 }
 
+/** Returns whether a filter is only an input of the operation, so that there may be no rows before the reader sets it. */
+export function isAsked(filters: readonly Filter[] | undefined): boolean {
+  return (filters ?? []).some(({ field }) => field === undefined)
+}
+
 /** Text instead of the rows, if the filters exclude all of them. */
 export function NoMatch({ what = 'row' }: { readonly what?: string }) {
   return <Empty>{`No ${what} matches the filters.`}</Empty>
@@ -57,25 +63,21 @@ export function FilterBar({ filters }: { readonly filters: readonly Filter[] | u
   const values = filterValues(filters)
   return (
     <search class="row filters">
-      {filters.map(({ name, label, choices, default: initial }) => {
+      {filters.map(({ name, label, choices, field, default: initial }) => {
         const value = values.get(name) ?? ''
-        const change = (event: Event): void => {
-          const next = (event.currentTarget as HTMLInputElement).value
+        const set = (next: string): void => {
           // An empty value of a filter with a default stays in the address, else the default would return.
           setQuery({ [name]: next }, initial === undefined ? [] : [name])
         }
-        return choices === undefined ? (
-          <input
+        if (choices === undefined)
+          return <TextFilter key={name} label={label} value={value} isCall={field === undefined} onSet={set} />
+        return (
+          <select
             key={name}
-            type="search"
-            data-filter=""
             aria-label={label}
-            placeholder={label}
             value={value}
-            onInput={change}
-          />
-        ) : (
-          <select key={name} aria-label={label} value={value} onChange={change}>
+            onChange={({ currentTarget }) => set(currentTarget.value)}
+          >
             <option value="">{label}: all</option>
             {choices.map(choice => (
               <option key={choice} value={choice}>
@@ -86,5 +88,33 @@ export function FilterBar({ filters }: { readonly filters: readonly Filter[] | u
         )
       })}
     </search>
+  )
+}
+
+interface TextFilterProps {
+  readonly label: string
+  readonly value: string
+  /** Whether each value calls the operation: then a value is set when it is complete, not with each letter. */
+  readonly isCall: boolean
+  readonly onSet: (value: string) => void
+}
+
+function TextFilter({ label, value, isCall, onSet }: TextFilterProps) {
+  const [typed, setTyped] = useState(value)
+  useEffect(() => setTyped(value), [value])
+  return (
+    <input
+      type="search"
+      data-filter=""
+      aria-label={label}
+      placeholder={label}
+      value={typed}
+      onInput={({ currentTarget }) => {
+        setTyped(currentTarget.value)
+        // The button of the field that empties it causes no other event.
+        if (!isCall || currentTarget.value === '') onSet(currentTarget.value)
+      }}
+      onChange={({ currentTarget }) => onSet(currentTarget.value)}
+    />
   )
 }

@@ -9,7 +9,7 @@ import { consoleState, mayCall } from '../state.ts'
 import { isEmpty, Value } from '../value.tsx'
 import { columnWidths } from './column-widths.ts'
 import { columnFormat, compareValues, NUMERIC, rowSchema, type ShownColumn, shownColumns } from './columns.ts'
-import { FilterBar, filteredRows, filterValues, isChosen, isFiltered, NoMatch } from './filters.tsx'
+import { FilterBar, filteredRows, filterValues, isAsked, isChosen, isFiltered, NoMatch } from './filters.tsx'
 import { SortMenu } from './sort-menu.tsx'
 import { useOperation } from './use-operation.ts'
 import type { ViewProps } from './view.tsx'
@@ -48,11 +48,12 @@ export function TableView({ view, scope, label, address, order }: TableProps) {
   const matching = useMemo(() => filteredRows(rows, view.filters, filters), [rows, filters.toString()])
   const sorted = useMemo(() => sortedRows(matching, sort, order), [matching, sort])
 
-  if (source.error.value !== null && rows.length === 0)
-    return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
-  if (source.loading.value) return <Loading lines={6} />
-  // Without a row there is nothing to filter.
-  const hasBar = view.filters !== undefined && (rows.length > 0 || isFiltered(view.filters, filters))
+  const keepsBar = isAsked(view.filters)
+  const hasFailed = source.error.value !== null && rows.length === 0
+  if (hasFailed && !keepsBar) return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
+  if (source.loading.value && !keepsBar) return <Loading lines={6} />
+  // Without a row there is nothing to filter, but something to ask for.
+  const hasBar = view.filters !== undefined && (keepsBar || rows.length > 0 || isFiltered(view.filters, filters))
   return (
     <div class="fill">
       <div class="row bar-of-view">
@@ -74,7 +75,9 @@ export function TableView({ view, scope, label, address, order }: TableProps) {
         )}
       </div>
       {source.error.value === null ? null : <ErrorNotice error={source.error.value} />}
-      {sorted.length === 0 ? (
+      {source.loading.value ? (
+        <Loading lines={6} />
+      ) : hasFailed ? null : sorted.length === 0 ? (
         isChosen(view.filters, filters) ? (
           <NoMatch />
         ) : (
