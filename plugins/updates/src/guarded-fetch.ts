@@ -1,13 +1,13 @@
 import { isLoopback } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { updateErrors } from './errors.ts'
+import type { Credentials } from './release.ts'
 
 const MAX_REDIRECTS = 5
 
 export interface FetchOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** Headers that only the origin of the first URL receives. */
-  readonly credentials?: Readonly<Record<string, string>>
+  readonly credentials: Credentials | null
   /** Milliseconds to wait for the answer, and for each further piece of it. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -27,14 +27,17 @@ export interface FetchedBody {
  * `UPD_URL_REFUSED` and `UPD_DOWNLOAD_FAILED`; messages contain no query, which may hold a signature.
  */
 export async function guardedFetch(first: string, options: FetchOptions): Promise<FetchedBody> {
-  const { headers = {}, credentials = {}, timeoutMs, signal } = options
-  const { origin } = checkedUrl(first)
+  const { headers = {}, credentials, timeoutMs, signal } = options
   let url = checkedUrl(first)
   for (let hop = 0; ; hop++) {
     const watchdog = new Watchdog(timeoutMs, signal)
     try {
       const response = await fetch(url.href, {
-        headers: { 'user-agent': 'svc', ...headers, ...(url.origin === origin ? credentials : {}) },
+        headers: {
+          'user-agent': 'svc',
+          ...headers,
+          ...(url.origin === credentials?.origin ? credentials.headers : {})
+        },
         redirect: 'manual',
         signal: watchdog.signal
       })

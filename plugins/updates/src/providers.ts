@@ -1,8 +1,8 @@
-import { defined, errorMessage } from '@svc/plugin-sdk'
+import { errorMessage } from '@svc/plugin-sdk'
 import semver from 'semver'
 import { updateErrors } from './errors.ts'
 import { checkedUrl, failed, fetchText } from './guarded-fetch.ts'
-import type { Asset, Release, ReleaseSource } from './release.ts'
+import type { Asset, Credentials, Release, ReleaseSource } from './release.ts'
 import type { Settings } from './settings.ts'
 
 const MAX_LIST_BYTES = 16_777_216
@@ -35,7 +35,7 @@ export function releaseSource(settings: SourceSettings): ReleaseSource {
 
 function github({ repo, github_api_url, github_token, timeout_ms }: SourceSettings): ReleaseSource {
   const root = base(github_api_url)
-  const credentials = defined({ authorization: github_token === undefined ? undefined : `token ${github_token}` })
+  const credentials = credentialsFor(root, 'authorization', github_token && `token ${github_token}`)
   const headers = { accept: 'application/vnd.github+json' }
   return {
     description: `github:${repo}`,
@@ -60,7 +60,7 @@ function github({ repo, github_api_url, github_token, timeout_ms }: SourceSettin
 
 function gitlab({ repo, gitlab_host, gitlab_token, timeout_ms }: SourceSettings): ReleaseSource {
   const root = `${base(gitlab_host)}/api/v4/projects/${encodeURIComponent(repo)}`
-  const credentials = defined({ 'private-token': gitlab_token })
+  const credentials = credentialsFor(root, 'private-token', gitlab_token)
   return {
     description: `gitlab:${repo}`,
     credentials,
@@ -88,12 +88,16 @@ function plainHttp({ base_url, version }: SourceSettings): ReleaseSource {
   const root = base(base_url)
   return {
     description: root,
-    credentials: {},
+    credentials: null,
     async list(tag = version) {
       return release(tag, false, null, () => ({}))
     },
     asset: ({ tag }, name) => ({ name, url: `${root}/download/${encodeURIComponent(tag)}/${encodeURIComponent(name)}` })
   }
+}
+
+function credentialsFor(root: string, header: string, value: string | undefined): Credentials | null {
+  return value === undefined ? null : { origin: new URL(root).origin, headers: { [header]: value } }
 }
 
 function base(url: string): string {

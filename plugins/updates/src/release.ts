@@ -16,11 +16,17 @@ export interface Asset {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Headers that only the server of one origin receives: files of a release may be on any server. */
+export interface Credentials {
+  readonly origin: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 export interface ReleaseSource {
   /** Shown in reports, such as `github:owner/name`. */
   readonly description: string
-  /** Headers with the token, for the origin of the provider. */
-  readonly credentials: Readonly<Record<string, string>>
+  /** Token for the server of the provider; null for none. */
+  readonly credentials: Credentials | null
   /** Returns the releases, newest first, or only the one with the tag. */
   list(tag: string | undefined, signal: AbortSignal): Promise<readonly Release[]>
   /** Returns a file of a release; null if it is not in the list. */

@@ -60,6 +60,18 @@ t.test('releases are found on GitLab and on a plain HTTP server', async t => {
   )
 })
 
+t.test('a file of a release on another server is loaded without the token', async t => {
+  const server = await openReleases(t, [releaseOf('0.2.0')])
+  const other = await openReleases(t, server.releases)
+  server.fileRoot = other.url
+  const folder = home(t)
+  await upgrade(folder, { gitlab_host: server.url, gitlab_token: 'gl-secret' }, { apply: true, provider: 'gitlab' })
+  t.equal(versionIn(folder), '0.2.0')
+  t.ok(server.requests.every(({ headers }) => headers['private-token'] === 'gl-secret'))
+  t.ok(other.requests.length >= 2)
+  t.notMatch(JSON.stringify(other.requests), 'gl-secret')
+})
+
 t.test('the provider http needs a URL and a version, and an unknown release is an error', async t => {
   const server = await openReleases(t, [])
   const folder = home(t)

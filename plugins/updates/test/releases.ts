@@ -72,6 +72,8 @@ export function signed(release: Release, privateKey: KeyObject): Release {
 
 export interface ReleaseServer {
   readonly url: string
+  /** Server in the addresses of files: this one or another. */
+  fileRoot: string
   readonly releases: Release[]
   /** Requests, as path and headers. */
   readonly requests: { readonly path: string; readonly headers: IncomingMessage['headers'] }[]
@@ -97,8 +99,10 @@ export async function openReleases(t: Test, releases: readonly Release[]): Promi
     server.closeAllConnections()
     server.close()
   })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const world: ReleaseServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
+    fileRoot: url,
     releases: [...releases],
     requests: [],
     intercept: () => false
@@ -106,16 +110,16 @@ export async function openReleases(t: Test, releases: readonly Release[]): Promi
   return world
 }
 
-function apiAnswer(path: string, { url, releases }: ReleaseServer): unknown {
+function apiAnswer(path: string, { fileRoot, releases }: ReleaseServer): unknown {
   const github = ({ tag, prerelease = false, files }: Release) => ({
     tag_name: tag,
     draft: false,
     prerelease,
-    assets: Object.keys(files).map(name => ({ name, url: `${url}/files/${tag}/${name}` }))
+    assets: Object.keys(files).map(name => ({ name, url: `${fileRoot}/files/${tag}/${name}` }))
   })
   const gitlab = ({ tag, files }: Release) => ({
     tag_name: tag,
-    assets: { links: Object.keys(files).map(name => ({ name, direct_asset_url: `${url}/files/${tag}/${name}` })) }
+    assets: { links: Object.keys(files).map(name => ({ name, direct_asset_url: `${fileRoot}/files/${tag}/${name}` })) }
   })
   if (path.startsWith('/repos/acme/svc/releases?')) return releases.map(github)
   if (path.startsWith('/api/v4/projects/acme%2Fsvc/releases?')) return releases.map(gitlab)
