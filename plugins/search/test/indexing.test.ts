@@ -89,6 +89,18 @@ t.test('only changed files are read again, and gone ones are removed', async t =
   t.match(await run(true), { indexed: 2, unchanged: 0 }, 'a full run reads all files')
 })
 
+t.test('the index keeps its files while the folder of the project cannot be read', async t => {
+  const { root, write, run, find, store } = await indexProject(t)
+  write({ 'a.md': 'alpha' })
+  await run()
+  renameSync(root, `${root}-away`)
+  await t.rejects(run(), { code: 'SRH_FILE_UNREADABLE', message: /the project cannot be read/ })
+  t.match(await store.lastJob(), { status: 'failed' })
+  renameSync(`${root}-away`, root)
+  t.same(await find('alpha'), ['repo:a.md:1'])
+  t.match(await run(), { unchanged: 1, removed: 0 })
+})
+
 t.test('a file that is ignored from now on leaves the index', async t => {
   const { write, run, find } = await indexProject(t)
   write({ 'a.md': 'alpha', 'notes/b.md': 'beta' })
@@ -139,9 +151,9 @@ t.test('a file that vanishes after it was listed is removed', async t => {
 })
 
 t.test('a page that hangs its parser is left out, and the other files are indexed', async t => {
-  const { write, run, find, store } = await indexProject(t, { index_max_file_bytes: 20_000_000 }, { stepMs: 1_500 })
+  const { write, run, find, store } = await indexProject(t, { index_max_file_bytes: 50_000_000 }, { stepMs: 1_500 })
   // Each closing tag searches all open ones.
-  write({ 'bomb.html': '<div>'.repeat(400_000) + '</i>'.repeat(400_000), 'a.md': 'alpha', 'z.md': 'omega' })
+  write({ 'bomb.html': '<div>'.repeat(512) + '</i>'.repeat(10_000_000), 'a.md': 'alpha', 'z.md': 'omega' })
   t.match(await run(), { indexed: 2, skipped: { timed_out: 1 } })
   t.same((await store.counts()).skipped, { timed_out: 1 })
   t.same(await find('omega'), ['repo:z.md:1'])

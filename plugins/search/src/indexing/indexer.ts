@@ -1,4 +1,5 @@
 import { errorMessage } from '@svc/plugin-sdk'
+import { searchErrors } from '../errors.ts'
 import type { IndexStore, KnownFile } from './index-store.ts'
 import type { IndexThread } from './index-thread.ts'
 import type { FileStat, ReadFile } from './protocol.ts'
@@ -79,8 +80,8 @@ export class Indexer {
 
   /**
    * Reads new and changed files, and removes those that are gone. A run that was ended continues where it was: what is
-   * written stays. Throws the reason of `signal` if it is aborted, `SRH_INDEX_THREAD_ENDED`, `SRH_INDEX_CLOSED`, and the
-   * errors of the database.
+   * written stays. Throws the reason of `signal` if it is aborted, `SRH_INDEX_THREAD_ENDED`, `SRH_INDEX_CLOSED`,
+   * `SRH_FILE_UNREADABLE` if the folder of the project cannot be read, and the errors of the database.
    */
   index(options: IndexOptions): Promise<IndexReport> {
     return this.#inTurn(() => this.#run(options))
@@ -115,6 +116,10 @@ export class Indexer {
     const counts: Counts = { indexed: 0, unchanged: 0, removed: 0, chunks: 0, skipped: {} }
     try {
       const { files, folders, skipped, truncated } = await this.#walk('', signal)
+      if (!folders.includes(''))
+        throw searchErrors.create('SRH_FILE_UNREADABLE', `${this.#parts.projectRoot}: the project cannot be read`, {
+          hint: 'make the folder readable; the index keeps its files until then'
+        })
       this.folders = folders
       const known = await store.known()
       counts.skipped = { ...skipped }

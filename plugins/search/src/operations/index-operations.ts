@@ -3,7 +3,7 @@ import { searchErrors } from '../errors.ts'
 import type { ProjectIndex } from '../indexing/project-index.ts'
 import { SEARCH_TOPIC } from './search-operations.ts'
 
-const { SRH_DATABASE_MISSING, SRH_INDEX_CLOSED, SRH_INDEX_THREAD_ENDED } = searchErrors.specs
+const { SRH_DATABASE_MISSING, SRH_FILE_UNREADABLE, SRH_INDEX_CLOSED, SRH_INDEX_THREAD_ENDED } = searchErrors.specs
 
 const skipped = t.record(t.integer(), { description: 'Files that are not in the index, by reason.' })
 
@@ -30,7 +30,7 @@ export const indexOperation = defineOperation({
     words_ms: t.integer({ description: 'Milliseconds until all words were indexed; symbols and vectors follow.' }),
     duration_ms: t.integer()
   }),
-  errors: { SRH_DATABASE_MISSING, SRH_INDEX_CLOSED, SRH_INDEX_THREAD_ENDED },
+  errors: { SRH_DATABASE_MISSING, SRH_FILE_UNREADABLE, SRH_INDEX_CLOSED, SRH_INDEX_THREAD_ENDED },
   effect: 'write',
   timeoutMs: 3_600_000,
   concurrency: 2,
