@@ -376,6 +376,9 @@ t.test('the token of the environment belongs to Hugging Face itself', async t =>
   t.equal(tokenOf({}), 'env')
   t.equal(tokenOf({ huggingface_url: 'https://mirror.example' }), undefined)
   t.equal(tokenOf({ huggingface_url: 'https://mirror.example', huggingface_token: 'mine' }), 'mine')
+  const plain = { huggingface_token: 'own' as never, huggingface_url: 'http://mirror.example' }
+  t.throws(() => tokenOf(plain), { code: 'MSV_PULL_NAME', message: /https/ }, 'a token is not sent without encryption')
+  t.equal(tokenOf({ ...plain, huggingface_url: 'http://127.0.0.1:8080' }), 'own')
 })
 
 t.test('progress has the rate and the time that is left, at most once a second', async t => {

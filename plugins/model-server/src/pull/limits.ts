@@ -1,3 +1,5 @@
+import { isLoopback } from '@svc/contracts'
+import { errors } from '../errors.ts'
 import type { Settings } from '../settings.ts'
 import type { Hubs } from './plan.ts'
 
@@ -8,7 +10,7 @@ const HUGGING_FACE_HOST = 'huggingface.co'
 
 /**
  * Returns the servers to pull from. The token of the environment belongs to Hugging Face itself, so a mirror does not
- * get it.
+ * get it. Throws `MSV_PULL_NAME` if the token of the settings would be sent without encryption to another machine.
  */
 export function hubsOf(
   settings: Pick<Settings, 'huggingface_url' | 'huggingface_token' | 'ollama_registry_url'>,
@@ -16,10 +18,17 @@ export function hubsOf(
 ): Hubs {
   const huggingFace = new URL(settings.huggingface_url)
   const own = huggingFace.protocol === 'https:' && huggingFace.host === HUGGING_FACE_HOST
+  const { huggingface_token: token } = settings
+  if (token !== undefined && huggingFace.protocol !== 'https:' && !isLoopback(huggingFace.hostname))
+    throw errors.create(
+      'MSV_PULL_NAME',
+      'plugins.model-server.huggingface_url must begin with https://, since a token is sent to it',
+      { hint: 'Change the URL, or remove plugins.model-server.huggingface_token.' }
+    )
   const fromEnvironment = own ? environment.HF_TOKEN || undefined : undefined
   return {
     huggingFace,
-    huggingFaceToken: settings.huggingface_token ?? fromEnvironment,
+    huggingFaceToken: token ?? fromEnvironment,
     ollama: new URL(settings.ollama_registry_url)
   }
 }
