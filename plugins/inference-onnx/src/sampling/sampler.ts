@@ -9,6 +9,8 @@ const DEFAULT_TEMPERATURE = 0.7
 const DEFAULT_REPEAT_LAST_N = 64
 /** Range of weights and of their sum that probabilities in float32 represent precisely. */
 const SMALLEST_TOTAL = 1e-20
+/** Smallest sum that is computed by subtraction: probabilities in float32 and their sum have errors of up to 1e-6. */
+const SMALLEST_REST = 1e-3
 const LARGEST_WEIGHT = 1e6
 
 /** Inputs of a choice in addition to the logits. */
@@ -120,7 +122,7 @@ export class Sampler {
       weights[token] = weight
     }
     if (allowed !== undefined) total = forbidWeights(weights, allowed)
-    if (!(total >= SMALLEST_TOTAL)) return null
+    if (!(total >= (allowed === undefined ? SMALLEST_REST : SMALLEST_TOTAL))) return null
     const ranked = tokens.filter(token => !changed.has(token) && (weights[token] as number) > 0)
     const risen = [...changed].filter(token => (weights[token] as number) > lastWeight)
     const byWeight = (a: number, b: number) => (weights[b] as number) - (weights[a] as number) || a - b

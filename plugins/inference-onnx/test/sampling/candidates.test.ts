@@ -119,6 +119,33 @@ t.test('each option gives the same distribution with candidates as from all logi
   }
 })
 
+t.test('without a token that is nearly certain, the others keep their distribution', async t => {
+  const candidatesOf = await openCandidates(t)
+  for (const certain of [11, 12, 13]) {
+    const logits = logitsOf(1, 4)
+    // The others have about 8192 * exp(0.5) * exp(-13 - certain) of the probability: 7e-8 to 5e-7.
+    logits[6] = 13 + certain
+    const logitBias = new Map([[6, -100]])
+    for (const options of [
+      { temperature: 1, logitBias },
+      { temperature: 1, logitBias, topP: 0.9 }
+    ]) {
+      const [candidates] = await candidatesOf([logits], 1)
+      const rare = [0, 0]
+      const ranked = new Set(candidates!.tokens)
+      for (let draw = 0; draw < DRAWS; draw++) {
+        const sampler = new Sampler(options, () => (draw + 0.5) / DRAWS)
+        const fresh = { ...candidates!, probabilities: candidates!.probabilities.slice() }
+        for (const [side, each] of [fresh, null].entries()) {
+          const token = sampler.sample(logits.slice(), { history: [], candidates: each })
+          if (!ranked.has(token)) rare[side]!++
+        }
+      }
+      t.ok(rare[1]! > DRAWS / 2 && Math.abs(rare[0]! - rare[1]!) <= 1, `${certain}: ${rare} of ${DRAWS} draws`)
+    }
+  }
+})
+
 t.test('a model with a large vocabulary samples the same tokens in one slot, in a batch, and ahead', async t => {
   const runDirectory = await familyDirectory(t, 'qwen3', { vocabulary: 8448 })
   const model = await loadModel(t, { runDirectory, slots: 3, engine: { speculation: 4 } })
