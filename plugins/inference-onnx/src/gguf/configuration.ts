@@ -1,6 +1,6 @@
 import type { TensorEntry } from '../safetensors.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
-import { MetadataFields } from './metadata-fields.ts'
+import { isCount, MetadataFields } from './metadata-fields.ts'
 import type { GgufFile } from './read-gguf.ts'
 import type { HeadShape, TensorLayout } from './tensors.ts'
 
@@ -131,11 +131,13 @@ function shapeOf(fields: MetadataFields): Shape {
 function perLayer(fields: MetadataFields, name: string): number {
   const value = fields.value(name)
   if (!Array.isArray(value)) return fields.requiredCount(name)
-  const [first] = value
-  if (typeof first !== 'number' || !Number.isInteger(first) || first < 1) {
+  const counts = value.filter(isCount)
+  const [first] = counts
+  if (first === undefined || counts.length < value.length) {
     throw fields.refuse(name, 'it is not a list of whole numbers above 0')
   }
-  if (value.some(count => count !== first)) throw fields.unsupported(name, value.slice(0, 8), 'the same for all layers')
+  if (counts.some(count => count !== first))
+    throw fields.unsupported(name, counts.slice(0, 8), 'the same for all layers')
   return first
 }
 

@@ -1,6 +1,11 @@
 import { inferenceErrors } from '../errors.ts'
 import type { Metadata, MetadataValue } from './metadata.ts'
 
+/** True for a whole number from 1 to 2^31 - 1. */
+export function isCount(value: MetadataValue): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value < 2 ** 31
+}
+
 /** Typed access to metadata. Errors name the key. */
 export class MetadataFields {
   readonly file: string
@@ -32,7 +37,7 @@ export class MetadataFields {
   /** Returns a whole number of at least 1; undefined if the key is absent. */
   count(name: string): number | undefined {
     const value = this.number(name)
-    if (value === undefined || (Number.isInteger(value) && value > 0 && value < 2 ** 31)) return value
+    if (value === undefined || isCount(value)) return value
     throw this.refuse(name, `${value} is not a whole number above 0`)
   }
 

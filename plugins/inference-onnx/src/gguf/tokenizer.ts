@@ -20,8 +20,10 @@ const CONTROL = 3
 const USER_DEFINED = 4
 /** The longest tokens of public vocabularies are runs of 128 spaces. Each split of a token is a possible merge. */
 const MAX_PIECE_CHARACTERS = 512
-/** Tokens between two pauses for other work. */
-const TOKENS_PER_STEP = 4096
+/** Three times the merges of the largest public vocabularies, which have 262,144 tokens. */
+const MAX_MERGES = 2 ** 21
+/** Characters that are compared between two pauses for other work: each split of a token is looked up as a whole. */
+const CHARACTERS_PER_STEP = 2 ** 22
 
 interface Vocabulary {
   readonly fields: MetadataFields
@@ -149,8 +151,8 @@ async function mergesOf({ fields, tokens, ids, types }: Vocabulary, scores: read
     const id = ids.get(text)
     return id !== undefined && types[id] === NORMAL ? id : undefined
   }
+  let compared = 0
   for (const [id, token] of tokens.entries()) {
-    if (id % TOKENS_PER_STEP === TOKENS_PER_STEP - 1) await yieldToEvents()
     if (types[id] !== NORMAL) continue
     if (token.length > MAX_PIECE_CHARACTERS) {
       throw fields.refuse('tokens', `token ${id} has ${token.length} characters, more than ${MAX_PIECE_CHARACTERS}`)
@@ -161,6 +163,11 @@ async function mergesOf({ fields, tokens, ids, types }: Vocabulary, scores: read
       const right = left === undefined ? undefined : normalId(token.slice(split))
       if (left !== undefined && right !== undefined) merges.push({ left, right, score: scores[id] as number })
     }
+    if (merges.length > MAX_MERGES) throw fields.refuse('tokens', `they have more than ${MAX_MERGES} merges`)
+    compared += token.length ** 2
+    if (compared < CHARACTERS_PER_STEP) continue
+    compared = 0
+    await yieldToEvents()
   }
   merges.sort((a, b) => b.score - a.score || a.left - b.left || a.right - b.right)
   return merges.map(({ left, right }) => [tokens[left], tokens[right]])

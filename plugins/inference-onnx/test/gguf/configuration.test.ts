@@ -124,6 +124,13 @@ for (const [what, name, change, code, message] of [
     /head_count_kv \[1,2\].*the same for all layers/
   ],
   [
+    'a list of heads that are too large',
+    'qwen2',
+    { 'qwen2.attention.head_count': [2, 2n ** 60n] },
+    'INF_RUN_DIR_MALFORMED',
+    /head_count: it is not a list of whole numbers/
+  ],
+  [
     'a list of heads without numbers',
     'qwen2',
     { 'qwen2.attention.head_count': [] },

@@ -42,6 +42,21 @@ t.test('the begin-of-text token is added as metadata states, else as the kind of
   t.same(await bos('qwen2'), [])
 })
 
+t.test('a vocabulary of runs, whose merges would exhaust the memory, is refused', async t => {
+  const tokens = Array.from({ length: 190 }, (_, a) =>
+    Array.from({ length: 190 - a }, (_, b) => 'a'.repeat(a) + 'b'.repeat(b)).filter(text => text !== '')
+  ).flat()
+  const change = {
+    'ggml.tokens': tokens,
+    'ggml.scores': tokens.map(() => 0),
+    'ggml.token_type': undefined
+  }
+  await t.rejects(open('vocabulary-llama2', change), {
+    code: 'INF_RUN_DIR_MALFORMED',
+    message: /ggml\.tokens: they have more than 2097152 merges/
+  })
+})
+
 t.test('end-of-turn and end-of-message tokens end a text too', async t => {
   const { endTokens } = await open('qwen2', { 'ggml.eot_token_id': 1, 'ggml.eom_token_id': 0 })
   t.same(endTokens, [2, 1, 0])
