@@ -104,9 +104,14 @@ export class CachePool {
       const old = this.#states[index]
       if (old !== undefined && (kind === 'whole' || old.shape[2] === capacity)) continue
       const state = await runtime.state([this.#rows, ...shape(capacity)], this.#precisionOf(kind))
-      for (const [row, end] of lengths.entries()) {
-        if (old === undefined || end === 0) continue
-        await this.#copyPart({ state: old, row, start: 0, end }, { state, row })
+      try {
+        for (const [row, end] of lengths.entries()) {
+          if (old === undefined || end === 0) continue
+          await this.#copyPart({ state: old, row, start: 0, end }, { state, row })
+        }
+      } catch (error) {
+        state.release()
+        throw error
       }
       old?.release()
       this.#states[index] = state

@@ -25,6 +25,7 @@ class State implements Tensor {
 class Memory {
   readonly states: State[] = []
   room = Number.POSITIVE_INFINITY
+  copyError: Error | null = null
 
   get runtime(): Runtime {
     const runtime: Pick<Runtime, 'state' | 'copy' | 'view'> = {
@@ -37,6 +38,7 @@ class Memory {
         return state
       },
       copy: async (from, to) => {
+        if (this.copyError !== null) throw this.copyError
         const [source, target] = [from.state as State, to.state as State]
         const [, heads = 0, capacity = 0] = source.shape
         for (let head = 0; head < heads; head++) {
@@ -122,6 +124,17 @@ t.test('a failed resize changes nothing', async t => {
   t.ok(memory.living.every(({ shape }) => shape[2] === 512))
   memory.room = Number.POSITIVE_INFINITY
   await pool.reserve(600, [4, 0])
+  t.equal(memory.read(0, 3), 7)
+})
+
+t.test('a copy that fails while the cache grows frees the new state', async t => {
+  const { pool, memory } = open(2)
+  await pool.reserve(500, [0, 0])
+  memory.write(0, 3, 7)
+  memory.copyError = new Error('the device is lost')
+  await t.rejects(pool.reserve(600, [4, 0]), { code: 'INF_OUT_OF_MEMORY', cause: memory.copyError })
+  t.equal(memory.living.length, 4)
+  t.equal(pool.capacity, 512)
   t.equal(memory.read(0, 3), 7)
 })
 
