@@ -101,9 +101,8 @@ export class OnnxEmbedder implements LoadedEmbedder {
     const { before, after } = frame
     const room = contextLength - before.length - after.length
     const prompt = prompts[options.role ?? 'none']
-    const encoded = await tokens.encode(prompt + input, room, options.signal)
-    const kept = dropped === null ? encoded : encoded.filter(token => token !== dropped)
-    return single([...before, ...this.#fit(kept, room, index, options.truncate === true), ...after])
+    const encoded = await tokens.encode(prompt + input, room, options.signal, dropped)
+    return single([...before, ...this.#fit(encoded, room, index, options.truncate === true), ...after])
   }
 
   #fit(tokens: readonly number[], room: number, index: number, truncate: boolean): readonly number[] {

@@ -71,15 +71,15 @@ export class EncoderTokens {
   }
 
   /**
-   * Returns the tokens of a text, without those that the model adds. Stops soon after `limit` tokens, so that the
-   * length of a text does not matter. Throws the reason of an aborted signal.
+   * Returns the tokens of a text, without those that the model adds and without the token `dropped`. Stops soon after
+   * `limit` tokens, so that the length of a text does not matter. Throws the reason of an aborted signal.
    */
-  async encode(text: string, limit: number, signal?: AbortSignal): Promise<number[]> {
+  async encode(text: string, limit: number, signal?: AbortSignal, dropped: number | null = null): Promise<number[]> {
     const tokens: number[] = []
     for (const piece of pieces(text)) {
       await this.#pause()
       signal?.throwIfAborted()
-      for (const token of this.#encode(piece)) tokens.push(token)
+      for (const token of this.#encode(piece)) if (token !== dropped) tokens.push(token)
       if (tokens.length > limit) break
     }
     return tokens

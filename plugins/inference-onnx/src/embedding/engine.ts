@@ -24,6 +24,8 @@ import { StaticModel } from './static.ts'
 const MAX_TOKENS = 1_000_000
 /** Limit of an exported model whose configuration states none. */
 const DEFAULT_POSITIONS = 512
+/** Attention heads of an exported model whose configuration states none. */
+const DEFAULT_HEADS = 16
 const NO_FRAME: Frame = { before: [], after: [] }
 
 export interface OnnxEmbeddingsOptions {
@@ -134,6 +136,7 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
     const { signal } = options
     const config = parseEncoderConfig(folder.config)
     const tokens = this.#tokens(folder, config.vocabularySize)
+    const kind = this.#kind(folder, tokens, folder.isReranker)
     const shards = [...new Set([...folder.tensors.values()].map(({ file }) => file))]
     const locations = await locateFiles(shards, shards[0] as string)
     const plan = planEncoder(folder.modelPath, config, folder.tensors, locations, folder.isReranker)
@@ -155,7 +158,7 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
       tokens,
       frame: tokens.frame,
       info: {
-        ...this.#kind(folder, tokens, folder.isReranker),
+        ...kind,
         family: config.family,
         dimensions: size,
         contextLength: contextOf(folder, config.positions - config.firstPosition, config.heads),
@@ -176,7 +179,13 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
     const prepare = { digest: digest.digest, runtime, threads, cacheDirectory, onUncached, signal }
     const decoder = await openDecoderEmbedder(folder, { ...prepare, quantization })
     const { config, parameters } = decoder
-    const tokens = this.#tokens(folder, config.vocabularySize)
+    let tokens: EncoderTokens
+    try {
+      tokens = this.#tokens(folder, config.vocabularySize)
+    } catch (error) {
+      await decoder.session.close()
+      throw error
+    }
     const model = new EncoderModel(runtime, decoder.session, config.hiddenSize, decoder.prepare)
     return {
       model,
@@ -201,6 +210,8 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
     const encoder = await readExportedEncoder(folder.path, file, hiddenSize, modules.pooling)
     const tokens = this.#tokens(folder, config.count('vocab_size'))
     const kind = this.#kind(folder, tokens, encoder.isReranker)
+    const heads = config.count('num_attention_heads', DEFAULT_HEADS)
+    const contextLength = contextOf(folder, exportedPositions(folder), heads)
     const digest = await this.#digest(folder, [...folder.files, ...encoder.files], options.signal)
     const runtime = this.#options.openRuntime()
     const session = await runtime.createSession({
@@ -217,7 +228,7 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
         ...kind,
         family: typeof config.values.model_type === 'string' ? config.values.model_type : 'onnx',
         dimensions: encoder.size,
-        contextLength: contextOf(folder, exportedPositions(folder), Number(config.values.num_attention_heads ?? 16)),
+        contextLength,
         parameters: encoder.parameters
       },
       normalise: modules.normalise,
@@ -259,6 +270,8 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
 function exportedPositions({ config }: EmbedderFolder): number {
   const positions = config.count('max_position_embeddings', DEFAULT_POSITIONS)
   const { model_type: family, pad_token_id: pad } = config.values
-  const counted = ['roberta', 'xlm-roberta', 'camembert', 'mpnet'].includes(String(family)) ? Number(pad ?? 1) + 1 : 0
-  return Math.max(1, positions - counted)
+  if (!['roberta', 'xlm-roberta', 'camembert', 'mpnet'].includes(String(family))) return positions
+  const counted = Number(pad ?? 1) + 1
+  if (Number.isSafeInteger(counted) && counted >= 0 && counted < positions) return positions - counted
+  throw config.refuse('pad_token_id', `${JSON.stringify(pad)} leaves none of ${positions} positions`)
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { closedError } from '../adapters/hot-adapters.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { TensorEntry } from '../safetensors.ts'
@@ -9,6 +10,9 @@ import { readCounts, readNumbers } from './static-tables.ts'
 /** Names of the table of vectors: in model2vec, and in the module StaticEmbedding of sentence-transformers. */
 export const STATIC_NAMES = ['embeddings', 'embedding.weight'] as const
 
+/** Products between two pauses for other work; about 5 ms. */
+const PRODUCTS_PER_TURN = 2 ** 22
+
 /** A vector for each token; a text's vector is their mean, weighted by token if there are weights. */
 export class StaticModel implements TextModel {
   readonly dimensions: number
@@ -18,6 +22,8 @@ export class StaticModel implements TextModel {
   #rows: Float32Array
   readonly #mapping: Int32Array | null
   readonly #weights: Float64Array | null
+  /** Products of all callers since the latest pause. */
+  #products = 0
 
   private constructor(
     dimensions: number,
@@ -62,18 +68,26 @@ export class StaticModel implements TextModel {
   async compute(texts: readonly EncodedText[], signal?: AbortSignal): Promise<readonly Float32Array[]> {
     signal?.throwIfAborted()
     if (this.#rows.length === 0) throw closedError()
-    return texts.map(({ tokens }) => this.#mean(tokens))
+    const rows = this.#rows
+    const means: Float32Array[] = []
+    for (const { tokens } of texts) means.push(await this.#mean(rows, tokens, signal))
+    return means
   }
 
   async close(): Promise<void> {
     this.#rows = new Float32Array()
   }
 
-  #mean(tokens: readonly number[]): Float32Array {
+  async #mean(rows: Float32Array, tokens: readonly number[], signal?: AbortSignal): Promise<Float32Array> {
     const { dimensions } = this
-    const rows = this.#rows
     const sum = new Float64Array(dimensions)
     for (const token of tokens) {
+      this.#products += dimensions
+      if (this.#products >= PRODUCTS_PER_TURN) {
+        this.#products = 0
+        await nextTurn()
+        signal?.throwIfAborted()
+      }
       const start = (this.#mapping?.[token] ?? token) * dimensions
       const weight = this.#weights?.[token] ?? 1
       for (let at = 0; at < dimensions; at++) sum[at] = (sum[at] as number) + weight * (rows[start + at] as number)

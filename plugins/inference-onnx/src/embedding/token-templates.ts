@@ -85,15 +85,19 @@ export function readTemplates(file: string, processor: unknown, idOf: (name: str
       const special = (fields.special_tokens ?? {}) as Readonly<Record<string, Fields>>
       const parts = (list: unknown, path: string): Part[] =>
         (Array.isArray(list) ? (list as Fields[]) : []).flatMap((item): Part[] => {
-          const { Sequence: sequence, SpecialToken: token } = item as Readonly<Record<string, Fields | undefined>>
-          if (sequence !== undefined) {
-            return [{ text: sequence.id === 'B' ? (1 as const) : (0 as const), type: Number(sequence.type_id ?? 0) }]
+          const { Sequence: sequence, SpecialToken: token } = (item ?? {}) as Readonly<Record<string, Fields | null>>
+          const type = sequence?.type_id ?? token?.type_id ?? 0
+          if (typeof type !== 'number' || !Number.isSafeInteger(type) || type < 0) {
+            throw refuse(path, `type_id ${JSON.stringify(type)} is not a whole number of at least 0`)
+          }
+          if (sequence !== undefined && sequence !== null) {
+            return [{ text: sequence.id === 'B' ? (1 as const) : (0 as const), type }]
           }
           const ids = special[String(token?.id)]?.ids
           if (!Array.isArray(ids) || !ids.every(id => Number.isSafeInteger(id) && id >= 0)) {
             throw refuse(path, `the token ${JSON.stringify(token?.id ?? null)} has no ids in special_tokens`)
           }
-          return ids.map((id: number) => ({ token: id, type: Number(token?.type_id ?? 0) }))
+          return ids.map((id: number) => ({ token: id, type }))
         })
       const single = parts(fields.single, 'post_processor.single')
       const text = single.findIndex(part => 'text' in part)

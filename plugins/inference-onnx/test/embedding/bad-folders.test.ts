@@ -1,6 +1,8 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { OnnxEmbeddings } from '#embedding'
+import { openEngine, temporaryFolder } from '../support/models.ts'
 import { fixtures, openEmbeddings } from './support.ts'
 
 const embeddings = await openEmbeddings(t)
@@ -23,6 +25,12 @@ const edit = (file: string, change: (value: any) => unknown) => async (folder: s
 }
 const remove = (file: string) => (folder: string) => rm(join(folder, file), { recursive: true })
 const put = (file: string, text: string) => (folder: string) => writeFile(join(folder, file), text)
+
+/** Returns a property of an object; functions are bound to it. */
+function member(target: object, key: string | symbol): unknown {
+  const value = Reflect.get(target, key, target)
+  return typeof value === 'function' ? value.bind(target) : value
+}
 
 /** Overwrites a number of a tensor in a safetensors file. */
 const poison = (tensor: string, value: number) => async (folder: string) => {
@@ -156,6 +164,20 @@ for (const [claim, fixture, change, code, message] of [
     'INF_TOKENIZER_UNSUPPORTED',
     /template of a pair/
   ],
+  [
+    'an exported graph with heads that are no number',
+    'exported',
+    edit('config.json', each => ({ ...each, num_attention_heads: 'x' })),
+    'INF_RUN_DIR_MALFORMED',
+    /num_attention_heads/
+  ],
+  [
+    'an exported graph without a position after the padding token',
+    'exported',
+    edit('config.json', each => ({ ...each, model_type: 'mpnet', pad_token_id: 1e6 })),
+    'INF_RUN_DIR_MALFORMED',
+    /pad_token_id: 1000000 leaves none/
+  ],
   ['a graph that is no ONNX', 'exported', put('model.onnx', 'not a graph'), 'INF_RUN_DIR_MALFORMED', /model\.onnx/]
 ] as const) {
   t.test(`refuses a folder with ${claim}`, async t => {
@@ -244,6 +266,74 @@ t.test('calls in progress are rejected when the model is closed or the caller le
   setImmediate(() => controller.abort(reason))
   await t.rejects(running, reason)
   t.equal((await model.embed(['a'])).count, 1, 'later calls are computed')
+})
+
+t.test('the limit of a static model counts the tokens that it keeps', async t => {
+  const model = await load(t, 'static', async () => undefined)
+  const [short, long] = await Promise.all([
+    model.embed(['a quick fox']),
+    model.embed([`${'ъ '.repeat(1_000)}a quick fox`])
+  ])
+  t.same(long.values, short.values)
+  t.equal(long.tokens, short.tokens)
+  await t.rejects(model.embed(['a quick fox '.repeat(300)]), { code: 'INF_CONTEXT_EXCEEDED' })
+})
+
+t.test('other work runs while a static model computes a long text', async t => {
+  const unlimited = edit('config.json', each => void delete each.max_length)
+  const model = await load(t, 'static', unlimited)
+  let turns = 0
+  let isDone = false
+  const count = (): void => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  await model.embed([Array(1_000_000).fill(2)])
+  isDone = true
+  t.ok(turns > 1, `${turns} turns of the event loop`)
+})
+
+t.test('a load that fails leaves no session open', async t => {
+  const engine = await openEngine(t)
+  const runtime = engine.openRuntime()
+  let open = 0
+  let created = 0
+  const counting = {
+    createSession: async (...options: Parameters<typeof runtime.createSession>) => {
+      const session = await runtime.createSession(...options)
+      const close = session.close.bind(session)
+      open++
+      created++
+      session.close = async () => {
+        open--
+        await close()
+      }
+      return session
+    }
+  }
+  const loader = new OnnxEmbeddings({
+    cacheDirectory: join(await temporaryFolder(t), 'cache'),
+    quantization: 'none',
+    onUncached: reason => t.fail(reason.message),
+    openRuntime: () => new Proxy(runtime, { get: (target, key) => member(counting, key) ?? member(target, key) }),
+    threads: async () => 1
+  })
+  t.teardown(() => loader.close())
+  for (const [name, change] of [
+    ['qwen3', (each: any) => void (each.post_processor = { type: 'TemplateProcessing', single: [], pair: [] })],
+    ['bert-reranker', (each: any) => void (each.post_processor.pair = [])]
+  ] as const) {
+    const folder = t.testdir()
+    await cp(join(fixtures, name), folder, { recursive: true })
+    await edit('tokenizer.json', change)(folder)
+    await t.rejects(loader.load({ directory: folder }), { code: 'INF_TOKENIZER_UNSUPPORTED' }, name)
+    t.equal(open, 0, name)
+  }
+  const model = await loader.load({ directory: join(fixtures, 'qwen3') })
+  t.ok(created > 0, 'sessions are counted')
+  await model.close()
+  t.equal(open, 0)
 })
 
 t.test('models of the other kind refuse the call', async t => {

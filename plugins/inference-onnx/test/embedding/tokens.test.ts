@@ -92,6 +92,19 @@ t.test('broken tokenizers are refused with the field', async t => {
     code: 'INF_TOKENIZER_UNSUPPORTED',
     message: /does not contain the text/
   })
+  for (const single of [[null], [{ Sequence: null }]]) {
+    await refused('bert', each => Object.assign(each.post_processor, { single }), {
+      code: 'INF_TOKENIZER_UNSUPPORTED',
+      message: /post_processor\.single: the token null/
+    })
+  }
+  for (const type_id of ['1', 0.5, -1]) {
+    const pair = [{ Sequence: { id: 'A', type_id: 0 } }, { Sequence: { id: 'B', type_id } }]
+    await refused('bert', each => Object.assign(each.post_processor, { pair }), {
+      code: 'INF_TOKENIZER_UNSUPPORTED',
+      message: /post_processor\.pair: type_id ("1"|0\.5|-1) is not a whole number/
+    })
+  }
   await refused('roberta', each => Object.assign(each.post_processor, { cls: ['<none>', 0] }), {
     code: 'INF_TOKENIZER_UNSUPPORTED',
     message: /"<none>" is not in the vocabulary/
