@@ -67,6 +67,8 @@ t.test('declarations without the permission are refused, and known secrets stay 
     { ...WEATHER, id: 'weather.registry', env: 'WEATHER_KEY_2', aliases: [], registry: 'github' },
     { ...WEATHER, id: 'weather.backend', env: 'WEATHER_KEY_3', aliases: [], backendKey: 'OPENAI_API_KEY' },
     { ...WEATHER, id: 'weather.form', env: 'WEATHER_KEY_4', aliases: [], description: 7 },
+    { ...WEATHER, id: 'weather.terminal', env: 'WEATHER_KEY_6', aliases: [], remediation: 'buy \u001b[2J a key' },
+    { ...WEATHER, id: 'weather.line', env: 'WEATHER_KEY_7', aliases: [], description: 'Forecasts\nAll is well' },
     {
       ...WEATHER,
       id: 'weather.good',
@@ -76,7 +78,7 @@ t.test('declarations without the permission are refused, and known secrets stay 
       backendKey: 'weather/key'
     }
   ]
-  const names = [1, 2, 3, 4, 5].map(number => (number === 1 ? 'WEATHER_KEY' : `WEATHER_KEY_${number}`))
+  const names = [1, 2, 3, 4, 5, 6, 7].map(number => (number === 1 ? 'WEATHER_KEY' : `WEATHER_KEY_${number}`))
   const permissions = { secrets: [...names, 'FORECAST_KEY'] }
   const found = await listed(t, { declarations: declarations, permissions, policy: isolated })
   t.same(

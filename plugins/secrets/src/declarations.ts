@@ -5,7 +5,8 @@ import { variablesOf } from './catalog.ts'
 
 const variable = t.string({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', maxLength: 128 })
 const variables = t.optional(t.array(variable, { maxItems: 32 }))
-const text = t.string({ minLength: 1, maxLength: 1_000 })
+/** Without control characters: `svc secrets doctor` prints texts to a terminal, one a line. */
+const text = t.string({ minLength: 1, maxLength: 1_000, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$' })
 const flag = t.optional(t.boolean())
 
 /** Form of a declaration of an isolated plugin, which can send any data. */
