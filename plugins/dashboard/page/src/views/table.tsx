@@ -49,8 +49,8 @@ export function TableView({ view, scope, label, address, order }: TableProps) {
   const sorted = useMemo(() => sortedRows(matching, sort, order), [matching, sort])
 
   const keepsBar = isAsked(view.filters)
-  const hasFailed = source.error.value !== null && rows.length === 0
-  if (hasFailed && !keepsBar) return <ErrorNotice error={source.error.value} retry={() => source.refresh()} />
+  const failure = rows.length === 0 ? source.error.value : null
+  if (failure !== null && !keepsBar) return <ErrorNotice error={failure} retry={() => source.refresh()} />
   if (source.loading.value && !keepsBar) return <Loading lines={6} />
   // Without a row there is nothing to filter, but something to ask for.
   const hasBar = view.filters !== undefined && (keepsBar || rows.length > 0 || isFiltered(view.filters, filters))
@@ -77,7 +77,7 @@ export function TableView({ view, scope, label, address, order }: TableProps) {
       {source.error.value === null ? null : <ErrorNotice error={source.error.value} />}
       {source.loading.value ? (
         <Loading lines={6} />
-      ) : hasFailed ? null : sorted.length === 0 ? (
+      ) : failure !== null ? null : sorted.length === 0 ? (
         isChosen(view.filters, filters) ? (
           <NoMatch />
         ) : (
