@@ -82,7 +82,8 @@ export class Steps {
       session.run({ row: row.index, spans, wanted: job.wanted, weights: job.weights, signal: job.signal })
     )
     row.length = end
-    if (running.saveAt.includes(end)) await snapshots?.take(row)
+    // Saved states only help later prompts, so this one goes on without memory for them.
+    if (running.saveAt.includes(end)) await snapshots?.take(row).catch(() => undefined)
     this.counts.promptTokens += end - start
     running.reading = end < job.tokens.length
     if (running.reading && job.wanted !== 'all') return
