@@ -19,11 +19,15 @@ export class SecretServer {
     this.#product = product
   }
 
-  /** Returns the base URL of an address. Throws if it is no URL, or if requests would send the token unencrypted. */
+  /** Returns the base URL of an address. Throws for another form, and if requests would send the token unencrypted. */
   baseUrl(address: string): string {
     const url = URL.canParse(address) ? new URL(address) : null
-    if (url === null || url.username !== '' || url.password !== '')
-      throw this.unavailable('the address is not a URL without user name', 'write it as https://HOST:PORT')
+    // A path is added at the end.
+    if (url === null || url.username !== '' || url.password !== '' || /[?#]/.test(url.href))
+      throw this.unavailable(
+        'the address is not a URL, or has a user name, a query or a fragment',
+        'write it as https://HOST:PORT'
+      )
     if (url.protocol !== 'https:' && !isLoopback(url.hostname))
       throw this.unavailable(`${url.host} would receive the token unencrypted`, 'use https, or a proxy on this machine')
     return url.href.replace(/\/+$/, '')

@@ -93,9 +93,15 @@ t.test('without a setting, the token of the command line program is used', async
 t.test('without a usable address, nothing is sent', async t => {
   const noServer = openBackend({ token: 'root-token' })
   await t.rejects(noServer.resolve('A'), { code: 'SEC_BACKEND_UNAVAILABLE', hint: /VAULT_ADDR/ })
-  for (const address of ['http://vault.example:8200', 'https://user:hush@vault.example', 'http://['])
+  for (const address of [
+    'http://vault.example:8200',
+    'https://user:hush@vault.example',
+    'http://[',
+    'https://vault.example/?a',
+    'https://vault.example/#a'
+  ])
     await t.rejects(openBackend({ address, token: 'root-token' }).resolve('A'), {
       code: 'SEC_BACKEND_UNAVAILABLE',
-      message: /^(?!.*hush)/
+      message: /^(?!.*hush).*(?:unencrypted|the address)/
     })
 })
