@@ -34,12 +34,14 @@ t.test('toml and yaml are read and written, with clear errors', async t => {
   t.match(shown('std.yaml.parse("a: [")'), /^Error\(invalid YAML: /)
 })
 
-t.test('YAML that expands to a huge value is rejected', async t => {
+t.test('YAML that expands to a huge value, or is too deep for its parser, is rejected', async t => {
   const rows = ['a: &a [x,x,x,x,x,x,x,x,x,x]']
   for (const [name, before] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf', 'hg'].map(pair => [...pair])) {
     rows.push(`${name}: &${name} [${Array(10).fill(`*${before}`).join(',')}]`)
   }
   t.match(shown(`std.yaml.parse(${JSON.stringify(rows.join('\n'))})`), /^Error\(invalid YAML: /)
+  const deep = JSON.stringify('['.repeat(2_000) + ']'.repeat(2_000))
+  t.match(shown(`std.yaml.parse(${deep})`), /^Error\(invalid YAML: more than 100 levels of collections/)
 })
 
 t.test('ints in JSON keep all digits, and are written in the wire format', async t => {

@@ -1,7 +1,7 @@
 import { parse as parseCsv } from 'csv-parse/sync'
 import { stringify as renderCsv } from 'csv-stringify/sync'
 import { parse as parseToml, stringify as renderToml, TomlDate } from 'smol-toml'
-import { parse as parseYaml, stringify as renderYaml } from 'yaml'
+import { Lexer, Parser, parse as parseYaml, stringify as renderYaml } from 'yaml'
 import { parseJson, printJson } from '../../wire/json-text.ts'
 import { display } from '../display.ts'
 import { isObject } from '../json.ts'
@@ -27,10 +27,26 @@ const TOML: Format = {
   }
 }
 
+/** Collections of YAML inside each other. The library recurses, and ends the process where it runs out of stack. */
+const MAX_YAML_DEPTH = 100
+
+function checkDepth(text: string): void {
+  const parser = new Parser()
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const _ of parser.next(lexeme)) {
+      // Tokens are not needed here.
+    }
+    if (parser.stack.length > MAX_YAML_DEPTH) throw new Error(`more than ${MAX_YAML_DEPTH} levels of collections`)
+  }
+}
+
 const YAML: Format = {
   name: 'YAML',
   // The library rejects more aliases, which could expand a short document to a huge value.
-  parse: text => plain(parseYaml(text, { schema: 'core', maxAliasCount: 100 })),
+  parse(text) {
+    checkDepth(text)
+    return plain(parseYaml(text, { schema: 'core', maxAliasCount: 100 }))
+  },
   render: data => renderYaml(data)
 }
 
