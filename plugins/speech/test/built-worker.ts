@@ -17,7 +17,8 @@ const { outputFiles } = await build({
   conditions: ['svc-source'],
   alias: {
     '@svc/contracts': join(root, '../../contracts/src/index.ts'),
-    '@svc/plugin-sdk': join(root, '../../plugin-sdk/src/index.ts')
+    '@svc/plugin-sdk': join(root, '../../plugin-sdk/src/index.ts'),
+    '@svc/plugin-sdk/folders': join(root, '../../plugin-sdk/src/node/folders.ts')
   }
 })
 const text = outputFiles[0]?.text ?? ''
