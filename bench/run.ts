@@ -38,12 +38,12 @@ interface HttpCase {
 const SECTIONS = {
   kernel: '',
   models: '## Tokens per second\n',
+  sampling: '## Choice of tokens\n',
   programs: '## Programs of the language\n',
   orchestrator: '## Orchestrator\n',
   mesh: '## Several machines\n',
   console: '## Console\n',
   'stub-check': '## Stub check\n',
-  /** Kept as it is: no benchmark measures it. */
   tools: '## Tools for models\n'
 } as const
 
@@ -62,9 +62,7 @@ const { values } = parseArgs({
 })
 const { only, smoke } = values
 const names = Object.keys(SECTIONS) as readonly Section[]
-if (only !== undefined && (only === 'tools' || !names.includes(only as Section)))
-  throw new Error(`--only ${only}: unknown section; use one of ${names.filter(name => name !== 'tools').join(', ')}`)
-const measures: Readonly<Record<Exclude<Section, 'tools'>, () => Promise<string[]>>> = {
+const measures: Readonly<Partial<Record<Section, () => Promise<string[]>>>> = {
   kernel: measureKernel,
   models: measureModels,
   programs: measurePrograms,
@@ -73,14 +71,17 @@ const measures: Readonly<Record<Exclude<Section, 'tools'>, () => Promise<string[
   console: measureConsole,
   'stub-check': measureStubCheck
 }
+if (only !== undefined && !Object.hasOwn(measures, only))
+  throw new Error(`--only ${only}: unknown section; use one of ${Object.keys(measures).join(', ')}`)
 if (smoke) process.exitCode = await runSmoke()
 else {
   const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
   const before = sectionsOf(readFileSync(target, 'utf8'))
   const parts: string[] = []
   for (const name of names) {
-    const isMeasured = name !== 'tools' && (only === undefined || only === name)
-    const body = isMeasured ? `${(await measures[name]()).join('\n')}\n` : before[name]
+    // A section that is not measured here is kept as it is.
+    const measure = only === undefined || only === name ? measures[name] : undefined
+    const body = measure === undefined ? before[name] : `${(await measure()).join('\n')}\n`
     if (body !== '') parts.push(`${SECTIONS[name]}${body.trimEnd()}\n`)
   }
   const text = parts.join('\n')
