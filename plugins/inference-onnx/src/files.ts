@@ -1,4 +1,4 @@
-import { access, readFile } from 'node:fs/promises'
+import { access, readFile, stat } from 'node:fs/promises'
 import { isSvcError } from '@svc/plugin-sdk'
 import { inferenceErrors } from './errors.ts'
 
@@ -19,6 +19,17 @@ export function fileMissing(file: string, hint = 'Add the file, or name another 
     data: { file },
     hint
   })
+}
+
+/** Throws `INF_RUN_DIR_NOT_FOUND` if a path is not a folder. `shown`: the folder at the beginning of the message. */
+export async function requireFolder(path: string, shown: string, hint: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw fileError(error, path)
+  })
+  if (found?.isDirectory()) return
+  const reason = found === null ? 'does not exist' : 'is not a directory'
+  throw inferenceErrors.create('INF_RUN_DIR_NOT_FOUND', `${shown} ${reason}`, { at: { file: path }, hint })
 }
 
 export function exists(path: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { ExternalServingHandoff } from '@svc/contracts'
 import { type Adapter, type AdapterMetadata, findAdapterMetadata, readAdapter } from './adapter.ts'
 import { inferenceErrors } from './errors.ts'
 import { findExported } from './exported/exported-model.ts'
-import { exists, fileError, fileMissing, readJsonObject, readOptionalJsonObject } from './files.ts'
+import { exists, fileError, fileMissing, readJsonObject, readOptionalJsonObject, requireFolder } from './files.ts'
 import { findGguf } from './gguf/files.ts'
 import { readGgufModel } from './gguf/gguf-model.ts'
 import { readHandoff } from './handoff.ts'
@@ -54,7 +54,11 @@ export interface RunDirectory {
 export async function readRunDirectory(path: string, options: { readonly adapter: boolean }): Promise<RunDirectory> {
   const gguf = (await exists(join(path, 'config.json'))) ? null : await findGguf(path)
   if (gguf !== null) return readGgufDirectory(path, gguf, options)
-  await requireDirectory(path)
+  await requireFolder(
+    path,
+    `The run directory ${path}`,
+    'Name the folder that contains config.json, tokenizer.json and the weights, or a GGUF file.'
+  )
   const files = new Set<string>()
   const required = async (name: string) => {
     const value = await readJsonObject(join(path, name))
@@ -175,19 +179,6 @@ function notMergeable(graph: string, metadata: string) {
       hint: 'Merge the adapter before the export, load the model without the adapter, or serve the weights.'
     }
   )
-}
-
-async function requireDirectory(path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-    throw fileError(error, path)
-  })
-  if (found?.isDirectory()) return
-  const reason = found === null ? 'does not exist' : 'is not a directory'
-  throw inferenceErrors.create('INF_RUN_DIR_NOT_FOUND', `The run directory ${path} ${reason}`, {
-    at: { file: path },
-    hint: 'Name the folder that contains config.json, tokenizer.json and the weights, or a GGUF file.'
-  })
 }
 
 async function readBase(path: string, baseModel: string | null): Promise<Shards | null> {

@@ -1,8 +1,6 @@
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigFields } from '../config-fields.ts'
-import { inferenceErrors } from '../errors.ts'
-import { exists, fileError, readJsonObject, readOptionalJsonObject } from '../files.ts'
+import { exists, readJsonObject, readOptionalJsonObject, requireFolder } from '../files.ts'
 import type { TensorEntry } from '../safetensors.ts'
 import { readShards } from '../shards.ts'
 import { NO_PROMPTS, type RolePrompts } from './embedder.ts'
@@ -38,7 +36,11 @@ export interface EmbedderFolder {
 
 /** Reads a folder. Throws `INF_RUN_DIR_*`, naming the file, and `INF_ARCHITECTURE_UNSUPPORTED`. */
 export async function readEmbedderFolder(path: string): Promise<EmbedderFolder> {
-  await requireFolder(path)
+  await requireFolder(
+    path,
+    `The model folder ${path}`,
+    'Name the folder that contains config.json, tokenizer.json and the weights of the embedding model.'
+  )
   const modules = await readModules(path)
   const modelPath = join(path, modules.modelFolder)
   const files: string[] = [...modules.files]
@@ -85,19 +87,6 @@ export async function readEmbedderFolder(path: string): Promise<EmbedderFolder> 
     isReranker: readKind(config),
     files: [...files, ...weightFiles]
   }
-}
-
-async function requireFolder(path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-    throw fileError(error, path)
-  })
-  if (found?.isDirectory()) return
-  const reason = found === null ? 'does not exist' : 'is not a directory'
-  throw inferenceErrors.create('INF_RUN_DIR_NOT_FOUND', `The model folder ${path} ${reason}`, {
-    at: { file: path },
-    hint: 'Name the folder that contains config.json, tokenizer.json and the weights of the embedding model.'
-  })
 }
 
 async function findGraph(folder: string): Promise<string | null> {

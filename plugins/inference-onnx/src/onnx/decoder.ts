@@ -1,6 +1,7 @@
 import type { Activation, DecoderConfig } from '../model-config.ts'
 import { addArgmax } from './argmax.ts'
 import { Attention } from './attention.ts'
+import { stateName } from './cache-layout.ts'
 import { type Dimension, type ExternalTensor, OnnxGraph, type Precision, storedType } from './graph.ts'
 import { embed, type Linear, linear } from './linear.ts'
 import { LinearAttention, type LinearAttentionWeights } from './linear-attention.ts'
@@ -70,8 +71,8 @@ export interface DecoderSurface {
  * same memory as the past ones.
  */
 export const engineSurface: DecoderSurface = {
-  pastName: (layer, half) => `past.${layer}.${half}`,
-  presentName: (layer, half) => `present.${layer}.${half}`,
+  pastName: (layer, half) => stateName('past', layer, half),
+  presentName: (layer, half) => stateName('present', layer, half),
   pastDimensions: { batch: 'batch', length: 'capacity' },
   lengths(graph) {
     return {
