@@ -1,8 +1,11 @@
 // Runs the tests: each file given as an argument in its own process, or all files, in groups of a few files per
 // process. A test process needs about a second before its first test, and there are about 500 files. A file that
 // asserts which modules its process has loaded is named `*.alone.test.ts` and runs in a process by itself.
+//
+// A group that fails in a run of all files is run once more by itself. If it passes then, the run passes and names the
+// group as unstable, which is a defect of its tests. If more groups fail, none is run again.
 import { spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -11,8 +14,11 @@ import { fileURLToPath } from 'node:url'
 const MAX_SYSTEM_FILES_PER_PROCESS = 2
 const MAX_BROWSER_FILES_PER_PROCESS = 1
 const MAX_FILES_PER_PROCESS = 10
+/** Maximum failed groups that are run again. */
+const MAX_UNSTABLE = 3
 const root = fileURLToPath(new URL('..', import.meta.url))
 const groups = join(root, '.tap/groups')
+const failed = join(root, '.tap/failed')
 
 /** Yields the folders below `folder` that contain test files, with the sorted names of the files. */
 function* testFolders(folder) {
@@ -64,11 +70,27 @@ function writeGroup(name, number, paths) {
   return path
 }
 
+/** Runs tap. Returns its exit code. */
+function run(...args) {
+  const runner = spawn('tap', args, { cwd: root, stdio: 'inherit', shell: true })
+  return new Promise(resolve => runner.on('close', code => resolve(code ?? 1)))
+}
+
+/** Runs all groups, and those that failed once more, with these options of tap. Returns the exit code. */
+async function runAll(options) {
+  rmSync(failed, { force: true })
+  rmSync(join(root, '.tap/fixtures'), { recursive: true, force: true })
+  const files = writeGroups().map(file => relative(root, file))
+  const code = await run(...options, `--save=${relative(root, failed)}`, ...files)
+  if (code === 0) return 0
+  const again = readFileSync(failed, 'utf8').split('\n').filter(Boolean)
+  rmSync(failed, { force: true })
+  if (again.length === 0 || again.length > MAX_UNSTABLE) return code
+  process.stdout.write(`\nrun again, one at a time: ${again.join(', ')}\n\n`)
+  if ((await run(...options, '--jobs=1', ...again)) !== 0) return code
+  process.stdout.write(`\nunstable, failed at first and passed alone: ${again.join(', ')}\n`)
+  return 0
+}
+
 const named = process.argv.slice(2)
-const files = named.some(argument => !argument.startsWith('-')) ? [] : writeGroups()
-const runner = spawn('tap', [...named, ...files.map(file => relative(root, file))], {
-  cwd: root,
-  stdio: 'inherit',
-  shell: true
-})
-runner.on('close', code => (process.exitCode = code ?? 1))
+process.exitCode = named.some(argument => !argument.startsWith('-')) ? await run(...named) : await runAll(named)

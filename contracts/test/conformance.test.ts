@@ -86,10 +86,10 @@ const faults: [fault: string, change: (model: LoadedModel) => Partial<LoadedMode
   ],
   [
     'ignores the seed',
-    model => ({
-      generate: request =>
-        model.generate({ ...request, sampling: { temperature: 1.5, seed: Math.floor(Math.random() * 2 ** 31) } })
-    }),
+    model => {
+      let seed = 0
+      return { generate: request => model.generate({ ...request, sampling: { temperature: 1.5, seed: ++seed } }) }
+    },
     /same text for the same seed/
   ],
   ['does not free its slots', model => ({ capacity: () => ({ ...model.capacity(), active: 1 }) }), /frees its slot/],
