@@ -46,6 +46,11 @@ export interface HttpListener {
    */
   readonly guard?: 'shared' | 'own'
   /**
+   * Origins whose pages may call the listener: they get CORS headers, and their preflights are answered. Pages of other
+   * origins get status 403. Default: `cors_origins` of the http plugin; for the guard `own`, the routes check origins.
+   */
+  readonly origins?: HttpOrigins
+  /**
    * Format of errors that the http plugin sends, and of those passed to `fail`. An object has a format for each beginning
    * of a path; the longest that matches is used. Default `envelope`.
    */
@@ -60,6 +65,16 @@ export interface HttpListener {
    * plugin can answer 503 on `/ready`, so that a load balancer sends no more requests. Default 0.
    */
   readonly closeDelayMs?: number
+}
+
+export interface HttpOrigins {
+  /**
+   * Origins such as `https://example.org`; `*` for all. In a longer entry, `*` at the end of a port is any port, as in
+   * `http://localhost:*`, and elsewhere any text without a slash, as in `app://*`.
+   */
+  readonly allowed: readonly string[]
+  /** The setting that chooses them; the error for another origin names it. */
+  readonly setting: string
 }
 
 /**

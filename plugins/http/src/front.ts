@@ -101,7 +101,8 @@ export class Front {
     try {
       checkTarget(request)
       const path = (request.url ?? '').split('?', 1)[0] as string
-      if (!this.#ownGuard) this.#guard.admit(request, null)
+      if (this.#ownGuard) this.#guard.admitOrigin(request, null)
+      else this.#guard.admit(request, null)
       const upgrade = this.#upgrades.get(path)
       this.#identify(request, caller, upgrade?.item.auth === 'own')
       if (upgrade === undefined) throw httpErrors.create('HTTP_NOT_FOUND', `no plugin accepts websockets at ${path}`)
@@ -117,7 +118,8 @@ export class Front {
     checkTarget(request)
     const method = request.method as string
     const url = request.url as string
-    if (!this.#ownGuard) this.#guard.admit(request, response)
+    if (this.#ownGuard) this.#guard.admitOrigin(request, response)
+    else this.#guard.admit(request, response)
     if (url.length > MAX_URL_LENGTH) {
       throw httpErrors.create(
         'HTTP_PATH_TOO_LONG',

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { AccessTokens, hostName, isLoopback, type TokenBuckets } from '@svc/contracts'
+import { AccessTokens, type HttpOrigins, hostName, isLoopback, type TokenBuckets } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import { httpErrors } from './errors.ts'
+import { OriginCheck } from './origin-check.ts'
 
 export interface GuardSettings {
   /** Bind address of the listener. */
@@ -10,7 +11,8 @@ export interface GuardSettings {
   /** `token`: a caller without a token is refused, even on this machine. */
   readonly local_access: 'open' | 'token'
   readonly allowed_hosts: readonly string[]
-  readonly cors_origins: readonly string[]
+  /** Null: pages of every origin may call, without CORS headers. */
+  readonly origins: HttpOrigins | null
 }
 
 /** Principal of a caller on this machine if no token is set. */
@@ -31,7 +33,7 @@ const NO_TOKEN: RejectedToken = { waitMs: 0 }
 export class Guard {
   readonly #loopback: boolean
   readonly #hosts: ReadonlySet<string>
-  readonly #origins: ReadonlySet<string>
+  readonly #origins: OriginCheck | null
   readonly #tokens: AccessTokens | null
   readonly #requiresToken: boolean
   /** Last accepted Host header, and whether its name is known. Cached: nearly every request repeats it. */
@@ -39,10 +41,10 @@ export class Guard {
   #lastKnown = false
 
   /** `wrongTokens` outlives the guard, since each generation has a new guard. */
-  constructor({ host, token, local_access, allowed_hosts, cors_origins }: GuardSettings, wrongTokens: TokenBuckets) {
+  constructor({ host, token, local_access, allowed_hosts, origins }: GuardSettings, wrongTokens: TokenBuckets) {
     this.#loopback = isLoopback(host)
     this.#hosts = new Set([host, ...allowed_hosts].map(each => each.toLowerCase()))
-    this.#origins = new Set(cors_origins)
+    this.#origins = origins === null ? null : new OriginCheck(origins)
     this.#tokens = token === undefined ? null : new AccessTokens([token], wrongTokens)
     this.#requiresToken = local_access === 'token'
   }
@@ -52,10 +54,13 @@ export class Guard {
    * Throws `HTTP_MALFORMED`, `HTTP_HOST_FORBIDDEN` or `HTTP_ORIGIN_FORBIDDEN`.
    */
   admit(request: IncomingMessage, response: ServerResponse | null): void {
-    const { host, origin } = request.headers
     this.admitHost(request)
-    if (this.#origins.size > 0) response?.setHeader('vary', 'Origin')
-    if (origin !== undefined) this.#checkOrigin(origin, host as string, response)
+    this.admitOrigin(request, response)
+  }
+
+  /** Checks only the Origin header, and sets CORS headers. Throws `HTTP_ORIGIN_FORBIDDEN`. */
+  admitOrigin(request: IncomingMessage, response: ServerResponse | null): void {
+    this.#origins?.admit(request, response)
   }
 
   /** Checks only the Host header. Throws `HTTP_MALFORMED` or `HTTP_HOST_FORBIDDEN`. */
@@ -110,18 +115,6 @@ export class Guard {
   /** Returns whether a foreign page cannot own the host name. DNS may point any other name at this machine. */
   #isKnown(name: string): boolean {
     return isLoopback(name) || this.#hosts.has(name)
-  }
-
-  #checkOrigin(origin: string, host: string, response: ServerResponse | null): void {
-    if (this.#origins.has('*') || this.#origins.has(origin)) {
-      response?.setHeader('access-control-allow-origin', this.#origins.has('*') ? '*' : origin)
-      response?.setHeader('access-control-expose-headers', 'x-request-id, traceparent, retry-after')
-      return
-    }
-    if (origin === `http://${host}` || origin === `https://${host}`) return
-    throw httpErrors.create('HTTP_ORIGIN_FORBIDDEN', `pages of the origin "${origin}" may not call this server`, {
-      hint: 'add the origin to cors_origins in [plugins.http]'
-    })
   }
 }
 

@@ -3,6 +3,7 @@ import {
   type GenerationView,
   type HttpHandlers,
   type HttpListener,
+  type HttpOrigins,
   type HttpRoutes,
   type HttpUpgrade,
   httpHandlers,
@@ -16,9 +17,15 @@ import {
 import { httpErrors } from './errors.ts'
 import type { Settings } from './settings.ts'
 
+/** Listener with its defaults. */
+export interface PlannedListener extends Required<Omit<HttpListener, 'origins'>> {
+  /** Null: the routes check origins. */
+  readonly origins: HttpOrigins | null
+}
+
 /** Routes and upgrades of one listener in the next generation. */
 export interface ListenerPlan {
-  readonly listener: Required<HttpListener>
+  readonly listener: PlannedListener
   /** Plugin that contributes the listener. */
   readonly owner: string
   readonly operations: OperationEntry[]
@@ -36,9 +43,10 @@ export interface ListenerPlan {
  */
 export function planListeners(generation: GenerationView, settings: Settings): ListenerPlan[] {
   const plans = new Map<string, ListenerPlan>()
+  const origins: HttpOrigins = { allowed: settings.cors_origins, setting: 'plugins.http.cors_origins' }
   if (settings.main) {
     const { host, port } = settings
-    const shared = { guard: 'shared', errors: 'envelope', apiPage: true, closeDelayMs: 0 } as const
+    const shared = { guard: 'shared', origins, errors: 'envelope', apiPage: true, closeDelayMs: 0 } as const
     open(plans, { name: 'main', host, port, setting: 'plugins.http.port', ...shared }, 'http')
   }
   for (const { item, unit } of generation.items(httpListeners)) {
@@ -46,7 +54,9 @@ export function planListeners(generation: GenerationView, settings: Settings): L
       const message = `${unit.name} contributes the listener "${item.name}", but another plugin has a listener with that name`
       throw httpErrors.create('HTTP_ROUTE_CONFLICT', message, { plugin: unit.name, data: { listener: item.name } })
     }
-    open(plans, { guard: 'shared', errors: 'envelope', apiPage: false, closeDelayMs: 0, ...item }, unit.name)
+    const checked = item.guard === 'own' ? null : origins
+    const defaults = { guard: 'shared', origins: checked, errors: 'envelope', apiPage: false, closeDelayMs: 0 } as const
+    open(plans, { ...defaults, ...item }, unit.name)
   }
   for (const contribution of generation.items(httpRoutes)) addRaw(plans, contribution, settings)
   for (const contribution of generation.items(httpHandlers)) addHandlers(plans, contribution, settings)
@@ -69,7 +79,7 @@ export function planListeners(generation: GenerationView, settings: Settings): L
  */
 const RESERVED = ['/health', '/ready', '/metrics', '/openapi.json', '/docs/page.mjs', '/docs/page.css']
 
-function open(plans: Map<string, ListenerPlan>, listener: Required<HttpListener>, owner: string): void {
+function open(plans: Map<string, ListenerPlan>, listener: PlannedListener, owner: string): void {
   plans.set(listener.name, {
     listener,
     owner,

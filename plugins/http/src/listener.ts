@@ -86,7 +86,7 @@ export function setTimes(held: HeldServer, { request_timeout_ms, keep_alive_ms }
 }
 
 export interface BindRequest {
-  readonly listener: HttpListener
+  readonly listener: Pick<HttpListener, 'host' | 'port' | 'setting' | 'errors'>
   /** Plugin of the listener, for error messages. */
   readonly owner: string
 }
@@ -159,7 +159,11 @@ async function lastOf(sockets: ReadonlySet<Socket>, milliseconds: number, signal
   })
 }
 
-function bindError(cause: NodeJS.ErrnoException, { host, port, setting }: HttpListener, owner: string): Error {
+function bindError(
+  cause: NodeJS.ErrnoException,
+  { host, port, setting }: BindRequest['listener'],
+  owner: string
+): Error {
   const address = `${host}:${port}`
   if (cause.code === 'EADDRINUSE') {
     return httpErrors.create('HTTP_PORT_IN_USE', `port ${port} on ${host} is in use; the setting ${setting} chose it`, {

@@ -184,7 +184,7 @@ export class HttpSurface implements Surface, HttpServer {
       fallback: fallbackOf(plan, parts, table),
       errors: plan.listener.errors,
       upgrades: plan.upgrades,
-      guard: new Guard({ ...settings, host: plan.listener.host }, this.#wrongTokens),
+      guard: new Guard({ ...settings, host: plan.listener.host, origins: plan.listener.origins }, this.#wrongTokens),
       ownGuard: plan.listener.guard === 'own',
       counts,
       unmatched: seriesOf(counts, name, '-', '(unmatched)'),

@@ -233,6 +233,68 @@ tap.test('CORS for configured origins', async tap => {
   tap.equal(asked.headers.get('access-control-allow-origin'), '*')
 })
 
+/** Returns a plugin with a listener that checks its callers itself, except their origins. */
+function withOrigins(...allowed: string[]): Plugin {
+  return definePlugin({
+    name: 'pages',
+    activate(ctx) {
+      const origins = { allowed, setting: 'plugins.pages.origins' }
+      const address = { host: '127.0.0.1', port: 0, setting: 'plugins.pages.port' }
+      ctx.contribute(httpListeners, { name: 'pages', ...address, guard: 'own', origins, errors: 'plain' })
+      ctx.contribute(httpRoutes, {
+        listener: 'pages',
+        routes: [{ method: 'POST', path: '/raw' }],
+        register(app) {
+          const scope = app as FastifyInstance
+          scope.post('/raw', async () => 'answer')
+        }
+      })
+    }
+  }) as Plugin
+}
+
+tap.test('a listener with origins checks them, even if its routes check everything else', async tap => {
+  const allowed = ['http://localhost:*', 'app://*', 'https://*.example.org', 'https://One.Example']
+  const world = await openWorld([withOrigins(...allowed)])
+  tap.teardown(() => world.close())
+  const call = (origin: string, headers = {}, method = 'POST') =>
+    fetch(world.url('/raw', 'pages'), { method, headers: { origin, ...headers } })
+  const own = world.url('', 'pages')
+  for (const origin of ['http://localhost:1', 'app://obsidian.md', 'https://a.b.example.org', 'https://one.example']) {
+    const response = await call(origin)
+    tap.equal(response.status, 200, origin)
+    tap.equal(response.headers.get('access-control-allow-origin'), origin)
+    tap.equal(response.headers.get('vary'), 'Origin')
+  }
+  tap.equal((await call(own)).headers.get('access-control-allow-origin'), null)
+  tap.equal((await call(own)).status, 200, "a page of the server's own origin may call")
+  const foreign = [
+    'http://localhost',
+    'http://localhost:',
+    'http://localhost:1.evil.example',
+    'http://localhost:80@evil.example',
+    'https://localhost:1',
+    'http://evil.example:1',
+    'https://evil.example/.example.org',
+    'https://exampleXorg',
+    'null',
+    'app:/',
+    `app://${'x'.repeat(300)}`
+  ]
+  for (const origin of foreign) {
+    const response = await call(origin)
+    tap.equal(response.status, 403, origin)
+    tap.equal(response.headers.get('access-control-allow-origin'), null)
+    const hint = 'add the origin to plugins.pages.origins'
+    tap.match(await response.json(), { code: 'HTTP_ORIGIN_FORBIDDEN', hint })
+  }
+  const asks = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-stainless-os' }
+  const preflight = await call('http://localhost:1', asks, 'OPTIONS')
+  tap.equal(preflight.status, 204)
+  tap.equal(preflight.headers.get('access-control-allow-headers'), 'x-stainless-os')
+  tap.equal((await call('https://evil.example', asks, 'OPTIONS')).status, 403)
+})
+
 tap.test('a listener on all addresses', async tap => {
   const world = await openWorld([who], { host: '0.0.0.0' })
   tap.teardown(() => world.close())
@@ -243,7 +305,7 @@ tap.test('a listener on all addresses', async tap => {
 
   const buckets = new TokenBuckets(60)
   const named = new Guard(
-    { host: '0.0.0.0', local_access: 'open', allowed_hosts: ['api.example'], cors_origins: [] },
+    { host: '0.0.0.0', local_access: 'open', allowed_hosts: ['api.example'], origins: null },
     buckets
   )
   const admit = (host: string) => () => named.admit({ headers: { host } } as never, null)
@@ -255,7 +317,7 @@ tap.test('a listener on all addresses', async tap => {
   tap.match(named.identify(request('::ffff:203.0.113.9', 'localhost')), { id: 'anonymous' })
   tap.match(named.identify(request('::ffff:127.0.0.1', 'localhost:3847')), { id: 'local' })
   const rebound = request('127.0.0.1', 'evil.example:3847')
-  const everybody = new Guard({ host: '0.0.0.0', local_access: 'open', allowed_hosts: [], cors_origins: [] }, buckets)
+  const everybody = new Guard({ host: '0.0.0.0', local_access: 'open', allowed_hosts: [], origins: null }, buckets)
   tap.match(everybody.identify(rebound), { id: 'anonymous' }, 'a caller with a rebound DNS name is anonymous')
 })
 
