@@ -54,6 +54,7 @@ import { LazyMetrics } from './metrics.ts'
 import { ModelActivity } from './model-activity.ts'
 import { type LoaderOptions, ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
+import { LOCAL_ORIGINS } from './origins.ts'
 import { type Listening, OwnClient } from './own-client.ts'
 import { hubsOf, PULL_LIMITS } from './pull/limits.ts'
 import { modelPull, pullModel } from './pull/operation.ts'
@@ -203,6 +204,7 @@ export default definePlugin({
       port,
       setting: 'plugins.model-server.port',
       guard: 'own',
+      origins: { allowed: [...LOCAL_ORIGINS, ...ctx.config.origins], setting: 'plugins.model-server.origins' },
       // Ollama's format, except for the routes of the OpenAI API.
       errors: { '/': 'plain', '/v1': 'openai' }
     })

@@ -89,6 +89,12 @@ export const settings = t.object({
   api_key: t.optional(
     t.secret({ minLength: 1, description: 'Bearer token that every route but GET / requires; default: no token.' })
   ),
+  origins: t.array(t.string({ pattern: '^(\\*|[A-Za-z][A-Za-z0-9+.-]*://[^/\\s?#@]+)$' }), {
+    default: [],
+    'x-env': 'SVC_MODEL_SERVER_ORIGINS',
+    description:
+      'Further origins whose pages may call, such as https://app.example.org, http://box.local:* or * for all. Pages of this machine and of desktop applications always may.'
+  }),
   device: t.optional(
     t.string({
       pattern: '^(auto|best|cpu|cuda(:[0-9]+)?|metal|webgpu)$',
