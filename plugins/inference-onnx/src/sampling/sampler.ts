@@ -2,7 +2,7 @@ import type { SamplingOptions } from '@svc/contracts'
 import type { Candidates } from './candidates.ts'
 import { argmax, forbidOthers } from './logits.ts'
 import type { Random } from './random.ts'
-import { selectTokens } from './selection.ts'
+import { drawSelected, type Selection, selectTokens } from './selection.ts'
 import { sumOfWeights } from './token-weights.ts'
 
 const DEFAULT_TEMPERATURE = 0.7
@@ -43,6 +43,8 @@ export class Sampler {
   /** 0: the largest logit. */
   readonly temperature: number
   #scratch = new Float32Array()
+  /** Of each token, the distance of its surprisal from the entropy. */
+  #distances = new Float32Array()
 
   constructor(options: SamplingOptions, random: Random) {
     this.#options = options
@@ -143,6 +145,8 @@ export class Sampler {
   #draw(distribution: Distribution): number {
     const { topK = 0, topP = 1, minP = 0, typicalP = 1 } = this.#options
     const { weights, total } = distribution
+    const only = this.#onlyLimit(distribution)
+    if (only !== null) return drawSelected(only, weights, this.#random()) ?? likeliest(distribution)
     const limited = topK > 0 && topK < weights.length
     let pool = limited ? mostLikely(distribution, topK) : null
     if (typicalP < 1) pool = typicalTokens(distribution, pool, typicalP)
@@ -152,6 +156,22 @@ export class Sampler {
     }
     if (minP > 0) pool = atLeast(distribution, pool, minP * distribution.largest)
     return (pool === null ? this.#drawAny(distribution) : this.#drawFrom(weights, pool)) ?? likeliest(distribution)
+  }
+
+  /** Returns the limit if there is exactly one, and the ranked tokens do not decide where it ends; else null. */
+  #onlyLimit({ logits, weights, total, ranked }: Distribution): (Selection & { readonly pool: null }) | null {
+    const { topK = 0, topP = 1, minP = 0, typicalP = 1 } = this.#options
+    const limited = topK > 0 && topK < weights.length
+    if (minP > 0 || Number(limited) + Number(topP < 1) + Number(typicalP < 1) !== 1) return null
+    if (limited)
+      return topK <= ranked.length ? null : { keys: weights, order: 'largest', weights: null, limit: topK, pool: null }
+    if (topP < 1)
+      return sum(weights, ranked) >= topP * total
+        ? null
+        : { keys: weights, order: 'largest', weights, limit: topP * total, pool: null }
+    if (this.#distances.length !== weights.length) this.#distances = new Float32Array(weights.length)
+    const limit = typicalP * writeDistances(logits, weights, null, this.#distances)
+    return { keys: this.#distances, order: 'smallest', weights, limit, pool: null }
   }
 
   /** Null if the pool is empty, or if rounding errors prevent a choice. */
@@ -269,6 +289,21 @@ function typicalTokens(
   typicalP: number
 ): Int32Array {
   const tokens = pool === null ? null : Int32Array.from(pool).sort()
+  const distances = new Float32Array(weights.length)
+  const limit = typicalP * writeDistances(logits, weights, tokens, distances)
+  return selectTokens({ keys: distances, order: 'smallest', weights, limit, pool: tokens })
+}
+
+/**
+ * Writes the distance of each token's surprisal from the entropy of the tokens; infinity without a weight. `tokens`: null
+ * for all. Returns the sum of their weights.
+ */
+function writeDistances(
+  logits: Float32Array,
+  weights: Float32Array,
+  tokens: Int32Array | null,
+  distances: Float32Array
+): number {
   const size = tokens?.length ?? weights.length
   let total = 0
   let expected = 0
@@ -281,13 +316,11 @@ function typicalTokens(
   }
   expected /= total
   // Up to a factor and an offset, the surprisal is the negative logit.
-  const distances = new Float32Array(weights.length)
   for (let i = 0; i < size; i++) {
     const token = tokens === null ? i : (tokens[i] as number)
     distances[token] = weights[token] === 0 ? Number.POSITIVE_INFINITY : Math.abs((logits[token] as number) - expected)
   }
-  const limit = typicalP * total
-  return selectTokens({ keys: distances, order: 'smallest', weights, limit, pool: tokens })
+  return total
 }
 
 function sum(weights: Float32Array, tokens: ArrayLike<number>): number {
