@@ -5,6 +5,8 @@ export interface Chunk {
   readonly line: number | null
   /** Headings above the part, outermost first, joined by ` > `; empty without headings. */
   readonly heading: string
+  /** Page of the document, from 1; missing for documents without pages. */
+  readonly page?: number
 }
 
 /** Characters of a chunk, unless a line is longer. */

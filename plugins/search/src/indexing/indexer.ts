@@ -280,7 +280,8 @@ export class Indexer {
 }
 
 function isSame(file: FileStat, known: KnownFile | undefined, maxBytes: number): boolean {
-  if (known === undefined || known.size !== file.size || known.mtimeMs !== file.mtimeMs) return false
+  if (known === undefined || !known.isCurrent || known.size !== file.size || known.mtimeMs !== file.mtimeMs)
+    return false
   if (known.reason === null) return known.hash !== '' && known.readAtMs - file.mtimeMs > RACY_MS
   return known.reason === 'too_large' ? file.size > maxBytes : !RETRIED.has(known.reason)
 }

@@ -1,7 +1,7 @@
 import type { DatabaseCapabilities, DatabaseStore, SqlParameters } from '@svc/contracts'
 import { rowsByName, type SqlStatement, type SqlValue } from '@svc/contracts'
 import { searchErrors } from '../errors.ts'
-import { INDEX_TABLES } from '../indexing/index-store.ts'
+import { INDEX_TABLES } from '../indexing/index-sql.ts'
 
 /** Tables of this plugin; they are not part of the baseline schema. */
 const SCHEMA = `

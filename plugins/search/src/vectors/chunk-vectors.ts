@@ -1,6 +1,6 @@
 import type { SqlStatement } from '@svc/contracts'
 import type { ModelEmbedder } from '../engine/query-embedder.ts'
-import { CHUNK_SOURCE } from '../indexing/index-store.ts'
+import { CHUNK_SOURCE } from '../indexing/index-sql.ts'
 import type { Library } from '../store/library.ts'
 import { ScanThread } from './scan-thread.ts'
 import { type Neighbour, VectorIndex } from './vector-index.ts'
