@@ -18,6 +18,17 @@ from transformers import (
     BertConfig,
     BertForSequenceClassification,
     BertModel,
+    DistilBertConfig,
+    DistilBertForSequenceClassification,
+    DistilBertModel,
+    ModernBertConfig,
+    ModernBertForSequenceClassification,
+    ModernBertModel,
+    MPNetConfig,
+    MPNetForSequenceClassification,
+    MPNetModel,
+    NomicBertConfig,
+    NomicBertModel,
     PreTrainedTokenizerFast,
     Qwen3Config,
     Qwen3Model,
@@ -169,7 +180,7 @@ def reranker(model, folder: Path) -> dict:
     for query, document in PAIRS:
         with torch.no_grad():
             row = tokenizer([query], [document], return_tensors="pt", return_token_type_ids=True, truncation=True)
-            if model.config.type_vocab_size == 1:
+            if getattr(model.config, "type_vocab_size", 1) == 1:
                 row.pop("token_type_ids")
             scores.append(torch.sigmoid(model(**row).logits)[0, 0].item())
     return {"pairs": PAIRS, "scores": scores}
@@ -203,6 +214,34 @@ def weighted(folder: Path) -> dict:
 
     reference = StaticModel.from_pretrained(folder)
     return {"texts": TEXTS, "vectors": reference.encode(TEXTS).astype(float).round(7).tolist()}
+
+
+def dense(folder: Path, sizes: tuple[int, ...], kinds: tuple[str, ...]) -> None:
+    """Adds layers after the pooling, each with its activation, and a norm after them."""
+    from safetensors.torch import save_file as save_tensors
+
+    list_file = folder / "modules.json"
+    entries = json.loads(list_file.read_text(encoding="utf-8"))[:2]
+    for at, kind in enumerate(kinds):
+        path = f"{at + 2}_Dense"
+        bias = at == 0
+        config = {
+            "in_features": sizes[at],
+            "out_features": sizes[at + 1],
+            "bias": bias,
+            "activation_function": f"torch.nn.modules.{kind}",
+        }
+        write_json(folder / path / "config.json", config)
+        layer = torch.nn.Linear(sizes[at], sizes[at + 1], bias=bias)
+        randomise(layer, 13 + at)
+        tensors = {f"linear.{name}": value.detach().clone() for name, value in layer.named_parameters()}
+        save_tensors(tensors, folder / path / "model.safetensors")
+        entries.append({"idx": at + 2, "name": path, "path": path, "type": "sentence_transformers.models.Dense"})
+    at = len(entries)
+    path = f"{at}_Normalize"
+    (folder / path).mkdir(exist_ok=True)
+    entries.append({"idx": at, "name": path, "path": path, "type": "sentence_transformers.models.Normalize"})
+    write_json(list_file, entries)
 
 
 def export(folder: Path, model, tokenizer: Tokenizer, special: dict) -> None:
@@ -274,7 +313,56 @@ def main(out: Path) -> None:
     modules(out / "qwen3", "lasttoken", True, 64)
     expected["qwen3"] = embedder(out / "qwen3")
 
+    families(out, expected, bert, roberta)
     write_json(out / "expected.json", expected)
+
+
+def families(out: Path, expected: dict, bert: dict, roberta: dict) -> None:
+    """Writes encoders that differ from BERT in positions, norms or feed-forward layers."""
+    mpnet = MPNetConfig(**SHAPE, max_position_embeddings=130, num_labels=1)
+    save(out / "mpnet", MPNetModel(mpnet), byte_level(None), roberta, 128)
+    modules(out / "mpnet", "mean_tokens", True, 128)
+    expected["mpnet"] = embedder(out / "mpnet")
+
+    model = MPNetForSequenceClassification(mpnet)
+    save(out / "mpnet-reranker", model, byte_level(None), roberta, 128)
+    expected["mpnet-reranker"] = reranker(model, out / "mpnet-reranker")
+
+    distilbert = DistilBertConfig(
+        vocab_size=VOCABULARY, dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=64, num_labels=1
+    )
+    save(out / "distilbert", DistilBertModel(distilbert), word_piece(), bert, 64)
+    modules(out / "distilbert", "mean_tokens", False, 64)
+    dense(out / "distilbert", (32, 24, 20), ("activation.Tanh", "linear.Identity"))
+    expected["distilbert"] = embedder(out / "distilbert")
+
+    model = DistilBertForSequenceClassification(distilbert)
+    save(out / "distilbert-reranker", model, word_piece(), bert, 64)
+    expected["distilbert-reranker"] = reranker(model, out / "distilbert-reranker")
+
+    rotary = {"rope_type": "default", "rope_theta": 1000.0}
+    shape = {**SHAPE, "num_attention_heads": 2}
+    nomic = NomicBertConfig(**shape, max_position_embeddings=64, rope_parameters=rotary)
+    save(out / "nomic", NomicBertModel(nomic), word_piece(), bert, 64)
+    modules(out / "nomic", "mean_tokens", True, 64, {"query": "search query: ", "passage": "search document: "})
+    expected["nomic"] = embedder(out / "nomic", ("query", "passage"))
+
+    tokens = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+    modern = ModernBertConfig(
+        **{**shape, "num_hidden_layers": 3},
+        **tokens,
+        max_position_embeddings=64,
+        local_attention=8,
+        num_labels=1,
+        classifier_pooling="mean",
+    )
+    save(out / "modernbert", ModernBertModel(modern), word_piece(), bert, 64)
+    modules(out / "modernbert", "cls_token", True, 64)
+    expected["modernbert"] = embedder(out / "modernbert")
+
+    model = ModernBertForSequenceClassification(modern)
+    save(out / "modernbert-reranker", model, word_piece(), bert, 64)
+    expected["modernbert-reranker"] = reranker(model, out / "modernbert-reranker")
 
 
 if __name__ == "__main__":

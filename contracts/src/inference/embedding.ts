@@ -3,8 +3,9 @@ import { service } from '@svc/plugin-sdk'
 /**
  * Loads models that compute vectors of texts, or scores of documents for a query, on this machine.
  *
- * {@link InferenceEmbeddings.load} reads a model folder: an encoder (BERT, RoBERTa, XLM-RoBERTa), static embeddings
- * (model2vec), an exported `model.onnx`, or a cross-encoder. {@link LoadedEmbedder.close} frees the weights.
+ * {@link InferenceEmbeddings.load} reads a model folder: an encoder (BERT, RoBERTa, XLM-RoBERTa, MPNet, DistilBERT,
+ * Nomic BERT, ModernBERT), static embeddings (model2vec), an exported `model.onnx`, or a cross-encoder.
+ * {@link LoadedEmbedder.close} frees the weights.
  */
 export const inferenceEmbeddings = service<InferenceEmbeddings>('inference.embeddings@1')
 

@@ -2,6 +2,7 @@ import { encoderNames } from '../onnx/encoder.ts'
 import type { Bindings, OrtSession, Runtime, Tensor } from '../ort/runtime.ts'
 import { Batches } from './batches.ts'
 import type { TextModel } from './embedder.ts'
+import type { EncoderConfig } from './encoder-config.ts'
 import type { EncodedText } from './encoder-tokens.ts'
 import { type Pooling, poolWeights } from './pooling.ts'
 
@@ -81,33 +82,33 @@ export function rowsOf(values: Float32Array, size: number): readonly Float32Arra
   return Array.from({ length: values.length / size }, (_, row) => values.slice(row * size, (row + 1) * size))
 }
 
-/** Returns a function that prepares runs of the graph of {@link buildEncoder}. */
-export function encoderRuns(size: number, firstPosition: number, types: number, pooling: Pooling): PrepareRun {
+/** Returns a function that prepares runs of the graph of {@link buildEncoder}. `size`: numbers of a row. */
+export function encoderRuns(config: EncoderConfig, size: number, pooling: Pooling): PrepareRun {
+  const { firstPosition, types, traits } = config
   return (runtime, texts, length) => {
     const count = texts.length
     const names = encoderNames
     const tokens = runtime.host('int64', [count, length])
-    const segments = runtime.host('int64', [count, length])
-    const positions = runtime.host('int64', [length])
     const lengths = runtime.host('int32', [count])
     const weights = runtime.host('float32', [count, 1, length])
     const result = runtime.host('float32', [count, 1, size])
-    fillTexts(texts, length, tokens.data as BigInt64Array, types > 1 ? (segments.data as BigInt64Array) : null)
-    for (let at = 0; at < length; at++) positions.data[at] = BigInt(firstPosition + at)
+    const inputs: Record<string, Tensor> = {
+      [names.tokens]: tokens,
+      [names.lengths]: lengths,
+      [names.poolWeights]: weights
+    }
+    const segments = types === 0 ? null : runtime.host('int64', [count, length])
+    if (segments !== null) inputs[names.types] = segments
+    fillTexts(texts, length, tokens.data as BigInt64Array, types > 1 ? (segments?.data as BigInt64Array) : null)
+    if (traits.names.positions !== undefined) {
+      const positions = runtime.host('int64', [length])
+      for (let at = 0; at < length; at++) positions.data[at] = BigInt(firstPosition + at)
+      inputs[names.positions] = positions
+    }
     for (const [row, text] of texts.entries()) {
       lengths.data[row] = text.tokens.length
       poolWeights(pooling, text.tokens.length, weights.data.subarray(row * length, (row + 1) * length))
     }
-    return {
-      inputs: {
-        [names.tokens]: tokens,
-        [names.types]: segments,
-        [names.positions]: positions,
-        [names.lengths]: lengths,
-        [names.poolWeights]: weights
-      },
-      outputs: { [names.result]: result },
-      rows: () => rowsOf(result.data, size)
-    }
+    return { inputs, outputs: { [names.result]: result }, rows: () => rowsOf(result.data, size) }
   }
 }

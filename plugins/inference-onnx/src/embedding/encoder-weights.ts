@@ -1,15 +1,15 @@
-import { inferenceErrors } from '../errors.ts'
-import type { Dense, EncoderWeights, NormWeights } from '../onnx/encoder.ts'
-import type { ExternalTensor, StoredType } from '../onnx/graph.ts'
+import type { Dense } from '../onnx/dense.ts'
+import type { ClassifierWeights, EncoderLayerWeights, EncoderWeights, NormWeights } from '../onnx/encoder.ts'
+import type { ExternalTensor } from '../onnx/graph.ts'
 import type { ExternalWeights } from '../ort/runtime.ts'
 import { elementCount } from '../ort/runtime.ts'
-import type { Dtype, TensorEntry } from '../safetensors.ts'
+import type { TensorEntry } from '../safetensors.ts'
 import { elementBytes } from '../weights/convert.ts'
 import type { Locations } from '../weights/locations.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
 import type { EncoderConfig } from './encoder-config.ts'
+import { requireTensor } from './model-tensors.ts'
 
-const stored: Readonly<Partial<Record<Dtype, StoredType>>> = { F32: 'float32', BF16: 'bfloat16', F16: 'float16' }
 /** Location of the tensors that the runtime cannot read in place. */
 const MEMORY = 'svc-unaligned-weights'
 
@@ -75,37 +75,22 @@ class Planner {
     this.#config = config
     this.#tensors = tensors
     this.#locations = locations
-    const first = 'embeddings.word_embeddings.weight'
-    this.#prefix = ['', 'bert.', 'roberta.'].find(prefix => tensors.has(`${prefix}${first}`)) ?? ''
+    const { prefixes, tokens: first } = config.traits.names
+    this.#prefix = prefixes.find(prefix => tensors.has(`${prefix}${first}.weight`)) ?? ''
   }
 
   plan(isReranker: boolean): PlannedEncoder {
-    const { hiddenSize, innerSize, vocabularySize, positions, types, layers } = this.#config
-    const table = (name: string, rows: number) =>
-      this.#tensor(`${this.#prefix}embeddings.${name}.weight`, [rows, hiddenSize])
+    const { traits, hiddenSize, vocabularySize, positions, types, relativeBuckets, heads, layers } = this.#config
+    const { names } = traits
+    const table = (name: string | undefined, rows: number, columns = hiddenSize) =>
+      name === undefined || rows === 0 ? null : this.#tensor(`${this.#prefix}${name}.weight`, [rows, columns])
     const weights: EncoderWeights = {
-      tokens: table('word_embeddings', vocabularySize),
-      positions: table('position_embeddings', positions),
-      types: table('token_type_embeddings', types),
-      norm: this.#norm(`${this.#prefix}embeddings.LayerNorm`),
-      layers: Array.from({ length: layers }, (_, index) => {
-        const dense = (name: string, rows: number, columns: number) =>
-          this.#dense(`${this.#prefix}encoder.layer.${index}.${name}`, rows, columns)
-        const square = (name: string) => dense(name, hiddenSize, hiddenSize)
-        const norm = (name: string) => this.#norm(`${this.#prefix}encoder.layer.${index}.${name}.LayerNorm`)
-        return {
-          projections: [
-            square('attention.self.query'),
-            square('attention.self.key'),
-            square('attention.self.value')
-          ] as const,
-          output: square('attention.output.dense'),
-          outputNorm: norm('attention.output'),
-          inner: dense('intermediate.dense', innerSize, hiddenSize),
-          outer: dense('output.dense', hiddenSize, innerSize),
-          outerNorm: norm('output')
-        }
-      }),
+      tokens: this.#tensor(`${this.#prefix}${names.tokens}.weight`, [vocabularySize, hiddenSize]),
+      positions: table(names.positions, positions),
+      types: table(names.types, types),
+      relative: table(names.relative, relativeBuckets ?? 0, heads),
+      norm: this.#norm(`${this.#prefix}${names.norm}`),
+      layers: layers.map((_, index) => this.#layer(index)),
       classifier: isReranker ? this.#classifier() : null
     }
     return {
@@ -117,15 +102,44 @@ class Planner {
     }
   }
 
-  #classifier(): readonly Dense[] {
-    const { hiddenSize, family } = this.#config
-    const names =
-      family === 'bert' ? [`${this.#prefix}pooler.dense`, 'classifier'] : ['classifier.dense', 'classifier.out_proj']
-    return [this.#dense(names[0] as string, hiddenSize, hiddenSize), this.#dense(names[1] as string, 1, hiddenSize)]
+  #layer(index: number): EncoderLayerWeights {
+    const { traits, hiddenSize, innerSize, biases, layers } = this.#config
+    const { names, gated, normsFirst } = traits
+    const inLayer = (name: string, at = index) => `${this.#prefix}${names.layer.replace('#', String(at))}${name}`
+    /** Splits the rows of a part of the layer between its matrices. */
+    const parts = (list: readonly string[], rows: number, columns: number, biased: boolean) =>
+      list.map(name => this.#dense(inLayer(name), rows / list.length, columns, biased))
+    const isLast = index === layers.length - 1
+    const nextNorm = isLast ? `${this.#prefix}${names.finalNorm}` : inLayer(names.outerNorm, index + 1)
+    return {
+      projections: parts(names.projections, 3 * hiddenSize, hiddenSize, biases.attention),
+      output: this.#dense(inLayer(names.output), hiddenSize, hiddenSize, biases.attention),
+      outputNorm: this.#norm(inLayer(names.outputNorm)),
+      inner: parts(names.inner, (gated ? 2 : 1) * innerSize, hiddenSize, biases.inner),
+      outer: this.#dense(inLayer(names.outer), hiddenSize, innerSize, biases.inner),
+      outerNorm: this.#norm(normsFirst ? nextNorm : inLayer(names.outerNorm))
+    }
   }
 
-  #dense(name: string, rows: number, columns: number): Dense {
-    return { weight: this.#tensor(`${name}.weight`, [rows, columns]), bias: this.#tensor(`${name}.bias`, [rows]) }
+  #classifier(): ClassifierWeights {
+    const { traits, hiddenSize, biases } = this.#config
+    const names = traits.names.classifier
+    if (names === undefined) throw new Error('a reranker of a family without classifier was planned')
+    // BERT's hidden layer is a part of the encoder; those of other families are next to it.
+    const inEncoder = this.#tensors.has(`${this.#prefix}${names.hidden}.weight`)
+    const hidden = `${inEncoder ? this.#prefix : ''}${names.hidden}`
+    return {
+      hidden: this.#dense(hidden, hiddenSize, hiddenSize, biases.classifier),
+      norm: names.norm === undefined ? null : this.#norm(names.norm),
+      output: this.#dense(names.output, 1, hiddenSize, true)
+    }
+  }
+
+  #dense(name: string, rows: number, columns: number, biased: boolean): Dense {
+    return {
+      weight: this.#tensor(`${name}.weight`, [rows, columns]),
+      bias: biased ? this.#tensor(`${name}.bias`, [rows]) : null
+    }
   }
 
   /** Finds a norm; checkpoints from TensorFlow call its parts gamma and beta. */
@@ -134,28 +148,11 @@ class Planner {
       const found = names.map(each => `${name}.${each}`).find(each => this.#tensors.has(each))
       return this.#tensor(found ?? `${name}.${names[0]}`, [this.#config.hiddenSize])
     }
-    return { weight: part(['weight', 'gamma']), bias: part(['bias', 'beta']) }
+    return { weight: part(['weight', 'gamma']), bias: this.#config.biases.norm ? part(['bias', 'beta']) : null }
   }
 
   #tensor(name: string, shape: readonly number[]): ExternalTensor {
-    const entry = this.#tensors.get(name)
-    if (entry === undefined) {
-      throw inferenceErrors.create('INF_RUN_DIR_TENSOR_MISSING', `${this.#folder}: ${name} is in no weight file`, {
-        at: { file: this.#folder },
-        data: { file: this.#folder, tensor: name },
-        hint: 'Download the weights again, or check that config.json belongs to them.'
-      })
-    }
-    const type = stored[entry.dtype]
-    const fits = entry.shape.length === shape.length && entry.shape.every((size, axis) => size === shape[axis])
-    if (!fits || type === undefined) {
-      const wanted = fits ? Object.keys(stored).join(', ') : `[${shape.join(', ')}], as in config.json`
-      throw inferenceErrors.create(
-        'INF_RUN_DIR_TENSOR_INVALID',
-        `${entry.file}: ${name} at byte ${entry.offset} is ${entry.dtype} [${entry.shape.join(', ')}], not ${wanted}`,
-        { at: { file: entry.file }, data: { file: entry.file, offset: entry.offset, tensor: name } }
-      )
-    }
+    const { entry, type } = requireTensor(this.#folder, this.#tensors, name, shape)
     const elements = elementCount(shape)
     this.#parameters += elements
     const location = entry.offset % elementBytes(entry.dtype) === 0 ? this.#locations.of(entry.file) : null

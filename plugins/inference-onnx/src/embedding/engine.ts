@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { EmbedderInfo, EmbedderLoadOptions, InferenceEmbeddings, LoadedEmbedder } from '@svc/contracts'
 import { digestFiles } from '../digest.ts'
 import { inferenceErrors } from '../errors.ts'
@@ -11,6 +11,7 @@ import { checkFinite } from '../weights/check-tensors.ts'
 import { locateFiles } from '../weights/locations.ts'
 import { contextOf } from './context.ts'
 import { openDecoderEmbedder } from './decoder-embedder.ts'
+import { DenseModel, readDenseLayers } from './dense.ts'
 import { OnnxEmbedder, type TextModel } from './embedder.ts'
 import { type EmbedderFolder, readEmbedderFolder } from './embedder-folder.ts'
 import { parseEncoderConfig } from './encoder-config.ts'
@@ -67,7 +68,8 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
     try {
       options.signal?.throwIfAborted()
       const folder = await readEmbedderFolder(directory)
-      const { model, tokens, info, digest, sizeBytes, ...rest } = await this.#openModel(folder, options)
+      const opened = await this.#openModel(folder, options)
+      const { model, tokens, info, digest, sizeBytes, ...rest } = await this.#addDense(folder, opened, options)
       const embedder: OnnxEmbedder = new OnnxEmbedder({
         info: { ...info, vocabularySize: tokens.vocabularySize, digest, sizeBytes, device: 'cpu' },
         tokens,
@@ -110,6 +112,25 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
     }
   }
 
+  /** Adds the matrices after the pooling. Closes the model if they cannot be read. */
+  async #addDense(folder: EmbedderFolder, opened: OpenedModel, options: EmbedderLoadOptions): Promise<OpenedModel> {
+    const { dense } = folder.modules
+    if (dense.length === 0) return opened
+    try {
+      const folders = dense.map(path => join(folder.path, path))
+      const layers = await readDenseLayers(folders, opened.info.dimensions)
+      const runtime = this.#options.openRuntime()
+      const model = await DenseModel.open(opened.model, layers, runtime, await this.#threads(options))
+      const added = layers.reduce((sum, { weight, bias }) => sum + weight.length + (bias?.length ?? 0), 0)
+      const { info } = opened
+      const dimensions = layers.at(-1)?.outputs ?? info.dimensions
+      return { ...opened, model, info: { ...info, dimensions, parameters: info.parameters + added } }
+    } catch (error) {
+      await opened.model.close()
+      throw error
+    }
+  }
+
   async #openStatic(folder: EmbedderFolder, { signal }: EmbedderLoadOptions): Promise<OpenedModel> {
     const model = await StaticModel.read(folder.tensors, signal)
     const tokens = this.#tokens(folder, model.size)
@@ -135,6 +156,13 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
   async #openEncoder(folder: EmbedderFolder, options: EmbedderLoadOptions): Promise<OpenedModel> {
     const { signal } = options
     const config = parseEncoderConfig(folder.config)
+    if (folder.isReranker && config.traits.names.classifier === undefined) {
+      throw folder.config.unsupported(
+        'architectures',
+        folder.config.values.architectures,
+        'an encoder without classifier'
+      )
+    }
     const tokens = this.#tokens(folder, config.vocabularySize)
     const kind = this.#kind(folder, tokens, folder.isReranker)
     const shards = [...new Set([...folder.tensors.values()].map(({ file }) => file))]
@@ -143,7 +171,8 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
     const digest = await this.#digest(folder, folder.files, signal)
     await checkFinite(plan.inPlace, { digest: digest.digest, cacheDirectory: this.#options.cacheDirectory, signal })
     const graph = new OnnxGraph('encoder')
-    buildEncoder(graph, config, plan.weights)
+    const contextLength = contextOf(folder, config.positions - config.firstPosition, config.heads)
+    buildEncoder(graph, config, plan.weights, contextLength)
     const size = folder.isReranker ? 1 : config.hiddenSize
     const runtime = this.#options.openRuntime()
     const session = await runtime.createSession({
@@ -152,16 +181,16 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
       threads: await this.#threads(options),
       signal
     })
-    const pooling = folder.isReranker ? 'cls' : folder.modules.pooling
+    const pooling = folder.isReranker ? config.classifierPooling : folder.modules.pooling
     return {
-      model: new EncoderModel(runtime, session, size, encoderRuns(size, config.firstPosition, config.types, pooling)),
+      model: new EncoderModel(runtime, session, size, encoderRuns(config, size, pooling)),
       tokens,
       frame: tokens.frame,
       info: {
         ...kind,
         family: config.family,
         dimensions: size,
-        contextLength: contextOf(folder, config.positions - config.firstPosition, config.heads),
+        contextLength,
         parameters: plan.parameters
       },
       normalise: folder.modules.normalise,

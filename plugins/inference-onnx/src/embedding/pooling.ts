@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ConfigFields } from '../config-fields.ts'
 import { inferenceErrors } from '../errors.ts'
 import { fileError, readJsonObject } from '../files.ts'
+import { denseFiles } from './dense.ts'
 
 /** How the vectors of a text's tokens become one vector. Each is a weighted sum over the tokens. */
 export type Pooling = 'cls' | 'mean' | 'mean_sqrt_len' | 'weightedmean' | 'lasttoken'
@@ -13,6 +14,8 @@ export interface SentenceModules {
   readonly modelFolder: string
   readonly isStatic: boolean
   readonly pooling: Pooling
+  /** Folders of matrices after the pooling, relative to the model folder. */
+  readonly dense: readonly string[]
   readonly normalise: boolean
   /** Files that were read. */
   readonly files: readonly string[]
@@ -27,6 +30,8 @@ const MODES: Readonly<Record<string, Pooling>> = {
 }
 const NAMES: readonly string[] = Object.values(MODES)
 
+const plain = { modelFolder: '', isStatic: false, pooling: 'mean', dense: [], normalise: false } as const
+
 /**
  * Reads `modules.json` and the configuration of its pooling. Without that file, the mean of all tokens is normalised.
  *
@@ -36,10 +41,10 @@ const NAMES: readonly string[] = Object.values(MODES)
 export async function readModules(folder: string): Promise<SentenceModules> {
   const file = join(folder, 'modules.json')
   const list = await readModuleList(file)
-  if (list === null) return { modelFolder: '', isStatic: false, pooling: 'mean', normalise: true, files: [] }
+  if (list === null) return { ...plain, normalise: true, files: [] }
   const fields = new ConfigFields(file, {})
   const files = [file]
-  let modules: SentenceModules = { modelFolder: '', isStatic: false, pooling: 'mean', normalise: false, files }
+  let modules: SentenceModules = { ...plain, files }
   for (const [index, entry] of list.entries()) {
     const { type, path = '' } = entry as { readonly type?: unknown; readonly path?: unknown }
     if (typeof path !== 'string' || !/^[\w.-]*$/.test(path) || path === '..') {
@@ -52,9 +57,10 @@ export async function readModules(folder: string): Promise<SentenceModules> {
         }
       )
     }
-    const step = await readModule(folder, String(type).split('.').at(-1), path, index === 0, modules.isStatic)
+    const step = await readModule(folder, String(type).split('.').at(-1), path, index === 0, modules)
     if (step === null) {
-      throw fields.unsupported(`${index}.type`, type, 'Transformer or StaticEmbedding, then Pooling and Normalize')
+      const order = 'Transformer or StaticEmbedding, then Pooling, Dense and Normalize'
+      throw fields.unsupported(`${index}.type`, type, order)
     }
     const { files: read = [], ...changed } = step
     files.push(...read)
@@ -69,7 +75,7 @@ async function readModule(
   kind: string | undefined,
   path: string,
   isFirst: boolean,
-  isStatic: boolean
+  { isStatic, dense, normalise }: SentenceModules
 ): Promise<Partial<SentenceModules> | null> {
   switch (kind) {
     case 'Transformer':
@@ -77,10 +83,13 @@ async function readModule(
     case 'StaticEmbedding':
       return isFirst ? { modelFolder: path, isStatic: true } : null
     case 'Pooling': {
-      if (isFirst || isStatic) return null
+      if (isFirst || isStatic || normalise || dense.length > 0) return null
       const file = join(folder, path, 'config.json')
       return { pooling: readPooling(file, await readJsonObject(file)), files: [file] }
     }
+    case 'Dense':
+      if (isFirst || normalise) return null
+      return { dense: [...dense, path], files: await denseFiles(join(folder, path)) }
     case 'Normalize':
       return isFirst ? null : { normalise: true }
     default:

@@ -1,46 +1,52 @@
 import type { EncoderActivation, EncoderConfig } from '../embedding/encoder-config.ts'
+import { type Dense, joinedBias, joinedWeight } from './dense.ts'
+import { EncoderAttention } from './encoder-attention.ts'
 import type { ExternalTensor, OnnxGraph } from './graph.ts'
-import { embed, type Linear, linear } from './linear.ts'
+import { embed, linear } from './linear.ts'
 
 /** Weight and bias of a norm. */
 export interface NormWeights {
   readonly weight: ExternalTensor
-  readonly bias: ExternalTensor
-}
-
-/** Matrix with its bias. */
-export interface Dense {
-  readonly weight: ExternalTensor
-  readonly bias: ExternalTensor
+  readonly bias: ExternalTensor | null
 }
 
 export interface EncoderLayerWeights {
-  /** Query, key and value. */
-  readonly projections: readonly [Dense, Dense, Dense]
+  /** Query, key and value: three matrices, or one with the rows of all. */
+  readonly projections: readonly Dense[]
   readonly output: Dense
   readonly outputNorm: NormWeights
-  readonly inner: Dense
+  /** One matrix or two; the rows of a gated layer are those of the gate, then those of the input that it scales. */
+  readonly inner: readonly Dense[]
   readonly outer: Dense
   readonly outerNorm: NormWeights
 }
 
+export interface ClassifierWeights {
+  readonly hidden: Dense
+  /** Norm after the activation. */
+  readonly norm: NormWeights | null
+  readonly output: Dense
+}
+
 export interface EncoderWeights {
   readonly tokens: ExternalTensor
-  readonly positions: ExternalTensor
-  readonly types: ExternalTensor
+  readonly positions: ExternalTensor | null
+  readonly types: ExternalTensor | null
+  /** `[buckets, heads]`: what is added to the scores of two tokens at a distance. */
+  readonly relative: ExternalTensor | null
   readonly norm: NormWeights
   readonly layers: readonly EncoderLayerWeights[]
-  /** Layers of a cross-encoder after the encoder, each followed by tanh except the last; null for an embedder. */
-  readonly classifier: readonly Dense[] | null
+  /** Layers of a cross-encoder after the encoder; null for an embedder. */
+  readonly classifier: ClassifierWeights | null
 }
 
 /** Inputs and outputs of an encoder graph; B texts, T tokens. */
 export const encoderNames = {
   /** int64 `[B, T]`. */
   tokens: 'tokens',
-  /** int64 `[B, T]`. */
+  /** int64 `[B, T]`; absent without a table of segments. */
   types: 'types',
-  /** int64 `[T]`: rows of the table of positions. */
+  /** int64 `[T]`: rows of the table of positions; absent without such a table. */
   positions: 'positions',
   /** int32 `[B]`: tokens of each text, which are the first of its row. */
   lengths: 'lengths',
@@ -50,87 +56,158 @@ export const encoderNames = {
   result: 'result'
 } as const
 
-/** Adds an encoder with pooling to a graph. */
-export function buildEncoder(graph: OnnxGraph, config: EncoderConfig, weights: EncoderWeights): void {
-  const names = encoderNames
-  graph.input(names.tokens, 'int64', ['batch', 'sequence'])
-  graph.input(names.types, 'int64', ['batch', 'sequence'])
-  graph.input(names.positions, 'int64', ['sequence'])
-  graph.input(names.lengths, 'int32', ['batch'])
-  graph.input(names.poolWeights, 'float32', ['batch', 1, 'sequence'])
-  const words = embed(graph, 'embedding.tokens', names.tokens, weights.tokens)
-  const positions = embed(graph, 'embedding.positions', names.positions, weights.positions)
-  const types = embed(graph, 'embedding.types', names.types, weights.types)
-  const placed = graph.node('Add', [words, positions], 'embedding.placed')
-  const sum = graph.node('Add', [placed, types], 'embedding.sum')
-  let hidden = graph.node('LayerNormalization', [sum, ...norm(graph, weights.norm)], 'embedding', {
-    epsilon: { float: config.epsilon },
-    axis: -1
-  })
-  for (const [index, layer] of weights.layers.entries())
-    hidden = addLayer(graph, config, `layer.${index}`, hidden, layer)
-  const { classifier } = weights
-  const [result, size] = classifier === null ? [names.result, config.hiddenSize] : ['pooled', 1]
-  let pooled = graph.node('MatMul', [names.poolWeights, hidden], result)
-  for (const [index, dense] of (classifier ?? []).entries()) {
-    const isLast = index === (classifier as readonly Dense[]).length - 1
-    const output = linear(graph, isLast ? names.result : `classifier.${index}`, pooled, asLinear(dense))
-    pooled = isLast ? output : graph.node('Tanh', [output], `${output}.tanh`)
-  }
-  graph.output(names.result, 'float32', ['batch', 1, size])
+/** Output of a norm, and its input: the sum that the next part adds to in models that norm first. */
+interface Normed {
+  readonly normed: string
+  readonly sum: string
 }
 
-function addLayer(
+/** Adds an encoder with pooling to a graph. `contextLength`: tokens of the longest text. */
+export function buildEncoder(
   graph: OnnxGraph,
   config: EncoderConfig,
-  name: string,
-  hidden: string,
-  layer: EncoderLayerWeights
-): string {
-  const { hiddenSize, heads } = config
-  const weight = { form: 'joined' as const, parts: layer.projections.map(part => part.weight) }
-  const joined = linear(graph, `${name}.product`, hidden, { weight, bias: null })
-  const biases = layer.projections.map(part => graph.weight(part.bias))
-  const bias = graph.node('Concat', biases, `${name}.bias`, { axis: 0 })
-  const biased = graph.node('Add', [joined, bias], `${name}.qkv`)
-  const parts = ['q', 'k', 'v'].map(part => `${name}.${part}`)
-  const sizes = graph.integers('qkv.sizes', [hiddenSize, hiddenSize, hiddenSize])
-  graph.nodeWithOutputs('Split', [biased, sizes], parts, { axis: -1 })
-  const attention = graph.contrib('MultiHeadAttention', [...parts, '', encoderNames.lengths], [`${name}.attention`], {
-    num_heads: heads
-  })
-  const output = linear(graph, `${name}.output`, attention, { ...asLinear(layer.output), bias: null })
-  const attended = addNormed(graph, config, `${name}.attended`, [output, hidden], layer.outputNorm, layer.output)
-  const inner = linear(graph, `${name}.inner`, attended, { ...asLinear(layer.inner), bias: null })
-  const active = activate(graph, config.activation, inner, graph.weight(layer.inner.bias))
-  const outer = linear(graph, `${name}.outer`, active, { ...asLinear(layer.outer), bias: null })
-  return addNormed(graph, config, name, [outer, attended], layer.outerNorm, layer.outer)
+  weights: EncoderWeights,
+  contextLength: number
+): void {
+  new EncoderBuilder(graph, config, weights, contextLength).build()
 }
 
-/** Adds the norm of a projection with its bias and the input that skips it. */
-function addNormed(
+class EncoderBuilder {
+  readonly #graph: OnnxGraph
+  readonly #config: EncoderConfig
+  readonly #weights: EncoderWeights
+  readonly #contextLength: number
+
+  constructor(graph: OnnxGraph, config: EncoderConfig, weights: EncoderWeights, contextLength: number) {
+    this.#graph = graph
+    this.#config = config
+    this.#weights = weights
+    this.#contextLength = contextLength
+  }
+
+  build(): void {
+    const graph = this.#graph
+    const names = encoderNames
+    const tokens = graph.input(names.tokens, 'int64', ['batch', 'sequence'])
+    const lengths = graph.input(names.lengths, 'int32', ['batch'])
+    const poolWeights = graph.input(names.poolWeights, 'float32', ['batch', 1, 'sequence'])
+    const attention = new EncoderAttention(graph, this.#config, {
+      tokens,
+      lengths,
+      relative: this.#weights.relative,
+      contextLength: this.#contextLength
+    })
+    const embedded = this.#norm('embedding', this.#embeddings(tokens), this.#weights.norm)
+    let hidden: Normed = { normed: embedded, sum: embedded }
+    for (const [index, layer] of this.#weights.layers.entries()) {
+      hidden = this.#layer(index, hidden, layer, attention)
+    }
+    const { classifier } = this.#weights
+    const [result, size] = classifier === null ? [names.result, this.#config.hiddenSize] : ['pooled', 1]
+    const pooled = graph.node('MatMul', [poolWeights, hidden.normed], result)
+    if (classifier !== null) this.#classify(pooled, classifier)
+    graph.output(names.result, 'float32', ['batch', 1, size])
+  }
+
+  #embeddings(tokens: string): string {
+    const graph = this.#graph
+    const { positions, types, tokens: table } = this.#weights
+    let sum = embed(graph, 'embedding.tokens', tokens, table)
+    if (positions !== null) {
+      const rows = graph.input(encoderNames.positions, 'int64', ['sequence'])
+      sum = graph.node('Add', [sum, embed(graph, 'embedding.positions', rows, positions)], 'embedding.placed')
+    }
+    if (types !== null) {
+      const rows = graph.input(encoderNames.types, 'int64', ['batch', 'sequence'])
+      sum = graph.node('Add', [sum, embed(graph, 'embedding.types', rows, types)], 'embedding.sum')
+    }
+    return sum
+  }
+
+  #layer(index: number, hidden: Normed, layer: EncoderLayerWeights, attention: EncoderAttention): Normed {
+    const graph = this.#graph
+    const name = `layer.${index}`
+    const attended = attention.add(index, hidden.normed, layer.projections)
+    const output = this.#product(`${name}.output`, attended, [layer.output])
+    const middle = this.#addNormed(`${name}.attended`, output, hidden, layer.outputNorm, layer.output)
+    const inner = this.#product(`${name}.inner`, middle.normed, layer.inner)
+    const bias = joinedBias(graph, `${name}.inner.bias`, layer.inner)
+    const active = this.#config.traits.gated
+      ? this.#gate(name, bias === null ? inner : graph.node('Add', [inner, bias], `${name}.inner.biased`))
+      : activate(graph, this.#config.activation, inner, bias)
+    const outer = this.#product(`${name}.outer`, active, [layer.outer])
+    return this.#addNormed(name, outer, middle, layer.outerNorm, layer.outer)
+  }
+
+  /** Splits `[gate, input]`, and scales the input by the activated gate. */
+  #gate(name: string, inner: string): string {
+    const graph = this.#graph
+    const { innerSize, activation } = this.#config
+    const [gate, up] = [`${name}.gate`, `${name}.up`]
+    graph.nodeWithOutputs('Split', [inner, graph.integers('gate.sizes', [innerSize, innerSize])], [gate, up], {
+      axis: -1
+    })
+    return graph.node('Mul', [activate(graph, activation, gate, null), up], `${name}.gated`)
+  }
+
+  /** Adds a product without its bias. */
+  #product(name: string, input: string, parts: readonly Dense[]): string {
+    return linear(this.#graph, name, input, { weight: joinedWeight(parts), bias: null })
+  }
+
+  /** Adds the norm of a projection with its bias and the input that skips it. */
+  #addNormed(name: string, projection: string, skipped: Normed, weights: NormWeights, { bias }: Dense): Normed {
+    const graph = this.#graph
+    const { epsilon, traits } = this.#config
+    const residual = traits.normsFirst ? skipped.sum : skipped.normed
+    const inputs = present([projection, residual, ...norm(graph, weights), bias === null ? '' : graph.weight(bias)])
+    const sum = `${name}.sum`
+    graph.contrib('SkipLayerNormalization', inputs, traits.normsFirst ? [name, '', '', sum] : [name], {
+      epsilon: { float: epsilon }
+    })
+    return { normed: name, sum }
+  }
+
+  #norm(name: string, input: string, weights: NormWeights): string {
+    return this.#graph.node('LayerNormalization', present([input, ...norm(this.#graph, weights)]), name, {
+      epsilon: { float: this.#config.epsilon },
+      axis: -1
+    })
+  }
+
+  #classify(pooled: string, weights: ClassifierWeights): void {
+    const graph = this.#graph
+    const product = this.#product('classifier.hidden', pooled, [weights.hidden])
+    const { bias } = weights.hidden
+    const biased =
+      bias === null ? product : graph.node('Add', [product, graph.weight(bias)], 'classifier.hidden.biased')
+    const active = activate(graph, this.#config.classifierActivation, biased, null)
+    const hidden = weights.norm === null ? active : this.#norm('classifier.normed', active, weights.norm)
+    const { weight, bias: last } = weights.output
+    linear(graph, encoderNames.result, hidden, { weight: { form: 'float', values: weight }, bias: last })
+  }
+}
+
+/** Adds an activation, after a bias if there is one. */
+function activate(
   graph: OnnxGraph,
-  { epsilon }: EncoderConfig,
-  name: string,
-  terms: readonly [string, string],
-  weights: NormWeights,
-  { bias }: Dense
+  activation: EncoderActivation | 'tanh',
+  input: string,
+  bias: string | null
 ): string {
-  const inputs = [...terms, ...norm(graph, weights), graph.weight(bias)]
-  return graph.contrib('SkipLayerNormalization', inputs, [name], { epsilon: { float: epsilon } })
+  const name = `${input}.active`
+  if (activation === 'gelu' && bias !== null) return graph.contrib('BiasGelu', [input, bias], [name])
+  if (activation === 'gelu_tanh') return graph.contrib('FastGelu', bias === null ? [input] : [input, bias], [name])
+  const biased = bias === null ? input : graph.node('Add', [input, bias], `${input}.biased`)
+  if (activation === 'silu') return graph.contrib('QuickGelu', [biased], [name], { alpha: { float: 1 } })
+  return graph.node({ gelu: 'Gelu', relu: 'Relu', tanh: 'Tanh' }[activation], [biased], name)
 }
 
-function activate(graph: OnnxGraph, activation: EncoderActivation, input: string, bias: string): string {
-  const name = `${input}.active`
-  if (activation === 'gelu') return graph.contrib('BiasGelu', [input, bias], [name])
-  if (activation === 'gelu_tanh') return graph.contrib('FastGelu', [input, bias], [name])
-  return graph.node('Relu', [graph.node('Add', [input, bias], `${input}.biased`)], name)
+/** Returns the inputs of an operator without absent ones at the end. */
+function present(inputs: readonly string[]): readonly string[] {
+  return inputs.slice(0, inputs.findLastIndex(input => input !== '') + 1)
 }
 
 function norm(graph: OnnxGraph, { weight, bias }: NormWeights): readonly [string, string] {
-  return [graph.weight(weight), graph.weight(bias)]
-}
-
-function asLinear({ weight, bias }: Dense): Linear {
-  return { weight: { form: 'float', values: weight }, bias }
+  return [graph.weight(weight), bias === null ? '' : graph.weight(bias)]
 }
