@@ -12,6 +12,7 @@ import type { Precision } from './onnx/graph.ts'
 import { type ExternalWeights, elementCount, elementBytes as numberBytes } from './ort/runtime.ts'
 import { chooseQuantization, type QuantizationChoice, storedWeights } from './quantization.ts'
 import { elementBytes } from './weights/convert.ts'
+import { externalTensors } from './weights/external-tensors.ts'
 import { type PrepareOptions, prepareWeights } from './weights/prepare.ts'
 import { TensorNames } from './weights/tensor-names.ts'
 
@@ -46,6 +47,8 @@ export interface WantedGraph {
   readonly gpuMemoryBytes: number | undefined
   /** Precision on GPUs. */
   readonly gpuPrecision: PrecisionChoice
+  /** True if the weights are in memory already and are shared; default false. */
+  readonly isLoaded?: boolean
 }
 
 export interface BuildOptions
@@ -93,6 +96,7 @@ export async function buildGraph(
     ...(await roomOf(wanted)),
     config,
     quantization,
+    isLoaded: wanted.isLoaded === true,
     ownHead: !fusedProducts || (config.tiedHead !== true && tensors.has(names.head)),
     numberBytes: numberBytes[precision],
     storedBytes: device.id === 'cpu' ? (encoding === undefined ? elementBytes(dtype) : 2) : numberBytes[precision]
@@ -107,13 +111,14 @@ export async function buildGraph(
     onDevice: device.id !== 'cpu',
     onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights')
   })
+  const opened = open(prepared.weights)
   return {
-    model: buildDecoder(config, open(prepared.weights), contextLength, {
+    model: buildDecoder(config, opened, contextLength, {
       precision,
       fusedProducts,
       argmax: device.id !== 'cpu'
     }),
-    weights: prepared.external,
+    weights: { ...prepared.external, tensors: externalTensors(opened) },
     weightBytes,
     slots,
     parameters: prepared.parameters,

@@ -204,14 +204,25 @@ export class OnnxEngine implements InferenceEngine {
             report: step => report(progress.digest, progress.weights, step)
           })
     report(progress.weights, progress.session, 'building the session')(0)
-    const session = await runtime.createSession({
-      model: graph.model,
-      weights: graph.weights,
-      threads,
-      uncapturable: graph.uncapturable,
-      signal
-    })
-    if (signal?.aborted) await session.close()
+    // Adapters open a second session over the same weights.
+    const share = runtime.shareWeights?.() ?? null
+    const session = await runtime
+      .createSession({
+        model: graph.model,
+        weights: graph.weights,
+        threads,
+        uncapturable: graph.uncapturable,
+        share,
+        signal
+      })
+      .catch((error: unknown) => {
+        share?.release()
+        throw error
+      })
+    if (signal?.aborted) {
+      await session.close()
+      share?.release()
+    }
     signal?.throwIfAborted()
     const { slots } = graph
     const cache = new CachePool({ runtime, config, slots, contextLength, precision: graph.cachePrecision })
@@ -257,7 +268,8 @@ export class OnnxEngine implements InferenceEngine {
                 config: checkpoint,
                 wanted: { ...wanted, quantization: graph.quantization },
                 prepare,
-                runtime
+                runtime,
+                share
               })
           })
     this.#openModels++
@@ -276,6 +288,7 @@ export class OnnxEngine implements InferenceEngine {
       maxWaiting: this.#options.maxWaiting ?? DEFAULT_MAX_WAITING,
       endTokens: endTokens(config, directory, tokenizer),
       onClosed: async () => {
+        share?.release()
         this.#openModels--
         await device.runtime?.close()
         await this.#closeRuntime()

@@ -22,6 +22,8 @@ export interface MemoryRequest {
   readonly numberBytes: number
   /** Bytes per number of an embedding that stays in its stored type. */
   readonly storedBytes: number
+  /** True if the weights are in memory already and are shared; default false. */
+  readonly isLoaded?: boolean
   /** `auto`: as many as fit, up to {@link MAX_SLOTS}. */
   readonly slots: number | 'auto'
   readonly contextLength: number
@@ -100,7 +102,8 @@ function planRoom(request: PlanRequest, weightBytes: number, workspaceBytes: num
 }
 
 /** Returns the size of all weights in the engine's representation, in bytes. */
-function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes }: MemoryRequest): number {
+function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes, isLoaded }: MemoryRequest): number {
+  if (isLoaded === true) return 0
   const { hiddenSize, vocabularySize } = config
   const matrix = (rows: number, columns: number) =>
     quantization === 'none' ? rows * columns * numberBytes : matrixBytes(quantization, rows, columns)

@@ -3,7 +3,7 @@ import { type BuildOptions, buildGraph, type WantedGraph } from '../decoder-grap
 import { digestFiles } from '../digest.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { DecoderConfig } from '../model-config.ts'
-import type { Runtime } from '../ort/runtime.ts'
+import type { Runtime, WeightShare } from '../ort/runtime.ts'
 import { readRunDirectory } from '../run-directory.ts'
 import { TensorNames } from '../weights/tensor-names.ts'
 import type { OpenBase } from './hot-adapters.ts'
@@ -16,21 +16,24 @@ export interface OpenBaseOptions {
   readonly prepare: Omit<BuildOptions, 'report' | 'open' | 'signal'>
   /** Runtime of the session. */
   readonly runtime: Runtime
+  /** Weights of the first decoder; null if they cannot be shared. */
+  readonly share: WeightShare | null
 }
 
 /**
  * Opens the second decoder of a loaded model: the base model, whose projections have adapter factors as inputs.
  *
- * If nothing was merged, it shares the converted weights on disk with the first decoder. In memory it has a separate
- * copy, because ONNX Runtime reorders weights for every session. Throws `INF_OUT_OF_MEMORY` if they do not fit.
+ * It shares all weights that adapters have not changed with the first decoder: on disk, and if the runtime supports
+ * that, in memory. Otherwise it has a separate copy, because ONNX Runtime reorders weights for every session. Throws
+ * `INF_OUT_OF_MEMORY` if that does not fit.
  */
-export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOptions): Promise<OpenBase> {
+export async function openBase({ config, wanted, prepare, runtime, share }: OpenBaseOptions): Promise<OpenBase> {
   const { directory, digest } = await baseOf(prepare)
   const names = new TensorNames(name => directory.tensors.has(name))
   let sites: readonly LowRankSite[] = []
   const graph = await buildGraph(
     config,
-    { ...wanted, slots: 1 },
+    { ...wanted, slots: 1, isLoaded: share !== null && prepare.directory.plain },
     {
       ...prepare,
       directory,
@@ -55,7 +58,7 @@ export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOpt
     )
   })
   const { model, weights, weightBytes, uncapturable } = graph
-  const session = await runtime.createSession({ model, weights, threads: prepare.threads, uncapturable })
+  const session = await runtime.createSession({ model, weights, threads: prepare.threads, uncapturable, share })
   return { session, sites, weightBytes }
 }
 

@@ -1,4 +1,5 @@
 import { inferenceErrors } from '../errors.ts'
+import { MappedFiles } from './mapped-files.ts'
 import type { QueueTail } from './run-queue.ts'
 
 /**
@@ -45,7 +46,15 @@ const functions = {
   ReleaseIoBinding: [135, 'void', ['pointer']],
   BindInput: [136, 'status', ['pointer', 'string', 'pointer']],
   BindOutput: [137, 'status', ['pointer', 'string', 'pointer']],
+  AddInitializer: [150, 'status', ['pointer', 'string', 'pointer']],
   AddRunConfigEntry: [165, 'status', ['pointer', 'string', 'string']],
+  CreatePrepackedWeightsContainer: [166, 'status', ['pointer']],
+  ReleasePrepackedWeightsContainer: [167, 'void', ['pointer']],
+  CreateSessionFromArrayWithPrepackedWeightsContainer: [
+    169,
+    'status',
+    ['pointer', 'pointer', 'size', 'pointer', 'pointer', 'pointer']
+  ],
   SessionOptionsAppendExecutionProvider_CUDA_V2: [204, 'status', ['pointer', 'pointer']],
   CreateCUDAProviderOptions: [205, 'status', ['pointer']],
   UpdateCUDAProviderOptions: [206, 'status', ['pointer', 'pointer', 'pointer', 'size']],
@@ -101,9 +110,9 @@ interface Library {
 /** Part of koffi's API that is used. */
 export interface Koffi {
   load(
-    path: string,
+    path: string | null,
     options?: { readonly global: boolean }
-  ): { func(name: string, result: string, argumentTypes: string[]): () => Pointer }
+  ): { func(name: string, result: string, argumentTypes: string[]): (...values: unknown[]) => unknown }
   decode(pointer: Pointer, offset: number, type: unknown): unknown
   proto(result: string, argumentTypes: string[]): unknown
   address(array: NodeJS.TypedArray): Pointer
@@ -159,6 +168,11 @@ export class OrtApi {
   /** Returns the address of an array's memory, for structures with pointers. The caller must keep the array alive. */
   address(array: NodeJS.TypedArray): Pointer {
     return this.#koffi.address(array)
+  }
+
+  /** Opens the C library's functions for mapped files; null if the system has none. */
+  mappedFiles(): MappedFiles | null {
+    return MappedFiles.open(this.#koffi)
   }
 
   call(name: NameOf<'status'>, ...values: Value[]): void {
@@ -271,7 +285,7 @@ function enlargeStack(koffi: Koffi): void {
 function loadLibrary(koffi: Koffi, path: string): Library {
   enlargeStack(koffi)
   const handle = koffi.load(path)
-  const base = handle.func('OrtGetApiBase', 'void *', [])()
+  const base = handle.func('OrtGetApiBase', 'void *', [])() as Pointer
   const version = functionAt(koffi, base, 1, 'str', [])() as string
   const table = functionAt(koffi, base, 0, 'void *', ['int'])(API_VERSION) as Pointer | null
   if (!table) throw new Error(`${path} is ONNX Runtime ${version}, which lacks interface ${API_VERSION}`)

@@ -14,8 +14,10 @@ import {
   type OrtSession,
   type Runtime,
   type SessionOptions,
-  type Tensor
+  type Tensor,
+  type WeightShare
 } from './runtime.ts'
+import { NativeWeightShare } from './weight-share.ts'
 
 const LOG_ERRORS = 3
 const OPTIMISE_ALL = 99
@@ -76,7 +78,10 @@ export class NativeRuntime implements Runtime {
   }
 
   /** Creates a session. `capture`: enables captures, if the target supports them. */
-  async createSession({ model, weights, threads, signal }: SessionOptions, capture = false): Promise<NativeSession> {
+  async createSession(
+    { model, weights, threads, share, signal }: SessionOptions,
+    capture = false
+  ): Promise<NativeSession> {
     const api = this.#api
     const options = api.create('CreateSessionOptions')
     const cancel = () => api.call('SessionOptionsSetLoadCancellationFlag', options, 1)
@@ -91,18 +96,22 @@ export class NativeRuntime implements Runtime {
       if (int8Overflows()) api.call('AddSessionConfigEntry', options, 'session.x64quantprecision', '1')
       this.#target?.append(api, this.environment, options, capture)
       const kept = weights === null ? [] : addWeights(api, options, weights)
-      const session = await api.createAsync(
-        'CreateSessionFromArray',
-        this.environment,
-        model,
-        model.byteLength,
-        options
-      )
+      const source = [this.environment, model, model.byteLength, options] as const
+      const shared = share instanceof NativeWeightShare && weights !== null && (await share.add(options, weights))
+      const session = shared
+        ? await api.createAsync('CreateSessionFromArrayWithPrepackedWeightsContainer', ...source, share.container)
+        : await api.createAsync('CreateSessionFromArray', ...source)
+      if (shared) share.trim()
       return new NativeSession(api, session, kept)
     } finally {
       signal?.removeEventListener('abort', cancel)
       api.release('ReleaseSessionOptions', options)
     }
+  }
+
+  shareWeights(): WeightShare | null {
+    const mapped = this.#target === null ? this.#api.mappedFiles() : null
+    return mapped === null ? null : new NativeWeightShare(this.#api, this.memoryInfo, mapped)
   }
 
   async close(): Promise<void> {}

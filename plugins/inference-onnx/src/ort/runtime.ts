@@ -1,4 +1,4 @@
-import type { ElementType, Precision } from '../onnx/graph.ts'
+import type { ElementType, ExternalTensor, Precision } from '../onnx/graph.ts'
 
 /** Array types of host tensors, by element type. */
 export interface HostArrays {
@@ -38,6 +38,15 @@ export interface ExternalWeights {
   readonly folder: string
   /** Contents of files that are in memory, by location. */
   readonly inMemory: ReadonlyMap<string, Uint8Array>
+  /** Weights that may be shared; default: none. */
+  readonly tensors?: readonly ExternalTensor[]
+}
+
+/**
+ * Weights that are in memory once for all sessions that were created with this object. Release it after those sessions.
+ */
+export interface WeightShare {
+  release(): void
 }
 
 export interface SessionOptions {
@@ -46,6 +55,8 @@ export interface SessionOptions {
   readonly threads: number
   /** Reason why runs must not be captured on a device; null if they may be. */
   readonly uncapturable?: string | null
+  /** Shares the weights with other sessions; null or absent: the session has its own. */
+  readonly share?: WeightShare | null
   /** Aborts the creation, if the runtime supports that. */
   readonly signal?: AbortSignal | undefined
 }
@@ -80,6 +91,8 @@ export interface Runtime {
    */
   copy(from: CacheRange, to: CacheRow): Promise<void>
   createSession(options: SessionOptions): Promise<OrtSession>
+  /** Opens a place for weights that several sessions share. Absent or null: sessions cannot share weights. */
+  shareWeights?(): WeightShare | null
   close(): Promise<void>
 }
 
