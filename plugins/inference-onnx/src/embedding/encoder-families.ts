@@ -29,7 +29,7 @@ export interface EncoderNames {
   readonly classifier?: { readonly hidden: string; readonly output: string; readonly norm?: string }
 }
 
-/** What distinguishes the encoder families. */
+/** Differences between the encoder families. */
 export interface EncoderTraits {
   readonly names: EncoderNames
   /** Other names of the fields of BERT's configuration. */
