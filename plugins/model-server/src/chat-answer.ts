@@ -18,6 +18,8 @@ export interface ChatAnswer {
   /** Tokens of the part of the answer that was read so far. */
   readonly answerTokens: readonly number[]
   readonly events: AsyncIterable<AnswerEvent>
+  /** Ends the generation early, with finish reason `stop`, unless the answer has a second part. */
+  finish(): void
 }
 
 /**
@@ -94,6 +96,7 @@ function chatAnswer(
   return {
     promptTokens: completion.promptTokens,
     answerTokens,
+    finish: () => completion.finish(),
     events: taps.events(readAnswer(recorded(completion), reading, model, proceedRecorded), text => {
       answerTokens.splice(0, answerTokens.length, ...model.tokenize(text))
     })

@@ -25,10 +25,14 @@ export function promptTokens(model: LoadedModel, prompt: Prompt, contextLength: 
   return tokens
 }
 
+/**
+ * Returns the error for a prompt that leaves no room for an answer. LiteLLM and LangChain recognise it by the words
+ * "prompt is too long", which is how Anthropic's API begins.
+ */
 export function contextExceeded(promptTokens: number, contextLength: number, atLeast = false): Error {
   return errors.create(
     'MSV_CONTEXT_EXCEEDED',
-    `the prompt has ${atLeast ? 'at least ' : ''}${promptTokens} tokens; the context holds ${contextLength} tokens, including the answer`,
+    `the prompt is too long: it has ${atLeast ? 'at least ' : ''}${promptTokens} tokens; the context holds ${contextLength} tokens, including the answer`,
     { data: { promptTokens, contextLength }, hint: 'Shorten the prompt, or serve a model with a longer context.' }
   )
 }

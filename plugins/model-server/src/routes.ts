@@ -24,6 +24,7 @@ export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
   { method: 'POST', path: '/rerank', summary: 'Relevance of documents for a query' },
   { method: 'GET', path: '/v1/models', summary: 'The models in the OpenAI format' },
   { method: 'GET', path: '/v1/models/*', summary: 'One model in the OpenAI format' },
+  { method: 'POST', path: '/infill', summary: 'Text of a gap in the llama.cpp format' },
   { method: 'POST', path: '/tokenize', summary: 'Tokens of a text in the llama.cpp format' },
   { method: 'POST', path: '/detokenize', summary: 'Text of tokens in the llama.cpp format' },
   { method: 'GET', path: '/props', summary: 'Properties of the model in the llama.cpp format' },

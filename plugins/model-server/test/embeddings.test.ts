@@ -112,6 +112,12 @@ t.test('the official Ollama client embeds, and long texts are cut by default', a
   t.same((await json('/api/embeddings', { model: 'bert', prompt: '' })).body, { embedding: [] })
   t.match(await refusal(ollama.embed({ model: 'vox-tiny', input: 'a' })), { status_code: 400, error: /'bert'/ })
   t.match(await refusal(ollama.embed({ model: 'bert', input: 'a', options: { num_ctx: 8 } })), { status_code: 400 })
+  const unset = { model: 'bert', input: 'a', options: { num_ctx: null, seed: null } }
+  t.equal(
+    (await json('/api/embed', unset)).body.embeddings.length,
+    1,
+    'LangChain sends null for options that are not set'
+  )
   t.match(await refusal(ollama.embed({ model: 'bert', input: 'a', keep_alive: 'long' })), { status_code: 400 })
   t.equal((await ollama.embed({ model: 'bert', input: 'a', keep_alive: 0 })).embeddings.length, 1, 'unloads later')
   t.equal((await ollama.embed({ model: 'bert', input: 'a', keep_alive: -1 })).embeddings.length, 1, 'loads again')

@@ -199,7 +199,7 @@ t.test('reports errors in the format of the API', async t => {
   t.match(await refusal(create({ messages: say('x'.repeat(30)) })), {
     status: 400,
     code: 'context_length_exceeded',
-    message: /has 49 tokens; the context holds 40 /
+    message: /the prompt is too long: it has 49 tokens; the context holds 40 /
   })
   t.match(await refusal(create({ messages: say('x'.repeat(2000)) })), {
     status: 400,

@@ -10,7 +10,9 @@ import { notConfigured } from './not-configured.ts'
 import { MAX_INPUTS } from './openai.ts'
 import { jsonList, jsonRows, vectorAt } from './reply.ts'
 
-const options = t.optional(t.object({ num_ctx: t.optional(t.integer({ minimum: 1 })) }, { additionalProperties: true }))
+/** LangChain sends null for every option that is not set. */
+const contextLength = t.optional(t.nullable(t.integer({ minimum: 1 })))
+const options = t.optional(t.object({ num_ctx: contextLength }, { additionalProperties: true }))
 const common = { model: t.optional(t.string()), keep_alive: t.optional(t.unknown()), options }
 const open = { additionalProperties: true }
 
@@ -91,8 +93,8 @@ export function ollamaEmbeddingRoutes(scope: FastifyInstance, services: WireServ
 }
 
 /** Throws `MSV_UNSUPPORTED` for a context below the model's: this server does not shorten it. */
-function checkContext({ info }: LoadedEmbedder, context: number | undefined): void {
-  if (context === undefined || context >= info.contextLength) return
+function checkContext({ info }: LoadedEmbedder, context: number | null | undefined): void {
+  if (context == null || context >= info.contextLength) return
   throw unsupported(
     'options.num_ctx',
     `the context of the model has ${info.contextLength} tokens and cannot be shortened`

@@ -6,6 +6,7 @@ import { type Job, runConcurrently } from '../concurrent-jobs.ts'
 import { embeddingsRoute } from '../embeddings/openai.ts'
 import { rerankRoutes } from '../embeddings/rerank.ts'
 import { errors } from '../errors.ts'
+import { infillRoute } from '../infill/route.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import { describeModel, type ListedModel, listModels } from '../listed-models.ts'
 import { responsesRoutes } from '../responses/routes.ts'
@@ -82,6 +83,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
 
   responsesRoutes(scope, services)
   tokenRoutes(scope, services)
+  infillRoute(scope, services)
 
   scope.get('/v1/models', async () => ({ object: 'list', data: (await listModels(models)).map(modelEntry) }))
 
