@@ -18,7 +18,7 @@ import { IndexStore } from '../plugins/search/src/indexing/index-store.ts'
 import { IndexThread } from '../plugins/search/src/indexing/index-thread.ts'
 import { Indexer } from '../plugins/search/src/indexing/indexer.ts'
 import { Library } from '../plugins/search/src/store/library.ts'
-import { chunkTier } from '../plugins/search/src/tiers/knowledge.ts'
+import { chunkTier } from '../plugins/search/src/tiers/passages.ts'
 
 const { values } = parseArgs({
   options: { json: { type: 'boolean' }, smoke: { type: 'boolean' }, files: { type: 'string', default: '20000' } }

@@ -59,9 +59,10 @@ import { Library } from './store/library.ts'
 import { Memories, type Memory } from './store/memories.ts'
 import { StoredVectors } from './store/vectors.ts'
 import { chunkVectorTier } from './tiers/chunk-vectors.ts'
-import { chunkScanTier, chunkTier, knowledgeScanTier, knowledgeTier } from './tiers/knowledge.ts'
+import { chunkScanTier, knowledgeScanTier, knowledgeTier } from './tiers/knowledge.ts'
 import { memoryScanTier, memoryTier } from './tiers/memory.ts'
 import { MEMORY_SOURCE, memoryVectorTier } from './tiers/memory-vectors.ts'
+import { chunkTier } from './tiers/passages.ts'
 import { RepoInventory, repoInventoryTier } from './tiers/repo-inventory.ts'
 import { repoTextTier } from './tiers/repo-text.ts'
 import { symbolTier } from './tiers/symbols.ts'
@@ -118,7 +119,7 @@ export default definePlugin({
       memoryScanTier(library, Date.now),
       knowledgeTier(library),
       knowledgeScanTier(library),
-      chunkTier(library),
+      chunkTier(library, bm25),
       chunkScanTier(library),
       repoTextTier({
         projectRoot,

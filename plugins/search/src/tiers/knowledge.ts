@@ -6,30 +6,28 @@ import { countedTerms, type Library, matchAny, namedTerms } from '../store/libra
 const NODES = `SELECT id AS key, label AS title, coalesce(content, '') AS body, 'knowledge_nodes' AS source
   FROM knowledge_nodes_fts WHERE knowledge_nodes_fts MATCH :query ORDER BY bm25(knowledge_nodes_fts) LIMIT :limit`
 
-/** The best rows are chosen before the others are read. */
-const CHUNKS = `SELECT c.id AS key, d.title AS title, c.body_text AS body, d.source_uri AS source, p.first_line AS line
-  FROM (SELECT rowid AS id, rank FROM search_document_chunks_fts WHERE search_document_chunks_fts MATCH :query
-    ORDER BY rank LIMIT :limit) AS best JOIN search_document_chunks AS c ON c.id = best.id
-  JOIN search_documents AS d ON d.id = c.document_id LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id
-  ORDER BY best.rank`
-
 // toestub-ignore(scaling/sql-without-limit) - a subquery; the query around it has a limit
 const SCANNED_NODES = `SELECT id AS key, label AS title, coalesce(content, '') AS body, 'knowledge_nodes' AS source,
   COUNTED(label || ' ' || coalesce(content, '')) AS found FROM knowledge_nodes`
 
 // toestub-ignore(scaling/sql-without-limit) - a subquery; the query around it has a limit
 const SCANNED_CHUNKS = `SELECT c.id AS key, d.title AS title, c.body_text AS body, d.source_uri AS source,
-  p.first_line AS line, COUNTED(c.body_text) AS found FROM search_document_chunks AS c
-  JOIN search_documents AS d ON d.id = c.document_id LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id`
+  p.first_line AS line, g.page AS page, COUNTED(c.body_text) AS found FROM search_document_chunks AS c
+  JOIN search_documents AS d ON d.id = c.document_id LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id
+  LEFT JOIN search_chunk_pages AS g ON g.chunk_id = c.id`
 
 /** Knowledge nodes by full-text search. */
 export function knowledgeTier(library: Library): SearchTier {
-  return ranked(library, 'knowledge_fts', 'knowledge_graph', NODES)
-}
-
-/** Passages of indexed documents by full-text search. */
-export function chunkTier(library: Library): SearchTier {
-  return ranked(library, 'chunk_fts', 'document_chunks', CHUNKS)
+  return {
+    name: 'knowledge_fts',
+    corpus: 'knowledge_graph',
+    unavailable: () => library.problem ?? (library.capabilities?.fts ? null : 'the database has no full-text search'),
+    async query({ terms, limit }) {
+      if (terms.length === 0) return []
+      const rows = await library.rows(NODES, { query: matchAny(terms), limit })
+      return rows.map((row, rank) => textHit(row, rankScore(rank), `rank ${rank + 1}: 1/${rank + 1}`))
+    }
+  }
 }
 
 /** Knowledge nodes that contain words of the query, for databases without full-text search. */
@@ -40,19 +38,6 @@ export function knowledgeScanTier(library: Library): SearchTier {
 /** Passages that contain words of the query, for databases without full-text search. */
 export function chunkScanTier(library: Library): SearchTier {
   return scanned(library, 'chunk_scan', 'document_chunks', SCANNED_CHUNKS)
-}
-
-function ranked(library: Library, name: string, corpus: SearchTier['corpus'], sql: string): SearchTier {
-  return {
-    name,
-    corpus,
-    unavailable: () => library.problem ?? (library.capabilities?.fts ? null : 'the database has no full-text search'),
-    async query({ terms, limit }) {
-      if (terms.length === 0) return []
-      const rows = await library.rows(sql, { query: matchAny(terms), limit })
-      return rows.map((row, rank) => hitOf(row, rankScore(rank), `rank ${rank + 1}: 1/${rank + 1}`))
-    }
-  }
 }
 
 function scanned(library: Library, name: string, corpus: SearchTier['corpus'], sql: string): SearchTier {
@@ -73,28 +58,34 @@ function scanned(library: Library, name: string, corpus: SearchTier['corpus'], s
         limit
       })
       return rows.map(row =>
-        hitOf(row, Number(row.found) / terms.length, `${row.found} of ${terms.length} words, without rank`)
+        textHit(row, Number(row.found) / terms.length, `${row.found} of ${terms.length} words, without rank`)
       )
     }
   }
 }
 
-function hitOf(row: Record<string, unknown>, score: number, factor: string): SearchTierHit {
+/** Makes a hit of a row with `key`, `title`, `body`, `source` and perhaps `line`. */
+export function textHit(row: Record<string, unknown>, score: number, factor: string): SearchTierHit {
   const source = String(row.source)
   return {
     key: String(row.key),
-    title: titleOf(source, String(row.title)),
+    title: titleOf(source, String(row.title), row.page),
     text: String(row.body),
     ...(typeof row.line === 'number' ? { line: row.line } : {}),
     score,
-    provenance: source,
+    provenance: provenanceOf(source, row.page),
     factors: [factor]
   }
 }
 
-/** Files of the project are named by their path, with the title of the document if it has one. */
-export function titleOf(source: string, title: string): string {
-  if (!source.startsWith(REPO_URI)) return title || source
-  const path = source.slice(REPO_URI.length)
-  return title === '' || title === path ? path : `${path}: ${title}`
+/** Pages are named as in URLs of PDF documents (RFC 8118). */
+export function provenanceOf(source: string, page: unknown): string {
+  return typeof page === 'number' ? `${source}#page=${page}` : source
+}
+
+/** Files of the project are named by their path, with the title of the document if it has one, and with the page. */
+export function titleOf(source: string, title: string, page?: unknown): string {
+  const path = source.startsWith(REPO_URI) ? source.slice(REPO_URI.length) : null
+  const named = path === null ? title || source : title === '' || title === path ? path : `${path}: ${title}`
+  return typeof page === 'number' ? `${named}, page ${page}` : named
 }

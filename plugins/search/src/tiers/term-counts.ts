@@ -1,0 +1,49 @@
+import type { Library } from '../store/library.ts'
+import { matchAny, namedTerms } from '../store/library.ts'
+import type { CountedTerm } from './candidates.ts'
+
+/** Age from which terms are counted again. */
+const FRESH_MS = 60_000
+const MAX_TERMS = 10_000
+
+export interface PassageCounts {
+  readonly terms: readonly CountedTerm[]
+  /** Passages of the index. */
+  readonly total: number
+}
+
+/** Counts how many passages of the index have each term. A count may be a minute old, but not that of an absent term. */
+export class TermCounts {
+  readonly #library: Library
+  readonly #counts = new Map<string, number>()
+  #total = 0
+  #until = Number.NEGATIVE_INFINITY
+
+  constructor(library: Library) {
+    this.#library = library
+  }
+
+  async of(terms: readonly string[]): Promise<PassageCounts> {
+    if (performance.now() >= this.#until || this.#counts.size > MAX_TERMS) {
+      this.#counts.clear()
+      this.#total = 0
+      this.#until = performance.now() + FRESH_MS
+    }
+    const unknown = terms.filter(term => !this.#counts.has(term))
+    if (unknown.length > 0 || this.#total === 0) {
+      const columns = unknown.map(
+        (_, at) =>
+          `(SELECT COUNT(*) FROM search_document_chunks_fts WHERE search_document_chunks_fts MATCH :t${at}) AS t${at}`
+      )
+      if (this.#total === 0) columns.push('(SELECT COUNT(*) FROM search_document_chunks) AS total')
+      const [row = {}] = await this.#library.rows(
+        `SELECT ${columns.join(', ')}`,
+        namedTerms(unknown.map(term => matchAny([term])))
+      )
+      const counts = new Map(unknown.map((term, at) => [term, Number(row[`t${at}`])]))
+      for (const [term, count] of counts) if (count > 0) this.#counts.set(term, count)
+      if (this.#total === 0) this.#total = Number(row.total)
+    }
+    return { terms: terms.map(term => ({ term, count: this.#counts.get(term) ?? 0 })), total: this.#total }
+  }
+}
