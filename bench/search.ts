@@ -17,6 +17,7 @@ import { chunkLines } from '../plugins/search/src/indexing/chunk.ts'
 import { IndexStore } from '../plugins/search/src/indexing/index-store.ts'
 import { IndexThread } from '../plugins/search/src/indexing/index-thread.ts'
 import { Indexer } from '../plugins/search/src/indexing/indexer.ts'
+import { PdfProcess } from '../plugins/search/src/pdf/pdf-process.ts'
 import { Library } from '../plugins/search/src/store/library.ts'
 import { chunkTier } from '../plugins/search/src/tiers/passages.ts'
 
@@ -54,11 +55,16 @@ const signal = new AbortController().signal
 const database = await openFile(join(folder, 'index.db'), { busyTimeoutMs: 10_000, synchronous: 'normal' })
 await applyBaseline(database)
 const thread = new IndexThread(() => 60_000)
+const pdf = new PdfProcess()
 const indexer = new Indexer({
   projectRoot: root,
   store: new IndexStore(database),
   thread,
-  settings: () => ({ repo_max_files: 1_000_000, repo_skip_dirs: [], index_max_file_bytes: 1_048_576 }),
+  pdf,
+  settings: () => ({
+    ...{ repo_max_files: 1_000_000, repo_skip_dirs: [], index_step_ms: 60_000 },
+    ...{ index_max_file_bytes: 1_048_576, index_max_pdf_bytes: 33_554_432, index_max_pdf_pages: 5_000 }
+  }),
   onChange: () => undefined
 })
 
@@ -103,7 +109,7 @@ try {
   if (values.json === true) console.log(JSON.stringify(result))
   else console.table(result)
 } finally {
-  await thread.close()
+  await Promise.all([thread.close(), pdf.close()])
   await database.close()
   rmSync(folder, { recursive: true, force: true })
 }

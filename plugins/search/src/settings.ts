@@ -106,7 +106,21 @@ export const settings = t.object({
     minimum: 1_024,
     maximum: 67_108_864,
     ...live,
-    description: 'Maximum size of an indexed file in bytes.'
+    description: 'Maximum size of an indexed file in bytes, except PDF documents.'
+  }),
+  index_max_pdf_bytes: t.integer({
+    default: 33_554_432,
+    minimum: 1_024,
+    maximum: 268_435_456,
+    ...live,
+    description: 'Maximum size of an indexed PDF document in bytes.'
+  }),
+  index_max_pdf_pages: t.integer({
+    default: 5_000,
+    minimum: 1,
+    maximum: 100_000,
+    ...live,
+    description: 'Maximum pages of an indexed PDF document; one with more is left out.'
   }),
   index_max_vectors: t.integer({
     default: 50_000,
@@ -120,7 +134,8 @@ export const settings = t.object({
     minimum: 100,
     maximum: 600_000,
     ...live,
-    description: 'Time limit for one file of the index in milliseconds; a file that takes longer is left out.'
+    description:
+      'Time limit for one file of the index, or one page of a PDF document, in milliseconds. A file that takes longer is left out, and a PDF document that takes 6 times as long.'
   }),
   tier_timeout_ms: t.integer({
     default: 10_000,

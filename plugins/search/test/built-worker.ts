@@ -4,7 +4,11 @@ import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 
 const root = join(import.meta.dirname, '..')
-const scripts = { 'index-worker': 'src/indexing/worker-main.ts', 'scan-worker': 'src/vectors/scan-worker-main.ts' }
+const scripts = {
+  'index-worker': 'src/indexing/worker-main.ts',
+  'pdf-program': 'src/pdf/pdf-program.ts',
+  'scan-worker': 'src/vectors/scan-worker-main.ts'
+}
 
 for (const [name, source] of Object.entries(scripts)) {
   const file = join(root, 'dist', `${name}.cjs`)
@@ -17,6 +21,7 @@ for (const [name, source] of Object.entries(scripts)) {
     platform: 'node',
     format: 'cjs',
     target: 'node20',
+    external: ['unpdf'],
     define: { 'import.meta.url': '__svc_url' },
     banner: { js: "const __svc_url = require('node:url').pathToFileURL(__filename).href;" }
   })

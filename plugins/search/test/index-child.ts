@@ -1,6 +1,6 @@
 // Indexes a project in this process, and reports to the parent before and after each write.
 import { openFile } from '@svc/plugin-database/testing'
-import { Indexer, IndexStore, IndexThread } from '#root'
+import { Indexer, IndexStore, IndexThread, PdfProcess } from '#root'
 import { DEFAULTS } from './index-project.ts'
 
 const [root = '', file = ''] = process.argv.slice(2)
@@ -16,5 +16,12 @@ store.write = async (files, now) => {
   process.send?.('written')
 }
 const thread = new IndexThread(() => 20_000)
-const indexer = new Indexer({ projectRoot: root, store, thread, settings: () => DEFAULTS, onChange: () => undefined })
+const indexer = new Indexer({
+  projectRoot: root,
+  store,
+  thread,
+  pdf: new PdfProcess(),
+  settings: () => ({ ...DEFAULTS, index_step_ms: 20_000 }),
+  onChange: () => undefined
+})
 await indexer.index({ full: false, signal: new AbortController().signal })

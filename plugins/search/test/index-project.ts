@@ -6,12 +6,14 @@ import '../../database/test/built-worker.ts'
 import './built-worker.ts'
 import { applyBaseline, openFile } from '@svc/plugin-database/testing'
 import type { Test } from 'tap'
-import { Indexer, IndexStore, IndexThread } from '#root'
+import { Indexer, IndexStore, IndexThread, PdfProcess } from '#root'
 
 export const DEFAULTS = {
   repo_max_files: 20_000,
   repo_skip_dirs: ['.git', 'node_modules'] as readonly string[],
-  index_max_file_bytes: 100_000
+  index_max_file_bytes: 100_000,
+  index_max_pdf_bytes: 10_000_000,
+  index_max_pdf_pages: 50
 }
 
 function folder(t: Test): string {
@@ -43,8 +45,9 @@ export async function indexProject(
   const database: DatabaseStore = await openFile(file, { busyTimeoutMs: 10_000, synchronous: 'normal' })
   await applyBaseline(database)
   const thread = new IndexThread(() => stepMs)
+  const pdf = new PdfProcess()
   t.teardown(async () => {
-    await thread.close()
+    await Promise.all([thread.close(), pdf.close()])
     await database.close()
   })
   const store = new IndexStore(database)
@@ -52,7 +55,8 @@ export async function indexProject(
     projectRoot: root,
     store,
     thread,
-    settings: () => ({ ...DEFAULTS, ...settings }),
+    pdf,
+    settings: () => ({ ...DEFAULTS, index_step_ms: stepMs, ...settings }),
     onChange: () => undefined
   })
   const run = (full = false) => indexer.index({ full, signal: new AbortController().signal })

@@ -1,8 +1,9 @@
 import { errorMessage } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
+import { isPdf, type PdfProcess } from '../pdf/pdf-process.ts'
 import type { IndexStore, KnownFile } from './index-store.ts'
 import type { IndexThread } from './index-thread.ts'
-import type { FileStat, ReadFile } from './protocol.ts'
+import type { FileStat, ReadFile, ReadItem } from './protocol.ts'
 
 /** Files that are read in one request and written in one transaction. */
 const BATCH_FILES = 64
@@ -16,18 +17,22 @@ const PROGRESS_MS = 200
 const RACY_MS = 2_000
 const MIN_FILES = 100
 /** Skipped files with these reasons are read again, although they did not change. */
-const RETRIED: ReadonlySet<string> = new Set(['unreadable', 'timed_out', 'link', 'not_a_file'])
+const RETRIED: ReadonlySet<string> = new Set(['unreadable', 'timed_out', 'out_of_memory', 'link', 'not_a_file'])
 
 export interface IndexSettings {
   readonly repo_max_files: number
   readonly repo_skip_dirs: readonly string[]
   readonly index_max_file_bytes: number
+  readonly index_max_pdf_bytes: number
+  readonly index_max_pdf_pages: number
+  readonly index_step_ms: number
 }
 
 export interface IndexerParts {
   readonly projectRoot: string
   readonly store: IndexStore
   readonly thread: IndexThread
+  readonly pdf: PdfProcess
   readonly settings: () => IndexSettings
   /** Called after files of the index changed. */
   readonly onChange: () => void
@@ -174,9 +179,11 @@ export class Indexer {
     signal: AbortSignal,
     onBatch: (done: number) => Promise<void>
   ): Promise<void> {
-    const { projectRoot, store, thread, settings } = this.#parts
-    const maxBytes = settings().index_max_file_bytes
-    const changed = full ? files : files.filter(file => !isSame(file, known.get(file.path), maxBytes))
+    const { store, settings } = this.#parts
+    const limits = settings()
+    const changed = full
+      ? files
+      : files.filter(file => !isSame(file, known.get(file.path), maxBytesOf(file.path, limits)))
     counts.unchanged += files.length - changed.length
     let done = counts.unchanged
     let writing: Promise<void> = Promise.resolve()
@@ -185,7 +192,7 @@ export class Indexer {
         signal.throwIfAborted()
         const readAt = this.#now()
         const items = batch.map(({ path }) => ({ path, knownHash: full ? null : known.get(path)?.hash || null }))
-        const read = await thread.read({ root: projectRoot, maxBytes, items })
+        const read = await this.#readBatch(items, limits, signal)
         await writing
         done += batch.length
         writing = this.#write(store, batch, read, known, readAt, counts).then(() => onBatch(done))
@@ -196,6 +203,20 @@ export class Indexer {
       await writing
     }
     if (changed.length === 0) await onBatch(done)
+  }
+
+  /** Reads the files of a batch, which are one PDF document or files of other kinds. */
+  async #readBatch(
+    items: readonly ReadItem[],
+    limits: IndexSettings,
+    signal: AbortSignal
+  ): Promise<readonly ReadFile[]> {
+    const { projectRoot: root, thread, pdf } = this.#parts
+    const [first] = items
+    if (first === undefined || !isPdf(first.path))
+      return thread.read({ root, maxBytes: limits.index_max_file_bytes, items })
+    const { index_max_pdf_bytes: maxBytes, index_max_pdf_pages: maxPages, index_step_ms: stepMs } = limits
+    return [await pdf.read({ root, ...first, maxBytes, maxPages, stepMs }, signal)]
   }
 
   async #write(
@@ -286,7 +307,18 @@ function isSame(file: FileStat, known: KnownFile | undefined, maxBytes: number):
   return known.reason === 'too_large' ? file.size > maxBytes : !RETRIED.has(known.reason)
 }
 
+function maxBytesOf(path: string, limits: IndexSettings): number {
+  return isPdf(path) ? limits.index_max_pdf_bytes : limits.index_max_file_bytes
+}
+
+/** PDF documents come last, each alone, because they take longest. */
 function* batches(files: readonly FileStat[]): Generator<readonly FileStat[]> {
+  const documents = files.filter(({ path }) => isPdf(path))
+  yield* textBatches(documents.length === 0 ? files : files.filter(({ path }) => !isPdf(path)))
+  for (const document of documents) yield [document]
+}
+
+function* textBatches(files: readonly FileStat[]): Generator<readonly FileStat[]> {
   let batch: FileStat[] = []
   let bytes = 0
   for (const file of files) {

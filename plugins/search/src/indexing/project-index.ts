@@ -3,6 +3,7 @@ import { relative, sep } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
+import { PdfProcess } from '../pdf/pdf-process.ts'
 import type { Settings } from '../settings.ts'
 import type { ChunkVectors } from '../vectors/chunk-vectors.ts'
 import { type IndexCounts, IndexStore, type JobRow } from './index-store.ts'
@@ -13,7 +14,7 @@ import { ProjectWatch } from './project-watch.ts'
 export interface ProjectIndexParts {
   readonly projectRoot: string
   readonly database: DatabaseStore | undefined
-  readonly settings: () => IndexSettings & Pick<Settings, 'index_step_ms' | 'index_watch'>
+  readonly settings: () => IndexSettings & Pick<Settings, 'index_watch'>
   /** Whether the process serves until it is stopped, so that watching files is worthwhile. */
   readonly serves: boolean
   /** Computes the missing vectors of chunks; see {@link ChunkVectors.complete}. */
@@ -42,6 +43,7 @@ export interface ProjectIndexReport extends IndexReport {
 export class ProjectIndex {
   readonly #parts: ProjectIndexParts
   readonly #thread: IndexThread
+  readonly #pdf = new PdfProcess()
   readonly #store: IndexStore | null
   readonly #indexer: Indexer | null
   readonly #ending = new AbortController()
@@ -57,7 +59,7 @@ export class ProjectIndex {
     this.#indexer =
       this.#store === null
         ? null
-        : new Indexer({ projectRoot, store: this.#store, thread: this.#thread, settings, onChange })
+        : new Indexer({ projectRoot, store: this.#store, thread: this.#thread, pdf: this.#pdf, settings, onChange })
   }
 
   /** Updates and watches an index that exists. Never rejects. */
@@ -96,7 +98,7 @@ export class ProjectIndex {
 
   async close(): Promise<void> {
     this.#ending.abort(searchErrors.create('SRH_INDEX_CLOSED', 'the index is closed: the plugin search ends'))
-    await this.#thread.close()
+    await Promise.all([this.#thread.close(), this.#pdf.close()])
     await this.#watch?.close()
     await this.#embedding
   }

@@ -47,14 +47,20 @@ export type IndexRequest = WalkRequest | CheckRequest | ReadRequest
 export const SKIP_REASONS = [
   'binary',
   'empty',
+  'encrypted',
   'gone',
   'ignored',
   'link',
+  'malformed',
+  'no_text',
   'not_a_file',
   'not_utf8',
+  'out_of_memory',
   'protected',
   'timed_out',
   'too_large',
+  'too_many_pages',
+  'too_much_text',
   'unreadable'
 ] as const
 export type SkipReason = (typeof SKIP_REASONS)[number]

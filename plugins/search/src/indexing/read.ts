@@ -20,7 +20,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
 
 /** Reads a file and splits it into chunks. Never throws: a file that cannot be read is skipped with a reason. */
 export function readForIndex(root: string, { path, knownHash }: ReadItem, maxBytes: number): ReadFile {
-  const content = contentOf(join(root, path), maxBytes)
+  const content = readContent(join(root, path), maxBytes)
   if (typeof content === 'string') return skipped(path, content, '')
   const hash = createHash('sha256').update(content).digest('hex')
   if (hash === knownHash) return { ...skipped(path, null, hash), state: 'unchanged' }
@@ -39,7 +39,7 @@ export async function readSymbols(
   maxBytes: number,
   outlines: Outlines | null
 ): Promise<ReadFile> {
-  const content = contentOf(join(root, path), maxBytes)
+  const content = readContent(join(root, path), maxBytes)
   if (typeof content === 'string') return skipped(path, content, '')
   const hash = createHash('sha256').update(content).digest('hex')
   const text = textOf(content)
@@ -77,7 +77,7 @@ function mimeTypeOf(path: string): string {
 }
 
 /** Returns the content, or the reason why it is not read. */
-function contentOf(file: string, maxBytes: number): Buffer | SkipReason {
+export function readContent(file: string, maxBytes: number): Buffer | SkipReason {
   let descriptor: number
   try {
     // The flags prevent following a link that replaced the file meanwhile, and waiting for a pipe.

@@ -3,11 +3,12 @@ import type { ModelEmbedder } from '../engine/query-embedder.ts'
 import { chunkVectorScore } from '../score/scores.ts'
 import type { Library } from '../store/library.ts'
 import type { ChunkVectors } from '../vectors/chunk-vectors.ts'
-import { titleOf } from './knowledge.ts'
+import { provenanceOf, titleOf } from './knowledge.ts'
 
-const CHUNKS = `SELECT c.id, d.title, c.body_text AS body, d.source_uri AS source, p.first_line AS line
-  FROM search_document_chunks AS c JOIN search_documents AS d ON d.id = c.document_id
-  LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id WHERE c.id IN (SELECT value FROM json_each(:ids))`
+const CHUNKS = `SELECT c.id, d.title, c.body_text AS body, d.source_uri AS source, p.first_line AS line,
+  g.page AS page FROM search_document_chunks AS c JOIN search_documents AS d ON d.id = c.document_id
+  LEFT JOIN search_chunk_places AS p ON p.chunk_id = c.id
+  LEFT JOIN search_chunk_pages AS g ON g.chunk_id = c.id WHERE c.id IN (SELECT value FROM json_each(:ids))`
 
 /** Passages of indexed documents by the similarity of their vectors. */
 export function chunkVectorTier(library: Library, vectors: ChunkVectors, embedder: ModelEmbedder): SearchTier {
@@ -28,11 +29,11 @@ export function chunkVectorTier(library: Library, vectors: ChunkVectors, embedde
         return [
           {
             key: String(id),
-            title: titleOf(String(row.source), String(row.title)),
+            title: titleOf(String(row.source), String(row.title), row.page),
             text: String(row.body),
             ...(typeof row.line === 'number' ? { line: row.line } : {}),
             score: chunkVectorScore(similarity),
-            provenance: String(row.source),
+            provenance: provenanceOf(String(row.source), row.page),
             factors: [`cosine similarity ${similarity.toFixed(3)} x 2`]
           }
         ]
