@@ -68,9 +68,11 @@ export class Cursor {
     return value === 1
   }
 
-  /** Reads a length and so many bytes of UTF-8. Invalid sequences become U+FFFD. */
-  string(): string {
+  /** Reads a length, which must not exceed `limit`, and so many bytes of UTF-8. Invalid sequences become U+FFFD. */
+  string(limit: number): string {
+    const at = this.#offset
     const length = this.count(1, 'bytes of a string')
+    if (length > limit) throw this.malformed(`a text of ${length} bytes exceeds the limit of ${limit} bytes`, at)
     const start = this.#take(length)
     return this.#bytes.toString('utf8', start, start + length)
   }

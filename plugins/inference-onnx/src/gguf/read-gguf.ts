@@ -5,6 +5,7 @@ import type { TensorEntry } from '../safetensors.ts'
 import { Cursor, MoreBytesNeeded } from './cursor.ts'
 import { elementType, elementTypeName, supportedTypes } from './element-types.ts'
 import { type Metadata, readMetadata } from './metadata.ts'
+import { Pauses } from './pauses.ts'
 
 export interface GgufFile {
   readonly path: string
@@ -19,8 +20,12 @@ const MAGIC = 0x46554747
 const VERSIONS: readonly number[] = [2, 3]
 /** First read; most of a header is the vocabulary. */
 const FIRST_BYTES = 2 ** 20
-/** Ten times the header of the largest public vocabularies. */
-const MAX_HEADER_BYTES = 100_000_000
+/** Three times the header of the largest public vocabularies, of 20 MB. */
+const MAX_HEADER_BYTES = 2 ** 26
+/** Ten times the tensors of the largest public models. */
+const MAX_TENSORS = 2 ** 15
+/** Eight times the limit of llama.cpp. */
+const MAX_NAME_BYTES = 512
 const MAX_DIMENSIONS = 4
 /** Name length, number of dimensions, one dimension, type and offset. */
 const MIN_TENSOR_BYTES = 8 + 4 + 8 + 4 + 8
@@ -30,7 +35,8 @@ const MAX_ALIGNMENT = 2 ** 20
 
 /**
  * Reads the header of a GGUF file of version 2 or 3, little-endian, and checks all counts, lengths and offsets against
- * the file size.
+ * the file size. Pauses for other events every 8 ms. Refuses headers of more than 64 MiB, and counts far above those of
+ * public models.
  *
  * Throws `INF_RUN_DIR_TRUNCATED`, `INF_RUN_DIR_MALFORMED` or `INF_RUN_DIR_UNREADABLE`, with `file` and `offset` in
  * `data`, and `INF_RUN_DIR_TENSOR_INVALID` for element types that are not supported. Format:
@@ -44,7 +50,7 @@ export async function readGguf(path: string): Promise<GgufFile> {
     if (!stat.isFile()) throw new Cursor(path, 0, Buffer.alloc(0)).malformed('it is not a regular file')
     for (let wanted = FIRST_BYTES; ; wanted *= 4) {
       const bytes = await readBeginning(handle, Math.min(wanted, stat.size, MAX_HEADER_BYTES))
-      const file = parseGguf(path, stat.size, bytes)
+      const file = await parseGguf(path, stat.size, bytes)
       if (file !== null) return file
       if (bytes.byteLength < Math.min(wanted, stat.size)) throw tooLong(path, stat.size, bytes)
     }
@@ -56,17 +62,27 @@ export async function readGguf(path: string): Promise<GgufFile> {
 }
 
 /** Parses the header at the beginning of a file. Null if it continues after `bytes`. */
-export function parseGguf(path: string, fileSize: number, bytes: Buffer): GgufFile | null {
+export async function parseGguf(path: string, fileSize: number, bytes: Buffer): Promise<GgufFile | null> {
+  const pauses = new Pauses()
   const cursor = new Cursor(path, fileSize, bytes)
   try {
     checkVersion(cursor)
     const tensorCount = cursor.count(MIN_TENSOR_BYTES, 'tensors')
-    const metadata = readMetadata(cursor, cursor.count(MIN_PAIR_BYTES, 'metadata values'))
+    if (tensorCount > MAX_TENSORS) throw cursor.malformed(`it has ${tensorCount} tensors, more than ${MAX_TENSORS}`, 8)
+    const metadata = await readMetadata(cursor, cursor.count(MIN_PAIR_BYTES, 'metadata values'), pauses)
     const infos: TensorInfo[] = []
-    while (infos.length < tensorCount) infos.push(readInfo(cursor))
+    while (infos.length < tensorCount) {
+      infos.push(readInfo(cursor))
+      if (pauses.due()) await pauses.take()
+    }
     const alignment = alignmentOf(cursor, metadata)
     const dataStart = Math.ceil(cursor.offset / alignment) * alignment
-    return { path, byteLength: fileSize, metadata, tensors: placeTensors(cursor, infos, dataStart, alignment) }
+    return {
+      path,
+      byteLength: fileSize,
+      metadata,
+      tensors: await placeTensors(cursor, infos, dataStart, alignment, pauses)
+    }
   } catch (error) {
     if (error instanceof MoreBytesNeeded) return null
     throw error
@@ -94,7 +110,7 @@ interface TensorInfo {
 
 function readInfo(cursor: Cursor): TensorInfo {
   const at = cursor.offset
-  const name = cursor.string()
+  const name = cursor.string(MAX_NAME_BYTES)
   const dimensions = cursor.u32()
   if (dimensions === 0 || dimensions > MAX_DIMENSIONS) {
     throw cursor.malformed(`tensor ${JSON.stringify(name)} has ${dimensions} dimensions`, at)
@@ -117,16 +133,18 @@ function alignmentOf(cursor: Cursor, metadata: Metadata): number {
   throw cursor.malformed(`general.alignment is ${value}, not a power of 2 from 8 to ${MAX_ALIGNMENT}`, 0)
 }
 
-function placeTensors(
+async function placeTensors(
   cursor: Cursor,
   infos: readonly TensorInfo[],
   dataStart: number,
-  alignment: number
-): ReadonlyMap<string, TensorEntry> {
+  alignment: number,
+  pauses: Pauses
+): Promise<ReadonlyMap<string, TensorEntry>> {
   const tensors = new Map<string, TensorEntry>()
   for (const info of infos) {
     if (tensors.has(info.name)) throw cursor.malformed(`tensor ${JSON.stringify(info.name)} occurs twice`, info.at)
     tensors.set(info.name, placeTensor(cursor, info, dataStart, alignment))
+    if (pauses.due()) await pauses.take()
   }
   let position = dataStart
   for (const { name, offset, byteLength } of [...tensors.values()].sort((a, b) => a.offset - b.offset)) {
@@ -186,7 +204,7 @@ function tooLong(path: string, fileSize: number, bytes: Buffer) {
 }
 
 async function readBeginning(handle: FileHandle, length: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(length)
+  const bytes = Buffer.allocUnsafe(length)
   let done = 0
   while (done < length) {
     const { bytesRead } = await handle.read(bytes, done, length - done, done)

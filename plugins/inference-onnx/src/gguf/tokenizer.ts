@@ -1,7 +1,7 @@
-import { setImmediate as yieldToEvents } from 'node:timers/promises'
 import { inferenceErrors } from '../errors.ts'
 import type { Metadata, MetadataValue } from './metadata.ts'
 import { MetadataFields } from './metadata-fields.ts'
+import { Pauses, sortWithPauses } from './pauses.ts'
 import { preTokenizers } from './pre-tokenizers.ts'
 
 /** Tokenizer in the form of `tokenizer.json` and `tokenizer_config.json`. */
@@ -20,16 +20,18 @@ const CONTROL = 3
 const USER_DEFINED = 4
 /** The longest tokens of public vocabularies are runs of 128 spaces. Each split of a token is a possible merge. */
 const MAX_PIECE_CHARACTERS = 512
-/** Three times the merges of the largest public vocabularies, which have 262,144 tokens. */
-const MAX_MERGES = 2 ** 21
-/** Characters that are compared between two pauses for other work: each split of a token is looked up as a whole. */
-const CHARACTERS_PER_STEP = 2 ** 22
+/** Twice the tokens of the largest public vocabularies, and twice their merges. */
+const MAX_TOKENS = 2 ** 19
+const MAX_MERGES = 2 ** 20
+/** Characters that are looked up in a microsecond. */
+const CHARACTERS_PER_UNIT = 64
 
 interface Vocabulary {
   readonly fields: MetadataFields
   readonly tokens: readonly string[]
   readonly ids: ReadonlyMap<string, number>
   readonly types: readonly number[]
+  readonly pauses: Pauses
 }
 
 /**
@@ -42,8 +44,8 @@ export async function ggufTokenizer(file: string, metadata: Metadata): Promise<G
   const fields = new MetadataFields(file, metadata, PREFIX)
   const model = fields.text('model')
   if (model !== 'gpt2' && model !== 'llama') throw unsupported(file, 'model', model, 'gpt2, llama')
-  const vocabulary = readVocabulary(fields)
-  const { definition, addsBeginning } = model === 'gpt2' ? byteLevelBpe(vocabulary) : await sentencePieceBpe(vocabulary)
+  const vocabulary = await readVocabulary(fields)
+  const { definition, addsBeginning } = await (model === 'gpt2' ? byteLevelBpe : sentencePieceBpe)(vocabulary)
   const token = (name: string) => vocabulary.tokens[tokenId(vocabulary, name) ?? -1]
   const [bos, eos, unk, pad] = ['bos', 'eos', 'unknown', 'padding'].map(name => token(`${name}_token_id`))
   return {
@@ -58,25 +60,39 @@ export async function ggufTokenizer(file: string, metadata: Metadata): Promise<G
   }
 }
 
-function readVocabulary(fields: MetadataFields): Vocabulary {
+async function readVocabulary(fields: MetadataFields): Promise<Vocabulary> {
+  const pauses = new Pauses()
   const tokens = texts(fields, 'tokens')
   if (tokens === undefined || tokens.length === 0) throw fields.refuse('tokens', 'it is missing or empty')
+  if (tokens.length > MAX_TOKENS)
+    throw fields.refuse('tokens', `it has ${tokens.length} tokens, more than ${MAX_TOKENS}`)
   const ids = new Map<string, number>()
   for (const [id, token] of tokens.entries()) {
     if (ids.has(token))
       throw fields.refuse('tokens', `tokens ${ids.get(token)} and ${id} are both ${JSON.stringify(token)}`)
     ids.set(token, id)
+    if (pauses.due()) await pauses.take()
   }
   const types = numbers(fields, 'token_type', tokens.length) ?? Array<number>(tokens.length).fill(NORMAL)
-  return { fields, tokens, ids, types }
+  return { fields, tokens, ids, types, pauses }
 }
 
-function byteLevelBpe({ fields, ids }: Vocabulary) {
+async function byteLevelBpe({ fields, ids, pauses }: Vocabulary) {
   const name = fields.text('pre') ?? 'default'
   const pre = Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined
   if (pre === undefined) throw unsupported(fields.file, 'pre', name, Object.keys(preTokenizers).join(', '))
   const merges = texts(fields, 'merges')
   if (merges === undefined) throw fields.refuse('merges', 'it is missing')
+  if (merges.length > MAX_MERGES)
+    throw fields.refuse('merges', `it has ${merges.length} merges, more than ${MAX_MERGES}`)
+  const pairs: [string, string][] = []
+  for (const [index, merge] of merges.entries()) {
+    // Byte-level tokens contain no blank, but the first character of a merge may be one.
+    const blank = merge.indexOf(' ', 1)
+    if (blank === -1) throw fields.refuse('merges', `merge ${index}, ${JSON.stringify(merge)}, is not a pair`)
+    pairs.push([merge.slice(0, blank), merge.slice(blank + 1)])
+    if (pauses.due()) await pauses.take()
+  }
   return {
     addsBeginning: pre.addsBeginning,
     definition: {
@@ -89,13 +105,8 @@ function byteLevelBpe({ fields, ids }: Vocabulary) {
         fuse_unk: false,
         byte_fallback: false,
         ignore_merges: pre.ignoreMerges,
-        vocab: Object.fromEntries(ids),
-        merges: merges.map((merge, index) => {
-          // Byte-level tokens contain no blank, but the first character of a merge may be one.
-          const blank = merge.indexOf(' ', 1)
-          if (blank === -1) throw fields.refuse('merges', `merge ${index}, ${JSON.stringify(merge)}, is not a pair`)
-          return [merge.slice(0, blank), merge.slice(blank + 1)]
-        })
+        vocab: await asObject(ids, pauses),
+        merges: pairs
       }
     }
   }
@@ -106,7 +117,7 @@ function byteLevelBpe({ fields, ids }: Vocabulary) {
  * in the order of the scores of the whole.
  */
 async function sentencePieceBpe(vocabulary: Vocabulary) {
-  const { fields, tokens, ids, types } = vocabulary
+  const { fields, tokens, ids, pauses } = vocabulary
   const scores = numbers(fields, 'scores', tokens.length)
   if (scores === undefined) throw fields.refuse('scores', 'it is missing')
   const prefix = fields.flag('add_space_prefix') ?? true
@@ -132,11 +143,22 @@ async function sentencePieceBpe(vocabulary: Vocabulary) {
         fuse_unk: true,
         byte_fallback: true,
         ignore_merges: false,
-        vocab: Object.fromEntries(ids),
-        merges: await mergesOf({ fields, tokens, ids, types }, scores)
+        vocab: await asObject(ids, pauses),
+        merges: await mergesOf(vocabulary, scores)
       }
     }
   }
+}
+
+/** Like `Object.fromEntries`, with pauses. */
+async function asObject(ids: ReadonlyMap<string, number>, pauses: Pauses): Promise<Record<string, number>> {
+  // Without a prototype, `__proto__` is a key like any other.
+  const object: Record<string, number> = Object.create(null)
+  for (const [token, id] of ids) {
+    object[token] = id
+    if (pauses.due()) await pauses.take()
+  }
+  return object
 }
 
 interface Merge {
@@ -145,13 +167,12 @@ interface Merge {
   readonly score: number
 }
 
-async function mergesOf({ fields, tokens, ids, types }: Vocabulary, scores: readonly number[]) {
+async function mergesOf({ fields, tokens, ids, types, pauses }: Vocabulary, scores: readonly number[]) {
   const merges: Merge[] = []
   const normalId = (text: string) => {
     const id = ids.get(text)
     return id !== undefined && types[id] === NORMAL ? id : undefined
   }
-  let compared = 0
   for (const [id, token] of tokens.entries()) {
     if (types[id] !== NORMAL) continue
     if (token.length > MAX_PIECE_CHARACTERS) {
@@ -164,13 +185,15 @@ async function mergesOf({ fields, tokens, ids, types }: Vocabulary, scores: read
       if (left !== undefined && right !== undefined) merges.push({ left, right, score: scores[id] as number })
     }
     if (merges.length > MAX_MERGES) throw fields.refuse('tokens', `they have more than ${MAX_MERGES} merges`)
-    compared += token.length ** 2
-    if (compared < CHARACTERS_PER_STEP) continue
-    compared = 0
-    await yieldToEvents()
+    // Each split of the token is looked up as a whole.
+    if (pauses.due(1 + token.length + token.length ** 2 / CHARACTERS_PER_UNIT)) await pauses.take()
   }
-  merges.sort((a, b) => b.score - a.score || a.left - b.left || a.right - b.right)
-  return merges.map(({ left, right }) => [tokens[left], tokens[right]])
+  const sorted = await sortWithPauses(
+    merges,
+    (a, b) => b.score - a.score || a.left - b.left || a.right - b.right,
+    pauses
+  )
+  return sorted.map(({ left, right }) => [tokens[left], tokens[right]])
 }
 
 /** True for the second half of a character outside the basic plane. */

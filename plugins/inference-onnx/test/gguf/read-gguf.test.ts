@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { findGguf, parseGguf, readGguf, readGgufModel } from '#gguf'
+import { findGguf, Pauses, parseGguf, readGguf, readGgufModel, sortWithPauses } from '#gguf'
 import { GgufBytes } from '../support/gguf.ts'
 import { fixtures, temporaryFolder } from '../support/models.ts'
 
@@ -50,7 +50,7 @@ t.test('reads all types of values, and arrays of arrays', async t => {
     .u32(12)
     .raw(Buffer.from(Float64Array.of(0.1).buffer))
   file.text('k9').u32(ARRAY, ARRAY).u64(2).u32(TEXT).u64(1).text('a').u32(4).u64(2).u32(7, 8)
-  t.same(Object.fromEntries(parse(file.bytes)!.metadata), {
+  t.same(Object.fromEntries((await parse(file.bytes))!.metadata), {
     ...{ k0: 255, k1: -1, k2: 65535, k3: -1, k4: 0xffffffff, k5: -1, k6: 1, k7: true },
     ...{ k10: 2n ** 64n - 1n, k11: -1, k12: 0.1, k9: [['a'], [7, 8]] }
   })
@@ -58,15 +58,61 @@ t.test('reads all types of values, and arrays of arrays', async t => {
 
 t.test('reads a header of several megabytes in steps', async t => {
   const file = new GgufBytes().header(0, 1).text('big').u32(TEXT).text('x'.repeat(3_000_000)).bytes
-  t.equal(parseGguf('model.gguf', file.byteLength, file.subarray(0, 1000)), null)
+  t.equal(await parseGguf('model.gguf', file.byteLength, file.subarray(0, 1000)), null)
   const path = join(await temporaryFolder(t), 'big.gguf')
   await writeFile(path, file)
   t.equal(((await readGguf(path)).metadata.get('big') as string).length, 3_000_000)
 })
 
-t.test('a large file may state more tensors than an array holds: only those that are read count', async t => {
-  const { bytes } = new GgufBytes().header(2n ** 34n, 0).tensor('a', [1], F32, 0)
-  t.equal(parseGguf('model.gguf', 2 ** 40, bytes), null)
+t.test('counts far above those of public models are refused, even if the file could hold them', async t => {
+  const refused = (file: GgufBytes, message: RegExp) =>
+    t.rejects(parseGguf('model.gguf', 2 ** 40, file.bytes), { code: 'INF_RUN_DIR_MALFORMED', message })
+  await refused(new GgufBytes().header(2n ** 34n, 0).tensor('a', [1], F32, 0), /17179869184 tensors, more than 32768/)
+  await refused(new GgufBytes().header(0, 2 ** 20), /1048576 metadata values, more than 16384/)
+  await refused(
+    value(ARRAY, file => file.u32(F32).u64(2 ** 22)),
+    /exceeds the limit of 2097152 values/
+  )
+  await refused(
+    value(TEXT, file => file.u64(2 ** 30)),
+    /a text of 1073741824 bytes exceeds the limit of 4194304 bytes/
+  )
+  await refused(new GgufBytes().header(0, 1).u64(70_000), /a text of 70000 bytes exceeds the limit of 65536 bytes/)
+  await refused(new GgufBytes().header(1, 0).u64(1000), /a text of 1000 bytes exceeds the limit of 512 bytes/)
+})
+
+t.test('other events are handled while a long header is read', async t => {
+  const { now } = performance
+  t.teardown(() => {
+    performance.now = now
+  })
+  const file = value(ARRAY, one => one.u32(TEXT).u64(20_000))
+  for (let index = 0; index < 20_000; index++) file.text('ab')
+  const { bytes } = file
+  let events = 0
+  const count = () => {
+    events++
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  // Each look at the clock finds that much time has passed.
+  let clock = 0
+  performance.now = () => (clock += 10)
+  try {
+    t.equal(((await parse(bytes))!.metadata.get('key') as string[]).length, 20_000)
+  } finally {
+    clearImmediate(next)
+  }
+  t.ok(events >= 15, `${events} events`)
+})
+
+t.test('a list that is sorted with pauses is in the order of a sorted list', async t => {
+  const items = fc.array(fc.record({ key: fc.nat(20), id: fc.nat() }), { maxLength: 40 })
+  const byKey = (a: { key: number }, b: { key: number }) => a.key - b.key
+  const check = async (one: readonly { key: number; id: number }[]) =>
+    t.same(await sortWithPauses(one, byKey, new Pauses()), one.toSorted(byKey))
+  await fc.assert(fc.asyncProperty(items, check), { numRuns: 20 })
+  await check(Array.from({ length: 40_000 }, (_, id) => ({ key: (id * 7919) % 1000, id })))
 })
 
 const tensor = (name: string, dimensions: readonly (number | bigint)[], type: number, offset: number | bigint) =>
@@ -167,7 +213,7 @@ const hostile: Readonly<Record<string, readonly [GgufBytes, code: string, says: 
 for (const [what, [file, code, message]] of Object.entries(hostile)) {
   t.test(`refuses ${what}, naming the file and the place`, async t => {
     const { bytes } = file
-    t.throws(() => parse(bytes), { code, message, data: { file: 'model.gguf', offset: Number } })
+    await t.rejects(parse(bytes), { code, message, data: { file: 'model.gguf', offset: Number } })
     const path = join(await temporaryFolder(t), 'hostile.gguf')
     await writeFile(path, bytes)
     await t.rejects(readGguf(path), { code })
@@ -176,12 +222,12 @@ for (const [what, [file, code, message]] of Object.entries(hostile)) {
 
 t.test('a header that was cut anywhere is truncated, or incomplete if the file continues', async t => {
   const whole = await readFile(join(folder, 'vocabulary-gemma.gguf'))
-  const { counterexample } = fc.check(
-    fc.property(fc.integer({ min: 0, max: whole.byteLength - 33 }), length => {
+  const { counterexample } = await fc.check(
+    fc.asyncProperty(fc.integer({ min: 0, max: whole.byteLength - 33 }), async length => {
       const cut = whole.subarray(0, length)
-      if (parseGguf('model.gguf', whole.byteLength, cut) !== null) return false
+      if ((await parseGguf('model.gguf', whole.byteLength, cut)) !== null) return false
       try {
-        parse(cut)
+        await parse(cut)
         return false
       } catch (error) {
         return isSvcError(error, 'INF_RUN_DIR_TRUNCATED')
@@ -197,17 +243,17 @@ t.test(
     const whole = await readFile(join(folder, 'qwen2-q4_0.gguf'))
     // The header ends before this offset.
     const headerBytes = 12_000
-    const { counterexample } = fc.check(
-      fc.property(
+    const { counterexample } = await fc.check(
+      fc.asyncProperty(
         fc.array(fc.tuple(fc.integer({ min: 0, max: headerBytes }), fc.integer({ min: 0, max: 255 })), {
           minLength: 1,
           maxLength: 8
         }),
-        changes => {
+        async changes => {
           const bytes = Buffer.from(whole)
           for (const [at, byte] of changes) bytes[at] = byte
           try {
-            const { tensors } = parse(bytes)!
+            const { tensors } = (await parse(bytes))!
             return [...tensors.values()].every(
               ({ offset, byteLength }) => offset >= 0 && offset + byteLength <= bytes.byteLength
             )

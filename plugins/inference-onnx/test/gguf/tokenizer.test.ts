@@ -53,7 +53,7 @@ t.test('a vocabulary of runs, whose merges would exhaust the memory, is refused'
   }
   await t.rejects(open('vocabulary-llama2', change), {
     code: 'INF_RUN_DIR_MALFORMED',
-    message: /ggml\.tokens: they have more than 2097152 merges/
+    message: /ggml\.tokens: they have more than 1048576 merges/
   })
 })
 
