@@ -22,6 +22,8 @@ export interface Job {
   /** Processed and pending tokens. The scheduler keeps a reference to the array; the job only appends to it. */
   readonly tokens: readonly number[]
   readonly wanted: Wanted
+  /** Maximum tokens of a chunk, if smaller than that of the session. */
+  readonly maxChunk?: number
   /** Identity of the weights; jobs on the same weights have the same object. Keys and values depend on it. */
   readonly weights: unknown
   /** Maximum number of jobs that wait for a slot, including this one. */

@@ -73,7 +73,8 @@ export class Steps {
     const { row } = running as Placed
     await this.#borrow(row, job)
     const start = row.length
-    const whole = Math.min(start + session.chunk, job.tokens.length)
+    const chunk = Math.min(session.chunk, job.maxChunk ?? session.chunk)
+    const whole = Math.min(start + chunk, job.tokens.length)
     const end = Math.min(whole, ...running.saveAt.filter(length => length > start))
     await session.reserve(end, rows.lengths)
     if (cache.recurrent && start === 0) await cache.clear(row.index)
