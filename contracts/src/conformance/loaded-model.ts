@@ -233,6 +233,27 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
+      name: 'scores each token of a prompt by the logits before it',
+      run: withModel(async model => {
+        const tokens = model.tokenize(prompt)
+        const [rows, scores] = [await model.logits(tokens), await model.score({ tokens, top: 2 })]
+        assert.equal(scores.length, tokens.length - 1)
+        for (const [at, { token, logprob, rank, top }] of scores.entries()) {
+          const row = rows[at] ?? new Float32Array()
+          const peak = Math.max(...row)
+          const sum = row.reduce((total, logit) => total + Math.exp(logit - peak), 0)
+          assert.equal(token, tokens[at + 1])
+          const own = row[token] ?? Number.NaN
+          holds(
+            Math.abs(own - peak - Math.log(sum) - logprob) < 1e-3,
+            `the log probability of token ${at + 1} is right`
+          )
+          assert.equal(rank, 1 + row.filter(logit => logit > own).length)
+          holds((top[0]?.logprob ?? Number.NaN) >= (top[1]?.logprob ?? Number.NaN), 'alternatives are in order')
+        }
+      })
+    },
+    {
       name: 'ends running generations when it is closed, and starts no new ones',
       async run() {
         const model = await load({})

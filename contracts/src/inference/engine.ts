@@ -178,7 +178,27 @@ export interface LoadedModel {
    * `adapter` as in {@link GenerateRequest.adapter}.
    */
   logits(tokens: readonly number[], options?: { readonly adapter?: string | null }): Promise<Float32Array[]>
+  /**
+   * Returns the log probability of each token after the first, given the tokens before it. Reads the tokens in chunks, so
+   * that memory for logits does not grow with their number.
+   *
+   * Throws `INF_CONTEXT_EXCEEDED`, `INF_BUSY` and `INF_ADAPTER_UNKNOWN` like {@link LoadedModel.generate}, and the reason
+   * of `signal`.
+   */
+  score(request: ScoreRequest): Promise<readonly ScoredToken[]>
   close(): Promise<void>
+}
+
+/** Tokens to score; the fields have the meaning of those of {@link GenerateRequest}. */
+export interface ScoreRequest extends Pick<GenerateRequest, 'tokens' | 'adapter' | 'client' | 'maxWaiting' | 'signal'> {
+  /** Number of most likely tokens to report at each position; default 0. */
+  readonly top?: number
+}
+
+export interface ScoredToken extends TokenLogprob {
+  /** Position among all tokens by probability; 1 is the most likely. */
+  readonly rank: number
+  readonly top: readonly TokenLogprob[]
 }
 
 export interface ModelCapacity {

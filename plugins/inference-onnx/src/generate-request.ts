@@ -44,6 +44,12 @@ export function checkRequest(request: GenerateRequest, vocabularySize: number, c
   if (promptTokens >= contextLength) throw contextExceeded(promptTokens, contextLength)
 }
 
+/** Throws `INF_OPTION_INVALID` for a value that is not a whole number of at least 0; undefined is allowed. */
+export function checkCount(name: string, value: number | undefined): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return
+  throw outOfRange(name, value, [0, Number.MAX_SAFE_INTEGER])
+}
+
 /** Throws `INF_OPTION_INVALID` for the first id outside the vocabulary. */
 export function checkTokens(tokens: readonly number[], vocabularySize: number): void {
   const index = tokens.findIndex(token => !Number.isSafeInteger(token) || token < 0 || token >= vocabularySize)

@@ -9,15 +9,18 @@ import type {
   ModelInfo,
   ModelStatistics,
   RenderChatOptions,
-  RenderTemplateOptions
+  RenderTemplateOptions,
+  ScoredToken,
+  ScoreRequest
 } from '@svc/contracts'
 import { type AdapterLease, adapterUnknown, closedError, type HotAdapters, LOADED } from './adapters/hot-adapters.ts'
 import type { Scheduler } from './batching/scheduler.ts'
 import type { ChatTemplate } from './chat-template.ts'
 import { OutputConstraints } from './constraint/output-constraints.ts'
 import { Evaluation } from './evaluation.ts'
-import { checkRequest, checkTokens, contextExceeded } from './generate-request.ts'
+import { checkCount, checkRequest, checkTokens, contextExceeded } from './generate-request.ts'
 import { generate } from './generation.ts'
+import { Scoring } from './scoring.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 export interface OnnxModelOptions {
@@ -139,6 +142,45 @@ export class OnnxModel implements LoadedModel {
     } finally {
       lease.release()
       this.#running.delete(controller)
+    }
+  }
+
+  async score(request: ScoreRequest): Promise<readonly ScoredToken[]> {
+    this.#requireOpen()
+    const { vocabularySize, contextLength } = this.info
+    const { tokens, signal, adapter } = request
+    checkTokens(tokens, vocabularySize)
+    checkCount('top', request.top)
+    if (tokens.length > contextLength) throw contextExceeded(tokens.length, contextLength)
+    signal?.throwIfAborted()
+    if (tokens.length < 2) return []
+    const controller = new AbortController()
+    const abort = () => controller.abort()
+    signal?.addEventListener('abort', abort)
+    this.#running.add(controller)
+    let lease: AdapterLease | undefined
+    try {
+      if (adapter === null) await this.#openBaseModel()
+      lease = this.#lease(adapter)
+      const { tokenizer, maxWaiting, scheduler } = this.#options
+      const { weights } = lease
+      const scoring = new Scoring({
+        request,
+        tokenizer,
+        vocabularySize,
+        weights,
+        maxWaiting,
+        signal: controller.signal
+      })
+      scheduler.submit(scoring)
+      const scores = await scoring.result()
+      if (scores !== null) return scores
+      signal?.throwIfAborted()
+      throw closedError()
+    } finally {
+      lease?.release()
+      this.#running.delete(controller)
+      signal?.removeEventListener('abort', abort)
     }
   }
 

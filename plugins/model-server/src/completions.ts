@@ -4,7 +4,8 @@ import type {
   LoadedModel,
   ObservabilitySpans,
   OutputConstraint,
-  SamplingOptions
+  SamplingOptions,
+  ScoredToken
 } from '@svc/contracts'
 import { defined, isSvcError } from '@svc/plugin-sdk'
 import { invalid } from './body-reader.ts'
@@ -33,6 +34,12 @@ export interface CompletionRequest {
   readonly admitted?: boolean
   /** Start of the request, by `performance.now()`; its timeout counts from here. Default: now. */
   readonly startedAt?: number
+}
+
+/** Prompt whose tokens are scored; `top`: number of most likely tokens to report at each position. */
+export interface ScoreRequest
+  extends Pick<CompletionRequest, 'prompt' | 'adapter' | 'client' | 'admitted' | 'startedAt'> {
+  readonly top: number
 }
 
 /** Constraint on the answer, and the field of the request that sets it. */
@@ -133,6 +140,32 @@ export class Completions {
     } catch (error) {
       record.end(outcomeOf(error))
       throw error
+    }
+  }
+
+  /**
+   * Resolves to the tokens of a prompt, and the log probability of each token but the first. Throws like
+   * {@link Completions.start}, and `MSV_TIMEOUT` or `MSV_STOPPED` if it was ended early.
+   */
+  async score(
+    { prompt, top, adapter, client, admitted, startedAt = performance.now() }: ScoreRequest,
+    signal: AbortSignal
+  ): Promise<{ readonly tokens: readonly number[]; readonly scores: readonly ScoredToken[] }> {
+    const { model } = this.#served.ready()
+    const { queue, timeoutMs } = this.#limits()
+    const tokens = promptTokens(model, prompt, model.info.contextLength)
+    const ending = new RequestAbort(signal, timeoutMs, startedAt)
+    this.#running.add(ending)
+    try {
+      const maxWaiting = admitted === true ? Number.POSITIVE_INFINITY : queue
+      const request = { tokens, top, maxWaiting, signal: ending.signal, ...defined({ adapter, client }) }
+      return { tokens, scores: await model.score(request) }
+    } catch (error) {
+      if (ending.signal.aborted) ending.reason()
+      throw this.#fromEngine(error, model, adapter, undefined)
+    } finally {
+      this.#running.delete(ending)
+      ending.close()
     }
   }
 

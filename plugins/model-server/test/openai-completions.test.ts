@@ -74,6 +74,87 @@ t.test('reports log probabilities as lists, with the offset of each token', asyn
   t.same(offsets, [0, 1])
 })
 
+t.test('echo with logprobs reports the log probabilities of the prompt, too', async t => {
+  const { openai: client, model } = await connect(t, { slots: 2 })
+  const request = { model: 'toy', prompt: 'ab\nab', echo: true, logprobs: 2, max_tokens: 1 }
+  const { choices } = await client.completions.create(request)
+  t.match(choices[0], {
+    text: 'ab\nab\n',
+    logprobs: {
+      tokens: ['a', 'b', '\n', 'a', 'b', '\n'],
+      text_offset: [0, 1, 2, 3, 4, 5],
+      token_logprobs: [null, Number, Number, Number, Number, Number],
+      top_logprobs: [null, Object, Object, Object, Object, Object]
+    }
+  })
+  const lists = choices[0]?.logprobs
+  const scores = await model.score({ tokens: [...Buffer.from('ab\nab')], top: 2 })
+  t.same(
+    lists?.token_logprobs?.slice(1, -1),
+    scores.map(({ logprob }) => logprob)
+  )
+  t.same(
+    lists?.top_logprobs?.slice(1, -1),
+    scores.map(({ top }) => Object.fromEntries(top.map(({ text, logprob }) => [text, logprob])))
+  )
+  const none = await client.completions.create({ ...request, max_tokens: 0 })
+  t.same(none.choices[0]?.logprobs?.token_logprobs, lists?.token_logprobs?.slice(0, -1))
+  t.equal(none.choices[0]?.text, 'ab\nab')
+  const several = await client.completions.create({
+    ...request,
+    prompt: [
+      [97, 98, 99],
+      [100, 101]
+    ],
+    n: 2
+  })
+  t.same(
+    several.choices.map(({ text, logprobs }) => [text.slice(0, -1), logprobs?.token_logprobs?.length]),
+    [
+      ['abc', 4],
+      ['abc', 4],
+      ['de', 3],
+      ['de', 3]
+    ]
+  )
+  const streamed: { offsets: number[]; values: (number | null)[]; text: string } = { offsets: [], values: [], text: '' }
+  for await (const chunk of await client.completions.create({ ...request, stream: true })) {
+    streamed.offsets.push(...(chunk.choices[0]?.logprobs?.text_offset ?? []))
+    streamed.values.push(...(chunk.choices[0]?.logprobs?.token_logprobs ?? []))
+    streamed.text += chunk.choices[0]?.text
+  }
+  t.same(streamed, { offsets: lists?.text_offset, values: lists?.token_logprobs, text: choices[0]?.text })
+})
+
+t.test('prompt_logprobs reports the tokens of the prompt by id, with their ranks, as vLLM', async t => {
+  const { openai: client, model } = await connect(t)
+  const request = { model: 'toy', prompt: 'ab\nab', max_tokens: 0, prompt_logprobs: 1 }
+  const { choices } = await client.completions.create(request)
+  const [choice] = choices as unknown as { text: string; logprobs: null; prompt_logprobs: Record<string, object>[] }[]
+  t.match(choice, { text: '', logprobs: null })
+  t.equal(choice?.prompt_logprobs[0], null)
+  const scores = await model.score({ tokens: [...Buffer.from('ab\nab')], top: 1 })
+  for (const [at, { token, text, logprob, rank, top }] of scores.entries()) {
+    const entries = choice?.prompt_logprobs[at + 1] ?? {}
+    t.same(entries[token], { logprob, rank, decoded_token: text })
+    t.match(entries[top[0]?.token ?? -1], { rank: 1, decoded_token: top[0]?.text })
+    t.equal(Object.keys(entries).length, rank === 1 ? 1 : 2)
+  }
+})
+
+t.test('scoring a prompt ends with the request, and its errors are those of a completion', async t => {
+  const { post, model } = await connect(t, {
+    timeoutMs: 20,
+    beforeToken: (_generated, signal) => new Promise(resolve => signal?.addEventListener('abort', () => resolve()))
+  })
+  const body = { prompt: 'ab', echo: true, logprobs: 0, max_tokens: 0 }
+  const late = await post('/v1/completions', body)
+  t.match([late.status, await late.json()], [504, { error: { code: 'timeout' } }])
+  const long = await post('/v1/completions', { ...body, prompt: 'x'.repeat(600) })
+  t.match([long.status, await long.json()], [400, { error: { code: 'context_length_exceeded' } }])
+  t.same(model.scored, [])
+})
+
 t.test('a stream ends with its finish reason, and with the usage if requested', async t => {
   const { openai: client } = await connect(t)
   const chunks = []
@@ -126,7 +207,8 @@ t.test('rejects unsupported fields and combinations by name', async t => {
     message: /'best_of' must be at least 'n', which is 2, got 1/
   })
   t.match(await create({ max_tokens: 0 }), { status: 400, param: 'max_tokens' })
-  t.match(await create({ echo: true, logprobs: 1 }), { status: 400, code: 'unsupported_parameter', param: 'echo' })
+  t.match(await create({ prompt_logprobs: 1, stream: true }), { status: 400, param: 'prompt_logprobs' })
+  t.match(await create({ prompt_logprobs: 21 }), { status: 400, param: 'prompt_logprobs' })
   t.match(await create({ suffix: 'x' }), { status: 400, message: /toy does not support insert/, param: 'suffix' })
   t.match(await create({ logprobs: true }), { status: 400, message: /'logprobs' must be an integer from 0 to 20/ })
   t.match(await create({ model: 'gpt' }), { status: 404, code: 'model_not_found' })

@@ -8,7 +8,9 @@ import type {
   LoadOptions,
   ModelInfo,
   RenderChatOptions,
-  RenderTemplateOptions
+  RenderTemplateOptions,
+  ScoredToken,
+  ScoreRequest
 } from '@svc/contracts'
 import { SvcError } from '@svc/plugin-sdk'
 import { ToyMask } from './toy-constraint.ts'
@@ -60,6 +62,8 @@ export class ToyModel implements LoadedModel {
   /** Requests that were generated, and conversations that were rendered. */
   readonly requests: GenerateRequest[] = []
   readonly rendered: { readonly messages: readonly ChatMessage[]; readonly options: RenderChatOptions }[] = []
+  /** Prompts whose tokens were scored. */
+  readonly scored: (readonly number[])[] = []
   /** Templates that requests contained. */
   readonly templates: string[] = []
   /** Clients of the rendered templates of requests. */
@@ -119,6 +123,18 @@ export class ToyModel implements LoadedModel {
 
   async logits(tokens: readonly number[]): Promise<Float32Array[]> {
     return tokens.map((_, at) => echoModel(tokens.slice(0, at + 1)).next([]))
+  }
+
+  async score({ tokens, top = 0, signal }: ScoreRequest): Promise<readonly ScoredToken[]> {
+    await this.#options.beforeToken?.(0, signal)
+    signal?.throwIfAborted()
+    this.scored.push(tokens)
+    const rows = await this.logits(tokens)
+    return tokens.slice(1).map((token, at) => {
+      const row = rows[at] as Float32Array
+      const rank = 1 + row.filter(logit => logit > (row[token] as number)).length
+      return { ...logprobsOf(row, token, top), rank }
+    })
   }
 
   capacity() {

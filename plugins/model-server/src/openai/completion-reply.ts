@@ -1,5 +1,6 @@
 import type { AnswerEvent } from '../answer/answer.ts'
 import type { JobEvent } from '../concurrent-jobs.ts'
+import type { PromptToken } from '../prompt-scores.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
 import { type RequestContext, toWireError } from '../wire-error.ts'
 import { openAiError } from './error-shape.ts'
@@ -9,13 +10,22 @@ import { UsageTotal } from './usage.ts'
 type Events = AsyncIterable<JobEvent<AnswerEvent>>
 
 export interface CompletionShape {
-  /** Text to repeat before the answers, by prompt. */
-  readonly echoes: readonly string[]
+  readonly prompts: readonly PromptReport[]
   /** Number of answers to return for each prompt, and to generate for it. */
   readonly n: number
   readonly bestOf: number
   /** Whether to report log probabilities. */
   readonly logprobs: boolean
+}
+
+/** What the choices of one prompt report of it. */
+export interface PromptReport {
+  /** Text to repeat before the answers; empty for none. */
+  readonly echo: string
+  /** Tokens of the repeated text, and the number of alternatives to report for each. */
+  readonly logprobs?: { readonly tokens: readonly PromptToken[]; readonly top: number }
+  /** Value of the field `prompt_logprobs`. */
+  readonly report?: readonly (object | null)[]
 }
 
 interface Choice {
@@ -26,10 +36,10 @@ interface Choice {
 
 /** Resolves to the complete response as one `text_completion`. */
 export async function textCompletion(head: ReplyHead, events: Events, shape: CompletionShape): Promise<object> {
-  const { echoes, n, bestOf } = shape
+  const { prompts, n, bestOf } = shape
   const usage = new UsageTotal()
-  const all = echoes.map(text =>
-    Array.from({ length: bestOf }, (): Choice => ({ text, logprobs: [], finishReason: 'stop' }))
+  const all = prompts.map(({ echo }) =>
+    Array.from({ length: bestOf }, (): Choice => ({ text: echo, logprobs: [], finishReason: 'stop' }))
   )
   for await (const { index, event } of events) {
     const prompt = Math.floor(index / bestOf)
@@ -45,16 +55,17 @@ export async function textCompletion(head: ReplyHead, events: Events, shape: Com
   const chosen = all.flatMap((choices, prompt) =>
     (bestOf > n ? choices.toSorted((a, b) => likelihood(b) - likelihood(a)).slice(0, n) : choices).map(choice => ({
       choice,
-      offset: echoes[prompt]?.length ?? 0
+      prompt: prompts[prompt] as PromptReport
     }))
   )
   return {
     ...rowOf(head),
-    choices: chosen.map(({ choice, offset }, index) => ({
+    choices: chosen.map(({ choice, prompt }, index) => ({
       text: choice.text,
       index,
-      logprobs: shape.logprobs ? logprobsReport(choice.logprobs, offset).report : null,
-      finish_reason: choice.finishReason
+      logprobs: shape.logprobs ? wholeReport(choice.logprobs, prompt) : null,
+      finish_reason: choice.finishReason,
+      ...(prompt.report === undefined ? {} : { prompt_logprobs: prompt.report })
     })),
     usage: usage.report()
   }
@@ -68,7 +79,7 @@ export async function* textCompletionChunks(
   includeUsage: boolean,
   context: RequestContext
 ): AsyncGenerator<string, void> {
-  const { echoes, n } = shape
+  const { prompts, n } = shape
   const usage = new UsageTotal()
   const offsets = new Map<number, number>()
   const chunk = (choices: readonly object[], total: object | null = null) =>
@@ -76,13 +87,17 @@ export async function* textCompletionChunks(
   const piece = (index: number, text: string, finish_reason: string | null = null, logprobs: object | null = null) =>
     chunk([{ text, index, logprobs, finish_reason }])
   try {
-    for (const [prompt, text] of echoes.entries()) {
-      for (let choice = 0; text !== '' && choice < n; choice++) yield piece(prompt * n + choice, text)
+    for (const [at, { echo, logprobs }] of prompts.entries()) {
+      const start = logprobs === undefined ? undefined : logprobsReport(promptEntries(logprobs), 0)
+      for (let choice = 0; echo !== '' && choice < n; choice++) {
+        offsets.set(at * n + choice, echo.length)
+        yield piece(at * n + choice, echo, null, start?.report ?? null)
+      }
     }
     for await (const { index, event } of events) {
       if (event.type === 'text') {
         const entries = logprobEntries(event)
-        const { report, end } = logprobsReport(entries ?? [], offsets.get(index) ?? 0)
+        const { report, end } = logprobsReport((entries ?? []).map(answerEntry), offsets.get(index) ?? 0)
         offsets.set(index, end)
         yield piece(index, event.text, null, entries === undefined ? null : report)
       } else if (event.type === 'done') {
@@ -106,23 +121,52 @@ function likelihood({ logprobs }: Choice): number {
   return logprobs.reduce((sum, { logprob }) => sum + logprob, 0) / Math.max(1, logprobs.length)
 }
 
+/** Token in the lists of the API. */
+interface ReportEntry {
+  readonly token: string
+  /** Null for the first token of a prompt. */
+  readonly logprob: number | null
+  readonly top_logprobs: readonly Pick<LogprobEntry, 'token' | 'logprob'>[]
+  /** Number of characters that the token adds to the text. */
+  readonly length: number
+}
+
+function wholeReport(answer: readonly LogprobEntry[], { echo, logprobs }: PromptReport): object {
+  if (logprobs === undefined) return logprobsReport(answer.map(answerEntry), echo.length).report
+  return logprobsReport([...promptEntries(logprobs), ...answer.map(answerEntry)], 0).report
+}
+
+function answerEntry(entry: LogprobEntry): ReportEntry {
+  return { ...entry, length: entry.token.length }
+}
+
+function promptEntries({ tokens, top }: NonNullable<PromptReport['logprobs']>): readonly ReportEntry[] {
+  return tokens.map(({ text, length, score }) => ({
+    token: text,
+    length,
+    logprob: score?.logprob ?? null,
+    top_logprobs: (score?.top ?? []).slice(0, top).map(each => ({ token: each.text, logprob: each.logprob }))
+  }))
+}
+
 /** Returns the parallel lists of the API, one entry per token. `offset`: position of the first token in the text. */
 function logprobsReport(
-  entries: readonly LogprobEntry[],
+  entries: readonly ReportEntry[],
   offset: number
 ): { readonly report: object; readonly end: number } {
   let end = offset
-  const text_offset = entries.map(({ token }) => {
+  const text_offset = entries.map(({ length }) => {
     const at = end
-    end += token.length
+    end += length
     return at
   })
   return {
     report: {
       tokens: entries.map(({ token }) => token),
       token_logprobs: entries.map(({ logprob }) => logprob),
-      top_logprobs: entries.map(({ top_logprobs }) =>
-        Object.fromEntries(top_logprobs.map(({ token, logprob }) => [token, logprob]))
+      top_logprobs: entries.map(({ logprob, top_logprobs }) =>
+        // Of tokens with equal text, such as parts of characters, the most likely one is reported.
+        logprob === null ? null : Object.fromEntries(top_logprobs.toReversed().map(each => [each.token, each.logprob]))
       ),
       text_offset
     },

@@ -17,6 +17,8 @@ export interface OpenAiCompletionRequest {
   readonly echo: boolean
   /** Number of alternatives to report for each token; undefined: no log probabilities. */
   readonly logprobs: number | undefined
+  /** Number of alternatives to report for each token of the prompt; undefined: no report in the form of vLLM. */
+  readonly promptLogprobs: number | undefined
   readonly prompts: readonly TextPrompt[]
   /** Number of answers to return for each prompt: the most probable of `bestOf` generated ones. */
   readonly n: number
@@ -45,6 +47,7 @@ const completionBody = t.object(
     stream_options: t.optional(t.object({ include_usage: t.optional(t.boolean()) }, open)),
     max_tokens: t.optional(t.integer({ minimum: 0 })),
     logprobs: t.optional(t.integer({ minimum: 0, maximum: MAX_ALTERNATIVES })),
+    prompt_logprobs: t.optional(t.integer({ minimum: 0, maximum: MAX_ALTERNATIVES })),
     echo: t.optional(t.boolean()),
     n: t.optional(t.integer({ minimum: 1, maximum: MAX_CHOICES })),
     best_of: t.optional(t.integer({ minimum: 1, maximum: MAX_CHOICES })),
@@ -53,8 +56,10 @@ const completionBody = t.object(
   open
 )
 
+const { prompt_logprobs: _, ...extensions } = UNSUPPORTED_EXTENSIONS
+
 const UNSUPPORTED: UnsupportedFields = {
-  ...UNSUPPORTED_EXTENSIONS,
+  ...extensions,
   messages: emptyList,
   tools: emptyList,
   prompt_embeds: never
@@ -70,18 +75,18 @@ export function readCompletionRequest(raw: unknown, grammars: Grammars): OpenAiC
   const body = readBody(raw)
   refuseUnsupported(body, UNSUPPORTED)
   const { stream = false, echo = false, n = 1, stop, logprobs, max_tokens = DEFAULT_MAX_TOKENS, suffix = '' } = body
+  const { prompt_logprobs: promptLogprobs } = body
   const bestOf = body.best_of ?? n
   if (body.stream_options !== undefined && !stream) {
     throw invalid(`'stream_options' is only allowed when 'stream' is true`, 'stream_options')
   }
   if (bestOf < n) throw invalid(`'best_of' must be at least 'n', which is ${n}, got ${bestOf}`, 'best_of')
   if (bestOf > n && stream) throw invalid(`'best_of' above 'n' is not allowed when 'stream' is true`, 'best_of')
-  if (max_tokens === 0 && !echo) throw invalid(`'max_tokens' of 0 is only allowed when 'echo' is true`, 'max_tokens')
-  if (echo && logprobs !== undefined) {
-    throw unsupported(
-      'echo',
-      `it cannot be combined with 'logprobs', since log probabilities of the prompt are not reported`
-    )
+  if (max_tokens === 0 && !echo && promptLogprobs === undefined) {
+    throw invalid(`'max_tokens' of 0 is only allowed with 'echo' or 'prompt_logprobs'`, 'max_tokens')
+  }
+  if (promptLogprobs !== undefined && stream) {
+    throw invalid(`'prompt_logprobs' is not allowed when 'stream' is true`, 'prompt_logprobs')
   }
   if (echo && suffix !== '') throw unsupported('echo', `it cannot be combined with 'suffix'`)
   const constraint = guidedConstraint(body) ?? constraintOf(body.response_format, grammars)
@@ -91,6 +96,7 @@ export function readCompletionRequest(raw: unknown, grammars: Grammars): OpenAiC
     includeUsage: body.stream_options?.include_usage ?? false,
     echo,
     logprobs,
+    promptLogprobs,
     prompts: promptsOf(body.prompt).map(prompt => ({ prompt, ...(suffix === '' ? {} : { suffix }) })),
     n,
     bestOf,

@@ -16,7 +16,7 @@ export const UNSUPPORTED_EXTENSIONS: UnsupportedFields = {
   documents: emptyList,
   add_generation_prompt: only(true),
   continue_final_message: only(false),
-  prompt_logprobs: only(0),
+  prompt_logprobs: never,
   images: emptyList
 }
 

@@ -9,6 +9,7 @@ import { errors } from '../errors.ts'
 import { infillRoute } from '../infill/route.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import { describeModel, type ListedModel, listModels } from '../listed-models.ts'
+import { promptLogprobs, scorePrompts } from '../prompt-scores.ts'
 import { responsesRoutes } from '../responses/routes.ts'
 import { adapterOf } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
@@ -64,6 +65,22 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const taps = services.taps(request.headers, variant)
     const texts = await Promise.all(body.prompts.map(prompt => taps.prompt(model, prompt)))
     const prompts = texts.map(text => promptOf(model, served.name, text))
+    const asksEcho = body.echo && body.logprobs !== undefined
+    const scores =
+      asksEcho || body.promptLogprobs !== undefined
+        ? await scorePrompts(
+            completions,
+            model,
+            prompts,
+            {
+              ...adapterOf(variant),
+              top: Math.max(asksEcho ? (body.logprobs ?? 0) : 0, body.promptLogprobs ?? 0),
+              client,
+              startedAt
+            },
+            gone
+          )
+        : []
     const [first, ...others] = prompts.flatMap(prompt =>
       Array.from({ length: bestOf }, (_, choice): Job<AnswerEvent> => {
         return async (admitted, signal) => {
@@ -76,7 +93,16 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const events = await runConcurrently(jobs, completions.slots, gone)
     const head = replyHead('cmpl', variant)
     const echoes = texts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
-    const shape = { echoes, n, bestOf, logprobs: body.logprobs !== undefined }
+    const shape = {
+      prompts: echoes.map((echo, at) => ({
+        echo,
+        ...(asksEcho ? { logprobs: { tokens: scores[at] ?? [], top: body.logprobs ?? 0 } } : {}),
+        ...(body.promptLogprobs === undefined ? {} : { report: promptLogprobs(scores[at] ?? [], body.promptLogprobs) })
+      })),
+      n,
+      bestOf,
+      logprobs: body.logprobs !== undefined
+    }
     if (!body.stream) return textCompletion(head, events, shape)
     return sendEvents(reply, textCompletionChunks(head, events, shape, body.includeUsage, contextOf(request, log)))
   })
