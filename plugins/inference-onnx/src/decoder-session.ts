@@ -120,6 +120,9 @@ export class DecoderSession {
     const variant = this.#variants.get(weights)
     if (variant === undefined) throw new Error('a run names unknown weights')
     const shape: FrameShape = { batch: spans.length, length: spans[0]?.tokens.length ?? 0, wanted }
+    for (const [index, { tokens, position }] of spans.entries()) {
+      this.#options.cache.extend(row + index, position + tokens.length)
+    }
     const window = this.#window(row, spans.length)
     const name = `${shape.batch} ${shape.length} ${wanted}`
     if (!this.#recurs(shape)) return this.#runOnce(variant, window, shape, spans, signal)

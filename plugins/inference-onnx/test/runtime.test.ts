@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
-import { buildLowRankUpdate } from '#onnx'
-import { openRuntime, ownRequire } from '#ort'
+import { buildLowRankUpdate, OnnxGraph } from '#onnx'
+import { openRuntime, ownRequire, type Tensor } from '#ort'
 import { bareHost } from './support/hosts.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
 
@@ -74,6 +74,52 @@ for (const runtime of ['native', 'worker'] as const) {
     await session.close()
   })
 }
+
+for (const runtime of ['native', 'worker'] as const) {
+  t.test(`${runtime}: states keep what runs write, in views of rows and in copies of positions`, async t => {
+    const opened = openRuntime(runtime, ownRequire(), () => {})
+    t.teardown(() => opened.close())
+    const graph = new OnnxGraph('copy')
+    const shape = ['rows', 'heads', 'positions', 'size']
+    graph.node('Identity', [graph.input('from', 'float32', shape)], 'to')
+    graph.output('to', 'float32', shape)
+    const session = await opened.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
+    const run = async (from: Tensor, to: Tensor) => {
+      const binding = session.bind({ from }, { to })
+      await binding.run()
+      binding.release()
+    }
+    const [small, large] = [await opened.state([2, 2, 3, 2]), await opened.state([3, 2, 5, 2])]
+    const source = opened.host('float32', [1, 2, 3, 2])
+    source.data.set(Array.from({ length: 12 }, (_, index) => index + 1))
+    const second = opened.view(small, 1, 1)
+    await run(source, second)
+    second.release()
+    await opened.copy({ state: small, row: 1, start: 1, end: 3 }, { state: large, row: 2 })
+    const found = opened.host('float32', [3, 2, 5, 2])
+    await run(large, found)
+    const head = (...values: number[]) => [0, 0, ...values, 0, 0, 0, 0]
+    t.same([...found.data], [...Array(40).fill(0), ...head(3, 4, 5, 6), ...head(9, 10, 11, 12)])
+    for (const tensor of [small, large, source, found]) tensor.release()
+    await session.close()
+  })
+}
+
+t.test('a state of the CPU needs memory only where it is written', async t => {
+  const opened = openRuntime('native', ownRequire(), () => {})
+  t.teardown(() => opened.close())
+  t.equal(opened.reservesStates, process.platform === 'linux' || process.platform === 'darwin')
+  if (opened.reservesStates !== true) return
+  const before = process.memoryUsage().rss
+  // Two rows of 8 GB.
+  const state = await opened.state([2, 8, 4_000_000, 64])
+  await opened.copy({ state, row: 0, start: 0, end: 100 }, { state, row: 1 })
+  await opened.copy({ state, row: 1, start: 0, end: 100 }, { state, row: 0 })
+  const added = process.memoryUsage().rss - before
+  state.release()
+  t.ok(added < 2 ** 30, `${added} bytes`)
+  await t.rejects(opened.state([2 ** 20, 2 ** 10, 2 ** 10, 2 ** 10]), { message: /does not provide/ })
+})
 
 t.test('if the C interface cannot be called, a worker thread computes the same tokens', async t => {
   const root = await temporaryFolder(t)

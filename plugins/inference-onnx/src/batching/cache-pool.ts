@@ -32,8 +32,10 @@ const BYTES_PER_TURN = 2 ** 23
  * Memory of all sequences between runs: for each layer keys and values, `[rows, heads, capacity, size]`, or the states
  * of linear attention, which summarise all positions of a sequence.
  *
- * Sequences in adjacent rows can be computed in one run. The capacity doubles when a sequence outgrows it, up to the
- * context length, so an unused long context costs nothing. With several slots, a spare row is used to swap two rows.
+ * Sequences in adjacent rows can be computed in one run. Where the runtime only provides memory that is written, all rows
+ * have the capacity of a full context, and each row grows by itself. Elsewhere the capacity doubles when a sequence
+ * outgrows it, up to the context length. So an unused long context costs nothing. With several slots, a spare row is used
+ * to swap two rows.
  */
 export class CachePool {
   readonly slots: number
@@ -47,6 +49,10 @@ export class CachePool {
   readonly #zeroes = new Map<string, Tensor>()
   #capacity = 0
   #copied = 0
+  /** Largest number of positions that each row has held. */
+  readonly #held: number[]
+  /** False once the system refused the memory of full contexts. */
+  #reserves: boolean
 
   constructor(options: CachePoolOptions) {
     this.#options = options
@@ -54,6 +60,8 @@ export class CachePool {
     this.contextLength = options.contextLength
     this.#layout = cacheLayout(options.config)
     this.recurrent = this.#layout.some(({ kind }) => kind === 'whole')
+    this.#held = Array<number>(this.#rows).fill(0)
+    this.#reserves = options.runtime.reservesStates === true
   }
 
   /** Current capacity of each row, in positions. When it changes, {@link views} must be created again. */
@@ -61,8 +69,11 @@ export class CachePool {
     return this.#capacity
   }
 
+  /** Memory in use, in bytes. */
   get bytes(): number {
-    return this.#capacity === 0 ? 0 : this.#bytesOf(this.#capacity)
+    if (this.#capacity === 0) return 0
+    if (this.#options.runtime.reservesStates !== true) return this.#bytesOf(this.#rows * this.#capacity)
+    return this.#bytesOf(this.#held.reduce((sum, positions) => sum + positions, 0))
   }
 
   get #rows(): number {
@@ -81,6 +92,22 @@ export class CachePool {
    */
   async reserve(positions: number, lengths: readonly number[]): Promise<void> {
     if (this.holds(positions)) return
+    if (this.#reserves) {
+      const isReserved = await this.#resize(this.contextLength, lengths).then(
+        () => true,
+        () => false
+      )
+      if (isReserved) {
+        this.#capacity = this.contextLength
+        return
+      }
+      this.release()
+      this.#reserves = false
+    }
+    await this.#grow(positions, lengths)
+  }
+
+  async #grow(positions: number, lengths: readonly number[]): Promise<void> {
     const before = this.#capacity
     let capacity = Math.max(FIRST_CAPACITY, before)
     while (capacity < positions) capacity *= 2
@@ -95,6 +122,11 @@ export class CachePool {
       throw this.#outOfMemory(capacity, cause)
     }
     this.#capacity = capacity
+  }
+
+  /** Counts the memory of a row's first `positions`, before a run writes them. */
+  extend(row: number, positions: number): void {
+    this.#held[row] = Math.max(positions, this.#held[row] as number)
   }
 
   /** Replaces the states one by one, so that at most one of them exists twice. */
@@ -120,6 +152,7 @@ export class CachePool {
 
   /** Copies positions `start` to `end` from one row to another, and with `whole`, the states that summarise the row. */
   async copy(from: number, to: number, start: number, end: number, whole = true): Promise<void> {
+    this.extend(to, end)
     for (const [index, { kind }] of this.#layout.entries()) {
       const state = this.#states[index] as Tensor
       if (kind === 'positions') {
@@ -201,6 +234,7 @@ export class CachePool {
     this.#states = []
     this.#zeroes.clear()
     this.#capacity = 0
+    this.#held.fill(0)
   }
 
   /** Recurrent states are float32 in every graph. */
@@ -208,13 +242,14 @@ export class CachePool {
     return kind === 'whole' ? 'float32' : (this.#options.precision ?? 'float32')
   }
 
-  #bytesOf(capacity: number): number {
+  /** Returns the memory of so many positions of all rows together, in bytes. */
+  #bytesOf(positions: number): number {
     const { config, precision } = this.#options
-    return this.#rows * (capacity * positionBytes(config, precision) + wholeBytes(config))
+    return positions * positionBytes(config, precision) + this.#rows * wholeBytes(config)
   }
 
   #outOfMemory(capacity: number, cause: unknown) {
-    const bytes = this.#bytesOf(capacity)
+    const bytes = this.#bytesOf(this.#rows * capacity)
     return inferenceErrors.create(
       'INF_OUT_OF_MEMORY',
       `Not enough memory for ${this.slots} contexts of ${capacity} tokens, which need ${bytes} bytes`,

@@ -1,5 +1,6 @@
 import { inferenceErrors } from '../errors.ts'
 import { MappedFiles } from './mapped-files.ts'
+import { ReservedMemory } from './reserved-memory.ts'
 import type { QueueTail } from './run-queue.ts'
 
 /**
@@ -173,6 +174,11 @@ export class OrtApi {
   /** Opens the C library's functions for mapped files; null if the system has none. */
   mappedFiles(): MappedFiles | null {
     return MappedFiles.open(this.#koffi)
+  }
+
+  /** Opens the C library's functions for reserved memory; null if the system has none. */
+  reservedMemory(): ReservedMemory | null {
+    return ReservedMemory.open(this.#koffi)
   }
 
   call(name: NameOf<'status'>, ...values: Value[]): void {

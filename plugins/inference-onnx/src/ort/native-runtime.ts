@@ -2,12 +2,14 @@ import { type ElementType, elementType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
 import type { ExecutionTarget } from './execution-target.ts'
 import { int8Overflows } from './int8-overflow.ts'
+import type { ReservedMemory } from './reserved-memory.ts'
 import {
   type Binding,
   type Bindings,
   type CacheRange,
   type CacheRow,
   type ExternalWeights,
+  elementBytes,
   elementCount,
   type HostArrays,
   type HostTensor,
@@ -32,6 +34,7 @@ export class NativeRuntime implements Runtime {
   /** Location of the CPU's memory, for the library. */
   readonly memoryInfo: Pointer
   readonly #target: ExecutionTarget | null
+  readonly #reserved: ReservedMemory | null
 
   /** `target`: device of the sessions; null for the CPU. Tensors are in host memory in both cases. */
   constructor(api: OrtApi, target: ExecutionTarget | null = null) {
@@ -42,6 +45,11 @@ export class NativeRuntime implements Runtime {
     // outlive all sessions, including those of a reloaded plugin.
     this.environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
     this.memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
+    this.#reserved = api.reservedMemory()
+  }
+
+  get reservesStates(): boolean {
+    return this.#reserved !== null
   }
 
   host<T extends ElementType>(type: T, shape: readonly number[]): NativeTensor<T> {
@@ -49,7 +57,8 @@ export class NativeRuntime implements Runtime {
   }
 
   async state(shape: readonly number[]): Promise<Tensor> {
-    return new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
+    if (this.#reserved === null) return new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
+    return new ReservedTensor(this.#api, this.memoryInfo, this.#reserved, shape)
   }
 
   async constant(shape: readonly number[], values: Float32Array): Promise<NativeTensor<'float32'>> {
@@ -59,7 +68,9 @@ export class NativeRuntime implements Runtime {
   }
 
   view<T extends Tensor>(tensor: T, start: number, count: number): T {
-    const { type, shape, data } = tensor as Tensor as NativeTensor<ElementType>
+    const whole: Tensor = tensor
+    if (whole instanceof ReservedTensor) return whole.view(start, count) as Tensor as T
+    const { type, shape, data } = whole as NativeTensor<ElementType>
     const size = elementCount(shape.slice(1))
     const rows = data.subarray(start * size, (start + count) * size)
     const view: Tensor = new NativeTensor(this.#api, this.memoryInfo, type, [count, ...shape.slice(1)], rows)
@@ -67,6 +78,7 @@ export class NativeRuntime implements Runtime {
   }
 
   async copy(from: CacheRange, to: CacheRow): Promise<void> {
+    if (from.state instanceof ReservedTensor && to.state instanceof ReservedTensor) return to.state.copy(to.row, from)
     const [source, target] = [from.state as NativeTensor<'float32'>, to.state as NativeTensor<'float32'>]
     const [, heads = 0, sourcePositions = 0, size = 0] = source.shape
     const targetPositions = target.shape[2] ?? 0
@@ -176,6 +188,64 @@ export class NativeTensor<T extends ElementType> implements HostTensor<T> {
 
   release(): void {
     this.#api.release('ReleaseValue', this.value)
+  }
+}
+
+/** State in reserved memory. */
+export class ReservedTensor implements Tensor {
+  readonly shape: readonly number[]
+  readonly value: Pointer
+  readonly #api: OrtApi
+  readonly #memoryInfo: Pointer
+  readonly #memory: ReservedMemory
+  readonly #address: Pointer
+  readonly #isView: boolean
+
+  /** `address`: memory of another tensor, which must be released later; absent: the tensor reserves its own memory. */
+  constructor(api: OrtApi, memoryInfo: Pointer, memory: ReservedMemory, shape: readonly number[], address?: Pointer) {
+    this.#api = api
+    this.#memoryInfo = memoryInfo
+    this.#memory = memory
+    this.shape = shape
+    this.#isView = address !== undefined
+    this.#address = address ?? memory.reserve(this.#byteLength)
+    const dimensions = BigInt64Array.from(shape, BigInt)
+    const place = [memoryInfo, this.#address, this.#byteLength, dimensions, shape.length] as const
+    this.value = api.create('CreateTensorWithDataAsOrtValue', ...place, elementType.float32)
+  }
+
+  get #byteLength(): number {
+    return elementCount(this.shape) * elementBytes.float32
+  }
+
+  /** Returns `count` rows from `start`, over the same memory. */
+  view(start: number, count: number): ReservedTensor {
+    const shape = [count, ...this.shape.slice(1)]
+    const offset = start * elementCount(this.shape.slice(1)) * elementBytes.float32
+    const address = this.#address + BigInt(offset)
+    return new ReservedTensor(this.#api, this.#memoryInfo, this.#memory, shape, address)
+  }
+
+  /** Copies positions of another state to the same positions of `row`. */
+  copy(row: number, from: CacheRange): void {
+    const source = from.state as ReservedTensor
+    const [, heads = 0, , size = 0] = source.shape
+    const bytes = size * elementBytes.float32
+    for (let head = 0; head < heads; head++) {
+      const target = this.#positionAddress(row, head, from.start)
+      const origin = source.#positionAddress(from.row, head, from.start)
+      this.#memory.copy(target, origin, (from.end - from.start) * bytes)
+    }
+  }
+
+  #positionAddress(row: number, head: number, position: number): Pointer {
+    const [, heads = 0, positions = 0, size = 0] = this.shape
+    return this.#address + BigInt(((row * heads + head) * positions + position) * size * elementBytes.float32)
+  }
+
+  release(): void {
+    this.#api.release('ReleaseValue', this.value)
+    if (!this.#isView) this.#memory.free(this.#address, this.#byteLength)
   }
 }
 

@@ -72,6 +72,11 @@ export interface SessionOptions {
 export interface Runtime {
   /** For display, for example `onnxruntime 1.30.0`. */
   readonly name: string
+  /**
+   * True if the memory of a state is only provided where it is written, so that a large capacity costs nothing. Default
+   * false.
+   */
+  readonly reservesStates?: boolean
   host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T>
   /**
    * Allocates zeroed memory that only sessions access: the key and value cache. Default: float32, the only type that

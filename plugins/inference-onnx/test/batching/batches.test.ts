@@ -3,6 +3,7 @@ import type { GenerateRequest, LoadedModel } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
 import { CachePool } from '#batching'
+import { NativeRuntime } from '#ort'
 import { collect, greedy, loadModel } from '../support/models.ts'
 
 const bundled = '../../../model-server/models/vox-tiny'
@@ -126,17 +127,12 @@ t.test('the cache grows with the used context, and keeps its contents', async t 
 
 t.test('a cache that cannot grow fails only the sequence that needs it', async t => {
   const model = await loadModel(t, { slots: 2 })
-  const { ArrayBuffer: Real } = globalThis
-  globalThis.ArrayBuffer = class extends Real {
-    constructor(size: number) {
-      if (size > 50_000) throw new RangeError('Array buffer allocation failed')
-      super(size)
-    }
-  } as ArrayBufferConstructor
+  const { state } = NativeRuntime.prototype
+  NativeRuntime.prototype.state = () => Promise.reject(new Error('the system has no memory'))
   try {
     await t.rejects(collect(model.generate(greedy([9, 8], 3))), { code: 'INF_OUT_OF_MEMORY', data: { slots: 2 } })
   } finally {
-    globalThis.ArrayBuffer = Real
+    NativeRuntime.prototype.state = state
   }
   t.equal(model.capacity().active, 0)
   t.equal((await collect(model.generate(greedy([9, 8], 3)))).tokens.length, 3)

@@ -25,10 +25,13 @@ class State implements Tensor {
 class Memory {
   readonly states: State[] = []
   room = Number.POSITIVE_INFINITY
+  /** True if only memory that is written counts, which the test does not simulate. */
+  reserves = false
   copyError: Error | null = null
 
   get runtime(): Runtime {
-    const runtime: Pick<Runtime, 'state' | 'copy' | 'view'> = {
+    const runtime: Pick<Runtime, 'state' | 'copy' | 'view' | 'reservesStates'> = {
+      reservesStates: this.reserves,
       state: async shape => {
         const living = this.states.filter(({ released }) => !released)
         const used = living.reduce((sum, { values }) => sum + values.length, 0)
@@ -79,8 +82,9 @@ class Memory {
   }
 }
 
-function open(slots: number, contextLength = 5000): { pool: CachePool; memory: Memory } {
+function open(slots: number, contextLength = 5000, reserves = false): { pool: CachePool; memory: Memory } {
   const memory = new Memory()
+  memory.reserves = reserves
   return { memory, pool: new CachePool({ runtime: memory.runtime, config, slots, contextLength }) }
 }
 
@@ -94,6 +98,43 @@ t.test('memory is allocated on first use, and doubles up to the context', async 
     t.equal(pool.bytes, 4 * pool.capacity * 2 * 2 * 2 * 4)
   }
   t.same(capacities, [512, 512, 1024, 2048, 5000, 5000])
+})
+
+t.test('reserved rows grow separately: growing one neither moves the others nor adds memory to them', async t => {
+  const { pool, memory } = open(3, 5000, true)
+  const position = 2 * 2 * 2 * 4
+  await pool.reserve(1, [0, 0, 0])
+  const states = memory.living
+  t.equal(pool.capacity, 5000)
+  t.equal(pool.bytes, 0)
+  pool.extend(0, 10)
+  pool.extend(1, 300)
+  t.equal(pool.bytes, 310 * position)
+  memory.copyError = new Error('nothing is copied')
+  t.ok(pool.holds(4000))
+  await pool.reserve(4000, [10, 300, 0])
+  pool.extend(1, 4000)
+  pool.extend(1, 20)
+  t.equal(pool.bytes, 4010 * position, 'memory that was used stays')
+  t.same(memory.living, states)
+  memory.copyError = null
+  await pool.copy(1, 2, 0, 50)
+  t.equal(pool.bytes, 4060 * position)
+  pool.release()
+  t.equal(pool.bytes, 0)
+})
+
+t.test('rows double together where the system refuses the memory of full contexts', async t => {
+  const { pool, memory } = open(2, 5000, true)
+  memory.room = 3 * 2 * 1024 * 4
+  await pool.reserve(1, [0, 0])
+  t.equal(pool.capacity, 512)
+  memory.write(1, 499, 7)
+  memory.room = Number.POSITIVE_INFINITY
+  await pool.reserve(600, [0, 500])
+  t.equal(pool.capacity, 1024)
+  t.equal(memory.read(1, 499), 7)
+  t.equal(memory.living.length, 4)
 })
 
 t.test('a single slot has no spare row', async t => {
@@ -146,37 +187,41 @@ t.test('a failed first allocation frees all states', async t => {
   t.equal(pool.capacity, 0)
 })
 
-t.test('rows keep written, copied and swapped contents when the cache grows', async () => {
-  const action = fc.record({
-    act: fc.constantFrom('write', 'write', 'copy', 'swap', 'grow'),
-    a: fc.nat(3),
-    b: fc.nat(3),
-    amount: fc.nat(700)
-  })
-  await fc.assert(
-    fc.asyncProperty(fc.array(action, { maxLength: 25 }), async actions => {
-      const { pool, memory } = open(4, 1500)
-      const rows: number[][] = [[], [], [], []]
-      const lengths = () => rows.map(({ length }) => length)
-      await pool.reserve(1, lengths())
-      for (const [step, { act, a, b, amount }] of actions.entries()) {
-        const [one, other] = [rows[a] as number[], rows[b] as number[]]
-        if (act === 'grow') await pool.reserve(Math.min(1500, pool.capacity + amount), lengths())
-        else if (act === 'write') {
-          if (one.length === pool.capacity) continue
-          memory.write(a, one.length, step)
-          one.push(step)
-        } else if (a !== b && act === 'copy') {
-          const end = Math.min(one.length, other.length)
-          await pool.copy(a, b, 0, end)
-          other.splice(0, end, ...one.slice(0, end))
-        } else if (a !== b) {
-          await pool.swap([a, b], [one.length, other.length])
-          ;[rows[a], rows[b]] = [other, one]
+for (const reserves of [false, true]) {
+  const where = reserves ? 'in reserved memory' : 'when the cache grows'
+  t.test(`rows keep written, copied and swapped contents ${where}`, async () => {
+    const action = fc.record({
+      act: fc.constantFrom('write', 'write', 'copy', 'swap', 'grow'),
+      a: fc.nat(3),
+      b: fc.nat(3),
+      amount: fc.nat(700)
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 25 }), async actions => {
+        const { pool, memory } = open(4, 1500, reserves)
+        const rows: number[][] = [[], [], [], []]
+        const lengths = () => rows.map(({ length }) => length)
+        await pool.reserve(1, lengths())
+        for (const [step, { act, a, b, amount }] of actions.entries()) {
+          const [one, other] = [rows[a] as number[], rows[b] as number[]]
+          if (act === 'grow') await pool.reserve(Math.min(1500, pool.capacity + amount), lengths())
+          else if (act === 'write') {
+            if (one.length === pool.capacity) continue
+            pool.extend(a, one.length + 1)
+            memory.write(a, one.length, step)
+            one.push(step)
+          } else if (a !== b && act === 'copy') {
+            const end = Math.min(one.length, other.length)
+            await pool.copy(a, b, 0, end)
+            other.splice(0, end, ...one.slice(0, end))
+          } else if (a !== b) {
+            await pool.swap([a, b], [one.length, other.length])
+            ;[rows[a], rows[b]] = [other, one]
+          }
         }
-      }
-      return rows.every((row, index) => row.every((value, position) => memory.read(index, position) === value))
-    }),
-    { numRuns: 60 }
-  )
-})
+        return rows.every((row, index) => row.every((value, position) => memory.read(index, position) === value))
+      }),
+      { numRuns: 60 }
+    )
+  })
+}

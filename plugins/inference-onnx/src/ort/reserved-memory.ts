@@ -1,0 +1,63 @@
+import type { Koffi, Pointer } from './api.ts'
+
+const READ_WRITE = 3
+const PRIVATE = 2
+/** Flags of `mmap` for memory without a file that is not counted before it is used. */
+const UNBACKED: Readonly<Partial<Record<NodeJS.Platform, number>>> = { linux: 0x20 | 0x4000, darwin: 0x1000 | 0x40 }
+const NO_HUGE_PAGES = 15
+/** Result of a failed `mmap`: -1 as an address. */
+const FAILED = 2n ** 64n - 1n
+
+interface Functions {
+  map(...values: unknown[]): unknown
+  advise(...values: unknown[]): unknown
+  unmap(...values: unknown[]): unknown
+  copy(...values: unknown[]): unknown
+}
+
+/**
+ * Zeroed memory that the system provides page by page, when it is first written: unused parts need no memory. It is
+ * outside the JavaScript heap, so it is free as soon as it is released.
+ */
+export class ReservedMemory {
+  readonly #functions: Functions
+
+  private constructor(functions: Functions) {
+    this.#functions = functions
+  }
+
+  /** Returns null on systems without these functions. */
+  static open(koffi: Koffi): ReservedMemory | null {
+    if (UNBACKED[process.platform] === undefined) return null
+    try {
+      const library = koffi.load(null)
+      return new ReservedMemory({
+        map: library.func('mmap', 'void *', ['void *', 'size_t', 'int', 'int', 'int', 'int64']),
+        advise: library.func('madvise', 'int', ['void *', 'size_t', 'int']),
+        unmap: library.func('munmap', 'int', ['void *', 'size_t']),
+        copy: library.func('memmove', 'void *', ['void *', 'void *', 'size_t'])
+      })
+    } catch {
+      return null
+    }
+  }
+
+  /** Reserves memory. Throws if the system refuses. */
+  reserve(byteLength: number): Pointer {
+    const { map, advise } = this.#functions
+    const flags = PRIVATE | (UNBACKED[process.platform] as number)
+    const address = map(null, byteLength, READ_WRITE, flags, -1, 0) as Pointer | null
+    if (!address || address === FAILED) throw new Error(`The system does not provide ${byteLength} bytes of memory`)
+    // A huge page would provide megabytes for the first position of each head.
+    if (process.platform === 'linux') advise(address, byteLength, NO_HUGE_PAGES)
+    return address
+  }
+
+  copy(to: Pointer, from: Pointer, byteLength: number): void {
+    this.#functions.copy(to, from, byteLength)
+  }
+
+  free(address: Pointer, byteLength: number): void {
+    this.#functions.unmap(address, byteLength)
+  }
+}
