@@ -261,14 +261,15 @@ def write_blocks(folder: Path) -> None:
     """Writes random blocks of each encoding, and the values that the package decodes."""
     random = numpy.random.default_rng(15)
     index, stored, decoded = [], b"", b""
-    for name in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"):
+    names = "Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K Q2_K Q3_K IQ4_NL IQ4_XS".split()
+    for name in names:
         weights, size = gguf.GGML_QUANT_SIZES[Type[name]]
         count = 512 // weights
         blocks = random.integers(0, 256, (count, size), dtype=numpy.uint8)
         halves = random.normal(0, 0.01, (count, 2)).astype(numpy.float16).view(numpy.uint8)
-        # Scales and minima are at the start, except the scale of Q6_K.
-        at = size - 2 if name == "Q6_K" else 0
-        width = 4 if name in ("Q4_1", "Q5_1", "Q4_K", "Q5_K") else 2
+        # Scales and minima are at the start, except in these.
+        width = 4 if name in ("Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K") else 2
+        at = size - width if name in ("Q2_K", "Q3_K", "Q6_K") else 0
         blocks[:, at : at + width] = halves[:, :width]
         values = gguf.quants.dequantize(blocks.reshape(1, -1), Type[name]).astype(numpy.float32)
         index.append({"encoding": name, "offset": len(stored), "bytes": blocks.size, "weights": values.size})

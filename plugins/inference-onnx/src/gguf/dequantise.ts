@@ -58,6 +58,33 @@ const decoders: Readonly<Record<BlockEncoding, BlockDecoder>> = {
     const scale = half(bytes, from)
     for (let i = 0; i < BLOCK; i++) target[to + i] = scale * signed(bytes[from + 2 + i] as number)
   },
+  Q2_K: (bytes, from, target, to, half) => {
+    const [scale, minimumScale] = [half(bytes, from + 80), half(bytes, from + 82)]
+    for (let group = 0; group < 16; group++) {
+      const both = bytes[from + group] as number
+      const step = Math.fround(scale * (both & 15))
+      const minimum = Math.fround(minimumScale * (both >> 4))
+      const [start, shift] = pairsOf(group)
+      for (let i = 0; i < 16; i++) {
+        const quant = ((bytes[from + 16 + start + i] as number) >> shift) & 3
+        target[to + group * 16 + i] = Math.fround(step * quant) - minimum
+      }
+    }
+  },
+  Q3_K: (bytes, from, target, to, half) => {
+    const scale = half(bytes, from + 108)
+    for (let group = 0; group < 16; group++) {
+      const low = ((bytes[from + 96 + (group & 7)] as number) >> ((group >> 3) * 4)) & 15
+      const high = ((bytes[from + 104 + (group & 3)] as number) >> ((group >> 2) * 2)) & 3
+      const step = Math.fround(scale * ((low | (high << 4)) - 32))
+      const [start, shift] = pairsOf(group)
+      for (let i = 0; i < 16; i++) {
+        const pair = ((bytes[from + 32 + start + i] as number) >> shift) & 3
+        const third = ((bytes[from + (group & 1) * 16 + i] as number) >> (group >> 1)) & 1
+        target[to + group * 16 + i] = step * (pair - (third === 1 ? 0 : 4))
+      }
+    }
+  },
   Q4_K: (bytes, from, target, to, half) => {
     const [scale, minimumScale] = [half(bytes, from), half(bytes, from + 2)]
     for (let group = 0; group < 8; group++) {
@@ -96,7 +123,35 @@ const decoders: Readonly<Record<BlockEncoding, BlockDecoder>> = {
         target[to + group * 32 + i] = step * (quant - 32)
       }
     }
+  },
+  IQ4_NL: (bytes, from, target, to, half) => unevenGroup(bytes, from + 2, target, to, half(bytes, from)),
+  IQ4_XS: (bytes, from, target, to, half) => {
+    const scale = half(bytes, from)
+    const highs = (bytes[from + 2] as number) | ((bytes[from + 3] as number) << 8)
+    for (let group = 0; group < 8; group++) {
+      const low = ((bytes[from + 4 + (group >> 1)] as number) >> ((group & 1) * 4)) & 15
+      const high = (highs >> (group * 2)) & 3
+      const step = Math.fround(scale * ((low | (high << 4)) - 32))
+      unevenGroup(bytes, from + 8 + group * 16, target, to + group * 32, step)
+    }
   }
+}
+
+/** Values of 4 bits that are not at equal distances. */
+const UNEVEN = Int8Array.of(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+
+/** Decodes 32 weights of uneven values. */
+function unevenGroup(bytes: Uint8Array, from: number, target: Float32Array, to: number, step: number): void {
+  for (let i = 0; i < BLOCK / 2; i++) {
+    const pair = bytes[from + i] as number
+    target[to + i] = step * (UNEVEN[pair & 15] as number)
+    target[to + i + 16] = step * (UNEVEN[pair >> 4] as number)
+  }
+}
+
+/** Returns where the two bits of each weight of a group of 16 are: the first byte, and the position of the bits. */
+function pairsOf(group: number): readonly [byte: number, shift: number] {
+  return [(group >> 3) * 32 + (group & 1) * 16, ((group >> 1) & 3) * 2]
 }
 
 function signed(byte: number): number {

@@ -1,7 +1,19 @@
 import type { Dtype } from '../safetensors.ts'
 
 /** Encodings of weights in blocks, which are decoded to F32. */
-export type BlockEncoding = 'Q4_0' | 'Q4_1' | 'Q5_0' | 'Q5_1' | 'Q8_0' | 'Q4_K' | 'Q5_K' | 'Q6_K'
+export type BlockEncoding =
+  | 'Q4_0'
+  | 'Q4_1'
+  | 'Q5_0'
+  | 'Q5_1'
+  | 'Q8_0'
+  | 'Q2_K'
+  | 'Q3_K'
+  | 'Q4_K'
+  | 'Q5_K'
+  | 'Q6_K'
+  | 'IQ4_NL'
+  | 'IQ4_XS'
 
 export interface BlockSize {
   /** Number of weights of a block; rows consist of whole blocks. */
@@ -15,9 +27,13 @@ export const blockSizes: Readonly<Record<BlockEncoding, BlockSize>> = {
   Q5_0: { weights: 32, bytes: 22 },
   Q5_1: { weights: 32, bytes: 24 },
   Q8_0: { weights: 32, bytes: 34 },
+  Q2_K: { weights: 256, bytes: 84 },
+  Q3_K: { weights: 256, bytes: 110 },
   Q4_K: { weights: 256, bytes: 144 },
   Q5_K: { weights: 256, bytes: 176 },
-  Q6_K: { weights: 256, bytes: 210 }
+  Q6_K: { weights: 256, bytes: 210 },
+  IQ4_NL: { weights: 32, bytes: 18 },
+  IQ4_XS: { weights: 256, bytes: 136 }
 }
 
 /** Element type of a tensor in a GGUF file. */

@@ -198,9 +198,9 @@ const hostile: Readonly<Record<string, readonly [GgufBytes, code: string, says: 
     /rows of 33 weights, not a multiple of 32 as in Q8_0/
   ],
   'an element type that is not supported': [
-    tensor('a', [256], 10, 0),
+    tensor('a', [256], 16, 0),
     'INF_RUN_DIR_TENSOR_INVALID',
-    /a has the element type Q2_K, which is not supported; supported: F32,.*Q6_K/
+    /a has the element type IQ2_XXS, which is not supported; supported: F32,.*IQ4_XS/
   ],
   'an element type that is unknown': [tensor('a', [256], 77, 0), 'INF_RUN_DIR_TENSOR_INVALID', /type number 77/],
   'an alignment that is no power of 2': [
