@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator|mesh|console|stub-check] [--smoke]
+ *   npm run bench [-- --rounds N] [--only kernel|models|embeddings|programs|orchestrator|mesh|console|stub-check] [--smoke]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
  * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
@@ -12,6 +12,7 @@ import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { measureConsole } from './console.ts'
+import { measureEmbeddings } from './embeddings-section.ts'
 import { type Figure, highest, withRange } from './figures.ts'
 import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
@@ -39,6 +40,7 @@ const SECTIONS = {
   kernel: '',
   models: '## Tokens per second\n',
   sampling: '## Choice of tokens\n',
+  embeddings: '## Embeddings\n',
   programs: '## Programs of the language\n',
   orchestrator: '## Orchestrator\n',
   mesh: '## Several machines\n',
@@ -65,6 +67,7 @@ const names = Object.keys(SECTIONS) as readonly Section[]
 const measures: Readonly<Partial<Record<Section, () => Promise<string[]>>>> = {
   kernel: measureKernel,
   models: measureModels,
+  embeddings: measureEmbeddings,
   programs: measurePrograms,
   orchestrator: measureOrchestrator,
   mesh: measureMesh,

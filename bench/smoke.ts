@@ -29,6 +29,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'inference-router': ['--rounds', '1', '--requests', '50', '--users', '4', '--turns', '2'],
   constraints: [],
   sampling: ['--smoke'],
+  embeddings: ['--texts', '4'],
   search: ['--smoke'],
   'orchestrator-durable': ['--rounds', '1', '--seconds', '0.2', '--concurrency', '8'],
   'orchestrator-memory': ['--rounds', '1', '--tasks', '2000'],
