@@ -19,6 +19,8 @@ export interface PluginManifest {
   readonly provides: readonly ServiceId[]
   readonly operations: readonly OperationDescriptor[]
   readonly points: readonly string[]
+  /** Points of other plugins, whose single commands activate this one, too. */
+  readonly contributes?: readonly string[]
   readonly hooks: readonly DeclaredHook[]
   readonly commands: readonly (Omit<CommandDescriptor, 'input'> & { readonly input: JsonSchema })[]
   readonly config: JsonSchema
@@ -60,6 +62,7 @@ export function describePlugin(plugin: Plugin, version: string): PluginManifest 
     config: plugin.config === undefined ? { type: 'object', additionalProperties: false } : toJsonSchema(plugin.config),
     permissions: plugin.permissions ?? {},
     enabledByDefault: plugin.enabledByDefault ?? true,
+    ...(plugin.contributes === undefined ? {} : { contributes: plugin.contributes.map(point => point.id) }),
     ...(plugin.serves === true ? { serves: true } : {}),
     ...(plugin.onBootFailure === undefined ? {} : { onBootFailure: plugin.onBootFailure })
   }

@@ -220,6 +220,11 @@ export interface PluginDefinition<C, CI, R extends Dependencies, O extends Depen
   readonly provides?: readonly Service<any>[]
   readonly operations?: readonly Operation[]
   readonly points?: readonly Point<any>[]
+  /**
+   * Points that it contributes to and whose owner needs the items in single commands, too: these then activate the
+   * plugin. In a server, all plugins are active.
+   */
+  readonly contributes?: readonly Point<any>[]
   readonly hooks?: readonly Hook<any, any>[]
   readonly commands?: readonly CommandDescriptor[]
   readonly permissions?: Permissions

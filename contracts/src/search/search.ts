@@ -50,6 +50,8 @@ export interface SearchRequest {
   readonly verify?: boolean
   /** Corrective searches that may follow weak results, 0 to 3, at most `max_hops` of the settings. Default 0. */
   readonly hops?: number
+  /** Hits whose provenance begins with one of these texts are left out, such as `sessions:`. */
+  readonly exclude?: readonly string[]
   /** Trace of the caller, which tiers may pass to servers. */
   readonly traceId?: string
 }

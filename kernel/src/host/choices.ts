@@ -100,7 +100,8 @@ export class Choices {
 
 /**
  * Returns the named plugins with the providers of all services that they require, recursively. With `optional`, also
- * those of optional services, so that a command behaves as in a server. Services of references are not included.
+ * those of optional services, and plugins that declare to contribute to their points, so that a command behaves as in a
+ * server. Services of references are not included.
  */
 function closure(
   names: readonly string[],
@@ -115,6 +116,9 @@ function closure(
     if (also === 'optional') requires.push(...(manifest?.optional ?? []).filter(id => !manifest?.refs.includes(id)))
     const backends = config.plugins.get(name)?.secretBackends ?? []
     requires.push(...secretServices(backends, token => manifests.some(each => each.provides.includes(token))))
+    const points = also === 'optional' ? (manifest?.points ?? []) : []
+    for (const { contributes = [], ...other } of manifests)
+      if (contributes.some(point => points.includes(point))) wanted.add(other.name)
     for (const token of requires) {
       for (const provider of manifests) if (provider.provides.includes(token)) wanted.add(provider.name)
     }

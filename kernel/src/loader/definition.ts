@@ -17,6 +17,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   provides: listOf('services', '[database]', value => isKind(value, 'service')),
   operations: listOf('operations', '[defineOperation({ … })]', value => isKind(value, 'operation')),
   points: listOf('points', "[point('notes.sources')]", value => isKind(value, 'point')),
+  contributes: listOf('points', "[point('notes.sources')]", value => isKind(value, 'point')),
   hooks: listOf('hooks', "[hook('notes.saved', 'series')]", value => isKind(value, 'hook')),
   commands: listOf(
     'commands',

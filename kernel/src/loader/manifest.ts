@@ -110,6 +110,7 @@ const MANIFEST = record({
     )
   ),
   points: list(word),
+  contributes: optional(list(word)),
   hooks: list(
     record({
       id: word,

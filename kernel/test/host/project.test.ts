@@ -542,6 +542,19 @@ for (const left of ['activate', 'only'] as const) {
   )
 }
 
+t.test('a single command activates the plugins that declare to contribute to a point of its plugin', async t => {
+  const { project } = await open(
+    t,
+    {
+      ...packaged('one', clock('one', 'points: [{ kind: "point", id: "one.items" }], activate() {}')),
+      ...packaged('two', clock('two', 'contributes: [{ kind: "point", id: "one.items" }], activate() {}')),
+      ...packaged('three', clock('three', 'contributes: [{ kind: "point", id: "other.items" }], activate() {}'))
+    },
+    { watch: false, activate: ['one'] }
+  )
+  t.same([...project.kernel.current.units.keys()].sort(), ['one', 'two'])
+})
+
 t.test('a single command activates providers of optional services, but not of references', async t => {
   const { project } = await open(
     t,

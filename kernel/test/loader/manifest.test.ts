@@ -34,6 +34,7 @@ const full = definePlugin({
     deltaOperation({ id: 'full.feed', summary: 'x', row: s.object({ id: s.string() }), watch: { on: ['full.rows'] } })
   ],
   points: [point('full.point')],
+  contributes: [point('other.point')],
   hooks: [hook('full.hook', 'waterfall', { onError: 'skip' })],
   commands: [{ command: 'full run', summary: 'Runs', input: s.object({}) }],
   activate() {}

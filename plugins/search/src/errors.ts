@@ -9,6 +9,8 @@ export const searchErrors = errorTable({
   SRH_QUERY_INVALID: { message: 'A search query is empty or too long.', status: 400 },
   SRH_SERVER_INVALID: { message: 'A search server returned an invalid answer.', status: 502 },
   SRH_SERVER_UNREACHABLE: { message: 'A search server cannot be reached, or refused the request.', status: 502 },
+  SRH_SOURCE_INVALID: { message: 'A source of the index returned something else than documents.', status: 502 },
+  SRH_SOURCE_TIMEOUT: { message: 'A source of the index exceeded its time limit.', status: 504 },
   SRH_TIER_INVALID: { message: 'A tier of the search returned something else than hits.', status: 502 },
   SRH_TIER_TIMEOUT: { message: 'A tier of the search exceeded its time limit.', status: 504 }
 })

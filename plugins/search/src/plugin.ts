@@ -7,8 +7,10 @@ import {
   kernelAdmin,
   type PrimaryDatabase,
   remoteEmbeddings,
+  type SearchSource,
   type SearchTier,
   search,
+  searchSources,
   searchTiers
 } from '@svc/contracts'
 import { definePlugin, errorMessage, type PluginContext, ref } from '@svc/plugin-sdk'
@@ -80,7 +82,7 @@ export default definePlugin({
     remote: ref(remoteEmbeddings)
   },
   provides: [search],
-  points: [searchTiers],
+  points: [searchTiers, searchSources],
   operations: [
     ...[indexOperation, indexStateOperation, queryOperation, explainOperation, stateOperation, resultsOperation],
     ...[storeMemory, recallMemory, listMemories, forgetMemory, searchMemories],
@@ -151,16 +153,22 @@ export default definePlugin({
         )
     })
     ctx.provide(search, engine)
+    let sources: readonly SearchSource[] = []
     const index = new ProjectIndex({
       projectRoot,
       database,
       settings: config,
       serves: admin?.serves === true,
+      sources: () => sources,
       completeVectors: (signal, onProgress) => chunkVectors.complete(signal, onProgress),
       onChange: () => ctx.changed(SEARCH_TOPIC),
       log: ctx.log
     })
     ctx.effect('index of the project', () => index.close())
+    ctx.follow(searchSources, items => {
+      sources = items
+      index.sourcesChanged()
+    })
     ctx.implement(indexOperation, indexHandler(index))
     ctx.implement(indexStateOperation, indexStateHandler(index))
     void index.resume()

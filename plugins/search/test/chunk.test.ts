@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { chunkLines, chunkMarkdown, htmlText } from '#root'
+import { chunkLines, chunkMarkdown, htmlText } from '#indexing'
 
 const MAX_CHUNK = 1_600 + 3_200
 

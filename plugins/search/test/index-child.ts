@@ -1,6 +1,6 @@
 // Indexes a project in this process, and reports to the parent before and after each write.
 import { openFile } from '@svc/plugin-database/testing'
-import { Indexer, IndexStore, IndexThread, PdfProcess } from '#root'
+import { Indexer, IndexStore, IndexThread, PdfProcess } from '#indexing'
 import { DEFAULTS } from './index-project.ts'
 
 const [root = '', file = ''] = process.argv.slice(2)

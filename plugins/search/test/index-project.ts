@@ -6,7 +6,7 @@ import '../../database/test/built-worker.ts'
 import './built-worker.ts'
 import { applyBaseline, openFile } from '@svc/plugin-database/testing'
 import type { Test } from 'tap'
-import { Indexer, IndexStore, IndexThread, PdfProcess } from '#root'
+import { Indexer, IndexStore, IndexThread, PdfProcess } from '#indexing'
 
 export const DEFAULTS = {
   repo_max_files: 20_000,

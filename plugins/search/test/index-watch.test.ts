@@ -2,7 +2,8 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { indexOperation, indexStateOperation, ProjectIndex, queryOperation } from '#root'
+import { ProjectIndex } from '#indexing'
+import { indexOperation, indexStateOperation, queryOperation } from '#root'
 import { DEFAULTS, indexProject } from './index-project.ts'
 import { openSearch } from './open-search.ts'
 
@@ -16,6 +17,7 @@ async function watched(t: Test, databaseInProject = false) {
       database: bed.database,
       settings: () => ({ ...DEFAULTS, index_step_ms: 20_000, index_watch: true }),
       serves: true,
+      sources: () => [],
       completeVectors: async () => 0,
       onChange: () => undefined,
       log: LOG as never

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { walk } from '#root'
+import { walk } from '#indexing'
 import { indexProject, project } from './index-project.ts'
 
 const NO_STEP = (): void => undefined

@@ -1,6 +1,7 @@
 import t from 'tap'
 import './built-worker.ts'
-import { indexOperation, indexStateOperation, nameWords, Outlines, queryOperation } from '#root'
+import { nameWords, Outlines } from '#indexing'
+import { indexOperation, indexStateOperation, queryOperation } from '#root'
 import { openSearch } from './open-search.ts'
 
 const outlines = Outlines.open()

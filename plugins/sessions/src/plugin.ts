@@ -5,6 +5,7 @@ import {
   kernelAdmin,
   kernelPort,
   orchestrator,
+  searchSources,
   sessionContext,
   sessionMessage,
   transcripts
@@ -28,6 +29,7 @@ import {
   sessionList,
   sessionReset
 } from './operations/sessions.ts'
+import { SessionsSource } from './search-source.ts'
 import { Sessions } from './sessions/sessions.ts'
 import { settings } from './settings.ts'
 import { SharedContext } from './store/shared-context.ts'
@@ -45,6 +47,7 @@ export default definePlugin({
   optional: { admin: kernelAdmin, store: ref(databaseStore), running: ref(orchestrator) },
   provides: [contextStore, sessionContext, transcripts],
   hooks: [sessionMessage],
+  contributes: [searchSources],
   operations: [
     contextGet,
     contextSet,
@@ -83,9 +86,14 @@ export default definePlugin({
       now,
       store: () => database.store(),
       settings: () => ctx.config,
-      changed: () => ctx.changed(SESSIONS_TOPIC),
+      changed: () => {
+        ctx.changed(SESSIONS_TOPIC)
+        source.changed()
+      },
       warn: (message, fields) => ctx.log.warn(message, fields)
     })
+    const source = new SessionsSource(sessions)
+    ctx.contribute(searchSources, source)
     const sessionTranscripts = new SessionTranscripts({
       recorded: (session, entry) => {
         if (ctx.isTapped(sessionMessage)) ctx.trigger(sessionMessage, { session, entry }).catch(() => {})

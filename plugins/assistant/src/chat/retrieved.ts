@@ -3,6 +3,8 @@ import { errorMessage, type Logger } from '@svc/plugin-sdk'
 
 const MAX_QUERY_CHARS = 4_000
 const HITS = { document_chunks: 6, knowledge_graph: 3, memory: 3 } as const
+/** Chats are no material for other chats, nor for their own. */
+const EXCLUDED = ['sessions:']
 /** Beginning of the address of an indexed file of the project. */
 const PROJECT_FILE = 'repo:'
 
@@ -65,6 +67,7 @@ export async function retrieve(
       corpora,
       limit: HITS.document_chunks,
       trigger: 'auto_chat_preamble',
+      exclude: EXCLUDED,
       // Without an index, a second search would read all files again before the answer begins.
       verify: false
     } as const

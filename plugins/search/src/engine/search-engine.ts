@@ -59,8 +59,12 @@ interface Pass {
   >
 }
 
+/** Tiers return this multiple of the limit if some of their hits are left out. */
+const EXCLUDING = 3
+
 interface PassOptions {
   readonly limit: number
+  readonly exclude: readonly string[]
   readonly traceId?: string
 }
 
@@ -84,6 +88,7 @@ export class SearchEngine implements SearchService {
     const threshold = clamp(settings.verification_quality_threshold, 0, 1)
     const limits = {
       limit: clamp(request.limit ?? DEFAULT_LIMIT, 1, MAX_LIMIT),
+      exclude: request.exclude ?? [],
       ...defined({ traceId: request.traceId })
     }
     const database = await this.#parts.database()
@@ -167,7 +172,12 @@ export class SearchEngine implements SearchService {
     return this.#parts.tiers().some(tier => tier.leg === 'vector' && reasonOf(tier) === null)
   }
 
-  async #pass(query: string, plan: SearchPlan, { limit, traceId }: PassOptions, signal: AbortSignal): Promise<Pass> {
+  async #pass(
+    query: string,
+    plan: SearchPlan,
+    { limit, exclude, traceId }: PassOptions,
+    signal: AbortSignal
+  ): Promise<Pass> {
     const settings = this.#parts.settings()
     const request = {
       query,
@@ -180,8 +190,9 @@ export class SearchEngine implements SearchService {
     const wanted = this.#parts
       .tiers()
       .filter(({ corpus, leg = 'text' }) => plan.corpora.includes(corpus) && fits(plan, leg))
-    const run = (tier: SearchTier): Promise<TierOutcome> =>
-      this.#runner.run(tier, request, settings.tier_timeout_ms, signal)
+    const asked = exclude.length === 0 ? request : { ...request, limit: Math.min(MAX_LIMIT, EXCLUDING * limit) }
+    const run = async (tier: SearchTier): Promise<TierOutcome> =>
+      without(exclude, await this.#runner.run(tier, asked, settings.tier_timeout_ms, signal))
     const local = wanted.filter(({ corpus }) => corpus !== 'web_research')
     const outcomes = new Map<SearchTier, TierOutcome>()
     const results = await Promise.all(local.map(run))
@@ -249,6 +260,13 @@ function reasonOf(tier: SearchTier): string | null {
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
+}
+
+/** Leaves out hits whose provenance begins with one of the texts. */
+function without(exclude: readonly string[], { report, hits }: TierOutcome): TierOutcome {
+  if (exclude.length === 0) return { report, hits }
+  const kept = hits.filter(({ provenance }) => !exclude.some(text => provenance.startsWith(text)))
+  return { report: { ...report, hits: kept.length }, hits: kept }
 }
 
 function skipped(tier: SearchTier, reason: string): TierOutcome {

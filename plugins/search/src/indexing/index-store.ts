@@ -149,7 +149,8 @@ export class IndexStore {
         WHERE d.source_uri LIKE 'repo:%'), (SELECT COUNT(*) FROM search_symbols)`
     )
     const reasons = await this.#database.query(
-      "SELECT reason, COUNT(*) FROM search_index_files WHERE state = 'skipped' GROUP BY reason"
+      `SELECT reason, COUNT(*) FROM search_index_files
+        WHERE state = 'skipped' AND uri >= 'repo:' AND uri < 'repo;' GROUP BY reason`
     )
     return {
       documents: Number(rows[0]?.[0] ?? 0),

@@ -311,7 +311,7 @@ function maxBytesOf(path: string, limits: IndexSettings): number {
   return isPdf(path) ? limits.index_max_pdf_bytes : limits.index_max_file_bytes
 }
 
-/** PDF documents come last, each alone, because they take longest. */
+/** PDF documents come last, one per batch, because they take longest. */
 function* batches(files: readonly FileStat[]): Generator<readonly FileStat[]> {
   const documents = files.filter(({ path }) => isPdf(path))
   yield* textBatches(documents.length === 0 ? files : files.filter(({ path }) => !isPdf(path)))

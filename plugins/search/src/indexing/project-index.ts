@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
-import type { DatabaseStore } from '@svc/contracts'
+import type { DatabaseStore, SearchSource } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
 import { PdfProcess } from '../pdf/pdf-process.ts'
@@ -10,6 +10,8 @@ import { type IndexCounts, IndexStore, type JobRow } from './index-store.ts'
 import { IndexThread } from './index-thread.ts'
 import { Indexer, type IndexOptions, type IndexReport, type IndexSettings } from './indexer.ts'
 import { ProjectWatch } from './project-watch.ts'
+import type { SourceReport } from './source-indexer.ts'
+import { SourceWatch } from './source-watch.ts'
 
 export interface ProjectIndexParts {
   readonly projectRoot: string
@@ -17,6 +19,8 @@ export interface ProjectIndexParts {
   readonly settings: () => IndexSettings & Pick<Settings, 'index_watch'>
   /** Whether the process serves until it is stopped, so that watching files is worthwhile. */
   readonly serves: boolean
+  /** Sources that plugins contribute. */
+  readonly sources: () => readonly SearchSource[]
   /** Computes the missing vectors of chunks; see {@link ChunkVectors.complete}. */
   readonly completeVectors: ChunkVectors['complete']
   readonly onChange: () => void
@@ -24,6 +28,8 @@ export interface ProjectIndexParts {
 }
 
 export interface IndexState extends IndexCounts {
+  /** Documents of sources in the index. */
+  readonly sources: readonly { readonly name: string; readonly documents: number }[]
   /** Newest job; null before the first one. */
   readonly job: JobRow | null
   /** Number of watched folders; 0 if the index is not updated by watching. */
@@ -33,6 +39,7 @@ export interface IndexState extends IndexCounts {
 }
 
 export interface ProjectIndexReport extends IndexReport {
+  readonly sources: readonly SourceReport[]
   /** New vectors of chunks. */
   readonly vectors: number
   /** Why chunks have no vectors although there is a model; null if they have. */
@@ -46,6 +53,7 @@ export class ProjectIndex {
   readonly #pdf = new PdfProcess()
   readonly #store: IndexStore | null
   readonly #indexer: Indexer | null
+  readonly #sources: SourceWatch | null
   readonly #ending = new AbortController()
   #watch: ProjectWatch | null = null
   #watchProblem: string | null = null
@@ -60,6 +68,12 @@ export class ProjectIndex {
       this.#store === null
         ? null
         : new Indexer({ projectRoot, store: this.#store, thread: this.#thread, pdf: this.#pdf, settings, onChange })
+    this.#sources = database === undefined ? null : new SourceWatch({ ...parts, database, signal: this.#ending.signal })
+  }
+
+  /** Called when plugins contribute other sources. */
+  sourcesChanged(): void {
+    this.#sources?.refresh()
   }
 
   /** Updates and watches an index that exists. Never rejects. */
@@ -83,23 +97,32 @@ export class ProjectIndex {
   async index(options: IndexOptions): Promise<ProjectIndexReport> {
     const signal = AbortSignal.any([options.signal, this.#ending.signal])
     const report = await this.#must().index({ ...options, signal })
+    const sources = (await this.#sources?.index({ ...options, signal })) ?? []
     if (this.#parts.serves && this.#parts.settings().index_watch) await this.#follow(false)
     const [vectors, problem] = await this.#completeVectors(signal, options.onProgress)
-    return { ...report, vectors, vector_problem: problem }
+    return { ...report, sources, vectors, vector_problem: problem }
   }
 
   /** Throws `SRH_DATABASE_MISSING`, and the errors of the database. */
   async state(): Promise<IndexState> {
     this.#must()
     const store = this.#store as IndexStore
+    const sources = this.#sources?.counts() ?? []
     const [counts, job] = await Promise.all([store.counts(), store.lastJob()])
-    return { ...counts, job, watchedFolders: this.#watch?.size ?? 0, watchProblem: this.#watchProblem }
+    return {
+      ...counts,
+      sources: await sources,
+      job,
+      watchedFolders: this.#watch?.size ?? 0,
+      watchProblem: this.#watchProblem
+    }
   }
 
   async close(): Promise<void> {
     this.#ending.abort(searchErrors.create('SRH_INDEX_CLOSED', 'the index is closed: the plugin search ends'))
     await Promise.all([this.#thread.close(), this.#pdf.close()])
     await this.#watch?.close()
+    await this.#sources?.close()
     await this.#embedding
   }
 
@@ -146,6 +169,7 @@ export class ProjectIndex {
     const { projectRoot, log } = this.#parts
     const indexer = this.#must()
     const { signal } = this.#ending
+    this.#sources?.follow(isBehind, () => void this.#completeVectors(signal).catch(() => undefined))
     this.#watch = new ProjectWatch({
       root: projectRoot,
       onChange: async changed => {

@@ -23,6 +23,17 @@ export const indexOperation = defineOperation({
     skipped,
     chunks: t.integer({ description: 'Passages that were written.' }),
     truncated: t.boolean({ description: 'Whether the project has more files than repo_max_files.' }),
+    sources: t.array(
+      t.object({
+        name: t.string(),
+        documents: t.integer({ description: 'Documents that the source lists.' }),
+        indexed: t.integer(),
+        removed: t.integer(),
+        skipped: t.record(t.integer(), { description: 'Documents that are not in the index, by reason.' }),
+        problem: t.nullable(t.string(), { description: 'Why documents are missing or old; null if none are.' })
+      }),
+      { description: 'Sources of other plugins, such as sessions.' }
+    ),
     vectors: t.integer({ description: 'Passages whose vectors were computed.' }),
     vector_problem: t.nullable(t.string(), {
       description: 'Why passages have no vectors although embedding_folder is set.'
@@ -55,6 +66,7 @@ export const indexOperation = defineOperation({
           'skipped',
           'chunks',
           'truncated',
+          'sources',
           'vectors',
           'vector_problem',
           'words_ms',
@@ -74,6 +86,9 @@ export const indexStateOperation = defineOperation({
     chunks: t.integer({ description: 'Passages of these files.' }),
     symbols: t.integer({ description: 'Functions, classes and other definitions in these files.' }),
     skipped,
+    sources: t.array(t.object({ name: t.string(), documents: t.integer() }), {
+      description: 'Sources of other plugins with their documents in the index.'
+    }),
     job: t.nullable(
       t.object({
         id: t.integer(),
@@ -102,6 +117,7 @@ export const indexStateOperation = defineOperation({
           'chunks',
           'symbols',
           'skipped',
+          'sources',
           'job.status',
           'job.done',
           'job.total',
@@ -122,18 +138,20 @@ export function indexHandler(index: ProjectIndex): Handler<typeof indexOperation
       signal: call.signal,
       onProgress: (done, total) => call.progress(done, total)
     })
-    return { ...report, skipped: { ...report.skipped } }
+    const sources = report.sources.map(each => ({ ...each, skipped: { ...each.skipped } }))
+    return { ...report, skipped: { ...report.skipped }, sources }
   }
 }
 
 export function indexStateHandler(index: ProjectIndex): Handler<typeof indexStateOperation> {
   return async () => {
-    const { job, documents, chunks, symbols, skipped, watchedFolders, watchProblem } = await index.state()
+    const { job, documents, chunks, symbols, skipped, sources, watchedFolders, watchProblem } = await index.state()
     return {
       documents,
       chunks,
       symbols,
       skipped: { ...skipped },
+      sources: sources.map(each => ({ ...each })),
       job: job && {
         id: job.id,
         status: job.status,

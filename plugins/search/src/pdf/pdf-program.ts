@@ -1,4 +1,4 @@
-// Reads PDF documents in a process of its own: a thread cannot limit the memory that documents inflate to.
+// Reads PDF documents in a separate process: a thread cannot limit the memory that documents inflate to.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
