@@ -5,7 +5,7 @@ import { thinkingMarks } from './answer/thinking-reader.ts'
 import { forcedCall, type ToolFormat, toolFormat } from './answer/tool-format.ts'
 import { invalid } from './body-reader.ts'
 import type { FieldConstraint } from './completions.ts'
-import { type RequestTemplate, renderContinuation, renderConversation } from './conversation.ts'
+import { type CompiledTemplate, type RequestTemplate, renderContinuation, renderConversation } from './conversation.ts'
 import type { Prompt } from './prompt.ts'
 import { beyondModel, unsupported } from './unsupported-fields.ts'
 
@@ -57,14 +57,14 @@ export async function planChat(
   const { tools, constraint } = intent
   refuseInability(model, name, intent)
   const own = model.info.chatTemplate ?? ''
-  const template = typeof intent.template === 'string' ? intent.template : own
+  const template = sourceOf(intent.template) ?? own
   const format = toolFormat(template)
   const call =
     tools === undefined || tools.forced.length === 0 ? undefined : forcedCall(format, tools.forced, tools.several)
   // If the model chooses between a call and text, the constraint applies only to text.
   const bound = tools === undefined ? constraint : undefined
   const rule = call === undefined ? bound : { field: 'tools', value: call.constraint }
-  const marks = thinkingMarks(template)
+  const marks = thinkingMarks(template) ?? thinkingMarks(own)
   // A constrained answer has thoughts only if the request enables them.
   const thinks = marks !== null && (rule === undefined || intent.thinking === true)
   const { text, tokens } = await renderPrompt(
@@ -77,7 +77,7 @@ export async function planChat(
   const prefill = call?.prefill ?? ''
   const begun = thinks ? '' : `${inside ? `\n${marks.close}\n\n` : ''}${prefill}`
   return {
-    prompt: promptOf(model, text + begun, tokens),
+    prompt: promptOf(model, text + begun, tokens, intent.template),
     reading: {
       thinking: thinks ? { marks, inside } : null,
       ...(thinks && rule !== undefined ? { afterThought: { prefill, constraint: rule } } : {}),
@@ -102,13 +102,11 @@ function toolReading(tools: ToolIntent, format: ToolFormat, forced: boolean): An
 
 function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): void {
   const { tools, thinking, thinkingField, template } = intent
-  // A template from the request may support tools even if the model's template does not.
-  if (template === undefined && tools !== undefined && !model.chatCapabilities.tools) {
-    throw beyondModel('tools', name, 'tools')
-  }
-  if (template === undefined && thinking === true && !model.chatCapabilities.thinking) {
-    throw beyondModel(thinkingField, name, 'thinking')
-  }
+  // A Jinja template from the request may support tools even if the model's template does not.
+  if (typeof template === 'string') return
+  const able = template === undefined ? model.chatCapabilities : capabilitiesOf(template)
+  if (tools !== undefined && !able.tools) throw beyondModel('tools', name, 'tools')
+  if (thinking === true && !able.thinking) throw beyondModel(thinkingField, name, 'thinking')
 }
 
 /** Renders the new turns, and adds the tokens of an earlier answer if the request has them. */
@@ -135,7 +133,21 @@ async function renderPrompt(
   return { text, tokens: context }
 }
 
-function promptOf(model: LoadedModel, text: string, tokens: readonly number[]): Prompt {
-  if (tokens.length === 0) return { kind: 'text', text }
+function capabilitiesOf({ hasTools, hasThinking }: CompiledTemplate): LoadedModel['chatCapabilities'] {
+  return { tools: hasTools, thinking: hasThinking }
+}
+
+function sourceOf(template: RequestTemplate | undefined): string | undefined {
+  return typeof template === 'object' ? template.text : template
+}
+
+function promptOf(
+  model: LoadedModel,
+  text: string,
+  tokens: readonly number[],
+  template: RequestTemplate | undefined
+): Prompt {
+  // Templates of Ollama leave the begin-of-text token to the tokenizer.
+  if (tokens.length === 0) return { kind: 'text', text, ...(typeof template === 'object' ? { begin: true } : {}) }
   return { kind: 'tokens', tokens: [...tokens, ...model.tokenize(text, { special: true })] }
 }

@@ -14,8 +14,18 @@ export interface Conversation {
   readonly client?: string
 }
 
-/** Template that replaces the model's: Jinja source, or a function of the messages. */
-export type RequestTemplate = string | ((messages: readonly ChatMessage[]) => string)
+/** Template that replaces the model's: Jinja source, or a compiled template. */
+export type RequestTemplate = string | CompiledTemplate
+
+export interface CompiledTemplate {
+  readonly text: string
+  /** True if it shows tools to the model. */
+  readonly hasTools: boolean
+  /** True if it can enable and disable thoughts. */
+  readonly hasThinking: boolean
+  /** Throws `MSV_REQUEST_INVALID` if the template fails or exceeds a limit. */
+  render(input: Pick<Conversation, 'messages' | 'tools' | 'thinking'>): string
+}
 
 const CHATML_START = '<|im_start|>'
 const CHATML_END = '<|im_end|>'
@@ -40,13 +50,13 @@ export async function renderConversation(
     return text.trimEnd().endsWith(CHATML_END) ? `${text.trimEnd()}\n${CHATML_START}assistant\n` : text
   }
   const harmless = (text: string) => neutraliseSpecialTokens(model, text)
-  if (typeof template === 'function') return template(messages.map(message => harmlessMessage(message, harmless)))
+  const shown = messages.map(message => harmlessMessage(message, harmless))
+  const options = {
+    ...(tools === undefined ? {} : { tools: tools.map(tool => mapStrings(tool, harmless)) }),
+    ...defined({ thinking })
+  }
+  if (typeof template === 'object') return template.render({ messages: shown, ...options })
   try {
-    const shown = messages.map(message => harmlessMessage(message, harmless))
-    const options = {
-      ...(tools === undefined ? {} : { tools: tools.map(tool => mapStrings(tool, harmless)) }),
-      ...defined({ thinking })
-    }
     if (template === undefined) return model.renderChat(shown, options)
     return await model.renderTemplate(template, shown, { ...options, ...defined({ client }) })
   } catch (cause) {

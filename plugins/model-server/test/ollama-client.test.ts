@@ -213,9 +213,9 @@ t.test('reports errors in the format of the API', async t => {
     error: /has \d\d tokens; the context holds 60 /
   })
   t.match(await generate({ suffix: 'x' }), { status_code: 400, error: 'toy does not support insert' })
-  t.match(await generate({ template: '{{ range .Messages }}{{ end }}' }), {
+  t.match(await generate({ template: '{{ template "x" .Prompt }}' }), {
     status_code: 400,
-    error: /^'template': '\{\{ range \.Messages \}\}' is not supported/
+    error: /^'template': '\{\{ template "x" .Prompt \}\}' is not supported/
   })
   for (const fields of [{ system: 'x' }, { template: 'x' }, { context: [1] }]) {
     t.match(await generate({ raw: true, ...fields }), {

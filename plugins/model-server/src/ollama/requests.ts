@@ -9,7 +9,7 @@ import { functionTool, functionTools, strictNames } from '../function-tools.ts'
 import type { Grammars } from '../grammars.ts'
 import { emptyList, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
 import { formatConstraint } from './format.ts'
-import { goTemplate, isGoTemplate } from './go-template.ts'
+import { GoTemplate, isGoTemplate } from './go-template/go-template.ts'
 import { keepAliveMs } from './keep-alive.ts'
 import { ollamaMessage, ollamaMessages } from './messages.ts'
 import { readOptions } from './options.ts'
@@ -161,13 +161,12 @@ function refuseBesideSuffix(body: Infer<typeof generateBody>): void {
   if (field !== undefined) throw unsupported(field, `it cannot be combined with 'suffix', which uses no template`)
 }
 
-/** Parses `template`: Jinja, like the model's template, or a simple Go template. */
-function templateOf(template: string, think: Common['think']): RequestTemplate {
-  if (!isGoTemplate(template)) return template
-  if (think !== undefined && think !== false) throw unsupported('think', 'a Go template has no switch for thoughts')
-  const render = goTemplate(template)
-  return messages => {
-    const contentOf = (role: ChatMessage['role']) => messages.find(message => message.role === role)?.content ?? ''
-    return render({ System: contentOf('system'), Prompt: contentOf('user') })
+/** Parses `template`: Jinja, like the model's template, or a Go template. */
+function templateOf(text: string, think: Common['think']): RequestTemplate {
+  if (!isGoTemplate(text)) return text
+  const template = new GoTemplate(text)
+  if (think !== undefined && think !== false && !template.hasThinking) {
+    throw unsupported('think', 'the template of the request has no switch for thoughts')
   }
+  return template
 }
