@@ -11,6 +11,11 @@ export type OutputConstraint =
   | { readonly type: 'json-schema'; readonly schema: Readonly<Record<string, unknown>> }
   /** Text that a regular expression matches as a whole: ECMAScript syntax without look-around and back-references. */
   | { readonly type: 'regex'; readonly pattern: string }
+  /**
+   * Text that a grammar in llama.cpp's GBNF notation accepts, from its rule `root`. Left recursion and tokens in angle
+   * brackets are rejected.
+   */
+  | { readonly type: 'gbnf'; readonly grammar: string }
   /** Text that the caller's grammar accepts. */
   | { readonly type: 'grammar'; readonly grammar: TextGrammar }
 

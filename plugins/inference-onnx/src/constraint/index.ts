@@ -3,6 +3,7 @@ export { codePoints, complement, everyCodePoint, intersect } from './code-points
 export { numbers } from './decimal.ts'
 export { combine } from './dfa.ts'
 export { formats } from './formats.ts'
+export { type GbnfExpression, parseGbnf } from './gbnf-parser.ts'
 export { jsonString, jsonStringBytes, literals, otherNames } from './json-text.ts'
 export { type ConstraintVocabulary, OutputConstraints } from './output-constraints.ts'
 export { compileRegex } from './regex.ts'

@@ -45,7 +45,8 @@ export interface NetworkRule {
  * Recursive transition network: describes a context-free language by rules. Each rule is a nondeterministic automaton
  * over terminals and calls of rules.
  *
- * Every rule except the first reads at least one byte.
+ * Every rule except the first reads at least one byte: edges of calls do not stand for an empty text. For a rule that may
+ * be empty each call has a parallel jump.
  */
 export class Network {
   readonly nodes: NetworkNode[] = []

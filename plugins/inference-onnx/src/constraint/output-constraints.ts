@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { OutputConstraint, TextGrammar } from '@svc/contracts'
 import type { Dfa } from './dfa.ts'
+import { compileGbnf } from './gbnf.ts'
 import { anyJsonObject, compileJsonSchema } from './json-schema.ts'
 import { type CompiledConstraint, Matcher } from './matcher.ts'
 import { Network, type NetworkRule, Terminal } from './network.ts'
@@ -94,6 +95,9 @@ function compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Pu
   const network = compileNetwork(constraint)
   const order = network.callOrder()
   if (order !== null) return new Pushdown(network, order)
+  if (constraint.type === 'gbnf') {
+    throw unsupported('grammar', 'a rule can begin with itself (left recursion); use repetitions such as ("," item)*')
+  }
   throw unsupported('#', 'a $ref refers back to itself without an object or an array in between')
 }
 
@@ -103,6 +107,8 @@ function compileNetwork(constraint: Exclude<OutputConstraint, { type: 'grammar' 
       return anyJsonObject()
     case 'json-schema':
       return compileJsonSchema(constraint.schema)
+    case 'gbnf':
+      return compileGbnf(constraint.grammar)
     case 'regex': {
       const dfa = compileRegex(constraint.pattern, { path: 'pattern', match: 'whole' })
       if (dfa === null) throw unsupported('pattern', 'no string matches the pattern')

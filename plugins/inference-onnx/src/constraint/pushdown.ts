@@ -1,8 +1,11 @@
 import type { TextGrammar, TextGrammarState } from '@svc/contracts'
 import type { Network, NetworkNode, NetworkRule, Terminal } from './network.ts'
+import { unsupported } from './unsupported.ts'
 
 /** Maximum frames in the cache; above it the cache is cleared, which only costs time. */
 const MAX_FRAMES = 10_000
+/** Maximum ways to continue at one point: each costs time at each byte. */
+const MAX_THREADS = 2_000
 
 /**
  * Stack frame of an active rule: positions to return to when it ends. Frames with equal positions are the same object.
@@ -36,6 +39,8 @@ export class Pushdown implements TextGrammar {
   readonly rank: readonly number[]
   /** Nodes at which rules end. */
   readonly ends: ReadonlySet<number>
+  /** Nodes from which only the end of the rule can be reached, without input. */
+  readonly #tails: ReadonlySet<number>
   readonly #root: Frame = { id: 0, returns: [] }
   readonly #frames = new Map<string, Frame>()
   #lastFrame = 0
@@ -44,6 +49,7 @@ export class Pushdown implements TextGrammar {
   constructor(network: Network, order: readonly number[]) {
     this.network = network
     this.ends = new Set(network.rules.map(({ end }) => end))
+    this.#tails = tailsOf(network)
     const rank: number[] = []
     for (const [position, rule] of order.entries()) rank[rule] = position
     this.rank = rank
@@ -57,6 +63,16 @@ export class Pushdown implements TextGrammar {
   /** Returns the state at positions between two terminals. */
   at(positions: readonly GrammarPosition[]): PushdownState {
     return new Step(this).enter(positions).finish()
+  }
+
+  /**
+   * Returns the positions after a call that continues at `node`. If nothing is left to read in the calling rule, they are
+   * those after that rule: otherwise the stack would grow with each element of a right-recursive list.
+   */
+  returnsOf(node: number, frame: Frame): readonly GrammarPosition[] {
+    if (!this.#tails.has(node)) return [{ node, frame }]
+    const { end } = this.network.rules[0] as NetworkRule
+    return frame === this.#root ? [{ node: end, frame }] : frame.returns
   }
 
   frame(returns: readonly GrammarPosition[]): Frame {
@@ -125,6 +141,8 @@ class Step {
   add(thread: Thread): void {
     const { terminal, state, count, node, frame } = thread
     this.#threads.set(`${terminal.key},${state},${count},${node},${frame.id}`, thread)
+    if (this.#threads.size <= MAX_THREADS) return
+    throw unsupported('#', `it is too ambiguous: a text can be continued in more than ${MAX_THREADS} ways`)
   }
 
   finish(): PushdownState {
@@ -135,7 +153,7 @@ class Step {
   enter(positions: readonly GrammarPosition[]): this {
     const { network, rank } = this.#pushdown
     const calls = new Map<number, Map<string, GrammarPosition>>()
-    this.#visit(positions, calls)
+    this.#visit(positions, calls, true)
     while (calls.size > 0) {
       // Later rules never call earlier ones at their start, so all callers of this one are known.
       const rule = [...calls.keys()].reduce((a, b) => ((rank[a] as number) < (rank[b] as number) ? a : b))
@@ -144,12 +162,17 @@ class Step {
       )
       calls.delete(rule)
       const frame = this.#pushdown.frame(callers.map(([, position]) => position))
-      this.#visit([{ node: (network.rules[rule] as NetworkRule).start, frame }], calls)
+      this.#visit([{ node: (network.rules[rule] as NetworkRule).start, frame }], calls, false)
     }
     return this
   }
 
-  #visit(positions: readonly GrammarPosition[], calls: Map<number, Map<string, GrammarPosition>>): void {
+  /** `mayEnd`: whether rules may end here. A rule that was just called may not: callers have an edge past an empty rule. */
+  #visit(
+    positions: readonly GrammarPosition[],
+    calls: Map<number, Map<string, GrammarPosition>>,
+    mayEnd: boolean
+  ): void {
     const { network, ends } = this.#pushdown
     const seen = new Set<string>()
     const open = [...positions]
@@ -163,12 +186,28 @@ class Step {
       for (const { terminal, to } of terminals) this.add({ terminal, state: 0, count: 0, node: to, frame })
       for (const { rule, to } of called) {
         const callers = calls.get(rule) ?? new Map<string, GrammarPosition>()
-        callers.set(`${to}.${frame.id}`, { node: to, frame })
+        for (const position of this.#pushdown.returnsOf(to, frame)) {
+          callers.set(`${position.node}.${position.frame.id}`, position)
+        }
         calls.set(rule, callers)
       }
-      if (!ends.has(node)) continue
+      if (!mayEnd || !ends.has(node)) continue
       if (frame.returns.length === 0) this.#accepting = true
       else open.push(...frame.returns)
     }
   }
+}
+
+function tailsOf({ nodes, rules }: Network): ReadonlySet<number> {
+  const sources: number[][] = nodes.map(() => [])
+  for (const [from, { jumps }] of nodes.entries()) for (const to of jumps) sources[to]?.push(from)
+  const tails = new Set(rules.map(({ end }) => end))
+  // The loop also visits nodes that are added while it runs.
+  for (const tail of tails) {
+    for (const from of sources[tail] ?? []) {
+      const { jumps, terminals, calls } = nodes[from] as NetworkNode
+      if (terminals.length === 0 && calls.length === 0 && jumps.every(to => tails.has(to))) tails.add(from)
+    }
+  }
+  return tails
 }
