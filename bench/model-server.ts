@@ -1,6 +1,7 @@
 /**
- * Compares the model server on the CPU with llama.cpp and transformers.js, in one table with goals. Runs the benchmarks
- * quantisation, clients and serving, one after the other, with two threads. Needs `npm run build`.
+ * Compares the model server on the CPU with llama.cpp and transformers.js, in one table with goals. llama.cpp is the C
+ * server that SVC_BENCH_LLAMA_SERVER names (`bench/inference/build-llama-server.sh`), or else node-llama-cpp. Runs the
+ * benchmarks quantisation, clients and serving, one after the other, with two threads. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/model-server.ts [--json] [--rounds N]
  */
@@ -22,6 +23,8 @@ interface Row {
 
 export interface ModelServerResult {
   readonly threads: number
+  /** Build of llama.cpp, and the options of its server. */
+  readonly llama: string
   /** Lines of a Markdown table. */
   readonly table: readonly string[]
 }
@@ -66,14 +69,35 @@ function faster(what: string, ours: readonly Named[], theirs: readonly Named[], 
 }
 
 const OWN = ['q8', 'q4'] as const
+/** This engine with the files of llama.cpp. */
+const FROM_Q8 = 'q8, from Q8_0'
+const FROM_Q4 = 'q4, from Q4_0'
 const own = (quantity: Quantity, ...names: readonly string[]) => named('svc', quantity, names)
 const llama = (quantity: Quantity, ...names: readonly string[]) => named('llama.cpp', quantity, names)
 const transformers = (quantity: Quantity, ...names: readonly string[]) => named('transformers.js', quantity, names)
 
-function servers(engine: string, ...names: readonly string[]): Named[] {
+function servers(engine: string, count: number, ...names: readonly string[]): Named[] {
   return names.flatMap(name => {
-    const server = clients.servers.find(each => each.name === `${engine} ${name}`)
+    const server = clients.servers.find(each => each.name === `${engine} ${name}` && each.clients === count)
     return server === undefined ? [] : [{ name, figure: server.speed }]
+  })
+}
+
+/** Rows of the comparison over HTTP, by number of clients. */
+function clientRows(): Row[] {
+  return [...new Set(clients.servers.map(each => each.clients))].flatMap(count => {
+    const compare = (what: string, goal: Row['goal'], ...names: readonly string[]) =>
+      faster(
+        `${count} client${count === 1 ? '' : 's'} over HTTP, same file: ${what}`,
+        servers('svc', count, ...names),
+        servers('llama.cpp', count, ...names),
+        goal
+      )
+    return [
+      compare('Q8_0', null, 'Q8_0'),
+      compare('Q4_0', null, 'Q4_0'),
+      compare('best vs. best', count === 1 ? null : { atLeast: 1.5 }, 'Q8_0', 'Q4_0')
+    ]
   })
 }
 
@@ -115,33 +139,31 @@ function stream(cost: StreamCost): Row[] {
 
 const peer = 'transformers.js'
 const rows: Row[] = [
-  faster('decode: 4 bits vs. Q4_0', own(decode, 'q4'), llama(decode, 'Q4_0'), { atLeast: 1 }),
+  faster('decode: 4 bits vs. Q4_0', own(decode, 'q4'), llama(decode, 'Q4_0'), { atLeast: 1.5 }),
+  faster('decode: both from the Q4_0 file', own(decode, FROM_Q4), llama(decode, 'Q4_0'), null),
   faster('decode: 4 bits vs. Q4_0 with a 4-bit head', own(decode, 'q4'), llama(decode, 'pure Q4_0'), null),
-  faster('decode: 8 bits vs. Q8_0', own(decode, 'q8'), llama(decode, 'Q8_0'), { atLeast: 1 }),
+  faster('decode: 8 bits vs. Q8_0', own(decode, 'q8'), llama(decode, 'Q8_0'), { atLeast: 1.8 }),
+  faster('decode: both from the Q8_0 file', own(decode, FROM_Q8), llama(decode, 'Q8_0'), null),
   faster('prompt of 512 tokens: best vs. best', own(prompt, ...OWN), llama(prompt, 'Q4_0', 'Q8_0', 'F16'), {
     atLeast: 1.2
   }),
   faster('prompt of 3,840 tokens: best vs. best', own(longPrompt, ...OWN), llama(longPrompt, 'Q4_0', 'Q8_0', 'F16'), {
-    atLeast: 1.7
+    atLeast: 1.8
   }),
-  faster(
-    `${clients.clients} clients over HTTP: 8 bits vs. Q8_0`,
-    servers('svc', 'q8'),
-    servers('llama.cpp', 'Q8_0'),
-    null
+  faster('prompt of 3,840 tokens: both from the Q8_0 file', own(longPrompt, FROM_Q8), llama(longPrompt, 'Q8_0'), null),
+  ...(
+    [
+      ['decode', decode, FROM_Q4, 'q4'],
+      ['decode', decode, FROM_Q8, 'q8'],
+      ['prompt of 512 tokens', prompt, FROM_Q4, 'q4'],
+      ['prompt of 512 tokens', prompt, FROM_Q8, 'q8']
+    ] as const
+  ).map(([what, quantity, file, name]) =>
+    faster(`${what}: from GGUF vs. from safetensors, ${name}`, own(quantity, file), own(quantity, name), {
+      atLeast: 0.97
+    })
   ),
-  faster(
-    `${clients.clients} clients over HTTP: 4 bits vs. Q4_0`,
-    servers('svc', 'q4'),
-    servers('llama.cpp', 'Q4_0'),
-    null
-  ),
-  faster(
-    `${clients.clients} clients over HTTP: best vs. best`,
-    servers('svc', ...OWN),
-    servers('llama.cpp', 'Q8_0', 'Q4_0'),
-    { atLeast: 1.1 }
-  ),
+  ...clientRows(),
   ...serving.streams.flatMap(stream),
   {
     what: `time to the first token of a chat's turn ${serving.turns} (${serving.promptTokens} tokens): earlier turns cached vs. empty cache`,
@@ -171,5 +193,7 @@ function line({ what, ours, theirs, ratio, goal }: Row): string {
 }
 
 const table = ['| what | ours | theirs | ratio | goal | |', '|---|---|---|---|---|---|', ...rows.map(line)]
-const result: ModelServerResult = { threads: Number(THREADS), table }
+const { llamaFlags } = clients
+const llamaBuild = llamaFlags === null ? engines.llama : `${engines.llama}, options ${llamaFlags}`
+const result: ModelServerResult = { threads: Number(THREADS), llama: llamaBuild, table }
 console.log(values.json ? JSON.stringify(result, null, 2) : table.join('\n'))

@@ -1,6 +1,6 @@
 /**
- * Speed and memory of this engine on the CPU against llama.cpp (the binaries of node-llama-cpp) and transformers.js.
- * All use the same random weights with the shape of Qwen2.5-0.5B; all tensors differ.
+ * Speed and memory of this engine on the CPU against llama.cpp and transformers.js. llama.cpp is the C server that
+ * SVC_BENCH_LLAMA_SERVER names, which measures its own times, or else the library of node-llama-cpp. All use the same random weights with the shape of Qwen2.5-0.5B; all tensors differ.
  *
  * Each engine runs in a separate process. Rounds alternate between the engines, and each measurement waits for an idle
  * machine. A measurement reads a prompt of 512 tokens and generates 32 tokens. The time to the first token counts as
@@ -22,6 +22,8 @@ import { type Contestant, type ContestantOptions, startContestant } from './infe
 import type { OpenOptions } from './inference/engines.ts'
 import type { GgufType } from './inference/gguf.ts'
 import { halfBillionExport, halfBillionGguf, halfBillionModel, vocabulary } from './inference/half-billion.ts'
+import type { LlamaOptions } from './inference/llama.ts'
+import { describeLlama, llamaProgram, startLlamaContestant } from './inference/llama-server.ts'
 import { installPeers, scratch } from './inference/peers.ts'
 import { promptTokens } from './inference/prompt.ts'
 import { quietMoment } from './inference/quiet.ts'
@@ -44,13 +46,23 @@ export interface EngineSpeed {
 
 export interface EnginesResult {
   readonly threads: number
+  /** Build of llama.cpp. */
+  readonly llama: string
   readonly engines: readonly EngineSpeed[]
 }
 
 interface Entry {
-  readonly open: (options: Pick<OpenOptions, 'threads' | 'scratch'>) => Promise<ContestantOptions>
+  readonly open: (options: Pick<OpenOptions, 'threads' | 'scratch'>) => Promise<Opened>
   readonly readsLong: boolean
 }
+
+/** Options of a process of this folder, or of the C server. */
+type Opened = ContestantOptions | { readonly engine: 'llama-server'; readonly options: LlamaOptions }
+
+const start = (name: string, opened: Opened): Promise<Contestant> =>
+  opened.engine === 'llama-server'
+    ? startLlamaContestant(name, opened.options as LlamaOptions)
+    : startContestant(name, opened as ContestantOptions)
 
 const own = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
   return async options => ({ engine: 'svc', options: { ...options, model: await halfBillionModel(), quantization } })
@@ -59,10 +71,11 @@ const ownGguf = (type: GgufType, quantization: 'q8' | 'q4'): Entry['open'] => {
   return async options => ({ engine: 'svc', options: { ...options, model: await halfBillionGguf(type), quantization } })
 }
 const llama = (type: GgufType, mapFile = true): Entry['open'] => {
-  return async options => ({
-    engine: 'llama.cpp',
-    options: { ...options, model: await halfBillionGguf(type), mapFile }
-  })
+  return async options => {
+    const model = { ...options, model: await halfBillionGguf(type), mapFile }
+    if (llamaProgram === null) return { engine: 'llama.cpp', options: model }
+    return { engine: 'llama-server', options: { ...model, sequences: 1, contextSize: 4096 } }
+  }
 }
 const transformers = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
   return async options => ({
@@ -149,18 +162,18 @@ const chosen = Object.entries(entries).filter(
 // Load each model once before: this engine writes files on the first load, whose memory must not be measured.
 for (const [name, { open }] of chosen) {
   const contestant = await open({ threads, scratch })
-  if (contestant.engine === 'svc') await (await startContestant(name, contestant)).stop()
+  if (contestant.engine === 'svc') await (await start(name, contestant)).stop()
 }
 const running: Rounds[] = []
 for (const [name, entry] of chosen) {
-  running.push(new Rounds(await startContestant(name, await entry.open({ threads, scratch })), entry))
+  running.push(new Rounds(await start(name, await entry.open({ threads, scratch })), entry))
 }
 for (let round = 0; round < Number(values.rounds); round++) {
   for (const each of running) await each.measure(round)
   if (!values['no-long']) for (const each of running) await each.measureLong(round)
 }
 for (const each of running) await each.stop()
-const result: EnginesResult = { threads, engines: running.map(each => each.result) }
+const result: EnginesResult = { threads, llama: await describeLlama(), engines: running.map(each => each.result) }
 if (values.json) console.log(JSON.stringify(result, null, 2))
 else {
   console.log('| engine, tokens/s: median (range) | decode | prompt of 512 | prompt of 3,840 | peak memory, MB |')

@@ -263,7 +263,8 @@ async function measureModels(): Promise<string[]> {
     '## Model server',
     '',
     `A model with the shape of Qwen2.5-0.5B (vocabulary 151,936) and random weights, ${modelServer.threads} threads, no speculation. Compared`,
-    `with llama.cpp (${peers.llama}) and ${peers.transformers} on the same weights (\`bench/model-server.ts\`).`,
+    `with llama.cpp and ${peers.transformers} on the same weights (\`bench/model-server.ts\`). llama.cpp:`,
+    `${modelServer.llama}.`,
     'Figures without a unit are tokens per second: medians of rounds that measure all engines in rotation, with the range of the',
     'rounds in parentheses. Ratios are ours divided by theirs.',
     '',
@@ -271,9 +272,13 @@ async function measureModels(): Promise<string[]> {
     '',
     '- Q4_0 is the output of `llama-quantize` for this model. Its head, which is the embedding, is Q8_0; our head has 8 bits too.',
     '  Decoding follows a prompt of 512 tokens.',
-    '- Concurrent clients send prompts of 64 tokens and receive 128 tokens. llama.cpp computes eight sequences in one batch',
-    '  through node-llama-cpp, behind a bare node:http server, with the same client. Much of its time is spent outside the',
-    '  batch, so the result measures more than llama.cpp itself.',
+    '- Concurrent clients send prompts of 64 tokens and receive 128 tokens. Both servers compute all sequences in one batch.',
+    ...(process.env.SVC_BENCH_LLAMA_SERVER
+      ? ['  Figures of llama.cpp without HTTP are the times that its server reports.']
+      : [
+          '  node-llama-cpp stands behind a bare node:http server. Much of its time is spent outside the batch, so the result',
+          '  measures more than llama.cpp itself.'
+        ]),
     '- Streams and chats are measured with 8 bits. With two threads, client, server and engine share two cores; with one thread,',
     '  the client has a separate core.',
     '- Peak memory is the peak resident set size of the process after a prompt of 512 tokens, including mapped files. llama.cpp',

@@ -37,12 +37,17 @@ export async function startChild<Answer>(program: string, name: string, argument
       child.send(question)
       return reply()
     },
-    peakMemory: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024,
+    peakMemory: () => peakMemory(child.pid as number),
     async stop() {
       child.kill()
       await once(child, 'exit')
     }
   }
+}
+
+/** Returns the peak resident set size of a process in bytes, including mapped files. */
+export function peakMemory(processId: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1]) * 1024
 }
 
 /** For the program: returns the argument of `startChild`, and ends the program when its parent ends. */

@@ -16,6 +16,7 @@ export interface MeasuredServer {
 }
 
 export interface ModelServerOptions {
+  /** Run directory or GGUF file. */
   readonly runDirectory: string
   readonly quantization: Quantization
   readonly slots: number
