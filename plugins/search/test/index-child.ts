@@ -1,16 +1,16 @@
-// Indexes a project in this process, and reports to the parent before and after each write.
+// Indexes a project in this process, and reports to the parent before and after each write, or only the end of the run.
 import { openFile } from '@svc/plugin-database/testing'
 import { Indexer, IndexStore, IndexThread, PdfProcess } from '#indexing'
 import { DEFAULTS } from './index-project.ts'
 
-const [root = '', file = ''] = process.argv.slice(2)
+const [root = '', file = '', mode = 'stepwise'] = process.argv.slice(2)
 const database = await openFile(file, { busyTimeoutMs: 10_000, synchronous: 'normal' })
 const store = new IndexStore(database)
 const write = store.write.bind(store)
 let writes = 0
 store.write = async (files, now) => {
   // The parent kills this process during the third write.
-  if (++writes === 4) await new Promise(() => setInterval(() => undefined, 1_000))
+  if (++writes === 4 && mode === 'stepwise') await new Promise(() => setInterval(() => undefined, 1_000))
   process.send?.('writing')
   await write(files, now)
   process.send?.('written')
@@ -24,4 +24,12 @@ const indexer = new Indexer({
   settings: () => ({ ...DEFAULTS, index_step_ms: 20_000 }),
   onChange: () => undefined
 })
-await indexer.index({ full: false, signal: new AbortController().signal })
+const run = indexer.index({ full: false, signal: new AbortController().signal })
+if (mode === 'stepwise') await run
+else {
+  const outcome = await run.then(
+    report => ({ report }),
+    ({ code, message }) => ({ code, message })
+  )
+  process.send?.(outcome, undefined, undefined, () => process.exit())
+}

@@ -100,6 +100,11 @@ export class Indexer {
     return this.#inTurn(() => this.#update(paths, signal))
   }
 
+  /** Resolves when the runs have ended that were begun, and their jobs are written. */
+  async settled(): Promise<void> {
+    await this.#tail
+  }
+
   /** Lists the folders of the project whose files are indexed. */
   async list(signal: AbortSignal): Promise<readonly string[]> {
     const { folders } = await this.#walk('', signal)

@@ -123,6 +123,7 @@ export class ProjectIndex {
     await Promise.all([this.#thread.close(), this.#pdf.close()])
     await this.#watch?.close()
     await this.#sources?.close()
+    await this.#indexer?.settled()
     await this.#embedding
   }
 

@@ -69,6 +69,11 @@ export class SourceIndexer {
     return result
   }
 
+  /** Resolves when the runs have ended that were begun. */
+  async settled(): Promise<void> {
+    await this.#tail
+  }
+
   /** Removes the documents of all sources but these. Returns their number. */
   async keep(names: ReadonlySet<string>): Promise<number> {
     const { store } = this.#parts

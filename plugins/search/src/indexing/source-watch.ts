@@ -84,6 +84,7 @@ export class SourceWatch {
     for (const [source, end] of this.#watched) this.#guarded(source, end)
     this.#watched.clear()
     await this.#running
+    await this.#indexer.settled()
   }
 
   #soon(): void {
