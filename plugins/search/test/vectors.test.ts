@@ -145,3 +145,56 @@ t.test('a folder without a model leaves the words, and the report says why there
   write({ 'a.md': 'alpha' })
   t.match(await kernel.call(indexOperation, {}), { indexed: 1, vectors: 0, vector_problem: /missing/ })
 })
+
+t.test(
+  'more than 50,000 vectors are compared by their signs first, and 95 of 100 of the nearest are found',
+  async t => {
+    const [dimensions, count, topics] = [128, 60_000, 400]
+    let seed = 3
+    const random = (): number => {
+      seed = (seed * 48_271) % 2_147_483_647
+      return seed / 2_147_483_647 - 0.5
+    }
+    const vector = (spread: number): Float32Array => Float32Array.from({ length: dimensions }, () => random() * spread)
+    // Vectors of texts have a common part, and those of one topic are near each other.
+    const common = vector(1)
+    const centres = Array.from({ length: topics }, () => vector(1))
+    const near = (topic: number): Float32Array => {
+      const centre = centres[topic % topics] as Float32Array
+      return vector(1).map((value, at) => value + (centre[at] as number) + (common[at] as number))
+    }
+    const vectors = Array.from({ length: count }, (_, at) => near(at))
+    const queries = Array.from({ length: 20 }, (_, at) => near(at * 7))
+    const exact = opened(t, dimensions)
+    const index = opened(t, dimensions)
+    for (const [at, each] of vectors.entries()) index.set(at + 1, each)
+    // An index of half of the vectors is exact.
+    for (const [at, each] of vectors.entries()) if (at < count / 2) exact.set(at + 1, each)
+    t.notOk(index.isApproximate, 'exact until the signs are computed')
+    await index.search(queries[0] as Float32Array, 10)
+    while (!index.isApproximate) await new Promise(resolve => setImmediate(resolve))
+    const upper = opened(t, dimensions)
+    for (const [at, each] of vectors.entries()) if (at >= count / 2) upper.set(at + 1, each)
+    const best = async (query: Float32Array) =>
+      [...(await exact.search(query, 10)), ...(await upper.search(query, 10))]
+        .sort((a, b) => b.similarity - a.similarity)
+        .slice(0, 10)
+    let [found, wanted] = [0, 0]
+    for (const query of queries) {
+      const ids = new Set((await index.search(query, 10)).map(({ id }) => id))
+      const expected = await best(query)
+      wanted += expected.length
+      found += expected.filter(({ id }) => ids.has(id)).length
+    }
+    t.ok(found >= 0.95 * wanted, `${found} of ${wanted}`)
+    // Changes count at once.
+    const query = queries[1] as Float32Array
+    t.equal(index.set(count + 1, query), true)
+    t.match(await index.search(query, 1), [{ id: count + 1 }])
+    index.delete(count + 1)
+    t.notOk((await index.search(query, 10)).some(({ id }) => id === count + 1))
+    for (let id = 11; id <= count; id++) index.delete(id)
+    t.equal((await index.search(query, 20)).length, 10)
+    t.notOk(index.isApproximate, 'few vectors are compared exactly again')
+  }
+)

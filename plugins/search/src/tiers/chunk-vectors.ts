@@ -19,10 +19,19 @@ export function chunkVectorTier(library: Library, vectors: ChunkVectors, embedde
     unavailable: () => library.problem ?? vectors.unavailable(),
     async query({ query, limit }, signal) {
       const { model, vector } = await embedder.embed(query, signal)
-      const similar = await vectors.search(model, vector, limit)
-      if (similar.length === 0) return []
-      const rows = await library.rows(CHUNKS, { ids: JSON.stringify(similar.map(({ id }) => id)) })
-      const byId = new Map(rows.map(row => [Number(row.id), row]))
+      const passages = async () => {
+        const similar = await vectors.search(model, vector, limit)
+        const ids = JSON.stringify(similar.map(({ id }) => id))
+        const rows = similar.length === 0 ? [] : await library.rows(CHUNKS, { ids })
+        return { similar, byId: new Map(rows.map(row => [Number(row.id), row])) }
+      }
+      let found = await passages()
+      const removed = found.similar.flatMap(({ id }) => (found.byId.has(id) ? [] : [id]))
+      if (removed.length > 0) {
+        vectors.drop(removed)
+        found = await passages()
+      }
+      const { similar, byId } = found
       return similar.flatMap(({ id, similarity }) => {
         const row = byId.get(id)
         if (row === undefined) return []

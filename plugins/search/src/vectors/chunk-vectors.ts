@@ -1,3 +1,4 @@
+import { endianness } from 'node:os'
 import type { SqlStatement } from '@svc/contracts'
 import type { ModelEmbedder } from '../engine/query-embedder.ts'
 import { CHUNK_SOURCE } from '../indexing/index-sql.ts'
@@ -10,22 +11,27 @@ const BATCH = 32
 /** Vectors that are read in one query. */
 const PAGE = 2_000
 
-const COUNTS = `SELECT (SELECT COUNT(*) FROM search_document_chunks),
-  (SELECT COUNT(*) FROM embeddings WHERE source_type = '${CHUNK_SOURCE}' AND json_extract(metadata, '$.model') = :model)`
+/** Vectors of other models count too if `model` is null, which takes much less time. */
+const COUNTS = `SELECT (SELECT COUNT(*) FROM search_document_chunks), CASE WHEN :model IS NULL
+  THEN (SELECT COUNT(*) FROM embeddings WHERE source_type = '${CHUNK_SOURCE}')
+  ELSE (SELECT COUNT(*) FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'
+    AND json_extract(metadata, '$.model') = :model) END`
 const PENDING = `SELECT c.id, c.body_text FROM search_document_chunks AS c WHERE c.id > :after AND NOT EXISTS
   (SELECT 1 FROM embeddings AS e WHERE e.source_type = '${CHUNK_SOURCE}' AND e.source_id = CAST(c.id AS TEXT)
     AND json_extract(e.metadata, '$.model') = :model) ORDER BY c.id LIMIT :limit`
-const STATE = `SELECT COUNT(*), coalesce(MAX(id), 0) FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'`
+/** Ids of vectors only grow. */
+const LAST = 'SELECT coalesce(MAX(id), 0) AS id FROM embeddings'
+const PRESENT = `SELECT COUNT(*) AS count FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'`
 const NEW = `SELECT id, source_id, vector FROM embeddings WHERE source_type = '${CHUNK_SOURCE}' AND id > :after
   AND dim = :dim AND json_extract(metadata, '$.model') = :model ORDER BY id LIMIT ${PAGE}`
-const IDS = `SELECT source_id FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'
-  AND json_extract(metadata, '$.model') = :model`
+const IDS = `SELECT source_id FROM embeddings WHERE source_type = '${CHUNK_SOURCE}'`
+/** Vectors of removed passages that are kept in memory, as a share of the others. */
+const MAX_STALE_SHARE = 0.1
 
 interface Held {
   readonly model: string
   readonly index: VectorIndex
-  /** State of the table that the index has. */
-  count: number
+  /** Newest row of the table that the index has. */
   lastId: number
 }
 
@@ -41,6 +47,8 @@ export class ChunkVectors {
   readonly #parts: ChunkVectorsParts
   readonly #thread = new ScanThread()
   #held: Held | null = null
+  /** Passages up to this id have vectors of the model. */
+  #completed: { readonly model: string; readonly id: number } | null = null
   #reading: Promise<unknown> = Promise.resolve()
 
   constructor(parts: ChunkVectorsParts) {
@@ -60,14 +68,19 @@ export class ChunkVectors {
     const { library, embedder, maximum } = this.#parts
     if (embedder.unavailable() !== null) return 0
     const model = await embedder.digest()
-    const [counts] = await library.rows(COUNTS, { model })
+    const completed = this.#completed?.model === model ? this.#completed.id : null
+    const [counts] = await library.rows(COUNTS, { model: completed === null ? model : null })
     const [chunks = 0, present = 0] = Object.values(counts ?? {}).map(Number)
-    const total = Math.min(chunks, maximum()) - present
-    let [done, after] = [0, 0]
-    while (done < total) {
+    const most = maximum() - present
+    const total = Math.min(chunks - present, most)
+    let [done, after] = [0, completed ?? 0]
+    while (done < most) {
       signal.throwIfAborted()
-      const rows = await library.rows(PENDING, { model, after, limit: Math.min(BATCH, total - done) })
-      if (rows.length === 0) break
+      const rows = await library.rows(PENDING, { model, after, limit: Math.min(BATCH, most - done) })
+      if (rows.length === 0) {
+        this.#completed = { model, id: after }
+        break
+      }
       after = Number(rows.at(-1)?.id)
       const computed = await embedder.embedAll(
         rows.map(row => String(row.body_text)),
@@ -80,7 +93,7 @@ export class ChunkVectors {
         })
       )
       done += rows.length
-      onProgress?.(done, total)
+      onProgress?.(done, Math.max(done, total))
     }
     return done
   }
@@ -92,20 +105,27 @@ export class ChunkVectors {
     return (await run).search(vector, limit)
   }
 
+  /** Forgets vectors of passages that were removed. */
+  drop(ids: readonly number[]): void {
+    for (const id of ids) this.#held?.index.delete(id)
+  }
+
   async close(): Promise<void> {
     this.#held = null
     await this.#thread.close()
   }
 
-  /** Reads what has changed in the table since the last search. */
+  /** Reads the vectors that were added since the last search. Those of removed passages may stay: see {@link drop}. */
   async #current(model: string, dimensions: number): Promise<VectorIndex> {
     const { library } = this.#parts
-    if (this.#held?.model !== model || this.#held.index.dimensions !== dimensions)
-      this.#held = { model, index: new VectorIndex(dimensions, this.#thread), count: 0, lastId: 0 }
-    const held = this.#held
-    const [state] = await library.rows(STATE)
-    const [count = 0, lastId = 0] = Object.values(state ?? {}).map(Number)
-    if (count === held.count && lastId === held.lastId) return held.index
+    const [last] = await library.rows(LAST)
+    const lastId = Number(last?.id)
+    const before = this.#held
+    // A restored database may have fewer rows.
+    const isSame = before?.model === model && before.index.dimensions === dimensions && before.lastId <= lastId
+    const held = isSame ? before : { model, index: new VectorIndex(dimensions, this.#thread), lastId: 0 }
+    this.#held = held
+    if (lastId === held.lastId) return held.index
     for (let after = held.lastId; ; ) {
       const rows = await library.rows(NEW, { after, dim: dimensions, model })
       for (const { source_id, vector } of rows) {
@@ -115,11 +135,15 @@ export class ChunkVectors {
       if (rows.length < PAGE) break
       after = Number(rows.at(-1)?.id)
     }
-    const present = new Set((await library.rows(IDS, { model })).map(({ source_id }) => Number(source_id)))
-    for (const id of [...held.index.ids()]) if (!present.has(id)) held.index.delete(id)
-    held.count = count
     held.lastId = lastId
+    const [present] = await library.rows(PRESENT)
+    if (held.index.size > Number(present?.count) * (1 + MAX_STALE_SHARE)) await this.#dropRemoved(held.index)
     return held.index
+  }
+
+  async #dropRemoved(index: VectorIndex): Promise<void> {
+    const present = new Set((await this.#parts.library.rows(IDS)).map(({ source_id }) => Number(source_id)))
+    for (const id of [...index.ids()]) if (!present.has(id)) index.delete(id)
   }
 }
 
@@ -139,6 +163,8 @@ function vectorStatements(chunk: number, model: string, vector: Float32Array): S
   ]
 }
 
+const IS_LITTLE_ENDIAN = endianness() === 'LE'
+
 /** Little-endian 32-bit floats. */
 function bytesOf(vector: Float32Array): Uint8Array {
   const bytes = new Uint8Array(vector.length * 4)
@@ -149,6 +175,7 @@ function bytesOf(vector: Float32Array): Uint8Array {
 
 function floatsOf(bytes: Uint8Array): Float32Array | null {
   if (bytes.byteLength % 4 !== 0) return null
+  if (IS_LITTLE_ENDIAN) return new Float32Array(bytes.slice().buffer)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return Float32Array.from({ length: bytes.byteLength / 4 }, (_, at) => view.getFloat32(at * 4, true))
 }

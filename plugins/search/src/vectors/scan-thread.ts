@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { errorMessage } from '@svc/plugin-sdk'
 import { searchErrors } from '../errors.ts'
-import type { ScoredRow, VectorBlock } from './scan.ts'
+import type { ScoredRow, SignBlock, VectorBlock } from './scan.ts'
 import type { ScanReply, ScanRequest } from './scan-worker-main.ts'
 
 /** Built program of the thread, because threads cannot load TypeScript. */
@@ -25,8 +25,13 @@ export class ScanThread {
   #calls = 0
   #idle: NodeJS.Timeout | undefined
 
-  /** `block.values` must be in shared memory. Throws `SRH_INDEX_THREAD_ENDED`. */
-  scan(block: VectorBlock, query: Float32Array, k: number): Promise<readonly ScoredRow[]> {
+  /** Compares all rows, or with `signs` the nearest. Blocks must be in shared memory. Throws `SRH_INDEX_THREAD_ENDED`. */
+  scan(
+    block: VectorBlock,
+    query: Float32Array,
+    k: number,
+    signs: SignBlock | null = null
+  ): Promise<readonly ScoredRow[]> {
     clearTimeout(this.#idle)
     this.#worker ??= this.#start()
     const worker = this.#worker
@@ -34,7 +39,7 @@ export class ScanThread {
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject })
       worker.ref()
-      worker.postMessage({ id, block, query, k } satisfies ScanRequest)
+      worker.postMessage({ id, block, signs, query, k } satisfies ScanRequest)
     })
   }
 

@@ -1,9 +1,11 @@
 import { parentPort } from 'node:worker_threads'
-import { type ScoredRow, scan, type VectorBlock } from './scan.ts'
+import { type ScoredRow, type SignBlock, scan, scanNearest, type VectorBlock } from './scan.ts'
 
 export interface ScanRequest {
   readonly id: number
   readonly block: VectorBlock
+  /** Null for a comparison with all rows. */
+  readonly signs: SignBlock | null
   readonly query: Float32Array
   readonly k: number
 }
@@ -15,6 +17,7 @@ export interface ScanReply {
 
 const port = parentPort
 if (port === null) throw new Error('this program runs as a worker thread')
-port.on('message', ({ id, block, query, k }: ScanRequest) =>
-  port.postMessage({ id, rows: scan(block, query, k) } satisfies ScanReply)
-)
+port.on('message', ({ id, block, signs, query, k }: ScanRequest) => {
+  const rows = signs === null ? scan(block, query, k) : scanNearest(block, signs, query, k)
+  port.postMessage({ id, rows } satisfies ScanReply)
+})

