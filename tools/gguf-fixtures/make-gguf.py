@@ -20,6 +20,9 @@ from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.convert_slow_tokenizer import generate_merges
 
+sys.path.append(str(Path(__file__).parent.parent / "bundled-model"))
+from voxtiny.random_weights import randomise  # noqa: E402
+
 ARCHITECTURES = {
     "llama3": "llama",
     "qwen2": "qwen2",
@@ -27,6 +30,8 @@ ARCHITECTURES = {
     "gemma2": "gemma2",
     "gemma3": "gemma3",
     "phi3-longrope": "phi3",
+    "qwen3_5": "qwen35",
+    "qwen3_5-square": "qwen35",
 }
 MODULES = {
     "input_layernorm": "attn_norm",
@@ -49,6 +54,18 @@ GEMMA_MODULES = {
     "pre_feedforward_layernorm": "ffn_norm",
     "post_feedforward_layernorm": "post_ffw_norm",
 }
+LINEAR_MODULES = {
+    **MODULES,
+    "post_attention_layernorm": "post_attention_norm",
+    "linear_attn.in_proj_qkv": "attn_qkv",
+    "linear_attn.in_proj_z": "attn_gate",
+    "linear_attn.in_proj_b": "ssm_beta",
+    "linear_attn.in_proj_a": "ssm_alpha",
+    "linear_attn.conv1d": "ssm_conv1d",
+    "linear_attn.norm": "ssm_norm",
+    "linear_attn.out_proj": "ssm_out",
+}
+VECTORS = {"linear_attn.A_log": "ssm_a", "linear_attn.dt_bias": "ssm_dt.bias"}
 OUTER = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
 
 
@@ -57,13 +74,44 @@ def tensor_name(name: str, architecture: str) -> str:
     if stem in OUTER:
         return f"{OUTER[stem]}.{kind}"
     _, _, layer, module = stem.split(".", 3)
-    modules = GEMMA_MODULES if architecture.startswith("gemma") else MODULES
+    vector = f"{module}.{kind}"
+    if vector in VECTORS:
+        return f"blk.{layer}.{VECTORS[vector]}"
+    modules = LINEAR_MODULES if architecture == "qwen35" else MODULES
+    modules = GEMMA_MODULES if architecture.startswith("gemma") else modules
     return f"blk.{layer}.{modules[module]}.{kind}"
 
 
 def interleave(weights: numpy.ndarray, heads: int) -> numpy.ndarray:
     shape = weights.shape
     return weights.reshape(heads, 2, shape[0] // heads // 2, *shape[1:]).swapaxes(1, 2).reshape(shape)
+
+
+def tile(weights: numpy.ndarray, axis: int, config: dict, size: int) -> numpy.ndarray:
+    """Puts the first value head of all key heads first, then the second, and so on."""
+    key_heads, value_heads = config["linear_num_key_heads"], config["linear_num_value_heads"]
+    shape = weights.shape
+    heads = (key_heads, value_heads // key_heads, size)
+    weights = weights.reshape(*shape[:axis], *heads, *shape[axis + 1 :])
+    return weights.swapaxes(axis, axis + 1).reshape(shape)
+
+
+def convert_linear(name: str, values: numpy.ndarray, config: dict) -> numpy.ndarray:
+    size = config["linear_value_head_dim"]
+    keys = 2 * config["linear_num_key_heads"] * config["linear_key_head_dim"]
+    module = name.split("linear_attn.")[-1]
+    if module == "A_log":
+        values = -numpy.exp(values)
+    if module in ("in_proj_qkv.weight", "conv1d.weight"):
+        values = values.squeeze()
+        return numpy.concatenate([values[:keys], tile(values[keys:], 0, config, size)])
+    if module == "in_proj_z.weight":
+        return tile(values, 0, config, size)
+    if module in ("in_proj_a.weight", "in_proj_b.weight", "A_log", "dt_bias"):
+        return tile(values, 0, config, 1)
+    if module == "out_proj.weight":
+        return tile(values, 1, config, size)
+    return values
 
 
 def add_tokenizer(writer: gguf.GGUFWriter, definition: dict, pre: str | None) -> None:
@@ -118,6 +166,15 @@ def add_configuration(writer: gguf.GGUFWriter, architecture: str, config: dict) 
     if architecture == "gemma2":
         writer.add_attn_logit_softcapping(config["attn_logit_softcapping"])
         writer.add_final_logit_softcapping(config["final_logit_softcapping"])
+    if architecture == "qwen35":
+        linear = {name: config[f"linear_{name}"] for name in ("num_key_heads", "num_value_heads", "key_head_dim")}
+        writer.add_rope_dimension_sections([3, 3, 2, 0])
+        writer.add_ssm_conv_kernel(config["linear_conv_kernel_dim"])
+        writer.add_ssm_state_size(linear["key_head_dim"])
+        writer.add_ssm_group_count(linear["num_key_heads"])
+        writer.add_ssm_time_step_rank(linear["num_value_heads"])
+        writer.add_ssm_inner_size(config["linear_value_head_dim"] * linear["num_value_heads"])
+        writer.add_full_attention_interval(config.get("full_attention_interval", 4))
     if architecture == "phi3":
         writer.add_sliding_window(config["sliding_window"] or 0)
     scaling = config.get("rope_scaling") or rope
@@ -160,10 +217,21 @@ def stored_type(values: numpy.ndarray, matrix_type: Type) -> Type:
     return matrix_type if values.shape[-1] % gguf.GGML_QUANT_SIZES[matrix_type][0] == 0 else Type.F16
 
 
+def read_family(fixtures: Path, family: str) -> tuple[dict, dict]:
+    """Returns configuration and tensors. llama.cpp requires keys and values of the same size, as in `qwen3_5-square`."""
+    source = fixtures / "families" / family.removesuffix("-square")
+    config = json.loads((source / "config.json").read_text())
+    if not family.endswith("-square"):
+        return config, load_file(source / "model.safetensors")
+    config["linear_value_head_dim"] = config["linear_key_head_dim"]
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**config))
+    randomise(model, seed=44, norm_centre=0)
+    return config, model.to(torch.bfloat16).state_dict()
+
+
 def write_model(fixtures: Path, family: str, out: Path, matrix_type: Type, split: int = 0) -> None:
     architecture = ARCHITECTURES[family]
-    source = fixtures / "families" / family
-    config = json.loads((source / "config.json").read_text())
+    config, tensors = read_family(fixtures, family)
     writer = gguf.GGUFWriter(out, architecture, split_max_tensors=split)
     add_configuration(writer, architecture, config)
     tokenizer = json.loads((fixtures / "llama-tiny-bf16" / "tokenizer.json").read_text())
@@ -173,15 +241,18 @@ def write_model(fixtures: Path, family: str, out: Path, matrix_type: Type, split
     writer.add_pad_token_id(0)
     writer.add_add_bos_token(False)
     writer.add_chat_template(settings["chat_template"])
-    for name, tensor in load_file(source / "model.safetensors").items():
+    for name, tensor in tensors.items():
         values = tensor.to(torch.float32).numpy()
         if architecture == "llama" and ".q_proj." in name:
             values = interleave(values, config["num_attention_heads"])
         if architecture == "llama" and ".k_proj." in name:
             values = interleave(values, config["num_key_value_heads"])
-        if architecture.startswith("gemma") and name.endswith("norm.weight"):
+        if architecture == "qwen35":
+            values = convert_linear(name, values, config)
+        centred = architecture.startswith("gemma") or architecture == "qwen35"
+        if centred and name.endswith("norm.weight") and not name.endswith("linear_attn.norm.weight"):
             values = values + 1
-        stored = stored_type(values, matrix_type)
+        stored = Type.F32 if "conv1d" in name else stored_type(values, matrix_type)
         if stored == Type.F32:
             writer.add_tensor(tensor_name(name, architecture), numpy.ascontiguousarray(values))
         else:

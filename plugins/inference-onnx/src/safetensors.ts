@@ -46,6 +46,27 @@ export interface TensorEntry {
    * `h * headRows / 2 + j`. A vector has rows of one element.
    */
   readonly headRows?: number
+  /** Order of value heads, if the file has another one than the model. */
+  readonly tiled?: TiledHeads
+  /** True if the file contains -exp(x) for each element x. */
+  readonly negatedExponential?: boolean
+}
+
+/** Rows or columns of value heads in the order of a GGUF file: head `r * keyHeads + k` is head `k * perKey + r`. */
+export interface TiledHeads {
+  readonly axis: 'rows' | 'columns'
+  /** First row or column of the heads; those before it are in the order of the model. */
+  readonly start: number
+  readonly keyHeads: number
+  /** Value heads of a key head. */
+  readonly perKey: number
+  /** Rows or columns of a head. */
+  readonly size: number
+}
+
+/** True if the elements in the file are those of the model, in its order. */
+export function isPlain({ encoding, headRows, tiled, negatedExponential }: TensorEntry): boolean {
+  return encoding === undefined && headRows === undefined && tiled === undefined && negatedExponential !== true
 }
 
 export interface SafetensorsFile {

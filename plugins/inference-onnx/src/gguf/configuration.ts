@@ -1,3 +1,4 @@
+import type { LinearAttentionConfig } from '../linear-config.ts'
 import type { TensorEntry } from '../safetensors.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
 import { isCount, MetadataFields } from './metadata-fields.ts'
@@ -15,9 +16,10 @@ interface Architecture {
 interface Shape extends HeadShape {
   readonly hiddenSize: number
   readonly headSize: number
-  readonly layers: number
 }
 
+/** Ten times the layers of the largest public models. */
+const MAX_LAYERS = 2000
 const gemmaActivation = { hidden_activation: 'gelu_pytorch_tanh' }
 
 /** Architectures by `general.architecture`. */
@@ -25,6 +27,18 @@ const architectures: Readonly<Record<string, Architecture>> = {
   llama: { family: 'llama', layout: 'interleaved' },
   qwen2: { family: 'qwen2', layout: 'plain' },
   qwen3: { family: 'qwen3', layout: 'plain' },
+  qwen35: {
+    family: 'qwen3_5_text',
+    layout: 'linear',
+    fields: (fields, { layers, linear }) => ({
+      layer_types: layerTypes(fields, layers),
+      linear_conv_kernel_dim: linear?.taps,
+      linear_key_head_dim: linear?.keySize,
+      linear_value_head_dim: linear?.valueSize,
+      linear_num_key_heads: linear?.keyHeads,
+      linear_num_value_heads: linear?.valueHeads
+    })
+  },
   gemma2: {
     family: 'gemma2',
     layout: 'output norms',
@@ -81,7 +95,7 @@ export async function ggufConfiguration(file: GgufFile, vocabularySize: number):
     throw general.unsupported('general.architecture', name, Object.keys(architectures).join(', '))
   }
   const fields = new MetadataFields(path, metadata, `${name}.`)
-  const shape = shapeOf(fields)
+  const shape = shapeOf(fields, architecture.layout)
   if (fields.flag('attention.causal') === false) throw fields.unsupported('attention.causal', false, 'true')
   const experts = fields.number('expert_count') ?? 0
   if (experts > 0) throw fields.unsupported('expert_count', experts, 'models without experts')
@@ -115,7 +129,7 @@ export async function ggufConfiguration(file: GgufFile, vocabularySize: number):
   }
 }
 
-function shapeOf(fields: MetadataFields): Shape {
+function shapeOf(fields: MetadataFields, layout: TensorLayout): Shape {
   const hiddenSize = fields.requiredCount('embedding_length')
   const heads = perLayer(fields, 'attention.head_count')
   const headSize = fields.count('attention.key_length') ?? Math.floor(hiddenSize / heads)
@@ -124,7 +138,41 @@ function shapeOf(fields: MetadataFields): Shape {
     throw fields.unsupported('attention.value_length', valueSize, `the length of keys, ${headSize}`)
   }
   const keyValueHeads = fields.has('attention.head_count_kv') ? perLayer(fields, 'attention.head_count_kv') : heads
-  return { hiddenSize, headSize, heads, keyValueHeads, layers: fields.requiredCount('block_count') }
+  const linear = layout === 'linear' ? linearOf(fields) : null
+  // Files may also contain layers that predict further tokens, after the others.
+  const further = layout === 'linear' ? (fields.number('nextn_predict_layers') ?? 0) : 0
+  const layers = fields.requiredCount('block_count') - further
+  if (!isCount(layers)) throw fields.refuse('nextn_predict_layers', `${further} leaves ${layers} layers`)
+  if (layers > MAX_LAYERS) throw fields.unsupported('block_count', layers, `up to ${MAX_LAYERS}`)
+  return { hiddenSize, headSize, heads, keyValueHeads, layers, linear }
+}
+
+function linearOf(fields: MetadataFields): LinearAttentionConfig {
+  const valueHeads = fields.requiredCount('ssm.time_step_rank')
+  const values = fields.requiredCount('ssm.inner_size')
+  if (values % valueHeads !== 0) {
+    throw fields.refuse('ssm.inner_size', `${values} is not a multiple of the ${valueHeads} value heads`)
+  }
+  return {
+    keyHeads: fields.requiredCount('ssm.group_count'),
+    valueHeads,
+    keySize: fields.requiredCount('ssm.state_size'),
+    valueSize: values / valueHeads,
+    taps: fields.requiredCount('ssm.conv_kernel')
+  }
+}
+
+/** Returns the kinds of layers, as `layer_types`. */
+function layerTypes(fields: MetadataFields, layers: number): readonly string[] {
+  const recurrent = fields.list('attention.recurrent_layers')
+  const interval = fields.count('full_attention_interval') ?? 4
+  if (recurrent !== undefined && (recurrent.length < layers || recurrent.some(value => typeof value !== 'boolean'))) {
+    throw fields.refuse('attention.recurrent_layers', `it is not a list of ${layers} truth values`)
+  }
+  return Array.from({ length: layers }, (_, layer) => {
+    const isLinear = recurrent === undefined ? (layer + 1) % interval !== 0 : recurrent[layer] === true
+    return isLinear ? 'linear_attention' : 'full_attention'
+  })
 }
 
 /** Returns a count that is stored once, or once a layer. Throws if layers differ. */

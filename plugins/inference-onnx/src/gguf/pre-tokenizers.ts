@@ -12,6 +12,7 @@ const CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 const SPACES = '\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+'
 const llama3 = `${CONTRACTIONS}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|${SPACES}`
 const qwen2 = `${CONTRACTIONS}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|${SPACES}`
+const qwen35 = `${CONTRACTIONS}|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|${SPACES}`
 const upper = '\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}'
 const lower = '\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}'
 const words = (suffix: string) =>
@@ -47,6 +48,7 @@ export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   dbrx: { ...plain, ...split(llama3) },
   qwen2: qwen,
   'deepseek-r1-qwen': qwen,
+  qwen35: { ...qwen, ...split(qwen35) },
   tekken: { ...plain, ...split(tekken), ignoreMerges: true, addsBeginning: true },
   'gpt-4o': { ...plain, ...split(gpt4o) },
   smollm: {

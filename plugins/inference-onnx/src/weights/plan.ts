@@ -8,10 +8,11 @@ import type { ExternalTensor, StoredType } from '../onnx/graph.ts'
 import type { Linear, LinearWeight } from '../onnx/linear.ts'
 import type { LinearAttentionWeights } from '../onnx/linear-attention.ts'
 import { elementCount } from '../ort/runtime.ts'
-import type { Dtype, TensorEntry } from '../safetensors.ts'
+import { type Dtype, isPlain, type TensorEntry } from '../safetensors.ts'
 import { elementBytes } from './convert.ts'
 import { PackedLayout, type PackedTensor } from './layout.ts'
 import { hasBias, type LayerLinear, type LayerNorm, linearShape, TensorNames } from './tensor-names.ts'
+import { movesBlocks } from './tensor-reader.ts'
 import { assignUpdates } from './updates.ts'
 
 /** Supported element types of weights, with their names in the runtime. */
@@ -278,7 +279,7 @@ class Planner {
 
   /** Returns the location of the tensor if the runtime can read it in place, or null. */
   #inPlace({ entry, update }: WeightSource, dtypes = this.#kept): string | null {
-    if (entry.encoding !== undefined || entry.headRows !== undefined) return null
+    if (!isPlain(entry)) return null
     const usable = dtypes.includes(entry.dtype) && update === null && entry.offset % elementBytes(entry.dtype) === 0
     return usable ? this.#options.locate(entry.file) : null
   }
@@ -286,7 +287,7 @@ class Planner {
 
 /** True for blocks that the runtime's 4-bit operator represents without loss. */
 function isStoredAsQ4({ entry, update }: WeightSource): boolean {
-  return entry.encoding === 'Q4_0' && update === null
+  return entry.encoding === 'Q4_0' && update === null && movesBlocks(entry)
 }
 
 /**

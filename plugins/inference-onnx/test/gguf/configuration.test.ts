@@ -72,7 +72,7 @@ for (const [what, name, change, code, message] of [
     'qwen2',
     { 'general.architecture': 'mamba' },
     'INF_ARCHITECTURE_UNSUPPORTED',
-    /general\.architecture "mamba" is not supported; supported: llama, qwen2, qwen3, gemma2, gemma3, phi3/
+    /general\.architecture "mamba" is not supported; supported: llama, qwen2, qwen3, qwen35, gemma2, gemma3, phi3/
   ],
   [
     'an architecture that names a property of objects',
@@ -174,7 +174,7 @@ for (const [what, name, change, code, message] of [
 
 t.test('a tensor of unknown meaning is refused, since the model would compute something else', async t => {
   const { path, tensors } = await readGguf(join(folder, 'qwen2.gguf'))
-  const shape = { heads: 2, keyValueHeads: 1 }
+  const shape = { heads: 2, keyValueHeads: 1, layers: 4, linear: null }
   const [entry] = tensors.values()
   for (const name of ['blk.0.ffn_gate_exps.weight', 'blk.0.constructor.weight', 'blk.00.attn_q.weight', 'x']) {
     t.throws(() => checkpointTensors(path, new Map([[name, entry!]]), 'plain', shape), {

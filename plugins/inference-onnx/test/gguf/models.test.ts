@@ -14,7 +14,8 @@ const expressible: Readonly<Record<string, (config: Record<string, any>) => Reco
   qwen3: config => config,
   gemma2: config => ({ ...config, query_pre_attn_scalar: config.head_dim }),
   gemma3: config => ({ ...config, query_pre_attn_scalar: config.head_dim }),
-  'phi3-longrope': config => config
+  'phi3-longrope': config => config,
+  qwen3_5: config => config
 }
 
 function difference(one: readonly Float32Array[], other: readonly Float32Array[]): number {
@@ -65,7 +66,9 @@ for (const [name, { tokens, greedy: continuation, logprobs }] of Object.entries(
 }
 
 t.test('the results of llama.cpp cover every architecture', async t => {
-  t.same(Object.keys(llama).sort(), Object.keys(expressible).sort())
+  // llama.cpp requires that keys and values of linear attention have the same size.
+  const square = Object.keys(expressible).map(name => (name === 'qwen3_5' ? 'qwen3_5-square' : name))
+  t.same(Object.keys(llama).sort(), square.sort())
 })
 
 const quantised: Record<string, { tokens: number[]; logits: number[] }> = JSON.parse(
