@@ -88,7 +88,9 @@ export class OnnxModel implements LoadedModel {
     checkRequest(request, vocabularySize, contextLength)
     const { constraint, ignoreEos = false } = request
     const matcher =
-      constraint === undefined ? null : await this.#constraints.matcher(constraint, { ignoreEnd: ignoreEos })
+      constraint === undefined
+        ? null
+        : await this.#constraints.matcher(constraint, { ignoreEnd: ignoreEos, client: request.client })
     this.#requireOpen()
     const controller = new AbortController()
     const abort = () => controller.abort()
@@ -193,6 +195,7 @@ export class OnnxModel implements LoadedModel {
   async #close(): Promise<void> {
     const { scheduler, adapters, onClosed } = this.#options
     try {
+      await this.#constraints.close()
       await scheduler.close()
       await adapters?.close()
     } finally {

@@ -1,3 +1,5 @@
+import { checkTime } from './compile-time.ts'
+
 /** Inclusive ranges of Unicode code points, sorted and disjoint. */
 export type CodePoints = readonly (readonly [first: number, last: number])[]
 
@@ -54,6 +56,7 @@ export function matching(test: (character: string) => boolean): CodePoints {
   const found: [number, number][] = []
   for (const [first, last] of everyCodePoint) {
     for (let point = first; point <= last; point++) {
+      checkTime()
       if (!test(String.fromCodePoint(point))) continue
       const previous = found.at(-1)
       if (previous !== undefined && previous[1] === point - 1) previous[1] = point

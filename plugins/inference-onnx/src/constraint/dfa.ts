@@ -1,3 +1,5 @@
+import { checkTime } from './compile-time.ts'
+
 /** Limits the memory of an automaton, and the time of its construction to some tenths of a second. */
 const MAX_STATES = 20_000
 
@@ -14,6 +16,20 @@ export interface Exploration<State> {
   edges(state: State): Iterable<readonly [low: number, high: number, next: State]>
 }
 
+/** Transition table, which can be sent between threads. */
+export interface DfaTables {
+  readonly states: number
+  /** Class of each byte: bytes of one class have the same transitions. */
+  readonly classOf: Uint8Array
+  readonly classes: number
+  /** `[states, classes]`: the next state; -1 for none. */
+  readonly next: Int32Array
+  /** `[states]`: 1 if the string may end. */
+  readonly accepting: Uint8Array
+  /** `[states]`: 1 if any byte can follow. */
+  readonly open: Uint8Array
+}
+
 let lastId = 0
 
 /**
@@ -25,24 +41,21 @@ export class Dfa {
   /** Identifies the automaton in cache keys. */
   readonly id = ++lastId
   readonly states: number
-  readonly #classOf = new Uint8Array(256)
+  readonly tables: DfaTables
+  readonly #classOf: Uint8Array
   readonly #classes: number
   readonly #next: Int32Array
   readonly #accepting: Uint8Array
   readonly #open: Uint8Array
 
-  /** `rows`: for each state, the next state for each of 256 bytes; -1 for none. */
-  constructor(rows: readonly Int32Array[], accepting: readonly boolean[]) {
-    this.states = rows.length
-    this.#classes = classifyBytes(rows, this.#classOf)
-    this.#next = new Int32Array(rows.length * this.#classes).fill(-1)
-    for (const [state, row] of rows.entries()) {
-      for (let byte = 0; byte < 256; byte++) {
-        this.#next[state * this.#classes + (this.#classOf[byte] as number)] = row[byte] as number
-      }
-    }
-    this.#accepting = Uint8Array.from(accepting, Number)
-    this.#open = Uint8Array.from(rows, row => (row.some(next => next >= 0) ? 1 : 0))
+  constructor(tables: DfaTables) {
+    this.tables = tables
+    this.states = tables.states
+    this.#classOf = tables.classOf
+    this.#classes = tables.classes
+    this.#next = tables.next
+    this.#accepting = tables.accepting
+    this.#open = tables.open
   }
 
   /** Returns the state after one more byte, or -1. */
@@ -69,10 +82,24 @@ export class Dfa {
   }
 }
 
+/** Returns tables. `rows`: for each state, the next state for each of 256 bytes; -1 for none. */
+function tablesOf(rows: readonly Int32Array[], accepting: readonly boolean[]): DfaTables {
+  const classOf = new Uint8Array(256)
+  const classes = classifyBytes(rows, classOf)
+  const next = new Int32Array(rows.length * classes).fill(-1)
+  for (const [state, row] of rows.entries()) {
+    checkTime()
+    for (let byte = 0; byte < 256; byte++) next[state * classes + (classOf[byte] as number)] = row[byte] as number
+  }
+  const open = Uint8Array.from(rows, row => (row.some(next => next >= 0) ? 1 : 0))
+  return { states: rows.length, classOf, classes, next, accepting: Uint8Array.from(accepting, Number), open }
+}
+
 /** Groups bytes that have the same transitions in all states into classes. Returns the number of classes. */
 function classifyBytes(rows: readonly Int32Array[], classOf: Uint8Array): number {
   let classes = 1
   for (const row of rows) {
+    checkTime()
     const refined = new Map<number, number>()
     for (let byte = 0; byte < 256; byte++) {
       const signature = (classOf[byte] as number) * (rows.length + 1) + (row[byte] as number) + 1
@@ -103,6 +130,7 @@ export function exploreDfa<State>(exploration: Exploration<State>): Dfa | null {
   const rows: Int32Array[] = []
   for (let i = 0; i < states.length; i++) {
     if (states.length > MAX_STATES) throw new AutomatonTooLarge(`it needs more than ${MAX_STATES} states`)
+    checkTime()
     const row = new Int32Array(256).fill(-1)
     for (const [low, high, next] of exploration.edges(states[i] as State)) row.fill(index(next), low, high + 1)
     rows.push(row)
@@ -116,7 +144,10 @@ export function exploreDfa<State>(exploration: Exploration<State>): Dfa | null {
 /** Drops states from which no accepting state can be reached. */
 function trim(rows: readonly Int32Array[], accepting: readonly boolean[]): Dfa | null {
   const sources: number[][] = rows.map(() => [])
-  for (const [state, row] of rows.entries()) for (const next of new Set(row)) sources[next]?.push(state)
+  for (const [state, row] of rows.entries()) {
+    checkTime()
+    for (const next of new Set(row)) sources[next]?.push(state)
+  }
   const alive = [...accepting]
   const found = [...accepting.keys()].filter(state => accepting[state])
   for (let state = found.pop(); state !== undefined; state = found.pop()) {
@@ -130,9 +161,16 @@ function trim(rows: readonly Int32Array[], accepting: readonly boolean[]): Dfa |
   let count = 0
   const renamed = alive.map(kept => (kept ? count++ : -1))
   const rename = (next: number) => (next < 0 ? -1 : (renamed[next] as number))
+  const kept = rows.filter((_, state) => alive[state])
+  const renamedRows = kept.map(row => {
+    checkTime()
+    return row.map(rename)
+  })
   return new Dfa(
-    rows.filter((_, state) => alive[state]).map(row => row.map(rename)),
-    accepting.filter((_, state) => alive[state])
+    tablesOf(
+      renamedRows,
+      accepting.filter((_, state) => alive[state])
+    )
   )
 }
 

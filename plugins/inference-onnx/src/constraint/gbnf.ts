@@ -1,3 +1,4 @@
+import { checkTime } from './compile-time.ts'
 import { AutomatonTooLarge, type Dfa } from './dfa.ts'
 import { type GbnfExpression, parseGbnf } from './gbnf-parser.ts'
 import { Network, type NetworkRule, NetworkTooLarge, Terminal } from './network.ts'
@@ -254,6 +255,7 @@ class RuleTraits {
 
   /** Returns an upper estimate of the states of the expression's automaton; infinite for recursion. */
   sizeOf(expression: GbnfExpression): number {
+    checkTime()
     switch (expression.type) {
       case 'text':
         return expression.text.length * 3 + 1

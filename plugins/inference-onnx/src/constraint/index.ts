@@ -1,5 +1,9 @@
 // Exports of this folder for tests. Sources import the files directly.
+
 export { codePoints, complement, everyCodePoint, intersect } from './code-points.ts'
+export { compileConstraint } from './compile-constraint.ts'
+export { CompileTimeout, withTimeLimit } from './compile-time.ts'
+export { ConstraintThreads } from './constraint-threads.ts'
 export { numbers } from './decimal.ts'
 export { combine } from './dfa.ts'
 export { formats } from './formats.ts'

@@ -1,3 +1,4 @@
+import { checkTime } from './compile-time.ts'
 import { AutomatonTooLarge, type Dfa, exploreDfa } from './dfa.ts'
 import type { ByteEdge, ByteGraph } from './utf8.ts'
 
@@ -97,6 +98,7 @@ export class NfaBuilder {
   }
 
   #state(): number {
+    checkTime()
     if (this.#edges.length >= MAX_STATES) throw new AutomatonTooLarge(`it needs more than ${MAX_STATES} states`)
     this.#jumps.push([])
     return this.#edges.push([]) - 1
@@ -108,6 +110,7 @@ export class NfaBuilder {
 
   /** Returns the epsilon closure of a set, reduced to the states that identify it: those with edges, and the end. */
   #closure(states: Iterable<number>, end: number): readonly number[] {
+    checkTime()
     const seen = new Set(states)
     for (const state of seen) for (const next of this.#jumps[state] ?? []) seen.add(next)
     this.#visits += seen.size

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { OutputConstraint, TextGrammar } from '@svc/contracts'
-import type { Dfa } from './dfa.ts'
-import { compileGbnf } from './gbnf.ts'
-import { anyJsonObject, compileJsonSchema } from './json-schema.ts'
+import { type CompilableConstraint, compileConstraint } from './compile-constraint.ts'
+import { CompileTimeout, withTimeLimit } from './compile-time.ts'
+import { ConstraintThreads } from './constraint-threads.ts'
+import { FlatNetwork, type NetworkTables } from './flat-network.ts'
 import { type CompiledConstraint, Matcher } from './matcher.ts'
-import { Network, type NetworkRule, Terminal } from './network.ts'
 import { Pushdown } from './pushdown.ts'
-import { compileRegex } from './regex.ts'
 import { StateTable } from './state-table.ts'
 import { TokenMasks } from './token-masks.ts'
 import { buildTokenTrie } from './token-trie.ts'
-import { unsupported } from './unsupported.ts'
 
 /** Limits of the cache of compiled schemas and patterns: their number, and their total nodes and states. */
 const MAX_CACHED = 64
 const MAX_CACHED_SIZE = 200_000
+/** Time for a compilation on the event loop; a longer one is repeated in a thread. */
+const QUICK_MS = 10
 
 export interface ConstraintVocabulary {
   /** Number of token ids. */
@@ -25,10 +25,17 @@ export interface ConstraintVocabulary {
   readonly endTokens: ReadonlySet<number>
 }
 
+interface CachedConstraint {
+  readonly compiled: CompiledConstraint
+  readonly size: number
+}
+
 /** Compiles output constraints for the vocabulary of one model. */
 export class OutputConstraints {
   readonly #vocabulary: ConstraintVocabulary
-  readonly #cache = new Map<string, { readonly compiled: CompiledConstraint; readonly size: number }>()
+  readonly #cache = new Map<string, CachedConstraint>()
+  readonly #compiling = new Map<string, Promise<CachedConstraint>>()
+  readonly #threads = new ConstraintThreads()
   readonly #grammars = new WeakMap<TextGrammar, CompiledConstraint>()
   #masks: Promise<TokenMasks> | undefined
   #lastId = 0
@@ -40,9 +47,14 @@ export class OutputConstraints {
   /**
    * Creates a matcher for one sequence. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the feature and its location.
    */
-  async matcher(constraint: OutputConstraint, options: { readonly ignoreEnd: boolean }): Promise<Matcher> {
+  async matcher(
+    constraint: OutputConstraint,
+    options: { readonly ignoreEnd: boolean; readonly client?: string | undefined }
+  ): Promise<Matcher> {
     const compiled =
-      constraint.type === 'grammar' ? this.#grammar(constraint.grammar) : this.#cachedConstraint(constraint)
+      constraint.type === 'grammar'
+        ? this.#grammar(constraint.grammar)
+        : await this.#cachedConstraint(constraint, options.client)
     this.#masks ??= this.#prepareMasks()
     return new Matcher({
       constraint: compiled,
@@ -65,9 +77,14 @@ export class OutputConstraints {
     return compiled
   }
 
-  #cachedConstraint(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): CompiledConstraint {
+  /** Ends compilations that run. */
+  async close(): Promise<void> {
+    await this.#threads.close()
+  }
+
+  async #cachedConstraint(constraint: CompilableConstraint, client?: string): Promise<CompiledConstraint> {
     const key = createHash('sha256').update(JSON.stringify(constraint)).digest('base64')
-    const cached = this.#cache.get(key) ?? this.#compile(constraint)
+    const cached = this.#cache.get(key) ?? (await this.#compileOnce(key, constraint, client))
     // Moves the entry to the end: the least recently used one is evicted first.
     this.#cache.delete(key)
     this.#cache.set(key, cached)
@@ -80,9 +97,20 @@ export class OutputConstraints {
     return cached.compiled
   }
 
-  #compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>) {
-    const pushdown = compile(constraint)
-    return { compiled: this.#newConstraint(pushdown), size: pushdown.network.size }
+  /** Concurrent requests with the same constraint share one compilation. */
+  #compileOnce(key: string, constraint: CompilableConstraint, client: string | undefined): Promise<CachedConstraint> {
+    let running = this.#compiling.get(key)
+    if (running === undefined) {
+      running = this.#compile(constraint, client).finally(() => this.#compiling.delete(key))
+      this.#compiling.set(key, running)
+    }
+    return running
+  }
+
+  /** Compiles a constraint here if that is quick, else in a thread. */
+  async #compile(constraint: CompilableConstraint, client: string | undefined): Promise<CachedConstraint> {
+    const network = new FlatNetwork(quickly(constraint) ?? (await this.#threads.compile(constraint, client)))
+    return { compiled: this.#newConstraint(new Pushdown(network)), size: network.size }
   }
 
   #newConstraint(grammar: TextGrammar): CompiledConstraint {
@@ -91,37 +119,11 @@ export class OutputConstraints {
   }
 }
 
-function compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Pushdown {
-  const network = compileNetwork(constraint)
-  const order = network.callOrder()
-  if (order !== null) return new Pushdown(network, order)
-  if (constraint.type === 'gbnf') {
-    throw unsupported('grammar', 'a rule can begin with itself (left recursion); use repetitions such as ("," item)*')
+function quickly(constraint: CompilableConstraint): NetworkTables | null {
+  try {
+    return withTimeLimit(QUICK_MS, () => compileConstraint(constraint))
+  } catch (error) {
+    if (error instanceof CompileTimeout) return null
+    throw error
   }
-  throw unsupported('#', 'a $ref refers back to itself without an object or an array in between')
-}
-
-function compileNetwork(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Network {
-  switch (constraint.type) {
-    case 'json-object':
-      return anyJsonObject()
-    case 'json-schema':
-      return compileJsonSchema(constraint.schema)
-    case 'gbnf':
-      return compileGbnf(constraint.grammar)
-    case 'regex': {
-      const dfa = compileRegex(constraint.pattern, { path: 'pattern', match: 'whole' })
-      if (dfa === null) throw unsupported('pattern', 'no string matches the pattern')
-      return networkFromDfa(dfa)
-    }
-  }
-}
-
-/** Returns a network that accepts the same strings as the automaton. If it accepts the empty string, so does a jump. */
-function networkFromDfa(dfa: Dfa): Network {
-  const network = new Network()
-  const { start, end } = network.rules[network.rule()] as NetworkRule
-  network.terminal(start, new Terminal(dfa), end)
-  if (dfa.accepts(0)) network.jump(start, end)
-  return network
 }

@@ -1,5 +1,6 @@
 import type { TextGrammar, TextGrammarState } from '@svc/contracts'
-import type { Network, NetworkNode, NetworkRule, Terminal } from './network.ts'
+import type { FlatNetwork } from './flat-network.ts'
+import type { Terminal } from './network.ts'
 import { unsupported } from './unsupported.ts'
 
 /** Maximum frames in the cache; above it the cache is cleared, which only costs time. */
@@ -34,30 +35,17 @@ export interface Thread extends GrammarPosition {
  * rule that several rules call at the same byte is read once for all of them, which keeps the number of threads small.
  */
 export class Pushdown implements TextGrammar {
-  readonly network: Network
-  /** Position of each rule in the call order. */
-  readonly rank: readonly number[]
-  /** Nodes at which rules end. */
-  readonly ends: ReadonlySet<number>
-  /** Nodes from which only the end of the rule can be reached, without input. */
-  readonly #tails: ReadonlySet<number>
+  readonly network: FlatNetwork
   readonly #root: Frame = { id: 0, returns: [] }
   readonly #frames = new Map<string, Frame>()
   #lastFrame = 0
 
-  /** `order`: the result of {@link Network.callOrder}. */
-  constructor(network: Network, order: readonly number[]) {
+  constructor(network: FlatNetwork) {
     this.network = network
-    this.ends = new Set(network.rules.map(({ end }) => end))
-    this.#tails = tailsOf(network)
-    const rank: number[] = []
-    for (const [position, rule] of order.entries()) rank[rule] = position
-    this.rank = rank
   }
 
   start(): PushdownState {
-    const { start } = this.network.rules[0] as NetworkRule
-    return this.at([{ node: start, frame: this.#root }])
+    return this.at([{ node: this.network.rule(0).start, frame: this.#root }])
   }
 
   /** Returns the state at positions between two terminals. */
@@ -70,9 +58,8 @@ export class Pushdown implements TextGrammar {
    * those after that rule: otherwise the stack would grow with each element of a right-recursive list.
    */
   returnsOf(node: number, frame: Frame): readonly GrammarPosition[] {
-    if (!this.#tails.has(node)) return [{ node, frame }]
-    const { end } = this.network.rules[0] as NetworkRule
-    return frame === this.#root ? [{ node: end, frame }] : frame.returns
+    if (!this.network.isTail(node)) return [{ node, frame }]
+    return frame === this.#root ? [{ node: this.network.rule(0).end, frame }] : frame.returns
   }
 
   frame(returns: readonly GrammarPosition[]): Frame {
@@ -151,7 +138,8 @@ class Step {
 
   /** Adds all terminals that can be read next from these positions, through rules that start or end there. */
   enter(positions: readonly GrammarPosition[]): this {
-    const { network, rank } = this.#pushdown
+    const { network } = this.#pushdown
+    const { rank } = network
     const calls = new Map<number, Map<string, GrammarPosition>>()
     this.#visit(positions, calls, true)
     while (calls.size > 0) {
@@ -162,7 +150,7 @@ class Step {
       )
       calls.delete(rule)
       const frame = this.#pushdown.frame(callers.map(([, position]) => position))
-      this.#visit([{ node: (network.rules[rule] as NetworkRule).start, frame }], calls, false)
+      this.#visit([{ node: network.rule(rule).start, frame }], calls, false)
     }
     return this
   }
@@ -173,7 +161,7 @@ class Step {
     calls: Map<number, Map<string, GrammarPosition>>,
     mayEnd: boolean
   ): void {
-    const { network, ends } = this.#pushdown
+    const { network } = this.#pushdown
     const seen = new Set<string>()
     const open = [...positions]
     for (let position = open.pop(); position !== undefined; position = open.pop()) {
@@ -181,7 +169,7 @@ class Step {
       const key = `${node}.${frame.id}`
       if (seen.has(key)) continue
       seen.add(key)
-      const { jumps, terminals, calls: called } = network.nodes[node] as NetworkNode
+      const { jumps, terminals, calls: called } = network.node(node)
       for (const to of jumps) open.push({ node: to, frame })
       for (const { terminal, to } of terminals) this.add({ terminal, state: 0, count: 0, node: to, frame })
       for (const { rule, to } of called) {
@@ -191,23 +179,9 @@ class Step {
         }
         calls.set(rule, callers)
       }
-      if (!mayEnd || !ends.has(node)) continue
+      if (!mayEnd || !network.isEnd(node)) continue
       if (frame.returns.length === 0) this.#accepting = true
       else open.push(...frame.returns)
     }
   }
-}
-
-function tailsOf({ nodes, rules }: Network): ReadonlySet<number> {
-  const sources: number[][] = nodes.map(() => [])
-  for (const [from, { jumps }] of nodes.entries()) for (const to of jumps) sources[to]?.push(from)
-  const tails = new Set(rules.map(({ end }) => end))
-  // The loop also visits nodes that are added while it runs.
-  for (const tail of tails) {
-    for (const from of sources[tail] ?? []) {
-      const { jumps, terminals, calls } = nodes[from] as NetworkNode
-      if (terminals.length === 0 && calls.length === 0 && jumps.every(to => tails.has(to))) tails.add(from)
-    }
-  }
-  return tails
 }
