@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|embeddings|programs|orchestrator|mesh|console|stub-check] [--smoke]
+ *   npm run bench [-- --rounds N] [--only kernel|models|hybrid|embeddings|programs|orchestrator|mesh|console|stub-check] [--smoke]
  *
  * N is the number of rounds of `bench/model-server.ts`, which takes the longest. `--only` measures one section, and
  * keeps the other sections of the document. `--smoke` runs each benchmark for a few seconds, to check that it works,
@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { measureConsole } from './console.ts'
 import { measureEmbeddings } from './embeddings-section.ts'
 import { type Figure, highest, withRange } from './figures.ts'
+import { measureHybrid } from './hybrid-section.ts'
 import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
 import { measureMesh } from './mesh.ts'
@@ -39,6 +40,7 @@ interface HttpCase {
 const SECTIONS = {
   kernel: '',
   models: '## Tokens per second\n',
+  hybrid: '## Qwen3.5\n',
   sampling: '## Choice of tokens\n',
   embeddings: '## Embeddings\n',
   programs: '## Programs of the language\n',
@@ -67,6 +69,7 @@ const names = Object.keys(SECTIONS) as readonly Section[]
 const measures: Readonly<Partial<Record<Section, () => Promise<string[]>>>> = {
   kernel: measureKernel,
   models: measureModels,
+  hybrid: measureHybrid,
   embeddings: measureEmbeddings,
   programs: measurePrograms,
   orchestrator: measureOrchestrator,

@@ -26,6 +26,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'quantisation-quality': ['--rows', '2'],
   clients: ['--rounds', '1', '--threads', '1'],
   serving: ['--rounds', '1'],
+  hybrid: ['--rounds', '1'],
   'inference-router': ['--rounds', '1', '--requests', '50', '--users', '4', '--turns', '2'],
   constraints: [],
   sampling: ['--smoke'],

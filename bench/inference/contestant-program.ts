@@ -4,5 +4,7 @@ import { engines } from './engines.ts'
 
 const { engine, options } = childArgument<ContestantOptions>()
 const opened = await engines[engine]?.(options)
-process.on('message', async ({ prompt, count }: Question) => process.send?.(await opened?.generate(prompt, count)))
+process.on('message', async ({ prompt, count, reusePrefix }: Question) =>
+  process.send?.(await opened?.generate(prompt, count, reusePrefix))
+)
 process.send?.('ready')

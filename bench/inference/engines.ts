@@ -7,7 +7,8 @@ import { type Measured, Stopwatch } from './stopwatch.ts'
 
 /** Engine that generates greedily and ignores end tokens. */
 export interface Peer {
-  generate(prompt: readonly number[], count: number): Promise<Measured>
+  /** `reusePrefix`: keeps what earlier prompts have in common; only for this engine, default false. */
+  generate(prompt: readonly number[], count: number, reusePrefix?: boolean): Promise<Measured>
 }
 
 export interface OpenOptions {
@@ -28,10 +29,10 @@ async function openOwn({ model, threads, scratch, quantization = 'none', slots }
   const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'cache'), threads, speculation: 0 })
   const loaded = await engine.load({ runDirectory: model, quantization, ...(slots && { slots }) })
   return {
-    async generate(prompt, count) {
+    async generate(prompt, count, reusePrefix = false) {
       const stopwatch = new Stopwatch()
       const sampling = { temperature: 0 }
-      const request = { tokens: prompt, maxTokens: count, ignoreEos: true, reusePrefix: false, sampling }
+      const request = { tokens: prompt, maxTokens: count, ignoreEos: true, reusePrefix, sampling }
       for await (const event of loaded.generate(request)) if (event.type === 'text') stopwatch.add(...event.tokens)
       return stopwatch.read()
     }

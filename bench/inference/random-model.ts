@@ -39,27 +39,39 @@ export async function writeRandomModel(
   shape: RandomShape = smallShape,
   dtype: 'F32' | 'BF16' = 'F32'
 ): Promise<void> {
+  const config = {
+    architectures: ['Qwen2ForCausalLM'],
+    model_type: 'qwen2',
+    hidden_act: 'silu',
+    hidden_size: shape.hidden,
+    intermediate_size: shape.intermediate,
+    num_hidden_layers: shape.layers,
+    num_attention_heads: shape.heads,
+    num_key_value_heads: shape.keyValueHeads,
+    vocab_size: shape.vocabulary,
+    max_position_embeddings: 4096,
+    rms_norm_eps: 1e-6,
+    rope_theta: 1_000_000,
+    tie_word_embeddings: shape.ownHead !== true
+  }
+  await writeRandomTensors(folder, { tokenizerFolder, config, tensors: tensors(shape), dtype })
+}
+
+export interface RandomTensors {
+  readonly tokenizerFolder: string
+  /** Content of `config.json`. */
+  readonly config: { readonly vocab_size: number }
+  /** Dimensions of the tensors, by name. */
+  readonly tensors: ReadonlyMap<string, readonly number[]>
+  readonly dtype: 'F32' | 'BF16'
+}
+
+/** Writes a run directory of any family like {@link writeRandomModel}. */
+export async function writeRandomTensors(folder: string, random: RandomTensors): Promise<void> {
   await mkdir(folder, { recursive: true })
-  await writeTokenizer(folder, tokenizerFolder, shape.vocabulary)
-  await writeFile(
-    join(folder, 'config.json'),
-    JSON.stringify({
-      architectures: ['Qwen2ForCausalLM'],
-      model_type: 'qwen2',
-      hidden_act: 'silu',
-      hidden_size: shape.hidden,
-      intermediate_size: shape.intermediate,
-      num_hidden_layers: shape.layers,
-      num_attention_heads: shape.heads,
-      num_key_value_heads: shape.keyValueHeads,
-      vocab_size: shape.vocabulary,
-      max_position_embeddings: 4096,
-      rms_norm_eps: 1e-6,
-      rope_theta: 1_000_000,
-      tie_word_embeddings: shape.ownHead !== true
-    })
-  )
-  await writeWeights(join(folder, 'model.safetensors'), tensors(shape), dtype)
+  await writeTokenizer(folder, random.tokenizerFolder, random.config.vocab_size)
+  await writeFile(join(folder, 'config.json'), JSON.stringify(random.config))
+  await writeWeights(join(folder, 'model.safetensors'), random.tensors, random.dtype)
 }
 
 async function writeTokenizer(folder: string, source: string, vocabulary: number): Promise<void> {
