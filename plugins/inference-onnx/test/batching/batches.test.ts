@@ -111,6 +111,16 @@ t.test('a client that floods the queue gives way to other clients', async t => {
   t.same(order, ['a', 'a', 'b', 'a'])
 })
 
+for (const runtime of ['native', 'worker'] as const) {
+  t.test(`rows that outgrow their first capacity at different times keep all texts (${runtime} runtime)`, async t => {
+    const load = { name: bundled, engine: { runtime, speculation: 0 } }
+    const [model, oracle] = [await loadModel(t, { ...load, slots: 3 }), await loadModel(t, { name: bundled })]
+    const requests = [505, 3, 509, 40].map((length, seed) => sampled(range(length, seed), [16, 30, 8, 5][seed]!, seed))
+    const together = await Promise.all(requests.map(request => collect(model.generate(request))))
+    for (const [i, request] of requests.entries()) t.same(together[i]?.tokens, await alone(oracle, request))
+  })
+}
+
 t.test('the cache grows with the used context, and keeps its contents', async t => {
   const model = await loadModel(t, { name: bundled, slots: 2 })
   const long = range(500)
