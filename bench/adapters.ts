@@ -1,6 +1,7 @@
 /**
- * Cost of adapters: tokens per second of CPU time on one thread, for batches of four sequences and of one. The model
- * has 88 million random weights. 0, 1 or 2 adapters are in use, of rank 16 on every projection.
+ * Cost of adapters: tokens per second of CPU time on one thread, for eight sequences, four, and one. The model has 88
+ * million random weights. Up to 4 adapters are in use, of rank 16 on every projection. Sequences of different adapters
+ * share their runs; for comparison, the same sequences are also computed by adapter, one adapter after the other.
  *
  * Rounds measure all cases in rotation, on one loaded model; the median of all rounds is reported. Without an adapter,
  * the loaded model is measured, which adapters do not change.
@@ -15,21 +16,28 @@ import type { LoadedModel, Quantization } from '../contracts/src/inference/engin
 import { OnnxEngine } from '../plugins/inference-onnx/src/engine.ts'
 import { figureOf, ratioOf, withRange } from './figures.ts'
 import { bundledModel, scratch } from './inference/peers.ts'
-import { smallShape, writeRandomModel } from './inference/random-model.ts'
+import { type RandomShape, smallShape, writeRandomModel } from './inference/random-model.ts'
+import { isSmoke } from './smoke-mode.ts'
 
 const RANK = 16
-const SEQUENCES = 4
-const TOKENS = 24
+const SEQUENCES = 8
+const NAMES = ['a', 'b', 'c', 'd'] as const
+const TOKENS = isSmoke ? 2 : 24
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '8' }, quantization: { type: 'string', default: 'none' } }
 })
-const runDirectory = join(scratch, 'models', 'random-88M-adapters')
-if (!existsSync(join(runDirectory, 'model.safetensors'))) await writeRandomModel(runDirectory, bundledModel)
+/** A smoke run uses a model of a few megabytes. */
+const shape: RandomShape = isSmoke
+  ? { hidden: 128, layers: 2, heads: 2, keyValueHeads: 1, headSize: 64, intermediate: 256, vocabulary: 2048 }
+  : smallShape
+const size = isSmoke ? 'smoke' : '88M'
+const runDirectory = join(scratch, 'models', `random-${size}-adapters`)
+if (!existsSync(join(runDirectory, 'model.safetensors'))) await writeRandomModel(runDirectory, bundledModel, shape)
 
 /** Writes an adapter in PEFT format for every projection of every layer. */
 async function writeAdapter(name: string, seed: number): Promise<string> {
-  const folder = join(scratch, 'models', `adapter-88M-${name}`)
-  const { hidden, intermediate, heads, keyValueHeads, headSize, layers } = smallShape
+  const folder = join(scratch, 'models', `adapter-${size}-${name}`)
+  const { hidden, intermediate, heads, keyValueHeads, headSize, layers } = shape
   const shapes: Readonly<Record<string, readonly [outputs: number, inputs: number]>> = {
     'self_attn.q_proj': [heads * headSize, hidden],
     'self_attn.k_proj': [keyValueHeads * headSize, hidden],
@@ -69,16 +77,21 @@ async function writeAdapter(name: string, seed: number): Promise<string> {
   return folder
 }
 
-/** Measures the CPU time of all sequences together, in milliseconds. */
-async function measure(model: LoadedModel, adapters: readonly (string | undefined)[], count: number): Promise<number> {
+/** Adapters of the sequences that are computed at the same time; groups follow one another. */
+type Groups = readonly (readonly (string | undefined)[])[]
+
+/** Measures the CPU time of all sequences, in milliseconds. */
+async function measure(model: LoadedModel, groups: Groups, count: number): Promise<number> {
   const began = process.cpuUsage()
-  await Promise.all(
-    adapters.map(async (adapter, i) => {
-      const tokens = Array.from({ length: 8 }, (_, at) => 10 + 7 * at + i)
-      const request = { tokens, maxTokens: count, ignoreEos: true, sampling: { temperature: 0 }, reusePrefix: false }
-      for await (const _ of model.generate({ ...request, ...(adapter === undefined ? {} : { adapter }) }));
-    })
-  )
+  for (const adapters of groups) {
+    await Promise.all(
+      adapters.map(async (adapter, i) => {
+        const tokens = Array.from({ length: 8 }, (_, at) => 10 + 7 * at + i)
+        const request = { tokens, maxTokens: count, ignoreEos: true, sampling: { temperature: 0 }, reusePrefix: false }
+        for await (const _ of model.generate({ ...request, ...(adapter === undefined ? {} : { adapter }) }));
+      })
+    )
+  }
   const { user, system } = process.cpuUsage(began)
   return (user + system) / 1000
 }
@@ -87,36 +100,46 @@ const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'adapters-cache'),
 const quantization = values.quantization as Quantization
 const model = await engine.load({ runDirectory, slots: SEQUENCES, quantization })
 const before = process.memoryUsage().rss
-for (const [index, name] of ['a', 'b'].entries()) {
+for (const [index, name] of NAMES.entries()) {
   await model.adapters?.add({ name, directory: await writeAdapter(name, index + 1) })
 }
 const { rss } = process.memoryUsage()
-const cases: Readonly<Record<string, readonly (string | undefined)[]>> = {
-  '4 sequences, none in use (as merged)': [undefined, undefined, undefined, undefined],
-  '4 sequences, 1 adapter in use': ['a', 'a', 'a', 'a'],
-  '4 sequences, 2 adapters in use': ['a', 'b', 'a', 'b'],
-  '4 sequences, 2 of them with an adapter': ['a', undefined, 'a', undefined],
-  '1 sequence, none in use (as merged)': [undefined],
-  '1 sequence, 1 adapter in use': ['a']
+const repeated = (adapters: readonly (string | undefined)[], times: number) => Array(times).fill(adapters).flat()
+const cases: Readonly<Record<string, Groups>> = {
+  '8 sequences, none in use (as merged)': [repeated([undefined], 8)],
+  '8 sequences, 1 adapter in use': [repeated(['a'], 8)],
+  '8 sequences, 4 adapters in use': [repeated(NAMES, 2)],
+  '8 sequences, 4 adapters, one after the other': NAMES.map(name => [name, name]),
+  '8 sequences, 4 of them with different adapters': [[...NAMES, undefined, undefined, undefined, undefined]],
+  '4 sequences, none in use (as merged)': [repeated([undefined], 4)],
+  '4 sequences, 1 adapter in use': [repeated(['a'], 4)],
+  '4 sequences, 2 adapters in use': [repeated(['a', 'b'], 2)],
+  '4 sequences, 2 adapters, one after the other': [
+    ['a', 'a'],
+    ['b', 'b']
+  ],
+  '1 sequence, none in use (as merged)': [[undefined]],
+  '1 sequence, 1 adapter in use': [['a']]
 }
 /** Milliseconds of the tokens after the first, by case and round. */
 const times = new Map<string, number[]>()
 for (let round = 0; round <= Number(values.rounds); round++) {
-  for (const [name, adapters] of Object.entries(cases)) {
-    const first = await measure(model, adapters, 1)
-    const whole = await measure(model, adapters, 1 + TOKENS)
+  for (const [name, groups] of Object.entries(cases)) {
+    const first = await measure(model, groups, 1)
+    const whole = await measure(model, groups, 1 + TOKENS)
     // The first round allocates memory.
     if (round > 0) times.set(name, [...(times.get(name) ?? []), whole - first])
   }
 }
 const timesOf = (name: string | undefined) => times.get(name ?? '') ?? []
-for (const [name, adapters] of Object.entries(cases)) {
-  const base = timesOf(Object.keys(cases)[adapters.length === 1 ? 4 : 0])
-  const speed = figureOf(timesOf(name).map(time => (adapters.length * TOKENS * 1000) / time))
-  console.log(`${name}: ${withRange(speed)} tokens/s, ${withRange(ratioOf(base, timesOf(name)), 'x')}`)
+for (const [name, groups] of Object.entries(cases)) {
+  const count = groups.flat().length
+  const merged = Object.keys(cases).find(each => each.startsWith(`${count} `))
+  const speed = figureOf(timesOf(name).map(time => (count * TOKENS * 1000) / time))
+  console.log(`${name}: ${withRange(speed)} tokens/s, ${withRange(ratioOf(timesOf(merged), timesOf(name)), 'x')}`)
 }
 const mega = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`
 const factors = model.adapters?.list().reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) ?? 0
-console.log(`resident before the first adapter ${mega(before)}, with two ${mega(rss)}; factors ${mega(factors)}`)
+console.log(`resident before the first adapter ${mega(before)}, with four ${mega(rss)}; factors ${mega(factors)}`)
 await model.close()
 await engine.close()

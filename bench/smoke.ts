@@ -24,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   inference: ['--rounds', '1', '--threads', '1', '--only', 'vox-tiny'],
   quantisation: ['--rounds', '1', '--threads', '1', '--no-long'],
   'quantisation-quality': ['--rows', '2'],
+  adapters: ['--rounds', '1'],
   clients: ['--rounds', '1', '--threads', '1'],
   serving: ['--rounds', '1'],
   hybrid: ['--rounds', '1'],

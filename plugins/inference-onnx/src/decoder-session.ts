@@ -28,8 +28,8 @@ export interface DecoderRun {
   /** One per sequence. With several sequences, each has one token. */
   readonly spans: readonly Span[]
   readonly wanted: Wanted
-  /** Weights of the run; see {@link DecoderSession.addVariant}. Default: the session itself. */
-  readonly weights?: unknown
+  /** Weights of each span; see {@link DecoderSession.addVariant}. Default: the session itself. */
+  readonly weights?: readonly unknown[]
   /** Aborts the run, if the runtime can be interrupted. */
   readonly signal?: AbortSignal | undefined
 }
@@ -38,6 +38,17 @@ export interface DecoderRun {
 export interface DecoderVariant {
   readonly session: OrtSession
   readonly inputs: Bindings
+  /** Variants whose sequences can share a run; absent: only its own can. */
+  readonly family?: VariantFamily
+}
+
+/** Variants that one decoder computes in the same run. */
+export interface VariantFamily {
+  /**
+   * Returns a decoder for sequences with these weights, in this order. Called when no run is active; valid until the
+   * next call.
+   */
+  mix(weights: readonly unknown[]): Promise<DecoderVariant>
 }
 
 /** Maximum row ranges with cached bindings. */
@@ -65,6 +76,8 @@ export class DecoderSession {
   readonly #windows = new Map<string, Window>()
   /** Decoders by {@link Job.weights}; null is the loaded model. */
   readonly #variants: Map<unknown, DecoderVariant>
+  /** Family of the loaded model. */
+  #loadedFamily: VariantFamily | null = null
   #candidates: CandidateSession | null = null
 
   constructor(options: DecoderSessionOptions) {
@@ -116,9 +129,8 @@ export class DecoderSession {
   }
 
   async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<StepFrame, 'logits' | 'argmax'>> {
-    const { row, spans, weights = null, signal } = run
-    const variant = this.#variants.get(weights)
-    if (variant === undefined) throw new Error('a run names unknown weights')
+    const { row, spans, weights = [null], signal } = run
+    const variant = await this.#variantOf(weights)
     const shape: FrameShape = { batch: spans.length, length: spans[0]?.tokens.length ?? 0, wanted }
     for (const [index, { tokens, position }] of spans.entries()) {
       this.#options.cache.extend(row + index, position + tokens.length)
@@ -146,6 +158,16 @@ export class DecoderSession {
     return this.#candidates.run(temperatures)
   }
 
+  /** Returns the same value for weights whose sequences can share a run. */
+  groupOf(weights: unknown): unknown {
+    return this.#familyOf(weights) ?? weights
+  }
+
+  /** Sets the family of the loaded model; null: its sequences share no run with those of variants. */
+  setFamily(family: VariantFamily | null): void {
+    this.#loadedFamily = family
+  }
+
   /** Allows runs with `weights`. The caller must remove the variant before it frees its session and inputs. */
   addVariant(weights: object, variant: DecoderVariant): void {
     this.#variants.set(weights, variant)
@@ -156,10 +178,12 @@ export class DecoderSession {
     const variant = this.#variants.get(weights)
     if (variant === undefined) return
     this.#variants.delete(weights)
-    for (const { bindings } of this.#windows.values()) {
-      for (const binding of bindings.get(variant)?.values() ?? []) binding.release()
-      bindings.delete(variant)
-    }
+    this.#releaseBindings(variant)
+  }
+
+  /** Frees what runs with a mixed variant have bound. Call only when no run uses it. */
+  forget(mixed: DecoderVariant): void {
+    this.#releaseBindings(mixed)
   }
 
   /** Reserves room in the cache; see {@link CachePool.reserve}. */
@@ -216,6 +240,31 @@ export class DecoderSession {
     const inputs = { ...variant.inputs, ...frame.inputs, ...views.past }
     const outputs = { ...frame.outputs, ...views.present }
     return variant.session.bind(inputs, outputs, recurs ? { bounds: { total_length: this.#capacity } } : undefined)
+  }
+
+  #known(weights: unknown): DecoderVariant {
+    const variant = this.#variants.get(weights)
+    if (variant === undefined) throw new Error('a run names unknown weights')
+    return variant
+  }
+
+  async #variantOf(weights: readonly unknown[]): Promise<DecoderVariant> {
+    const [first = null] = weights
+    if (weights.every(other => other === first)) return this.#known(first)
+    const family = this.#familyOf(first)
+    if (family === null) throw new Error('the weights of a run cannot be mixed')
+    return family.mix(weights)
+  }
+
+  #familyOf(weights: unknown): VariantFamily | null {
+    return weights === null ? this.#loadedFamily : (this.#known(weights).family ?? null)
+  }
+
+  #releaseBindings(variant: DecoderVariant): void {
+    for (const { bindings } of this.#windows.values()) {
+      for (const binding of bindings.get(variant)?.values() ?? []) binding.release()
+      bindings.delete(variant)
+    }
   }
 
   #window(row: number, count: number): Window {

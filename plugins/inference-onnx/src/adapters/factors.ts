@@ -1,21 +1,58 @@
 import type { LowRankFactors } from '../adapter.ts'
-import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
+import { RANK_MASK } from '../onnx/linear.ts'
+import { type Bindings, elementCount, type Runtime, type Tensor } from '../ort/runtime.ts'
+import { findNonFinite } from '../weights/finite.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
+import { invalidAdapter } from './invalid-adapter.ts'
 import type { LowRankSite } from './sites.ts'
 
 /**
- * Factors of one adapter in memory, one pair for each site. Sites that the adapter does not change have zero factors.
+ * Factors of one adapter in memory, and the mask under which all of them apply. All sites have the largest rank of the
+ * adapter; those that it does not change, or with a lower rank, have zeroes.
  */
-export interface AdapterFactors {
-  /** Factors by the name of the graph input. */
-  readonly inputs: Bindings
+export class AdapterFactors {
+  /** 0 for the base model. */
+  readonly rank: number
   readonly bytes: number
+  readonly #mask: Tensor
+  /** By the name of the graph input. */
+  readonly #tensors: Map<string, Tensor>
+
+  constructor(rank: number, mask: Tensor, tensors: ReadonlyMap<string, Tensor>) {
+    this.rank = rank
+    this.#mask = mask
+    this.#tensors = new Map(tensors)
+    this.bytes = [...tensors.values()].reduce((sum, { shape }) => sum + 4 * elementCount(shape), 0)
+  }
+
+  /** Factors and mask by the name of the graph input. */
+  get inputs(): Bindings {
+    return { ...Object.fromEntries(this.#tensors), [RANK_MASK]: this.#mask }
+  }
+
+  /** Returns the tensor of a graph input, `[rank, n]`. */
+  tensor(name: string): Tensor {
+    const tensor = this.#tensors.get(name)
+    if (tensor === undefined) throw new Error(`an adapter has no factor ${name}`)
+    return tensor
+  }
+
+  /** Replaces a tensor by one with the same contents. Call only when no binding uses it. */
+  replace(name: string, tensor: Tensor): void {
+    this.tensor(name).release()
+    this.#tensors.set(name, tensor)
+  }
+
   /** Frees the memory. Call only when no binding uses the inputs. */
-  release(): void
+  release(): void {
+    for (const tensor of [...this.#tensors.values(), this.#mask]) tensor.release()
+    this.#tensors.clear()
+  }
 }
 
 /**
- * Reads the factors of an adapter. `updates`: by the tensor that they change. Throws the reason of an aborted signal.
+ * Reads the factors of an adapter. `updates`: by the tensor that they change. Throws the reason of an aborted signal, and
+ * `INF_ADAPTER_INVALID` for factors that exceed float32 when they are scaled.
  */
 export async function readFactors(
   runtime: Runtime,
@@ -25,71 +62,44 @@ export async function readFactors(
 ): Promise<AdapterFactors> {
   const reader = new TensorReader()
   const tensors = new Map<string, Tensor>()
-  const release = () => {
-    for (const tensor of tensors.values()) tensor.release()
-  }
-  let bytes = 0
+  const rank = Math.max(0, ...[...updates.values()].map(rankOf))
+  // Some devices reject empty tensors, so the base model has one rank of zeroes.
+  const ranks = Math.max(1, rank)
   try {
     for (const site of sites) {
       signal?.throwIfAborted()
-      const { rank, a, b } = await readSite(site, updates, reader)
-      tensors.set(`${site.name}.a`, await runtime.constant([site.inputs, rank], a))
-      tensors.set(`${site.name}.b`, await runtime.constant([rank, site.outputs], b))
-      bytes += a.byteLength + b.byteLength
+      const { a, b } = await readSite(site, ranks, updates.get(site.tensor), reader)
+      tensors.set(`${site.name}.a`, await runtime.constant([ranks, site.inputs], a))
+      tensors.set(`${site.name}.b`, await runtime.constant([ranks, site.outputs], b))
     }
-    return { inputs: Object.fromEntries(tensors), bytes, release }
+    return new AdapterFactors(rank, await runtime.constant([1, ranks], new Float32Array(ranks).fill(1)), tensors)
   } catch (error) {
-    release()
+    for (const tensor of tensors.values()) tensor.release()
     throw error
   } finally {
     await reader.close()
   }
 }
 
-interface SiteFactors {
-  readonly rank: number
-  /** `[inputs, rank]` */
-  readonly a: Float32Array
-  /** `[rank, outputs]`, scaled. */
-  readonly b: Float32Array
-}
-
-/**
- * Reads the factors of one site. Joined projections share one pair: the ranks of their parts are concatenated, and each
- * part's rows of `b` are zero outside its outputs. Both factors are transposed, so that a single token reads them
- * sequentially.
- */
+/** Reads the factors of one site: `a` `[ranks, inputs]`, and `b` `[ranks, outputs]`, scaled. */
 async function readSite(
-  { inputs, outputs, parts }: LowRankSite,
-  updates: ReadonlyMap<string, LowRankFactors>,
+  { inputs, outputs }: LowRankSite,
+  ranks: number,
+  update: LowRankFactors | undefined,
   reader: TensorReader
-): Promise<SiteFactors> {
-  const present = parts.flatMap(part => {
-    const update = updates.get(part.tensor)
-    return update === undefined ? [] : [{ part, update }]
-  })
-  // At least 1, because some devices reject empty tensors.
-  const rank = Math.max(
-    1,
-    present.reduce((sum, { update }) => sum + rankOf(update), 0)
-  )
-  const a = new Float32Array(inputs * rank)
-  const b = new Float32Array(rank * outputs)
-  let first = 0
-  for (const { part, update } of present) {
-    const own = rankOf(update)
-    const down = new Float32Array(own * inputs)
-    const up = new Float32Array(part.rows * own)
-    await reader.read(update.a, 0, down, 'adapter')
-    await reader.read(update.b, 0, up, 'adapter')
-    for (let r = 0; r < own; r++) {
-      for (let i = 0; i < inputs; i++) a[i * rank + first + r] = down[r * inputs + i] as number
-      const row = (first + r) * outputs + part.start
-      for (let o = 0; o < part.rows; o++) b[row + o] = (up[o * own + r] as number) * update.scale
-    }
-    first += own
+): Promise<{ readonly a: Float32Array; readonly b: Float32Array }> {
+  const a = new Float32Array(ranks * inputs)
+  const b = new Float32Array(ranks * outputs)
+  if (update === undefined) return { a, b }
+  const own = rankOf(update)
+  await reader.read(update.a, 0, a.subarray(0, own * inputs), 'adapter')
+  const up = new Float32Array(outputs * own)
+  await reader.read(update.b, 0, up, 'adapter')
+  for (let r = 0; r < own; r++) {
+    for (let o = 0; o < outputs; o++) b[r * outputs + o] = (up[o * own + r] as number) * update.scale
   }
-  return { rank, a, b }
+  if (findNonFinite(b) === -1) return { a, b }
+  throw invalidAdapter(update.b.file, `${update.b.name} exceeds float32 when it is scaled by ${update.scale}`)
 }
 
 function rankOf({ a }: LowRankFactors): number {

@@ -3,12 +3,14 @@ import type { LowRankFactors } from '../adapter.ts'
 import type { DecoderSession } from '../decoder-session.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { DecoderConfig } from '../model-config.ts'
+import { NativeRuntime } from '../ort/native-runtime.ts'
 import type { OrtSession, Runtime } from '../ort/runtime.ts'
 import type { TensorNames } from '../weights/tensor-names.ts'
 import { assignUpdates } from '../weights/updates.ts'
 import { readAdapterDirectory } from './adapter-directory.ts'
 import { type AdapterFactors, readFactors } from './factors.ts'
 import type { LowRankSite } from './sites.ts'
+import { AdapterStack } from './stack.ts'
 
 type AddOptions = Parameters<ModelAdapters['add']>[0]
 
@@ -21,7 +23,7 @@ export interface OpenBase {
 
 export interface HotAdaptersOptions {
   readonly runtime: Runtime
-  readonly decoder: Pick<DecoderSession, 'addVariant' | 'removeVariant'>
+  readonly decoder: Pick<DecoderSession, 'addVariant' | 'removeVariant' | 'forget' | 'setFamily'>
   readonly config: DecoderConfig
   readonly names: TensorNames
   /** True if the loaded weights are the plain base model, so requests for the base model use them. */
@@ -59,8 +61,8 @@ const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
  * Adds and removes adapters while a model serves.
  *
  * The loaded weights stay unchanged. The first adapter opens a second decoder over the same cache: the base model,
- * whose projections have an adapter's factors as inputs. All adapters share this decoder, so switching adapters only
- * switches the binding. It is closed with the last adapter, unless a request selected the base model.
+ * whose projections have adapter factors as inputs. All adapters share this decoder, and on the CPU also its runs. It is
+ * closed with the last adapter, unless a request selected the base model.
  */
 export class HotAdapters implements ModelAdapters {
   readonly #options: HotAdaptersOptions
@@ -72,6 +74,8 @@ export class HotAdapters implements ModelAdapters {
   readonly #residents = new Set<Resident>()
   #base: Promise<OpenBase> | null = null
   #baseBytes = 0
+  /** Computes several adapters in one run; null without a second decoder, and on devices. */
+  #stack: AdapterStack | null = null
   /** The base model with zero factors; null until a request selects it. */
   #baseModel: Resident | null = null
   #opening: Promise<Resident> | null = null
@@ -171,7 +175,8 @@ export class HotAdapters implements ModelAdapters {
       throw closedError()
     }
     const resident = { weights: {}, factors, users: 0, removed: false }
-    decoder.addVariant(resident.weights, { session, inputs: factors.inputs })
+    const family = this.#stack === null ? {} : { family: this.#stack }
+    decoder.addVariant(resident.weights, { session, inputs: factors.inputs, ...family })
     this.#residents.add(resident)
     return resident
   }
@@ -181,6 +186,7 @@ export class HotAdapters implements ModelAdapters {
     this.#base ??= this.#options.openBase().then(
       base => {
         this.#baseBytes = base.weightBytes
+        this.#openStack(base)
         return base
       },
       (error: unknown) => {
@@ -189,6 +195,15 @@ export class HotAdapters implements ModelAdapters {
       }
     )
     return this.#base
+  }
+
+  #openStack({ session, sites }: OpenBase): void {
+    const { runtime, decoder, plain } = this.#options
+    // The factors of several adapters are joined in host memory.
+    if (!(runtime instanceof NativeRuntime)) return
+    const memberOf = (weights: unknown) => [...this.#residents].find(resident => resident.weights === weights)
+    this.#stack = new AdapterStack({ runtime, decoder, session, sites, memberOf })
+    if (plain) decoder.setFamily(this.#stack)
   }
 
   #use(resident: Resident): AdapterLease {
@@ -212,8 +227,12 @@ export class HotAdapters implements ModelAdapters {
 
   #free(resident: Resident): void {
     if (!this.#residents.delete(resident)) return
-    this.#options.decoder.removeVariant(resident.weights)
-    resident.factors.release()
+    const release = () => {
+      this.#options.decoder.removeVariant(resident.weights)
+      resident.factors.release()
+    }
+    if (this.#stack === null) release()
+    else this.#stack.remove(resident, release)
   }
 
   async #closeUnused(): Promise<void> {
@@ -221,6 +240,9 @@ export class HotAdapters implements ModelAdapters {
     const base = this.#base
     this.#base = null
     this.#baseBytes = 0
+    this.#options.decoder.setFamily(null)
+    this.#stack?.close()
+    this.#stack = null
     await (await base).session.close()
   }
 

@@ -1,23 +1,11 @@
 import type { DecoderConfig } from '../model-config.ts'
 import type { DecoderWeights, LayerWeights } from '../onnx/decoder.ts'
-import type { Linear } from '../onnx/linear.ts'
+import type { Linear, LowRankInputs } from '../onnx/linear.ts'
 import { type LayerLinear, linearShape, type TensorNames } from '../weights/tensor-names.ts'
 
-/** Projection in a decoder graph that has adapter factors as inputs. */
-export interface LowRankSite {
-  /** Prefix of the graph's inputs: `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`. */
-  readonly name: string
-  readonly inputs: number
-  readonly outputs: number
-  /** Checkpoint tensors whose rows are concatenated in the projection: one, or several if joined. */
-  readonly parts: readonly SitePart[]
-}
-
-export interface SitePart {
+/** Part of a projection in a decoder graph whose adapter factors are graph inputs; one checkpoint tensor. */
+export interface LowRankSite extends LowRankInputs {
   readonly tensor: string
-  /** First output of the projection that belongs to the tensor. */
-  readonly start: number
-  readonly rows: number
 }
 
 export interface OpenWeights {
@@ -28,16 +16,20 @@ export interface OpenWeights {
 /** Returns the weights with adapter factors added to every projection, and the list of sites. */
 export function openToAdapters(config: DecoderConfig, names: TensorNames, weights: DecoderWeights): OpenWeights {
   const sites: LowRankSite[] = []
+  // The last layer continues with the positions that get logits.
+  const selected = new RegExp(`^(head|layer\\.${weights.layers.length - 1}\\.(o|lin_o|gate|up|gate_up|down))$`)
   const open = (name: string, linear: Linear, parts: readonly (readonly [tensor: string, rows: number])[]): Linear => {
-    let outputs = 0
-    const placed = parts.map(([tensor, rows]) => {
-      const start = outputs
-      outputs += rows
-      return { tensor, start, rows }
-    })
-    const site = { name: `adapter.${name}`, inputs: inputsOf(config, name), outputs, parts: placed }
-    sites.push(site)
-    return { ...linear, lowRank: site }
+    const lowRank = parts.map(
+      ([tensor, outputs]): LowRankSite => ({
+        name: `adapter.${tensor}`,
+        tensor,
+        inputs: inputsOf(config, name),
+        outputs,
+        isSelected: selected.test(name)
+      })
+    )
+    sites.push(...lowRank)
+    return { ...linear, lowRank }
   }
   const layers = weights.layers.map((layer, index): LayerWeights => {
     const projection = (linear: Linear, kinds: readonly LayerLinear[]) =>

@@ -165,13 +165,14 @@ export class Scheduler {
     return this.#steps.decodeAhead(first)
   }
 
-  /** Groups the sequences that share a run, by their weights. */
+  /** Groups the sequences that can share a run, by their weights. */
   #batches(): Iterable<Placed[]> {
     const batches = new Map<unknown, Placed[]>()
     for (const running of this.#running) {
       if (this.#reads(running) || !running.job.ready || running.job.signal.aborted) continue
-      const batch = batches.get(running.job.weights) ?? []
-      batches.set(running.job.weights, batch)
+      const group = this.#options.session.groupOf(running.job.weights)
+      const batch = batches.get(group) ?? []
+      batches.set(group, batch)
       batch.push(running as Placed)
     }
     return batches.values()

@@ -80,7 +80,7 @@ export class Steps {
     if (cache.recurrent && start === 0) await cache.clear(row.index)
     const spans = [{ tokens: job.tokens.slice(start, end), position: start }]
     const logits = await this.#changing([row], () =>
-      session.run({ row: row.index, spans, wanted: job.wanted, weights: job.weights, signal: job.signal })
+      session.run({ row: row.index, spans, wanted: job.wanted, weights: [job.weights], signal: job.signal })
     )
     row.length = end
     // Saved states only help later prompts, so this one goes on without memory for them.
@@ -113,7 +113,7 @@ export class Steps {
     const [first] = ordered as [Placed, ...Placed[]]
     // In a run for several jobs, an abort of one must not stop the others.
     const signal = ordered.length === 1 ? first.job.signal : undefined
-    const run = { row: first.row.index, spans, weights: first.job.weights, signal }
+    const run = { row: first.row.index, spans, weights: ordered.map(({ job }) => job.weights), signal }
     const takes = await this.#changing(
       ordered.map(({ row }) => row),
       () => this.#chooseFrom(run, ordered)
@@ -165,7 +165,7 @@ export class Steps {
     const tokens = [job.tokens[row.length] as number, ...draft]
     await session.reserve(row.length + tokens.length, rows.lengths)
     const spans = [{ tokens, position: row.length }]
-    const run = { row: row.index, spans, wanted: 'all' as const, weights: job.weights, signal: job.signal }
+    const run = { row: row.index, spans, wanted: 'all' as const, weights: [job.weights], signal: job.signal }
     const [logits, candidates] = await this.#timed(run, async () => [
       await session.run(run),
       await this.#candidates(tokens.map(() => job))

@@ -43,6 +43,7 @@ export class OnnxGraph {
   readonly #inputs: ProtoWriter[] = []
   readonly #outputs: ProtoWriter[] = []
   readonly #converted = new Set<string>()
+  readonly #added = new Set<string>()
 
   constructor(name: string, precision: Precision = 'float32', fusedProducts = true) {
     this.#name = name
@@ -69,6 +70,13 @@ export class OnnxGraph {
   integers(name: string, values: readonly number[]): string {
     const data = BigInt64Array.from(values, BigInt)
     return this.constant(name, 'int64', [values.length], new Uint8Array(data.buffer))
+  }
+
+  /** Calls `add`, which adds the value `name`, unless it was called for that name before; returns the name. */
+  once(name: string, add: () => void): string {
+    if (!this.#added.has(name)) add()
+    this.#added.add(name)
+    return name
   }
 
   /** Adds a scalar in the graph's precision, or in another; returns its name. */

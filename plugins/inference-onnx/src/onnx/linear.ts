@@ -43,16 +43,27 @@ export const BLOCK = 32
 export interface Linear {
   readonly weight: LinearWeight
   readonly bias: ExternalTensor | null
-  /** Set if adapter factors are graph inputs. */
-  readonly lowRank?: LowRankInputs
+  /** Set if adapter factors are graph inputs: one pair for each part of the outputs, in order. */
+  readonly lowRank?: readonly LowRankInputs[]
 }
 
-/** Graph inputs `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`, float32; the rank may differ between runs. */
+/**
+ * Graph inputs of a low-rank update, float32; the rank may differ between runs. `NAME.a` `[rank, inputs]` and `NAME.b`
+ * `[rank, outputs]` are the factors, possibly of several adapters. {@link RANK_MASK} `[n, rank]` is 1 for the ranks that
+ * apply to a sequence, and 0 for others; n is 1 if the same ranks apply to all sequences.
+ */
 export interface LowRankInputs {
   readonly name: string
   readonly inputs: number
   readonly outputs: number
+  /** True if the projection is applied only to the positions that get logits, one of each sequence. */
+  readonly isSelected: boolean
 }
+
+/** Graph input, float32, of all low-rank updates. */
+export const RANK_MASK = 'adapter.mask'
+/** `TensorProto.DataType` of truth values. */
+const BOOLEAN = 9
 
 /** Adds `input * weight^T + bias`, called `name`: `[..., in]` to `[..., out]`. */
 export function linear(graph: OnnxGraph, name: string, input: string, source: Linear): string {
@@ -64,14 +75,37 @@ export function linear(graph: OnnxGraph, name: string, input: string, source: Li
   return lowRank === undefined ? name : addLowRank(graph, name, input, sum, lowRank)
 }
 
-/** Adds `base + (input * a) * b`; the small products are always float32. */
-function addLowRank(graph: OnnxGraph, name: string, input: string, base: string, lowRank: LowRankInputs): string {
-  const rank = `${lowRank.name}.rank`
-  const a = graph.input(`${lowRank.name}.a`, 'float32', [lowRank.inputs, rank])
-  const b = graph.input(`${lowRank.name}.b`, 'float32', [rank, lowRank.outputs])
-  const inner = graph.node('MatMul', [graph.inPrecision(input, graph.precision, 'float32'), a], `${name}.inner`)
-  const update = graph.node('MatMul', [inner, b], `${name}.update`)
+/** Adds `base` and the updates of its parts, called `name`; the small products are always float32. */
+function addLowRank(
+  graph: OnnxGraph,
+  name: string,
+  input: string,
+  base: string,
+  parts: readonly LowRankInputs[]
+): string {
+  const wide = graph.inPrecision(input, graph.precision, 'float32')
+  const updates = parts.map(part => addUpdate(graph, `${name}.update.${part.name}`, wide, part))
+  const [first = ''] = updates
+  const update = updates.length === 1 ? first : graph.node('Concat', updates, `${name}.update`, { axis: -1 })
   return graph.node('Add', [base, graph.inPrecision(update, 'float32')], name)
+}
+
+/** Adds `masked(input * a^T) * b`, called `name`. */
+function addUpdate(graph: OnnxGraph, name: string, input: string, part: LowRankInputs): string {
+  const a = graph.input(`${part.name}.a`, 'float32', ['rank', part.inputs])
+  const b = graph.input(`${part.name}.b`, 'float32', ['rank', part.outputs])
+  const selected = graph.once(`${RANK_MASK}.selected`, () => {
+    graph.input(RANK_MASK, 'float32', ['masks', 'rank'])
+    graph.node('Cast', [RANK_MASK], `${RANK_MASK}.selected`, { to: BOOLEAN })
+  })
+  const all = graph.once(`${RANK_MASK}.all`, () =>
+    graph.node('Unsqueeze', [selected, graph.integers('adapter.axis', [1])], `${RANK_MASK}.all`)
+  )
+  multiplyTransposed(graph, `${name}.ranks`, input, a)
+  // Chosen instead of multiplied by 0: a value that overflows with one adapter must not change other sequences.
+  const zero = graph.scalar('adapter.zero', 0, 'float32')
+  const masked = graph.node('Where', [part.isSelected ? selected : all, `${name}.ranks`, zero], `${name}.masked`)
+  return graph.node('MatMul', [masked, b], name)
 }
 
 /**

@@ -70,7 +70,7 @@ async function logits(t: { teardown(run: () => Promise<void>): void }, precision
     const variant = {}
     decoder.addVariant(variant, { session, inputs: factors.inputs })
     const spans = [{ tokens, position: 0 }]
-    results.push((await decoder.run({ row: 0, spans, wanted: 'last', weights: variant })).slice())
+    results.push((await decoder.run({ row: 0, spans, wanted: 'last', weights: [variant] })).slice())
     decoder.removeVariant(variant)
     factors.release()
   }

@@ -42,8 +42,9 @@ for (const quantization of ['none', 'q8', 'q4'] as const satisfies LoadOptions['
       const together = await Promise.all(requests.map(request => collect(model.generate(request))))
       const { decodeRuns, decodedSequences } = model.statistics()
       const mean = (decodedSequences - before.decodedSequences) / (decodeRuns - before.decodeRuns)
-      // Sequences start one after the other; two share each adapter.
-      t.ok(mean > 1.8 && mean <= 2, `${mean} sequences a run`)
+      // The model has a merged adapter, so its two sequences have their own runs; the other six share one. Sequences
+      // start one after the other.
+      t.ok(mean > 3.5 && mean <= 4, `${mean} sequences a run`)
       for (const [i, request] of requests.entries()) t.same(together[i]?.tokens, await alone(model, request))
       const texts = await Promise.all(names.map(name => alone(model, { ...greedy(range(20), 30), ...adapterOf(name) })))
       t.equal(new Set(texts.map(String)).size, names.length, 'the results of different weights differ')
