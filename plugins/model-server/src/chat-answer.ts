@@ -3,6 +3,7 @@ import { type AnswerEvent, type Proceed, readAnswer } from './answer/answer.ts'
 import { type AnswerReading, PLAIN } from './answer/answer-reader.ts'
 import { type ChatIntent, planChat } from './chat-plan.ts'
 import type { Completion, CompletionRequest, Completions } from './completions.ts'
+import { withDefaultMessages, withDefaultOptions } from './defaults/model-defaults.ts'
 import type { Prompt } from './prompt.ts'
 import type { RequestTaps } from './request-taps.ts'
 import type { ServedModel } from './served-model.ts'
@@ -29,12 +30,13 @@ export interface ChatAnswer {
 export async function startChat(
   served: ServedModel,
   completions: Completions,
-  { intent: requested, options }: ChatRequest,
+  requested: ChatRequest,
   signal: AbortSignal,
   taps: RequestTaps
 ): Promise<ChatAnswer> {
   const { model } = served.ready()
-  const intent = await taps.intent(model, requested)
+  const options = withDefaultOptions(requested.options, served.defaults)
+  const intent = await taps.intent(model, withDefaultMessages(requested.intent, served.defaults))
   const { prompt, constraint, reading } = await planChat(model, served.name, intent, options)
   const { startedAt = performance.now() } = options
   const started = { ...options, prompt, startedAt, ...(constraint === undefined ? {} : { constraint }) }

@@ -137,7 +137,8 @@ function capabilitiesOf({ hasTools, hasThinking }: CompiledTemplate): LoadedMode
   return { tools: hasTools, thinking: hasThinking }
 }
 
-function sourceOf(template: RequestTemplate | undefined): string | undefined {
+/** Returns the source of a template. */
+export function sourceOf(template: RequestTemplate | undefined): string | undefined {
   return typeof template === 'object' ? template.text : template
 }
 

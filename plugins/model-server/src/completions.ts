@@ -10,6 +10,7 @@ import type {
 import { defined, isSvcError } from '@svc/plugin-sdk'
 import { invalid } from './body-reader.ts'
 import { completionSpans } from './completion-spans.ts'
+import { withDefaultOptions } from './defaults/model-defaults.ts'
 import { errors } from './errors.ts'
 import { type CompletionRecord, type Metrics, NO_METRICS } from './metrics.ts'
 import { contextExceeded, type Prompt, promptTokens } from './prompt.ts'
@@ -113,8 +114,9 @@ export class Completions {
    * `MSV_CONSTRAINT_UNSUPPORTED`, `MSV_TIMEOUT`, `MSV_STOPPED`. The iterator throws `MSV_TIMEOUT`, `MSV_STOPPED` or
    * errors of the engine.
    */
-  async start(request: CompletionRequest, signal: AbortSignal): Promise<Completion> {
+  async start(asked: CompletionRequest, signal: AbortSignal): Promise<Completion> {
     const { model } = this.#served.ready()
+    const request = withDefaultOptions(asked, this.#served.defaults)
     const limits = this.#limits()
     const record = this.#metrics.begin(this.#served.name, adapterLabel(model, request.adapter))
     try {

@@ -40,6 +40,7 @@ export class KeptWeights {
   /** Names of adapters of the loaded model that come from the settings. */
   readonly configured: ConfiguredNames = new Set()
   readonly #watchers = new Set<WeightsWatcher>()
+  readonly #owners = new Set<symbol>()
   #loaded: Loaded | undefined
   #loading: Promise<Loaded> | undefined
   #closing: Promise<void> = Promise.resolve()
@@ -78,6 +79,23 @@ export class KeptWeights {
   /** Time of the last use, by `performance.now()`. */
   get lastUsedAt(): number {
     return this.#lastUsedAt
+  }
+
+  /** Model names that use these weights. */
+  get owners(): number {
+    return this.#owners.size
+  }
+
+  /** Adds a model name that uses these weights. Returns a function that removes it. */
+  own(): () => void {
+    const owner = Symbol('owner')
+    this.#owners.add(owner)
+    return () => void this.#owners.delete(owner)
+  }
+
+  /** Callbacks that are registered. */
+  get watchers(): number {
+    return this.#watchers.size
   }
 
   watch(watcher: WeightsWatcher): () => void {

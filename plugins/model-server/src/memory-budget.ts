@@ -9,6 +9,8 @@ const DEFAULT_PART = 0.8
 interface Member {
   /** Name for messages. */
   readonly name: string
+  /** Names that the model was added with and not removed. */
+  uses: number
   /** Bytes that a running load will need. */
   reserved: number
   /** Bytes of the model that is being closed. */
@@ -30,9 +32,19 @@ export class MemoryBudget {
     this.#limit = limit
   }
 
-  /** Adds a model that may be loaded. Its name is the first that it was added with. Returns a function that removes it. */
+  /**
+   * Adds a model that may be loaded. Its name is the first that it was added with. Returns a function that removes it,
+   * to be called once it is unloaded.
+   */
   add(weights: KeptWeights, name: string): () => void {
-    const member: Member = this.#members.get(weights) ?? { name, reserved: 0, leaving: 0, left: Promise.resolve() }
+    const member: Member = this.#members.get(weights) ?? {
+      name,
+      uses: 0,
+      reserved: 0,
+      leaving: 0,
+      left: Promise.resolve()
+    }
+    member.uses += 1
     this.#members.set(weights, member)
     const unwatch = weights.watch({
       loaded: () => {
@@ -46,7 +58,16 @@ export class MemoryBudget {
         member.left = closed.then(free, free)
       }
     })
-    return () => void unwatch()
+    return () => {
+      unwatch()
+      member.uses -= 1
+      if (member.uses === 0) this.#members.delete(weights)
+    }
+  }
+
+  /** Models that may be loaded. */
+  get size(): number {
+    return this.#members.size
   }
 
   /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { InferenceEngine, LoadedModel, NamedAdapter } from '@svc/contracts'
-import { defined, isSvcError, type PluginContext, raceAbort } from '@svc/plugin-sdk'
+import { type Disposer, defined, isSvcError, type PluginContext, raceAbort } from '@svc/plugin-sdk'
 import { readModelFiles } from './catalogue/model-files.ts'
 import { ConfiguredAdapters } from './configured-adapters.ts'
 import { durationMs } from './duration.ts'
@@ -45,7 +45,8 @@ export class ModelLoader implements ServedWeights {
   readonly #adapters: ConfiguredAdapters
   readonly #budget: MemoryBudget
   #keeping: Promise<KeptWeights> | undefined
-  #forget: () => unknown = () => undefined
+  /** End what this loader has registered with the weights. */
+  readonly #ends: Disposer[] = []
   /** Memory that the model needed after its last load, in bytes. */
   #needed: number | undefined
   #weights: KeptWeights | undefined
@@ -144,10 +145,20 @@ export class ModelLoader implements ServedWeights {
     await this.#weights?.unload()
   }
 
-  /** Unloads the model after its running requests, and no longer reports its state. */
+  /**
+   * Unloads the model after its running requests, unless another name uses it, and no longer reports its state.
+   */
   async retire(): Promise<void> {
-    await this.#weights?.unload()
-    this.#forget()
+    const weights = this.#weights
+    const end = (): void => {
+      for (const each of this.#ends.splice(0)) void each()
+    }
+    if (weights === undefined || weights.owners > 1) return end()
+    await weights.unload()
+    if (weights.loaded === undefined) end()
+    // Requests use the model; until they end, its memory counts.
+    else
+      this.#ends.push(weights.watch({ loaded: () => undefined, unloaded: (_, closed) => void closed.then(end, end) }))
   }
 
   get expiresAt(): Date | null {
@@ -241,8 +252,11 @@ export class ModelLoader implements ServedWeights {
       () => new KeptWeights(),
       kept => kept.close()
     )
-    this.#ctx.effect('memory of the weights', this.#budget.add(weights, this.#served.name))
-    this.#forget = this.#ctx.effect('watch the weights', weights.watch(this.#watcher()))
+    this.#ends.push(
+      this.#ctx.effect('memory of the weights', this.#budget.add(weights, this.#served.name)),
+      this.#ctx.effect('watch the weights', weights.watch(this.#watcher())),
+      this.#ctx.effect('use of the weights', weights.own())
+    )
     this.#weights = weights
     this.stayAsConfigured()
     return weights

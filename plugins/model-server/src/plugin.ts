@@ -46,6 +46,7 @@ import { chatWithModel, listChoices, modelChat, modelChoices } from './chat-oper
 import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
 import { contributeConsole } from './console.ts'
+import { readDefaults } from './defaults/read-defaults.ts'
 import { configuredEmbedders } from './embeddings/configured.ts'
 import { Grammars } from './grammars.ts'
 import { loadModel, modelLoad, modelUnload, unloadModel } from './load-operations.ts'
@@ -136,10 +137,12 @@ export default definePlugin({
     const catalogue = new Catalogue(join(stateFolder, 'models.json'), ctx.config.models, ctx.projectRoot, modelsChanged)
     const budget = new MemoryBudget(() => ctx.config.memory_limit_bytes ?? defaultMemoryLimit())
     const open = async (
-      entry: Pick<CatalogueEntry, 'name' | 'path'> & Pick<ModelSlot, 'source'>,
+      entry: Pick<CatalogueEntry, 'name' | 'path' | 'defaults'> & Pick<ModelSlot, 'source'>,
       loading: Pick<LoaderOptions, 'replaces' | 'onDemand'>
     ): Promise<ModelSlot> => {
-      const served = new ServedModel(entry.name, entry.path, modelsChanged)
+      const defaults = await readDefaults(entry)
+      for (const note of defaults.notes) ctx.log.warn(`model '${entry.name}': ${note}`)
+      const served = new ServedModel(entry.name, entry.path, modelsChanged, defaults)
       const activity = await ctx.keep(
         `activity 1 ${entry.name}`,
         () => new ModelActivity(),

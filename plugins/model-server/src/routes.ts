@@ -41,6 +41,7 @@ export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
   { method: 'POST', path: '/api/embed', summary: 'Vectors of texts in the Ollama format' },
   { method: 'POST', path: '/api/pull', summary: 'Download a model' },
   { method: 'POST', path: '/api/copy', summary: 'Give a model another name' },
+  { method: 'POST', path: '/api/create', summary: 'Give a model another name with other defaults' },
   { method: 'DELETE', path: '/api/delete', summary: 'Remove a model' },
   ...ROUTES_ELSEWHERE.map(route => ({ ...route, summary: 'Return 501' })),
   { method: 'GET', path: '/api/*', summary: 'Return 404 for an unknown route' },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { LoadedModel, NamedAdapter } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
+import { chatCapabilitiesOf, type ModelDefaults, NO_DEFAULTS } from './defaults/model-defaults.ts'
 import { errors } from './errors.ts'
 import { fillsInTheMiddle } from './fill-in-the-middle.ts'
 import type { Loaded } from './kept-weights.ts'
@@ -58,13 +59,21 @@ export class ServedModel {
   readonly name: string
   /** Absolute path of the run directory. */
   readonly directory: string
+  /** Defaults of requests to this model. */
+  readonly defaults: ModelDefaults
   readonly #onChange: () => void
   #state: ModelState = { status: 'idle' }
 
   /** `onChange` is called after each change of the state. */
-  constructor(name: string, directory: string, onChange: () => void = () => undefined) {
+  constructor(
+    name: string,
+    directory: string,
+    onChange: () => void = () => undefined,
+    defaults: ModelDefaults = NO_DEFAULTS
+  ) {
     this.name = name
     this.directory = directory
+    this.defaults = defaults
     this.#onChange = onChange
   }
 
@@ -79,9 +88,9 @@ export class ServedModel {
 
   /** Properties of the model; undefined before its first load. */
   get known(): KnownModel | undefined {
-    const { state } = this
-    if (state.status === 'ready') return knownOf(state)
-    return state.status === 'idle' ? undefined : state.known
+    const { state, defaults } = this
+    const known = state.status === 'ready' ? knownOf(state) : state.status === 'idle' ? undefined : state.known
+    return known && { ...known, chatCapabilities: chatCapabilitiesOf(known, defaults) }
   }
 
   /** Returns the loaded model. Throws `MSV_MODEL_LOADING` or `MSV_MODEL_FAILED` with the reason. */

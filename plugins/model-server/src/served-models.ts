@@ -154,16 +154,20 @@ export class ServedModels implements ModelChoices {
     return slot
   }
 
-  /** Unloads models that were removed, or whose path has changed. */
+  /** Unloads models that were removed or changed. */
   #retireOthers(entries: readonly CatalogueEntry[]): void {
     for (const [name, { entry, slot }] of this.#slots) {
-      if (entries.some(each => each.name === name && each.path === entry.path)) continue
+      if (entries.some(each => isUnchanged(each, entry))) continue
       this.#slots.delete(name)
       slot
         .then(opened => opened.retire())
         .catch((error: unknown) => this.#log.warn(`cannot unload the removed model '${name}'`, { error }))
     }
   }
+}
+
+function isUnchanged(entry: CatalogueEntry, before: CatalogueEntry): boolean {
+  return entry.name === before.name && entry.path === before.path && entry.added_at === before.added_at
 }
 
 function isNamed(name: string, requested: string): boolean {

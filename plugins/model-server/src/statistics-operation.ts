@@ -38,7 +38,7 @@ const modelStatistics = t.object({
   name: t.string({ description: 'Name of the model that clients send.' }),
   status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed']),
   detail: t.string({ description: 'State of the model in one sentence.' }),
-  source: t.enum(['primary', 'setting', 'added', 'pulled', 'copied'], {
+  source: t.enum(['primary', 'setting', 'added', 'pulled', 'copied', 'created'], {
     description: 'primary: the model of the setting model. setting: of the setting models. Others: of a command.'
   }),
   device: t.optional(t.string()),

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from '@svc/plugin-sdk'
 import type { Completions } from './completions.ts'
+import type { WrittenDefaults } from './defaults/written-defaults.ts'
 import type { ServedEmbedder } from './embeddings/served.ts'
 import type { Grammars } from './grammars.ts'
 import type { ModelUse } from './kept-weights.ts'
@@ -56,6 +57,11 @@ export interface ModelStore {
   pull(name: string, signal: AbortSignal, onEvent: (event: PullEvent) => void): Promise<unknown>
   /** Gives a model another name. Throws `MSV_MODEL_UNKNOWN`, `MSV_MODEL_NAME`, `MSV_MODEL_EXISTS`, `MSV_CATALOGUE`. */
   copy(name: string, to: string): Promise<void>
+  /**
+   * Gives a model another name with other defaults, or changes those of a model that was created. Throws like
+   * {@link ModelStore.copy}.
+   */
+  create(name: string, from: string, defaults: WrittenDefaults): Promise<void>
   /** Throws `MSV_MODEL_UNKNOWN`, `MSV_MODEL_CONFIGURED`, `MSV_CATALOGUE`. */
   remove(name: string): Promise<unknown>
 }

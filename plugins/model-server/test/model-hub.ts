@@ -14,7 +14,9 @@ export interface Hub {
   readonly sizes: Map<string, number>
   /** Content of the model `library/tiny:latest` in the registry. */
   layer: Buffer
-  /** Manifest of that model; null: of the layer. */
+  /** Other layers of that model: type and content. */
+  readonly extraLayers: (readonly [type: string, content: Buffer])[]
+  /** Manifest of that model; null: of the layers. */
   manifest: object | null
   /** Faults for the next requests of files, in order; null for none. */
   readonly faults: (Fault | null)[]
@@ -24,8 +26,6 @@ export interface Hub {
   redirect: URL | null
 }
 
-const MODEL_LAYER = 'application/vnd.ollama.image.model'
-
 /** Starts a server with the APIs of Hugging Face and the Ollama registry, until the test ends. */
 export async function openHub(t: Test): Promise<Hub> {
   const hub: Omit<Hub, 'url'> & { url: URL } = {
@@ -33,6 +33,7 @@ export async function openHub(t: Test): Promise<Hub> {
     files: new Map(),
     sizes: new Map(),
     layer: Buffer.alloc(0),
+    extraLayers: [],
     manifest: null,
     faults: [],
     requests: [],
@@ -41,12 +42,13 @@ export async function openHub(t: Test): Promise<Hub> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', hub.url)
     if (pathname === '/api/models/org/model/revision/main') return json(response, listing(hub))
-    if (pathname === '/v2/library/tiny/manifests/latest') return json(response, hub.manifest ?? manifest(hub.layer))
+    if (pathname === '/v2/library/tiny/manifests/latest') return json(response, hub.manifest ?? manifest(hub))
     const { range, authorization: auth } = request.headers
     const file =
       /^\/org\/model\/resolve\/[0-9a-f]{40}\/(.*)$/.exec(pathname)?.[1] ?? /^\/cdn\/(.*)$/.exec(pathname)?.[1]
-    const isLayer = pathname === `/v2/library/tiny/blobs/${sha256(hub.layer)}`
-    const content = isLayer ? hub.layer : hub.files.get(decodeURIComponent(file ?? ''))
+    const digest = /^\/v2\/library\/tiny\/blobs\/(.*)$/.exec(pathname)?.[1]
+    const layer = [hub.layer, ...hub.extraLayers.map(([, each]) => each)].find(each => sha256(each) === digest)
+    const content = digest === undefined ? hub.files.get(decodeURIComponent(file ?? '')) : layer
     if (content === undefined) return void response.writeHead(404).end()
     hub.requests.push({ path: pathname, range, auth })
     if (hub.redirect !== null && !pathname.startsWith('/cdn/')) {
@@ -130,14 +132,13 @@ function listing({ files, sizes }: Pick<Hub, 'files' | 'sizes'>): object {
   return { id: 'org/model', sha: 'c'.repeat(40), siblings }
 }
 
-function manifest(layer: Buffer): object {
-  return {
-    schemaVersion: 2,
-    layers: [
-      { mediaType: MODEL_LAYER, digest: sha256(layer), size: layer.length },
-      { mediaType: 'application/vnd.ollama.image.license', digest: sha256(Buffer.from('x')), size: 1 }
-    ]
-  }
+function manifest({ layer, extraLayers }: Pick<Hub, 'layer' | 'extraLayers'>): object {
+  const entry = (type: string, content: Buffer) => ({
+    mediaType: `application/vnd.ollama.image.${type}`,
+    digest: sha256(content),
+    size: content.length
+  })
+  return { schemaVersion: 2, layers: [entry('model', layer), ...extraLayers.map(([type, each]) => entry(type, each))] }
 }
 
 function json(response: ServerResponse, value: object): void {

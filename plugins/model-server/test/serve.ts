@@ -45,6 +45,7 @@ export interface Serving {
 const NO_STORE: WireServices['store'] = {
   pull: () => Promise.reject(new Error('no store')),
   copy: () => Promise.reject(new Error('no store')),
+  create: () => Promise.reject(new Error('no store')),
   remove: () => Promise.reject(new Error('no store'))
 }
 

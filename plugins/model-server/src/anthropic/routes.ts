@@ -3,6 +3,7 @@ import { invalid } from '../body-reader.ts'
 import { startChat } from '../chat-answer.ts'
 import { planChat } from '../chat-plan.ts'
 import { clientOf } from '../client.ts'
+import { withDefaultMessages } from '../defaults/model-defaults.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import { promptTokens } from '../prompt.ts'
 import { adapterOf } from '../served-model.ts'
@@ -45,7 +46,9 @@ export function anthropicRoutes(scope: FastifyInstance, services: WireServices):
     const { served, weights } = await models.choose(body.model, gone)
     served.find(body.model)
     const { model } = await weights.use(gone)
-    const { prompt } = await planChat(model, served.name, body.intent, { client: clientOf(request) })
+    const { prompt } = await planChat(model, served.name, withDefaultMessages(body.intent, served.defaults), {
+      client: clientOf(request)
+    })
     return { input_tokens: promptTokens(model, prompt, model.info.contextLength).length }
   })
 }

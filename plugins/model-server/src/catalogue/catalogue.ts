@@ -1,9 +1,10 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { withFileLock } from '@svc/contracts'
-import { errorMessage, type Infer, t } from '@svc/plugin-sdk'
+import { defined, errorMessage, type Infer, t } from '@svc/plugin-sdk'
 import { describeErrors, renderProblems, schemaCheck } from '@svc/plugin-sdk/check'
 import { makePrivateFolder } from '@svc/plugin-sdk/folders'
+import { type WrittenDefaults, writtenDefaults } from '../defaults/written-defaults.ts'
 import { errors } from '../errors.ts'
 import { quoted } from '../served-model.ts'
 import { shownName } from '../shown-name.ts'
@@ -15,9 +16,11 @@ const storedModel = t.object(
   {
     name: t.string({ minLength: 1 }),
     path: t.string({ minLength: 1 }),
-    source: t.enum(['added', 'pulled', 'copied']),
+    source: t.enum(['added', 'pulled', 'copied', 'created']),
     /** Name or URL that was pulled. */
     from: t.optional(t.string()),
+    /** Defaults that a client of the Ollama API has set. */
+    defaults: t.optional(writtenDefaults),
     added_at: t.string()
   },
   { additionalProperties: true }
@@ -34,10 +37,17 @@ export interface CatalogueEntry {
   readonly name: string
   /** Absolute path of a run directory or a GGUF file. */
   readonly path: string
-  /** `setting`: a setting names it. `added`, `copied`: by a command. `pulled`: its files were downloaded. */
+  /**
+   * `setting`: a setting names it. `added`, `copied`: by a command. `pulled`: its files were downloaded. `created`: from
+   * another model, with defaults.
+   */
   readonly source: 'setting' | StoredModel['source']
   /** Name or URL that was pulled. */
   readonly from?: string
+  /** Defaults instead of those that were pulled with the files. */
+  readonly defaults?: WrittenDefaults
+  /** Time of the last change of the entry or its files; absent for a model of the settings. */
+  readonly added_at?: string
 }
 
 /**
@@ -77,24 +87,22 @@ export class Catalogue {
   }
 
   /**
-   * Adds a model, or replaces one of the same name that was pulled. Throws `MSV_MODEL_NAME`, `MSV_MODEL_EXISTS`,
-   * `MSV_CATALOGUE`.
+   * Adds a model, or replaces one of the same name that was pulled or created. Throws `MSV_MODEL_NAME`,
+   * `MSV_MODEL_EXISTS`, `MSV_CATALOGUE`.
    */
   async add(entry: CatalogueEntry & { readonly source: StoredModel['source'] }): Promise<void> {
-    const { name, path, source, from } = entry
+    const { name, path, source, from, defaults } = entry
     checkModelName(name)
     await this.#change(models => {
       const present = this.find(name)
-      const repeated = present?.source === 'pulled' && source === 'pulled'
+      const repeated = present?.source === source && (source === 'pulled' || source === 'created')
       if (present !== undefined && !repeated) throw exists(present)
-      const added: StoredModel = {
-        name: plainName(name),
-        path,
-        source,
-        ...(from === undefined ? {} : { from }),
-        added_at: new Date().toISOString()
-      }
-      return [...models.filter(each => each.name !== plainName(name)), added]
+      const added_at = new Date().toISOString()
+      const added: StoredModel = { name: plainName(name), path, source, ...defined({ from, defaults }), added_at }
+      const others = models.filter(each => each.name !== plainName(name))
+      // New files of a pulled model are those of its copies, too.
+      const isSame = (each: StoredModel): boolean => source === 'pulled' && each.path === path
+      return [...others.map(each => (isSame(each) ? { ...each, added_at } : each)), added]
     })
   }
 

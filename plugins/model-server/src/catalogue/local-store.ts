@@ -1,3 +1,5 @@
+import { defined } from '@svc/plugin-sdk'
+import { mergedDefaults, type WrittenDefaults } from '../defaults/written-defaults.ts'
 import { errors } from '../errors.ts'
 import type { PullEvent } from '../pull/progress.ts'
 import type { Pulled, Puller, PullRequest } from '../pull/puller.ts'
@@ -5,7 +7,7 @@ import { parseSource } from '../pull/source.ts'
 import type { ServedModels } from '../served-models.ts'
 import { shownName } from '../shown-name.ts'
 import type { ModelStore } from '../wire-services.ts'
-import { type Catalogue, configured, exists } from './catalogue.ts'
+import { type Catalogue, type CatalogueEntry, configured, exists } from './catalogue.ts'
 import { plainName } from './model-name.ts'
 
 /** Model that was removed. */
@@ -47,18 +49,30 @@ export class LocalStore implements ModelStore {
   async pullAny(request: PullRequest): Promise<Pulled> {
     this.#refusePrimary(plainName(parseSource(request.from, request.as).name))
     const pulled = await this.#puller.pull(request)
-    if (pulled.changed) {
-      const { weights } = await this.#models.slot(pulled.name)
-      void weights.unload().catch(() => undefined)
-    }
+    // Unloads the earlier version after its running requests.
+    await this.#models.slots()
     return pulled
   }
 
   async copy(name: string, to: string): Promise<void> {
+    const { path, defaults } = await this.#source(name, to)
+    await this.#catalogue.add({ name: to, path, source: 'copied', ...defined({ defaults }) })
+  }
+
+  async create(name: string, from: string, changed: WrittenDefaults): Promise<void> {
+    const { path, defaults = {} } = await this.#source(from, name)
+    await this.#catalogue.add({ name, path, source: 'created', defaults: mergedDefaults(defaults, changed) })
+    // The next request gets the new defaults.
+    await this.#models.slots()
+  }
+
+  /** Returns the path and the defaults of a model that gets the name `to`, too. */
+  async #source(name: string, to: string): Promise<Pick<CatalogueEntry, 'path' | 'defaults'>> {
     this.#refusePrimary(plainName(to))
-    const { served } = await this.#models.slot(name)
+    const { served, source } = await this.#models.slot(name)
     if (plainName(name) !== plainName(served.name)) throw this.#models.unknown(name)
-    await this.#catalogue.add({ name: to, path: served.directory, source: 'copied' })
+    const entry = source === 'primary' ? undefined : this.#catalogue.find(served.name)
+    return { path: served.directory, ...defined({ defaults: entry?.defaults }) }
   }
 
   /** Removes a model; deletes its files if they were pulled and no other name uses them. */

@@ -16,14 +16,15 @@ const name = t.string({ pattern: MODEL_NAME, maxLength: 200, description: 'Name 
 const entry = t.object({
   name,
   status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed']),
-  source: t.enum(['primary', 'setting', 'added', 'pulled', 'copied'], {
+  source: t.enum(['primary', 'setting', 'added', 'pulled', 'copied', 'created'], {
     description: 'primary: the model of the setting model. setting: of the setting models. Others: of a command.'
   }),
   path: t.string({ description: 'Run directory or GGUF file.' }),
   format: t.optional(t.string({ description: 'safetensors, onnx or gguf; absent if the files cannot be read.' })),
   size_bytes: t.optional(t.integer({ description: 'Size of the weights.' })),
   modified_at: t.optional(t.string()),
-  problem: t.optional(t.string({ description: 'Why the files cannot be read.' }))
+  problem: t.optional(t.string({ description: 'Why the files cannot be read.' })),
+  notes: t.optional(t.array(t.string(), { description: 'What the model has that this server does not use.' }))
 })
 
 export const modelCatalogue = defineOperation({
@@ -116,8 +117,9 @@ function addModel({ models, catalogue, projectRoot }: CatalogueServices): Handle
 }
 
 async function describe({ served, source }: ModelSlot): Promise<Infer<typeof entry>> {
-  const { name, directory, state } = served
-  const head = { name, status: state.status, source, path: directory }
+  const { name, directory, state, defaults } = served
+  const notes = defaults.notes.length === 0 ? undefined : [...defaults.notes]
+  const head = { name, status: state.status, source, path: directory, ...defined({ notes }) }
   try {
     return { ...head, ...filesOf(await readModelFiles(directory)) }
   } catch (error) {

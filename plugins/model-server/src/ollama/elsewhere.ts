@@ -4,7 +4,6 @@ import { errors } from '../errors.ts'
 /** Ollama routes that this server does not have, and the alternative to each. */
 const INSTEAD: readonly (readonly ['POST' | 'DELETE', string, string])[] = [
   ['POST', '/api/push', 'copy the files yourself'],
-  ['POST', '/api/create', 'create a run directory and add it with svc model add NAME PATH'],
   ['POST', '/api/blobs/:digest', 'create a run directory and add it with svc model add NAME PATH']
 ]
 

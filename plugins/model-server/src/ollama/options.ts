@@ -11,32 +11,27 @@ const stopString = t.string({ minLength: 1 })
  * Supported `options`. Unknown options, and options that tune another engine, are accepted without effect, as in
  * Ollama.
  */
-const options = t.object(
-  {
-    temperature: t.optional(t.number({ minimum: 0 })),
-    num_predict: t.optional(t.integer()),
-    num_ctx: t.optional(t.integer({ minimum: 1 })),
-    top_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
-    top_k: t.optional(t.integer({ minimum: -1 })),
-    min_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
-    typical_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
-    seed: t.optional(t.integer()),
-    stop: t.optional(
-      t.union([stopString, t.array(stopString, { maxItems: MAX_STOP_STRINGS })], {
-        description: `a string or a list of up to ${MAX_STOP_STRINGS} strings, none of them empty`
-      })
-    ),
-    repeat_penalty: t.optional(t.number({ exclusiveMinimum: 0 })),
-    repeat_last_n: t.optional(t.integer({ minimum: -1 })),
-    presence_penalty: t.optional(t.number({ minimum: -2, maximum: 2 })),
-    frequency_penalty: t.optional(t.number({ minimum: -2, maximum: 2 }))
-  },
-  { additionalProperties: true }
-)
+const optionFields = {
+  temperature: t.optional(t.number({ minimum: 0 })),
+  num_predict: t.optional(t.integer()),
+  num_ctx: t.optional(t.integer({ minimum: 1 })),
+  top_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
+  top_k: t.optional(t.integer({ minimum: -1 })),
+  min_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
+  typical_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
+  seed: t.optional(t.integer()),
+  stop: t.optional(
+    t.union([stopString, t.array(stopString, { maxItems: MAX_STOP_STRINGS })], {
+      description: `a string or a list of up to ${MAX_STOP_STRINGS} strings, none of them empty`
+    })
+  ),
+  repeat_penalty: t.optional(t.number({ exclusiveMinimum: 0 })),
+  repeat_last_n: t.optional(t.integer({ minimum: -1 })),
+  presence_penalty: t.optional(t.number({ minimum: -2, maximum: 2 })),
+  frequency_penalty: t.optional(t.number({ minimum: -2, maximum: 2 }))
+}
 
-const readFields = bodyReader(options, ({ path, expected, got }: BodyProblem) => {
-  return `invalid option "${path[0]}": must be ${expected}, got ${got}`
-})
+const options = t.object(optionFields, { additionalProperties: true })
 
 /** Unsupported sampling options, each with the values that disable it. */
 const UNSUPPORTED: UnsupportedFields = {
@@ -44,6 +39,13 @@ const UNSUPPORTED: UnsupportedFields = {
   tfs_z: only(1),
   penalize_newline: only(true)
 }
+
+/** Names of the supported options, and of those that are refused unless they are disabled. */
+export const OPTION_NAMES: ReadonlySet<string> = new Set([...Object.keys(optionFields), ...Object.keys(UNSUPPORTED)])
+
+const readFields = bodyReader(options, ({ path, expected, got }: BodyProblem) => {
+  return `invalid option "${path[0]}": must be ${expected}, got ${got}`
+})
 
 /** Parses the `options` of a request. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the option. */
 export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'constraint' | 'logprobs'> {

@@ -5,6 +5,7 @@ import type { ChatRequest } from '../chat-answer.ts'
 import type { ChatIntent } from '../chat-plan.ts'
 import type { FieldConstraint } from '../completions.ts'
 import type { RequestTemplate } from '../conversation.ts'
+import { MAX_TEMPLATE_LENGTH } from '../defaults/written-defaults.ts'
 import { functionTool, functionTools, strictNames } from '../function-tools.ts'
 import type { Grammars } from '../grammars.ts'
 import { emptyList, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
@@ -38,8 +39,6 @@ export type OllamaQuestion =
     }
 
 const MAX_TOP_LOGPROBS = 20
-/** Three times the length of the longest template of a public model, in characters. */
-const MAX_TEMPLATE_LENGTH = 32_768
 const open = { additionalProperties: true }
 
 const common = {

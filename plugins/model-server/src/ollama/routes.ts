@@ -50,7 +50,7 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
   scope.post('/api/show', async (request, reply) => {
     const { model, name } = readShowBody(request.body)
     const { served, completions } = await models.choose(model ?? name, replySignal(reply))
-    return showReply(served.find(model ?? name), completions.limits)
+    return showReply(served.find(model ?? name), completions.limits, served.defaults)
   })
 
   storeRoutes(scope, services)

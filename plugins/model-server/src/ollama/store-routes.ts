@@ -6,6 +6,7 @@ import { replySignal, sendStream } from '../stream-reply.ts'
 import { unsupported } from '../unsupported-fields.ts'
 import { contextOf, toWireError } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
+import { readCreateRequest } from './create-request.ts'
 import { line } from './reply.ts'
 
 const open = { additionalProperties: true }
@@ -18,7 +19,7 @@ const readCopyBody = bodyReader(t.object({ source: t.string(), destination: t.st
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Adds the routes that change which models there are: `/api/pull`, `/api/copy`, `/api/delete`. */
+/** Adds the routes that change which models there are: `/api/pull`, `/api/copy`, `/api/create`, `/api/delete`. */
 export function storeRoutes(scope: FastifyInstance, services: WireServices): void {
   const { store, log } = services
 
@@ -49,6 +50,14 @@ export function storeRoutes(scope: FastifyInstance, services: WireServices): voi
     const { source, destination } = readCopyBody(request.body)
     await store.copy(nameOf(source), nameOf(destination))
     return reply.send()
+  })
+
+  scope.post('/api/create', async (request, reply) => {
+    const { model, name, from, defaults, stream } = readCreateRequest(request.body)
+    await store.create(nameOf(model ?? name), from, defaults)
+    if (!stream) return { status: 'success' }
+    const rows = ['reading the model', 'writing the defaults', 'success'].map(status => line({ status }))
+    return reply.type('application/x-ndjson').send(rows.join(''))
   })
 
   scope.delete('/api/delete', async (request, reply) => {

@@ -30,7 +30,8 @@ export const modelPull = defineOperation({
     name: t.string({ description: 'Name that clients send.' }),
     path: t.string(),
     bytes: t.integer({ description: 'Size of the weights.' }),
-    changed: t.boolean({ description: 'False if the files on disk were up to date.' })
+    changed: t.boolean({ description: 'False if the files on disk were up to date.' }),
+    notes: t.array(t.string(), { description: 'What the model has that this server does not use, with the reasons.' })
   }),
   events: t.object({
     status: t.enum(['planning', 'downloading', 'done']),
@@ -67,6 +68,7 @@ export function pullModel(store: LocalStore): Handler<typeof modelPull> {
   return async ({ model, as }, call) => {
     const onEvent = (event: PullEvent): void => call.emit(event)
     const pulled = await store.pullAny({ from: model, as, signal: call.signal, onEvent })
-    return { name: pulled.name, path: pulled.path, bytes: pulled.bytes, changed: pulled.changed }
+    const { name, path, bytes, changed, notes } = pulled
+    return { name, path, bytes, changed, notes: [...notes] }
   }
 }

@@ -1,3 +1,4 @@
+import { LAYER_FILES, licenseFile, MAX_LAYER_BYTES, MAX_LICENSES } from '../defaults/layer-files.ts'
 import { errors } from '../errors.ts'
 import { shownName } from '../shown-name.ts'
 import type { RemoteFile } from './download.ts'
@@ -10,6 +11,8 @@ export interface PullPlan {
   /** File that the engine opens; null: the folder. */
   readonly main: string | null
   readonly token: OriginToken | undefined
+  /** Parts of the model that are not downloaded, each with the reason. */
+  readonly notes: readonly string[]
 }
 
 export interface Hubs {
@@ -44,6 +47,7 @@ const PREFERRED = ['Q4_K_M', 'Q4_0', 'Q8_0', 'Q5_K_M', 'Q6_K', 'BF16', 'F16']
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json'
 const MODEL_LAYER = 'application/vnd.ollama.image.model'
 const ADAPTER_LAYER = 'application/vnd.ollama.image.adapter'
+const PROJECTOR_LAYER = 'application/vnd.ollama.image.projector'
 const HEX64 = /^[0-9a-f]{64}$/
 
 /** Finds out what to download. Throws `MSV_PULL_NOT_FOUND`, `MSV_PULL_FAILED`, or the reason of the signal. */
@@ -89,7 +93,7 @@ async function planHuggingFace(
       digest: sha256 ?? blob
     }
   })
-  return { files, main: isGguf ? (files[0]?.name ?? null) : null, token }
+  return { files, main: isGguf ? (files[0]?.name ?? null) : null, token, notes: [] }
 }
 
 function isSibling(value: unknown): value is Sibling {
@@ -156,24 +160,59 @@ async function planOllama(
   const url = new URL(`${base}/manifests/${tag}`)
   const { layers } = await getJson(url, MANIFEST, undefined, signal)
   if (!Array.isArray(layers)) throw failed(url, 'its answer is no manifest')
-  const list = layers as readonly { mediaType?: unknown; digest?: unknown; size?: unknown }[]
-  if (list.some(layer => layer?.mediaType === ADAPTER_LAYER)) {
+  const list = layers.filter(isLayer)
+  if (list.length !== layers.length) throw failed(url, 'its manifest has an invalid digest or size')
+  if (list.some(({ mediaType }) => mediaType === ADAPTER_LAYER)) {
     throw failed(url, 'the model has an adapter in a layer, which this server does not support')
   }
-  const layer = list.find(each => each?.mediaType === MODEL_LAYER)
-  if (layer === undefined) throw failed(url, 'its manifest has no layer with a model')
-  const { digest, size } = layer
-  const hex = /^sha256:(.*)$/.exec(String(digest))?.[1] ?? ''
-  if (!HEX64.test(hex) || !Number.isSafeInteger(size) || (size as number) < 0) {
-    throw failed(url, 'its manifest has an invalid digest or size')
+  const model = list.find(({ mediaType }) => mediaType === MODEL_LAYER)
+  if (model === undefined) throw failed(url, 'its manifest has no layer with a model')
+  const file = (name: string, { digest, size }: Layer): RemoteFile => ({
+    name,
+    url: new URL(`${base}/blobs/${digest}`),
+    size,
+    digest
+  })
+  const defaults = list.filter(({ mediaType }) => LAYER_FILES.has(mediaType))
+  const large = defaults.find(({ size }) => size > MAX_LAYER_BYTES)
+  if (large !== undefined) {
+    throw failed(url, `the layer ${large.mediaType} has ${large.size} bytes; the limit is ${MAX_LAYER_BYTES}`)
   }
-  const file: RemoteFile = {
-    name: 'model.gguf',
-    url: new URL(`${base}/blobs/sha256:${hex}`),
-    size: size as number,
-    digest: `sha256:${hex}`
+  const licenses = defaults.filter(({ mediaType }) => LAYER_FILES.get(mediaType) === licenseFile(0))
+  const named = defaults.flatMap(layer => {
+    const at = licenses.indexOf(layer)
+    const name = at === -1 ? LAYER_FILES.get(layer.mediaType) : at < MAX_LICENSES ? licenseFile(at) : undefined
+    return name === undefined ? [] : [file(name, layer)]
+  })
+  const others = list.filter(({ mediaType }) => mediaType !== MODEL_LAYER && !LAYER_FILES.has(mediaType))
+  return {
+    files: [...new Map([...named, file('model.gguf', model)].map(each => [each.name, each])).values()],
+    main: 'model.gguf',
+    token: undefined,
+    notes: others.map(({ mediaType }) =>
+      mediaType === PROJECTOR_LAYER
+        ? 'the projector for images is not downloaded: this server takes no images'
+        : `the layer ${shownName(mediaType)} is not downloaded: its type is unknown`
+    )
   }
-  return { files: [file], main: file.name, token: undefined }
+}
+
+interface Layer {
+  readonly mediaType: string
+  readonly digest: string
+  readonly size: number
+}
+
+function isLayer(value: unknown): value is Layer {
+  const { mediaType, digest, size } = (value ?? {}) as Partial<Layer>
+  return (
+    typeof mediaType === 'string' &&
+    typeof digest === 'string' &&
+    digest.startsWith('sha256:') &&
+    HEX64.test(digest.slice('sha256:'.length)) &&
+    Number.isSafeInteger(size) &&
+    (size as number) >= 0
+  )
 }
 
 function planUrl(url: URL): PullPlan {
@@ -182,7 +221,7 @@ function planUrl(url: URL): PullPlan {
   if (!FILE_NAME.test(name) || !name.endsWith('.gguf')) {
     throw failed(url, 'a URL must name a GGUF file, which ends with .gguf')
   }
-  return { files: [{ name, url, size: null, digest: null }], main: name, token: undefined }
+  return { files: [{ name, url, size: null, digest: null }], main: name, token: undefined, notes: [] }
 }
 
 /** Returns a part of a path without escapes; null if one is invalid. */

@@ -7,6 +7,8 @@ import { makePrivateFolder } from '@svc/plugin-sdk/folders'
 import type { Catalogue, CatalogueEntry } from '../catalogue/catalogue.ts'
 import { isGguf, readModelFiles } from '../catalogue/model-files.ts'
 import { plainName } from '../catalogue/model-name.ts'
+import { PULL_RECORD } from '../defaults/layer-files.ts'
+import { readDefaults } from '../defaults/read-defaults.ts'
 import { errors } from '../errors.ts'
 import { copyLocal } from './copy-local.ts'
 import { download, type RemoteFile } from './download.ts'
@@ -41,10 +43,10 @@ export interface Pulled {
   readonly bytes: number
   /** False if the files on disk were the current ones already. */
   readonly changed: boolean
+  /** Parts of the model that this server does not use, each with the reason. */
+  readonly notes: readonly string[]
 }
 
-/** File of a pulled model that records what it was pulled from. */
-const RECORD = '.svc-pull.json'
 const UNFINISHED = '.unfinished'
 
 type RecordedFile = Pick<RemoteFile, 'name' | 'size' | 'digest'>
@@ -131,14 +133,15 @@ export class Puller {
       if (plan !== null) await this.#download(plan, unfinished, target, recorded, signal, progress)
       signal.throwIfAborted()
       await replaceFolder(target, unfinished)
-      if (catalogue.find(model)?.path !== pathOf(target, main)) await this.#register(model, from, pathOf(target, main))
+      await this.#register(model, from, pathOf(target, main))
     } else {
       await rm(unfinished, { recursive: true, force: true })
       if (catalogue.find(model) === undefined) await this.#register(model, from, pathOf(target, plan.main))
     }
     const path = catalogue.find(model)?.path ?? target
-    progress.done(isCurrent ? 'up to date' : 'done')
-    return { name: model, path, bytes: (await readModelFiles(path)).sizeBytes, changed: !isCurrent }
+    const notes = [...(plan?.notes ?? []), ...(await readDefaults({ path })).notes]
+    progress.done([isCurrent ? 'up to date' : 'done', ...notes].join('; '))
+    return { name: model, path, bytes: (await readModelFiles(path)).sizeBytes, changed: !isCurrent, notes }
   }
 
   async #register(name: string, from: string, path: string): Promise<void> {
@@ -179,10 +182,10 @@ export class Puller {
         await download(file, path, { token, attempts, delayMs, stallMs, signal, onBytes })
       }
       finished.push({ name: file.name, size: file.size, digest: file.digest })
-      await writeFile(join(unfinished, RECORD), JSON.stringify({ version: 1, files: finished }))
+      await writeFile(join(unfinished, PULL_RECORD), JSON.stringify({ version: 1, files: finished }))
     }
     // Files of an earlier pull that is not part of this one.
-    const names = new Set([RECORD, ...files.map(({ name }) => name)])
+    const names = new Set([PULL_RECORD, ...files.map(({ name }) => name)])
     for (const name of await readdir(unfinished))
       if (!names.has(name)) await rm(join(unfinished, name), { recursive: true })
   }
@@ -216,7 +219,9 @@ async function replaceFolder(target: string, finished: string): Promise<void> {
 /** Returns the recorded files of a folder by name; none if there is no valid record. */
 async function readRecord(folder: string): Promise<ReadonlyMap<string, RecordedFile>> {
   try {
-    const { files } = JSON.parse(await readFile(join(folder, RECORD), 'utf8')) as { readonly files: RecordedFile[] }
+    const { files } = JSON.parse(await readFile(join(folder, PULL_RECORD), 'utf8')) as {
+      readonly files: RecordedFile[]
+    }
     return new Map(files.map(file => [file.name, file]))
   } catch {
     return new Map()

@@ -2,8 +2,10 @@ import type { ChatMessage, LoadedModel } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { invalid } from '../body-reader.ts'
 import { type ChatIntent, planChat } from '../chat-plan.ts'
+import { withDefaultMessages } from '../defaults/model-defaults.ts'
 import { errors } from '../errors.ts'
 import { promptTokens } from '../prompt.ts'
+import type { ServedModel } from '../served-model.ts'
 import { messagesOf, type PlacedItem } from './input.ts'
 import { type Item, referencesIn, responseOfItem } from './items.ts'
 import { MAX_CHAIN, MAX_CHAIN_CHARACTERS, type ResponseStore, type StoredResponse } from './response-store.ts'
@@ -112,27 +114,27 @@ function itemsOf({ input, response }: StoredResponse): readonly Item[] {
  * Returns the conversation without its oldest turns, so that the prompt fits into the context. System messages at the
  * beginning stay. If not even the last turn fits, returns the whole conversation, which is refused later.
  */
-export async function truncated(model: LoadedModel, name: string, intent: ChatIntent): Promise<ChatIntent> {
+export async function truncated(model: LoadedModel, served: ServedModel, intent: ChatIntent): Promise<ChatIntent> {
   const { messages } = intent
   const system = messages.findIndex(({ role }) => role !== 'system')
   const head = messages.slice(0, Math.max(0, system))
   const turns = messages.flatMap(({ role }, at) => (role === 'user' && at > system ? [at] : []))
   const from = (start: number): ChatIntent => ({ ...intent, messages: [...head, ...messages.slice(start)] })
-  if (turns.length === 0 || (await fits(model, name, intent))) return intent
+  if (turns.length === 0 || (await fits(model, served, intent))) return intent
   let low = 0
   let high = turns.length - 1
-  if (!(await fits(model, name, from(turns[high] as number)))) return intent
+  if (!(await fits(model, served, from(turns[high] as number)))) return intent
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    if (await fits(model, name, from(turns[middle] as number))) high = middle
+    if (await fits(model, served, from(turns[middle] as number))) high = middle
     else low = middle + 1
   }
   return from(turns[low] as number)
 }
 
-async function fits(model: LoadedModel, name: string, intent: ChatIntent): Promise<boolean> {
+async function fits(model: LoadedModel, served: ServedModel, intent: ChatIntent): Promise<boolean> {
   try {
-    const { prompt } = await planChat(model, name, intent)
+    const { prompt } = await planChat(model, served.name, withDefaultMessages(intent, served.defaults))
     promptTokens(model, prompt, model.info.contextLength)
     return true
   } catch (error) {

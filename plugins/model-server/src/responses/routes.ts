@@ -47,7 +47,7 @@ export function responsesRoutes(scope: FastifyInstance, services: WireServices):
     const { tools, constraint, thinking } = asked
     const intent = { messages, thinkingField: 'reasoning.effort', ...defined({ tools, constraint, thinking }) }
     const { model } = await weights.use(gone)
-    const fitting = body.truncation === 'auto' ? await truncated(model, served.name, intent) : intent
+    const fitting = body.truncation === 'auto' ? await truncated(model, served, intent) : intent
     const options = { ...asked.options, ...adapterOf(variant), client, startedAt }
     const taps = services.taps(request.headers, variant)
     const { events } = await startChat(served, completions, { intent: fitting, options }, gone, taps)
