@@ -1,4 +1,5 @@
 import { service } from '@svc/plugin-sdk'
+import type { LoadOptions } from './engine.ts'
 
 /**
  * Loads models that compute vectors of texts, or scores of documents for a query, on this machine.
@@ -26,6 +27,12 @@ export interface EmbedderLoadOptions {
   readonly directory: string
   /** Threads of one run; default: the physical cores that the process may use. */
   readonly threads?: number
+  /**
+   * Representation of the weights of encoders and decoders: `none` as in the files, `q8`, `q4`, or `auto`, which
+   * quantises large models; default: the setting of the plugin. Throws `INF_OPTION_INVALID` for `q8` and `q4` if the
+   * folder has a static table or an exported graph.
+   */
+  readonly quantization?: LoadOptions['quantization']
   readonly signal?: AbortSignal
 }
 
@@ -43,7 +50,10 @@ export interface EmbedderInfo {
   readonly parameters: number
   /** Total bytes of the files that were read. */
   readonly sizeBytes: number
-  /** SHA-256 over the names, sizes and contents of the files, hex: vectors of different digests must not be compared. */
+  /**
+   * SHA-256 over the names, sizes and contents of the files, and the quantisation, hex: vectors of different digests
+   * must not be compared.
+   */
   readonly digest: string
   /** Device in use, for example `cpu`. */
   readonly device: string

@@ -28,6 +28,12 @@ export const settings = t.object({
         'Folder of the reranker, relative to the project; default: none, and requests to rank documents get 501. Clients send the last part as its name.'
     })
   ),
+  embedding_quantization: t.optional(
+    t.enum(['auto', 'none', 'q8', 'q4'], {
+      description:
+        'Quantisation of the embedding model and the reranker: auto, none (as in the files), q8, q4; default: the engine setting.'
+    })
+  ),
   models: t.record(t.string({ minLength: 1 }), {
     default: {},
     description:

@@ -1,3 +1,4 @@
+import type { Quantization } from '@svc/contracts'
 import { inferenceErrors } from '../errors.ts'
 import { type DecoderConfig, parseModelConfig } from '../model-config.ts'
 import { buildDecoder, type DecoderSurface, engineSurface } from '../onnx/decoder.ts'
@@ -17,6 +18,7 @@ export interface DecoderEmbedder {
   readonly session: OrtSession
   readonly contextLength: number
   readonly parameters: number
+  readonly quantization: Quantization
   readonly prepare: PrepareRun
 }
 
@@ -60,7 +62,7 @@ export async function openDecoderEmbedder(folder: EmbedderFolder, options: Optio
     threads,
     signal
   })
-  return { config, session, contextLength, parameters, prepare: decoderRuns(config.hiddenSize) }
+  return { config, session, contextLength, parameters, quantization, prepare: decoderRuns(config.hiddenSize) }
 }
 
 function decoderRuns(size: number): PrepareRun {

@@ -1,11 +1,15 @@
+import type { Quantization } from '@svc/contracts'
 import type { Dense } from '../onnx/dense.ts'
 import type { ClassifierWeights, EncoderLayerWeights, EncoderWeights, NormWeights } from '../onnx/encoder.ts'
 import type { ExternalTensor } from '../onnx/graph.ts'
+import type { LinearWeight } from '../onnx/linear.ts'
 import type { ExternalWeights } from '../ort/runtime.ts'
 import { elementCount } from '../ort/runtime.ts'
 import type { TensorEntry } from '../safetensors.ts'
 import { elementBytes } from '../weights/convert.ts'
+import { PackedLayout } from '../weights/layout.ts'
 import type { Locations } from '../weights/locations.ts'
+import type { PackedPlan } from '../weights/pack.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
 import type { EncoderConfig } from './encoder-config.ts'
 import { requireTensor } from './model-tensors.ts'
@@ -13,7 +17,7 @@ import { requireTensor } from './model-tensors.ts'
 /** Location of the tensors that the runtime cannot read in place. */
 const MEMORY = 'svc-unaligned-weights'
 
-export interface PlannedEncoder {
+export interface PlannedEncoder extends PackedPlan {
   readonly weights: EncoderWeights
   readonly parameters: number
   /** Tensors that the runtime reads from their files. */
@@ -23,29 +27,35 @@ export interface PlannedEncoder {
   readonly memoryBytes: number
 }
 
+export interface EncoderPlanOptions {
+  /** Folder of the weights, for messages. */
+  readonly folder: string
+  readonly config: EncoderConfig
+  readonly tensors: ReadonlyMap<string, TensorEntry>
+  readonly locations: Locations
+  /** Whether the layers of a classifier are needed. */
+  readonly isReranker: boolean
+  /** Form of the matrices of the layers. */
+  readonly quantization: Quantization
+  /** Name of the file with quantised matrices in the model. */
+  readonly packedLocation: string
+}
+
 /**
- * Finds the tensors of an encoder, with or without the prefix of its family. `isReranker`: whether the layers of a
- * classifier are needed.
+ * Finds the tensors of an encoder, with or without the prefix of its family.
  *
  * Throws `INF_RUN_DIR_TENSOR_MISSING` or `INF_RUN_DIR_TENSOR_INVALID`, naming the tensor.
  */
-export function planEncoder(
-  folder: string,
-  config: EncoderConfig,
-  tensors: ReadonlyMap<string, TensorEntry>,
-  locations: Locations,
-  isReranker: boolean
-): PlannedEncoder {
-  return new Planner(folder, config, tensors, locations).plan(isReranker)
+export function planEncoder(options: EncoderPlanOptions): PlannedEncoder {
+  return new Planner(options).plan()
 }
 
-/** Reads the tensors that stay in memory, and returns all for a session. */
-export async function externalWeights(
+/** Reads the tensors that stay in memory. */
+export async function memoryWeights(
   { inMemory, memoryBytes }: PlannedEncoder,
-  { folder }: Locations,
   signal?: AbortSignal
-): Promise<ExternalWeights> {
-  if (inMemory.length === 0) return { folder, inMemory: new Map() }
+): Promise<ExternalWeights['inMemory']> {
+  if (inMemory.length === 0) return new Map()
   const bytes = new Uint8Array(memoryBytes)
   const reader = new TensorReader()
   try {
@@ -56,30 +66,28 @@ export async function externalWeights(
   } finally {
     await reader.close()
   }
-  return { folder, inMemory: new Map([[MEMORY, bytes]]) }
+  return new Map([[MEMORY, bytes]])
 }
 
 class Planner {
-  readonly #folder: string
+  readonly #options: EncoderPlanOptions
   readonly #config: EncoderConfig
-  readonly #tensors: ReadonlyMap<string, TensorEntry>
-  readonly #locations: Locations
   readonly #prefix: string
+  readonly #layout: PackedLayout
   readonly #inPlace: TensorEntry[] = []
   readonly #inMemory: { readonly entry: TensorEntry; readonly offset: number }[] = []
   #memoryBytes = 0
   #parameters = 0
 
-  constructor(folder: string, config: EncoderConfig, tensors: ReadonlyMap<string, TensorEntry>, locations: Locations) {
-    this.#folder = folder
-    this.#config = config
-    this.#tensors = tensors
-    this.#locations = locations
-    const { prefixes, tokens: first } = config.traits.names
-    this.#prefix = prefixes.find(prefix => tensors.has(`${prefix}${first}.weight`)) ?? ''
+  constructor(options: EncoderPlanOptions) {
+    this.#options = options
+    this.#config = options.config
+    this.#layout = new PackedLayout(options.packedLocation)
+    const { prefixes, tokens: first } = options.config.traits.names
+    this.#prefix = prefixes.find(prefix => options.tensors.has(`${prefix}${first}.weight`)) ?? ''
   }
 
-  plan(isReranker: boolean): PlannedEncoder {
+  plan(): PlannedEncoder {
     const { traits, hiddenSize, vocabularySize, positions, types, relativeBuckets, heads, layers } = this.#config
     const { names } = traits
     const table = (name: string | undefined, rows: number, columns = hiddenSize) =>
@@ -91,11 +99,13 @@ class Planner {
       relative: table(names.relative, relativeBuckets ?? 0, heads),
       norm: this.#norm(`${this.#prefix}${names.norm}`),
       layers: layers.map((_, index) => this.#layer(index)),
-      classifier: isReranker ? this.#classifier() : null
+      classifier: this.#options.isReranker ? this.#classifier() : null
     }
     return {
       weights,
       parameters: this.#parameters,
+      packed: this.#layout.tensors,
+      packedByteLength: this.#layout.byteLength,
       inPlace: this.#inPlace,
       inMemory: this.#inMemory,
       memoryBytes: this.#memoryBytes
@@ -106,17 +116,24 @@ class Planner {
     const { traits, hiddenSize, innerSize, biases, layers } = this.#config
     const { names, gated, normsFirst } = traits
     const inLayer = (name: string, at = index) => `${this.#prefix}${names.layer.replace('#', String(at))}${name}`
-    /** Splits the rows of a part of the layer between its matrices. */
-    const parts = (list: readonly string[], rows: number, columns: number, biased: boolean) =>
-      list.map(name => this.#dense(inLayer(name), rows / list.length, columns, biased))
     const isLast = index === layers.length - 1
     const nextNorm = isLast ? `${this.#prefix}${names.finalNorm}` : inLayer(names.outerNorm, index + 1)
     return {
-      projections: parts(names.projections, 3 * hiddenSize, hiddenSize, biases.attention),
-      output: this.#dense(inLayer(names.output), hiddenSize, hiddenSize, biases.attention),
+      projections: this.#dense(
+        names.projections.map(each => inLayer(each)),
+        3 * hiddenSize,
+        hiddenSize,
+        biases.attention
+      ),
+      output: this.#dense([inLayer(names.output)], hiddenSize, hiddenSize, biases.attention),
       outputNorm: this.#norm(inLayer(names.outputNorm)),
-      inner: parts(names.inner, (gated ? 2 : 1) * innerSize, hiddenSize, biases.inner),
-      outer: this.#dense(inLayer(names.outer), hiddenSize, innerSize, biases.inner),
+      inner: this.#dense(
+        names.inner.map(each => inLayer(each)),
+        (gated ? 2 : 1) * innerSize,
+        hiddenSize,
+        biases.inner
+      ),
+      outer: this.#dense([inLayer(names.outer)], hiddenSize, innerSize, biases.inner),
       outerNorm: this.#norm(normsFirst ? nextNorm : inLayer(names.outerNorm))
     }
   }
@@ -126,41 +143,64 @@ class Planner {
     const names = traits.names.classifier
     if (names === undefined) throw new Error('a reranker of a family without classifier was planned')
     // BERT's hidden layer is a part of the encoder; those of other families are next to it.
-    const inEncoder = this.#tensors.has(`${this.#prefix}${names.hidden}.weight`)
+    const inEncoder = this.#options.tensors.has(`${this.#prefix}${names.hidden}.weight`)
     const hidden = `${inEncoder ? this.#prefix : ''}${names.hidden}`
     return {
-      hidden: this.#dense(hidden, hiddenSize, hiddenSize, biases.classifier),
+      hidden: this.#plain(hidden, hiddenSize, biases.classifier),
       norm: names.norm === undefined ? null : this.#norm(names.norm),
-      output: this.#dense(names.output, 1, hiddenSize, true)
+      output: this.#plain(names.output, 1, true)
     }
   }
 
-  #dense(name: string, rows: number, columns: number, biased: boolean): Dense {
-    return {
-      weight: this.#tensor(`${name}.weight`, [rows, columns]),
-      bias: biased ? this.#tensor(`${name}.bias`, [rows]) : null
+  /** Returns matrices of a layer that are computed together; each has the same share of the rows. */
+  #dense(names: readonly string[], rows: number, columns: number, biased: boolean): Dense {
+    const shape = [rows / names.length, columns] as const
+    const weight = this.#weight(names, shape)
+    return { weight, bias: biased ? names.map(name => this.#tensor(`${name}.bias`, [shape[0]])) : [] }
+  }
+
+  #weight(names: readonly string[], shape: readonly [number, number]): LinearWeight {
+    const { quantization } = this.#options
+    if (quantization !== 'none') {
+      const sources = names.map(name => ({ entry: this.#source(`${name}.weight`, shape).entry, update: null }))
+      return this.#layout.weight(`packed.${names[0]}`, sources, quantization)
     }
+    const parts = names.map(name => this.#tensor(`${name}.weight`, shape))
+    const [values] = parts as [ExternalTensor]
+    return parts.length === 1 ? { form: 'float', values } : { form: 'joined', parts }
+  }
+
+  /** Returns a matrix that is never quantised. */
+  #plain(name: string, rows: number, biased: boolean): Dense {
+    const values = this.#tensor(`${name}.weight`, [rows, this.#config.hiddenSize])
+    return { weight: { form: 'float', values }, bias: biased ? [this.#tensor(`${name}.bias`, [rows])] : [] }
   }
 
   /** Finds a norm; checkpoints from TensorFlow call its parts gamma and beta. */
   #norm(name: string): NormWeights {
     const part = (names: readonly string[]) => {
-      const found = names.map(each => `${name}.${each}`).find(each => this.#tensors.has(each))
+      const found = names.map(each => `${name}.${each}`).find(each => this.#options.tensors.has(each))
       return this.#tensor(found ?? `${name}.${names[0]}`, [this.#config.hiddenSize])
     }
     return { weight: part(['weight', 'gamma']), bias: this.#config.biases.norm ? part(['bias', 'beta']) : null }
   }
 
+  #source(name: string, shape: readonly number[]) {
+    const { folder, tensors } = this.#options
+    const source = requireTensor(folder, tensors, name, shape)
+    this.#parameters += elementCount(shape)
+    return source
+  }
+
   #tensor(name: string, shape: readonly number[]): ExternalTensor {
-    const { entry, type } = requireTensor(this.#folder, this.#tensors, name, shape)
-    const elements = elementCount(shape)
-    this.#parameters += elements
-    const location = entry.offset % elementBytes(entry.dtype) === 0 ? this.#locations.of(entry.file) : null
+    const { entry, type } = this.#source(name, shape)
+    const aligned = entry.offset % elementBytes(entry.dtype) === 0
+    const location = aligned ? this.#options.locations.of(entry.file) : null
     if (location !== null) {
       this.#inPlace.push(entry)
       return { name, shape, location, offset: entry.offset, byteLength: entry.byteLength, type }
     }
-    const [offset, byteLength] = [this.#memoryBytes, elements * Float32Array.BYTES_PER_ELEMENT]
+    const [offset, byteLength] = [this.#memoryBytes, elementCount(shape) * Float32Array.BYTES_PER_ELEMENT]
     this.#inMemory.push({ entry, offset })
     this.#memoryBytes += byteLength
     return { name, shape, location: MEMORY, offset, byteLength, type: 'float32' }

@@ -1,23 +1,25 @@
+import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import type { EmbedderInfo, EmbedderLoadOptions, InferenceEmbeddings, LoadedEmbedder } from '@svc/contracts'
+import type {
+  EmbedderInfo,
+  EmbedderLoadOptions,
+  InferenceEmbeddings,
+  LoadedEmbedder,
+  Quantization
+} from '@svc/contracts'
 import { digestFiles } from '../digest.ts'
 import { inferenceErrors } from '../errors.ts'
 import { fileMissing } from '../files.ts'
-import { buildEncoder } from '../onnx/encoder.ts'
-import { OnnxGraph } from '../onnx/graph.ts'
 import type { Runtime } from '../ort/runtime.ts'
 import type { QuantizationChoice } from '../quantization.ts'
-import { checkFinite } from '../weights/check-tensors.ts'
-import { locateFiles } from '../weights/locations.ts'
 import { contextOf } from './context.ts'
 import { openDecoderEmbedder } from './decoder-embedder.ts'
 import { DenseModel, readDenseLayers } from './dense.ts'
 import { OnnxEmbedder, type TextModel } from './embedder.ts'
 import { type EmbedderFolder, readEmbedderFolder } from './embedder-folder.ts'
-import { parseEncoderConfig } from './encoder-config.ts'
-import { EncoderModel, encoderRuns } from './encoder-model.ts'
+import { openEncoder, readEncoderConfig } from './encoder-embedder.ts'
+import { EncoderModel } from './encoder-model.ts'
 import { EncoderTokens, type Frame } from './encoder-tokens.ts'
-import { externalWeights, planEncoder } from './encoder-weights.ts'
 import { readExportedEncoder } from './exported-encoder.ts'
 import { StaticModel } from './static.ts'
 
@@ -32,7 +34,7 @@ const NO_FRAME: Frame = { before: [], after: [] }
 export interface OnnxEmbeddingsOptions {
   /** Folder of digests. It may be read-only, or emptied at any time. */
   readonly cacheDirectory: string
-  /** Quantisation of decoders; encoders keep their weights. */
+  /** Quantisation of encoders and decoders whose load requests none; static tables and graphs keep their weights. */
   readonly quantization: QuantizationChoice
   /** Called if converted weights stay in memory, because the cache is not writable. */
   onUncached(reason: Error): void
@@ -92,7 +94,10 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
   }
 
   async #openModel(folder: EmbedderFolder, options: EmbedderLoadOptions): Promise<OpenedModel> {
-    if (folder.isStatic) return this.#openStatic(folder, options)
+    if (folder.isStatic) {
+      refuseQuantization(options, 'static embeddings')
+      return this.#openStatic(folder, options)
+    }
     const hasWeights = folder.tensors.size > 0
     if (!hasWeights && folder.exported === null) {
       throw fileMissing(
@@ -154,60 +159,30 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
   }
 
   async #openEncoder(folder: EmbedderFolder, options: EmbedderLoadOptions): Promise<OpenedModel> {
-    const { signal } = options
-    const config = parseEncoderConfig(folder.config)
-    if (folder.isReranker && config.traits.names.classifier === undefined) {
-      throw folder.config.unsupported(
-        'architectures',
-        folder.config.values.architectures,
-        'an encoder without classifier'
-      )
-    }
+    const config = readEncoderConfig(folder)
     const tokens = this.#tokens(folder, config.vocabularySize)
     const kind = this.#kind(folder, tokens, folder.isReranker)
-    const shards = [...new Set([...folder.tensors.values()].map(({ file }) => file))]
-    const locations = await locateFiles(shards, shards[0] as string)
-    const plan = planEncoder(folder.modelPath, config, folder.tensors, locations, folder.isReranker)
-    const digest = await this.#digest(folder, folder.files, signal)
-    await checkFinite(plan.inPlace, { digest: digest.digest, cacheDirectory: this.#options.cacheDirectory, signal })
-    const graph = new OnnxGraph('encoder')
-    const contextLength = contextOf(folder, config.positions - config.firstPosition, config.heads)
-    buildEncoder(graph, config, plan.weights, contextLength)
-    const size = folder.isReranker ? 1 : config.hiddenSize
-    const runtime = this.#options.openRuntime()
-    const session = await runtime.createSession({
-      model: graph.toBytes(),
-      weights: await externalWeights(plan, locations, signal),
-      threads: await this.#threads(options),
-      signal
-    })
-    const pooling = folder.isReranker ? config.classifierPooling : folder.modules.pooling
+    const { digest, sizeBytes } = await this.#digest(folder, folder.files, options.signal)
+    const prepare = await this.#prepareOptions(digest, options)
+    const encoder = await openEncoder(folder, config, prepare)
+    const { session, size, contextLength, parameters } = encoder
     return {
-      model: new EncoderModel(runtime, session, size, encoderRuns(config, size, pooling)),
+      model: new EncoderModel(prepare.runtime, session, size, encoder.prepare),
       tokens,
       frame: tokens.frame,
-      info: {
-        ...kind,
-        family: config.family,
-        dimensions: size,
-        contextLength,
-        parameters: plan.parameters
-      },
+      info: { ...kind, family: config.family, dimensions: size, contextLength, parameters },
       normalise: folder.modules.normalise,
       dropped: null,
-      ...digest
+      digest: digestOf(digest, encoder.quantization),
+      sizeBytes
     }
   }
 
   async #openDecoder(folder: EmbedderFolder, options: EmbedderLoadOptions): Promise<OpenedModel> {
-    const { signal } = options
-    const digest = await this.#digest(folder, folder.files, signal)
-    const runtime = this.#options.openRuntime()
-    const threads = await this.#threads(options)
-    const { cacheDirectory, quantization, onUncached } = this.#options
-    const prepare = { digest: digest.digest, runtime, threads, cacheDirectory, onUncached, signal }
-    const decoder = await openDecoderEmbedder(folder, { ...prepare, quantization })
-    const { config, parameters } = decoder
+    const { digest, sizeBytes } = await this.#digest(folder, folder.files, options.signal)
+    const prepare = await this.#prepareOptions(digest, options)
+    const decoder = await openDecoderEmbedder(folder, prepare)
+    const { config, contextLength, parameters } = decoder
     let tokens: EncoderTokens
     try {
       tokens = this.#tokens(folder, config.vocabularySize)
@@ -215,25 +190,34 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
       await decoder.session.close()
       throw error
     }
-    const model = new EncoderModel(runtime, decoder.session, config.hiddenSize, decoder.prepare)
+    const dimensions = config.hiddenSize
     return {
-      model,
+      model: new EncoderModel(prepare.runtime, decoder.session, dimensions, decoder.prepare),
       tokens,
       frame: tokens.frame,
-      info: {
-        kind: 'embedding',
-        family: config.family,
-        dimensions: config.hiddenSize,
-        contextLength: decoder.contextLength,
-        parameters
-      },
+      info: { kind: 'embedding', family: config.family, dimensions, contextLength, parameters },
       normalise: folder.modules.normalise,
       dropped: null,
-      ...digest
+      digest: digestOf(digest, decoder.quantization),
+      sizeBytes
+    }
+  }
+
+  async #prepareOptions(digest: string, options: EmbedderLoadOptions) {
+    const { cacheDirectory, quantization, onUncached } = this.#options
+    return {
+      digest,
+      runtime: this.#options.openRuntime(),
+      threads: await this.#threads(options),
+      cacheDirectory,
+      onUncached,
+      quantization: options.quantization ?? quantization,
+      signal: options.signal
     }
   }
 
   async #openExported(folder: EmbedderFolder, file: string, options: EmbedderLoadOptions): Promise<OpenedModel> {
+    refuseQuantization(options, `the graph ${file}`)
     const { config, modules } = folder
     const hiddenSize = config.values.hidden_size === undefined ? null : config.count('hidden_size')
     const encoder = await readExportedEncoder(folder.path, file, hiddenSize, modules.pooling)
@@ -293,6 +277,22 @@ export class OnnxEmbeddings implements InferenceEmbeddings {
     const { cacheDirectory } = this.#options
     return digestFiles(path, [...new Set(files)], { cacheDirectory, signal, onProgress: () => undefined })
   }
+}
+
+/** Returns the digest of vectors: quantised weights give others than the files. */
+function digestOf(files: string, quantization: Quantization): string {
+  if (quantization === 'none') return files
+  return createHash('sha256').update([files, quantization].join('\0')).digest('hex')
+}
+
+/** Throws `INF_OPTION_INVALID` for a quantisation of weights that stay as they are. */
+function refuseQuantization({ quantization }: EmbedderLoadOptions, what: string): void {
+  if (quantization === undefined || quantization === 'auto' || quantization === 'none') return
+  throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is ${quantization}; ${what} cannot be quantised`, {
+    at: { path: 'quantization' },
+    data: { name: 'quantization', value: quantization },
+    hint: 'Use auto or none.'
+  })
 }
 
 /** Returns the tokens that an exported model can read; families like RoBERTa count positions from the padding token. */

@@ -1,6 +1,6 @@
 import type { EncoderConfig, LayerAttention } from '../embedding/encoder-config.ts'
 import { rotaryTables } from '../rope.ts'
-import { type Dense, joinedBias, joinedWeight } from './dense.ts'
+import { biasOf, type Dense } from './dense.ts'
 import type { ExternalTensor, OnnxGraph } from './graph.ts'
 import { linear } from './linear.ts'
 
@@ -36,13 +36,13 @@ export class EncoderAttention {
   }
 
   /** Adds the attention over `hidden`, without the output projection: `[batch, sequence, hiddenSize]`. */
-  add(index: number, hidden: string, projections: readonly Dense[]): string {
+  add(index: number, hidden: string, projections: Dense): string {
     const graph = this.#graph
     const { hiddenSize, heads, layers } = this.#config
     const layer = layers[index] as LayerAttention
     const name = `layer.${index}`
-    const joined = linear(graph, `${name}.product`, hidden, { weight: joinedWeight(projections), bias: null })
-    const bias = joinedBias(graph, `${name}.bias`, projections)
+    const joined = linear(graph, `${name}.product`, hidden, { weight: projections.weight, bias: null })
+    const bias = biasOf(graph, `${name}.projections.bias`, projections)
     const biased = bias === null ? joined : graph.node('Add', [joined, bias], `${name}.qkv`)
     const parts = ['q', 'k', 'v'].map(part => `${name}.${part}`)
     const sizes = graph.integers('qkv.sizes', [hiddenSize, hiddenSize, hiddenSize])

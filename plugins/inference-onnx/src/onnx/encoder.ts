@@ -1,5 +1,5 @@
 import type { EncoderActivation, EncoderConfig } from '../embedding/encoder-config.ts'
-import { type Dense, joinedBias, joinedWeight } from './dense.ts'
+import { biasOf, type Dense } from './dense.ts'
 import { EncoderAttention } from './encoder-attention.ts'
 import type { ExternalTensor, OnnxGraph } from './graph.ts'
 import { embed, linear } from './linear.ts'
@@ -11,12 +11,12 @@ export interface NormWeights {
 }
 
 export interface EncoderLayerWeights {
-  /** Query, key and value: three matrices, or one with the rows of all. */
-  readonly projections: readonly Dense[]
+  /** Rows of query, key and value. */
+  readonly projections: Dense
   readonly output: Dense
   readonly outputNorm: NormWeights
-  /** One matrix or two; the rows of a gated layer are those of the gate, then those of the input that it scales. */
-  readonly inner: readonly Dense[]
+  /** Rows of a gated layer are those of the gate, then those of the input that it scales. */
+  readonly inner: Dense
   readonly outer: Dense
   readonly outerNorm: NormWeights
 }
@@ -128,14 +128,14 @@ class EncoderBuilder {
     const graph = this.#graph
     const name = `layer.${index}`
     const attended = attention.add(index, hidden.normed, layer.projections)
-    const output = this.#product(`${name}.output`, attended, [layer.output])
+    const output = this.#product(`${name}.output`, attended, layer.output)
     const middle = this.#addNormed(`${name}.attended`, output, hidden, layer.outputNorm, layer.output)
     const inner = this.#product(`${name}.inner`, middle.normed, layer.inner)
-    const bias = joinedBias(graph, `${name}.inner.bias`, layer.inner)
+    const bias = biasOf(graph, `${name}.inner.bias`, layer.inner)
     const active = this.#config.traits.gated
       ? this.#gate(name, bias === null ? inner : graph.node('Add', [inner, bias], `${name}.inner.biased`))
       : activate(graph, this.#config.activation, inner, bias)
-    const outer = this.#product(`${name}.outer`, active, [layer.outer])
+    const outer = this.#product(`${name}.outer`, active, layer.outer)
     return this.#addNormed(name, outer, middle, layer.outerNorm, layer.outer)
   }
 
@@ -151,16 +151,17 @@ class EncoderBuilder {
   }
 
   /** Adds a product without its bias. */
-  #product(name: string, input: string, parts: readonly Dense[]): string {
-    return linear(this.#graph, name, input, { weight: joinedWeight(parts), bias: null })
+  #product(name: string, input: string, { weight }: Dense): string {
+    return linear(this.#graph, name, input, { weight, bias: null })
   }
 
   /** Adds the norm of a projection with its bias and the input that skips it. */
-  #addNormed(name: string, projection: string, skipped: Normed, weights: NormWeights, { bias }: Dense): Normed {
+  #addNormed(name: string, projection: string, skipped: Normed, weights: NormWeights, dense: Dense): Normed {
     const graph = this.#graph
+    const bias = biasOf(graph, `${name}.bias`, dense)
     const { epsilon, traits } = this.#config
     const residual = traits.normsFirst ? skipped.sum : skipped.normed
-    const inputs = present([projection, residual, ...norm(graph, weights), bias === null ? '' : graph.weight(bias)])
+    const inputs = present([projection, residual, ...norm(graph, weights), bias ?? ''])
     const sum = `${name}.sum`
     graph.contrib('SkipLayerNormalization', inputs, traits.normsFirst ? [name, '', '', sum] : [name], {
       epsilon: { float: epsilon }
@@ -177,14 +178,13 @@ class EncoderBuilder {
 
   #classify(pooled: string, weights: ClassifierWeights): void {
     const graph = this.#graph
-    const product = this.#product('classifier.hidden', pooled, [weights.hidden])
-    const { bias } = weights.hidden
-    const biased =
-      bias === null ? product : graph.node('Add', [product, graph.weight(bias)], 'classifier.hidden.biased')
-    const active = activate(graph, this.#config.classifierActivation, biased, null)
+    const product = this.#product('classifier.hidden', pooled, weights.hidden)
+    const bias = biasOf(graph, 'classifier.hidden.bias', weights.hidden)
+    const active = activate(graph, this.#config.classifierActivation, product, bias)
     const hidden = weights.norm === null ? active : this.#norm('classifier.normed', active, weights.norm)
-    const { weight, bias: last } = weights.output
-    linear(graph, encoderNames.result, hidden, { weight: { form: 'float', values: weight }, bias: last })
+    const output = this.#product('classifier.output', hidden, weights.output)
+    const [last] = weights.output.bias as readonly [ExternalTensor]
+    graph.node('Add', [output, graph.weight(last)], encoderNames.result)
   }
 }
 

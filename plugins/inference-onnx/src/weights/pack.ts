@@ -14,6 +14,9 @@ export interface PackSink {
   write(bytes: Uint8Array, position: number): Promise<void>
 }
 
+/** Tensors of a packed file. */
+export type PackedPlan = Pick<WeightPlan, 'packed' | 'packedByteLength'>
+
 export interface PackOptions {
   readonly merger: LowRankMerger
   readonly signal?: AbortSignal | undefined
@@ -25,7 +28,7 @@ export interface PackOptions {
  *
  * Throws the sink's errors, `INF_RUN_DIR_TRUNCATED` if a shard has shrunk, and the signal's reason.
  */
-export async function packWeights(plan: WeightPlan, sink: PackSink, options: PackOptions): Promise<void> {
+export async function packWeights(plan: PackedPlan, sink: PackSink, options: PackOptions): Promise<void> {
   const total = plan.packed.reduce((sum, { rows, columns }) => sum + rows * columns, 0)
   let done = 0
   const onElements = (count: number) => {

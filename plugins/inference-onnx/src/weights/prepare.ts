@@ -11,7 +11,7 @@ import { isCached, isUnwritable, memorySink, writeCached } from './cache.ts'
 import { checkFinite } from './check-tensors.ts'
 import { locateFiles } from './locations.ts'
 import { LowRankMerger } from './low-rank.ts'
-import { type PackSink, packWeights } from './pack.ts'
+import { type PackedPlan, type PackSink, packWeights } from './pack.ts'
 import { planWeights, type WeightPlan } from './plan.ts'
 import { lockForWriting } from './writer-lock.ts'
 
@@ -40,6 +40,8 @@ export interface PrepareOptions {
   /** Called if the cache cannot be written and the packed weights stay in memory. */
   onUncached(reason: Error): void
 }
+
+export type PackToCacheOptions = Pick<PrepareOptions, 'runtime' | 'threads' | 'signal' | 'onProgress' | 'onUncached'>
 
 export interface PreparedWeights {
   readonly weights: DecoderWeights
@@ -74,17 +76,8 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
   const packedFile = join(folder, `${packedName(options, draft.plan)}.${extensions[options.quantization]}`)
   const { locations, packedLocation, plan } = await planFor(packedFile)
   await checkFinite(plan.inPlace, options)
-  const inMemory = new Map<string, Uint8Array>()
-  const isComplete = () => isCached(packedFile, plan.packedByteLength, options.signal)
-  if (plan.packed.length > 0 && !(await isComplete())) {
-    const lock = await lockForWriting(packedFile, options.signal)
-    try {
-      const bytes = lock.waited && (await isComplete()) ? null : await packOnce(plan, packedFile, options)
-      if (bytes !== null) inMemory.set(packedLocation, bytes)
-    } finally {
-      await lock.release()
-    }
-  }
+  const bytes = await packToCache(plan, packedFile, options)
+  const inMemory = new Map(bytes === null ? [] : [[packedLocation, bytes]])
   return {
     weights: plan.weights,
     external: { folder: locations.folder, inMemory },
@@ -93,8 +86,23 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
   }
 }
 
-/** Packs the weights into the cache; returns the bytes if the cache is not writable. */
-async function packOnce(plan: WeightPlan, packedFile: string, options: PrepareOptions): Promise<Uint8Array | null> {
+/** Writes the packed weights to the cache, unless it has them. Returns the bytes if the cache is not writable. */
+export async function packToCache(
+  plan: PackedPlan,
+  packedFile: string,
+  options: PackToCacheOptions
+): Promise<Uint8Array | null> {
+  const isComplete = () => isCached(packedFile, plan.packedByteLength, options.signal)
+  if (plan.packed.length === 0 || (await isComplete())) return null
+  const lock = await lockForWriting(packedFile, options.signal)
+  try {
+    return lock.waited && (await isComplete()) ? null : await packOnce(plan, packedFile, options)
+  } finally {
+    await lock.release()
+  }
+}
+
+async function packOnce(plan: PackedPlan, packedFile: string, options: PackToCacheOptions): Promise<Uint8Array | null> {
   const merger = new LowRankMerger(options.runtime, options.threads)
   const fill = (sink: PackSink) => packWeights(plan, sink, { ...options, merger })
   try {
@@ -112,7 +120,7 @@ async function packOnce(plan: WeightPlan, packedFile: string, options: PrepareOp
 }
 
 /** Creates the cache folder, and returns its real path. */
-async function cacheFolder(cacheDirectory: string): Promise<string> {
+export async function cacheFolder(cacheDirectory: string): Promise<string> {
   try {
     makePrivateFolder(cacheDirectory)
   } catch {

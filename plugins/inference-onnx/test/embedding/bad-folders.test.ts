@@ -178,6 +178,87 @@ for (const [claim, fixture, change, code, message] of [
     'INF_RUN_DIR_MALFORMED',
     /pad_token_id: 1000000 leaves none/
   ],
+  [
+    'a matrix after the pooling for vectors of another size',
+    'distilbert',
+    edit('2_Dense/config.json', each => ({ ...each, in_features: 31 })),
+    'INF_RUN_DIR_MALFORMED',
+    /2_Dense.*in_features/
+  ],
+  [
+    'an unknown activation after the pooling',
+    'distilbert',
+    edit('3_Dense/config.json', each => ({ ...each, activation_function: 'torch.nn.modules.activation.Hardswish' })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /Hardswish/
+  ],
+  [
+    'a matrix that reads the tokens',
+    'distilbert',
+    edit('2_Dense/config.json', each => ({ ...each, module_input_name: 'token_embeddings' })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /token_embeddings/
+  ],
+  [
+    'no weights of the matrix',
+    'distilbert',
+    remove('2_Dense/model.safetensors'),
+    'INF_RUN_DIR_FILE_MISSING',
+    /2_Dense.model\.safetensors/
+  ],
+  [
+    'a matrix after the norm',
+    'distilbert',
+    edit('modules.json', list => void list.reverse().unshift(list.pop())),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /Dense/
+  ],
+  [
+    'a scaling of rotary positions',
+    'nomic',
+    edit('config.json', each => ({ ...each, rope_parameters: { rope_type: 'yarn', rope_theta: 1000 } })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /rope_parameters\.rope_type "yarn"/
+  ],
+  [
+    'experts',
+    'nomic',
+    edit('config.json', each => ({ ...each, moe_every_n_layers: 2 })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /moe_every_n_layers/
+  ],
+  [
+    'a reranker of a family without one',
+    'nomic',
+    edit('config.json', each => ({
+      ...each,
+      architectures: ['NomicBertForSequenceClassification'],
+      id2label: { 0: 'a' }
+    })),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /NomicBertForSequenceClassification/
+  ],
+  [
+    'fewer kinds of layers than layers',
+    'modernbert',
+    edit('config.json', each => void each.layer_types.pop()),
+    'INF_RUN_DIR_MALFORMED',
+    /layer_types/
+  ],
+  [
+    'an unknown kind of layer',
+    'modernbert',
+    edit('config.json', each => void (each.layer_types[1] = 'linear_attention')),
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    /layer_types\.1 "linear_attention"/
+  ],
+  [
+    'NaN in its weights',
+    'mpnet',
+    poison('encoder.relative_attention_bias.weight', Number.NaN),
+    'INF_RUN_DIR_TENSOR_INVALID',
+    /relative_attention_bias\.weight contains NaN/
+  ],
   ['a graph that is no ONNX', 'exported', put('model.onnx', 'not a graph'), 'INF_RUN_DIR_MALFORMED', /model\.onnx/]
 ] as const) {
   t.test(`refuses a folder with ${claim}`, async t => {
@@ -231,6 +312,34 @@ t.test('vectors that overflow are refused, not returned', async t => {
     await poison('embeddings.LayerNorm.bias', 3e38)(folder)
   })
   await t.rejects(encoder.embed(['a quick brown fox']), { code: 'INF_NOT_FINITE' })
+})
+
+t.test('encoders with 8 or 4 bits give nearly the same vectors, of another digest, the same one by one', async t => {
+  const references = JSON.parse(await readFile(join(fixtures, 'expected.json'), 'utf8'))
+  for (const [name, bits, least] of [
+    ['bert', 'q8', 0.995],
+    ['modernbert', 'q8', 0.995],
+    ['nomic', 'q4', 0.9]
+  ] as const) {
+    const { vectors, texts } = references[name]
+    const plain = await embeddings.load({ directory: join(fixtures, name) })
+    const model = await embeddings.load({ directory: join(fixtures, name), quantization: bits })
+    t.not(model.info.digest, plain.info.digest, `${name}: digest`)
+    t.equal(model.info.parameters, plain.info.parameters, `${name}: parameters`)
+    const { values, dimensions } = await model.embed(texts)
+    for (const [index, vector] of vectors.entries()) {
+      const row = values.subarray(index * dimensions, (index + 1) * dimensions)
+      const similarity = row.reduce((sum, value, at) => sum + value * vector[at], 0)
+      t.ok(similarity > least && similarity < 0.9999999, `${name} with ${bits}: cosine ${similarity} of text ${index}`)
+    }
+    const single = await model.embed([texts[0]])
+    t.same(single.values, values.slice(0, dimensions), `${name}: one text gives the vector of the batch`)
+    await Promise.all([plain.close(), model.close()])
+  }
+  for (const directory of ['static', 'exported']) {
+    const load = embeddings.load({ directory: join(fixtures, directory), quantization: 'q8' })
+    await t.rejects(load, { code: 'INF_OPTION_INVALID', message: /cannot be quantised/ }, directory)
+  }
 })
 
 t.test('a decoder with 8 bits gives nearly the same vectors, and no other pooling than its last token', async t => {

@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path'
 import type { InferenceEmbeddings } from '@svc/contracts'
-import type { PluginContext } from '@svc/plugin-sdk'
+import { defined, type PluginContext } from '@svc/plugin-sdk'
 import { durationMs } from '../duration.ts'
 import { errors } from '../errors.ts'
 import type { Settings } from '../settings.ts'
@@ -17,8 +17,9 @@ export function configuredEmbedders(
   embeddings: InferenceEmbeddings | undefined,
   generates: ServedEmbedderOptions['generates']
 ): { readonly embedder: ServedEmbedder | null; readonly reranker: ServedEmbedder | null } {
+  const { embedding_quantization: quantization } = ctx.config
   const load: ServedEmbedderOptions['load'] = async directory => {
-    if (embeddings !== undefined) return embeddings.load({ directory })
+    if (embeddings !== undefined) return embeddings.load({ directory, ...defined({ quantization }) })
     throw errors.create('MSV_MODEL_FAILED', 'no plugin loads embedding models; enable the plugin inference-onnx')
   }
   const limits: ServedEmbedderOptions['limits'] = () => ({
