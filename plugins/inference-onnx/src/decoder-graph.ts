@@ -29,6 +29,8 @@ export interface DecoderGraph {
   readonly quantization: Quantization
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
+  /** True if each run copies whole rows of the cache. */
+  readonly copiesRows: boolean
   /** True if the graph computes the argmax itself. */
   readonly argmax: boolean
   /** Reason why a device must not capture its runs; null if it may. */
@@ -125,6 +127,7 @@ export async function buildGraph(
     precision: quantization === 'none' ? prepared.precision : quantization,
     quantization,
     cachePrecision: precision,
+    copiesRows: false,
     argmax: device.id !== 'cpu',
     // ONNX Runtime 1.30 ignores the attention window when it captures on WebGPU.
     uncapturable: config.windows.some(window => window !== null) ? 'the model has sliding windows' : null
@@ -162,6 +165,8 @@ export async function takeExported(
     precision,
     quantization,
     cachePrecision,
+    // A graph that computes one sequence at a time appends to a copy of the cache.
+    copiesRows: !batches,
     argmax: false,
     uncapturable: 'the graph is an export'
   }

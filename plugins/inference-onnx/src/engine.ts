@@ -224,8 +224,8 @@ export class OnnxEngine implements InferenceEngine {
       share?.release()
     }
     signal?.throwIfAborted()
-    const { slots } = graph
-    const cache = new CachePool({ runtime, config, slots, contextLength, precision: graph.cachePrecision })
+    const { slots, cachePrecision, copiesRows } = graph
+    const cache = new CachePool({ runtime, config, slots, contextLength, precision: cachePrecision, copiesRows })
     // A rejected draft would need states to be cut back.
     const maxDraft = cache.recurrent ? 0 : (this.#options.speculation ?? DEFAULT_SPECULATION)
     const decoder = await DecoderSession.open({

@@ -21,6 +21,8 @@ export interface CachePoolOptions {
   readonly contextLength: number
   /** Element type of keys and values in the decoder's graph; default float32. */
   readonly precision?: Precision
+  /** True if each run copies whole rows, so that unused positions cost time and memory; default false. */
+  readonly copiesRows?: boolean
 }
 
 /** Capacity of a row that is reserved first, in positions. */
@@ -51,6 +53,8 @@ export class CachePool {
   #copied = 0
   /** Largest number of positions that each row has held. */
   readonly #held: number[]
+  /** True if only positions that were held need memory. */
+  readonly #isReserved: boolean
   /** False once the system refused the memory of full contexts. */
   #reserves: boolean
 
@@ -61,7 +65,8 @@ export class CachePool {
     this.#layout = cacheLayout(options.config)
     this.recurrent = this.#layout.some(({ kind }) => kind === 'whole')
     this.#held = Array<number>(this.#rows).fill(0)
-    this.#reserves = options.runtime.reservesStates === true
+    this.#isReserved = options.runtime.reservesStates === true && options.copiesRows !== true
+    this.#reserves = this.#isReserved
   }
 
   /** Current capacity of each row, in positions. When it changes, {@link views} must be created again. */
@@ -72,7 +77,7 @@ export class CachePool {
   /** Memory in use, in bytes. */
   get bytes(): number {
     if (this.#capacity === 0) return 0
-    if (this.#options.runtime.reservesStates !== true) return this.#bytesOf(this.#rows * this.#capacity)
+    if (!this.#isReserved) return this.#bytesOf(this.#rows * this.#capacity)
     return this.#bytesOf(this.#held.reduce((sum, positions) => sum + positions, 0))
   }
 
@@ -93,11 +98,11 @@ export class CachePool {
   async reserve(positions: number, lengths: readonly number[]): Promise<void> {
     if (this.holds(positions)) return
     if (this.#reserves) {
-      const isReserved = await this.#resize(this.contextLength, lengths).then(
+      const hasRoom = await this.#resize(this.contextLength, lengths).then(
         () => true,
         () => false
       )
-      if (isReserved) {
+      if (hasRoom) {
         this.#capacity = this.contextLength
         return
       }

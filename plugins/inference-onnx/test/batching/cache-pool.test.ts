@@ -82,10 +82,15 @@ class Memory {
   }
 }
 
-function open(slots: number, contextLength = 5000, reserves = false): { pool: CachePool; memory: Memory } {
+function open(
+  slots: number,
+  contextLength = 5000,
+  reserves = false,
+  copiesRows = false
+): { pool: CachePool; memory: Memory } {
   const memory = new Memory()
   memory.reserves = reserves
-  return { memory, pool: new CachePool({ runtime: memory.runtime, config, slots, contextLength }) }
+  return { memory, pool: new CachePool({ runtime: memory.runtime, config, slots, contextLength, copiesRows }) }
 }
 
 t.test('memory is allocated on first use, and doubles up to the context', async t => {
@@ -122,6 +127,15 @@ t.test('reserved rows grow separately: growing one neither moves the others nor 
   t.equal(pool.bytes, 4060 * position)
   pool.release()
   t.equal(pool.bytes, 0)
+})
+
+t.test('rows that each run copies whole are no larger than they must be', async t => {
+  const { pool } = open(1, 5000, true, true)
+  await pool.reserve(1, [0])
+  t.equal(pool.capacity, 512)
+  t.equal(pool.bytes, 512 * 2 * 2 * 2 * 4)
+  await pool.reserve(513, [512])
+  t.equal(pool.capacity, 1024)
 })
 
 t.test('rows double together where the system refuses the memory of full contexts', async t => {
